@@ -249,6 +249,18 @@ describe("an agent tool", () => {
     expect([outcomesOf(await running), clock.pending]).toEqual([["failed"], 0]);
   });
 
+  it("keeps waiting if its resumed run is stopped before it does anything", async () => {
+    const pay = tool("pay", () => "paid", { needsApproval: true });
+    const prepare = (): object => ({ messages, provider: scripted([toolCall("pay")]), tools: [pay] });
+    const { journal, run } = setUp([agent({ prepare })], [toolCall("agent")]);
+    await run();
+    const before = [...journal.records.keys()];
+    const control = createLoopControl();
+    control.stop();
+    expect([(await run({ control })).reason.kind, [...journal.records.keys()]]).toEqual(["stopped", before]);
+    expect((await run({ answers: { "call_i0_0/call_i0_0": { kind: "approve" } } })).text).toBe("Done.");
+  });
+
   it("returns the messages that a stopped nested run has not sent, on a replay too", async () => {
     const control = createLoopControl();
     control.steer("Hurry.");

@@ -16,6 +16,7 @@ import { toEmittedPart } from "../loop/tool-call/tool-context.ts";
 import { deferred, deferredToPage } from "../tools/to-outcome.ts";
 import { findableKey, mayRunKey } from "../tools/registry.ts";
 import type { Activity } from "./activity.ts";
+import { ReplayJournal } from "./journals.ts";
 import { StepRecorder } from "./recorder.ts";
 import type { CallRecorder, NestedOptions, Outcome } from "./seam.ts";
 import type { OutsideResult } from "../types/policies.ts";
@@ -222,7 +223,9 @@ export class CallContext implements ToolCallContext {
 
   get callback(): ToolCallContext["callback"] {
     return (work) => {
-      const { clock, timeouts, signal } = this.#run;
+      const { clock, timeouts } = this.#run;
+      // A cancelled run still replays its tools, to find out what they wait for.
+      const signal = this.#activity.journal instanceof ReplayJournal ? new AbortController().signal : this.#run.signal;
       return this.#activity.busy(() => askCaller(work, { clock, ms: timeouts.hookMs, signal }));
     };
   }
