@@ -294,7 +294,8 @@ async function findGiven({ run }: Activity, wait: Wait): Promise<{ readonly valu
   const { id, until } = wait;
   const given = run.takeAnswer(id);
   // The run has ended while the call waited, so nothing waits for this answer any more.
-  if (run.isSealed && given !== undefined) throw refuseAnswer(run, new LoopError("unknown-decision", { call: id }));
+  if (run.isSealed && given !== undefined && !isNoAnswer(given.value))
+    throw refuseAnswer(run, new LoopError("unknown-decision", { call: id }));
   if (run.isSealed) return undefined;
   if (given === undefined) return until !== undefined && run.now >= until ? { value: null } : undefined;
   const problem = id.includes("/") ? await findAnswerProblem(run, wait, given.value) : undefined;
