@@ -19,6 +19,9 @@ export default {
     "fromSchema",
     "IdleTimer",
     "Deadline",
+    "HandOver",
+    // The rule of an option, which providers write as a value.
+    ...["AdvisedOption", "NumberRule", "Choice", "Fields"],
     // Parts of a generic type, which is documented as a whole.
     ...["OtherEventType", "EventOf", "ToolEnd", "JsonOf", "FinishedCall", "FinishedCallOf", "Replaced"],
     ...[

@@ -34,7 +34,8 @@ export function createEngineProgram(seed: number, kills: number): EngineProgram 
   return {
     seed,
     async execute(ports) {
-      const life = random.below(12) + 1;
+      // The first kill comes early, because a program may be short.
+      const life = random.below(killed === 0 ? 4 : 12) + 1;
       const isLast = left === 0;
       try {
         return await program.run({ ...ports, journal: isLast ? ports.journal : killAt(ports.journal, life, random) });

@@ -19,7 +19,7 @@ import { startWriter } from "../journal/writer-process.ts";
 import { createProgram, createRandom } from "./random-program.ts";
 
 /** A program with approvals, questions, plain tools and a nested run that wait at once. */
-const seed = 50;
+const seed = 77;
 
 const pathIn = (folder: string): string => join(folder, "run.jsonl");
 

@@ -35,7 +35,7 @@ function createEngine(log: LoggedStep[], delay: Delay): OrderedEngine {
 const delay: Delay = () =>
   Math.random() < 0.5 ? new Promise((resolve) => void setTimeout(resolve, Math.floor(Math.random() * 3))) : undefined;
 
-const programs = Number(process.env["PROGRAMS"] ?? 20);
+const programs = Number(process.env["PROGRAMS"] ?? 10);
 
 test.each(Array.from({ length: programs }, (_, index) => index + 1))(
   "program %i submits the same waves in each execution",

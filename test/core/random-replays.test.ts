@@ -5,9 +5,9 @@ import type { Message } from "../../src/core/types/message.ts";
 import { recordSteps, type StepRecords } from "../../src/core/run/journals.ts";
 import { createProgram, createRandom, type Delay } from "./random-program.ts";
 
-const programs = Number(process.env["PROGRAMS"] ?? 24);
+const programs = Number(process.env["PROGRAMS"] ?? 12);
 /** A long journal is cut at this many places, evenly. Set PREFIXES=Infinity to cut it after each record. */
-const maxPrefixes = Number(process.env["PREFIXES"] ?? 40);
+const maxPrefixes = Number(process.env["PREFIXES"] ?? 25);
 const firstSeed = Number(process.env["SEED"] ?? 1);
 
 /** A journal that outlives the process: a call that was cut is told. */

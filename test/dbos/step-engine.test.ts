@@ -70,7 +70,7 @@ async function start(id: string, execute: Execute): Promise<Promise<readonly Mes
 
 const door: EngineDoor = { waits: (id) => readWaits(id), answer: sendAnswer };
 
-const programs = Number(process.env["PROGRAMS"] ?? 4);
+const programs = Number(process.env["PROGRAMS"] ?? 2);
 
 test("DBOS: random programs that are killed at random steps end with the messages of a run in memory", async () => {
   const check = async (seed: number): Promise<void> => {

@@ -70,7 +70,7 @@ async function checkProgram(seed: number): Promise<void> {
 }
 
 async function checkPrograms(): Promise<void> {
-  const count = Number(process.env["PROGRAMS"] ?? 4);
+  const count = Number(process.env["PROGRAMS"] ?? 2);
   await Promise.all(Array.from({ length: count }, (_, index) => checkProgram(index + 50)));
 }
 
