@@ -53,6 +53,10 @@ export class CycleCounts {
     this.#last = last;
   }
 
+  get iterations(): readonly CountedIteration[] {
+    return this.#counts.iterations;
+  }
+
   restart(): CycleCounts {
     return new CycleCounts(this.#rules);
   }
@@ -64,7 +68,7 @@ export class CycleCounts {
   }
 
   noteResults(calls: readonly ToolCall[], results: readonly (ToolResultPart | undefined)[]): CycleCounts {
-    const [last] = this.#counts.iterations;
+    const [last] = this.iterations;
     if (last === undefined || !this.#rules.compareResults) return this;
     const lines = calls.map((call, index) => `${digest(describeCall(call))} ${digest(describeResult(results[index]))}`);
     const { distinct, most } = groupEqual(lines);

@@ -3,21 +3,14 @@
 import type { ExecutableTool } from "../types/loop-options.ts";
 import type { MaskingOptions } from "../types/policies.ts";
 import { frozenView } from "../loop/state/transcript.ts";
-import { checkFields, type Checks } from "../errors/check-fields.ts";
 import type { Middleware, State } from "../run/seam.ts";
-import { MaskedTranscript, type MaskingSource, type ReleasedResults } from "./masked-transcript.ts";
-
-const count = { min: 0 };
-
-const checks: Checks<MaskingOptions> = {
-  keepIterations: count,
-  minTokens: count,
-  force: ["a Set of iteration numbers", (value) => value instanceof Set],
-  batchOf: { min: 1, infinite: false },
-};
-
-/** The default of `minTokens`: smaller results are not masked. */
-const minMasked = 500;
+import {
+  MaskedTranscript,
+  type MaskingSource,
+  minMasked,
+  readMaskingOptions,
+  type ReleasedResults,
+} from "./masked-transcript.ts";
 
 /**
  * Clears old tool results from requests, and puts a short note in their place. The transcript keeps the full results. Errors and
@@ -28,9 +21,8 @@ const minMasked = 500;
  * @example await runToolLoop({ provider, tools, messages, middleware: [maskResults({ keepIterations: 3 })] });
  */
 export function maskResults(options: MaskingOptions = {}): Middleware {
-  checkFields("maskResults", options, checks);
-  const { keepIterations = 2, minTokens = minMasked, batchOf = 1, force } = options;
-  return maskWith("mask-results", { force, createView: () => new MaskedTranscript({ keepIterations, minTokens, batchOf }) });
+  const { force, ...rules } = readMaskingOptions("maskResults", options);
+  return maskWith("mask-results", { force, createView: () => new MaskedTranscript(rules) });
 }
 
 /** Brings a tool with which the model releases results. Leave it out if the run has `maskResults`, and add the tool to `tools`. */

@@ -2,10 +2,31 @@
 // once and each result is replaced once.
 
 import type { Message, ToolResultPart } from "../types/message.ts";
+import type { MaskingOptions } from "../types/policies.ts";
 import type { ToolHistoryEntry } from "../types/tool-outcome.ts";
+import { checkFields, type Checks } from "../errors/check-fields.ts";
 import { estimateMedia } from "../utils/estimate-media.ts";
 import { cutText, estimateTokens } from "../utils/texts.ts";
 import { forgetView, seal } from "../loop/state/transcript.ts";
+
+const count = { min: 0 };
+
+const checks: Checks<MaskingOptions> = {
+  keepIterations: count,
+  minTokens: count,
+  force: ["a Set of iteration numbers", (value) => value instanceof Set],
+  batchOf: { min: 1, infinite: false },
+};
+
+/** The default of `minTokens`: smaller results are not masked. */
+export const minMasked = 500;
+
+/** Checks the options of `maskResults`, and adds the defaults. */
+export function readMaskingOptions(path: string, options: MaskingOptions): MaskingRules & Pick<MaskingOptions, "force"> {
+  checkFields(path, options, checks);
+  const { keepIterations = 2, minTokens = minMasked, batchOf = 1, force } = options;
+  return { keepIterations, minTokens, batchOf, force };
+}
 
 export interface MaskingRules {
   readonly keepIterations: number;

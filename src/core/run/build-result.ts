@@ -4,13 +4,12 @@ import type { LoopResult } from "../types/loop-result.ts";
 import type { Message, ToolResultPart, UserMessage } from "../types/message.ts";
 import type { EndReason } from "../types/termination.ts";
 import type { PlainError } from "../types/common.ts";
-import type { RunCall } from "../types/typed-call.ts";
-import type { ToolHistoryEntry } from "../types/tool-outcome.ts";
-import { frozenView } from "../loop/state/transcript.ts";
+import { joinDetails, toRunCall } from "../loop/result/build-result.ts";
+import { frozenView, isNamed } from "../loop/state/transcript.ts";
 import { renderOutcome } from "../tools/outcome-texts.ts";
 import type { Run } from "./run.ts";
 import type { Ending, State } from "./seam.ts";
-import { answerOpenCalls, isNamed } from "./state.ts";
+import { answerOpenCalls } from "./state.ts";
 
 export function buildResult(run: Run, ending: Ending): LoopResult {
   const { state, limits, session, runId, options } = run;
@@ -69,32 +68,6 @@ function takeUndelivered({ state, control }: Run, { reason }: Ending): readonly 
   control?.release(reason.kind as EndReason["kind"]);
   const consumed = reason.kind === "interrupted" ? left.findIndex(({ verb }) => verb === "interrupt") : -1;
   return left.filter((_, index) => index !== consumed).map(({ message }) => message);
-}
-
-function toRunCall(entry: ToolHistoryEntry): RunCall {
-  const { functionCall, functionResponse, approvedArgs, error, iteration, durationMs, content, preToolText, endTurn, processed } =
-    entry;
-  const { id: callId, name, args } = functionCall;
-  return {
-    iteration,
-    durationMs,
-    content,
-    preToolText,
-    callId,
-    name,
-    args,
-    outcome: processed && entry.outcome === "completed" ? "processed" : entry.outcome,
-    result: functionResponse.response.result,
-    ...(approvedArgs !== undefined && { approvedArgs }),
-    ...(error !== undefined && { error }),
-    ...(endTurn !== undefined && { endTurn }),
-  };
-}
-
-function joinDetails(text: string, details: string, label: string | undefined): string {
-  if (details === "") return text;
-  const labelled = label === undefined ? details : `${label}\n${details}`;
-  return text === "" ? labelled : `${text}\n\n${labelled}`;
 }
 
 function errorOf(reason: Ending["reason"]): PlainError | undefined {

@@ -16,6 +16,16 @@ const repeatable: ReadonlySet<Outcome["kind"]> = new Set(["completed", "denied",
  */
 export function countIdenticalCalls(last: IdenticalCalls, ended: readonly EndedCall[]): IdenticalCalls {
   if (ended.some(({ waits, isDrained }) => waits.length > 0 || isDrained === true)) return last;
+  return countOutcomes(last, ended);
+}
+
+interface CountedCall {
+  readonly outcome: Outcome;
+  readonly polls?: boolean | undefined;
+}
+
+/** Counts the calls of an iteration that has no waiting calls. */
+export function countOutcomes(last: IdenticalCalls, ended: readonly CountedCall[]): IdenticalCalls {
   const made = ended.filter(({ polls }) => polls !== true).map(({ outcome }) => outcome);
   if (made.length === 0 || made.some(({ kind }) => !repeatable.has(kind))) return noIdenticalCalls;
   const { distinct: outcomes, most } = groupOutcomes(made);

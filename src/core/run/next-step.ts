@@ -8,7 +8,8 @@ import { isFatal } from "../tools/outcome-texts.ts";
 import type { Ending, Hooks, InboxMessage, Look, State } from "./seam.ts";
 import { noReserve, type Reserve } from "./check-options.ts";
 import { findIdenticalCalls } from "./identical-calls.ts";
-import { activeAt, isNamed } from "./state.ts";
+import { activeAt } from "./state.ts";
+import { isNamed } from "../loop/state/transcript.ts";
 
 export type NextStep =
   /** Look at what came from outside, and decide whether to go on. */

@@ -11,7 +11,9 @@ import { Activity } from "./activity.ts";
 import { type Run } from "./run.ts";
 import { findIdenticalCalls } from "./identical-calls.ts";
 import type { EndedCall, State } from "./seam.ts";
-import { applyCalls, applyNested } from "./state.ts";
+import { applyNested } from "../utils/count-usage.ts";
+import type { NextStep } from "./next-step.ts";
+import { applyCalls } from "./state.ts";
 
 export async function runCalls(run: Run): Promise<void> {
   const { state } = run;
@@ -53,8 +55,9 @@ export function nextKeyOf(state: State): string {
 }
 
 /** True if the journal goes on with the calls of the newest answer, although this execution would end the run before them. */
-export async function hasCallRecords({ state, journal, prefix, isReplayed }: Run): Promise<boolean> {
-  if (state.phase !== "answer" || !isReplayed) return false;
+export async function hasCallRecords({ state, journal, prefix, isReplayed }: Run, next: NextStep): Promise<boolean> {
+  // A paused message goes on with a request, although its calls may have records.
+  if (next.kind !== "look" || state.phase !== "answer" || !isReplayed) return false;
   const places = state.current.calls.map(({ name }, index) => `${callPlace(state, index, name)}/outcome`);
   for (const key of [nextKeyOf(state), ...places]) if ((await journal.read(prefix + key)) !== undefined) return true;
   return false;

@@ -23,7 +23,8 @@ import { Activity } from "./activity.ts";
 import { Run, type RunPorts, type SeamOptions } from "./run.ts";
 import type { Answer, Ending, State } from "./seam.ts";
 import { describeTools } from "./shown-tools.ts";
-import { applyAgain, applyNested } from "./state.ts";
+import { applyNested } from "../utils/count-usage.ts";
+import { applyAgain } from "./state.ts";
 import { lookKey, type Looking, see, sendSteered, takeLook } from "./take-look.ts";
 
 /** Runs a model and its tools until there is an answer, a limit is reached, or the caller ends the run. */
@@ -87,7 +88,7 @@ async function takeStep(run: Run): Promise<Ending | undefined> {
   if (next.kind === "end") {
     if (!isCut(run, next.ending, hasEnded)) return endRun(run, next.ending);
     await takeLook(run, { planned: next.ending });
-  } else if (next.kind === "calls" || (await hasCallRecords(run))) await runCalls(run);
+  } else if (next.kind === "calls" || (await hasCallRecords(run, next))) await runCalls(run);
   else if (next.kind === "look") ended = await look(run, next.planned);
   else await runIteration(run);
   const { refusal, guard } = run.root;

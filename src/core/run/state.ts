@@ -2,12 +2,13 @@
 // or randomness: equal results lead to an equal state.
 
 import type { AssistantMessage, AssistantPart, Message, ToolResultPart, UserMessage } from "../types/message.ts";
-import type { NestedSpending, ToolCall, ToolHistoryEntry } from "../types/tool-outcome.ts";
+import type { NestedSpending, ToolHistoryEntry } from "../types/tool-outcome.ts";
 import { isUnfinished, problemOf } from "../providers/judge-finish.ts";
 import { detectContextRestart } from "../loop/restart/context-restart.ts";
-import { restartedResult } from "../loop/state/transcript.ts";
+import { malformedNote } from "../loop/state/apply-step.ts";
+import { isNamed, restartedResult } from "../loop/state/transcript.ts";
 import { contentOf, countsAsError, renderOutcome, wasDispatched } from "../tools/outcome-texts.ts";
-import { addCost, addUsage, noUsage } from "../utils/count-usage.ts";
+import { applyNested, applySpending, noUsage } from "../utils/count-usage.ts";
 import { countIdenticalCalls, noIdenticalCalls } from "./identical-calls.ts";
 import type { Answer, CurrentMessage, EndedCall, Ending, Look, Outcome, State } from "./seam.ts";
 
@@ -211,11 +212,6 @@ function placeMessage(state: State): void {
   state.isCurrentPlaced = true;
 }
 
-/** A call without a name cannot be sent to the model, so the transcript omits it. */
-export function isNamed({ name }: ToolCall): boolean {
-  return name.trim() !== "";
-}
-
 function toMessage({ reasoning, text, calls, providerMetadata }: CurrentMessage): AssistantMessage | undefined {
   const content: AssistantPart[] = [];
   if (reasoning !== "") content.push({ type: "reasoning", text: reasoning });
@@ -241,8 +237,6 @@ export function applyCalls(state: State, ended: readonly EndedCall[]): void {
   if (state.answers.at(-1)?.finish === "malformed-call") state.messages.push({ role: "user", content: malformedNote });
   state.phase = "calls";
 }
-
-const malformedNote = "Your last tool call was malformed. Send the complete call again.";
 
 function applyOutcome(state: State, { kind, nested }: Outcome): void {
   if (wasDispatched(kind)) state.toolCallsExecuted += 1;
@@ -354,17 +348,4 @@ export function answerOpenCalls(state: State): void {
   }));
   placeResults(state, ended);
   for (const { outcome } of ended) applyOutcome(state, outcome);
-}
-
-export function applyNested(state: State, { usage, costUSD, knownCostUSD = 0, toolCallsExecuted }: NestedSpending): void {
-  state.usage = addUsage(state.usage, usage);
-  state.costUSD = addCost(state.costUSD, costUSD);
-  state.spentUSD += costUSD ?? knownCostUSD;
-  state.toolCallsExecuted += toolCallsExecuted;
-}
-
-function applySpending(state: State, { usage, costUSD, knownCostUSD }: Pick<Answer, "usage" | "costUSD" | "knownCostUSD">): void {
-  if (usage !== undefined) state.usage = addUsage(state.usage, usage);
-  state.costUSD = addCost(state.costUSD, costUSD);
-  state.spentUSD += costUSD ?? knownCostUSD ?? 0;
 }

@@ -1,6 +1,7 @@
 // Adds token counts and costs. An unknown count or cost stays unknown in each sum.
 
 import type { Usage } from "../types/common.ts";
+import type { StreamResult } from "../types/provider.ts";
 import type { NestedSpending } from "../types/tool-outcome.ts";
 
 export const noUsage: Usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
@@ -77,4 +78,27 @@ export function growUsage(before: Usage | undefined, now: Usage): Usage {
 function wholeInput({ inputTokens: input, cachedInputTokens: read = 0, cacheWriteTokens: written = 0 }: Usage): number {
   if (read > input || written > input) return input + read + written;
   return read + written > input ? input + written : input;
+}
+
+/** The part of a run's state that counts its spending. */
+interface Spent {
+  usage: Usage;
+  costUSD: number | undefined;
+  spentUSD: number;
+  toolCallsExecuted: number;
+}
+
+/** Adds the usage, cost and tool calls of a call's nested runs. No other code may add them, because they would count twice. */
+export function applyNested(state: Spent, { usage, costUSD, knownCostUSD = 0, toolCallsExecuted }: NestedSpending): void {
+  applySpending(state, { usage, costUSD, knownCostUSD });
+  state.toolCallsExecuted += toolCallsExecuted;
+}
+
+export function applySpending(
+  state: Spent,
+  { usage, costUSD, knownCostUSD = 0 }: Pick<StreamResult, "usage" | "costUSD" | "knownCostUSD">,
+): void {
+  if (usage !== undefined) state.usage = addUsage(state.usage, usage);
+  state.costUSD = addCost(state.costUSD, costUSD);
+  state.spentUSD += costUSD ?? knownCostUSD;
 }

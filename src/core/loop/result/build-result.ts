@@ -64,7 +64,7 @@ export function buildResult(state: LoopState, facts: ResultFacts): LoopResult {
   return withJournal(result, journal);
 }
 
-function toRunCall(entry: ToolHistoryEntry): RunCall {
+export function toRunCall(entry: ToolHistoryEntry): RunCall {
   const { functionCall, functionResponse, processed, approvedArgs, error, iteration, durationMs, content, preToolText } = entry;
   const { endTurn } = entry;
   const { id: callId, name, args } = functionCall;
@@ -101,7 +101,7 @@ function withJournal(result: Omit<LoopResult, "journal">, journal: Journal): Loo
   return Object.defineProperty(result, "journal", { value: journal, enumerable }) as LoopResult;
 }
 
-function joinDetails(text: string, details: string, label: string | undefined): string {
+export function joinDetails(text: string, details: string, label: string | undefined): string {
   if (details === "") return text;
   const labelled = label === undefined ? details : `${label}\n${details}`;
   return text === "" ? labelled : `${text}\n\n${labelled}`;

@@ -2,17 +2,15 @@
 // depend on records.
 
 import type { LoopAction } from "../../types/loop-event.ts";
-import type { ContentPart } from "../../types/common.ts";
 import type { ToolResultPart } from "../../types/message.ts";
 import type { PreToolTextPolicy } from "../../types/policies.ts";
 import type { GuardrailRecord } from "../../types/guardrails.ts";
-import type { StreamResult } from "../../types/provider.ts";
-import type { ContextRestart, NestedSpending, ToolHistoryEntry, ToolOutcome } from "../../types/tool-outcome.ts";
+import type { ContextRestart, ToolHistoryEntry, ToolOutcome } from "../../types/tool-outcome.ts";
 import { countsAsError, wasDispatched } from "../../tools/outcome-texts.ts";
-import { addCost, addUsage } from "../../utils/count-usage.ts";
-import { type IdenticalCalls, type LoopState, noIdenticalCalls, toContextMessage } from "./loop-state.ts";
+import { countOutcomes } from "../../run/identical-calls.ts";
+import { applyNested, applySpending } from "../../utils/count-usage.ts";
+import { type IdenticalCalls, type LoopState, toContextMessage } from "./loop-state.ts";
 import type { Repeats, SettledCall } from "./step-result.ts";
-import { isSameJson, stableJson } from "../../utils/json.ts";
 
 export function applyCall(state: LoopState, settled: SettledCall, part: ToolResultPart | undefined): void {
   const { outcome, restart, extraction } = settled;
@@ -66,14 +64,6 @@ function applyRestart(state: LoopState, restart: ContextRestart): void {
   state.contextMessage = toContextMessage(state.contextItems);
 }
 
-/** Adds the usage, cost and tool calls of a call's nested runs. No other code may add them, because they would count twice. */
-export function applyNested(state: LoopState, { usage, costUSD, knownCostUSD = 0, toolCallsExecuted }: NestedSpending): void {
-  state.usage = addUsage(state.usage, usage);
-  state.costUSD = addCost(state.costUSD, costUSD);
-  state.spentUSD += costUSD ?? knownCostUSD;
-  state.toolCallsExecuted += toolCallsExecuted;
-}
-
 /**
  * Counts the failed calls of one message as one error, because the model has read none of them before. If a call succeeded, the
  * count starts again. An iteration with waiting calls is counted later, when all of them are finished.
@@ -111,63 +101,12 @@ function toHistoryEntry(
   };
 }
 
-export function applySpending(state: LoopState, result: Pick<StreamResult, "usage" | "costUSD" | "knownCostUSD">): void {
-  if (result.usage !== undefined) state.usage = addUsage(state.usage, result.usage);
-  state.costUSD = addCost(state.costUSD, result.costUSD);
-  state.spentUSD += result.costUSD ?? result.knownCostUSD ?? 0;
-}
-
-/** Outcomes that do not count as errors, but are a loop if the model gets them again and again for the same calls. */
-const repeatable: ReadonlySet<ToolOutcome["kind"]> = new Set(["completed", "denied", "approval-failed"]);
-
-/**
- * Counts how often the model made the same calls with the same outcomes. A message counts as often as its most frequent call.
- * Calls of polling tools do not count. An iteration with waiting calls is counted later, when all of them are finished.
- */
+/** Like `countOutcomes`. An iteration with waiting calls is counted later, when all of them are finished. */
 export function countIdenticalCalls(
   last: IdenticalCalls,
   settled: readonly Pick<SettledCall, "outcome" | "awaiting" | "suspended" | "polls">[],
 ): IdenticalCalls {
-  if (settled.some(isWaiting)) return last;
-  const made = settled.filter(({ polls }) => polls !== true).map(({ outcome }) => outcome);
-  if (made.length === 0 || made.some(({ kind }) => !repeatable.has(kind))) return noIdenticalCalls;
-  const { distinct: outcomes, most } = groupOutcomes(made);
-  const isSame =
-    outcomes.length === last.outcomes.length && outcomes.every((outcome, index) => isSameOutcome(outcome, last.outcomes[index]));
-  return { outcomes, count: isSame ? last.count + most : most };
-}
-
-/** Takes linear time: an outcome is compared only with the last outcome of the same call. */
-function groupOutcomes(outcomes: readonly ToolOutcome[]): { readonly distinct: readonly ToolOutcome[]; readonly most: number } {
-  const distinct: ToolOutcome[] = [];
-  const groups = new Map<string, { readonly outcome: ToolOutcome; count: number }>();
-  let most = 1;
-  for (const outcome of outcomes) {
-    const key = outcomes.length === 1 ? "" : stableJson([outcome.call.name, outcome.call.args]);
-    const group = groups.get(key);
-    if (group !== undefined && isSameOutcome(outcome, group.outcome)) {
-      group.count += 1;
-      most = Math.max(most, group.count);
-    } else {
-      distinct.push(outcome);
-      groups.set(key, { outcome, count: 1 });
-    }
-  }
-  return { distinct, most };
-}
-
-function isSameOutcome(one: ToolOutcome, other: ToolOutcome | undefined): boolean {
-  if (other === undefined || one.call.name !== other.call.name || !isSameJson(one.call.args, other.call.args)) return false;
-  if (one.kind !== "completed" || other.kind !== "completed") return one.kind === other.kind;
-  return isSameJson(one.data, other.data) && isSameContent(one.content, other.content);
-}
-
-function isSameContent(one: readonly ContentPart[] = [], other: readonly ContentPart[] = []): boolean {
-  return isSameJson(one.map(toFacts), other.map(toFacts));
-}
-
-function toFacts(part: ContentPart): readonly string[] {
-  return part.type === "text" ? [part.type, part.text] : [part.type, part.mediaType, String(part.data)];
+  return settled.some(isWaiting) ? last : countOutcomes(last, settled);
 }
 
 /** The rule that says how many repetitions are a loop, and how the run reacts to a loop. */

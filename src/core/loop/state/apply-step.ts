@@ -5,7 +5,8 @@ import type { CompactionAnswer } from "../../types/policies.ts";
 import type { StreamResult } from "../../types/provider.ts";
 import type { Ending } from "../../types/termination.ts";
 import { assertNever } from "../../utils/guards.ts";
-import { applyCall, applyChecks, applyNested, applySpending, countErrors, countIdenticalCalls } from "./apply-call.ts";
+import { applyNested, applySpending } from "../../utils/count-usage.ts";
+import { applyCall, applyChecks, countErrors, countIdenticalCalls } from "./apply-call.ts";
 import {
   earlyOutcomesOf,
   isNamed,

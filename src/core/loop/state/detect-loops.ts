@@ -1,14 +1,9 @@
 // Detects repeated iterations. A run gets this code only with the value of `detectLoops`, so a bundle without that value does not contain
 // it.
 
-import type { ToolResultPart } from "../../types/message.ts";
 import type { LoopDetection, LoopDetectionOptions } from "../../types/policies.ts";
-import type { ToolCall } from "../../types/tool-outcome.ts";
 import { checkFields, type Checks } from "../../errors/check-fields.ts";
-import { digest, stableJson } from "../../utils/json.ts";
-import type { Repetition } from "./loop-state.ts";
-import type { Repeats } from "./step-result.ts";
-import type { CycleRules } from "./step-key.ts";
+import { CycleCounts, type CycleRules } from "../../middleware/count-cycles.ts";
 
 const checks: Checks<LoopDetectionOptions> = {
   threshold: { min: 2 },
@@ -33,116 +28,6 @@ export function detectLoops(options: LoopDetectionOptions = {}): LoopDetection {
   return detection;
 }
 
-interface CountedIteration {
-  readonly calls: string;
-  readonly results: string | undefined;
-}
-
-interface Counts {
-  /** The newest iterations, in reverse order. Holds at most one iteration more than the longest cycle that is detected. */
-  readonly iterations: readonly CountedIteration[];
-  /**
-   * Element `n - 1` is for cycles of `n` iterations. From the newest iteration backwards, each iteration is compared with the
-   * iteration `n` positions before it. The element counts the equal pairs before the first difference. For example, after the
-   * iterations A B A B, the element with index 1 is 2.
-   */
-  readonly matches: readonly number[];
-}
-
-export function createRepetition(rules: CycleRules): CountedRepetition {
-  const counts = { iterations: [], matches: Array.from({ length: rules.maxCycle }, () => 0) };
-  return new CountedRepetition(rules, counts, { counts, weight: 0 });
-}
-
-export class CountedRepetition implements Repetition {
-  readonly #rules: CycleRules;
-  readonly #counts: Counts;
-  /** The counts before the newest message, and how often that message was counted. */
-  readonly #last: { readonly counts: Counts; readonly weight: number };
-
-  constructor(rules: CycleRules, counts: Counts, last: { readonly counts: Counts; readonly weight: number }) {
-    this.#rules = rules;
-    this.#counts = counts;
-    this.#last = last;
-  }
-
-  get iterations(): readonly CountedIteration[] {
-    return this.#counts.iterations;
-  }
-
-  restart(): CountedRepetition {
-    return createRepetition(this.#rules);
-  }
-
-  countCalls(calls: readonly ToolCall[]): CountedRepetition {
-    if (calls.length === 0) return this.restart();
-    const { distinct, most } = groupEqual(calls.map((call) => digest(describeCall(call))));
-    return this.#count(this.#counts, { calls: digestOf(distinct), results: undefined }, most);
-  }
-
-  noteResults(calls: readonly ToolCall[], results: readonly ToolResultPart[]): CountedRepetition {
-    const [last] = this.iterations;
-    if (last === undefined || !this.#rules.compareResults) return this;
-    const lines = calls.map((call, index) => `${digest(describeCall(call))} ${digest(describeResult(results[index]))}`);
-    const { distinct, most } = groupEqual(lines);
-    return this.#count(this.#last.counts, { ...last, results: digestOf(distinct) }, Math.min(most, this.#last.weight));
-  }
-
-  #count(before: Counts, iteration: CountedIteration, weight: number): CountedRepetition {
-    let { iterations, matches } = before;
-    for (let copy = 0; copy < weight; copy += 1) {
-      iterations = [iteration, ...iterations].slice(0, this.#rules.maxCycle + 1);
-      matches = matches.map((count, index) => (isSame(iteration, iterations[index + 1]) ? count + 1 : 0));
-    }
-    return new CountedRepetition(this.#rules, { iterations, matches }, { counts: before, weight });
-  }
-
-  repeats(cycle: number): boolean {
-    return this.#counts.matches[cycle - 1] !== 0;
-  }
-
-  findRepeats(threshold: number): Repeats | undefined {
-    for (const [index, matched] of this.#counts.matches.entries()) {
-      const cycle = index + 1;
-      const count = Math.floor(matched / cycle) + 1;
-      // One message may count several times, and pass a multiple of the threshold.
-      const earlier = Math.floor((matched - this.#last.weight) / cycle) + 1;
-      const isReached = Math.floor(count / threshold) > Math.floor(earlier / threshold);
-      if (matched > 0 && isReached && !this.#isMadeOfShorter({ cycle, count })) return { cycle, count };
-    }
-    return undefined;
-  }
-
-  #isMadeOfShorter({ cycle, count }: Repeats): boolean {
-    return this.#counts.matches.some((matched, index) => {
-      const shorter = index + 1;
-      return shorter < cycle && cycle % shorter === 0 && matched >= count * cycle - shorter;
-    });
-  }
-}
-
-function isSame(one: CountedIteration, other: CountedIteration | undefined): boolean {
-  if (other === undefined || one.calls !== other.calls) return false;
-  return one.results === undefined || other.results === undefined || one.results === other.results;
-}
-
-/** Returns the different texts, and how often the most frequent text occurs. */
-function groupEqual(texts: readonly string[]): { readonly distinct: readonly string[]; readonly most: number } {
-  const counts = new Map<string, number>();
-  for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
-  return { distinct: [...counts.keys()], most: Math.max(...counts.values()) };
-}
-
-/** Calls with invalid arguments are compared by `argsText`, because their `args` is always `{}`. */
-function describeCall({ name, args, argsText, problem }: ToolCall): string {
-  return stableJson(problem === undefined ? [name, args] : [name, problem, argsText ?? ""]);
-}
-
-function describeResult(result: ToolResultPart | undefined): string {
-  return stableJson(result === undefined ? null : [result.outcome, result.result, result.content ?? null]);
-}
-
-/** The lines are short, because they consist of digests. */
-function digestOf(lines: readonly string[]): string {
-  return digest([...lines].sort().join("\n"));
+export function createRepetition(rules: CycleRules): CycleCounts {
+  return new CycleCounts(rules);
 }

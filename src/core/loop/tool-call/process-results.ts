@@ -1,44 +1,27 @@
 // Shortens successful results before they enter the transcript. Each stage has a budget, and its usage counts for the run.
 
-import type { ExtractedResult, ResultCacher, ResultExtractor, ResultPipeline, ResultProcessing } from "../../types/policies.ts";
-import { type Check, checkFields, type Checks, type Fields, isFunction, isText } from "../../errors/check-fields.ts";
+import type { ExtractedResult, ResultPipeline, ResultProcessing } from "../../types/policies.ts";
+import {
+  type Change,
+  eventOf,
+  readExtract,
+  readPipeline,
+  type Stage,
+  textOf,
+  thresholds,
+  toText,
+  toTextOrNothing,
+} from "../../middleware/result-stages.ts";
 import type { ResultProcessor } from "../run/run.ts";
-import type { Usage } from "../../types/common.ts";
-import { isLiteral, isRecord } from "../../utils/guards.ts";
-import { countOf, readUsage } from "../../utils/plain-error.ts";
-import type { ResultEvent } from "../../types/loop-event.ts";
 import type { ToolOutcome } from "../../types/tool-outcome.ts";
 import { estimateTokens } from "../../utils/texts.ts";
 import { costOf } from "../run/pricing.ts";
 import { lastUserText } from "../state/transcript.ts";
 import type { SettledCall } from "../state/step-result.ts";
-import { contentOf, renderOutcome } from "../../tools/outcome-texts.ts";
 import { askHook } from "../run/ask-hook.ts";
 import { eventBase, type Run } from "../run/run.ts";
 import { runStep } from "../run/run-step.ts";
 import { stepKey } from "../state/step-key.ts";
-
-/** The default thresholds, in estimated tokens. A stage only processes results that exceed its threshold. */
-const thresholds = { extractor: 15_000, cacher: 2_000 };
-
-const count = { min: 0 };
-
-const fn: Check = ["a function", isFunction];
-const neededFn: Check = ["a function", isFunction, undefined, true];
-
-const pipelineChecks: Checks<ResultPipeline> = {
-  processor: fn,
-  extractor: ['an object with "extract"', isRecord],
-  cacher: ['an object with "store"', isRecord],
-};
-
-const extractorChecks: Checks<ResultExtractor> = { threshold: count, extract: neededFn };
-
-const cacherChecks: Checks<ResultCacher> = {
-  threshold: count,
-  store: neededFn,
-  toolName: ["a string", isText],
-};
 
 /**
  * Processes successful results before they enter the transcript, in up to three stages. A processor changes each result, an
@@ -51,7 +34,7 @@ const cacherChecks: Checks<ResultCacher> = {
  * await runToolLoop({ provider, tools, messages, policies: { results } });
  */
 export function processResults(given: ResultPipeline): ResultProcessing {
-  const pipeline = copyPipeline(given);
+  const pipeline = readPipeline("policies.results", given);
   const process: ResultProcessor["process"] = (run, settled) => processBatchOf(run, settled, pipeline);
   const processing: ResultProcessor = { kind: "result-processing", toolName: pipeline.cacher?.toolName, process };
   pipelines.set(process, pipeline);
@@ -60,53 +43,6 @@ export function processResults(given: ResultPipeline): ResultProcessing {
 
 /** The stages of each processing, for the tests of the new core. */
 export const pipelines: WeakMap<ResultProcessor["process"], ResultPipeline> = new WeakMap();
-
-function copyPipeline(given: ResultPipeline): ResultPipeline {
-  checkFields("policies.results", given, pipelineChecks);
-  const { processor, extractor, cacher } = given;
-  if (extractor !== undefined) checkStage("policies.results.extractor", extractor, extractorChecks);
-  if (cacher !== undefined) checkStage("policies.results.cacher", cacher, cacherChecks);
-  return {
-    ...(processor === undefined ? {} : { processor }),
-    extractor: extractor && { threshold: extractor.threshold, extract: extractor.extract.bind(extractor) },
-    cacher: cacher && { threshold: cacher.threshold, toolName: cacher.toolName, store: cacher.store.bind(cacher) },
-  };
-}
-
-/** Checks only the known fields of an instance of a class, and of an object that is no stage, such as a whole cache. */
-function checkStage(option: string, stage: object, checks: Fields): void {
-  const known = Object.fromEntries(Object.keys(checks).map((name) => [name, Reflect.get(stage, name)]));
-  const isStage = isLiteral(stage) && Object.values(known).some((field) => field !== undefined);
-  checkFields(option, isStage ? stage : known, checks);
-}
-
-function readExtract(answer: unknown): ExtractedResult {
-  if (typeof answer === "string") return { text: answer };
-  if (!isRecord(answer) || typeof answer["text"] !== "string")
-    throw new TypeError("extract() must return a string or { text, usage?, model? }.");
-  const { text, usage, model } = answer;
-  return usage === undefined ? { text } : { text, usage: toUsage(usage), model: toModel(model) };
-}
-
-function toUsage(given: unknown): Usage {
-  const isSaid = isRecord(given) && countOf(given.inputTokens) !== undefined && countOf(given.outputTokens) !== undefined;
-  if (!isSaid) throw new TypeError("The usage from extract() must have the numbers inputTokens and outputTokens.");
-  return readUsage(given);
-}
-
-function toModel(given: unknown): ExtractedResult["model"] {
-  if (!isRecord(given)) return undefined;
-  const { provider, model } = given;
-  return typeof provider === "string" && typeof model === "string" ? { provider, model } : undefined;
-}
-
-const eventOf = { processor: "result-processed", extractor: "result-extracted", cacher: "result-cached" } as const;
-
-type Stage = keyof typeof eventOf;
-
-interface Change extends Pick<ResultEvent, "tokensBefore" | "tokensAfter"> {
-  readonly stage: Stage;
-}
 
 interface Processed extends Pick<SettledCall, "textForModel" | "extraction"> {
   readonly index: number;
@@ -191,27 +127,11 @@ async function processResult(run: Run, outcome: ToolOutcome, pipeline: ResultPip
   return { textForModel: changes.length === 0 ? undefined : text, changes, extraction };
 }
 
-/** Returns all text that the model would read: the data, and the text parts of the content. */
-function textOf(outcome: ToolOutcome): string {
-  const result = renderOutcome(outcome);
-  const texts = contentOf(outcome).flatMap((part) => (part.type === "text" ? [part.text] : []));
-  return [typeof result === "string" ? result : JSON.stringify(result), ...texts].join("\n");
-}
-
 function priceExtract({ options, events, state }: Run, { usage, model }: ExtractedResult): SettledCall["extraction"] {
   if (usage === undefined) return undefined;
   const by = model ?? { provider: options.provider.id, model: options.provider.model };
   const cost = costOf(usage, { ...by, iteration: state.iteration }, { pricing: options.pricing, events });
   return { usage, costUSD: typeof cost === "number" ? cost : undefined };
-}
-
-function toTextOrNothing(answer: unknown): string | undefined {
-  return answer === undefined ? undefined : toText(answer);
-}
-
-function toText(answer: unknown): string {
-  if (typeof answer === "string") return answer;
-  throw new TypeError("The stage must return a string.");
 }
 
 interface Recorded {
