@@ -27,7 +27,7 @@ import {
 } from "../core/entry-kit.ts";
 import type { AgentOptions, Agents } from "./agent-options.ts";
 import { createHistoryView } from "./filter-history.ts";
-import { createMiddleware, type HandoffResult, type HandoffRules } from "./middleware.ts";
+import { createMiddleware, type HandoffResult } from "./middleware.ts";
 import { findAgent, nameOf, namesOf, readSystem } from "./read-agent.ts";
 import { createTransferTool, transferName, type TransferTool } from "./transfer-tool.ts";
 
@@ -167,8 +167,9 @@ function createTable<T extends Tool, Context>(parts: TableParts): AgentHandoffs<
   if (!agents.has(start)) throw invalidOption("start", listNames(agents), start);
   const views = new WeakMap<Run, ReturnType<typeof createHistoryView>>();
   const listed = new Set([...tools, ...[...agents.values()].flatMap(({ tools: own = [] }) => own)].map(nameOf));
-  const table: AgentHandoffs<T, Context> & AgentTable = {
+  const table: AgentHandoffs<T, Context> & AgentTable & MiddlewareSource = {
     kind: "handoffs",
+    toMiddleware: () => createMiddleware({ agents, listed, start, startsAfter, maxHandoffs }),
     // The cast is safe: the tools come from the agents, and the caller passes the types of their tools as `T`.
     tools: tools as readonly (T | TransferTool<Context>)[],
     start,
@@ -211,17 +212,11 @@ function createTable<T extends Tool, Context>(parts: TableParts): AgentHandoffs<
       return view(messages);
     },
   };
-  tables.set(table, { agents, listed, start, startsAfter, maxHandoffs });
   return table;
 }
 
-const tables = new WeakMap<object, HandoffRules>();
-
-/** Returns the middleware that carries out the handoffs. */
-export function handOff(handoffs: Handoffs): Middleware<HandoffResult> {
-  const rules = tables.get(handoffs);
-  if (rules === undefined) throw invalidOption("handOff()", "the value of createHandoffs", handoffs);
-  return createMiddleware(rules);
+interface MiddlewareSource {
+  toMiddleware(): Middleware<HandoffResult>;
 }
 
 /** Without this check, an agent would silently lack a tool whose name is misspelt. */

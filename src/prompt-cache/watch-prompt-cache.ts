@@ -16,6 +16,7 @@ import {
   textOf,
   type Usage,
 } from "../core/entry-kit.ts";
+import { watchRequests } from "./middleware.ts";
 import { type Comparison, comparePrefixes } from "./compare-prefixes.ts";
 import {
   checkLastRequest,
@@ -51,11 +52,13 @@ export function watchPromptCache(): PromptCacheWatch {
 }
 
 function createWatch(earlier: LastRequest | undefined): CacheWatch {
-  return {
+  const watch = {
     kind: "prompt-cache",
-    startWith: (found) => createWatch(found === undefined ? earlier : checkLastRequest(found)),
+    startWith: (found: LastRequest | undefined) => createWatch(found === undefined ? earlier : checkLastRequest(found)),
     createWatcher: () => new RunWatcher(earlier),
-  };
+    toMiddleware: () => watchRequests(watch),
+  } as const;
+  return watch;
 }
 
 type Sender = Pick<RequestPrefix, "provider" | "model">;

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { defineTool, type LoopEvent } from "turnwright";
-import { createHandoffs } from "turnwright/handoffs";
 import { createMockProvider, type MockScript, text, toolCall, usage } from "turnwright/testing";
-import { handOff } from "../../src/handoffs/create-handoffs.ts";
+import { createHandoffs } from "turnwright/handoffs";
 import { detectLoops } from "../../src/core/middleware/detect-loops.ts";
 import { finalAnswer } from "../../src/core/middleware/final-answer.ts";
 import { gateTools } from "../../src/core/middleware/gate.ts";
@@ -13,6 +12,7 @@ import { recordSteps } from "../../src/core/run/journals.ts";
 import { runToolLoop } from "../../src/core/run/run-tool-loop.ts";
 import type { Middleware, StepJournal } from "../../src/core/run/seam.ts";
 
+const handOff = (agents: object): Middleware => (agents as { toMiddleware(): Middleware }).toMiddleware();
 const messages = [{ role: "user", content: "Go." }] as const;
 const look = defineTool({ name: "look", description: "", inputSchema: { type: "object" }, execute: () => "seen" });
 const spent = usage({ inputTokens: 9, outputTokens: 1 });

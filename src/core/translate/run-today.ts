@@ -1,52 +1,42 @@
-// Runs the options of today's loop on the new core, so that the tests of the loop can run on it: see vitest.seam.config.ts.
+// Translates the options `policies`, `hooks` and `decisions` into middleware and answers, and the result back.
 
-import type { Masking, Plain } from "../../src/core/types/common.ts";
-import type { LoopEvent } from "../../src/core/types/loop-event.ts";
-import type { LoopOptions, Tool } from "../../src/core/types/loop-options.ts";
-import type { LoopResult } from "../../src/core/types/loop-result.ts";
-import type { Journal } from "../../src/core/types/journal.ts";
+import type { Masking, Plain } from "../types/common.ts";
+import type { LoopEvent } from "../types/loop-event.ts";
+import type { LoopOptions, Tool } from "../types/loop-options.ts";
+import type { LoopResult } from "../types/loop-result.ts";
+import type { Journal } from "../types/journal.ts";
 import type {
   LoopDetection,
   LoopDetectionOptions,
   LoopPolicies,
   ResultPipeline,
   ResultProcessing,
-} from "../../src/core/types/policies.ts";
-import type { ResultProcessor } from "../../src/core/loop/run/run.ts";
-import { pipelines } from "../../src/core/loop/tool-call/process-results.ts";
-import { memoryJournal } from "../../src/core/journal/memory-journal.ts";
-import { checkOptions } from "../../src/core/loop/start/check-options.ts";
-import type { EventQueue } from "../../src/core/utils/event-queue.ts";
-import { approve } from "../../src/core/middleware/approve.ts";
-import { contextRestarts } from "../../src/core/middleware/context-restarts.ts";
-import { deferTools } from "../../src/core/middleware/deferred-tools.ts";
-import { maskWith } from "../../src/core/middleware/mask-results.ts";
-import { readOutput } from "../../src/core/middleware/structured-output.ts";
-import type { OutputReader, ResultMasking } from "../../src/core/loop/run/run.ts";
-import type { CacheWatch, InputOutputGuard } from "../../src/core/loop/run/run.ts";
-import { watchRequests } from "../../src/prompt-cache/middleware.ts";
-import type { MiddlewareSource } from "../../src/compaction/middleware.ts";
-import type { Compaction } from "../../src/core/types/policies.ts";
-import { isToolRegistry } from "../../src/core/tools/registry.ts";
-import { handOff } from "../../src/handoffs/create-handoffs.ts";
-import { detectLoops } from "../../src/core/middleware/detect-loops.ts";
-import { finalAnswer } from "../../src/core/middleware/final-answer.ts";
-import { gateTools } from "../../src/core/middleware/gate.ts";
-import { onIteration, prepareIteration, stopWhen } from "../../src/core/middleware/iteration-hooks.ts";
-import { preToolText } from "../../src/core/middleware/pre-tool-text.ts";
-import { processResults } from "../../src/core/middleware/process-results.ts";
-import { beginLoop, type BegunLoop } from "../../src/core/run/run-tool-loop.ts";
-import type { SeamOptions } from "../../src/core/run/run.ts";
-import type { Middleware, StepJournal, Wait } from "../../src/core/run/seam.ts";
-import { toOldKey, toWaitingCall, translateTools } from "./translated-calls.ts";
+} from "../types/policies.ts";
+import type { ResultProcessor } from "../loop/run/run.ts";
+import { pipelines } from "../loop/tool-call/process-results.ts";
+import { memoryJournal } from "../journal/memory-journal.ts";
+import { checkOptions } from "../loop/start/check-options.ts";
+import type { EventQueue } from "../utils/event-queue.ts";
+import { approve } from "../middleware/approve.ts";
+import { contextRestarts } from "../middleware/context-restarts.ts";
+import { deferTools } from "../middleware/deferred-tools.ts";
+import { maskWith } from "../middleware/mask-results.ts";
+import { readOutput } from "../middleware/structured-output.ts";
+import type { OutputReader, ResultMasking } from "../loop/run/run.ts";
+import type { InputOutputGuard } from "../loop/run/run.ts";
+import { isToolRegistry } from "../tools/registry.ts";
+import { detectLoops } from "../middleware/detect-loops.ts";
+import { finalAnswer } from "../middleware/final-answer.ts";
+import { gateTools } from "../middleware/gate.ts";
+import { onIteration, prepareIteration, stopWhen } from "../middleware/iteration-hooks.ts";
+import { preToolText } from "../middleware/pre-tool-text.ts";
+import { processResults } from "../middleware/process-results.ts";
+import { beginLoop, type BegunLoop } from "../run/run-tool-loop.ts";
+import type { SeamOptions } from "../run/run.ts";
+import type { Middleware, StepJournal, Wait } from "../run/seam.ts";
+import { toOldKey, toWaitingCall, translateTools } from "./today-calls.ts";
 
-export async function runToolLoop<Output = unknown, T extends Tool = Tool>(
-  given: LoopOptions<Output, T>,
-): Promise<LoopResult<Plain<Output>, T>> {
-  return beginRun(given).result as Promise<LoopResult<Plain<Output>, T>>;
-}
-
-export function beginRun(given: LoopOptions, queue?: EventQueue<LoopEvent>): BegunLoop {
+export function beginToday(given: LoopOptions, queue?: EventQueue<LoopEvent>): BegunLoop {
   const options: unknown = { ...given };
   checkOptions(options);
   const journal = options.journal ?? memoryJournal();
@@ -84,7 +74,7 @@ function middlewareOf(options: LoopOptions): readonly Middleware[] {
     deferTools(),
     ...endingsOf(policies),
     // Looks at the request as it is sent.
-    policies.promptCache && watchRequests(policies.promptCache as CacheWatch),
+    ...toMiddleware(policies.promptCache),
     // Around calls. Approvals come last before the tool.
     policies.gate && gateTools(policies.gate),
     policies.results && processResults(toPipeline(policies.results)),
@@ -113,10 +103,7 @@ function findMasking(tools: LoopOptions["tools"] = []): Masking | undefined {
 function viewsOf({ policies = {}, tools, contextItems, limits }: LoopOptions): readonly Middleware[] {
   const masking = (policies.masking ?? findMasking(tools)) as ResultMasking | undefined;
   const views: Middleware[] = masking === undefined ? [] : [maskWith("mask-results", masking)];
-  if (policies.handoffs !== undefined) views.push(handOff(policies.handoffs));
-  const compaction = policies.compaction as (Compaction & MiddlewareSource) | undefined;
-  if (compaction !== undefined) views.push(compaction.toMiddleware());
-  return [...views, contextRestarts({ ...policies.restarts, items: contextItems, maxRestarts: limits?.maxRestarts })];
+  return [...views, ...toMiddleware(policies.handoffs), ...toMiddleware(policies.compaction), contextRestarts({ ...policies.restarts, items: contextItems, maxRestarts: limits?.maxRestarts })];
 }
 
 function toLoopOptions(given: LoopDetection): LoopDetectionOptions {
@@ -126,6 +113,15 @@ function toLoopOptions(given: LoopDetection): LoopDetectionOptions {
 
 function toPipeline(given: ResultProcessing): ResultPipeline {
   return pipelines.get((given as ResultProcessor).process) ?? {};
+}
+
+/** A policy that is middleware. */
+interface MiddlewareSource {
+  toMiddleware(): Middleware;
+}
+
+function toMiddleware(policy: object | undefined): readonly Middleware[] {
+  return policy === undefined ? [] : [(policy as MiddlewareSource).toMiddleware()];
 }
 
 const known = new WeakMap<Journal, StepJournal>();

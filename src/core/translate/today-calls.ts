@@ -1,11 +1,11 @@
 // Translates the tools of today's loop, and the calls that wait.
 
-import type { LoopOptions, Tool } from "../../src/core/types/loop-options.ts";
-import type { ShownTool, WaitingCall } from "../../src/core/types/tool-outcome.ts";
-import { findToolChanges } from "../../src/core/tools/compare-tools.ts";
-import { toAgentTool } from "../../src/core/middleware/agent-tool.ts";
-import type { SeamOptions } from "../../src/core/run/run.ts";
-import type { Wait } from "../../src/core/run/seam.ts";
+import type { LoopOptions, Tool } from "../types/loop-options.ts";
+import type { ShownTool, WaitingCall } from "../types/tool-outcome.ts";
+import { findToolChanges } from "../tools/compare-tools.ts";
+import { toAgentTool } from "../middleware/agent-tool.ts";
+import type { SeamOptions } from "../run/run.ts";
+import type { Wait } from "../run/seam.ts";
 
 export function translateTools(tools: LoopOptions["tools"]): Pick<SeamOptions, "tools"> {
   return tools === undefined ? {} : { tools: Array.isArray(tools) ? tools.map(toDurable) : tools };
