@@ -39,7 +39,7 @@ export interface BegunLoop {
 }
 
 /** Begins a run whose events also go to a queue. Throws synchronously for invalid options. */
-export function beginLoop(options: SeamOptions, ports?: Pick<RunPorts, "queue" | "convert">): BegunLoop {
+export function beginLoop(options: SeamOptions, ports?: Omit<RunPorts, "nesting" | "drive">): BegunLoop {
   const run = new Run(options, { ...ports, drive });
   return { result: drive(run), stop: (note) => run.scope.cancel({ kind: "stop", note }) };
 }
@@ -315,9 +315,9 @@ const notices: { readonly [kind: string]: "max-iterations" | "tool-error-cap" | 
 function finish(run: Run, ending: Ending): LoopResult {
   if (ending.status !== "suspended") sendCutEnds(run);
   const result = buildResult(run, ending);
-  const { status, reason, usage, costUSD, iterations, toolCallsExecuted, durationMs } = result;
+  const { status, usage, costUSD, iterations, toolCallsExecuted, durationMs } = result;
   const { events, runId, state, session } = run;
-  const notice = notices[reason.kind];
+  const notice = notices[ending.reason.kind];
   if (notice !== undefined && session.surfaceUserErrors !== false)
     events.send({ type: "notice", runId, iteration: state.iteration, kind: notice });
   events.send({
@@ -325,7 +325,7 @@ function finish(run: Run, ending: Ending): LoopResult {
     runId,
     iteration: state.iteration,
     status,
-    reason,
+    reason: run.toReason(ending.reason),
     usage,
     costUSD,
     iterations,

@@ -4,6 +4,7 @@ import type { Clock, Json, Session, Timeouts } from "../types/common.ts";
 import type { LoopEvent } from "../types/loop-event.ts";
 import type { RunOptions, Tool, ToolRegistry } from "../types/loop-options.ts";
 import type { LoopResult } from "../types/loop-result.ts";
+import type { EndReason } from "../types/termination.ts";
 import type { Provider, StreamResult } from "../types/provider.ts";
 import type { ToolDefinition } from "../types/tool.ts";
 import type { ShownTool, ToolChange, ToolOutcome } from "../types/tool-outcome.ts";
@@ -63,6 +64,8 @@ export interface RunPorts {
   readonly drive: (run: Run) => Promise<LoopResult>;
   /** Converts the options of nested runs. */
   readonly convert?: ((options: SeamOptions) => SeamOptions) | undefined;
+  /** Converts the reason of an ending for users. */
+  readonly toReason?: ((reason: Ending["reason"]) => EndReason) | undefined;
 }
 
 export class Run {
@@ -238,6 +241,11 @@ export class Run {
     if (!root.#hasReplayed) return;
     root.#hasReplayed = false;
     root.events.send({ type: "replay-end", runId: root.runId, iteration: root.state.iteration });
+  }
+
+  /** Returns the reason of an ending as users see it. */
+  toReason(reason: Ending["reason"]): EndReason {
+    return this.#ports.toReason?.(reason) ?? (reason as EndReason);
   }
 
   takeAnswer(id: string): { readonly value: Json } | undefined {

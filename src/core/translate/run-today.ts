@@ -4,6 +4,7 @@ import type { Masking, Plain } from "../types/common.ts";
 import type { LoopEvent } from "../types/loop-event.ts";
 import type { LoopOptions, Tool } from "../types/loop-options.ts";
 import type { LoopResult } from "../types/loop-result.ts";
+import type { EndReason } from "../types/termination.ts";
 import type { Journal } from "../types/journal.ts";
 import type {
   LoopDetection,
@@ -33,7 +34,7 @@ import { preToolText } from "../middleware/pre-tool-text.ts";
 import { processResults } from "../middleware/process-results.ts";
 import { beginLoop, type BegunLoop } from "../run/run-tool-loop.ts";
 import type { SeamOptions } from "../run/run.ts";
-import type { Middleware, StepJournal, Wait } from "../run/seam.ts";
+import type { Ending, Middleware, StepJournal } from "../run/seam.ts";
 import { toOldKey, toWaitingCall, translateTools } from "./today-calls.ts";
 
 export function beginToday(given: LoopOptions, queue?: EventQueue<LoopEvent>): BegunLoop {
@@ -42,6 +43,7 @@ export function beginToday(given: LoopOptions, queue?: EventQueue<LoopEvent>): B
   const journal = options.journal ?? memoryJournal();
   const { result, stop } = beginLoop(translate(options, journal), {
     queue,
+    toReason,
     convert: (nested) => {
       checkOptions(nested);
       return translate(nested, undefined);
@@ -141,12 +143,14 @@ function toStepJournal(journal: Journal): StepJournal {
 }
 
 function toOldResult(result: LoopResult, journal: Journal): LoopResult {
-  const reason: unknown = result.reason;
-  const waits =
-    typeof reason === "object" && reason !== null && "waits" in reason ? (reason.waits as readonly Wait[]) : undefined;
+  const reason = toReason(result.reason);
   const old = Object.defineProperty({ ...result }, "journal", { value: journal, enumerable: "toJSON" in journal });
-  if (waits === undefined) return old;
-  const calls = waits.map(toWaitingCall);
+  return reason === result.reason ? old : { ...old, journal, reason, pendingCalls: "calls" in reason ? reason.calls : [] };
+}
+
+function toReason(reason: Ending["reason"]): EndReason {
+  if (!("waits" in reason)) return reason;
+  const calls = reason.waits.map(toWaitingCall);
   const kind = calls.some(({ waitsFor }) => waitsFor === "approval") ? "approval-required" : "result-required";
-  return { ...old, journal, reason: { kind, calls }, pendingCalls: calls };
+  return { kind, calls };
 }
