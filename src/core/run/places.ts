@@ -1,7 +1,7 @@
 // The places of iterations and calls in the journal.
 
 import type { ToolOutcome } from "../types/tool-outcome.ts";
-import type { Answer, State } from "./seam.ts";
+import type { CurrentMessage, State } from "./seam.ts";
 
 /** The beginning of the keys of the steps of an iteration. */
 export function placeOf({ iteration, retry }: Pick<State, "iteration" | "retry">): string {
@@ -17,7 +17,7 @@ export function callPlace(state: State, index: number, name: string): string {
 export type EagerOutcome = ToolOutcome & { readonly steps?: { readonly [key: string]: unknown } };
 
 /** The recorded steps of a call that ran while its message streamed. */
-export function eagerSteps(answer: Answer | undefined, callId: string): { readonly [key: string]: unknown } | undefined {
-  const outcomes: readonly EagerOutcome[] = answer?.eagerOutcomes ?? [];
+export function eagerSteps({ early }: CurrentMessage, callId: string): { readonly [key: string]: unknown } | undefined {
+  const outcomes: readonly EagerOutcome[] = early;
   return outcomes.find(({ call }) => call.callId === callId)?.steps;
 }

@@ -67,9 +67,13 @@ async function runOne(run: Run, call: ToolCall, index: number): Promise<EndedCal
   const { state } = run;
   const polls = run.shown.get(call.name)?.polls === true ? ({ polls: true } as const) : {};
   const begun = run.begun.get(call.callId);
-  if (begun !== undefined) return { call, outcome: await begun, waits: [], ...polls };
+  if (begun !== undefined) {
+    const outcome = await begun.made;
+    for (const spent of begun.spent) applyNested(state, spent);
+    return { call, outcome: { ...outcome, call }, waits: [], ...polls };
+  }
   const place = callPlace(state, index, call.name);
-  const steps = eagerSteps(state.answers.at(-1), call.callId);
+  const steps = eagerSteps(state.current, call.callId);
   const journal = steps === undefined ? run.journal : new EagerJournal(run.journal, run.prefix + place, steps);
   const activity = new Activity(run, { place, path: call.callId, journal, call, index });
   const end = await activity.settle(performCall(activity, call));

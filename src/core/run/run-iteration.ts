@@ -15,10 +15,10 @@ import { freezeDeep } from "../utils/json.ts";
 import { chainHooks, HookError, inHook, StepCancelled } from "./hooks.ts";
 import { EagerJournal } from "./journals.ts";
 import { callEvent, performCall } from "./execute-tool-call.ts";
-import { StepRecorder } from "./recorder.ts";
+import { StepRecorder, sumOf } from "./recorder.ts";
 import { Activity } from "./activity.ts";
-import { type Run } from "./run.ts";
-import { type Answer, endWith, type Next, type Outcome, type RequestDraft } from "./seam.ts";
+import type { BegunCall, Run } from "./run.ts";
+import { type Answer, endWith, type Next, type RequestDraft } from "./seam.ts";
 import { callPlace, type EagerOutcome, placeOf } from "./places.ts";
 import { noteShown, readTools, recallShown, withShown } from "./shown-tools.ts";
 import { applyAnswer } from "./state.ts";
@@ -29,7 +29,7 @@ export async function runIteration(run: Run): Promise<void> {
   const word = continuation === 0 ? "request" : `request~${continuation + 1}`;
   const place = `${placeOf(state)}/${word}`;
   const activity = new Activity(run, { place, path: place, journal: run.journal });
-  run.begun.clear();
+  if (continuation === 0) run.begun.clear();
   let isLive = false;
   let streamed: Answer | undefined;
   const last: Next<RequestDraft, Answer> = (draft, signal) =>
@@ -186,7 +186,7 @@ function scopeFor({ scope }: Run, signal: AbortSignal | undefined): RequestScope
 
 /** The link from an outcome to the work that made it. Removed before the answer is recorded. */
 const work: unique symbol = Symbol("work");
-type BegunOutcome = EagerOutcome & { readonly [work]?: Promise<Outcome> };
+type BegunOutcome = EagerOutcome & { readonly [work]?: BegunCall };
 
 /** Begins the calls of eager tools while the message streams. Their steps become part of the answer. */
 function eagerPorts(run: Run, { toolChoice }: RequestDraft): EagerPorts | undefined {
@@ -209,7 +209,9 @@ function eagerPorts(run: Run, { toolChoice }: RequestDraft): EagerPorts | undefi
     running -= 1;
     journal.isOpen = false;
     const outcome: ToolOutcome = "value" in end ? end.value : { call, durationMs: 0, kind: "not-run" };
-    const eager: BegunOutcome = { ...outcome, steps: journal.steps, ...("value" in end && { [work]: made }) };
+    const { spent } = activity;
+    const nested = sumOf(outcome.nested === undefined ? spent : [outcome.nested, ...spent]);
+    const eager: BegunOutcome = { ...outcome, nested, steps: journal.steps, ...("value" in end && { [work]: { made, spent } }) };
     return eager;
   };
   return { start, onAdopted: () => {} };
@@ -218,12 +220,8 @@ function eagerPorts(run: Run, { toolChoice }: RequestDraft): EagerPorts | undefi
 function takeEager(run: Run, answer: Answer): Answer {
   if (answer.eagerOutcomes === undefined) return answer;
   const eagerOutcomes = answer.eagerOutcomes.map((outcome: BegunOutcome) => {
-    const { [work]: made, ...recorded } = outcome;
-    if (made !== undefined)
-      run.begun.set(
-        outcome.call.callId,
-        made.then((end) => ({ ...end, call: outcome.call })),
-      );
+    const { [work]: begun, ...recorded } = outcome;
+    if (begun !== undefined) run.begun.set(outcome.call.callId, begun);
     return recorded;
   });
   return { ...answer, eagerOutcomes };
@@ -249,12 +247,15 @@ function portsFor(run: Run, allowed?: readonly string[]): ToolCallPorts {
 async function prepareCalls(run: Run, answer: Answer, { allowedTools }: RequestDraft): Promise<Answer> {
   run.prepared = new Map();
   if (answer.status !== "tool-calls") return answer;
-  const calls = run.state.continuation === 0 ? answer.calls : [...run.state.current.calls, ...answer.calls];
+  const { continuation, current } = run.state;
+  const [calls, early] =
+    continuation === 0 ? [answer.calls, []] : [[...current.calls, ...answer.calls], current.early];
+  const ran = new Set([...early, ...(answer.eagerOutcomes ?? [])].map(({ call }) => call.callId));
   // From here on, `interrupt` comes too late.
   run.scope.withdrawInterrupt();
   const ports = portsFor(run, allowedTools);
   const checked = await Promise.all(
-    calls.map(async (call) => (run.begun.has(call.callId) ? undefined : prepareCall(call, ports))),
+    calls.map(async (call) => (ran.has(call.callId) ? undefined : prepareCall(call, ports))),
   );
   const prepared = new Map<string, unknown>();
   const refusals: ToolOutcome[] = [];

@@ -292,7 +292,7 @@ function summarizeCalls({ phase, lastBatch, current }: State, answer: Answer): r
     outcome,
   });
   if (phase === "answer") {
-    const early = new Map(answer.eagerOutcomes?.map(({ call, kind }) => [call.callId, kind]));
+    const early = new Map(current.early.map(({ call, kind }) => [call.callId, kind]));
     const calls = answer.status === "follow-up-interrupt" ? [...current.calls, ...answer.calls] : current.calls;
     return calls.map((call, index) => {
       const kind = early.get(call.callId) ?? "not-run";

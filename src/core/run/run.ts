@@ -7,7 +7,7 @@ import type { LoopResult } from "../types/loop-result.ts";
 import type { EndReason } from "../types/termination.ts";
 import type { Provider, StreamResult } from "../types/provider.ts";
 import type { ToolDefinition } from "../types/tool.ts";
-import type { ShownTool, ToolChange, ToolOutcome } from "../types/tool-outcome.ts";
+import type { NestedSpending, ShownTool, ToolChange } from "../types/tool-outcome.ts";
 import { abortReasonOf, type Cancellable, CancelScope } from "../cancellation/cancel-scope.ts";
 import { IdleTimer, LazySignal, systemClock } from "../cancellation/signals.ts";
 import { LoopError } from "../errors/loop-error.ts";
@@ -27,7 +27,7 @@ import type { EventQueue } from "../utils/event-queue.ts";
 import { freezeDeep, toJson } from "../utils/json.ts";
 import { beginHooks, JournalFailure, type NamedHooks } from "./hooks.ts";
 import { GuardedJournal, recordSteps } from "./journals.ts";
-import type { Ending, Middleware, NestedOptions, RequestDraft, State, StepJournal } from "./seam.ts";
+import type { Ending, Middleware, NestedOptions, Outcome, RequestDraft, State, StepJournal } from "./seam.ts";
 import { createState } from "./state.ts";
 
 /** The options of a run on the seam. */
@@ -66,6 +66,13 @@ export interface RunPorts {
   readonly convert?: ((options: SeamOptions) => SeamOptions) | undefined;
   /** Converts the reason of an ending for users. */
   readonly toReason?: ((reason: Ending["reason"]) => EndReason) | undefined;
+}
+
+/** A call that ran while its message streamed. */
+export interface BegunCall {
+  readonly made: Promise<Outcome>;
+  /** The spending of middleware around the call. */
+  readonly spent: readonly NestedSpending[];
 }
 
 export class Run {
@@ -121,7 +128,7 @@ export class Run {
   /** The arguments of the newest calls as the schemas of their tools return them, by call id. */
   prepared: ReadonlyMap<string, unknown> = new Map();
   /** The calls that ran while the newest message streamed, by call id. */
-  readonly begun: Map<string, Promise<ToolOutcome>> = new Map();
+  readonly begun: Map<string, BegunCall> = new Map();
   /** The position of each call in its message, by call id. */
   readonly places: Map<string, number> = new Map();
   /** True if no further call may begin. */

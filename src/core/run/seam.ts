@@ -262,6 +262,8 @@ export interface CurrentMessage {
   readonly text: string;
   readonly reasoning: string;
   readonly calls: readonly ToolCall[];
+  /** The outcomes of the calls that ran while the message streamed. */
+  readonly early: readonly ToolOutcome[];
   readonly providerMetadata: readonly ProviderMetadataPart[];
 }
 

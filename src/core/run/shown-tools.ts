@@ -123,7 +123,7 @@ export async function recallCalls(run: Run, calls: readonly ToolCall[]): Promise
   const changes = new Set<ToolChange>();
   for (const [index, call] of calls.entries()) {
     if (refused.has(call.callId)) continue;
-    const recalled = await recallCall(run, answer, { call, index });
+    const recalled = await recallCall(run, { call, index });
     run.recalled.set(call.callId, recalled);
     if (recalled.hasEnded) continue;
     for (const change of run.changes.get(call.name) ?? [])
@@ -139,9 +139,9 @@ interface PlacedCall {
   readonly index: number;
 }
 
-async function recallCall(run: Run, answer: Answer | undefined, { call, index }: PlacedCall): Promise<Recalled> {
+async function recallCall(run: Run, { call, index }: PlacedCall): Promise<Recalled> {
   const { callId, name } = call;
-  const early = eagerSteps(answer, callId);
+  const early = eagerSteps(run.state.current, callId);
   const outcome = `${run.prefix}${callPlace(run.state, index, name)}/outcome`;
   const hasEnded = early?.["/outcome"] !== undefined || (await run.journal.read(outcome)) !== undefined;
   if (hasEnded) return { hasEnded, wasAsked: false };

@@ -12,7 +12,7 @@ import { applyNested, applySpending, noUsage } from "../utils/count-usage.ts";
 import { countIdenticalCalls, noIdenticalCalls } from "./identical-calls.ts";
 import type { Answer, CurrentMessage, EndedCall, Ending, Look, Outcome, State } from "./seam.ts";
 
-export const emptyMessage: CurrentMessage = { text: "", reasoning: "", calls: [], providerMetadata: [] };
+export const emptyMessage: CurrentMessage = { text: "", reasoning: "", calls: [], early: [], providerMetadata: [] };
 
 export function createState(messages: readonly Message[], heldIds: Iterable<string>, isPriced: boolean): State {
   return {
@@ -178,7 +178,7 @@ function applyCost(state: State, answer: Answer): void {
 }
 
 function applyMessage(state: State, answer: Answer): void {
-  const { text, reasoning, calls, provider, model, finish } = answer;
+  const { text, reasoning, calls, provider, model, finish, eagerOutcomes: early = [] } = answer;
   const providerMetadata = answer.providerMetadata.map((item) => ({ provider, model, item }));
   state.modelParts.push(...providerMetadata);
   for (const { callId } of calls) state.heldIds.add(callId);
@@ -187,12 +187,13 @@ function applyMessage(state: State, answer: Answer): void {
   const problem = problemOf(finish);
   state.current =
     continuation === 0
-      ? { text, reasoning, calls, providerMetadata }
+      ? { text, reasoning, calls, early, providerMetadata }
       : {
           text: current.text + text,
           reasoning: current.reasoning + reasoning,
           // If a continuation is cut off, the earlier calls of the message must not run either.
           calls: [...(problem === undefined ? current.calls : current.calls.map((call) => ({ ...call, problem }))), ...calls],
+          early: [...current.early, ...early],
           providerMetadata: [...current.providerMetadata, ...providerMetadata],
         };
   if (state.current.text.trim() !== "") state.finalText = state.current.text;
@@ -340,7 +341,7 @@ export function applyAgain(state: State, { again, isCounted }: Again, ending: En
 export function answerOpenCalls(state: State): void {
   if (state.phase !== "look" && state.phase !== "answer") return;
   if (state.lastBatch.length > 0 || !state.isCurrentPlaced) return;
-  const early = new Map((state.answers.at(-1)?.eagerOutcomes ?? []).map((outcome) => [outcome.call.callId, outcome]));
+  const early = new Map(state.current.early.map((outcome) => [outcome.call.callId, outcome]));
   const ended = state.current.calls.map((call): EndedCall => ({
     call,
     outcome: early.get(call.callId) ?? { call, durationMs: 0, kind: "not-run" },
