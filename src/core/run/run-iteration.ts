@@ -248,15 +248,12 @@ async function prepareCalls(run: Run, answer: Answer, { allowedTools }: RequestD
   run.prepared = new Map();
   if (answer.status !== "tool-calls") return answer;
   const { continuation, current } = run.state;
-  const [calls, early] =
-    continuation === 0 ? [answer.calls, []] : [[...current.calls, ...answer.calls], current.early];
+  const [calls, early] = continuation === 0 ? [answer.calls, []] : [[...current.calls, ...answer.calls], current.early];
   const ran = new Set([...early, ...(answer.eagerOutcomes ?? [])].map(({ call }) => call.callId));
   // From here on, `interrupt` comes too late.
   run.scope.withdrawInterrupt();
   const ports = portsFor(run, allowedTools);
-  const checked = await Promise.all(
-    calls.map(async (call) => (ran.has(call.callId) ? undefined : prepareCall(call, ports))),
-  );
+  const checked = await Promise.all(calls.map(async (call) => (ran.has(call.callId) ? undefined : prepareCall(call, ports))));
   const prepared = new Map<string, unknown>();
   const refusals: ToolOutcome[] = [];
   for (const one of checked) {
