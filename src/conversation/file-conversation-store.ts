@@ -77,7 +77,7 @@ export function fileConversationStore(directory: string, options: FileConversati
         append: async (change) => {
           const key = keyOf(id, count);
           count += 1;
-          await session.record({ key, kind: "result" }, change);
+          await session.record(key, change);
         },
         release: () => session.close(),
       };

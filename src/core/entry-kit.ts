@@ -19,10 +19,10 @@ export {
   needed,
   type NumberRule,
 } from "./errors/check-fields.ts";
-export { bindJournal, memoryJournal } from "./journal/memory-journal.ts";
+export { memoryJournal, wrapJournal } from "./journal/memory-journal.ts";
 export { checkStepRecord } from "./run/check-record.ts";
 export { type AskedStep, inLockstep, type OrderedEngine } from "./run/journals.ts";
-export type { StepJournal, Wait } from "./run/seam.ts";
+export type { Wait } from "./run/seam.ts";
 export { isLoopError, LoopError } from "./errors/loop-error.ts";
 export { assertProvider, isProviderError, providerCheck, providerError } from "./errors/provider-error.ts";
 export { toProviderError } from "./errors/read-sdk-error.ts";
@@ -156,7 +156,7 @@ export {
 export type { Clock, ContentPart, Issue, JsonSchema, PlainError, Pricing, ProviderError } from "./types/common.ts";
 export type { ProviderErrorCode, StandardResult, StandardSchema, ToolSchema, Session, Usage, UserPart } from "./types/common.ts";
 export type { Validation } from "./types/common.ts";
-export type { Journal, Step, StepKind } from "./types/journal.ts";
+export type { Journal } from "./types/journal.ts";
 export type { Json, Plain } from "./types/common.ts";
 export type {
   CallSummary,

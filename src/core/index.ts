@@ -34,7 +34,7 @@ export type {
   StructuredOutput,
 } from "./types/policies.ts";
 export type { Guardrails } from "./types/guardrails.ts";
-export type { Journal, Step } from "./types/journal.ts";
+export type { Journal } from "./types/journal.ts";
 export type { Json } from "./types/common.ts";
 export type { LoopEvent, LoopEvents } from "./types/loop-event.ts";
 export type {
@@ -78,7 +78,8 @@ export { explainErrors };
 export { isLoopError, LoopError } from "./errors/loop-error.ts";
 export { isProviderError, providerError } from "./errors/provider-error.ts";
 export { toProviderError } from "./errors/read-sdk-error.ts";
-export { type MemoryJournal, memoryJournal, type SavedJournal } from "./journal/memory-journal.ts";
+export { memoryJournal } from "./journal/memory-journal.ts";
+export type { MemoryJournal, SavedJournal } from "./run/journals.ts";
 export { parseToolArguments } from "./utils/tool-arguments.ts";
 export { createLoopEvents, type LoopStream, streamToolLoop } from "./loop/stream-tool-loop.ts";
 export { type GenerateOptions, generateWithTools, type ToolExecutor } from "./loop/generate-with-tools.ts";

@@ -70,7 +70,6 @@ export type {
   Validation,
 } from "./types/common.ts";
 export type { DenyingGuardrail, GuardrailRecord, GuardrailRefusal } from "./types/guardrails.ts";
-export type { StepKind } from "./types/journal.ts";
 export type { Plain } from "./types/common.ts";
 export type {
   CallEvent,

@@ -1,5 +1,5 @@
 import {
-  bindJournal,
+  wrapJournal,
   type Journal,
   type LoopEmitter,
   type LoopEvent,
@@ -99,7 +99,7 @@ function claimJournal(journal: Journal, claim: Claim): Journal {
     }
     return () => claim.finish(close);
   };
-  return { ...bindJournal(journal), open };
+  return { ...wrapJournal(journal), open };
 }
 
 /** Sets `result.journal` to the journal from the store. `JSON.stringify(result)` includes the journal only if it has `toJSON`. */

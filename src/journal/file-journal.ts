@@ -1,6 +1,6 @@
-import { type Journal, type Step, whenAllReady } from "../core/entry-kit.ts";
-import { JournalFile } from "./opened-file.ts";
+import { checkStepRecord, type Journal } from "../core/entry-kit.ts";
 import type { FileJournalOptions } from "./journal-session.ts";
+import { JournalFile } from "./opened-file.ts";
 
 /** A journal in a file. */
 export interface FileJournal extends Journal {
@@ -13,7 +13,7 @@ export interface FileJournal extends Journal {
    */
   open(how?: { readonly readOnly?: boolean | undefined }): Promise<() => Promise<void>>;
   /** Reads all records that are in the file now, without locking the file. Ignores an incomplete last line. */
-  read(): Promise<ReadonlyMap<string, unknown>>;
+  records(): Promise<ReadonlyMap<string, unknown>>;
 }
 
 /**
@@ -28,8 +28,9 @@ export interface FileJournal extends Journal {
  * the disk, and with one of these LoopErrors:
  *
  * - "journal-refused" if the file cannot be used safely
- * - "journal-damaged", with the line, if the file was changed
+ * - "journal-damaged", with the line or the key, if the file was changed
  * - "journal-locked" while another writer that is alive has the file open
+ * - "journal-mismatch" if an earlier version of turnwright has written the file
  *
  * Throws LoopError "invalid-option" or "unknown-option" if an argument is invalid.
  *
@@ -39,14 +40,26 @@ export interface FileJournal extends Journal {
  */
 export function fileJournal(path: string, options: FileJournalOptions = {}): FileJournal {
   const file = new JournalFile(path, options);
-  const step = <T>(one: Step<T>): PromiseLike<T> | T => file.step(one, () => one.run({}));
+  // Records of this execution need no check.
+  let unchecked: Set<string> = new Set();
+  const read = (key: string): unknown => {
+    const found = file.records?.get(key);
+    if (unchecked.delete(key)) checkStepRecord(key, found);
+    return found;
+  };
   return {
     durable: true,
     path,
-    open: (how) => file.open(how),
-    step,
-    all: (steps) => whenAllReady(steps.map(step)),
-    has: (key) => file.records?.has(key) === true,
-    read: () => file.read(),
+    async open(how) {
+      const close = await file.open(how);
+      unchecked = new Set(file.records?.keys());
+      return close;
+    },
+    read,
+    step<T>(key: string, body: () => T | PromiseLike<T>): T | PromiseLike<T> {
+      read(key);
+      return file.step(key, body);
+    },
+    records: () => file.read(),
   };
 }

@@ -8,7 +8,6 @@ import {
   isThenable,
   type Json,
   LoopError,
-  type StepKind,
   followOwnLinks,
   isOwn,
   isRecord,
@@ -205,9 +204,8 @@ function joinLines(lines: readonly string[]): readonly string[] {
 
 /** A record that `redact` gets before the record is written. */
 export interface JournalRecord {
-  /** The key of the step, such as `i0/tool/0/order`. */
+  /** The key of the step, such as `i0/call/0/order/outcome`. */
   readonly key: string;
-  readonly kind: StepKind;
   /** A copy of the step's result, which `redact` may change. */
   readonly answer: Json;
 }
@@ -232,11 +230,6 @@ export interface FileJournalOptions {
   readonly onTornLine?: ((torn: TornLine) => void) | undefined;
 }
 
-export interface RecordedStep {
-  readonly key: string;
-  readonly kind?: StepKind | undefined;
-}
-
 export interface JournalSession {
   readonly answers: ReadonlyMap<string, unknown>;
   check(): void;
@@ -244,7 +237,7 @@ export interface JournalSession {
    * Writes the result of a step. Returns the result after conversion to JSON and back, so that the result has the same form as in
    * a resumed run. The returned result is not changed by `redact`.
    */
-  record<T>(step: RecordedStep, answer: T): Promise<T>;
+  record<T>(key: string, answer: T): Promise<T>;
   close(): Promise<void>;
 }
 
@@ -325,8 +318,8 @@ function createSession(path: string, { answers }: Recorded, { writer, redact, un
       if (closing !== undefined) throw new LoopError("journal-closed", { path });
       writer?.check();
     },
-    async record<T>({ key, kind }: RecordedStep, answer: T) {
-      const text = JSON.stringify({ key, kind, answer });
+    async record<T>(key: string, answer: T) {
+      const text = JSON.stringify({ key, answer });
       const own: { readonly answer: T } = JSON.parse(text);
       const written = redact === undefined ? text : rewrite(text, redact);
       // A run may end without waiting for this step. The journal is then already closed when the step ends.
@@ -341,12 +334,12 @@ function createSession(path: string, { answers }: Recorded, { writer, redact, un
 
 /** `redact` gets a copy of the result, because the run still uses the result itself. */
 function rewrite(text: string, redact: NonNullable<FileJournalOptions["redact"]>): string {
-  const { key, kind, answer: own }: JournalRecord = JSON.parse(text);
-  const answer: unknown = redact({ key, kind, answer: own });
+  const { key, answer: own }: JournalRecord = JSON.parse(text);
+  const answer: unknown = redact({ key, answer: own });
   if (answer === undefined || isThenable(answer)) {
     throw invalidOption("redact", "a function that returns plain data, not a promise", answer);
   }
-  return JSON.stringify({ key, kind, answer });
+  return JSON.stringify({ key, answer });
 }
 
 async function closeAll(undo: readonly (() => Promise<void>)[]): Promise<void> {

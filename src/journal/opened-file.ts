@@ -2,7 +2,7 @@
 
 import { hostname } from "node:os";
 import { checkFields, type Checks, invalidOption, is, LoopError } from "../core/entry-kit.ts";
-import { type FileJournalOptions, type JournalSession, openJournal, readJournal, type RecordedStep } from "./journal-session.ts";
+import { type FileJournalOptions, type JournalSession, openJournal, readJournal } from "./journal-session.ts";
 
 const optionChecks: Checks<FileJournalOptions> = {
   fsync: is.flag,
@@ -29,9 +29,10 @@ export class JournalFile {
     return this.#session?.answers;
   }
 
-  /** Reads the file, and locks it unless `readOnly` is true. */
+  /** Reads the file, and locks it unless `readOnly` is true. Reading an open file needs nothing. */
   async open({ readOnly = false }: { readonly readOnly?: boolean | undefined } = {}): Promise<() => Promise<void>> {
     const path = this.#path;
+    if (readOnly && this.#session !== undefined) return () => Promise.resolve();
     if (this.#isTaken) {
       const holder = { pid: process.pid, host: hostname(), isVisible: true };
       throw new LoopError("journal-locked", { path, lockPath: `${path}.lock`, ...holder });
@@ -55,17 +56,17 @@ export class JournalFile {
   }
 
   /** Returns the recorded result, or runs `body` and records its result. */
-  step<T>(step: RecordedStep, body: () => T | PromiseLike<T>): T | PromiseLike<T> {
+  step<T>(key: string, body: () => T | PromiseLike<T>): T | PromiseLike<T> {
     const records = this.records;
-    return records?.has(step.key) === true ? (records.get(step.key) as T) : this.#perform(step, body);
+    return records?.has(key) === true ? (records.get(key) as T) : this.#perform(key, body);
   }
 
   /** Rejects with LoopError "journal-closed" if the journal was closed before the step ended. The result is then not recorded. */
-  async #perform<T>(step: RecordedStep, body: () => T | PromiseLike<T>): Promise<T> {
+  async #perform<T>(key: string, body: () => T | PromiseLike<T>): Promise<T> {
     const session = this.#session;
     if (session === undefined) throw new LoopError("journal-closed", { path: this.#path });
     session.check();
-    return session.record(step, await body());
+    return session.record(key, await body());
   }
 
   /** Reads all records that are in the file now, without locking the file. Ignores an incomplete last line. */

@@ -1,5 +1,4 @@
 import {
-  bindJournal,
   checkFields,
   type Checks,
   describeValue,
@@ -8,7 +7,6 @@ import {
   isThenable,
   type Journal,
   LoopError,
-  type Step,
   whenAllReady,
   whenReady,
 } from "../core/entry-kit.ts";
@@ -57,40 +55,25 @@ export function withBlobs(journal: Journal, options: BlobOptions): Journal {
   if (!isJournal(journal)) throw invalidOption("journal", "a journal", journal);
   checkFields("options", options, checks);
   const { store, minBytes = usualMinBytes } = options;
-  const bound = bindJournal(journal);
-  const { read, open } = bound;
+  const { durable, readOnly } = journal;
+  const open = journal.open?.bind(journal);
   const puts = new Set<PromiseLike<unknown>>();
-  const reader = new BlobReader(store, read);
-  const pack = <T>(one: Step<T>, fresh: Map<string, string>): Step<BlobRecord> => ({
-    ...one,
-    run: (call) =>
-      whenReady(one.run(call), (value) => {
+  return {
+    durable,
+    readOnly,
+    step<T>(key: string, body: () => T | PromiseLike<T>): T | PromiseLike<T> {
+      const fresh = new Map<string, string>();
+      const pack = (value: T): BlobRecord | PromiseLike<BlobRecord> => {
         const { record, texts } = packRecord(value, minBytes);
         for (const [id, text] of texts) fresh.set(id, text);
         const stored = whenAllReady([...texts].map(([id, text]) => store.put(id, text)));
         return isThenable(stored) ? trackUntilEnd(puts, stored).then(() => record) : record;
-      }),
-  });
-  const step = <T>(one: Step<T>): PromiseLike<T> | T => {
-    const fresh = new Map<string, string>();
-    return whenReady(bound.step(pack(one, fresh)), (answer) => {
-      const values = reader.unpack([[one.key, answer]], fresh);
-      return whenReady(values, ([value]) => value as T);
-    });
-  };
-  const all = <T>(steps: readonly Step<T>[]): PromiseLike<readonly T[]> | readonly T[] => {
-    const fresh = new Map<string, string>();
-    return whenReady(bound.all(steps.map((one) => pack(one, fresh))), (answers) => {
-      const records = answers.map((answer, index) => [steps[index]?.key ?? "", answer] as const);
-      return reader.unpack(records, fresh) as PromiseLike<readonly T[]> | readonly T[];
-    });
-  };
-  const readAll = (): PromiseLike<Records> | Records => whenReady(read?.() ?? new Map(), (records) => reader.unpackAll(records));
-  return {
-    ...bound,
-    step,
-    all,
-    ...(read === undefined ? {} : { read: readAll }),
+      };
+      const record = journal.step<unknown>(key, () => whenReady(body(), pack));
+      return whenReady(record, (found) => unpack(store, { key, found, fresh }) as T | PromiseLike<T>);
+    },
+    read: (key) =>
+      whenReady(journal.read(key), (found) => (found === undefined ? found : unpack(store, { key, found, fresh: noTexts }))),
     ...(open === undefined ? {} : { open: (how) => open(how).then((close) => () => settle(puts).then(close)) }),
   };
 }
@@ -113,66 +96,22 @@ async function settle(puts: ReadonlySet<PromiseLike<unknown>>): Promise<void> {
   await new Promise((resolve) => void setImmediate(resolve));
 }
 
-type Records = ReadonlyMap<string, unknown>;
 type Texts = ReadonlyMap<string, string>;
-
-const readAhead = 16;
 
 const noTexts: Texts = new Map();
 
-class BlobReader {
-  readonly #store: BlobStore;
-  readonly #readRecords: Journal["read"];
-  /**
-   * The blobs that the most recent call of `get` returned. A replay probably needs most of these blobs for the following steps.
-   */
-  #near: Texts = noTexts;
-  /** The ids of all blobs that were recorded when the replay began, in the order of the records. */
-  #order: PromiseLike<readonly string[]> | readonly string[] | undefined;
-
-  constructor(store: BlobStore, readRecords: Journal["read"]) {
-    this.#store = store;
-    this.#readRecords = readRecords;
-  }
-
-  /** `fresh` has the texts that the steps of this call have just stored, by id. */
-  unpack(
-    records: readonly (readonly [key: string, record: unknown])[],
-    fresh: Texts,
-  ): PromiseLike<readonly unknown[]> | readonly unknown[] {
-    const read = records.map(([key, record]) => [key, readBlobRecord(key, record)] as const);
-    const toValues = (texts: Texts): readonly unknown[] => read.map(([key, record]) => unpackRecord(key, record, texts));
-    const ids = idsOf(read.map(([, record]) => record));
-    const missing = ids.filter((id) => !fresh.has(id));
-    if (missing.length === 0) return toValues(fresh);
-    return whenReady(this.#find(missing), (texts) => toValues(fresh.size === 0 ? texts : new Map([...texts, ...fresh])));
-  }
-
-  unpackAll(records: Records): PromiseLike<Records> | Records {
-    const read = [...records].map(([key, record]) => [key, readBlobRecord(key, record)] as const);
-    const ids = idsOf(read.map(([, record]) => record));
-    const texts = ids.length === 0 ? noTexts : this.#store.get(ids);
-    return whenReady(texts, (found) => new Map(read.map(([key, record]) => [key, unpackRecord(key, record, found)])));
-  }
-
-  #find(ids: readonly string[]): PromiseLike<Texts> | Texts {
-    if (ids.every((id) => this.#near.has(id))) return this.#near;
-    this.#order ??= this.#readOrder();
-    return whenReady(this.#order, (order) => {
-      const at = order.indexOf(ids[0] ?? "");
-      const next = at < 0 ? [] : order.slice(at, at + readAhead);
-      return whenReady(this.#store.get([...new Set([...ids, ...next])]), (texts) => (this.#near = texts));
-    });
-  }
-
-  #readOrder(): PromiseLike<readonly string[]> | readonly string[] {
-    if (this.#readRecords === undefined) return [];
-    return whenReady(this.#readRecords(), (records) => idsOf([...records].map(([key, record]) => readBlobRecord(key, record))));
-  }
+interface Found {
+  readonly key: string;
+  readonly found: unknown;
+  /** The texts that this step has just stored, by id. */
+  readonly fresh: Texts;
 }
 
-function idsOf(records: readonly BlobRecord[]): readonly string[] {
-  return [...new Set(records.flatMap(blobIdsOf))];
+function unpack(store: BlobStore, { key, found, fresh }: Found): unknown {
+  const record = readBlobRecord(key, found);
+  const ids = blobIdsOf(record);
+  const texts = ids.every((id) => fresh.has(id)) ? fresh : store.get([...new Set(ids)]);
+  return whenReady(texts, (known) => unpackRecord(key, record, known));
 }
 
 /**

@@ -1,6 +1,6 @@
 // The checks of the journal suite that call the methods of the journal.
 
-import { type Journal, type Json, type Step, systemClock, toPlainError } from "../core/entry-kit.ts";
+import { type Journal, type Json, systemClock, toPlainError } from "../core/entry-kit.ts";
 import { check, type Patience, within } from "./suite-check.ts";
 import { untilAborted } from "./scripted-stream.ts";
 
@@ -16,8 +16,6 @@ export interface JournalSuiteSetup extends Patience {
   execute<T>(runId: string, body: (journal: Journal) => Promise<T>): PromiseLike<T>;
   /** How long the journal may need to record a step in the background, in milliseconds. Default 20. */
   readonly pauseMs?: number | undefined;
-  /** Sends a decision to a run that waits for `key`. Needed if the journal has `wait`. */
-  send?(runId: string, key: string, decision: Json): unknown;
 }
 
 /** The arguments of each check. `signal` fires when the check is over. */
@@ -49,12 +47,9 @@ export function pause({ setup: { clock = systemClock, pauseMs = 20 } }: JournalB
   return new Promise((resolve) => void clock.setTimeout(resolve, pauseMs));
 }
 
-function stepOf<T>(key: string, run: () => PromiseLike<T> | T): Step<T> {
-  return { key, kind: "tool", input: { key }, run };
-}
-
-function refusing(key: string): Step<never> {
-  return stepOf(key, () => {
+/** Reads a step that is recorded. */
+function recall(journal: Journal, key: string): unknown {
+  return journal.step<unknown>(key, () => {
     throw new Error(`The step "${key}" is recorded, but it ran again.`);
   });
 }
@@ -69,45 +64,46 @@ function shorten(text: string | undefined): string {
 }
 
 export async function checkReplay(bench: JournalBench): Promise<void> {
-  const first = await executeOpen(bench, async (journal) => journal.step(stepOf("i0/model", () => ({ text: "Hello." }))));
+  const first = await executeOpen(bench, async (journal) => journal.step("step 1", () => ({ text: "Hello." })));
   checkJson(first, { text: "Hello." }, "The result of a new step");
-  const again = await executeOpen(bench, async (journal) => journal.step(refusing("i0/model")));
+  const again = await executeOpen(bench, async (journal) => recall(journal, "step 1"));
   checkJson(again, { text: "Hello." }, "The result of a recorded step");
 }
 
-export async function checkGroup(bench: JournalBench): Promise<void> {
-  const keys = ["i0/tool/0/a", "i0/tool/1/b", "i0/tool/2/c"];
+export async function checkParallel(bench: JournalBench): Promise<void> {
+  const keys = ["step 1", "step 2", "step 3"];
   const release: (() => void)[] = [];
   const turns = keys.map((_, position) => new Promise<void>((resolve) => (release[position] = resolve)));
   let begun = 0;
   // Each step waits until all steps have begun, and then the steps end in reverse order. Steps that run one by one reach the time limit.
-  const bodyOf = (position: number) => async (): Promise<number> => {
+  const bodyOf = (position: number) => async (): Promise<Json> => {
     begun += 1;
     if (begun === keys.length) release.at(-1)?.();
-    await within(turns[position] ?? Promise.resolve(), "The steps of a group did not run at the same time", bench.setup);
+    await within(turns[position] ?? Promise.resolve(), "Parallel steps did not run at the same time", bench.setup);
     release[position - 1]?.();
-    return position;
+    return { position };
   };
-  const results = await executeOpen(bench, async (journal) =>
-    journal.all(keys.map((key, position) => stepOf(key, bodyOf(position)))),
+  const expected = keys.map((_, position) => ({ position }));
+  const results = await executeOpen(bench, (journal) =>
+    Promise.all(keys.map((key, position) => journal.step(key, bodyOf(position)))),
   );
-  checkJson(results, [0, 1, 2], "The results of a group");
-  const again = await executeOpen(bench, async (journal) => journal.all(keys.map(refusing)));
-  checkJson(again, [0, 1, 2], "The recorded results of a group");
+  checkJson(results, expected, "The results of parallel steps");
+  const again = await executeOpen(bench, (journal) => Promise.all(keys.map((key) => recall(journal, key))));
+  checkJson(again, expected, "The recorded results of parallel steps");
 }
 
-export async function checkCutGroup(bench: JournalBench): Promise<void> {
-  const [fast, slow] = ["i0/tool/0/fast", "i0/tool/1/slow"];
+export async function checkCutParallel(bench: JournalBench): Promise<void> {
+  const [fast, slow] = ["step fast", "step slow"];
   await executeOpen(bench, async (journal) => {
-    const never = (): Promise<string> => untilAborted(bench.signal).then(() => "too late");
-    const group = Promise.resolve(journal.all([stepOf(fast, () => "first"), stepOf(slow, never)]));
-    group.catch(() => {});
+    const never = (): Promise<Json> => untilAborted(bench.signal).then(() => ({ text: "too late" }));
+    const steps = [journal.step(fast, () => ({ text: "first" })), journal.step(slow, never)];
+    for (const step of steps) Promise.resolve(step).catch(() => {});
     await pause(bench);
   });
-  const results = await executeOpen(bench, async (journal) =>
-    journal.all<string>([refusing(fast), stepOf(slow, () => "second")]),
+  const results = await executeOpen(bench, (journal) =>
+    Promise.all([recall(journal, fast), journal.step(slow, () => ({ text: "second" }))]),
   );
-  checkJson(results, ["first", "second"], "The results of a group that a crash interrupted");
+  checkJson(results, [{ text: "first" }, { text: "second" }], "The results of parallel steps that a crash interrupted");
 }
 
 const awkward: Json = {
@@ -118,11 +114,12 @@ const awkward: Json = {
 };
 
 export async function checkBytes(bench: JournalBench): Promise<void> {
-  const values: readonly Json[] = [awkward, null, false, 0, "", [], [[awkward]]];
+  const plain: readonly Json[] = [awkward, null, false, 0, "", [], [[awkward]]];
+  const values = [awkward, {}, ...plain.map((value) => ({ value }))];
   const body = async (journal: Journal, isNew: boolean): Promise<void> => {
     for (const [index, value] of values.entries()) {
-      const key = `i${index}/model`;
-      const result = await journal.step(isNew ? stepOf(key, () => value) : refusing(key));
+      const key = `step ${index}`;
+      const result = await (isNew ? journal.step(key, () => value) : recall(journal, key));
       checkJson(result, value, `The ${isNew ? "" : "recorded "}result of "${key}"`);
     }
   };
@@ -132,17 +129,17 @@ export async function checkBytes(bench: JournalBench): Promise<void> {
 
 export async function checkLargeResult(bench: JournalBench): Promise<void> {
   const large = { text: "größer ".repeat(600_000) };
-  await executeOpen(bench, async (journal) => journal.step(stepOf("i0/tool/0/read", () => large)));
-  const again = await executeOpen(bench, async (journal) => journal.step(refusing("i0/tool/0/read")));
+  await executeOpen(bench, async (journal) => journal.step("step 1", () => large));
+  const again = await executeOpen(bench, async (journal) => recall(journal, "step 1"));
   checkJson(again, large, "The recorded result of 4 MB");
 }
 
 export async function checkKeys(bench: JournalBench): Promise<void> {
-  const long = `i0/tool/0/${"nested/".repeat(60)}`;
+  const long = `step/${"nested/".repeat(60)}`;
   const keys = ["a", "A", "a ", "a/b", "a%2Fb", "a_b", "a%", "é", "e\u0301", "__proto__", "constructor", long, `${long}x`];
   const write = (other: JournalBench): Promise<void> =>
     executeOpen(other, async (journal) => {
-      for (const key of keys) await journal.step(stepOf(key, () => `${other.runId} ${key}`));
+      for (const key of keys) await journal.step(key, () => ({ text: `${other.runId} ${key}` }));
     });
   const second = { ...bench, runId: `${bench.runId}-2` };
   await write(bench);
@@ -150,43 +147,38 @@ export async function checkKeys(bench: JournalBench): Promise<void> {
   for (const one of [bench, second])
     await executeOpen(one, async (journal) => {
       for (const key of keys)
-        checkJson(await journal.step(refusing(key)), `${one.runId} ${key}`, `The record of ${JSON.stringify(key)}`);
+        checkJson(await recall(journal, key), { text: `${one.runId} ${key}` }, `The record of ${JSON.stringify(key)}`);
     });
 }
 
 export async function checkFailedStep(bench: JournalBench): Promise<void> {
-  const failing = stepOf("i0/model", () => Promise.reject(new RangeError("out of range")));
+  const failing = (): Promise<Json> => Promise.reject(new RangeError("out of range"));
   const failure = await executeOpen(bench, async (journal) => {
     try {
-      return { value: await journal.step(failing) };
+      return { value: await journal.step("step 1", failing) };
     } catch (error) {
       return { error: toPlainError(error) };
     }
   });
   check("error" in failure, "The step failed, but the journal returned a result.");
   checkJson(failure.error.message, "out of range", "The message of the error");
-  const again = await executeOpen(bench, async (journal) => journal.step(stepOf("i0/model", () => "Hello.")));
-  checkJson(again, "Hello.", "The result in the later execution");
+  const again = await executeOpen(bench, async (journal) => journal.step("step 1", () => ({ text: "Hello." })));
+  checkJson(again, { text: "Hello." }, "The result in the later execution");
 }
 
-export async function checkRecords(bench: JournalBench): Promise<void> {
-  const keys = ["run", "i0/inbox", "i0/model"];
+export async function checkRead(bench: JournalBench): Promise<void> {
+  const keys = ["run", "step 1", "step 2"];
+  const checkAll = async (journal: Journal): Promise<void> => {
+    for (const key of keys) checkJson(await journal.read(key), { key }, `read("${key}")`);
+    for (const key of ["step 3", "step %"])
+      check((await journal.read(key)) === undefined, `read("${key}") must be undefined, because the step is not recorded.`);
+  };
   await executeOpen(bench, async (journal) => {
-    for (const key of keys) await journal.step(stepOf(key, () => ({ key })));
-    const records = await journal.read?.();
-    if (records !== undefined) {
-      checkJson([...records.keys()], keys, "The keys in read()");
-      checkJson(
-        [...records.values()],
-        keys.map((key) => ({ key })),
-        "The results in read()",
-      );
-    }
-    if (journal.has === undefined) return;
-    for (const key of keys) check(await journal.has(key), `has("${key}") must be true, because the step is recorded.`);
-    for (const key of ["i1/model", "i0/%"])
-      check(!(await journal.has(key)), `has("${key}") must be false, because the step is not recorded.`);
+    check((await journal.read("run")) === undefined, 'read("run") must be undefined before the step is recorded.');
+    for (const key of keys) await journal.step(key, () => ({ key }));
+    await checkAll(journal);
   });
+  await executeOpen(bench, checkAll);
 }
 
 export async function checkOwner(bench: JournalBench): Promise<void> {
@@ -224,18 +216,18 @@ export async function checkOwner(bench: JournalBench): Promise<void> {
 }
 
 export async function checkLateStep(bench: JournalBench): Promise<void> {
-  const key = "i0/tool/0/slow";
+  const key = "step slow";
   let end: () => void = () => {};
   const late = new Promise<void>((resolve) => (end = resolve));
   await executeOpen(bench, async (journal) => {
-    const slow = Promise.resolve(journal.step(stepOf(key, () => late.then(() => "from the old owner"))));
+    const slow = Promise.resolve(journal.step(key, () => late.then(() => ({ text: "from the old owner" }))));
     slow.catch(() => {});
     await pause(bench);
   });
-  const second = await executeOpen(bench, async (journal) => journal.step(stepOf(key, () => "from the new owner")));
-  checkJson(second, "from the new owner", "The result of a step that the old owner has not finished");
+  const second = await executeOpen(bench, async (journal) => journal.step(key, () => ({ text: "from the new owner" })));
+  checkJson(second, { text: "from the new owner" }, "The result of a step that the old owner has not finished");
   end();
   await pause(bench);
-  const third = await executeOpen(bench, async (journal) => journal.step(refusing(key)));
-  checkJson(third, "from the new owner", "The record, after the old owner has finished its step late");
+  const third = await executeOpen(bench, async (journal) => recall(journal, key));
+  checkJson(third, { text: "from the new owner" }, "The record, after the old owner has finished its step late");
 }

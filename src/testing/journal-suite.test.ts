@@ -4,9 +4,10 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { memoryJournal, type SavedJournal } from "../core/journal/memory-journal.ts";
+import { memoryJournal } from "../core/journal/memory-journal.ts";
+import type { SavedJournal } from "../core/run/journals.ts";
 import { fileJournal } from "../journal/file-journal.ts";
-import type { Journal, Step } from "../core/types/journal.ts";
+import type { Journal } from "../core/types/journal.ts";
 import { stableJson } from "../core/utils/json.ts";
 import type { JournalSuiteSetup } from "./journal-steps.ts";
 import { journalSuite } from "./journal-suite.ts";
@@ -48,7 +49,7 @@ interface Fault {
   /** Changes a key before it is used. */
   readonly toKey?: (runId: string, key: string) => string;
   readonly write?: (value: unknown) => string | undefined;
-  readonly change?: (journal: Required<Omit<Journal, "ordered" | "replays" | "wait">>, records: Records) => Partial<Journal>;
+  readonly change?: (journal: Required<Omit<Journal, "readOnly">>, records: Records) => Partial<Journal>;
 }
 
 function brokenSetup({
@@ -61,10 +62,10 @@ function brokenSetup({
   const records: Records = new Map();
   const owners = new Map<string, symbol>();
   const journalOf = (runId: string): Journal => {
-    const step = async <T>({ key, run }: Step<T>): Promise<T> => {
+    const step = async <T>(key: string, body: () => T | PromiseLike<T>): Promise<T> => {
       const found = records.get(toKey(runId, key));
       if (found !== undefined) return JSON.parse(found) as T;
-      const answer = await run({});
+      const answer = await body();
       const text = write(answer);
       if (text !== undefined && !records.has(toKey(runId, key))) records.set(toKey(runId, key), text);
       return answer;
@@ -72,11 +73,9 @@ function brokenSetup({
     const journal = {
       durable: true,
       step,
-      all: <T>(steps: readonly Step<T>[]) => Promise.all(steps.map((one) => step(one))),
-      has: (key: string) => records.has(toKey(runId, key)),
-      read: () => {
-        const own = [...records].filter(([key]) => key.startsWith(`${runId}  `));
-        return new Map(own.map(([key, text]) => [key.slice(runId.length + 2), JSON.parse(text) as unknown]));
+      read: (key: string): unknown => {
+        const text = records.get(toKey(runId, key));
+        return text === undefined ? undefined : JSON.parse(text);
       },
       open: async () => {
         if (owners.has(runId)) throw new Error("The journal is open.");
@@ -87,7 +86,7 @@ function brokenSetup({
         };
       },
     };
-    return only === true ? { durable: true, step, all: journal.all } : { ...journal, ...change?.(journal, records) };
+    return only === true ? { durable: true, step, read: journal.read } : { ...journal, ...change?.(journal, records) };
   };
   return { execute: (runId, body) => body(journalOf(runId)) };
 }
@@ -103,13 +102,13 @@ async function findComplaints(fault: Fault): Promise<readonly string[]> {
   return complaints;
 }
 
-const order = "runs the steps of a group in parallel, with the results in the order of the steps";
-const cut = "keeps the finished steps of a group that a crash interrupts";
+const order = "runs parallel steps at the same time";
+const cut = "keeps the finished ones of parallel steps that a crash interrupts";
 const bytes = "returns each recorded result byte for byte";
 const large = "keeps a result of 4 MB";
 const keys = "keeps the records of similar keys and of different runs apart";
 const failure = "runs a step again in a later execution if the step failed";
-const records = "returns the recorded steps from the optional methods has() and read()";
+const records = "returns the recorded results, and only these, from read()";
 const lateStep = "keeps the record of a new owner if the old owner finishes the same step later";
 const everyCut = "gives a run the same result after a crash at any step";
 const owner = "refuses a second call of the optional method open() while the journal is open";
@@ -117,50 +116,27 @@ const owner = "refuses a second call of the optional method open() while the jou
 describe("journalSuite", () => {
   it.for<[what: string, fault: Fault]>([
     ["has no fault", {}],
-    ["has only step() and all()", { only: true }],
+    ["has only step() and read()", { only: true }],
   ])("passes for a journal that %s", async ([, fault]) => {
     expect(await findComplaints(fault)).toEqual([]);
   });
 
   it.for<[what: string, fault: Fault, complaints: readonly string[]]>([
     [
-      "runs the steps of a group one after another",
+      "runs parallel steps one after another",
       {
-        change: ({ step }) => ({
-          async all<T>(steps: readonly Step<T>[]) {
-            const results: T[] = [];
-            for (const one of steps) results.push(await step(one));
-            return results;
-          },
-        }),
+        change: ({ step }) => {
+          let last: Promise<unknown> = Promise.resolve();
+          return {
+            step<T>(key: string, body: () => T | PromiseLike<T>) {
+              const next = last.then(() => step(key, body));
+              last = next.catch(() => {});
+              return next;
+            },
+          };
+        },
       },
-      [order],
-    ],
-    [
-      "returns the results of a group in the order in which the steps end",
-      {
-        change: ({ step }) => ({
-          async all<T>(steps: readonly Step<T>[]) {
-            const results: T[] = [];
-            await Promise.all(steps.map(async (one) => results.push(await step(one))));
-            return results;
-          },
-        }),
-      },
-      [order],
-    ],
-    [
-      "records a group only as a whole",
-      {
-        change: ({ step, has }) => ({
-          async all<T>(steps: readonly Step<T>[]) {
-            if (await has(steps[0]?.key ?? "")) return Promise.all(steps.map((one) => step(one)));
-            const results = await Promise.all(steps.map(({ run }) => run({})));
-            return Promise.all(steps.map((one, index) => step({ ...one, run: () => results[index] as T })));
-          },
-        }),
-      },
-      [cut],
+      [order, cut, lateStep],
     ],
     ["sorts the keys of results", { write: stableJson }, [bytes]],
     ["loses null characters", { write: (value) => JSON.stringify(value).replaceAll("\\u0000", "") }, [bytes]],
@@ -175,15 +151,15 @@ describe("journalSuite", () => {
       "records failures",
       {
         change: ({ step }) => ({
-          async step<T>(one: Step<T>) {
+          async step<T>(key: string, body: () => T | PromiseLike<T>) {
             const run = async (): Promise<unknown> => {
               try {
-                return { value: await one.run({}) };
+                return { value: await body() };
               } catch (error) {
                 return { error: String(error) };
               }
             };
-            const end = (await step({ ...one, run })) as { readonly value: T } | { readonly error: string };
+            const end = (await step(key, run)) as { readonly value: T } | { readonly error: string };
             if ("error" in end) throw new Error(end.error);
             return end.value;
           },
@@ -191,21 +167,17 @@ describe("journalSuite", () => {
       },
       [failure, records],
     ],
-    ["reports each step as recorded", { change: () => ({ has: () => true }) }, [records, everyCut]],
-    [
-      "reads its records in reverse order",
-      { change: ({ read }) => ({ read: async () => new Map([...(await read())].reverse()) }) },
-      [records],
-    ],
+    ["reports each step as recorded", { change: () => ({ read: (key) => ({ key }) }) }, [records]],
+    ["reports no step as recorded", { change: () => ({ read: () => undefined }) }, [records]],
     ["loses its new owner when the old owner calls close() twice", { closesAnyOwner: true }, [owner]],
     [
       "overwrites a record with the late result of an old owner",
       {
         change: ({ step }, store) => ({
-          async step<T>(one: Step<T>) {
-            const result = await step(one);
-            const stored = [...store.keys()].find((key) => key.endsWith(`  ${one.key}`));
-            if (stored !== undefined && one.key.endsWith("/slow")) store.set(stored, JSON.stringify(result));
+          async step<T>(key: string, body: () => T | PromiseLike<T>) {
+            const result = await step(key, body);
+            const stored = [...store.keys()].find((one) => one.endsWith(`  ${key}`));
+            if (stored !== undefined && key.endsWith(" slow")) store.set(stored, JSON.stringify(result));
             return result;
           },
         }),

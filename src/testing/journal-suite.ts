@@ -2,17 +2,17 @@
 // `journal-steps.ts` call the methods of the journal.
 
 import { defineAgentTool, defineTool, type LoopResult, type Provider, type Tool } from "../core/index.ts";
-import { is, type Journal, type Json, type LoopOptions, runToolLoop, toPlainError } from "../core/entry-kit.ts";
+import { type Journal, type Json, type LoopOptions, runToolLoop, toPlainError, wrapJournal } from "../core/entry-kit.ts";
 import {
   checkBytes,
-  checkCutGroup,
+  checkCutParallel,
   checkFailedStep,
-  checkGroup,
   checkKeys,
   checkLargeResult,
   checkLateStep,
   checkOwner,
-  checkRecords,
+  checkParallel,
+  checkRead,
   checkReplay,
   executeRun,
   type JournalBench,
@@ -33,19 +33,19 @@ import { check, checkSame, checkSetup, duration, type SuiteCheck } from "./suite
  * for (const { title, run } of journalSuite({ execute })) it(title, run);
  */
 export function journalSuite(setup: JournalSuiteSetup): readonly SuiteCheck[] {
-  checkSetup(setup, "execute", { send: is.fn, pauseMs: duration });
+  checkSetup(setup, "execute", { pauseMs: duration });
   return checks.map(([title, run]) => ({ title, run: () => runJournalCheck(setup, run) }));
 }
 
 const checks: readonly (readonly [title: string, run: (bench: JournalBench) => Promise<void>])[] = [
   ["returns the recorded result of a step instead of running the step again", checkReplay],
-  ["runs the steps of a group in parallel, with the results in the order of the steps", checkGroup],
-  ["keeps the finished steps of a group that a crash interrupts", checkCutGroup],
+  ["runs parallel steps at the same time", checkParallel],
+  ["keeps the finished ones of parallel steps that a crash interrupts", checkCutParallel],
   ["returns each recorded result byte for byte", checkBytes],
   ["keeps a result of 4 MB", checkLargeResult],
   ["keeps the records of similar keys and of different runs apart", checkKeys],
   ["runs a step again in a later execution if the step failed", checkFailedStep],
-  ["returns the recorded steps from the optional methods has() and read()", checkRecords],
+  ["returns the recorded results, and only these, from read()", checkRead],
   ["refuses a second call of the optional method open() while the journal is open", checkOwner],
   ["keeps the record of a new owner if the old owner finishes the same step later", checkLateStep],
   ["runs each call once if two executions of a run overlap", checkTwoExecutions],
@@ -122,15 +122,13 @@ class Cut extends Error {}
 /** Simulates a crash after `left` new records: every later step fails. */
 function cutAfter(journal: Journal, left: number): Journal {
   let rest = left;
-  const run = <T>(work: () => PromiseLike<T> | T, count: number): Promise<T> => {
-    if (rest <= 0) return Promise.reject(new Cut("The execution was cut off."));
-    rest -= count;
-    return Promise.resolve(work());
-  };
   return {
-    ...journal,
-    step: (one) => run(() => journal.step(one), 1),
-    all: (steps) => run(() => journal.all(steps), steps.length),
+    ...wrapJournal(journal),
+    step(key, body) {
+      if (rest <= 0) return Promise.reject(new Cut("The execution was cut off."));
+      rest -= 1;
+      return journal.step(key, body);
+    },
   };
 }
 
@@ -216,10 +214,6 @@ async function checkKilledCall(bench: JournalBench): Promise<void> {
   checkSame(later.reason, killed.reason, "The reason of the later execution");
 }
 
-/**
- * Runs a call that waits for its approval. A journal with `wait` gets the decision while the call waits. Any other journal gets
- * the decision in a later execution.
- */
 async function checkWaitingCall(bench: JournalBench): Promise<void> {
   const tally = new Tally();
   const provider = playing("model", [[toolCall("book", { n: 1 })], [text("Done.")]], new Tally());
@@ -230,19 +224,11 @@ async function checkWaitingCall(bench: JournalBench): Promise<void> {
     messages: [{ role: "user", content: "Book it." }],
     policies: { approve: () => ({ kind: "ask" }) },
   };
-  const decision = { kind: "approve" as const };
-  let mustSend = false;
-  const running = executeRun(bench, (journal) => {
-    mustSend = journal.wait !== undefined;
-    return runToolLoop({ ...options, journal });
-  });
-  await Promise.race([running, pause(bench)]);
+  const first = await executeRun(bench, (journal) => runToolLoop({ ...options, journal }));
   checkSame(tally.counts, {}, "How often the call ran before its approval");
-  if (mustSend) await bench.setup.send?.(bench.runId, "i0/approval/0/book/decision1", decision);
-  const first = await running;
   const id = first.reason.kind === "approval-required" ? first.reason.calls[0]?.id : undefined;
-  if (!mustSend) check(id !== undefined, `The run must wait for a decision, but it ended as ${first.status}.`);
-  const decisions = id === undefined ? {} : { [id]: decision };
+  check(id !== undefined, `The run must wait for a decision, but it ended as ${first.status}.`);
+  const decisions = { [id]: { kind: "approve" as const } };
   const last = await executeRun(bench, (journal) => runToolLoop({ ...options, journal, decisions }));
   checkSame(last.status, "completed", "The status of the run after the decision");
   checkSame(tally.counts, { "book 1": 1 }, "How often the approved call ran");

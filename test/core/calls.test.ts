@@ -17,7 +17,7 @@ import { toAgentTool } from "../../src/core/middleware/agent-tool.ts";
 import { recordSteps } from "../../src/core/run/journals.ts";
 import { runToolLoop } from "../../src/core/run/run-tool-loop.ts";
 import type { SeamOptions } from "../../src/core/run/run.ts";
-import type { StepJournal } from "../../src/core/run/seam.ts";
+import type { Journal } from "turnwright";
 import type { ToolCallContext } from "../../src/core/run/tool-context.ts";
 import { waitsOf } from "./random-program.ts";
 
@@ -36,11 +36,12 @@ function scripted(...turns: readonly MockMessage[]): MockProvider {
 }
 
 function setUp(tools: readonly Tool[], calls: MockMessage) {
-  const journal = recordSteps();
+  const records = new Map<string, unknown>();
+  const journal = recordSteps(records);
   const provider = scripted(calls);
   const run = (more: Partial<SeamOptions> = {}): Promise<LoopResult> =>
     runToolLoop({ provider, tools, messages, journal, runId: "r", ...more });
-  return { journal, provider, run };
+  return { journal, records, provider, run };
 }
 
 const outcomesOf = ({ messages: all }: LoopResult): readonly (string | undefined)[] =>
@@ -67,9 +68,9 @@ describe("the option answers", () => {
   ])("is refused before anything runs or is recorded if it has %s", async ([, answers, code, details]) => {
     const { journal, run } = setUp([pay, later], [toolCall("pay"), toolCall("later")]);
     await run();
-    const before = [...journal.records.keys()];
+    const before = [...journal.keys()];
     await expect(run({ answers: { call_i0_0: yes, ...answers } })).rejects.toMatchObject({ code, details });
-    expect([[...journal.records.keys()], ran]).toEqual([before, []]);
+    expect([[...journal.keys()], ran]).toEqual([before, []]);
   });
 
   it("is refused for a nested call whose result does not fit, even if a tool catches the error", async () => {
@@ -86,9 +87,9 @@ describe("the option answers", () => {
     const { journal, run } = setUp([team], [toolCall("team")]);
     expect(waitsOf(await run()).map(({ id }) => id)).toEqual(["call_i0_0/call_i0_0"]);
     const answers = { "call_i0_0/call_i0_0": { kind: "result", result: "none" } } as const;
-    const before = [...journal.records.keys()];
+    const before = [...journal.keys()];
     await expect(run({ answers })).rejects.toMatchObject({ code: "invalid-decision" });
-    expect([...journal.records.keys()]).toEqual(before);
+    expect([...journal.keys()]).toEqual(before);
     const fits = { "call_i0_0/call_i0_0": { kind: "result", result: { made: 1 } } } as const;
     expect((await run({ answers: fits })).messages.at(-2)).toMatchObject({ results: [{ result: "Done." }] });
   });
@@ -145,9 +146,9 @@ describe("a tool that changes while its run is suspended", () => {
 
   it("rejects the run if a call that has not run no longer fits, unless allowToolChange allows it", async () => {
     ran.length = 0;
-    const { journal, run } = setUp([make("pay")], [toolCall("pay")]);
+    const { journal, records, run } = setUp([make("pay")], [toolCall("pay")]);
     await run();
-    for (const key of journal.records.keys()) if (/outcome|next|i1/.test(key)) journal.records.delete(key);
+    for (const key of journal.keys()) if (/outcome|next|i1/.test(key)) records.delete(key);
     ran.length = 0;
     const tools = [make("pay", stricter)];
     await expect(run({ tools })).rejects.toMatchObject({ code: "tools-changed", details: { changed: ["pay"] } });
@@ -254,10 +255,10 @@ describe("an agent tool", () => {
     const prepare = (): object => ({ messages, provider: scripted([toolCall("pay")]), tools: [pay] });
     const { journal, run } = setUp([agent({ prepare })], [toolCall("agent")]);
     await run();
-    const before = [...journal.records.keys()];
+    const before = [...journal.keys()];
     const control = createLoopControl();
     control.stop();
-    expect([(await run({ control })).reason.kind, [...journal.records.keys()]]).toEqual(["stopped", before]);
+    expect([(await run({ control })).reason.kind, [...journal.keys()]]).toEqual(["stopped", before]);
     expect((await run({ answers: { "call_i0_0/call_i0_0": { kind: "approve" } } })).text).toBe("Done.");
   });
 
@@ -291,7 +292,7 @@ it("an idempotent tool is tried again, and its outcome is recorded once", async 
 it("a call that is cut off because the journal has failed leaves no outcome", async () => {
   const clock = createTestClock();
   const { journal: inner, provider } = setUp([], [toolCall("slow"), toolCall("quick")]);
-  const journal: StepJournal = {
+  const journal: Journal = {
     durable: true,
     read: (key) => inner.read(key),
     step: (key, body) => (key.endsWith("quick/outcome") ? Promise.reject(new Error("The disk is full.")) : inner.step(key, body)),
@@ -299,5 +300,5 @@ it("a call that is cut off because the journal has failed leaves no outcome", as
   const tools = [tool("slow", () => never), tool("quick", () => 1)];
   await expect(runToolLoop({ provider, tools, messages, journal, clock, runId: "r" })).rejects.toThrow("The disk is full.");
   await clock.runAll();
-  expect([...inner.records.keys()].filter((key) => key.includes("slow"))).toEqual(["i0/call/0/slow/begun"]);
+  expect([...inner.keys()].filter((key) => key.includes("slow"))).toEqual(["i0/call/0/slow/begun"]);
 });

@@ -10,7 +10,8 @@ import { preToolText } from "../../src/core/middleware/pre-tool-text.ts";
 import { processResults } from "../../src/core/middleware/process-results.ts";
 import { recordSteps } from "../../src/core/run/journals.ts";
 import { runToolLoop } from "../../src/core/run/run-tool-loop.ts";
-import type { Middleware, StepJournal } from "../../src/core/run/seam.ts";
+import type { Journal } from "turnwright";
+import type { Middleware } from "../../src/core/run/seam.ts";
 
 const handOff = (agents: object): Middleware => (agents as { toMiddleware(): Middleware }).toMiddleware();
 const messages = [{ role: "user", content: "Go." }] as const;
@@ -23,7 +24,7 @@ function run(script: MockScript, middleware: readonly Middleware[], more: Partia
 
 /** Runs twice: the second run has only the journal of the first. */
 async function runAndReplay(script: MockScript, create: () => readonly Middleware[], more: object = {}) {
-  const journal: StepJournal = recordSteps();
+  const journal: Journal = recordSteps();
   const first = await run(script, create(), { journal, ...more });
   const again = await run([], create(), { journal, ...more });
   expect([again.messages, again.reason, again.usage]).toEqual([first.messages, first.reason, first.usage]);

@@ -6,13 +6,14 @@ import type { Message } from "../../src/core/types/message.ts";
 import type { Json } from "../../src/core/types/common.ts";
 import type { SeamOptions } from "../../src/core/run/run.ts";
 import { recordSteps } from "../../src/core/run/journals.ts";
-import type { StepJournal, Wait } from "../../src/core/run/seam.ts";
+import type { Journal } from "turnwright";
+import type { Wait } from "../../src/core/run/seam.ts";
 import { createProgram, createRandom, type Delay, type Program, type Random, waitsOf } from "./random-program.ts";
 
 /** The error of an execution that was killed by the test. */
 export class Killed extends Error {}
 
-type Ports = Pick<SeamOptions, "answers" | "now" | "runId" | "signal"> & { readonly journal: StepJournal };
+type Ports = Pick<SeamOptions, "answers" | "now" | "runId" | "signal"> & { readonly journal: Journal };
 
 export interface EngineProgram {
   readonly seed: number;
@@ -57,7 +58,7 @@ export function createEngineProgram(seed: number, kills: number): EngineProgram 
 }
 
 /** Kills an execution at its n-th new step, before or after the work of the step is done. The step is not recorded. */
-function killAt(journal: StepJournal, count: number, random: Random): StepJournal {
+function killAt(journal: Journal, count: number, random: Random): Journal {
   let left = count;
   const isBefore = random.maybe(0.5);
   return {

@@ -6,14 +6,10 @@ import { existsSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { build } from "esbuild";
 import { expect, test } from "vitest";
-import { isLoopError, memoryJournal, runToolLoop } from "turnwright";
+import { isLoopError, memoryJournal, type SavedJournal } from "turnwright";
 import { fileJournal, type TornLine } from "turnwright/journal";
-import { createMockProvider, text } from "turnwright/testing";
 import type { Message } from "../../src/core/types/message.ts";
-import { memorySteps, type SavedSteps } from "../../src/core/run/memory-steps.ts";
 import { head, toLine } from "../../src/journal/journal-lines.ts";
-import { fileSteps } from "../../src/journal/step-file.ts";
-import { runOver } from "../journal/file-run.ts";
 import { makeFolder, readRecords } from "../journal/folder.ts";
 import { startWriter } from "../journal/writer-process.ts";
 import { createProgram, createRandom } from "./random-program.ts";
@@ -44,11 +40,11 @@ interface Whole {
 
 async function recordWhole(): Promise<Whole> {
   const path = pathIn(makeFolder());
-  const { messages } = await createProgram(seed).finish(fileSteps(path, { fsync: false }), createRandom(1));
+  const { messages } = await createProgram(seed).finish(fileJournal(path, { fsync: false }), createRandom(1));
   return { path, bytes: readFileSync(path), messages, keys: keysIn(path) };
 }
 
-test("fileSteps: writes the header of journals and one line per step, with the version in the first record", async () => {
+test("fileJournal: writes the header of journals and one line per step, with the version in the first record", async () => {
   const { bytes, path, keys } = await recordWhole();
   expect(bytes.toString("utf8").startsWith(head)).toBe(true);
   expect(readRecords(path)[0]).toMatchObject({ key: "run", answer: { version: 4, middleware: expect.any(Array) } });
@@ -57,7 +53,7 @@ test("fileSteps: writes the header of journals and one line per step, with the v
   expect(existsSync(`${path}.lock`)).toBe(false);
 });
 
-test("fileSteps: a run goes on from each cut of its file, and nothing that ended runs again", async () => {
+test("fileJournal: a run goes on from each cut of its file, and nothing that ended runs again", async () => {
   const { path, bytes, messages } = await recordWhole();
   const ends = [...bytes.keys()].filter((place) => bytes[place] === 0x0a);
   // In the middle of a record, damage has the same effect everywhere.
@@ -74,7 +70,7 @@ test("fileSteps: a run goes on from each cut of its file, and nothing that ended
     const keys = [...kept.matchAll(/"key":"([^"]+)"/g)].map(([, key = ""]) => key);
     const torn: TornLine[] = [];
     const program = createProgram(seed);
-    const journal = fileSteps(path, { fsync: false, onTornLine: (line) => void torn.push(line) });
+    const journal = fileJournal(path, { fsync: false, onTornLine: (line) => void torn.push(line) });
     const result = await program.finish(journal, createRandom(place));
     expect([place, torn.length]).toEqual([place, isWhole ? 0 : 1]);
     if (isCut(keys)) expect(shapeOf(result.messages)).toEqual(shapeOf(messages));
@@ -83,22 +79,22 @@ test("fileSteps: a run goes on from each cut of its file, and nothing that ended
   }
 });
 
-test("fileSteps: a byte that was changed is refused as damaged", async () => {
+test("fileJournal: a byte that was changed is refused as damaged", async () => {
   const { path, bytes } = await recordWhole();
   for (const place of [3, 60, bytes.length >> 1, bytes.length - 40]) {
     const changed = Buffer.from(bytes);
     changed[place] = (changed[place] ?? 0) ^ 1;
     writeFileSync(path, changed);
-    const run = createProgram(seed).run({ journal: fileSteps(path) });
+    const run = createProgram(seed).run({ journal: fileJournal(path) });
     await expect(run).rejects.toMatchObject({ code: "journal-damaged" });
     expect(readFileSync(path).equals(changed)).toBe(true);
   }
 });
 
-const life = `import { fileSteps } from "../../src/journal/step-file.ts";
+const life = `import { fileJournal } from "../../src/journal/file-journal.ts";
   import { createProgram, createRandom } from "./random-program.ts";
   const [path, seed, count] = process.argv.slice(2);
-  const file = fileSteps(path);
+  const file = fileJournal(path);
   let left = Number(count);
   const step = async (key, body) => {
     let isLive = false;
@@ -108,7 +104,7 @@ const life = `import { fileSteps } from "../../src/journal/step-file.ts";
   };
   await createProgram(Number(seed)).finish({ ...file, step }, createRandom(1));`;
 
-test("fileSteps: another process goes on after kill -9 between two writes", async () => {
+test("fileJournal: another process goes on after kill -9 between two writes", async () => {
   const { messages, keys } = await recordWhole();
   const program = join(makeFolder(), "life.mjs");
   const stdin = { contents: life, resolveDir: resolve("test/core") };
@@ -121,7 +117,7 @@ test("fileSteps: another process goes on after kill -9 between two writes", asyn
     expect(existsSync(`${path}.lock`)).toBe(true);
     const kept = keysIn(path);
     const later = createProgram(seed);
-    const result = await later.finish(fileSteps(path), createRandom(count));
+    const result = await later.finish(fileJournal(path), createRandom(count));
     expect(shapeOf(result.messages)).toEqual(shapeOf(messages));
     if (!isCut(kept)) expect(result.messages).toEqual(messages);
     for (const key of later.ran) expect(kept, `${key} ran again`).not.toContain(`${key.slice(2)}/begun`);
@@ -129,27 +125,30 @@ test("fileSteps: another process goes on after kill -9 between two writes", asyn
   }
 });
 
-test("fileSteps: a second process gets journal-locked while the first one lives", async () => {
+test("fileJournal: a second process gets journal-locked while the first one lives", async () => {
   const path = pathIn(makeFolder());
   const writer = await startWriter();
   expect(await writer.open(path)).toBe("open");
   const locked = await createProgram(seed)
-    .run({ journal: fileSteps(path) })
+    .run({ journal: fileJournal(path) })
     .catch((error: unknown) => error);
   expect(isLoopError(locked, "journal-locked") && locked.details.pid).toBe(writer.pid);
   await writer.kill();
-  await createProgram(seed).finish(fileSteps(path), createRandom(1));
+  await createProgram(seed).finish(fileJournal(path), createRandom(1));
 });
 
-test("fileSteps: a journal that is not open refuses new steps, and records() reads without a lock", async () => {
+test("fileJournal: a journal that is not open refuses new steps, and records() reads without a lock", async () => {
   const { path, keys } = await recordWhole();
-  await expect(fileSteps(path).step("new", () => ({}))).rejects.toMatchObject({ code: "journal-closed" });
-  const writer = fileSteps(path);
+  await expect(fileJournal(path).step("new", () => ({}))).rejects.toMatchObject({ code: "journal-closed" });
+  const writer = fileJournal(path);
   const close = await writer.open();
-  expect([...(await fileSteps(path).records()).keys()]).toEqual(keys);
+  expect([...(await fileJournal(path).records()).keys()]).toEqual(keys);
   await expect(writer.open()).rejects.toMatchObject({ code: "journal-locked" });
   await close();
 });
+
+/** The first record of a journal of version 3. */
+const oldRun = { version: 3, messages: 1, digest: "5f", features: [] };
 
 const oldVersion = {
   code: "journal-mismatch",
@@ -158,20 +157,15 @@ const oldVersion = {
 
 test("a journal file of the old format is refused, and stays as it is", async () => {
   const path = pathIn(makeFolder());
-  await runToolLoop({ ...runOver(path).options, runId: "r", journal: fileJournal(path) });
+  writeFileSync(path, head + toLine(JSON.stringify({ key: "run", kind: "run", answer: oldRun }), "").text);
   const bytes = readFileSync(path);
-  await expect(createProgram(seed).run({ journal: fileSteps(path) })).rejects.toMatchObject(oldVersion);
+  await expect(createProgram(seed).run({ journal: fileJournal(path) })).rejects.toMatchObject(oldVersion);
   expect(readFileSync(path).equals(bytes)).toBe(true);
 });
 
 test("a memory journal of the old format is refused", async () => {
-  const { journal } = await runToolLoop({
-    provider: createMockProvider([text("Hi.")]),
-    messages: [{ role: "user", content: "Go." }],
-  });
-  const saved = JSON.parse(JSON.stringify(journal)) as SavedSteps;
-  expect(saved).toEqual(JSON.parse(JSON.stringify(memoryJournal(saved))));
-  await expect(createProgram(seed).run({ journal: memorySteps(saved) })).rejects.toMatchObject(oldVersion);
+  const saved: SavedJournal = { steps: { run: oldRun } };
+  await expect(createProgram(seed).run({ journal: memoryJournal(saved) })).rejects.toMatchObject(oldVersion);
 });
 
 const first = { version: 4, messages: [], messagesDigest: "", middleware: [] };
@@ -197,35 +191,35 @@ test.each<[key: string, record: unknown, problem: string]>([
   const damaged = { code: "journal-damaged", message: expect.stringContaining(problem) };
   const path = pathIn(makeFolder());
   writeFileSync(path, head + toLine(JSON.stringify({ key, answer: record }), "").text);
-  const journal = fileSteps(path);
+  const journal = fileJournal(path);
   const close = await journal.open();
   expect(() => journal.read(key)).toThrow(expect.objectContaining(damaged));
   await close();
-  expect(() => memorySteps({ steps: { [key]: record } } as SavedSteps)).toThrow(expect.objectContaining(damaged));
+  expect(() => memoryJournal({ steps: { [key]: record } } as SavedJournal)).toThrow(expect.objectContaining(damaged));
 });
 
 test("a step of a tool may have the name of a record of the loop", () => {
   const steps = { "i0/call/0/x/tool/run/begin": { value: 1 }, "i0/call/0/x/@note/outcome": {} };
-  expect([...memorySteps({ steps }).records.keys()]).toEqual(Object.keys(steps));
+  expect([...memoryJournal({ steps }).keys()]).toEqual(Object.keys(steps));
 });
 
-test("memorySteps: a run goes on from the saved JSON of each prefix", async () => {
-  const whole = memorySteps();
+test("memoryJournal: a run goes on from the saved JSON of each prefix", async () => {
+  const whole = memoryJournal();
   const { messages } = await createProgram(seed).finish(whole, createRandom(1));
-  const { steps } = JSON.parse(JSON.stringify(whole)) as SavedSteps;
+  const { steps } = JSON.parse(JSON.stringify(whole)) as SavedJournal;
   const entries = Object.entries(steps);
   for (let length = 0; length <= entries.length; length += 1) {
     const saved = { steps: Object.fromEntries(entries.slice(0, length)) };
-    const result = await createProgram(seed).finish(memorySteps(saved), createRandom(length));
+    const result = await createProgram(seed).finish(memoryJournal(saved), createRandom(length));
     expect(result.messages).toEqual(messages);
   }
-  expect(() => memorySteps([] as never)).toThrow(expect.objectContaining({ code: "invalid-option" }));
+  expect(() => memoryJournal([] as never)).toThrow(expect.objectContaining({ code: "invalid-option" }));
 });
 
-test("fileSteps: redact changes what is written, not what the run sees", async () => {
+test("fileJournal: redact changes what is written, not what the run sees", async () => {
   const path = pathIn(makeFolder());
   const seen: unknown[] = [];
-  const journal = fileSteps(path, { redact: ({ key, answer }) => (seen.push([key, answer]), { value: "hidden" }) });
+  const journal = fileJournal(path, { redact: ({ key, answer }) => (seen.push([key, answer]), { value: "hidden" }) });
   const close = await journal.open();
   expect(await journal.step("a", () => ({ value: "secret" }))).toEqual({ value: "secret" });
   await close();

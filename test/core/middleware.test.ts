@@ -92,11 +92,12 @@ describe("ends", () => {
       ends: ({ phase }) => (isEnded && phase === "answer" ? ending : undefined),
     };
     const { paid, provider, run } = setUp([ends]);
-    const journal = recordSteps();
+    const records = new Map<string, unknown>();
+    const journal = recordSteps(records);
     const first = await run({ journal });
-    const keys = [...journal.records.keys()];
+    const keys = [...records.keys()];
     const from = keys.findIndex((key) => key.startsWith("i0/call/"));
-    const cut = new Map([...journal.records].slice(0, from + kept));
+    const cut = new Map([...records].slice(0, from + kept));
     isEnded = true;
     const again = await run({ journal: recordSteps(cut), provider: createMockProvider([[text("More.")], [text("Paid.")]]) });
     expect([again.messages.slice(0, 3), paid.length, provider.calls]).toEqual([first.messages.slice(0, 3), 1, 2]);

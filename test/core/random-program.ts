@@ -9,7 +9,8 @@ import { runToolLoop } from "../../src/core/run/run-tool-loop.ts";
 import type { SeamOptions } from "../../src/core/run/run.ts";
 import { contextRestarts } from "../../src/core/middleware/context-restarts.ts";
 import { maskResults } from "../../src/core/middleware/mask-results.ts";
-import type { Middleware, StepJournal, Wait } from "../../src/core/run/seam.ts";
+import type { Journal } from "turnwright";
+import type { Middleware, Wait } from "../../src/core/run/seam.ts";
 import type { ToolCallContext } from "../../src/core/run/tool-context.ts";
 
 export interface Random {
@@ -44,9 +45,9 @@ interface PlannedCall {
 type Plan = readonly (readonly PlannedCall[])[];
 
 export interface Program {
-  run(options: Partial<SeamOptions> & { readonly journal: StepJournal }): Promise<LoopResult>;
+  run(options: Partial<SeamOptions> & { readonly journal: Journal }): Promise<LoopResult>;
   /** Runs executions until the end, with some of the answers each time. */
-  finish(journal: StepJournal, order: Random): Promise<LoopResult>;
+  finish(journal: Journal, order: Random): Promise<LoopResult>;
   answer(wait: Wait): Json;
   /** The idempotency keys of the plain tools that have run, and of those that have ended. */
   readonly ran: string[];
@@ -99,7 +100,7 @@ const answer: Program["answer"] = ({ id, what }) => {
   return what === "approval" ? (["approve", "deny", "approve"][kind] ?? "approve") : `answer ${id}`;
 };
 
-async function finishProgram(run: Program["run"], journal: StepJournal, order: Random): Promise<LoopResult> {
+async function finishProgram(run: Program["run"], journal: Journal, order: Random): Promise<LoopResult> {
   let answers: { readonly [id: string]: Json } = {};
   for (let times = 0; times < 100; times += 1) {
     const result = await run({ journal, answers });

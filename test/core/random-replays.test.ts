@@ -1,8 +1,9 @@
 // Random programs, replayed from every prefix of their journals.
 
 import { expect, test } from "vitest";
+import type { Journal } from "turnwright";
 import type { Message } from "../../src/core/types/message.ts";
-import { recordSteps, type StepRecords } from "../../src/core/run/journals.ts";
+import { recordSteps } from "../../src/core/run/journals.ts";
 import { createProgram, createRandom, type Delay } from "./random-program.ts";
 
 const programs = Number(process.env["PROGRAMS"] ?? 12);
@@ -11,11 +12,11 @@ const maxPrefixes = Number(process.env["PREFIXES"] ?? 25);
 const firstSeed = Number(process.env["SEED"] ?? 1);
 
 /** A journal that outlives the process: a call that was cut is told. */
-function durable(records: Map<string, unknown>): StepRecords {
+function durable(records: Map<string, unknown>): Journal {
   return { ...recordSteps(records), durable: true };
 }
 
-function prefixOf({ records }: StepRecords, length: number): StepRecords {
+function prefixOf(records: ReadonlyMap<string, unknown>, length: number): Journal {
   const kept = [...records].slice(0, length).map(([key, value]) => [key, structuredClone(value)] as const);
   return durable(new Map(kept));
 }
@@ -36,9 +37,9 @@ const randomDelay: Delay = () =>
 
 async function replayAll(seed: number, delay?: Delay): Promise<void> {
   const program = createProgram(seed, delay);
-  const journal = durable(new Map());
-  const whole = await program.finish(journal, createRandom(seed + 1));
-  const keys = [...journal.records.keys()];
+  const records = new Map<string, unknown>();
+  const whole = await program.finish(durable(records), createRandom(seed + 1));
+  const keys = [...records.keys()];
   expect(new Set(program.ran).size, "a plain tool ran twice").toBe(program.ran.length);
   const stride = Math.max(1, Math.ceil(keys.length / maxPrefixes));
   for (let length = keys.length; length >= 0; length -= stride) {
@@ -46,7 +47,7 @@ async function replayAll(seed: number, delay?: Delay): Promise<void> {
     const cut = cutCalls(kept);
     const done = new Set(kept.filter((key) => key.endsWith("/outcome")));
     program.ran.length = 0;
-    const later = prefixOf(journal, length);
+    const later = prefixOf(records, length);
     const result = await program.finish(later, createRandom(seed + length));
     for (const key of program.ran) expect(done.has(`${key.slice(2)}/outcome`), `${key} ran again`).toBe(false);
     for (const key of cut) expect(program.ran, "what may have run ran again").not.toContain(`r/${key.replace(/\/begun$/, "")}`);

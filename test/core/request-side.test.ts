@@ -20,7 +20,8 @@ import { maskResults, releaseResults } from "../../src/core/middleware/mask-resu
 import { structuredOutput } from "../../src/core/middleware/structured-output.ts";
 import { recordSteps } from "../../src/core/run/journals.ts";
 import { runToolLoop } from "../../src/core/run/run-tool-loop.ts";
-import type { Middleware, StepJournal } from "../../src/core/run/seam.ts";
+import type { Journal } from "turnwright";
+import type { Middleware } from "../../src/core/run/seam.ts";
 import { findableTools } from "../../src/core/tools/registry.ts";
 
 const messages: readonly Message[] = [{ role: "user", content: "Go." }];
@@ -33,7 +34,7 @@ function tool(name: string, execute: (args: unknown, context: ToolContext) => un
 }
 
 /** A journal that fails at the record with this number. */
-function cutAfter(records: number, inner: StepJournal): StepJournal {
+function cutAfter(records: number, inner: Journal): Journal {
   let left = records;
   return {
     read: (key) => inner.read(key),

@@ -2,7 +2,7 @@
 
 import { writeSync } from "node:fs";
 import { DBOS } from "@dbos-inc/dbos-sdk";
-import type { StepJournal } from "../../src/core/run/seam.ts";
+import type { Journal } from "turnwright";
 import { readWaits, runInWorkflow, sendAnswer } from "../../src/dbos/step-engine.ts";
 import { answerUntil } from "../core/engine-programs.ts";
 import { createProgram } from "../core/random-program.ts";
@@ -12,7 +12,7 @@ const program = createProgram(Number(seed));
 let left = Number(count);
 
 /** Kills this process at its n-th new step, after the work of the step and before its record. */
-function killing(journal: StepJournal): StepJournal {
+function killing(journal: Journal): Journal {
   return {
     ...journal,
     step: (key, body) =>

@@ -1,9 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { Step } from "../types/journal.ts";
 import { isLoopError } from "../errors/loop-error.ts";
 import { memoryJournal } from "./memory-journal.ts";
 
-const step = <T>(key: string, run: () => T | PromiseLike<T>): Step<T> => ({ key, kind: "tool", input: null, run });
 const untouched = (): never => {
   throw new Error("run again");
 };
@@ -11,19 +9,20 @@ const untouched = (): never => {
 describe("memoryJournal", () => {
   it("runs and records synchronous steps synchronously", () => {
     const journal = memoryJournal();
-    expect([journal.durable, journal.step(step("a", () => 1)), journal.all([step("b", () => 2), step("c", () => 3)])]).toEqual([
+    expect([journal.durable, journal.step("a", () => ({ n: 1 })), journal.read("a"), journal.read("b")]).toEqual([
       false,
-      1,
-      [2, 3],
+      { n: 1 },
+      { n: 1 },
+      undefined,
     ]);
-    expect([journal.keys(), JSON.stringify(journal)]).toEqual([["a", "b", "c"], '{"steps":{"a":1,"b":2,"c":3}}']);
+    expect([journal.keys(), JSON.stringify(journal)]).toEqual([["a"], '{"steps":{"a":{"n":1}}}']);
   });
 
-  it("records asynchronous results in order of completion, but returns the results in step order", async () => {
+  it("records asynchronous results in order of completion", async () => {
     const journal = memoryJournal();
     let finish = (): void => {};
-    const slow = step("slow", () => new Promise<string>((resolve) => (finish = () => resolve("slow"))));
-    const answers = journal.all([slow, step("quick", async () => "quick"), step("at once", () => "at once")]);
+    const slow = journal.step("slow", () => new Promise<string>((resolve) => (finish = () => resolve("slow"))));
+    const answers = Promise.all([slow, journal.step("quick", async () => "quick"), journal.step("at once", () => "at once")]);
     await Promise.resolve();
     finish();
     expect([await answers, journal.keys()]).toEqual([
@@ -34,29 +33,29 @@ describe("memoryJournal", () => {
 
   it("does not record a step that fails", async () => {
     const journal = memoryJournal();
-    expect(() => journal.step(step("a", untouched))).toThrow("run again");
-    await expect(journal.step(step("b", () => Promise.reject(new Error("no"))))).rejects.toThrow("no");
+    expect(() => journal.step("a", untouched)).toThrow("run again");
+    await expect(journal.step("b", () => Promise.reject(new Error("no")))).rejects.toThrow("no");
     expect(journal.keys()).toEqual([]);
   });
 
   it("replays saved steps and runs all other steps", async () => {
-    const journal = memoryJournal(JSON.parse('{"steps":{"a":null,"b":{"c":1}}}'));
-    expect([journal.step(step("a", untouched)), await journal.all([step("b", untouched), step("c", async () => 2)])]).toEqual([
-      null,
-      [{ c: 1 }, 2],
-    ]);
-    expect(JSON.stringify(journal)).toBe('{"steps":{"a":null,"b":{"c":1},"c":2}}');
+    const journal = memoryJournal(JSON.parse('{"steps":{"a":{},"b":{"value":1}}}'));
+    expect([
+      journal.step("a", untouched),
+      await Promise.all([journal.step("b", untouched), journal.step("c", async () => ({}))]),
+    ]).toEqual([{}, [{ value: 1 }, {}]]);
+    expect(JSON.stringify(journal)).toBe('{"steps":{"a":{},"b":{"value":1},"c":{}}}');
   });
 
   it("treats keys like __proto__ as data", () => {
     const journal = memoryJournal();
-    journal.step(step("__proto__", () => 1));
+    journal.step("__proto__", () => ({ value: 1 }));
     const saved = JSON.stringify(journal);
-    expect([saved, memoryJournal(JSON.parse(saved)).step(step("__proto__", untouched))]).toEqual([
-      '{"steps":{"__proto__":1}}',
-      1,
+    expect([saved, memoryJournal(JSON.parse(saved)).step("__proto__", untouched)]).toEqual([
+      '{"steps":{"__proto__":{"value":1}}}',
+      { value: 1 },
     ]);
-    expect(memoryJournal().step(step("constructor", () => 2))).toBe(2);
+    expect(memoryJournal().step("constructor", () => ({ value: 2 }))).toEqual({ value: 2 });
   });
 
   it.for<[title: string, saved: unknown]>([

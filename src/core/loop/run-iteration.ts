@@ -1,7 +1,7 @@
 // Performs one model request: builds the request, emits the events of its stream, and updates the state.
 
 import type { CallSummary } from "../types/loop-event.ts";
-import type { Step } from "../types/journal.ts";
+import type { Step } from "../types/old-journal.ts";
 import type { StreamResult } from "../types/provider.ts";
 import { freezeDeep } from "../utils/json.ts";
 import { isThenable } from "../utils/guards.ts";

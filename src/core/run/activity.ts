@@ -6,7 +6,8 @@ import type { NestedSpending, ToolCall } from "../types/tool-outcome.ts";
 import { type CallQuestions, createQuestions } from "../loop/run/decisions.ts";
 import { whenParked } from "./journals.ts";
 import type { Run } from "./run.ts";
-import type { StepJournal, Wait } from "./seam.ts";
+import type { Journal } from "../types/journal.ts";
+import type { Wait } from "./seam.ts";
 
 /** The answer of code that waits. */
 export class Parked {
@@ -24,7 +25,7 @@ interface ActivityPlace {
   readonly place: string;
   /** The beginning of the ids of its waits. */
   readonly path: string;
-  readonly journal: StepJournal;
+  readonly journal: Journal;
   /** Undefined for a request or an ending. */
   readonly call?: ToolCall | undefined;
   /** The position of the call in its message. */
@@ -36,7 +37,7 @@ export class Activity {
   readonly run: Run;
   readonly place: string;
   readonly path: string;
-  readonly journal: StepJournal;
+  readonly journal: Journal;
   readonly call: ToolCall | undefined;
   readonly index: number;
   /** The spending of its nested runs. */
@@ -75,7 +76,7 @@ export class Activity {
   }
 
   /** The same place over another journal. */
-  fork(journal: StepJournal): Activity {
+  fork(journal: Journal): Activity {
     const { run, place, path, call, index } = this;
     const fork = new Activity(run, { place, path, journal, call, index });
     fork.#used = this.#used;

@@ -12,7 +12,7 @@ import type { Ending, State } from "./seam.ts";
 import { answerOpenCalls } from "./state.ts";
 
 export function buildResult(run: Run, ending: Ending): LoopResult {
-  const { state, limits, session, runId, options } = run;
+  const { state, limits, session, runId } = run;
   answerOpenCalls(state);
   const undelivered = takeUndelivered(run, ending);
   const text = state.finalText.trim();
@@ -46,7 +46,8 @@ export function buildResult(run: Run, ending: Ending): LoopResult {
   };
   const extra = run.hooks.map((hooks) => hooks.result?.(state) ?? {});
   const whole = Object.assign(result, ...extra) as Omit<LoopResult, "journal">;
-  return Object.defineProperty(whole, "journal", { value: options.journal ?? run.journal, enumerable: false }) as LoopResult;
+  const { records } = run.root;
+  return Object.defineProperty(whole, "journal", { value: records, enumerable: "toJSON" in records }) as LoopResult;
 }
 
 /** Only a suspended run may return waiting results, because no service accepts them. */

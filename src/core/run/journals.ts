@@ -1,30 +1,37 @@
 // Journals record steps: in memory, with a time limit, in the order that an engine insists on, or in the record of an answer.
 
-import type { Clock } from "../types/common.ts";
+import type { Clock, Json } from "../types/common.ts";
 import type { Cancellable, CancelReason, CancelScope } from "../cancellation/cancel-scope.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { isThenable } from "../utils/guards.ts";
 import { promiseOrValue } from "../utils/promises.ts";
-import type { StepJournal } from "./seam.ts";
+import type { Journal } from "../types/journal.ts";
 
 type Body<T> = () => T | PromiseLike<T>;
 
 /** The version in the first record. A journal with another version is refused. */
 export const recordVersion = 4;
 
-/** The records of a run in memory, in the order of recording. */
-export interface StepRecords extends StepJournal {
-  readonly records: Map<string, unknown>;
+/** The JSON form of a memory journal: the results of the steps by their keys, in the order of recording. */
+export type SavedJournal = { readonly steps: { readonly [key: string]: Json } };
+
+/** A journal in memory, as returned by `memoryJournal`. */
+export interface MemoryJournal extends Journal {
+  readonly durable: false;
+  /** Returns the keys of the steps recorded so far, in order. */
+  keys(): readonly string[];
+  toJSON(): SavedJournal;
 }
 
-export function recordSteps(records: Map<string, unknown> = new Map()): StepRecords {
+export function recordSteps(records: Map<string, unknown> = new Map()): MemoryJournal {
   const keep = <T>(key: string, value: T): T => {
     records.set(key, value);
     return value;
   };
   return {
     durable: false,
-    records,
+    keys: () => [...records.keys()],
+    toJSON: () => ({ steps: Object.fromEntries(records) as SavedJournal["steps"] }),
     read: (key) => records.get(key),
     step: <T>(key: string, body: Body<T>): T | PromiseLike<T> => {
       const found = records.get(key);
@@ -53,19 +60,21 @@ const patientTicks = 8;
 const settled = /* @__PURE__ */ Promise.resolve();
 
 /** Adds a time limit to a journal. A journal that throws or hangs breaks the run: nothing may go on unrecorded. */
-export class GuardedJournal implements StepJournal {
+export class GuardedJournal implements Journal {
   readonly durable: boolean;
+  readonly readOnly: boolean;
   /** Set after the journal has failed. */
   broken: { readonly error: unknown } | undefined;
-  readonly #journal: StepJournal;
+  readonly #journal: Journal;
   readonly #ports: GuardPorts;
   #bodies = 0;
   readonly #waiting = new Set<Waiting>();
 
-  constructor(journal: StepJournal, ports: GuardPorts) {
+  constructor(journal: Journal, ports: GuardPorts) {
     this.#journal = journal;
     this.#ports = ports;
     this.durable = journal.durable === true;
+    this.readOnly = journal.readOnly === true;
   }
 
   get isBusy(): boolean {
@@ -233,7 +242,7 @@ interface Asked extends AskedStep {
  * For engines that need the same order of steps on each replay. Collects the next step of everything that is active, submits them
  * together in the order of their keys, and hands out their results together.
  */
-export function inLockstep(engine: OrderedEngine, onWave?: (keys: readonly string[]) => void): StepJournal {
+export function inLockstep(engine: OrderedEngine, onWave?: (keys: readonly string[]) => void): Journal {
   const known = new Map<string, unknown>();
   let asked: Asked[] = [];
   let isBusy = false;
@@ -274,15 +283,15 @@ export function inLockstep(engine: OrderedEngine, onWave?: (keys: readonly strin
  * Keeps the steps of a call that runs while its message streams. The record of the answer contains them, by keys that do not depend
  * on the place of the call. After the answer, new steps go to the journal.
  */
-export class EagerJournal implements StepJournal {
+export class EagerJournal implements Journal {
   readonly durable = false;
   readonly steps: { [key: string]: unknown };
   /** True while the message streams. A wait then parks the call. */
   isOpen: boolean;
-  readonly #journal: StepJournal;
+  readonly #journal: Journal;
   readonly #place: string;
 
-  constructor(journal: StepJournal, place: string, recorded?: { readonly [key: string]: unknown }) {
+  constructor(journal: Journal, place: string, recorded?: { readonly [key: string]: unknown }) {
     this.#journal = journal;
     this.#place = place;
     this.steps = { ...recorded };
@@ -312,15 +321,15 @@ export class EagerJournal implements StepJournal {
 }
 
 /** Reads only. A step without a record stays pending, and `stuck` resolves when only such steps are left. */
-export class ReplayJournal implements StepJournal {
+export class ReplayJournal implements Journal {
   readonly durable: boolean;
   readonly stuck: Promise<void>;
-  readonly #journal: StepJournal;
+  readonly #journal: Journal;
   #reading = 0;
   #isStuck = false;
   #end: () => void = () => {};
 
-  constructor(journal: StepJournal) {
+  constructor(journal: Journal) {
     this.#journal = journal;
     this.durable = journal.durable === true;
     this.stuck = new Promise((resolve) => (this.#end = resolve));

@@ -216,7 +216,7 @@ async function findContinuation(run: Run, ending: Ending): Promise<Looking | und
   const recorded = (await journal.read(nextKey)) as { readonly retries?: true } | undefined;
   const isDrained = ending.reason.kind === "drained";
   if (recorded !== undefined) return isDrained ? { planned: run.planned } : { retries: recorded.retries === true };
-  if (run.isInSealed) return undefined;
+  if (run.isInSealed || run.root.records.readOnly === true) return undefined;
   if (isDrained) return { planned: run.planned };
   if (limited.has(ending.reason.kind)) return findLimit(state, see(run), run) === undefined ? {} : undefined;
   const mayRetry = ending.status === "error" || ending.status === "timeout" || ending.status === "stopped-by-user";

@@ -3,6 +3,7 @@
 import type { Clock, Json, Session, Timeouts } from "../types/common.ts";
 import type { LoopEvent } from "../types/loop-event.ts";
 import type { RunOptions, Tool, ToolRegistry } from "../types/loop-options.ts";
+import type { Journal } from "../types/journal.ts";
 import type { LoopResult } from "../types/loop-result.ts";
 import type { EndReason } from "../types/termination.ts";
 import type { Provider, StreamResult } from "../types/provider.ts";
@@ -27,18 +28,14 @@ import type { EventQueue } from "../utils/event-queue.ts";
 import { freezeDeep, toJson } from "../utils/json.ts";
 import { beginHooks, JournalFailure, type NamedHooks } from "./hooks.ts";
 import { GuardedJournal, recordSteps } from "./journals.ts";
-import type { Ending, Middleware, NestedOptions, Outcome, RequestDraft, State, StepJournal } from "./seam.ts";
+import type { Ending, Middleware, NestedOptions, Outcome, RequestDraft, State } from "./seam.ts";
 import { createState } from "./state.ts";
 
 /** The options of a run on the seam. */
-export interface SeamOptions extends Omit<
-  RunOptions,
-  "policies" | "hooks" | "decisions" | "journal" | "contextItems" | "timeouts"
-> {
+export interface SeamOptions extends Omit<RunOptions, "policies" | "hooks" | "decisions" | "contextItems" | "timeouts"> {
   readonly timeouts?: RunOptions["timeouts"];
   readonly context?: unknown;
   readonly middleware?: readonly Middleware[] | undefined;
-  readonly journal?: StepJournal | undefined;
   /** Returns true for a change of a tool that still fits the recorded calls. Otherwise a resumed run rejects with "tools-changed". */
   readonly allowToolChange?: ((change: ToolChange) => boolean) | undefined;
   /** Answers to waits, by their ids. */
@@ -54,7 +51,7 @@ export interface Nesting {
   /** The beginning of the keys of its steps. Undefined for a run with a journal of its own. */
   readonly key?: string | undefined;
   readonly path: string;
-  readonly journal?: StepJournal | undefined;
+  readonly journal?: Journal | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -104,7 +101,9 @@ export class Run {
   readonly prefix: string;
   /** The beginning of the ids of all waits and questions. Empty for the outermost run. */
   readonly path: string;
-  journal: StepJournal;
+  /** The journal as the caller passed it, or a journal in memory. */
+  readonly records: Journal;
+  journal: Journal;
   /** The ids of the waits that have no answer yet, in this run and its nested runs. */
   readonly opened: Set<string> = new Set();
   /** Set if an answer does not fit its wait. The run then rejects. */
@@ -185,7 +184,8 @@ export class Run {
     const claims = claimRun(this, nesting);
     this.control = claims.control;
     this.guard = guardOf(this, nesting);
-    this.journal = nesting?.journal ?? this.guard ?? recordSteps();
+    this.records = options.journal ?? (nesting?.journal === undefined ? recordSteps() : this.root.records);
+    this.journal = nesting?.journal ?? this.guard ?? this.records;
     const taps = this.hooks.flatMap(({ on }) => on ?? []);
     this.events = new LoopEventSink({ runId, emitter: options.events, queue, outer: targetOf(nesting), taps });
     outer?.nested.add(this);
@@ -214,12 +214,12 @@ export class Run {
   }
 
   /** Records an effect of this run. */
-  async step<T>(key: string, body: () => T | PromiseLike<T>, journal: StepJournal = this.journal): Promise<T> {
+  async step<T>(key: string, body: () => T | PromiseLike<T>, journal: Journal = this.journal): Promise<T> {
     return this.record(this.prefix + key, body, journal);
   }
 
   /** Like `step`, with a whole key. `onLive` is called before the body runs, so only if there is no record. */
-  async record<T>(key: string, body: () => T | PromiseLike<T>, journal: StepJournal = this.journal): Promise<T> {
+  async record<T>(key: string, body: () => T | PromiseLike<T>, journal: Journal = this.journal): Promise<T> {
     const { refusal } = this.root;
     // Nothing may be recorded after an answer was refused, such as the failure of the tool that got the error.
     if (refusal !== undefined) throw new JournalFailure("An answer was refused.", { cause: refusal });

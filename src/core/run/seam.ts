@@ -208,17 +208,6 @@ export interface CallRecorder extends Recorder {
 
 export type NestedOptions = { readonly messages: readonly Message[] } & { readonly [option: string]: unknown };
 
-/** Records the steps of a run. */
-export interface StepJournal {
-  /** True if the records outlive the process. */
-  readonly durable?: boolean | undefined;
-  /** Runs `body` once, and returns its recorded result from then on. */
-  step<T>(key: string, body: () => T | PromiseLike<T>): T | PromiseLike<T>;
-  /** Returns a recorded result, or undefined. Records nothing. */
-  read(key: string): unknown;
-  open?(): PromiseLike<() => PromiseLike<void>>;
-}
-
 export interface InboxMessage {
   readonly verb: "steer" | "interrupt" | "keep";
   readonly message: UserMessage;

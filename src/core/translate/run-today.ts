@@ -5,17 +5,9 @@ import type { LoopEvent } from "../types/loop-event.ts";
 import type { LoopOptions, Tool } from "../types/loop-options.ts";
 import type { LoopResult } from "../types/loop-result.ts";
 import type { EndReason } from "../types/termination.ts";
-import type { Journal } from "../types/journal.ts";
-import type {
-  LoopDetection,
-  LoopDetectionOptions,
-  LoopPolicies,
-  ResultPipeline,
-  ResultProcessing,
-} from "../types/policies.ts";
+import type { LoopDetection, LoopDetectionOptions, LoopPolicies, ResultPipeline, ResultProcessing } from "../types/policies.ts";
 import type { ResultProcessor } from "../loop/run/run.ts";
 import { pipelines } from "../loop/tool-call/process-results.ts";
-import { memoryJournal } from "../journal/memory-journal.ts";
 import { checkOptions } from "../loop/start/check-options.ts";
 import type { EventQueue } from "../utils/event-queue.ts";
 import { approve } from "../middleware/approve.ts";
@@ -34,32 +26,30 @@ import { preToolText } from "../middleware/pre-tool-text.ts";
 import { processResults } from "../middleware/process-results.ts";
 import { beginLoop, type BegunLoop } from "../run/run-tool-loop.ts";
 import type { SeamOptions } from "../run/run.ts";
-import type { Ending, Middleware, StepJournal } from "../run/seam.ts";
-import { toOldKey, toWaitingCall, translateTools } from "./today-calls.ts";
+import type { Ending, Middleware } from "../run/seam.ts";
+import { toWaitingCall, translateTools } from "./today-calls.ts";
 
 export function beginToday(given: LoopOptions, queue?: EventQueue<LoopEvent>): BegunLoop {
   const options: unknown = { ...given };
   checkOptions(options);
-  const journal = options.journal ?? memoryJournal();
-  const { result, stop } = beginLoop(translate(options, journal), {
+  const { result, stop } = beginLoop(translate(options), {
     queue,
     toReason,
     convert: (nested) => {
       checkOptions(nested);
-      return translate(nested, undefined);
+      return translate(nested);
     },
   });
-  return { result: result.then((end) => toOldResult(end, journal)), stop };
+  return { result: result.then((end) => toOldResult(end)), stop };
 }
 
-export function translate(options: LoopOptions, journal: Journal | undefined): SeamOptions {
-  const { policies, hooks: _hooks, decisions, journal: _, tools, contextItems: _items, ...rest } = options;
+function translate(options: LoopOptions): SeamOptions {
+  const { policies, hooks: _hooks, decisions, tools, contextItems: _items, ...rest } = options;
   return {
     ...rest,
     ...translateTools(tools),
     middleware: middlewareOf(options),
     ...(policies?.allowToolChange !== undefined && { allowToolChange: policies.allowToolChange.bind(policies) }),
-    ...(journal !== undefined && { journal: toStepJournal(journal) }),
     ...(decisions !== undefined && { answers: decisions as unknown as NonNullable<SeamOptions["answers"]> }),
   };
 }
@@ -105,7 +95,12 @@ function findMasking(tools: LoopOptions["tools"] = []): Masking | undefined {
 function viewsOf({ policies = {}, tools, contextItems, limits }: LoopOptions): readonly Middleware[] {
   const masking = (policies.masking ?? findMasking(tools)) as ResultMasking | undefined;
   const views: Middleware[] = masking === undefined ? [] : [maskWith("mask-results", masking)];
-  return [...views, ...toMiddleware(policies.handoffs), ...toMiddleware(policies.compaction), contextRestarts({ ...policies.restarts, items: contextItems, maxRestarts: limits?.maxRestarts })];
+  return [
+    ...views,
+    ...toMiddleware(policies.handoffs),
+    ...toMiddleware(policies.compaction),
+    contextRestarts({ ...policies.restarts, items: contextItems, maxRestarts: limits?.maxRestarts }),
+  ];
 }
 
 function toLoopOptions(given: LoopDetection): LoopDetectionOptions {
@@ -126,26 +121,12 @@ function toMiddleware(policy: object | undefined): readonly Middleware[] {
   return policy === undefined ? [] : [(policy as MiddlewareSource).toMiddleware()];
 }
 
-const known = new WeakMap<Journal, StepJournal>();
-
-function toStepJournal(journal: Journal): StepJournal {
-  let made = known.get(journal);
-  if (made !== undefined) return made;
-  const open = journal.open?.bind(journal);
-  made = {
-    durable: journal.durable,
-    step: (key, body) => journal.step({ key: toOldKey(key), kind: "tool", input: null, run: body }),
-    read: async (key) => (await journal.read?.())?.get(toOldKey(key)),
-    ...(open !== undefined && { open }),
-  };
-  known.set(journal, made);
-  return made;
-}
-
-function toOldResult(result: LoopResult, journal: Journal): LoopResult {
+function toOldResult(result: LoopResult): LoopResult {
   const reason = toReason(result.reason);
-  const old = Object.defineProperty({ ...result }, "journal", { value: journal, enumerable: "toJSON" in journal });
-  return reason === result.reason ? old : { ...old, journal, reason, pendingCalls: "calls" in reason ? reason.calls : [] };
+  if (reason === result.reason) return result;
+  const { journal } = result;
+  const old = { ...result, reason, pendingCalls: "calls" in reason ? reason.calls : [] } as LoopResult;
+  return Object.defineProperty(old, "journal", { value: journal, enumerable: "toJSON" in journal });
 }
 
 function toReason(reason: Ending["reason"]): EndReason {

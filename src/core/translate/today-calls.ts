@@ -43,15 +43,3 @@ export function toWaitingCall({ id, what, facts, earlier }: Wait): WaitingCall {
     ...(toolChanges.length > 0 && { toolChanges }),
   };
 }
-
-/** The key that the step had before, so that tests can let a journal fail at a step. */
-export function toOldKey(key: string): string {
-  return key
-    .replace(/(?<=^|\/)call\/(\d+)\/([^/]+)\/tool\/run\//g, "tool/$1/$2/")
-    .replace(/(?<=^|\/)call\/(\d+)\/([^/]+)\/outcome$/, "tool/$1/$2")
-    .replace(/(?<=^|\/)call\/(\d+)\/([^/]+)\/begun$/, "agent/$1/$2")
-    .replace(/(?<=^|\/)request\/model$/, "model")
-    .replace(/(?<=^|\/)answered$/, "inbox-end")
-    .replace(/(?<=^|\/)begin$/, "i0/inbox")
-    .replace(/(?<=^|\/)i(\d+)\/next$/, (_, index: string) => `i${Number(index) + 1}/inbox`);
-}

@@ -1,7 +1,7 @@
 // Runs the loop in the workflow of an engine that needs the same order of steps on each replay: executes it, waits durably for
 // answers, and executes it again with the answers.
 
-import { inLockstep, type Json, type LoopResult, type OrderedEngine, type StepJournal, type Wait } from "../../core/entry-kit.ts";
+import { inLockstep, type Journal, type Json, type LoopResult, type OrderedEngine, type Wait } from "../../core/entry-kit.ts";
 
 /** An answer that was sent to a run. */
 export interface SentAnswer {
@@ -31,7 +31,7 @@ export interface WorkflowEngine extends OrderedEngine {
 export interface WorkflowPorts {
   /** The id of the workflow. */
   readonly runId: string;
-  readonly journal: StepJournal;
+  readonly journal: Journal;
   readonly answers: { readonly [id: string]: Json };
   /** The recorded time of this execution, for waits with `until`. */
   readonly now: number;

@@ -13,7 +13,7 @@ import {
   processResults,
   type ResultProcessor,
   type Tool,
-  bindJournal,
+  wrapJournal,
   type HookAnswer,
   type InboxAnswer,
   type InboxMessage,
@@ -112,7 +112,7 @@ function replayPast(past: Past, { from, base = memoryJournal(), warnsOfLoops }: 
     return isOpen || !isPast ? step : (replay(step, iteration) as Step<T>);
   };
   return {
-    ...bindJournal(base),
+    ...wrapJournal(base),
     step: (step) => base.step(toStep(step)),
     all: (steps) => {
       const wanted = steps.map(toStep);

@@ -1,4 +1,4 @@
-import type { Journal } from "../../types/journal.ts";
+import type { Journal } from "../../types/old-journal.ts";
 import type { PlainError, Session } from "../../types/common.ts";
 import type { LoopResult } from "../../types/loop-result.ts";
 import type { UserMessage } from "../../types/message.ts";

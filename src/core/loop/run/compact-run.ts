@@ -6,7 +6,7 @@ import { runStep } from "./run-step.ts";
 import { stepKey } from "../state/step-key.ts";
 import { checkCompaction } from "../state/transcript.ts";
 import type { CompactionAnswer } from "../../types/policies.ts";
-import type { Step } from "../../types/journal.ts";
+import type { Step } from "../../types/old-journal.ts";
 
 /** The answer if a compaction is due, but the caller resumed the run without `policies.compaction`. */
 const withoutPolicy: CompactionAnswer = {

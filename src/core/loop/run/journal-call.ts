@@ -1,6 +1,6 @@
 // Calls the methods of a journal with a time limit, which becomes shorter when the run is cancelled.
 
-import type { Journal, Step, StepKind } from "../../types/journal.ts";
+import type { Journal, Step, StepKind } from "../../types/old-journal.ts";
 import { LoopError, type LoopErrorDetails } from "../../errors/loop-error.ts";
 import type { Clock, Timeouts } from "../../types/common.ts";
 import type { PartialResult } from "../../types/loop-result.ts";

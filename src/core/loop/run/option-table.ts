@@ -181,7 +181,7 @@ export const optionChecks: Checks<LoopOptions> = {
   control: ["a control made by createLoopControl", /* @__PURE__ */ has("stop", "kill")],
   signal: ["an AbortSignal", (value) => value instanceof AbortSignal, "signal"],
   events: ["an eventemitter3 emitter", isEmitter, "events"],
-  journal: ["a journal", /* @__PURE__ */ has("step", "all"), "journal"],
+  journal: ["a journal", /* @__PURE__ */ has("step", "read"), "journal"],
   runId: filledText,
   version: filledText,
   resume: ['"retry-last"', (value) => value === "retry-last"],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Journal, Step } from "../../types/journal.ts";
+import type { Journal, Step } from "../../types/old-journal.ts";
 import { memoryJournal } from "../../journal/memory-journal.ts";
 import { prefixJournal } from "./journal-call.ts";
 

@@ -6,7 +6,7 @@ import { describeValue } from "../../utils/texts.ts";
 import { promiseOrValue } from "../../utils/promises.ts";
 import { JournalCall, refuseBroken, type StepMark } from "./journal-call.ts";
 import type { Run } from "./run.ts";
-import type { Step, StepKind } from "../../types/journal.ts";
+import type { Step, StepKind } from "../../types/old-journal.ts";
 import { type CancelScope, isEnded } from "../../cancellation/cancel-scope.ts";
 import { edges } from "../../utils/edges.ts";
 import { isDecisionKey } from "../state/step-key.ts";

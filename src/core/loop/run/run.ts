@@ -19,7 +19,7 @@ import type { ToolDefinition } from "../../types/tool.ts";
 import type { Ending, EndReason } from "../../types/termination.ts";
 import type { WaitingCall, ToolCall, ToolOutcome, ShownTool, ToolChange } from "../../types/tool-outcome.ts";
 import type { CallEvent, EmittedPart, EventBase, LoopEvent } from "../../types/loop-event.ts";
-import type { Journal } from "../../types/journal.ts";
+import type { Journal } from "../../types/old-journal.ts";
 import type { LoopResult } from "../../types/loop-result.ts";
 import type {
   Approve,

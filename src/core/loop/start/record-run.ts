@@ -1,6 +1,6 @@
 // Reserves the id and the control of a run, opens its journal, and records its first step.
 
-import type { Journal } from "../../types/journal.ts";
+import type { Journal } from "../../types/old-journal.ts";
 import type { LoopControl, LoopOptions } from "../../types/loop-options.ts";
 import { isLoopError, LoopError } from "../../errors/loop-error.ts";
 import type { CancelReason, CancelScope } from "../../cancellation/cancel-scope.ts";

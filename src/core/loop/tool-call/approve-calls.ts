@@ -1,7 +1,7 @@
 // Requests decisions for all ready calls of a batch together, before any of the calls runs. If a tool changes before its call
 // runs, `approveAgain` requests another decision.
 
-import type { Step } from "../../types/journal.ts";
+import type { Step } from "../../types/old-journal.ts";
 import type { Approve } from "../../types/policies.ts";
 import type { ToolDefinition } from "../../types/tool.ts";
 import { toJson } from "../../utils/json.ts";

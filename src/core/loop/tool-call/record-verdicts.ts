@@ -12,7 +12,7 @@ import { addSpending } from "../../utils/count-usage.ts";
 import { describeValue } from "../../utils/texts.ts";
 import { edges } from "../../utils/edges.ts";
 import { LoopError } from "../../errors/loop-error.ts";
-import type { Step } from "../../types/journal.ts";
+import type { Step } from "../../types/old-journal.ts";
 import type { ToolDefinition } from "../../types/tool.ts";
 import { findMisfit, prepareCall, toUnfit } from "./prepare-call.ts";
 import { runStep, runSteps } from "../run/run-step.ts";

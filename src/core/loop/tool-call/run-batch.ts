@@ -23,7 +23,7 @@ import { earlyOutcomesOf } from "../state/transcript.ts";
 import { approveCalls, approveAgain } from "./approve-calls.ts";
 import { recallCalls, joinPhases, refuseChangedTools } from "./record-verdicts.ts";
 import { type BatchCall, eventBase, type Run, toBatchCall } from "../run/run.ts";
-import type { Journal, Step } from "../../types/journal.ts";
+import type { Journal, Step } from "../../types/old-journal.ts";
 import type { Cancelled } from "../../policies/approval.ts";
 import { isCut, parkRun, waitForTurn, isRecorded, runSteps } from "../run/run-step.ts";
 import { Batch, batchKey, end, hold, leaveOpen, limitCalls } from "./batch.ts";

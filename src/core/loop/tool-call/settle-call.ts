@@ -1,7 +1,7 @@
 // Settles a call after a decision about it was requested: the call may run, is refused, or waits for a later execution.
 
 import type { Json } from "../../types/common.ts";
-import type { Step } from "../../types/journal.ts";
+import type { Step } from "../../types/old-journal.ts";
 import type { ApprovalDecision, OutsideResult } from "../../types/policies.ts";
 import type { ShownTool } from "../../types/tool-outcome.ts";
 import { assertNever } from "../../utils/guards.ts";
