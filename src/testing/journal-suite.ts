@@ -119,15 +119,21 @@ function scenarioOf(runId: string, tally: Tally): Omit<LoopOptions, "journal"> {
 
 class Cut extends Error {}
 
-/** Simulates a crash after `left` new records: every later step fails. */
+/** Simulates a crash after `left` new steps: every later step fails, when the earlier ones have been recorded. */
 function cutAfter(journal: Journal, left: number): Journal {
   let rest = left;
+  const begun: unknown[] = [];
   return {
     ...wrapJournal(journal),
-    step(key, body) {
-      if (rest <= 0) return Promise.reject(new Cut("The execution was cut off."));
+    async step(key, body) {
+      if (rest <= 0) {
+        await Promise.allSettled(begun);
+        throw new Cut("The execution was cut off.");
+      }
       rest -= 1;
-      return journal.step(key, body);
+      const step = journal.step(key, body);
+      begun.push(step);
+      return step;
     },
   };
 }
