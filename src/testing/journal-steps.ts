@@ -93,7 +93,7 @@ export async function checkParallel(bench: JournalBench): Promise<void> {
 }
 
 export async function checkCutParallel(bench: JournalBench): Promise<void> {
-  const [fast, slow] = ["step fast", "step slow"];
+  const [fast, slow] = ["step fast", "step hanging"];
   await executeOpen(bench, async (journal) => {
     const never = (): Promise<Json> => untilAborted(bench.signal).then(() => ({ text: "too late" }));
     const steps = [journal.step(fast, () => ({ text: "first" })), journal.step(slow, never)];

@@ -103,7 +103,9 @@ async function findComplaints(fault: Fault): Promise<readonly string[]> {
 }
 
 const order = "runs parallel steps at the same time";
-const cut = "keeps the finished ones of parallel steps that a crash interrupts";
+const twice = "runs each call once if two executions of a run overlap";
+const killed = "does not run a killed call again";
+const approved = "runs an approved call exactly once";
 const bytes = "returns each recorded result byte for byte";
 const large = "keeps a result of 4 MB";
 const keys = "keeps the records of similar keys and of different runs apart";
@@ -136,7 +138,7 @@ describe("journalSuite", () => {
           };
         },
       },
-      [order, cut, lateStep],
+      [order],
     ],
     ["sorts the keys of results", { write: stableJson }, [bytes]],
     ["loses null characters", { write: (value) => JSON.stringify(value).replaceAll("\\u0000", "") }, [bytes]],
@@ -165,10 +167,14 @@ describe("journalSuite", () => {
           },
         }),
       },
-      [failure, records],
+      [failure, records, everyCut],
     ],
-    ["reports each step as recorded", { change: () => ({ read: (key) => ({ key }) }) }, [records]],
-    ["reports no step as recorded", { change: () => ({ read: () => undefined }) }, [records]],
+    [
+      "reports each step as recorded",
+      { change: () => ({ read: (key) => ({ key }) }) },
+      [records, twice, everyCut, killed, approved],
+    ],
+    ["reports no step as recorded", { change: () => ({ read: () => undefined }) }, [records, approved]],
     ["loses its new owner when the old owner calls close() twice", { closesAnyOwner: true }, [owner]],
     [
       "overwrites a record with the late result of an old owner",
