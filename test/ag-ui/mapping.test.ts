@@ -80,8 +80,8 @@ describe("createAGUIMapper", () => {
     expect(page.flatMap(({ id, content }) => (id.includes(":text-") ? [[id, content]] : []))).toEqual([
       ["r:call_i0_0:text-0", "Looking."],
       ["r:call_i0_0:text-1", "Found."],
-      ["r:call_i1_0:text-0", "Deep.Nested."],
       ...(version === "1.0" ? [["r:call_i1_0/call_i0_0:text-0", "Deep."]] : []),
+      ["r:call_i1_0:text-0", "Deep.Nested."],
     ]);
     const types = sent.map(({ type }) => type);
     expect(types.lastIndexOf("TEXT_MESSAGE_END", types.indexOf("STEP_FINISHED"))).toBe(types.indexOf("TOOL_CALL_RESULT") - 1);

@@ -99,8 +99,8 @@ describe("a UI message from the journal", () => {
       const first = await play({ ...options("Pays."), script: script() });
       const journal = saved(first.result);
       const second = await play({ ...options("Pays twice."), journal, decisions: { call_i0_0: approved } });
-      expect(second.result.reason).toMatchObject({ calls: [{ id: "call_i0_0#2" }] });
-      const decisions = { call_i0_0: approved, "call_i0_0#2": approved };
+      expect(second.result.reason).toMatchObject({ calls: [{ id: "call_i0_0~2" }] });
+      const decisions = { call_i0_0: approved, "call_i0_0~2": approved };
       const third = await play({ ...options("Pays twice."), script: [text("Paid.")], journal: saved(second.result), decisions });
       expect(third.result.text).toBe("Paid.");
       const live = toChunks(
@@ -112,7 +112,7 @@ describe("a UI message from the journal", () => {
       const reloaded = toChunks(again.events, { version });
       await check(reloaded, version);
       const message = await readMessage(vendor, reloaded);
-      expect(JSON.stringify(message)).toContain("r:call_i0_0#2");
+      expect(JSON.stringify(message)).toContain("r:call_i0_0~2");
       expect(message).toEqual(await readMessage(vendor, live));
     },
   );

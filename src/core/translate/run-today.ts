@@ -1,8 +1,8 @@
 // Translates the options `policies`, `hooks` and `decisions` into middleware and answers, and the result back.
 
-import type { Masking, Plain } from "../types/common.ts";
+import type { Masking } from "../types/common.ts";
 import type { LoopEvent } from "../types/loop-event.ts";
-import type { LoopOptions, Tool } from "../types/loop-options.ts";
+import type { LoopOptions } from "../types/loop-options.ts";
 import type { LoopResult } from "../types/loop-result.ts";
 import type { EndReason } from "../types/termination.ts";
 import type { LoopDetection, LoopDetectionOptions, LoopPolicies, ResultPipeline, ResultProcessing } from "../types/policies.ts";
