@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { LoopResult, Usage } from "turnwright";
+import type { LoopResult, StreamResult, Usage } from "turnwright";
 import type { Plan } from "./random-run.ts";
 import { savedOf } from "./run-plan.ts";
 
@@ -10,9 +10,18 @@ interface Spending {
 
 function extractionsOf(result: LoopResult): readonly Spending[] {
   return Object.entries(savedOf(result).steps).flatMap(([key, answer]) => {
-    if (!key.endsWith("/results")) return [];
-    return (answer as readonly { readonly extraction?: Spending }[]).flatMap(({ extraction }) => extraction ?? []);
+    const steps = key.endsWith("/model") ? eagerStepsOf(answer as unknown as StreamResult) : [[key, answer] as const];
+    return steps.flatMap(([step, made]) => {
+      if (!step.endsWith("/@process-results/results")) return [];
+      const { value } = made as { readonly value?: { readonly extraction?: Spending } };
+      return value?.extraction ?? [];
+    });
   });
+}
+
+/** The record of an answer contains the steps of its eager calls. */
+function eagerStepsOf({ eagerOutcomes = [] }: StreamResult): readonly (readonly [key: string, answer: unknown])[] {
+  return eagerOutcomes.flatMap((outcome) => Object.entries((outcome as { readonly steps?: object }).steps ?? {}));
 }
 
 /**

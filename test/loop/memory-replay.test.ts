@@ -83,10 +83,10 @@ describe("memoryJournal", () => {
           tool-args-end broken (call_i0_2) {"n":0} (replayed)
           tool-args-end alone (call_i0_3) {"n":3} (replayed)
           tool-start quick (call_i0_0) {"n":1} (replayed)
-          tool-end quick (call_i0_0) completed (replayed)
           tool-start quick (call_i0_1) {"n":2} (replayed)
-          tool-end quick (call_i0_1) completed (replayed)
           tool-start broken (call_i0_2) {"n":0} (replayed)
+          tool-end quick (call_i0_0) completed (replayed)
+          tool-end quick (call_i0_1) completed (replayed)
           tool-end broken (call_i0_2) failed (replayed)
           tool-start alone (call_i0_3) {"n":3} (replayed)
           tool-end alone (call_i0_3) completed (replayed)
@@ -128,8 +128,8 @@ describe("memoryJournal", () => {
           tool-end quick (call_i0_0) completed (replayed)
           replay-end
           tool-start quick (call_i0_1) {"n":2}
-          tool-end quick (call_i0_1) completed
           tool-start broken (call_i0_2) {"n":0}
+          tool-end quick (call_i0_1) completed
           tool-end broken (call_i0_2) failed
           tool-start alone (call_i0_3) {"n":3}
           tool-end alone (call_i0_3) completed

@@ -68,8 +68,8 @@ describe("the event replay-end", () => {
     const decided = await run(first.result.journal, { policies, decisions: { [call?.callId ?? ""]: { kind: "approve" } } });
     expect(decided.recording.types().filter((type) => /replay|decided|tool-start|run/.test(type))).toEqual([
       "run-start",
-      "approval-decided",
       "replay-end",
+      "approval-decided",
       "tool-start",
       "run-end",
     ]);

@@ -68,15 +68,7 @@ interface Ports {
 
 async function processOutcome(outcome: Outcome, pipeline: ResultPipeline, ports: Ports): Promise<Outcome> {
   const { at } = ports;
-  let processed: Processed;
-  try {
-    processed = await at.step("results", () => runStages(outcome, pipeline, ports));
-  } catch (error) {
-    // The run was cancelled in the middle, so the result stays as it is.
-    if (toPlainError(error).name === "AbortError") return outcome;
-    throw error;
-  }
-  const { text, changes, extraction } = processed;
+  const { text, changes, extraction } = await at.step("results", () => runStages(outcome, pipeline, ports));
   for (const { stage, tokensBefore, tokensAfter } of changes) at.emit(eventOf[stage], { tokensBefore, tokensAfter });
   if (extraction !== undefined) at.spend(extraction);
   return changes.length === 0 ? outcome : { ...outcome, textForModel: text };

@@ -88,9 +88,11 @@ export class Activity {
     let isLive = false;
     const live = (): T | PromiseLike<T> => {
       isLive = true;
+      this.run.endReplay();
       return body();
     };
     const value = await this.run.record<T>(key, live, this.journal);
+    if (!isLive) this.run.noteReplayed();
     this.isLive = isLive;
     return value;
   }

@@ -57,7 +57,7 @@ function checkBegun(record: UnknownRecord): string | undefined {
 
 /** A step of middleware or of a tool: its value, its error, or that it was cancelled. */
 function checkStep(record: UnknownRecord): string | undefined {
-  return record["failed"] === undefined ? undefined : findMisfit(record, { failed: "error" });
+  return findMisfit(record, { ...(record["failed"] !== undefined && { failed: "error" }), cancelled: "ending?" });
 }
 
 function isStep(record: UnknownRecord): boolean {

@@ -27,7 +27,8 @@ import { CallContext } from "./tool-context.ts";
 /** Runs one call. Rejects only if the journal fails. A call that waits stays pending: see `Activity.settle`. */
 export async function performCall(activity: Activity, call: ToolCall): Promise<Outcome> {
   const { run } = activity;
-  const last: Next<ToolCall, Outcome> = (given, signal) => runCall(activity, { made: call, given }, signal);
+  let made: Outcome | undefined;
+  const last: Next<ToolCall, Outcome> = async (given, signal) => (made = await runCall(activity, { made: call, given }, signal));
   const chain = chainHooks(
     run.hooks,
     ({ name, call: hook }) => {
@@ -41,14 +42,17 @@ export async function performCall(activity: Activity, call: ToolCall): Promise<O
   try {
     outcome = await chain(call);
   } catch (error) {
-    if (error instanceof StepCancelled) outcome = { call, durationMs: 0, kind: "not-run" };
+    if (error instanceof StepCancelled) outcome = made ?? { call, durationMs: 0, kind: "not-run" };
     else if (!(error instanceof HookError)) throw error;
-    else
-      outcome = { call, durationMs: 0, kind: "failed", error: { name: "HookError", message: error.message }, ends: error.ending };
+    else outcome = { ...(made ?? failWith(call, error)), ends: error.ending };
   }
   if (outcome.kind === "denied" && outcome.ends !== undefined) run.isBarred = true;
   sendEnd(run, outcome, activity.isReplayed);
   return outcome;
+}
+
+function failWith(call: ToolCall, { message }: HookError): Outcome {
+  return { call, durationMs: 0, kind: "failed", error: { name: "HookError", message } };
 }
 
 interface Given {

@@ -33,6 +33,12 @@ export async function inHook<T>(name: string, hook: string, work: () => PromiseL
 /** The run was cancelled while a step of a hook or a durable tool was running. Recorded, so that a replay is cancelled there too. */
 export class StepCancelled extends Error {
   override readonly name = "AbortError";
+  readonly ending: Ending;
+
+  constructor(step: string, ending: Ending) {
+    super(`The run was cancelled during the step "${step}".`);
+    this.ending = ending;
+  }
 }
 
 /** Wraps an error of the journal, so that hooks and tools cannot mistake it for an error of their own. */

@@ -165,7 +165,9 @@ function isReopened(planned: Ending, unsent: readonly InboxMessage[]): boolean {
 }
 
 function interruptIn(state: State, unsent: readonly InboxMessage[]): Ending | undefined {
-  const asked = state.toolCallsExecuted > 0 ? undefined : unsent.find(({ verb }) => verb === "interrupt");
+  // After the first call, an interrupt comes too late, even if the call did not run.
+  const hasCalled = state.answers.some(({ calls }) => calls.length > 0);
+  const asked = hasCalled ? undefined : unsent.find(({ verb }) => verb === "interrupt");
   return asked === undefined
     ? undefined
     : { status: "follow-up-interrupt", reason: { kind: "interrupted", message: asked.message } };

@@ -4,6 +4,7 @@ import type { Json, PlainError } from "../types/common.ts";
 import type { LoopEvent } from "../types/loop-event.ts";
 import type { NestedSpending, ToolCall } from "../types/tool-outcome.ts";
 import { LoopError } from "../errors/loop-error.ts";
+import { endingOfReason } from "../cancellation/cancel-scope.ts";
 import { Deadline, type Raced } from "../cancellation/deadline.ts";
 import { costOf } from "../loop/run/pricing.ts";
 import { addSpending, noUsage } from "../utils/count-usage.ts";
@@ -17,7 +18,7 @@ import { Activity, Parked } from "./activity.ts";
 import { type AskedWait, findAnswerProblem, isNoAnswer, toWaitId, waitKey, withoutSource } from "./answers.ts";
 import { JournalFailure, StepCancelled } from "./hooks.ts";
 import { EagerJournal } from "./journals.ts";
-import type { CallRecorder, Outcome, Wait, WaitOptions } from "./seam.ts";
+import type { CallRecorder, Ending, Outcome, Wait, WaitOptions } from "./seam.ts";
 
 /** The error of a recorded step. Made from its record in the first execution too, so that a replay sees the same error. */
 export class StepError extends Error {
@@ -35,7 +36,7 @@ export function sumOf(spent: readonly NestedSpending[]): NestedSpending | undefi
   return spent.reduce(addSpending, { usage: noUsage, costUSD: 0, toolCallsExecuted: 0 });
 }
 
-type StepRecord = { readonly value?: Json } | { readonly failed: PlainError } | { readonly cancelled: true };
+type StepRecord = { readonly value?: Json } | { readonly failed: PlainError } | { readonly cancelled: Ending };
 
 /** Runs a call through the middleware. */
 type Perform = (activity: Activity, call: ToolCall) => Promise<Outcome>;
@@ -159,12 +160,13 @@ export class StepRecorder implements CallRecorder {
         end = await race();
       }
       if (end.kind === "value") return end.value;
-      return end.kind === "thrown" ? { failed: toStepFailure(end.error) } : { cancelled: true };
+      if (end.kind === "thrown") return { failed: toStepFailure(end.error) };
+      return { cancelled: endingOfReason(end.kind === "cancelled" ? end.cause : { kind: "kill" }) };
     };
     return this.#activity.busy(async () => {
       const record = await this.#activity.record<StepRecord>(run.prefix + key, live);
       if ("failed" in record) throw new StepError(record.failed);
-      if ("cancelled" in record) throw new StepCancelled(`The run was cancelled during the step "${name}".`);
+      if ("cancelled" in record) throw new StepCancelled(name, record.cancelled);
       return record.value as T;
     });
   };

@@ -25,15 +25,24 @@ export async function runCalls(run: Run): Promise<void> {
   if (run.isReplayed && !run.isSettled) await recallCalls(run, calls);
   const refusals = new Map((state.answers.at(-1)?.refusals ?? []).map((outcome) => [outcome.call.callId, outcome]));
   const { isReplayed } = run;
+  const replayed = await replayEnded(run, calls);
   const ended = await inWaves(run, calls, (call, index) => {
     const refused = refusals.get(call.callId);
-    if (refused === undefined) return runOne(run, call, index);
+    if (refused === undefined) return replayed.get(call) ?? runOne(run, call, index);
     sendEnd(run, refused, isReplayed);
     return { call, outcome: refused, waits: [] };
   });
   run.begun.clear();
   applyCalls(state, ended);
   sendIdentical(run);
+}
+
+/** Replays the calls that have ended before any other call runs, so that listeners get what is recorded first. */
+async function replayEnded(run: Run, calls: readonly ToolCall[]): Promise<ReadonlyMap<ToolCall, EndedCall>> {
+  const replayed = new Map<ToolCall, EndedCall>();
+  for (const [index, call] of calls.entries())
+    if (run.recalled.get(call.callId)?.hasEnded === true) replayed.set(call, await runOne(run, call, index));
+  return replayed;
 }
 
 function sendIdentical({ state, limits, events, runId, isReplayed }: Run): void {

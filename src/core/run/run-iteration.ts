@@ -9,7 +9,7 @@ import { costOf } from "../loop/run/pricing.ts";
 import { frozenView } from "../loop/state/transcript.ts";
 import { streamOnce } from "../loop/stream/stream-once.ts";
 import { prepareCall } from "../loop/tool-call/prepare-call.ts";
-import { CancelScope, endingOfReason } from "../cancellation/cancel-scope.ts";
+import { CancelScope } from "../cancellation/cancel-scope.ts";
 import { toUsage } from "../utils/plain-error.ts";
 import { freezeDeep } from "../utils/json.ts";
 import { chainHooks, HookError, inHook, StepCancelled } from "./hooks.ts";
@@ -30,16 +30,14 @@ export async function runIteration(run: Run): Promise<void> {
   const place = `${placeOf(state)}/${word}`;
   const activity = new Activity(run, { place, path: place, journal: run.journal });
   if (continuation === 0) run.begun.clear();
-  let isLive = false;
   let streamed: Answer | undefined;
   const last: Next<RequestDraft, Answer> = (draft, signal) =>
     activity.busy(async () => {
       run.draft = draft;
-      streamed = await run.step<Answer>(`${place}/${activity.unique("model")}`, () => {
-        isLive = true;
-        return stream(run, draft, signal);
-      });
+      const key = `${run.prefix}${place}/${activity.unique("model")}`;
+      streamed = await activity.record<Answer>(key, () => stream(run, draft, signal));
       activity.isAnswered = true;
+      run.isRequestReplayed = activity.isReplayed;
       return streamed;
     });
   const chain = chainHooks(
@@ -61,18 +59,17 @@ export async function runIteration(run: Run): Promise<void> {
   }
   const answer = end.value;
   const earlier = state.current.calls.length;
-  if (!isLive && answer.skipped !== true) showRecorded(run, answer, continuation === 0 ? 0 : earlier);
+  if (run.isRequestReplayed && answer.skipped !== true) showRecorded(run, answer, continuation === 0 ? 0 : earlier);
   run.meter.addUsage(answer);
   run.meter.settle();
   applyAnswer(state, answer, activity.spent);
 }
 
 /** A failed hook ends the run, and so does a cancellation during the step of a hook. The text of the model is kept. */
-function endFailed({ scope, options: { provider } }: Run, streamed: Answer | undefined, error: unknown): Answer {
+function endFailed({ options: { provider } }: Run, streamed: Answer | undefined, error: unknown): Answer {
   if (!(error instanceof HookError || error instanceof StepCancelled)) throw error;
-  // In a replay, the record of the next look has the ending of a cancelled run.
-  const ends = error instanceof HookError ? error.ending : endingOfReason(scope.cause ?? { kind: "kill" });
-  return streamed === undefined ? endWith(ends, provider) : { ...streamed, ends };
+  const { ending } = error;
+  return streamed === undefined ? endWith(ending, provider) : { ...streamed, ends: ending };
 }
 
 /** Restores what the calls of a recorded answer need, and sends its events again. */

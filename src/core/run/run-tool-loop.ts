@@ -180,8 +180,9 @@ const maxListed = 10;
 
 /** Asks the middleware whether to go on instead. Returns undefined if the run goes on. */
 async function endRun(run: Run, first: Ending): Promise<Ending | undefined> {
-  // A planned ending was asked about before the look.
-  const isAsked = isFinal(first) || run.planned !== undefined;
+  // A planned ending was asked about before the look. After a drain, the iteration has ended, so middleware may still end the run.
+  const isDrained = first.reason.kind === "drained" && run.state.phase === "look";
+  const isAsked = (isFinal(first) && !isDrained) || run.planned !== undefined;
   const ending = isAsked ? first : await askBeforeEnd(run, first);
   if (ending === undefined) return ending;
   if ("waits" in ending.reason) return endUndone(run, ending);
@@ -237,8 +238,9 @@ const limited: ReadonlySet<string> = new Set([
 const maxAgains = 10;
 
 async function askBeforeEnd(run: Run, first: Ending): Promise<Ending | undefined> {
-  const { state } = run;
-  const place = `${placeOf(state)}/end${state.agains === 0 ? "" : `~${state.agains + 1}`}`;
+  const { state, lookAttempt } = run;
+  const count = lookAttempt.count === 1 ? "" : `#${lookAttempt.count}`;
+  const place = `${placeOf(state)}/end${state.agains === 0 ? "" : `~${state.agains + 1}`}${count}`;
   const activity = new Activity(run, { place, path: place, journal: run.journal });
   const ask = async (): Promise<Ending | undefined> => {
     let ending = first;
@@ -248,6 +250,7 @@ async function askBeforeEnd(run: Run, first: Ending): Promise<Ending | undefined
       const said = await inHook(name, "beforeEnd", () => beforeEnd(ending, recorder));
       if (said === undefined) continue;
       if ("ending" in said) ending = said.ending;
+      else if (ending.status === "suspended") continue;
       else if (said.isCounted === true && state.countedIterations >= run.limits.maxIterations) continue;
       else if (state.agains < maxAgains && (ending.status === "completed" || state.look?.isExhausted !== true)) {
         for (const message of applyAgain(state, said, ending)) sendSteered(run, message);
@@ -257,8 +260,7 @@ async function askBeforeEnd(run: Run, first: Ending): Promise<Ending | undefined
     return ending;
   };
   const failed = (error: unknown): Ending => {
-    if (error instanceof HookError) return error.ending;
-    if (error instanceof StepCancelled) return endingOfReason(run.scope.cause ?? { kind: "kill" });
+    if (error instanceof HookError || error instanceof StepCancelled) return error.ending;
     throw error;
   };
   const end = await activity.settle(ask().catch(failed));
@@ -280,7 +282,7 @@ function sendIterationEnd(run: Run, isPaused: boolean): void {
   const { status, provider, model, finish, usage, costUSD, durationMs } = answer;
   const continuation = isUnfinished(answer) ? state.continuation - 1 : state.continuation;
   const calls = isPaused ? [] : summarizeCalls(state, answer);
-  const base = { runId, iteration: state.iteration, ...(run.isReplayed && { replayed: true }), continuation };
+  const base = { runId, iteration: state.iteration, ...(run.isRequestReplayed && { replayed: true }), continuation };
   events.send({ type: "iteration-end", ...base, status, provider, model, finish, usage, costUSD, calls, durationMs });
 }
 
@@ -314,6 +316,7 @@ const notices: { readonly [kind: string]: "max-iterations" | "tool-error-cap" | 
 
 function finish(run: Run, ending: Ending): LoopResult {
   if (ending.status !== "suspended") sendCutEnds(run);
+  if (run.root === run) run.endReplay();
   const result = buildResult(run, ending);
   const { status, usage, costUSD, iterations, toolCallsExecuted, durationMs } = result;
   const { events, runId, state, session } = run;

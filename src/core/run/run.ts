@@ -136,6 +136,8 @@ export class Run {
   isSettled = false;
   /** True until this execution does something new. */
   isReplayed = true;
+  /** True if the newest request was replayed. */
+  isRequestReplayed = false;
   lookAttempt: { readonly base: string; readonly count: number } = { base: "", count: 0 };
   /** The ending that the newest look was about. */
   planned: Ending | undefined;
@@ -145,7 +147,8 @@ export class Run {
   readonly #release: () => void;
   readonly #answers: ReadonlyMap<string, Json>;
   #signal: LazySignal | undefined;
-  #hasReplayed = false;
+  /** How far the outermost run is with the effects that an earlier execution has recorded. */
+  #replay: "none" | "begun" | "over" = "none";
 
   constructor(options: SeamOptions, ports: RunPorts) {
     checkRunOptions(options);
@@ -223,16 +226,12 @@ export class Run {
     const { refusal } = this.root;
     // Nothing may be recorded after an answer was refused, such as the failure of the tool that got the error.
     if (refusal !== undefined) throw new JournalFailure("An answer was refused.", { cause: refusal });
-    let isLive = false;
     const live = (): T | PromiseLike<T> => {
-      isLive = true;
       this.noteLive();
       return body();
     };
     try {
-      const value = await journal.step(key, live);
-      if (!isLive) this.root.#hasReplayed = true;
-      return value;
+      return await journal.step(key, live);
     } catch (error) {
       throw error instanceof JournalFailure ? error : new JournalFailure("The journal has failed.", { cause: error });
     }
@@ -241,13 +240,24 @@ export class Run {
   noteLive(): void {
     this.isReplayed = false;
     if (this.root !== this) this.outer?.noteLive();
-    const { root, limits, state, clock } = this;
+    const { limits, state, clock } = this;
     // The time limit starts with the first new step. The active time of earlier executions counts too.
     if (limits.wallClockMs !== Number.POSITIVE_INFINITY)
       this.scope.startWallClock(limits.wallClockMs, clock.now() - state.activeMs, clock);
-    if (!root.#hasReplayed) return;
-    root.#hasReplayed = false;
-    root.events.send({ type: "replay-end", runId: root.runId, iteration: root.state.iteration });
+  }
+
+  /** Notes that the effect of a recorded step was replayed. */
+  noteReplayed(): void {
+    const { root } = this;
+    if (root.#replay === "none") root.#replay = "begun";
+  }
+
+  /** Called before the first new effect, or before the end. */
+  endReplay(): void {
+    const { root } = this;
+    const { state, events, runId } = root;
+    if (root.#replay === "begun") events.send({ type: "replay-end", runId, iteration: state.iteration });
+    root.#replay = "over";
   }
 
   /** Returns the reason of an ending as users see it. */
