@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { DBOS } from "@dbos-inc/dbos-sdk";
 import { defineTool, runToolLoop, type UserMessage } from "turnwright";
-import { dbosJournal, defineDurableHost, defineDurableLoop, launchWorker } from "turnwright/dbos";
+import { defineDurableHost, defineDurableLoop, launchWorker, runInWorkflow } from "turnwright/dbos";
 import { lastEventId, toEventStreamResponse } from "turnwright/host";
 import { withRunLog } from "turnwright/inspect";
 import { withTracing } from "turnwright/otel";
@@ -70,7 +70,7 @@ const watched = defineDurableHost({
 const answer = DBOS.registerWorkflow(
   async (question: string) => {
     const messages = [{ role: "user" as const, content: question }];
-    const end = await runToolLoop({ provider: briefProvider, messages, runId: DBOS.workflowID, journal: dbosJournal() });
+    const end = await runInWorkflow((ports) => runToolLoop({ provider: briefProvider, messages, ...ports }));
     return end.text;
   },
   { name: "answer" },

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { workflow, type WorkflowContext } from "@restatedev/restate-sdk";
 import { defineTool, runToolLoop, type UserMessage } from "turnwright";
 import { withTracing } from "turnwright/otel";
-import { defineDurableHost, defineDurableLoop, launchWorker, restateJournal } from "turnwright/restate";
+import { defineDurableHost, defineDurableLoop, launchWorker, runInWorkflow } from "turnwright/restate";
 import { createMockProvider, runTool, text } from "turnwright/testing";
 
 const provider = createMockProvider(() => text("Refunded."));
@@ -73,7 +73,7 @@ const answer = workflow({
   handlers: {
     run: async (ctx: WorkflowContext, question: string) => {
       const messages = [{ role: "user" as const, content: question }];
-      const end = await runToolLoop({ provider, messages, runId: ctx.key, journal: restateJournal(ctx) });
+      const end = await runInWorkflow(ctx, (ports) => runToolLoop({ provider, messages, ...ports }));
       return end.text;
     },
   },

@@ -23,6 +23,7 @@ export { memoryJournal, wrapJournal } from "./journal/memory-journal.ts";
 export { checkStepRecord } from "./run/check-record.ts";
 export { type AskedStep, inLockstep, type OrderedEngine } from "./run/journals.ts";
 export type { Wait } from "./run/seam.ts";
+export { waitsOf } from "./translate/run-today.ts";
 export { isLoopError, LoopError } from "./errors/loop-error.ts";
 export { assertProvider, isProviderError, providerCheck, providerError } from "./errors/provider-error.ts";
 export { toProviderError } from "./errors/read-sdk-error.ts";

@@ -1,6 +1,5 @@
 // The entry `turnwright/dbos`: runs that survive their worker, on DBOS and Postgres.
 
-export { dbosJournal, readDbosJournal, sendDecision } from "./dbos-journal.ts";
 export { defineDurableHost, defineDurableLoop } from "./define-durable-loop.ts";
 export type {
   DurableEvent,
@@ -25,4 +24,6 @@ export type {
   DurableStartOptions,
 } from "../host/durable/durable-host.ts";
 export type { DeleteFilter, DurableRun, RunFilter } from "./list-runs.ts";
+export type { Answers, ShownWait, WorkflowPorts } from "../host/durable/run-in-engine.ts";
+export { readWaits, runInWorkflow, sendAnswer } from "./run-in-workflow.ts";
 export { launchWorker, type Worker, type WorkerOptions } from "./worker.ts";

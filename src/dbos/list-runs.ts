@@ -3,9 +3,6 @@ import { checkFields, type Checks, invalidOption, is } from "../core/entry-kit.t
 import { withinTime } from "../host/durable/repeat-failed.ts";
 import type { PostgresStore } from "./postgres-store.ts";
 
-/** The names of the durable loops of this process. */
-export const loopNames: Set<string> = new Set();
-
 /** Returns the queue of a loop. A worker takes runs only from the queues of its own loops, because it cannot execute other runs. */
 export function queueOf(application: string, loop: string): string {
   return `turnwright ${application} ${loop}`;

@@ -6,9 +6,10 @@ import { DBOS, type DBOSConfig } from "@dbos-inc/dbos-sdk";
 import { Client, Pool } from "pg";
 import { type Checks, checkFields, is, isFilled } from "../core/entry-kit.ts";
 import type { RunSite } from "../host/durable/execute-durable-run.ts";
+import { ProcessLoops } from "../host/durable/process-loops.ts";
 import { RunWaits, WorkerSite } from "../host/durable/worker-site.ts";
 import { withinTime } from "../host/durable/repeat-failed.ts";
-import { type DeleteFilter, deleteRuns, type DurableRun, listRuns, loopNames, queueOf, type RunFilter } from "./list-runs.ts";
+import { type DeleteFilter, deleteRuns, type DurableRun, listRuns, queueOf, type RunFilter } from "./list-runs.ts";
 import { whileLaunching } from "./locks.ts";
 import { Takeovers } from "./takeovers.ts";
 import { endChannel, eventChannel, messageChannel, PostgresStore } from "./postgres-store.ts";
@@ -188,16 +189,8 @@ const lostNotificationMs = 10_000;
 /** How long a stopping worker waits for Postgres, in milliseconds. If `answerMs` is shorter, the worker waits for `answerMs`. */
 const stopMs = 10_000;
 
-let current: WorkerProcess | undefined;
-
-export function hasWorker(): boolean {
-  return current !== undefined;
-}
-
-export function workerHere(): WorkerProcess {
-  if (current === undefined) throw new Error("No worker runs in this process. Call launchWorker() first.");
-  return current;
-}
+/** DBOS takes runs only from the queues that it knows when it is launched. */
+export const here: ProcessLoops<WorkerProcess> = new ProcessLoops({ definesFirst: true });
 
 /**
  * Launches DBOS and makes this process a worker, which executes runs of durable loops. Define all durable loops first. Every
@@ -211,18 +204,7 @@ export function workerHere(): WorkerProcess {
  */
 export async function launchWorker(options: WorkerOptions): Promise<Worker> {
   checkFields("options", options, checks);
-  if (current !== undefined) throw new Error("A worker already runs in this process. Call its stop() first.");
-  const worker = new WorkerProcess(options);
-  current = worker;
-  try {
-    await worker.launch();
-  } catch (error) {
-    await worker.stop();
-    if (!isUnreachable(error)) throw error;
-    throw new Error(`The Postgres server of "databaseUrl" cannot be reached. Check the URL and the server: ${error.message}`, {
-      cause: error,
-    });
-  }
+  const worker = await here.launch(() => new WorkerProcess(options)).catch(explain);
   return {
     id: worker.id,
     stop: () => worker.stop(),
@@ -230,6 +212,13 @@ export async function launchWorker(options: WorkerOptions): Promise<Worker> {
       worker.outside(() => withinTime(() => listRuns(worker.application, filter), { what: "listRuns", ms: worker.answerMs })),
     deleteRuns: (filter) => worker.outside(() => deleteRuns(worker, filter)),
   };
+}
+
+function explain(error: unknown): never {
+  if (!isUnreachable(error)) throw error;
+  throw new Error(`The Postgres server of "databaseUrl" cannot be reached. Check the URL and the server: ${error.message}`, {
+    cause: error,
+  });
 }
 
 function isUnreachable(error: unknown): error is Error {
@@ -293,7 +282,7 @@ export class WorkerProcess extends WorkerSite implements RunSite {
     const { databaseUrl, name, leaseMs, executes } = this.#options;
     // The version is fixed, so that new code continues the runs of old code.
     const applicationVersion = `${name}-turnwright-1`;
-    const queues = [...loopNames].map((loop) => queueOf(name, loop));
+    const queues = [...here.loops.keys()].map((loop) => queueOf(name, loop));
     DBOS.setConfig({
       name,
       systemDatabaseUrl: databaseUrl,
@@ -322,7 +311,7 @@ export class WorkerProcess extends WorkerSite implements RunSite {
   }
 
   protected async end(): Promise<void> {
-    if (current === this) current = undefined;
+    here.leave(this);
     this.stopping.abort(new Error("The worker of this process was stopped."));
     for (const timer of this.#timers) clearInterval(timer);
     const left = this.abandonAll().then(() => this.#disconnect());

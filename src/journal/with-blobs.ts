@@ -55,12 +55,13 @@ export function withBlobs(journal: Journal, options: BlobOptions): Journal {
   if (!isJournal(journal)) throw invalidOption("journal", "a journal", journal);
   checkFields("options", options, checks);
   const { store, minBytes = usualMinBytes } = options;
-  const { durable, readOnly } = journal;
+  const { durable, readOnly, engine } = journal;
   const open = journal.open?.bind(journal);
   const puts = new Set<PromiseLike<unknown>>();
   return {
     durable,
     readOnly,
+    engine,
     step<T>(key: string, body: () => T | PromiseLike<T>): T | PromiseLike<T> {
       const fresh = new Map<string, string>();
       const pack = (value: T): BlobRecord | PromiseLike<BlobRecord> => {

@@ -2,12 +2,6 @@
 
 import { repeatFailed } from "../host/durable/repeat-failed.ts";
 
-/** An entry of the journal of a workflow: the name of a step, or the result of a step. */
-export interface JournalRow {
-  readonly name?: string | undefined;
-  readonly entry_json?: string | undefined;
-}
-
 /** How long a failed request is repeated, and the time between two repetitions, in milliseconds. */
 const repeatForMs = 30_000;
 const repeatAfterMs = 200;
@@ -59,14 +53,6 @@ export class Admin {
   /** If a workflow waits for its next attempt, begins this attempt now. Does nothing if an attempt is running. */
   async resume(invocation: string): Promise<void> {
     await this.#request("PATCH", `/invocations/${invocation}/resume`);
-  }
-
-  /** Returns the journal of a workflow, in the order in which it was recorded. */
-  async readJournal(invocation: string): Promise<readonly JournalRow[]> {
-    const id = invocation.replaceAll("'", "''");
-    const query = `SELECT name, entry_json FROM sys_journal WHERE id = '${id}' ORDER BY index`;
-    const text = await this.#repeat(() => this.#request("POST", "/query", { query }));
-    return (JSON.parse(text) as { readonly rows: readonly JournalRow[] }).rows;
   }
 
   /** Repeats a failed request, for example while Restate restarts. */

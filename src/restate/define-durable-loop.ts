@@ -1,16 +1,14 @@
 // A loop whose runs any worker can execute, stop and show. A run is a Restate workflow.
 
 import { invalidOption, type Json, type Plain, type Tool } from "../core/entry-kit.ts";
-import { createDurableHost } from "../host/durable/create-durable-host.ts";
-import { checkLoopFields, createDurableLoop, type DefinedLoop } from "../host/durable/create-durable-loop.ts";
+import type { DefinedLoop } from "../host/durable/create-durable-loop.ts";
 import type { DurableHost, DurableHostFields } from "../host/durable/durable-host.ts";
 import type { DurableLoop, DurableLoopFields } from "../host/durable/durable-loop.ts";
 import type { DurableEngine } from "../host/durable/durable-store.ts";
-import { toLoopFields } from "../host/durable/host-options.ts";
-import { readRestateJournal, requireNode22 } from "./restate-journal.ts";
+import { defineHostOn } from "../host/durable/process-loops.ts";
 import type { RunHead } from "./run-events.ts";
-import { loops } from "./run-workflow.ts";
-import { type WorkerProcess, workerHere } from "./worker.ts";
+import { requireNode22 } from "./run-in-workflow.ts";
+import { here, type WorkerProcess } from "./worker.ts";
 
 /**
  * Defines a loop whose runs survive their workers. A run is a Restate workflow. The steps of the run are recorded in Restate, and
@@ -51,23 +49,17 @@ export function defineDurableLoop<Input, Output = unknown, T extends Tool = Tool
 export function defineDurableHost<Output = unknown, T extends Tool = Tool, Input = Json>(
   fields: DurableHostFields<Output, T, Input>,
 ): DurableHost<Plain<Output>, T, Input> {
-  const general = fields as unknown as DurableHostFields;
   // The cast is safe, as in `defineDurableLoop`.
-  return createDurableHost(general, define(toLoopFields(general))) as unknown as DurableHost<Plain<Output>, T, Input>;
+  return defineHostOn(fields as unknown as DurableHostFields, define) as unknown as DurableHost<Plain<Output>, T, Input>;
 }
 
 function define<Input>(fields: DurableLoopFields<Input>): DefinedLoop<Input> {
   requireNode22();
-  checkLoopFields(fields);
-  const { name } = fields;
-  if (loops.has(name)) throw invalidOption("name", "a name that no other durable loop of this process has", name);
-  loops.set(name, fields as DurableLoopFields<Json>);
-  const engineOf = (): DurableEngine => createEngine(name, workerHere());
-  return createDurableLoop(fields, engineOf);
+  return here.define(fields, (worker) => createEngine(fields.name, worker));
 }
 
 function createEngine(loop: string, worker: WorkerProcess): DurableEngine {
-  const { store, admin } = worker;
+  const { store } = worker;
   const peek = async (id: string): Promise<RunHead | undefined> => {
     // No run has these ids, because `start` refuses ids that a URL cannot contain.
     const head = id === "." || id === ".." ? null : await store.peek(id);
@@ -91,6 +83,5 @@ function createEngine(loop: string, worker: WorkerProcess): DurableEngine {
     readInput: async (id) => ((await peek(id)) === undefined ? undefined : ((await store.read(id, "input")) ?? undefined)),
     waitForEnd: (id, look, signal) => worker.waitFor(id, look, signal),
     retry: (id) => store.retry(id),
-    readJournal: (id) => readRestateJournal(async () => admin.readJournal((await peek(id))?.invocation ?? "")),
   };
 }

@@ -1,6 +1,5 @@
 // The entry `turnwright/restate`: runs that survive their worker, on a Restate server.
 
-export { type RestateContext, restateJournal } from "./restate-journal.ts";
 export { defineDurableHost, defineDurableLoop } from "./define-durable-loop.ts";
 export type {
   DurableEvent,
@@ -24,4 +23,6 @@ export type {
   DurableStartInput,
   DurableStartOptions,
 } from "../host/durable/durable-host.ts";
+export type { Answers, ShownWait, WorkflowPorts } from "../host/durable/run-in-engine.ts";
+export { readWaits, runInWorkflow, sendAnswer } from "./run-in-workflow.ts";
 export { launchWorker, type Worker, type WorkerOptions } from "./worker.ts";

@@ -1,7 +1,7 @@
 // The events and messages of runs, read and written through the ingress of Restate.
 
 import { connect, HttpCallError, Opts, type Ingress } from "@restatedev/restate-sdk-clients";
-import type { Added, Begun, DurableStore, Row, RunMessage } from "../host/durable/durable-store.ts";
+import type { Added, Begun, DurableStore, Row, RunMessage, StepRecord } from "../host/durable/durable-store.ts";
 import { repeatFailed } from "../host/durable/repeat-failed.ts";
 import { untilAborted } from "./admin.ts";
 import type { Appended, EventsFound, RunHead } from "./run-events.ts";
@@ -58,6 +58,15 @@ export class RestateStore implements DurableStore {
     const isCurrent = await this.#change<boolean>(runId, "append", appended);
     this.#options.onChange(runId);
     return isCurrent;
+  }
+
+  async readRecords(runId: string): Promise<readonly StepRecord[]> {
+    const records: StepRecord[] = [];
+    for (;;) {
+      const found = await this.#call<readonly StepRecord[]>(runId, "records", records.length);
+      if (found.length === 0) return records;
+      records.push(...found);
+    }
   }
 
   async readBlobs(runId: string, ids?: readonly string[]): Promise<ReadonlyMap<string, string>> {

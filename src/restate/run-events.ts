@@ -1,7 +1,7 @@
-// The events of a run, in the state of its virtual object.
+// The events and records of a run, in the state of its virtual object.
 
 import type { ObjectContext, ObjectSharedContext } from "@restatedev/restate-sdk";
-import type { Added, Row } from "../host/durable/durable-store.ts";
+import type { Added, Row, StepRecord } from "../host/durable/durable-store.ts";
 
 /** The facts about a run in the state of its virtual object. */
 export interface RunHead {
@@ -24,6 +24,7 @@ export interface RunHead {
   /** The length of the last chunk, in characters. */
   readonly lastLength: number;
   readonly messages: number;
+  readonly records: number;
   /**
    * True if the workflow rests or will soon rest, because the run failed or waits for a message. No worker executes a resting
    * workflow. A retry or a message wakes it.
@@ -57,29 +58,42 @@ export type Texts = { readonly [id: string]: string };
 
 const blobPrefix = "blob ";
 
-/**
- * Returns false if a newer execution of the run has begun. Stores the texts even in this case, because a recorded step may refer
- * to them.
- */
+/** Returns false if a newer execution of the run has begun. */
 export async function appendEvents(ctx: ObjectContext, appended: Appended): Promise<boolean> {
-  const { execution, first, events, blobs, isProgress } = appended;
+  const { execution, first, events, records, blobs, isProgress } = appended;
   const head = await readHead(ctx);
-  if (head === null) return false;
+  if (head?.execution !== execution) return false;
+  // If the request is repeated, everything is stored already. A repeated request without events only stores its records twice.
+  if (head.next !== first) return true;
   for (const [id, text] of Object.entries(blobs)) ctx.set(blobPrefix + id, text);
-  if (head.execution !== execution) return false;
+  for (const [index, record] of records.entries()) ctx.set<StepRecord>(`record ${head.records + index}`, record);
   const stalls = isProgress ? 0 : head.stalls;
-  // If the request is repeated, its events are already stored.
-  if (head.next === first && events.length > 0) await appendChunk(ctx, { ...head, stalls }, events);
+  const changed = { ...head, stalls, records: head.records + records.length };
+  ctx.set<RunHead>("head", events.length === 0 ? changed : await appendChunk(ctx, changed, events));
   return true;
 }
 
-async function appendChunk(ctx: ObjectContext, head: RunHead, fresh: readonly string[]): Promise<void> {
+async function appendChunk(ctx: ObjectContext, head: RunHead, fresh: readonly string[]): Promise<RunHead> {
   const isFull = head.chunks === 0 || head.lastLength >= fullLength;
   const number = isFull ? head.chunks : head.chunks - 1;
   const old = isFull ? null : await ctx.get<Chunk>(`chunk ${number}`);
   ctx.set<Chunk>(`chunk ${number}`, { first: old?.first ?? head.next, events: [...(old?.events ?? []), ...fresh] });
   const lastLength = fresh.reduce((sum, { length }) => sum + length, isFull ? 0 : head.lastLength);
-  ctx.set<RunHead>("head", { ...head, next: head.next + fresh.length, chunks: number + 1, lastLength });
+  return { ...head, next: head.next + fresh.length, chunks: number + 1, lastLength };
+}
+
+/** Returns records from the position `from` on. Returns at least one, and stops after about a million characters. */
+export async function readRecords(ctx: ObjectSharedContext, from: number): Promise<readonly StepRecord[]> {
+  const head = await readHead(ctx);
+  const found: StepRecord[] = [];
+  let length = 0;
+  for (let index = from; index < (head?.records ?? 0) && length < mostLength; index += 1) {
+    const record = await ctx.get<StepRecord>(`record ${index}`);
+    if (record === null) break;
+    found.push(record);
+    length += record.body.length;
+  }
+  return found;
 }
 
 export async function readTextIds(ctx: ObjectSharedContext): Promise<readonly string[]> {

@@ -3,7 +3,7 @@
 import { handlers, object, type ObjectContext, type ObjectSharedContext } from "@restatedev/restate-sdk";
 import type { Begun, Row, RunMessage } from "../host/durable/durable-store.ts";
 import type { Admin } from "./admin.ts";
-import { appendEvents, readEvents, readHead, readTextIds, readTexts, type RunHead } from "./run-events.ts";
+import { appendEvents, readEvents, readHead, readRecords, readTextIds, readTexts, type RunHead } from "./run-events.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -77,7 +77,7 @@ function runHandlers({ names, retentionMs }: ObjectPorts): Handlers {
       const to = { service: names.workflow, method: "run", key: ctx.key };
       const run = ctx.genericSend({ ...to, parameter: { loop }, inputSerde: jsonSerde });
       ctx.set("input", input);
-      const counts = { execution: 0, stalls: 0, next: 0, chunks: 0, lastLength: 0, messages: 0 };
+      const counts = { execution: 0, stalls: 0, next: 0, chunks: 0, lastLength: 0, messages: 0, records: 0 };
       ctx.set<RunHead>("head", { loop, invocation: await run.invocationId, state: "live", ...counts });
       return true;
     },
@@ -171,6 +171,7 @@ const readHandlers = {
   peek: handlers.object.shared(readHead),
   read: handlers.object.shared((ctx: ObjectSharedContext, key: "input" | "end"): Promise<string | null> => ctx.get<string>(key)),
   events: handlers.object.shared(readEvents),
+  records: handlers.object.shared(readRecords),
   messages: handlers.object.shared(readMessages),
   textIds: handlers.object.shared(readTextIds),
   texts: handlers.object.shared(readTexts),

@@ -1,9 +1,10 @@
 // A process that Restate calls over HTTP/2 to execute durable loops.
 
 import { type Checks, checkFields, invalidOption, is, needed, type NumberRule } from "../core/entry-kit.ts";
+import { ProcessLoops } from "../host/durable/process-loops.ts";
 import { WorkerSite } from "../host/durable/worker-site.ts";
 import { Admin } from "./admin.ts";
-import { requireNode22 } from "./restate-journal.ts";
+import { requireNode22 } from "./run-in-workflow.ts";
 import { RestateStore } from "./restate-store.ts";
 import { createObjects, namesOf, type ServiceNames } from "./run-object.ts";
 import { createRunWorkflow, type RunWorker } from "./run-workflow.ts";
@@ -148,12 +149,7 @@ const longestOwnWaitMs = 10_000;
  */
 const noteMs = 500;
 
-let current: WorkerProcess | undefined;
-
-export function workerHere(): WorkerProcess {
-  if (current === undefined) throw new Error("No worker runs in this process. Call launchWorker() first.");
-  return current;
-}
+export const here: ProcessLoops<WorkerProcess> = new ProcessLoops();
 
 /**
  * Makes this process a worker, which executes runs of durable loops: serves the handlers, and registers them in Restate. Define
@@ -172,15 +168,7 @@ export async function launchWorker(options: WorkerOptions): Promise<Worker> {
   const { name } = settings;
   if (!/^[a-zA-Z][\w.-]*$/.test(name))
     throw invalidOption("name", "a letter and then letters, digits, dots, hyphens and _", name);
-  if (current !== undefined) throw new Error("A worker already runs in this process. Call its stop() first.");
-  const worker = new WorkerProcess(settings);
-  current = worker;
-  try {
-    await worker.launch();
-  } catch (error) {
-    await worker.stop();
-    throw error;
-  }
+  const worker = await here.launch(() => new WorkerProcess(settings));
   return { id: worker.id, stop: () => worker.stop() };
 }
 
@@ -194,6 +182,7 @@ export class WorkerProcess extends WorkerSite implements RunWorker {
   readonly store: RestateStore;
   readonly admin: Admin;
   readonly settings: Settings;
+  readonly loops: RunWorker["loops"] = here.loops;
   #server: HandlerServer | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #looks = 0;
@@ -221,7 +210,7 @@ export class WorkerProcess extends WorkerSite implements RunWorker {
   }
 
   protected async end(): Promise<void> {
-    if (current === this) current = undefined;
+    here.leave(this);
     clearTimeout(this.#timer);
     // The server must stop first, so that this worker records nothing more. Restate then calls the other workers immediately.
     await this.#server?.stop();

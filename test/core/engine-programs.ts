@@ -5,6 +5,7 @@ import type { LoopResult } from "../../src/core/types/loop-result.ts";
 import type { Message } from "../../src/core/types/message.ts";
 import type { Json } from "../../src/core/types/common.ts";
 import type { SeamOptions } from "../../src/core/run/run.ts";
+import type { WorkflowPorts } from "../../src/host/durable/run-in-engine.ts";
 import { recordSteps } from "../../src/core/run/journals.ts";
 import type { Journal } from "turnwright";
 import type { Wait } from "../../src/core/run/seam.ts";
@@ -13,7 +14,12 @@ import { createProgram, createRandom, type Delay, type Program, type Random, wai
 /** The error of an execution that was killed by the test. */
 export class Killed extends Error {}
 
-type Ports = Pick<SeamOptions, "answers" | "now" | "runId" | "signal"> & { readonly journal: Journal };
+type Ports = Pick<WorkflowPorts, "decisions" | "now" | "runId" | "signal" | "journal">;
+
+/** The answers may be any data, because the programs wait for more than decisions. */
+export function toAnswers({ decisions, ...ports }: Ports): Omit<Ports, "decisions"> & Pick<SeamOptions, "answers"> {
+  return { ...ports, answers: decisions as unknown as NonNullable<SeamOptions["answers"]> };
+}
 
 export interface EngineProgram {
   readonly seed: number;
@@ -39,7 +45,10 @@ export function createEngineProgram(seed: number, kills: number): EngineProgram 
       const life = random.below(killed === 0 ? 4 : 12) + 1;
       const isLast = left === 0;
       try {
-        return await program.run({ ...ports, journal: isLast ? ports.journal : killAt(ports.journal, life, random) });
+        return await program.run({
+          ...toAnswers(ports),
+          journal: isLast ? ports.journal : killAt(ports.journal, life, random),
+        });
       } catch (error) {
         if (error instanceof Killed) {
           left -= 1;

@@ -85,7 +85,7 @@ describe("a durable conversation whose runs were deleted", () => {
     expect(await database.worker.deleteRuns({ ids: ["d/1", "nobody"] })).toBe(1);
     expect([await desk.status("d"), await desk.join("d")]).toEqual([undefined, undefined]);
     expect((await askDesk("d", "Note.")).runId).toBe("d/2");
-    expect(keys).toEqual(["d/1/i0/tool/0/note", "d/2/i0/tool/0/note"]);
+    expect(keys).toEqual(["d/1/i0/call/0/note", "d/2/i0/call/0/note"]);
     await expect(database.worker.deleteRuns({ ids: [], endedBefore: new Date() } as never)).rejects.toThrow("exactly one of");
   });
 });

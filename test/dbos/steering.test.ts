@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { defineAgentTool, defineTool, type LoopOptions } from "turnwright";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
-import { createRecordJournal } from "../../src/dbos/define-durable-loop.ts";
 import type { DurableResult } from "../../src/host/durable/durable-loop.ts";
 import type { LiveRun } from "../../src/host/durable/durable-store.ts";
 import { executeDurableRun } from "../../src/host/durable/execute-durable-run.ts";
+import { factsOf } from "../host/durable-engine.ts";
 import { own } from "./own-run.ts";
 import { useStore } from "./use-database.ts";
 
@@ -16,10 +16,8 @@ type Own = Pick<LoopOptions, "provider" | "tools" | "messages">;
 async function execute(runId: string, options: Own): Promise<string | undefined> {
   await own(database.pool, runId, "tester");
   const waitFor = (): Promise<never> => new Promise(() => {});
-  const createJournal = (hooks: Parameters<typeof createRecordJournal>[2]) => createRecordJournal(database.store, runId, hooks);
-  return executeDurableRun(
-    { store: database.store, live, waitFor },
-    { runId, fields: { options: () => options }, createJournal },
+  return factsOf(
+    await executeDurableRun({ store: database.store, live, waitFor }, { runId, fields: { options: () => options } }),
   );
 }
 

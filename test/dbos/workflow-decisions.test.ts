@@ -1,8 +1,7 @@
 import { DBOS } from "@dbos-inc/dbos-sdk";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { defineTool, runToolLoop } from "turnwright";
-import { dbosJournal, readDbosJournal, sendDecision } from "turnwright/dbos";
-import { inspectJournal } from "turnwright/journal";
+import { readWaits, runInWorkflow, sendAnswer } from "turnwright/dbos";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { type Postgres, startPostgres } from "../../examples/workers/start-postgres.ts";
 
@@ -15,8 +14,7 @@ const answer = DBOS.registerWorkflow(
   async (tool: string): Promise<string> => {
     const provider = createMockProvider(({ iteration }) => [iteration === 0 ? toolCall(tool) : text("Done.")]);
     const messages = [{ role: "user" as const, content: "Go." }];
-    const runId = DBOS.workflowID ?? "";
-    const end = await runToolLoop({ provider, tools: [book, sign], messages, runId, journal: dbosJournal() });
+    const end = await runInWorkflow((ports) => runToolLoop({ provider, tools: [book, sign], messages, ...ports }));
     return JSON.stringify(end.messages);
   },
   { name: "answer" },
@@ -37,7 +35,7 @@ afterAll(async () => {
 /** Starts a workflow, and returns the id of its waiting call. */
 async function start(workflowID: string, tool: string): Promise<string> {
   await DBOS.startWorkflow(answer, { workflowID })(tool);
-  const find = async () => (await inspectJournal(readDbosJournal(workflowID))).pendingCalls.find((call) => "waitKey" in call)?.id;
+  const find = async () => (await readWaits(workflowID))[0]?.id;
   await expect.poll(find, { timeout: 20_000 }).toBeDefined();
   return (await find()) ?? "";
 }
@@ -45,9 +43,9 @@ async function start(workflowID: string, tool: string): Promise<string> {
 describe("a waiting call of a workflow", () => {
   it("waits on after messages that are no decisions", async () => {
     const callId = await start("noise", "book");
-    for (const noise of ["not JSON", JSON.stringify({ kind: "yes" }), "null", 7])
-      await DBOS.send("noise", noise, "i0/approval/0/book/decision1");
-    await sendDecision("noise", callId, { kind: "approve" });
+    const unfit = JSON.stringify({ id: callId, attempt: 0, value: { kind: "yes" } });
+    for (const noise of ["not JSON", unfit, "null", 7]) await DBOS.send("noise", noise, "turnwright answers");
+    await sendAnswer("noise", callId, { kind: "approve" });
     expect(await DBOS.getResult("noise")).toContain("Booked.");
   }, 30_000);
 });
@@ -55,13 +53,13 @@ describe("a waiting call of a workflow", () => {
 describe("sendDecision", () => {
   it("approves a waiting call of a workflow", async () => {
     const callId = await start("approved", "book");
-    await sendDecision("approved", callId, { kind: "approve" });
+    await sendAnswer("approved", callId, { kind: "approve" });
     expect(await DBOS.getResult("approved")).toContain("Booked.");
   }, 30_000);
 
   it("passes a result to a waiting call of a workflow", async () => {
     const callId = await start("signed", "sign");
-    await sendDecision("signed", callId, { kind: "result", result: "Kim" });
+    await sendAnswer("signed", callId, { kind: "result", result: "Kim" });
     expect(await DBOS.getResult("signed")).toContain("Kim");
   }, 30_000);
 
@@ -74,8 +72,8 @@ describe("sendDecision", () => {
     "refuses %s, and the call waits on",
     async (...[title, id, decision, code]) => {
       const callId = await start(title, "book");
-      await expect(sendDecision(title, id ?? callId, decision as never)).rejects.toMatchObject({ code });
-      await sendDecision(title, callId, { kind: "approve" });
+      await expect(sendAnswer(title, id ?? callId, decision as never)).rejects.toMatchObject({ code });
+      await sendAnswer(title, callId, { kind: "approve" });
       expect(await DBOS.getResult(title)).toContain("Booked.");
     },
     30_000,

@@ -42,7 +42,7 @@ describe("a durable run with several executions", () => {
     await engine.store.begin(runId, 99);
     release();
     expect(await first).toBeUndefined();
-    expect([...engine.records.keys()]).not.toContain("i0/model");
+    expect([...engine.records.keys()]).not.toContain("i0/request/model");
     await engine.createProcess()({});
     expect(textOf(engine.events())).toBe("Hello.");
   });
@@ -65,7 +65,7 @@ describe("a durable run with several executions", () => {
     await settle();
     live.get(runId)?.abandon();
     expect(await first).toBeUndefined();
-    for (const key of engine.waits) engine.decide(key);
+    for (const id of engine.waits()) engine.send({ verb: "answer", id, answer: { kind: "approve" } });
     await engine.createProcess()(options);
     const call = ["tool-args-delta", "tool-args-end", "approval-asked", "approval-decided", "tool-start", "tool-end"];
     const answer = ["iteration-start", "text-delta", "iteration-end"];

@@ -1,14 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { createMockProvider, text, wait } from "turnwright/testing";
-import type { Journal, Step } from "turnwright";
 import type { DurableStore, LiveRun } from "../../src/host/durable/durable-store.ts";
 import { executeDurableRun, type RunFacts, type RunSite } from "../../src/host/durable/execute-durable-run.ts";
-
-const journal: Journal = {
-  durable: true,
-  step: <T>({ run }: Step<T>) => run({}),
-  all: (steps) => Promise.all(steps.map(({ run }) => run({}))),
-};
+import { factsOf } from "./durable-engine.ts";
 
 /** The run has no messages. The first request of each kind in `failing` fails. */
 function createSite(failing: ReadonlySet<string> = new Set()): RunSite {
@@ -25,6 +19,7 @@ function createSite(failing: ReadonlySet<string> = new Set()): RunSite {
     begin: answer("begin", () => ({ execution: (execution += 1), events: 0, stalls: 0 })),
     append: async (_runId, by) => by === execution,
     readEvents: async () => [],
+    readRecords: answer("readRecords", () => []),
     readMessages: answer("readMessages", () => []),
     readBlobs: async () => new Map(),
     resetStalls: async () => {},
@@ -37,9 +32,9 @@ const messages = [{ role: "user" as const, content: "Go." }];
 describe("an execution of a durable run", () => {
   it("repeats failed reads of the store without failing the run", async () => {
     const options = () => ({ provider: createMockProvider(() => text("Done.")), messages });
-    const site = createSite(new Set(["begin", "readMessages"]));
-    const facts = await executeDurableRun(site, { runId: "r", fields: { options }, input: "{}", createJournal: () => journal });
-    expect((JSON.parse(facts ?? "{}") as RunFacts).text).toBe("Done.");
+    const site = createSite(new Set(["begin", "readMessages", "readRecords"]));
+    const end = await executeDurableRun(site, { runId: "r", fields: { options }, input: "{}" });
+    expect((JSON.parse(factsOf(end) ?? "{}") as RunFacts).text).toBe("Done.");
   });
 
   it("ends when a later execution of the run starts in the same process", async () => {
@@ -52,7 +47,7 @@ describe("an execution of a durable run", () => {
       return { provider: createMockProvider(() => (begun === 1 ? [wait(600_000)] : text("Done."))), messages };
     };
     const site = createSite();
-    const execute = () => executeDurableRun(site, { runId: "r", fields: { options }, input: "{}", createJournal: () => journal });
+    const execute = async () => factsOf(await executeDurableRun(site, { runId: "r", fields: { options }, input: "{}" }));
     const first = execute();
     await firstBegun;
     const ends = await Promise.all([first, execute(), execute()]);

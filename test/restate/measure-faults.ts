@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { workflow, type WorkflowContext } from "@restatedev/restate-sdk";
 import { connect } from "@restatedev/restate-sdk-clients";
-import type { Step } from "turnwright";
-import { defineDurableLoop, launchWorker, restateJournal } from "turnwright/restate";
+import type { LoopResult } from "turnwright";
+import { defineDurableLoop, launchWorker, runInWorkflow } from "turnwright/restate";
 import { measureTakeover, tripsOf } from "../dbos/trips.ts";
 import { Fleet } from "./fleet.ts";
 import { runFaults, safeCallsOf } from "./run-faults.ts";
@@ -30,18 +30,23 @@ const times = workflow({
   name: "times",
   handlers: {
     async run(ctx: WorkflowContext, withJournal: boolean): Promise<number> {
-      const journal = restateJournal(ctx);
-      const begunAt = performance.now();
-      for (let index = 0; index < steps; index += 1) {
-        const step: Step<{ text: string }> = { key: `i${index}/model`, kind: "model", input: null, run: () => ({ text }) };
-        await (withJournal ? journal.step(step) : ctx.run(step.key, () => ({ answer: { text } })));
-      }
-      return (performance.now() - begunAt) / steps;
+      const times = async (step: (key: string, body: () => object) => unknown): Promise<number> => {
+        const begunAt = performance.now();
+        for (let index = 0; index < steps; index += 1) await step(`i${index}/model`, () => ({ text }));
+        return (performance.now() - begunAt) / steps;
+      };
+      if (!withJournal) return times((key, body) => ctx.run(key, () => ({ answer: body() })));
+      let ms = 0;
+      await runInWorkflow(ctx, async ({ journal }) => {
+        ms = await times((key, body) => journal.step(key, body));
+        return { reason: { kind: "answered" } } as LoopResult;
+      });
+      return ms;
     },
   },
 });
 
-/** Prints the time of a step of `restateJournal`, and of a bare `ctx.run` with the same number of bytes. */
+/** Prints the time of a step of `runInWorkflow`, and of a bare `ctx.run` with the same number of bytes. */
 async function measureSteps(): Promise<void> {
   const server = await startRestate();
   const endpoint = await serve([times], server.adminUrl);

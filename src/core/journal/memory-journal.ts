@@ -27,12 +27,13 @@ export function memoryJournal(saved?: SavedJournal): MemoryJournal {
  * of a class.
  */
 export function wrapJournal(journal: Journal): Journal {
-  const { durable, readOnly } = journal;
+  const { durable, readOnly, engine } = journal;
   const open = journal.open?.bind(journal);
   const toJSON: unknown = Reflect.get(journal, "toJSON");
   return {
     durable,
     readOnly,
+    engine,
     step: (key, body) => journal.step(key, body),
     read: (key) => journal.read(key),
     ...(open !== undefined && { open }),

@@ -63,6 +63,7 @@ const settled = /* @__PURE__ */ Promise.resolve();
 export class GuardedJournal implements Journal {
   readonly durable: boolean;
   readonly readOnly: boolean;
+  readonly engine: boolean;
   /** Set after the journal has failed. */
   broken: { readonly error: unknown } | undefined;
   readonly #journal: Journal;
@@ -75,6 +76,7 @@ export class GuardedJournal implements Journal {
     this.#ports = ports;
     this.durable = journal.durable === true;
     this.readOnly = journal.readOnly === true;
+    this.engine = journal.engine === true;
   }
 
   get isBusy(): boolean {
@@ -194,7 +196,7 @@ class Waiting implements Cancellable {
   #arm(): void {
     const { scope, clock, timeouts } = this.#ports;
     const { journalMs, settleMs } = timeouts;
-    const cause = scope.cause?.kind;
+    const cause = this.#journal.engine ? undefined : scope.cause?.kind;
     const granted = cause === "stop" ? Math.max(settleMs, graceMs) : graceMs;
     const ms = cause === undefined || cause === "interrupt" ? journalMs : Math.min(granted, journalMs);
     if (ms === Number.POSITIVE_INFINITY) return;
@@ -270,6 +272,7 @@ export function inLockstep(engine: OrderedEngine, onWave?: (keys: readonly strin
   };
   return {
     durable: true,
+    engine: true,
     read: (key) => known.get(key),
     step: <T>(key: string, body: Body<T>) =>
       new Promise<T>((done, fail) => {

@@ -115,11 +115,12 @@ function isFinal({ status }: Ending): boolean {
 
 /**
  * True if the run was stopped while its calls wait. The stop is then recorded, so that the calls never run. A run that was stopped
- * before this execution did anything stays suspended.
+ * before this execution began, or before it used its answers, stays suspended.
  */
 function isCut(run: Run, ending: Ending, hasEnded: boolean): boolean {
   if (ending.status !== "suspended" || run.state.phase !== "calls") return false;
-  return (hasEnded && !run.isReplayed) || run.isSettled;
+  const isUndone = run.isReplayed && (run.beganEnded || run.answers.size > 0);
+  return (hasEnded && !isUndone) || run.isSettled;
 }
 
 function waiting({ state: { waits } }: Run): Ending {

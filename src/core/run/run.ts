@@ -9,7 +9,7 @@ import type { EndReason } from "../types/termination.ts";
 import type { Provider, StreamResult } from "../types/provider.ts";
 import type { ToolDefinition } from "../types/tool.ts";
 import type { NestedSpending, ShownTool, ToolChange } from "../types/tool-outcome.ts";
-import { abortReasonOf, type Cancellable, CancelScope } from "../cancellation/cancel-scope.ts";
+import { abortReasonOf, type Cancellable, CancelScope, isEnded } from "../cancellation/cancel-scope.ts";
 import { IdleTimer, LazySignal, systemClock } from "../cancellation/signals.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { checkRunOptions, type Reserve, resolveReserve } from "./check-options.ts";
@@ -40,8 +40,6 @@ export interface SeamOptions extends Omit<RunOptions, "policies" | "hooks" | "de
   readonly allowToolChange?: ((change: ToolChange) => boolean) | undefined;
   /** Answers to waits, by their ids. */
   readonly answers?: { readonly [id: string]: Json } | undefined;
-  /** The time that decides about `until` of waits, in milliseconds since 1970. Default: the system time. */
-  readonly now?: number | undefined;
 }
 
 /** The place of a nested run in its outer run. */
@@ -136,6 +134,8 @@ export class Run {
   isSettled = false;
   /** True until this execution does something new. */
   isReplayed = true;
+  /** True if the run was stopped before this execution began. */
+  readonly beganEnded: boolean;
   /** True if the newest request was replayed. */
   isRequestReplayed = false;
   lookAttempt: { readonly base: string; readonly count: number } = { base: "", count: 0 };
@@ -186,6 +186,7 @@ export class Run {
     this.registered = new Map(this.definitions.map((tool) => [tool.name, tool]));
     const claims = claimRun(this, nesting);
     this.control = claims.control;
+    this.beganEnded = isEnded(this.scope);
     this.guard = guardOf(this, nesting);
     this.records = options.journal ?? (nesting?.journal === undefined ? recordSteps() : this.root.records);
     this.journal = nesting?.journal ?? this.guard ?? this.records;

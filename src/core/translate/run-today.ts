@@ -26,7 +26,7 @@ import { preToolText } from "../middleware/pre-tool-text.ts";
 import { processResults } from "../middleware/process-results.ts";
 import { beginLoop, type BegunLoop } from "../run/run-tool-loop.ts";
 import type { SeamOptions } from "../run/run.ts";
-import type { Ending, Middleware } from "../run/seam.ts";
+import type { Ending, Middleware, Wait } from "../run/seam.ts";
 import { toWaitingCall, translateTools } from "./today-calls.ts";
 
 export function beginToday(given: LoopOptions, queue?: EventQueue<LoopEvent>): BegunLoop {
@@ -133,5 +133,14 @@ function toReason(reason: Ending["reason"]): EndReason {
   if (!("waits" in reason)) return reason;
   const calls = reason.waits.map(toWaitingCall);
   const kind = calls.some(({ waitsFor }) => waitsFor === "approval") ? "approval-required" : "result-required";
-  return { kind, calls };
+  const shown: EndReason = { kind, calls };
+  shownWaits.set(shown, reason.waits);
+  return shown;
+}
+
+const shownWaits = new WeakMap<EndReason, readonly Wait[]>();
+
+/** Returns what a run waits for. */
+export function waitsOf({ reason }: Pick<LoopResult, "reason">): readonly Wait[] {
+  return "waits" in reason ? (reason.waits as readonly Wait[]) : (shownWaits.get(reason) ?? []);
 }

@@ -10,6 +10,11 @@ export interface Journal {
   /** True if the journal only replays its records. A run that was recorded as ended or suspended then ends there. Default false. */
   readonly readOnly?: boolean | undefined;
   /**
+   * True for the journal of a workflow engine, which repeats a write until it succeeds or another execution begins. A run that was
+   * stopped then waits for a write as long as before the stop, for `timeouts.journalMs`. Default false.
+   */
+  readonly engine?: boolean | undefined;
+  /**
    * Runs `body` once and records its result under `key`, which is unique in the run. From then on, returns the recorded result. The
    * result is plain data: an object. If `body` fails, `step` fails with the same error and records nothing.
    *

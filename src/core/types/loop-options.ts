@@ -236,6 +236,11 @@ export interface RunOptions<Output = unknown, T extends Tool = Tool> {
   readonly resume?: "retry-last" | undefined;
   /** The decisions about waiting calls, and the results for waiting calls. The keys are the values of `id` in `reason.calls`. */
   readonly decisions?: { readonly [id: string]: CallDecision } | undefined;
+  /**
+   * The time that ends waits with `until`, in milliseconds since 1970. An engine that replays runs passes the time that it has
+   * recorded. Default: the system time.
+   */
+  readonly now?: number | undefined;
   /** The source of time. Default: the clock of the platform. */
   readonly clock?: Clock | undefined;
   /** Information about the user, and preferences for the answer. Tools and approvals can read it. */

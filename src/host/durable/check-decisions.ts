@@ -2,11 +2,9 @@
 
 import {
   type CallDecision,
-  describeValue,
   findAnswerIssue,
   isApproval,
   isOutsideResult,
-  isRecord,
   LoopError,
   type LoopOptions,
   renderIssues,
@@ -17,6 +15,7 @@ import { toCallPath } from "../../core/web-kit.ts";
 import type { JournalInspection } from "../../journal/index.ts";
 import type { PendingCall } from "../../journal/inspect/records.ts";
 import type { RunMessage } from "./durable-store.ts";
+import { describeMisfit } from "./run-in-engine.ts";
 
 interface WaitingRun extends Pick<JournalInspection, "pendingCalls"> {
   readonly tools?: LoopOptions["tools"] | undefined;
@@ -31,18 +30,23 @@ export async function toDecided(
   // A caller may omit the suffix of the id, such as `#2`, because the tool that requested the result does not know the suffix.
   const isMeant = (one: PendingCall): boolean =>
     one.id === callId || (one.state === "awaiting-result" && one.question === undefined && toCallPath(one) === callId);
-  const call = pendingCalls.find(isMeant);
-  if (call === undefined || !("waitKey" in call)) {
+  const call = pendingCalls.find((one) => isWaitingCall(one) && isMeant(one));
+  if (call === undefined) {
     const isAnswer = isLiveQuestion(callId) && isOutsideResult(decision);
     return isAnswer ? { verb: "answer", id: callId, answer: toJson(decision) } : undefined;
   }
   checkDecision(call, decision);
   await checkResult(tools, call, decision);
-  return { verb: "decide", key: call.waitKey, decision: toJson(decision) };
+  return { verb: "answer", id: call.id, answer: toJson(decision) };
+}
+
+/** True for a call that an answer from outside lets go on. */
+export function isWaitingCall({ state }: PendingCall): boolean {
+  return state === "awaiting-approval" || state === "awaiting-result";
 }
 
 export function unknownDecision(pendingCalls: readonly PendingCall[], call: string): LoopError {
-  const waiting = pendingCalls.filter((one) => "waitKey" in one).map(({ id }) => id);
+  const waiting = pendingCalls.filter(isWaitingCall).map(({ id }) => id);
   return new LoopError("unknown-decision", { call, ...(waiting.length === 0 ? {} : { waiting }) });
 }
 
@@ -72,9 +76,4 @@ async function checkResult(tools: LoopOptions["tools"], call: PendingCall, decis
   if (issues.length === 0) return;
   const problem = `does not fit the outputSchema: ${issues.map(({ message }) => message).join("; ")}`;
   throw new LoopError("invalid-decision", { call: call.id, waitsFor: "result", problem, issues });
-}
-
-function describeMisfit(decision: unknown): string {
-  const kind: unknown = isRecord(decision) ? decision["kind"] : undefined;
-  return typeof kind === "string" ? `has the kind ${JSON.stringify(kind)}` : `is ${describeValue(decision)}`;
 }

@@ -1,5 +1,4 @@
 import {
-  buildResult,
   type CallDecision,
   checkFields,
   checkMessages,
@@ -9,19 +8,18 @@ import {
   isFilled,
   type Json,
   LoopError,
-  memoryJournal,
   refuseLoopOptions,
   type StopRequest,
   type UserMessage,
   needed,
 } from "../../core/entry-kit.ts";
 import type { JournalInspection } from "../../journal/index.ts";
-import { rebuildJournal, type RebuiltRun, toInspection } from "../../journal/inspect/inspect-journal.ts";
 import type { DurableEvent, DurableEventsOptions, DurableLoop, DurableLoopFields, DurableResult } from "./durable-loop.ts";
 import type { DurableEngine, DurableStore, FoundRun, RunMessage } from "./durable-store.ts";
 import type { RunFacts } from "./execute-durable-run.ts";
 import { readLargeParts } from "./durable-records.ts";
 import { readDurableEvents } from "./read-durable-events.ts";
+import { type ReadRun, readRun } from "./read-run.ts";
 import { toDecided, unknownDecision } from "./check-decisions.ts";
 import { withinTime } from "./repeat-failed.ts";
 import { signalCheck, toUserMessage } from "../start-options.ts";
@@ -92,10 +90,8 @@ export function createDurableLoop<Input>(
 
 type OptionsOf = (input: string) => ReturnType<DurableLoopFields<Json>["options"]>;
 
-interface OpenedRun {
+interface OpenedRun extends ReadRun {
   readonly options: Awaited<ReturnType<OptionsOf>>;
-  readonly run: RebuiltRun;
-  readonly inspection: JournalInspection;
 }
 
 class DurableVerbs {
@@ -127,7 +123,8 @@ class DurableVerbs {
     if (opened === undefined || (await engine.store.countEvents(id)) === 0) return this.#refuseId();
     // These messages arrived after the run had read its inbox for the last time.
     const late = await readSteered(engine.store, id, lastRead);
-    const rebuilt = rebuildResult(opened.run, facts);
+    if (opened.result === undefined) return this.#refuseId();
+    const { journal: _journal, ...rebuilt } = opened.result;
     const { responseText = facts.text } = facts;
     return { ...rebuilt, ...facts, responseText, undelivered: [...facts.undelivered, ...late] };
   }
@@ -169,9 +166,8 @@ class DurableVerbs {
     if (input === undefined) return undefined;
     const options = await this.#optionsOf(input);
     const { messages } = checkMessages(options.messages, options.repair === true);
-    const journal = readLargeParts(engine.readJournal(id), engine.store, { runId: id, messages });
-    const run = await rebuildJournal(journal);
-    return { options, run, inspection: toInspection(run) };
+    const journal = readLargeParts(engine.store, { runId: id, messages });
+    return { options, ...(await readRun(journal, { ...options, runId: id })) };
   }
 
   async #find(id: string, engine = this.#engineOf()): Promise<FoundRun> {
@@ -230,17 +226,6 @@ class DurableVerbs {
 /** Reads the steering messages of a run with positions after `after`. */
 export async function readSteered(store: DurableStore, id: string, after: number = 0): Promise<readonly UserMessage[]> {
   return (await store.readMessages(id, after)).flatMap(({ body }) => (body.verb === "steer" ? [body.message] : []));
-}
-
-/** Returns the result that the run had, as far as the records contain it. */
-function rebuildResult({ rebuilt: { state } }: RebuiltRun, { status, reason, runId }: Omit<RunFacts, "lastRead">): DurableResult {
-  const { journal: _journal, ...result } = buildResult(state, {
-    ending: { status, reason },
-    runId,
-    journal: memoryJournal(),
-    session: {},
-  });
-  return result;
 }
 
 export function toInputText(input: unknown): string {

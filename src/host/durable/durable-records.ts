@@ -6,6 +6,7 @@ import { isRecord } from "../../core/entry-kit.ts";
 import { toBlobId } from "../../journal/with-blobs.ts";
 import { withBlobs } from "../../journal/index.ts";
 import type { DurableStore } from "./durable-store.ts";
+import { readRecordJournal } from "./record-journal.ts";
 
 type Blobs = ReadonlyMap<string, string>;
 
@@ -24,39 +25,26 @@ export function storeLargeParts(
   return {
     ...packed,
     // The input of the workflow already contains the messages of the run, so the record of the run omits the messages.
-    step: (step) =>
-      packed.step(
-        step.kind === "run"
-          ? { ...step, run: async (call) => withMessages(await step.run(call), []) as Awaited<ReturnType<typeof step.run>> }
-          : step,
-      ),
+    step: (key, body) =>
+      packed.step(key, key === "run" ? async () => withMessages(await body(), []) as Awaited<ReturnType<typeof body>> : body),
   };
 }
 
-/** Returns a journal for `inspectJournal`. `messages` are the messages that the run began with. */
+/** Returns a journal for readers. `messages` are the messages that the run began with. */
 export function readLargeParts(
-  records: Journal,
-  store: DurableStore,
+  store: Pick<DurableStore, "readBlobs" | "readRecords">,
   { runId, messages }: { readonly runId: string; readonly messages: readonly Message[] },
 ): Journal {
-  const packed = withBlobs(records, { store: { put: () => {}, get: () => store.readBlobs(runId) }, minBytes });
+  const records = readRecordJournal(() => store.readRecords(runId));
+  let texts: Promise<Blobs> | undefined;
+  const packed = withBlobs(records, { store: { put: () => {}, get: () => (texts ??= store.readBlobs(runId)) }, minBytes });
   return {
     ...packed,
-    read: async () =>
-      new Map(
-        [...((await packed.read?.()) ?? [])].map(([key, record]) => [
-          key,
-          key === "run" ? withMessages(record, messages) : record,
-        ]),
-      ),
+    read: async (key) => {
+      const found = await packed.read(key);
+      return key === "run" ? withMessages(found, messages) : found;
+    },
   };
-}
-
-export function createReadOnlyJournal(read: () => Promise<ReadonlyMap<string, unknown>>): Journal {
-  const refuse = (): never => {
-    throw new Error("This journal can only be read. Pass it to inspectJournal().");
-  };
-  return { durable: true, step: refuse, all: refuse, read };
 }
 
 function withMessages(record: unknown, messages: readonly Message[]): unknown {

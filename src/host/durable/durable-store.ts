@@ -1,15 +1,14 @@
 // The parts of a workflow engine that durable loops need. An execution is one try of a worker to carry out a run: if the worker dies,
 // another execution continues the run.
 
-import type { Journal, Json, UserMessage } from "../../core/entry-kit.ts";
+import type { Json, UserMessage } from "../../core/entry-kit.ts";
 
 /** A request to a run. Any process can send it. */
 export type RunMessage =
   | { readonly verb: "steer"; readonly message: UserMessage }
   | { readonly verb: "stop"; readonly request?: unknown }
   | { readonly verb: "kill" }
-  | { readonly verb: "decide"; readonly key: string; readonly decision: Json }
-  /** The answer to a question that waits in the process of the run. */
+  /** The answer to a wait, or to a question that waits in the process of the run. */
   | { readonly verb: "answer"; readonly id: string; readonly answer: Json };
 
 /** A row with its position. Positions increase. The positions of messages may have gaps. */
@@ -22,7 +21,7 @@ export interface StepRecord {
   readonly key: string;
   /** The JSON text of the result. */
   readonly body: string;
-  /** The position of the last message that the run has read. Only for inbox steps of the outermost run. */
+  /** The position of the last message that the run has read. Only for looks of the outermost run. */
   readonly lastRead?: number | undefined;
 }
 
@@ -44,7 +43,6 @@ export interface Added {
   readonly blobs: ReadonlyMap<string, string>;
   /** True if the events show progress. The store then sets `stalls` of the run to 0. */
   readonly isProgress: boolean;
-  /** The records of steps, for an engine that does not record steps itself. */
   readonly records: readonly StepRecord[];
 }
 
@@ -63,10 +61,11 @@ export interface DurableStore {
   begin(runId: string, claim: number): Promise<Begun>;
   /**
    * Stores large texts by their ids, and appends events and records. Returns false if a newer execution of the run has begun. In
-   * this case, the events and records are dropped. An engine that records steps itself still stores the texts, because a recorded
-   * step may refer to them. Callers may repeat the call after an error.
+   * this case, everything is dropped. Callers may repeat the call after an error.
    */
   append(runId: string, execution: number, added: Added): Promise<boolean>;
+  /** Returns the records of a run in the order in which they were written. A record may be there twice. */
+  readRecords(runId: string): Promise<readonly StepRecord[]>;
   /** Returns the large texts with these ids, or all texts of the run. */
   readBlobs(runId: string, ids?: readonly string[]): Promise<ReadonlyMap<string, string>>;
   countEvents(runId: string): Promise<number>;
@@ -107,36 +106,11 @@ export interface DurableEngine {
   waitForEnd<T>(id: string, look: () => Promise<T | undefined>, signal?: AbortSignal): Promise<T>;
   /** Continues a failed run after its last record. Returns false if the run has not failed. */
   retry(id: string): Promise<boolean>;
-  /** Returns a read-only journal with the records of a run. */
-  readJournal(id: string): Journal;
   /**
    * Calls `look` now, and again each time that the run may have changed. Resolves to the first value that `look` returns. Rejects when
    * the signal fires.
    */
   waitFor<T>(id: string, look: () => Promise<T | undefined>, signal?: AbortSignal): Promise<T>;
-}
-
-/** The journal of a durable loop calls these functions before and after its steps. */
-export interface StepHooks {
-  /** Repeats a failed read, for example while the database restarts, until it succeeds or the execution is over. */
-  repeat<T>(read: () => Promise<T>): Promise<T>;
-  /** The position of the last message that the run has read. The journal records this position, and restores it in a replay. */
-  lastRead: number;
-  /**
-   * Called before the outermost run reads its inbox. Passes new messages to the run, and changes `lastRead`. Nested runs must not
-   * call it: their record would contain the position of messages that the outermost run has not recorded yet.
-   */
-  beforeInbox(): Promise<void>;
-  /**
-   * Called when a step has ended, before the result of the step is recorded. Resolves when the events of the step are stored.
-   * Rejects if a newer execution of the run has begun. The engine must then not record the step. Otherwise its deltas would be
-   * lost, because a replay does not write the deltas of a recorded step.
-   */
-  beforeRecord(): Promise<void>;
-  /** Records the result of a step, together with the preceding events. Rejects if a newer execution of the run has begun. */
-  record(record: StepRecord): Promise<void>;
-  /** Waits for the decision with a key. Rejects when this execution has ended. */
-  receive(key: string): Promise<Json>;
 }
 
 /** A run that this process executes. */

@@ -89,8 +89,14 @@ export class EventWriter {
     return JSON.stringify([run, iteration, this.#continuations.get(run) ?? 0]);
   }
 
+  /** Call this method before each execution of the loop, because the loop then emits its earlier events again. */
+  replay(): void {
+    this.#emitted.clear();
+    this.#continuations.clear();
+  }
+
   readonly take = (event: LoopEvent): void => {
-    if (event.type === "replay-end") return;
+    if (event.type === "replay-end" || isPause(event)) return;
     this.#discardPartial(this.#streamOf(event), event);
     if (deltas.has(event.type)) {
       // A replayed delta is already stored, because the deltas of a stream are stored before the stream is recorded.
@@ -98,6 +104,7 @@ export class EventWriter {
     } else if (event.type !== "attempt-discarded" || event.replayed === true) {
       const place = placeOf(event);
       if (count(this.#emitted, place) <= (this.#stored.get(place) ?? 0)) return;
+      count(this.#stored, place);
     }
     this.#write({ ...event, replayed: undefined });
   };
@@ -169,6 +176,11 @@ export class EventWriter {
     clearTimeout(this.#timer);
     this.#isFenced = true;
   }
+}
+
+/** True for the `run-end` of a run that waits, because the run continues. */
+function isPause(event: LoopEvent): boolean {
+  return event.type === "run-end" && event.status === "suspended" && event.reason.kind !== "drained";
 }
 
 /** True for a delta of a stream from the model. `tool-progress` and `tool-emit` belong to a tool call. */

@@ -1,6 +1,6 @@
 import {
-  type Journal,
   type Json,
+  longestTimerMs,
   type LoopControl,
   type LoopOptions,
   type LoopResult,
@@ -11,9 +11,11 @@ import { createLoopControl } from "../../core/index.ts";
 import { createEmitter } from "../execute-run.ts";
 import type { DurableLoopFields, DurableResult } from "./durable-loop.ts";
 import { storeLargeParts } from "./durable-records.ts";
-import { type DurableEngine, type DurableStore, type LiveRun, NotOwner, type StepHooks } from "./durable-store.ts";
+import { type DurableEngine, type DurableStore, type LiveRun, NotOwner, type Row, type RunMessage } from "./durable-store.ts";
 import { EventWriter } from "./event-writer.ts";
+import { createRecordJournal, type StepHooks } from "./record-journal.ts";
 import { repeatFailed, untilOver } from "./repeat-failed.ts";
+import { type Answers, firstEnd, runUntilEnd, type ShownWait } from "./run-in-engine.ts";
 
 /** The fields of a result that are rebuilt from the records of the run, so that they are not stored twice. */
 type RebuiltFields =
@@ -40,27 +42,44 @@ export interface RunSite extends Pick<DurableEngine, "store" | "waitFor"> {
   readonly live: Map<string, LiveRun>;
 }
 
+/** For engines that end an execution which only waits, and begin another one when a message arrives. */
+export interface Resting {
+  /** How long an execution waits before it ends, in milliseconds. */
+  readonly afterMs: number;
+  /**
+   * Notes that the execution is about to end, so that any new message begins another execution. With `isResting: false`, takes the
+   * note back. Returns false if a newer execution has begun.
+   */
+  note(execution: number, isResting: boolean): Promise<boolean>;
+}
+
 export interface DurableExecution {
   readonly runId: string;
   /** `options` is called after the execution has begun, so that an error of `options` ends this execution. */
   readonly fields: Pick<DurableLoopFields<Json>, "options" | "wrapOptions" | "maxCrashes">;
   /** The input of the run, as JSON. Default: the input that the store has. */
   readonly input?: string | undefined;
-  readonly createJournal: (hooks: StepHooks, live: LiveRun) => Journal | Promise<Journal>;
   /** Fires when the engine has given up this execution. The engine may then have begun another execution of the run. */
   readonly signal?: AbortSignal | undefined;
   readonly onBegin?: ((execution: number) => void) | undefined;
+  readonly resting?: Resting | undefined;
 }
 
-/**
- * Executes a run. Returns the `RunFacts` of the run as JSON. Returns undefined if this execution was abandoned, or a newer
- * execution has begun.
- */
-export async function executeDurableRun(site: RunSite, execution: DurableExecution): Promise<string | undefined> {
+export type ExecutionEnd =
+  /** `facts` are the `RunFacts` of the run as JSON. */
+  | { readonly kind: "ended"; readonly facts: string }
+  /** This execution was given up, or a newer execution has begun. */
+  | { readonly kind: "abandoned" }
+  /** The run waits for a message, or until a wait ends itself at `until`, in milliseconds since 1970. */
+  | { readonly kind: "resting"; readonly until: number | undefined };
+
+const abandoned: ExecutionEnd = { kind: "abandoned" };
+
+export async function executeDurableRun(site: RunSite, execution: DurableExecution): Promise<ExecutionEnd> {
   const { signal } = execution;
   // The engine no longer waits for this execution. Without this check, `execute` would abandon a newer execution of the run in this
   // process.
-  if (signal?.aborted === true) return undefined;
+  if (signal?.aborted === true) return abandoned;
   const own = new Execution(site, execution);
   signal?.addEventListener("abort", own.abandon);
   try {
@@ -70,6 +89,13 @@ export async function executeDurableRun(site: RunSite, execution: DurableExecuti
   }
 }
 
+type Messages = readonly Row<RunMessage>[];
+
+interface OpenWait {
+  readonly waits: readonly ShownWait[];
+  isOver: boolean;
+}
+
 class Execution implements LiveRun {
   static #claims = 0;
   readonly ended: Promise<void>;
@@ -77,11 +103,14 @@ class Execution implements LiveRun {
   readonly #claim = (Execution.#claims += 1);
   readonly #site: RunSite;
   readonly #given: DurableExecution;
-  readonly #control: LoopControl = createLoopControl();
+  /** The control of the loop. Undefined while the run waits. */
+  #control: LoopControl | undefined;
   readonly #over = new AbortController();
   #end: () => void = () => {};
   #writer: EventWriter | undefined;
   #isAbandoned = false;
+  #rest: ExecutionEnd | undefined;
+  #checked: Promise<void> = Promise.resolve();
 
   constructor(site: RunSite, given: DurableExecution) {
     this.#site = site;
@@ -98,28 +127,32 @@ class Execution implements LiveRun {
     // Must come before the kill, so that the events and outcomes of the kill are dropped.
     this.#over.abort(new Error("This execution of the run was abandoned."));
     this.#writer?.close();
-    this.#control.kill();
+    this.#control?.kill();
   };
 
   async obey(): Promise<void> {
-    for (const { body } of await this.#site.store.readMessages(this.#given.runId, 0)) {
-      if (body.verb === "kill") this.#control.kill();
-      else if (body.verb === "stop") this.#control.stop(body.request as Parameters<LoopControl["stop"]>[0]);
+    this.#obey(await this.#site.store.readMessages(this.#given.runId, 0));
+  }
+
+  /** Carries out old messages again. An old answer has no effect, because its question no longer waits. */
+  #obey(messages: Messages): void {
+    for (const { body } of messages) {
+      if (body.verb === "kill") this.#control?.kill();
+      else if (body.verb === "stop") this.#control?.stop(body.request as Parameters<LoopControl["stop"]>[0]);
       else if (body.verb === "answer") this.#answer(body.id, body.answer);
     }
   }
 
-  /** `obey` carries out old messages again. An old answer has no effect, because its question no longer waits. */
   #answer(id: string, answer: Json): void {
     try {
-      this.#control.answer(id, answer as OutsideResult);
+      this.#control?.answer(id, answer as OutsideResult);
     } catch {
       // `control.answer` throws if a page sent the answer and the question does not allow answers from pages. The question still
       // waits.
     }
   }
 
-  async execute(): Promise<string | undefined> {
+  async execute(): Promise<ExecutionEnd> {
     const { live, store } = this.#site;
     const { runId } = this.#given;
     // This process may still have a previous execution of the run. If this process froze or lost the connection to the engine,
@@ -130,11 +163,11 @@ class Execution implements LiveRun {
     try {
       earlier?.abandon();
       await earlier?.ended;
-      return this.#isAbandoned ? undefined : await this.#run();
+      return this.#isAbandoned ? abandoned : { kind: "ended", facts: await this.#run() };
     } catch (error) {
       // Stores the events and records that preceded the failure.
       if (!this.#isOver) await this.#writer?.flush().catch(() => {});
-      if (this.#isOver) return undefined;
+      if (this.#isOver) return this.#rest ?? abandoned;
       throw error;
     } finally {
       this.#over.abort(new Error("The run has ended."));
@@ -148,36 +181,60 @@ class Execution implements LiveRun {
 
   async #run(): Promise<string> {
     const { store } = this.#site;
-    const { runId, fields, createJournal, onBegin } = this.#given;
+    const { runId, fields, onBegin } = this.#given;
     const { maxCrashes = 10 } = fields;
+    const { signal } = this.#over;
     const events = (this.#writer = await this.#begin());
     onBegin?.(events.execution);
-    this.#over.signal.throwIfAborted();
+    signal.throwIfAborted();
     if (events.stalls > maxCrashes) throw new Error(toGivenUp(events.stalls));
     const { input = events.input ?? "null" } = this.#given;
     // An abandoned execution does not wait for `options`, so that the worker can stop.
     const made = (async () => fields.options(JSON.parse(input) as Json))();
-    const options = await untilOver(made, this.#over.signal);
-    await this.#repeat(() => this.obey());
-    this.#over.signal.throwIfAborted();
+    const options = await untilOver(made, signal);
     const hooks = this.#createHooks(events);
+    const earlier = await this.#repeat(() => store.readRecords(runId));
     /** The large texts of earlier executions. A replay needs all of them. */
     let texts: ReturnType<DurableStore["readBlobs"]> | undefined;
-    const journal = storeLargeParts(await createJournal(hooks, this), {
+    const journal = storeLargeParts(createRecordJournal(earlier, hooks), {
       put: (id, text) => events.addBlob(id, text),
       get: () => (texts ??= this.#repeat(() => store.readBlobs(runId))),
     });
-    const given: LoopOptions = {
-      ...options,
-      timeouts: { journalMs, ...options.timeouts },
-      runId,
-      control: this.#control,
-      journal,
-      events: createEmitter(events.take),
-    };
-    const result = await runToolLoop(fields.wrapOptions?.(given) ?? given);
+    const given: LoopOptions = { ...options, timeouts: { journalMs, ...options.timeouts }, runId, journal };
+    const result = await runUntilEnd({
+      execute: async (answers, now) => {
+        const result = await this.#executeOnce({ ...given, decisions: answers as LoopOptions["decisions"], now }, events);
+        // A run that was stopped before it used its answers has not recorded the stop.
+        const isStopped = result.status === "stopped-by-user" && Object.keys(answers).length > 0;
+        return isStopped ? this.#executeOnce({ ...given, now }, events) : result;
+      },
+      now: () => Date.now(),
+      // Readers with `endsWhenWaiting` may end now.
+      show: () => store.wake(runId).catch(() => {}),
+      receive: (waits, limitMs) => this.#receive(waits, limitMs),
+    });
     await events.flush();
     return JSON.stringify(factsOf(result, hooks.lastRead));
+  }
+
+  async #executeOnce(given: LoopOptions, events: EventWriter): Promise<LoopResult> {
+    const { store } = this.#site;
+    const { runId, fields } = this.#given;
+    const messages = await this.#repeat(() => store.readMessages(runId, 0));
+    this.#over.signal.throwIfAborted();
+    events.replay();
+    const control = (this.#control = createLoopControl());
+    const options: LoopOptions = { ...given, control, events: createEmitter(events.take) };
+    try {
+      const running = runToolLoop(fields.wrapOptions?.(options) ?? options);
+      // A stop before the run began would not be recorded, and its calls would still wait.
+      this.#obey(messages);
+      // Other messages may have arrived since `readMessages`.
+      void this.obey().catch(() => {});
+      return await running;
+    } finally {
+      this.#control = undefined;
+    }
   }
 
   async #begin(): Promise<EventWriter> {
@@ -198,50 +255,95 @@ class Execution implements LiveRun {
     return repeatFailed(read, { everyMs: repeatMs, mayRepeat });
   }
 
-  async #orAbandon(written: Promise<void>): Promise<void> {
-    try {
-      await written;
-    } catch (error) {
-      this.abandon();
-      throw error;
-    }
-  }
-
   #createHooks(events: EventWriter): StepHooks {
     const { store } = this.#site;
     const { runId } = this.#given;
     const { signal } = this.#over;
     const hooks: StepHooks = {
-      repeat: (read) => this.#repeat(read),
       lastRead: 0,
-      // The inbox step records which messages it has read, so that a replay neither loses a message nor reads it twice.
-      beforeInbox: async () => {
+      // The record of the look says which messages it has read, so that a replay neither loses a message nor reads it twice.
+      beforeLook: async () => {
         for (const { seq, body } of await this.#repeat(() => store.readMessages(runId, hooks.lastRead))) {
-          if (body.verb === "steer") this.#control.steer(body.message);
+          if (body.verb === "steer") this.#control?.steer(body.message);
           hooks.lastRead = seq;
         }
       },
-      beforeRecord: async () => {
-        signal.throwIfAborted();
-        await untilOver(this.#orAbandon(events.flush()), signal);
-      },
       record: async (record) => {
         signal.throwIfAborted();
-        await untilOver(this.#orAbandon(events.writeRecord(record)), signal);
-      },
-      receive: async (key) => {
-        // Readers with `endsWhenWaiting` may end now.
-        await store.wake(runId).catch(() => {});
-        // Another call of the run may still crash the process, so only a long wait counts as progress.
-        const timer = setTimeout(() => void store.resetStalls(runId).catch(() => {}), calmMs);
         try {
-          return await this.#site.waitFor(runId, () => findDecision(store, runId, key), signal);
-        } finally {
-          clearTimeout(timer);
+          await untilOver(events.writeRecord(record), signal);
+        } catch (error) {
+          if (!signal.aborted) this.abandon();
+          throw error;
         }
       },
     };
     return hooks;
+  }
+
+  /** Returns no answers if the time is over, or if a stop or a kill was sent. */
+  async #receive(waits: readonly ShownWait[], limitMs: number | undefined): Promise<Answers> {
+    const { store } = this.#site;
+    const { runId, resting } = this.#given;
+    const { signal: over } = this.#over;
+    const own = new AbortController();
+    const leave = (): void => own.abort(over.reason);
+    over.addEventListener("abort", leave);
+    const wait = { waits, isOver: false };
+    const timers = [
+      // Another call of the run may still crash the process, so only a long wait counts as progress.
+      setTimeout(() => void store.resetStalls(runId).catch(() => {}), calmMs),
+      limitMs && setTimeout(leave, Math.min(limitMs, longestTimerMs)),
+      resting && setTimeout(() => this.#restSoon(wait, resting), resting.afterMs),
+    ];
+    try {
+      over.throwIfAborted();
+      return await this.#site.waitFor(runId, () => this.#findAnswers(waits), own.signal);
+    } catch (error) {
+      if (over.aborted || !own.signal.aborted) throw error;
+      return {};
+    } finally {
+      wait.isOver = true;
+      over.removeEventListener("abort", leave);
+      for (const timer of timers) clearTimeout(timer);
+    }
+  }
+
+  /**
+   * Returns undefined if nothing was sent that lets the run continue, or if the store fails. The caller then continues to wait.
+   */
+  async #findAnswers(waits: readonly ShownWait[]): Promise<Answers | undefined> {
+    const messages = await this.#site.store.readMessages(this.#given.runId, 0).catch((): Messages => []);
+    if (messages.some(({ body: { verb } }) => verb === "stop" || verb === "kill")) return {};
+    const given = waits.flatMap(({ id, what, attempt }) => {
+      const sent = messages.flatMap(({ body }) => (body.verb === "answer" && body.id === id ? [body.answer] : []));
+      const answer = sent[attempt];
+      // The tool of a nested call is known when its run gets to it. An answer that does not fit rejects this execution of the run, so
+      // it is given alone.
+      return answer === undefined ? [] : [{ id, answer, isSure: what !== "result" || !id.includes("/") }];
+    });
+    const sure = given.filter(({ isSure }) => isSure);
+    const next = sure.length > 0 ? sure : given.slice(0, 1);
+    return next.length === 0 ? undefined : Object.fromEntries(next.map(({ id, answer }) => [id, answer]));
+  }
+
+  /** One check at a time. Otherwise, a slow check could take back the note of a later one. */
+  #restSoon(wait: OpenWait, resting: Resting): void {
+    this.#checked = this.#checked.then(() => this.#mayRest(wait, resting)).catch(() => {});
+  }
+
+  /** Ends this execution, unless something was sent in the meantime. */
+  async #mayRest(wait: OpenWait, { note }: Resting): Promise<void> {
+    const execution = this.#writer?.execution ?? 0;
+    if (wait.isOver || this.#isOver || !(await note(execution, true))) return;
+    // A message that arrived before the note did not begin another execution, so all messages are read again.
+    const found = await this.#findAnswers(wait.waits);
+    if (wait.isOver || found !== undefined) {
+      await note(execution, false);
+      return;
+    }
+    this.#rest = { kind: "resting", until: firstEnd(wait.waits) };
+    this.abandon();
   }
 }
 
@@ -256,16 +358,6 @@ const journalMs = 3_600_000;
 
 function toGivenUp(stalls: number): string {
   return `The run was given up, because ${stalls} workers in a row died while they executed the same step. Find the cause, then continue the run with "retry".`;
-}
-
-/**
- * Returns the first decision with the key. Returns undefined if there is none, or if the store fails. The caller then continues
- * to wait.
- */
-async function findDecision(store: DurableStore, runId: string, key: string): Promise<Json | undefined> {
-  const messages = await store.readMessages(runId, 0).catch(() => []);
-  for (const { body } of messages) if (body.verb === "decide" && body.key === key) return body.decision;
-  return undefined;
 }
 
 function factsOf(result: LoopResult, lastRead: number): RunFacts {

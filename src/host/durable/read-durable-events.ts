@@ -134,26 +134,17 @@ class EventReader {
   }
 }
 
-/** True if a run only waits, and no stop, kill or decision about its waiting calls has been sent. */
+/** True if a run only waits, and no stop, kill or answer to its waiting calls has been sent. */
 export async function isWaiting(
   { store }: Pick<DurableEngine, "store">,
   id: string,
   { status, pendingCalls }: JournalInspection,
 ): Promise<boolean> {
   if (status !== "suspended") return false;
-  // Each run waits for only one call at a time, and for approvals before results. Only a decision about that call lets the run
-  // continue.
-  const first = new Map<string, string>();
-  for (const waitsFor of ["awaiting-approval", "awaiting-result"]) {
-    for (const call of pendingCalls) {
-      const run = call.id.slice(0, call.id.lastIndexOf("/") + 1);
-      if (call.state === waitsFor && "waitKey" in call && !first.has(run)) first.set(run, call.waitKey);
-    }
-  }
-  const keys = new Set(first.values());
+  const ids = new Set(pendingCalls.map((call) => call.id));
   const messages = await store.readMessages(id, 0);
   return !messages.some(
-    ({ body }) => body.verb !== "steer" && body.verb !== "answer" && (body.verb !== "decide" || keys.has(body.key)),
+    ({ body }) => body.verb === "stop" || body.verb === "kill" || (body.verb === "answer" && ids.has(body.id)),
   );
 }
 

@@ -1,30 +1,113 @@
-// Runs the loop in the workflow of an engine that needs the same order of steps on each replay: executes it, waits durably for
-// answers, and executes it again with the answers.
+// Executes a run again and again, until it no longer waits for answers.
 
-import { inLockstep, type Journal, type Json, type LoopResult, type OrderedEngine, type Wait } from "../../core/entry-kit.ts";
+import {
+  describeValue,
+  inLockstep,
+  isApproval,
+  isLoopError,
+  isOutsideResult,
+  isRecord,
+  type Journal,
+  type Json,
+  LoopError,
+  type LoopOptions,
+  type LoopResult,
+  type OrderedEngine,
+  type Wait,
+  waitsOf,
+} from "../../core/entry-kit.ts";
 
-/** An answer that was sent to a run. */
-export interface SentAnswer {
-  readonly id: string;
-  readonly value: Json;
-}
+/** Answers to waits, by the ids of the waits. */
+export type Answers = { readonly [id: string]: Json };
 
-/** A wait as a workflow shows it. */
+/** A wait, and the number of the answers to it that did not fit. */
 export interface ShownWait extends Wait {
-  /** The number of the answers to this wait that did not fit. */
   readonly attempt: number;
 }
 
-/** The workflow of an engine. Each method has the same results on a replay. */
-export interface WorkflowEngine extends OrderedEngine {
+export interface WaitingRun {
+  /** Executes the run. `now` decides about waits whose time is over. */
+  execute(answers: Answers, now: number): Promise<LoopResult>;
+  /** Returns the time at which an execution begins, in milliseconds since 1970. */
+  now(execution: number): number | PromiseLike<number>;
+  /** Shows the waits to the outside. An empty list: the run does not wait. */
+  show(waits: readonly ShownWait[]): PromiseLike<void>;
+  /**
+   * Waits for an answer to one of the waits, at most for `limitMs`. After that time, or if the run is to end, returns no answers.
+   */
+  receive(waits: readonly ShownWait[], limitMs: number | undefined): PromiseLike<Answers>;
+}
+
+/** Returns the result of the last execution: of a run that has ended, or that a drain has suspended. */
+export async function runUntilEnd(run: WaitingRun): Promise<LoopResult> {
+  const refused = new Map<string, number>();
+  const refuse = (id: string): void => void refused.set(id, (refused.get(id) ?? 0) + 1);
+  let answers: Answers = {};
+  for (let execution = 0; ; execution += 1) {
+    const now = await run.now(execution);
+    const result = await executeOnce(run, answers, now);
+    if ("refused" in result) {
+      refuse(result.refused);
+      answers = {};
+      continue;
+    }
+    const waits = waitsOf(result);
+    if (waits.length === 0) {
+      if (execution > 0) await run.show([]);
+      return result;
+    }
+    for (const { id, problem } of waits) if (problem !== undefined) refuse(id);
+    const shown = waits.map((wait) => ({ ...wait, attempt: refused.get(wait.id) ?? 0 }));
+    await run.show(shown);
+    const end = firstEnd(waits);
+    answers = await run.receive(shown, end === undefined ? undefined : Math.max(1, end - now));
+  }
+}
+
+/** An answer that does not fit its wait rejects the execution. The wait stays open for another answer. */
+async function executeOnce(run: WaitingRun, answers: Answers, now: number): Promise<LoopResult | { readonly refused: string }> {
+  try {
+    return await run.execute(answers, now);
+  } catch (error) {
+    const isRefused = isLoopError(error, "invalid-decision") || isLoopError(error, "unknown-decision");
+    if (!isRefused || !Object.hasOwn(answers, error.details.call)) throw error;
+    return { refused: error.details.call };
+  }
+}
+
+/** True if an answer has the right kind for its wait. The run checks the rest. */
+export function isAnswerTo({ what, facts }: Pick<Wait, "what" | "facts">, answer: unknown): boolean {
+  if (what === "approval") return isApproval(answer);
+  const isQuestion = what === "question" && isRecord(facts) && isRecord(facts["question"]);
+  return (what !== "result" && !isQuestion) || isOutsideResult(answer);
+}
+
+/** Throws LoopError "unknown-decision" or "invalid-decision" for an answer that cannot be sent. Returns its wait. */
+export function checkAnswerTo(waits: readonly ShownWait[], id: string, answer: Json): ShownWait {
+  const wait = waits.find((one) => one.id === id);
+  if (wait === undefined) throw new LoopError("unknown-decision", { call: id, waiting: waits.map((one) => one.id) });
+  if (isAnswerTo(wait, answer)) return wait;
+  const waitsFor = wait.what === "approval" ? "approval" : "result";
+  throw new LoopError("invalid-decision", { call: id, waitsFor, problem: describeMisfit(answer) });
+}
+
+export function describeMisfit(answer: unknown): string {
+  const kind: unknown = isRecord(answer) ? answer["kind"] : undefined;
+  return typeof kind === "string" ? `has the kind ${JSON.stringify(kind)}` : `is ${describeValue(answer)}`;
+}
+
+/** The time at which the first wait ends itself, in milliseconds since 1970. */
+export function firstEnd(waits: readonly Wait[]): number | undefined {
+  const ends = waits.flatMap(({ until }) => until ?? []);
+  return ends.length === 0 ? undefined : Math.min(...ends);
+}
+
+/** The workflow of an engine that needs the same order of steps on each replay. Each method has the same results on a replay. */
+export interface WorkflowEngine extends OrderedEngine, Pick<WaitingRun, "show" | "receive"> {
   /** The id of the workflow. */
   readonly id: string;
   /** Fires when the workflow is stopped, or when this execution of it is over. */
   readonly signal: AbortSignal;
-  /** Shows the waits to the outside. An empty list: nothing waits. */
-  show(waits: readonly ShownWait[]): PromiseLike<void>;
-  /** Waits durably for an answer to one of the waits, at most for `limitMs`. Returns undefined after that time. */
-  receive(waits: readonly ShownWait[], limitMs: number | undefined): PromiseLike<SentAnswer | undefined>;
 }
 
 /** Options for `runToolLoop` in a workflow. */
@@ -32,47 +115,21 @@ export interface WorkflowPorts {
   /** The id of the workflow. */
   readonly runId: string;
   readonly journal: Journal;
-  readonly answers: { readonly [id: string]: Json };
+  readonly decisions: NonNullable<LoopOptions["decisions"]>;
   /** The recorded time of this execution, for waits with `until`. */
   readonly now: number;
   readonly signal: AbortSignal;
 }
 
-/**
- * Executes the loop until it no longer waits for answers. Returns the result of the last execution: of a run that has ended, or that
- * `control.drain()` has suspended.
- */
-export async function runInEngine(
-  engine: WorkflowEngine,
-  execute: (ports: WorkflowPorts) => Promise<LoopResult>,
-): Promise<LoopResult> {
+/** Executes a run in a workflow. */
+export function runInEngine(engine: WorkflowEngine, execute: (ports: WorkflowPorts) => Promise<LoopResult>): Promise<LoopResult> {
   const { id: runId, signal } = engine;
   const journal = inLockstep(engine);
-  const refused = new Map<string, number>();
-  let answers: WorkflowPorts["answers"] = {};
-  for (let execution = 0; ; execution += 1) {
+  return runUntilEnd({
+    execute: (answers, now) => execute({ runId, journal, decisions: answers as WorkflowPorts["decisions"], now, signal }),
     // Recorded, because a replay must decide in the same way about waits whose time is over.
-    const [now] = (await engine.all([{ key: `execution/${execution}/now`, body: () => Date.now() }])) as [number];
-    const result = await execute({ runId, journal, answers, now, signal });
-    const waits = waitsOf(result);
-    if (waits.length === 0) {
-      if (execution > 0) await engine.show([]);
-      return result;
-    }
-    for (const { id, problem } of waits) if (problem !== undefined) refused.set(id, (refused.get(id) ?? 0) + 1);
-    const shown = waits.map((wait) => ({ ...wait, attempt: refused.get(wait.id) ?? 0 }));
-    await engine.show(shown);
-    const answer = await engine.receive(shown, limitOf(waits, now));
-    answers = answer === undefined ? {} : { [answer.id]: answer.value };
-  }
-}
-
-function waitsOf({ status, reason }: LoopResult): readonly Wait[] {
-  return status === "suspended" && "waits" in reason ? (reason.waits as readonly Wait[]) : [];
-}
-
-/** The time until the first wait ends itself, in milliseconds. */
-function limitOf(waits: readonly Wait[], now: number): number | undefined {
-  const ends = waits.flatMap(({ until }) => until ?? []);
-  return ends.length === 0 ? undefined : Math.max(1, Math.min(...ends) - now);
+    now: async (execution) => Number((await engine.all([{ key: `execution/${execution}/now`, body: () => Date.now() }]))[0]),
+    show: (waits) => engine.show(waits),
+    receive: (waits, limitMs) => engine.receive(waits, limitMs),
+  });
 }

@@ -186,6 +186,7 @@ export const optionChecks: Checks<LoopOptions> = {
   version: filledText,
   resume: ['"retry-last"', (value) => value === "retry-last"],
   decisions: { "*": decision },
+  now: { min: 0, infinite: false },
   clock: ["a clock", /* @__PURE__ */ has("now", "setTimeout", "clearTimeout"), "clock"],
   session: sessionChecks,
   context: is.any,

@@ -5,8 +5,8 @@ const assert = require("node:assert/strict");
 exports.imports = ["@dbos-inc/dbos-sdk", "pg"];
 
 exports.exercise = async (load) => {
-  const { dbosJournal, defineDurableLoop, launchWorker } = await load("turnwright/dbos");
+  const { defineDurableLoop, launchWorker, runInWorkflow } = await load("turnwright/dbos");
   assert.throws(() => defineDurableLoop({ name: "" }), { name: "LoopError", code: "invalid-option" });
   await assert.rejects(launchWorker({}), { name: "LoopError", code: "invalid-option" });
-  assert.throws(() => dbosJournal(), { name: "LoopError", code: "invalid-option" });
+  await assert.rejects(runInWorkflow(), { name: "LoopError", code: "invalid-option" });
 };

@@ -10,8 +10,8 @@ const refusal = isOld
   : { name: "LoopError", code: "invalid-option" };
 
 exports.exercise = async (load) => {
-  const { defineDurableLoop, launchWorker, restateJournal } = await load("turnwright/restate");
+  const { defineDurableLoop, launchWorker, runInWorkflow } = await load("turnwright/restate");
   assert.throws(() => defineDurableLoop({ name: "" }), refusal);
   await assert.rejects(launchWorker({}), refusal);
-  assert.throws(() => restateJournal(), refusal);
+  await assert.rejects(runInWorkflow(), refusal);
 };

@@ -1,6 +1,6 @@
 import { workflow, type WorkflowContext, type WorkflowDefinition } from "@restatedev/restate-sdk";
 import { type LoopOptions, runToolLoop } from "turnwright";
-import { restateJournal } from "turnwright/restate";
+import { runInWorkflow } from "turnwright/restate";
 
 export function define(options: LoopOptions): WorkflowDefinition<"answer", unknown> {
   return workflow({
@@ -8,7 +8,7 @@ export function define(options: LoopOptions): WorkflowDefinition<"answer", unkno
     handlers: {
       async run(ctx: WorkflowContext, question: string): Promise<string> {
         const messages = [{ role: "user" as const, content: question }];
-        const { text } = await runToolLoop({ ...options, messages, runId: ctx.key, journal: restateJournal(ctx) });
+        const { text } = await runInWorkflow(ctx, (ports) => runToolLoop({ ...options, messages, ...ports }));
         return text;
       },
     },

@@ -1,0 +1,72 @@
+// The durable loops of a process, and its worker.
+
+import { invalidOption, type Json } from "../../core/entry-kit.ts";
+import { createDurableHost } from "./create-durable-host.ts";
+import { checkLoopFields, createDurableLoop, type DefinedLoop } from "./create-durable-loop.ts";
+import type { DurableHost, DurableHostFields } from "./durable-host.ts";
+import type { DurableLoopFields } from "./durable-loop.ts";
+import type { DurableEngine } from "./durable-store.ts";
+import { toLoopFields } from "./host-options.ts";
+
+interface LaunchedWorker {
+  launch(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export class ProcessLoops<Worker extends LaunchedWorker> {
+  /** The loops of this process, by name. */
+  readonly loops: Map<string, DurableLoopFields<Json>> = new Map();
+  #worker: Worker | undefined;
+  readonly #definesFirst: boolean;
+
+  /** With `definesFirst`, all loops must be defined before the worker is launched. */
+  constructor({ definesFirst = false }: { readonly definesFirst?: boolean } = {}) {
+    this.#definesFirst = definesFirst;
+  }
+
+  get worker(): Worker {
+    if (this.#worker === undefined) throw new Error("No worker runs in this process. Call launchWorker() first.");
+    return this.#worker;
+  }
+
+  get hasWorker(): boolean {
+    return this.#worker !== undefined;
+  }
+
+  define<Input>(fields: DurableLoopFields<Input>, engineOf: (worker: Worker) => DurableEngine): DefinedLoop<Input> {
+    checkLoopFields(fields);
+    const { name } = fields;
+    if (this.loops.has(name)) throw invalidOption("name", "a name that no other durable loop of this process has", name);
+    if (this.#definesFirst && this.hasWorker)
+      throw new Error(`Define the durable loop "${name}" before you call launchWorker().`);
+    this.loops.set(name, fields as DurableLoopFields<Json>);
+    return createDurableLoop(fields, () => engineOf(this.worker));
+  }
+
+  /** A process has one worker at a time. */
+  async launch(create: () => Worker): Promise<Worker> {
+    if (this.#worker !== undefined) throw new Error("A worker already runs in this process. Call its stop() first.");
+    const worker = create();
+    this.#worker = worker;
+    try {
+      await worker.launch();
+      return worker;
+    } catch (error) {
+      await worker.stop();
+      throw error;
+    }
+  }
+
+  /** Call this method when a worker begins to stop. */
+  leave(worker: Worker): void {
+    if (this.#worker === worker) this.#worker = undefined;
+  }
+}
+
+/** Defines a host on a loop that `define` defines. */
+export function defineHostOn(
+  fields: DurableHostFields,
+  define: (fields: DurableLoopFields<Json>) => DefinedLoop<Json>,
+): DurableHost {
+  return createDurableHost(fields, define(toLoopFields(fields)));
+}

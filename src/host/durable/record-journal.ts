@@ -1,0 +1,57 @@
+// The journal of a durable run. Its records are rows of the store, which are written together with the preceding events.
+
+import type { Journal } from "../../core/entry-kit.ts";
+import type { DurableStore, StepRecord } from "./durable-store.ts";
+
+/** The journal of one execution calls these functions around its steps. */
+export interface StepHooks {
+  /** The position of the last message that the run has read. The journal records this position, and restores it in a replay. */
+  lastRead: number;
+  /** Called before the outermost run looks at what came from outside. Passes new messages to the run, and changes `lastRead`. */
+  beforeLook(): Promise<void>;
+  /** Writes a record. Rejects if a newer execution of the run has begun. */
+  record(record: StepRecord): Promise<void>;
+}
+
+/** The keys of the looks of the outermost run. Nested runs read no messages: their records would contain the position too early. */
+const lookKeys = /^(?:begin|i\d+(?:~\d+)?\/(?:answered|next|again))(?:#\d+)?$/;
+
+/** Makes the journal of one execution, with the records of earlier executions. */
+export function createRecordJournal(earlier: readonly StepRecord[], hooks: StepHooks): Journal {
+  const records = new Map(earlier.map((record) => [record.key, record]));
+  return {
+    durable: true,
+    engine: true,
+    read: (key) => parse(records.get(key)),
+    async step<T>(key: string, body: () => T | PromiseLike<T>): Promise<T> {
+      let record = records.get(key);
+      if (record === undefined) {
+        const isLook = lookKeys.test(key);
+        if (isLook) await hooks.beforeLook();
+        record = { key, body: JSON.stringify(await body()), ...(isLook && { lastRead: hooks.lastRead }) };
+        await hooks.record(record);
+        records.set(key, record);
+      } else hooks.lastRead = record.lastRead ?? hooks.lastRead;
+      return parse(record) as T;
+    },
+  };
+}
+
+function parse(record: StepRecord | undefined): unknown {
+  return record === undefined ? undefined : JSON.parse(record.body);
+}
+
+/** Returns a journal with the records of a run, which records nothing new. */
+export function readRecordJournal(readRecords: () => Promise<readonly StepRecord[]>): Journal {
+  let reading: Promise<ReadonlyMap<string, StepRecord>> | undefined;
+  const read = async (key: string): Promise<unknown> => {
+    reading ??= readRecords().then((records) => new Map(records.map((record) => [record.key, record])));
+    return parse((await reading).get(key));
+  };
+  return {
+    durable: true,
+    readOnly: true,
+    read,
+    step: async <T>(key: string, body: () => T | PromiseLike<T>) => ((await read(key)) as T | undefined) ?? body(),
+  };
+}

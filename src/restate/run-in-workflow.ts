@@ -1,0 +1,174 @@
+// Runs the loop in a Restate workflow: each step is one `ctx.run`, and a wait is a durable promise of the workflow.
+
+import { RestatePromise, TerminalError, type WorkflowContext, type WorkflowSharedContext } from "@restatedev/restate-sdk";
+import { type AskedStep, describeValue, type Json, LoopError, type LoopResult, toPlainError } from "../core/entry-kit.ts";
+import { untilOver } from "../host/durable/repeat-failed.ts";
+import {
+  type Answers,
+  checkAnswerTo,
+  runInEngine,
+  type ShownWait,
+  type WorkflowEngine,
+  type WorkflowPorts,
+} from "../host/durable/run-in-engine.ts";
+
+const waitsState = "turnwright waits";
+
+/**
+ * Runs the loop in the handler `run` of a Restate workflow. If the worker dies, Restate calls the workflow again, and the run
+ * continues. While the run waits for answers, the workflow is suspended, for days if necessary. Give the workflow handlers that call
+ * `readWaits` and `sendAnswer`. Use `ctx` for nothing else while the loop runs. Throws an error on Node 20.
+ *
+ * @example
+ * const answer = restate.workflow({
+ *   name: "answer",
+ *   handlers: {
+ *     run: (ctx: restate.WorkflowContext) => runInWorkflow(ctx, (ports) => runToolLoop({ ...options, ...ports })),
+ *     waits: (ctx: restate.WorkflowSharedContext) => readWaits(ctx),
+ *     answer: (ctx: restate.WorkflowSharedContext, { id, value }) => sendAnswer(ctx, id, value),
+ *   },
+ * });
+ */
+export async function runInWorkflow(
+  ctx: WorkflowContext,
+  execute: (ports: WorkflowPorts) => Promise<LoopResult>,
+): Promise<LoopResult> {
+  requireNode22();
+  if (typeof (ctx as { readonly run?: unknown } | undefined)?.run !== "function") {
+    throw new LoopError("invalid-option", {
+      option: "runInWorkflow(ctx)",
+      expected: "called with the context of a Restate workflow",
+      received: describeValue(ctx),
+    });
+  }
+  return runInEngine(new RestateEngine(ctx), execute);
+}
+
+/** Throws if this version of Node is too old. Restate's SDK would fail later, with a message that does not say why. */
+export function requireNode22(): void {
+  if ("withResolvers" in Promise) return;
+  throw new Error(
+    `turnwright/restate needs Node 22 or later. This is Node ${process.version}. Update Node, or use turnwright/dbos, which runs on Node 20.`,
+  );
+}
+
+/**
+ * How a step is stored. `failed` is the message of an error. The loop must decide what happens after an error. So the step stores
+ * the error and does not throw it: after a thrown error, Restate would repeat the step. A new execution runs the failed step
+ * again.
+ */
+type Stored = { readonly answer: unknown } | { readonly failed: string };
+
+/** A step. `thrown` is set only if the step was run in this execution and failed, not if Restate replayed the failure. */
+interface StepCall {
+  readonly step: AskedStep;
+  readonly stored: RestatePromise<Stored>;
+  thrown?: { readonly error: unknown } | undefined;
+}
+
+class RestateEngine implements WorkflowEngine {
+  readonly id: string;
+  readonly signal: AbortSignal;
+  readonly #ctx: WorkflowContext;
+  /** The promises of waits by their names. A promise that lost a race is used again. */
+  readonly #promises = new Map<string, RestatePromise<Answers>>();
+
+  constructor(ctx: WorkflowContext) {
+    this.id = ctx.key;
+    this.#ctx = ctx;
+    this.signal = ctx.request().attemptCompletedSignal;
+  }
+
+  /**
+   * All steps are begun at once, in their order, because Restate numbers them in this order. Only `RestatePromise.all` can wait for
+   * several steps.
+   */
+  readonly all: WorkflowEngine["all"] = async (wave) => {
+    const calls = wave.map((step) => this.#begin(step, 0));
+    await this.#untilOver(RestatePromise.all(calls.map(({ stored }) => stored)));
+    const results: unknown[] = [];
+    for (const call of calls) results.push(await this.#finish(call));
+    return results;
+  };
+
+  #begin(step: AskedStep, attempt: number): StepCall {
+    const body = async (): Promise<Stored> => {
+      try {
+        return { answer: await step.body() };
+      } catch (error) {
+        call.thrown = { error };
+        return { failed: toPlainError(error).message };
+      }
+    };
+    const name = attempt === 0 ? step.key : `${step.key} attempt ${attempt}`;
+    const call: StepCall = { step, stored: this.#ctx.run(name, body) };
+    return call;
+  }
+
+  /** If the step failed in an earlier execution, runs it again. */
+  async #finish(first: StepCall): Promise<unknown> {
+    let call = first;
+    for (let attempt = 1; ; attempt += 1) {
+      const stored = await this.#untilOver(call.stored);
+      if (!("failed" in stored)) return stored.answer;
+      if (call.thrown !== undefined) throw call.thrown.error;
+      call = this.#begin(call.step, attempt);
+    }
+  }
+
+  /** A promise of Restate may never settle, for example after a lost connection. */
+  #untilOver<T>(promise: PromiseLike<T>): Promise<T> {
+    return untilOver(
+      promise,
+      this.signal,
+      () => new Error("This execution of the workflow is over. Restate continues it elsewhere."),
+    );
+  }
+
+  async show(waits: readonly ShownWait[]): Promise<void> {
+    this.#ctx.set(waitsState, waits);
+  }
+
+  receive(waits: readonly ShownWait[], limitMs: number | undefined): Promise<Answers> {
+    const ways: RestatePromise<Answers>[] = waits.map((wait) => this.#promiseOf(wait));
+    if (limitMs !== undefined) ways.push(this.#ctx.sleep(limitMs).map(() => ({})));
+    return this.#untilOver(RestatePromise.race(ways));
+  }
+
+  #promiseOf(wait: ShownWait): RestatePromise<Answers> {
+    const name = nameOf(wait);
+    let promise = this.#promises.get(name);
+    if (promise === undefined) {
+      promise = this.#ctx
+        .promise<Json>(name)
+        .get()
+        .map((value = null) => ({ [wait.id]: value }));
+      this.#promises.set(name, promise);
+    }
+    return promise;
+  }
+}
+
+function nameOf({ id, attempt }: ShownWait): string {
+  return `answer/${id}/${attempt}`;
+}
+
+/** Reads what a workflow waits for, in a shared handler of the workflow. Empty if it does not wait. */
+export async function readWaits(ctx: WorkflowSharedContext): Promise<readonly ShownWait[]> {
+  return (await ctx.get<readonly ShownWait[]>(waitsState)) ?? [];
+}
+
+/**
+ * Answers a wait, in a shared handler of the workflow. The first answer counts. Ends the handler with a TerminalError if the
+ * workflow does not wait for the answer, or has it already.
+ */
+export async function sendAnswer(ctx: WorkflowSharedContext, id: string, value: Json): Promise<void> {
+  const waits = await readWaits(ctx);
+  let wait: ShownWait;
+  try {
+    wait = checkAnswerTo(waits, id, value);
+  } catch (error) {
+    throw new TerminalError(toPlainError(error).message, { errorCode: 409 });
+  }
+  await ctx.promise<Json>(nameOf(wait)).resolve(value);
+}
