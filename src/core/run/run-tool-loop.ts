@@ -173,7 +173,7 @@ async function refuseUnknown(run: Run, call: string): Promise<LoopError> {
     while ((await takeStep(run)) === undefined);
   };
   await Promise.race([toEnd(), replay.stuck]);
-  const waiting = [...run.opened].slice(0, maxListed);
+  const waiting = [...run.opened].sort().slice(0, maxListed);
   return new LoopError("unknown-decision", { call, ...(waiting.length > 0 && { waiting }) });
 }
 
@@ -216,11 +216,13 @@ async function findContinuation(run: Run, ending: Ending): Promise<Looking | und
   const { state, options, lookAttempt, journal, prefix } = run;
   const nextKey = prefix + lookKey({ lookAttempt: { ...lookAttempt, count: lookAttempt.count + 1 } } as Run);
   const recorded = (await journal.read(nextKey)) as { readonly retries?: true } | undefined;
-  const isDrained = ending.reason.kind === "drained";
-  if (recorded !== undefined) return isDrained ? { planned: run.planned } : { retries: recorded.retries === true };
+  const { kind } = ending.reason;
+  if (recorded !== undefined) return kind === "drained" ? { planned: run.planned } : { retries: recorded.retries === true };
   if (run.isInSealed || run.root.records.readOnly === true) return undefined;
-  if (isDrained) return { planned: run.planned };
-  if (limited.has(ending.reason.kind)) return findLimit(state, see(run), run) === undefined ? {} : undefined;
+  if (kind === "drained") return { planned: run.planned };
+  // A stream that the time limit has cut off is only made again with `resume`.
+  const isCutOff = kind === "wall-clock" && run.planned !== undefined;
+  if (limited.has(kind) && !isCutOff) return findLimit(state, see(run), run) === undefined ? {} : undefined;
   const mayRetry = ending.status === "error" || ending.status === "timeout" || ending.status === "stopped-by-user";
   return options.resume === "retry-last" && mayRetry && run.scope.cause === undefined ? { retries: true } : undefined;
 }
