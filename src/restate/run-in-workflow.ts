@@ -168,7 +168,7 @@ export async function sendAnswer(ctx: WorkflowSharedContext, id: string, value: 
   try {
     wait = checkAnswerTo(waits, id, value);
   } catch (error) {
-    throw new TerminalError(toPlainError(error).message, { errorCode: 409 });
+    throw new TerminalError(error instanceof Error ? error.message : String(error), { errorCode: 409 });
   }
   await ctx.promise<Json>(nameOf(wait)).resolve(value);
 }

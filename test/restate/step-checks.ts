@@ -91,7 +91,7 @@ async function checkTimer(): Promise<void> {
   const { end: whenEnded } = await start("timed", (ports) =>
     runToolLoop({ provider, tools: [later], messages, ...toAnswers(ports) }),
   );
-  await rejects(door.answer("timed", "nothing", 1), /is not waiting/);
+  await rejects(door.answer("timed", "nothing", 1), /unknown-decision/);
   const questions: EngineDoor = {
     ...door,
     waits: async (id) => (await door.waits(id)).filter(({ what }) => what === "question"),

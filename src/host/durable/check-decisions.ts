@@ -17,13 +17,13 @@ import type { PendingCall } from "../../journal/inspect/records.ts";
 import type { RunMessage } from "./durable-store.ts";
 import { describeMisfit } from "./run-in-engine.ts";
 
-interface WaitingRun extends Pick<JournalInspection, "pendingCalls"> {
+interface PendingRun extends Pick<JournalInspection, "pendingCalls"> {
   readonly tools?: LoopOptions["tools"] | undefined;
 }
 
 /** Returns the message that sends a decision to its call. Returns undefined if no call waits for the decision. */
 export async function toDecided(
-  { pendingCalls, tools }: WaitingRun,
+  { pendingCalls, tools }: PendingRun,
   callId: string,
   decision: CallDecision,
 ): Promise<RunMessage | undefined> {

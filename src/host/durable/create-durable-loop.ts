@@ -19,7 +19,7 @@ import type { DurableEngine, DurableStore, FoundRun, RunMessage } from "./durabl
 import type { RunFacts } from "./execute-durable-run.ts";
 import { readLargeParts } from "./durable-records.ts";
 import { readDurableEvents } from "./read-durable-events.ts";
-import { type ReadRun, readRun } from "./read-run.ts";
+import { type ReadState, readRun } from "./read-run.ts";
 import { toDecided, unknownDecision } from "./check-decisions.ts";
 import { withinTime } from "./repeat-failed.ts";
 import { signalCheck, toUserMessage } from "../start-options.ts";
@@ -90,7 +90,7 @@ export function createDurableLoop<Input>(
 
 type OptionsOf = (input: string) => ReturnType<DurableLoopFields<Json>["options"]>;
 
-interface OpenedRun extends ReadRun {
+interface OpenedRun extends ReadState {
   readonly options: Awaited<ReturnType<OptionsOf>>;
 }
 

@@ -178,8 +178,9 @@ export class EventWriter {
   }
 }
 
-/** True for the `run-end` of a run that waits, because the run continues. */
+/** True for the end of a run or an iteration that waits, because it continues. */
 function isPause(event: LoopEvent): boolean {
+  if (event.type === "iteration-end") return event.calls.some(({ outcome }) => outcome === "waiting");
   return event.type === "run-end" && event.status === "suspended" && event.reason.kind !== "drained";
 }
 

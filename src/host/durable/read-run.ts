@@ -3,7 +3,7 @@
 import { type Journal, type LoopOptions, type LoopResult, runToolLoop } from "../../core/entry-kit.ts";
 import { type JournalInspection, replayJournal } from "../../journal/index.ts";
 
-export interface ReadRun {
+export interface ReadState {
   readonly inspection: JournalInspection;
   /** Undefined while the run is running. */
   readonly result: LoopResult | undefined;
@@ -18,7 +18,7 @@ interface Partial {
   readonly toolCallsExecuted: number;
 }
 
-export async function readRun(journal: Journal, options: LoopOptions): Promise<ReadRun> {
+export async function readRun(journal: Journal, options: LoopOptions): Promise<ReadState> {
   const facts = {
     runId: options.runId,
     initialMessages: options.messages,
