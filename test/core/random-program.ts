@@ -97,7 +97,7 @@ export function createProgram(seed: number, delay: Delay = noDelay): Program {
 
 const answer: Program["answer"] = ({ id, what }) => {
   const kind = [...id].reduce((sum, character) => sum + (character.codePointAt(0) ?? 0), 0) % 3;
-  return what === "approval" ? (["approve", "deny", "approve"][kind] ?? "approve") : `answer ${id}`;
+  return what === "approval" ? { kind: ["approve", "deny", "approve"][kind] ?? "approve" } : `answer ${id}`;
 };
 
 async function finishProgram(run: Program["run"], journal: Journal, order: Random): Promise<LoopResult> {
@@ -266,8 +266,10 @@ function approve(policy: (name: string) => string, delay: Delay): Middleware {
         await delay();
         return policy(call.name);
       });
-      const said = first === "ask" ? await at.wait("approval", { name: call.name, args: call.args }) : first;
-      return said === "approve" ? next(call) : { call, durationMs: 0, kind: "denied", reason: "no" };
+      const given = first === "ask" ? await at.wait("approval", { name: call.name, args: call.args }) : { kind: first };
+      return (given as { readonly kind: string }).kind === "approve"
+        ? next(call)
+        : { call, durationMs: 0, kind: "denied", reason: "no" };
     },
   };
 }
