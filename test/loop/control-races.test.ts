@@ -30,9 +30,9 @@ function createOdds(s: Scheduler): Odds {
     const inner = store.open();
     return {
       ...inner,
-      step: async (step) => {
-        const answer = await inner.step(step);
-        await turn(`journal ${step.key}`);
+      step: async (key, body) => {
+        const answer = await inner.step(key, body);
+        await turn(`journal ${key}`);
         return answer;
       },
     };

@@ -132,16 +132,16 @@ describe("a drained run", () => {
     expect(ran).toEqual(everything);
     const inboxes = keeping.keys().filter((key) => key.includes("inbox"));
     expect(inboxes).toEqual([
-      "i0/inbox",
+      "begin",
       "i0/inbox/resume1",
       "i0/inbox/resume2",
       "i0/inbox/resume3",
-      "i1/inbox",
+      "i0/next",
       "i1/inbox/resume1",
       "i1/inbox/resume2",
       "i1/inbox/resume3",
-      "i2/inbox",
-      "i2/inbox-end",
+      "i1/next",
+      "i2/answered",
     ]);
   });
 
@@ -219,7 +219,7 @@ describe("control.drain()", () => {
       const second = await live(() => {});
       expect([second.result.reason.kind, second.result.text, second.result.undelivered]).toEqual(["answered", "Done.", []]);
       expect([linesOf(second.result.messages).at(-1), second.playing.provider.calls]).toEqual(["assistant: Done.", 0]);
-      expect(keeping.keys().slice(-2)).toEqual(["i2/inbox-end", "i2/inbox-end/again1"]);
+      expect(keeping.keys().slice(-2)).toEqual(["i2/answered", "i2/inbox-end/again1"]);
     }
   });
 

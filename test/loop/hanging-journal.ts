@@ -1,6 +1,6 @@
 // Creates journals that hang at one chosen place, and a run that reaches all these places.
 
-import { type Journal, type LoopOptions, memoryJournal, type Step, type Tool } from "turnwright";
+import { type Journal, type LoopOptions, memoryJournal, type Tool } from "turnwright";
 import { text, toolCall } from "turnwright/testing";
 import { never, play, type Playing, tool } from "./play.ts";
 
@@ -14,15 +14,15 @@ const open = (): Promise<() => Promise<void>> => Promise.resolve(() => Promise.r
 
 export function hanging({ at, when = "before" }: Hang): Journal {
   const inner = memoryJournal();
-  const step = async <T>(one: Step<T>): Promise<T> => {
-    if (one.key !== at) return inner.step(one);
-    if (when === "after") await one.run({});
+  const step = async <T>(key: string, body: () => T | PromiseLike<T>): Promise<T> => {
+    if (key !== at) return inner.step(key, body);
+    if (when === "after") await body();
     return never;
   };
   return {
     durable: true,
     step,
-    all: (steps) => (at === "all" ? never : Promise.all(steps.map((one) => step(one)))),
+    read: (key) => (at === "read" ? never : inner.read(key)),
     open: at === "open" ? () => never : at === "close" ? () => Promise.resolve(() => never) : open,
   };
 }
@@ -43,16 +43,15 @@ export function start(journal: Journal, more: Partial<LoopOptions> = {}): Playin
 export const places: readonly Hang[] = [
   { at: "open" },
   { at: "close" },
-  { at: "all" },
   ...[
     "run",
-    "i0/inbox",
-    "i0/model",
-    "i0/approval/0/echo",
-    "i0/intent/0/echo",
-    "i0/tool/0/echo",
-    "i0/iteration",
-    "i1/inbox-end",
+    "begin",
+    "i0/request/model",
+    "i0/call/0/echo/@approve/decision",
+    "i0/call/0/echo/begun",
+    "i0/call/0/echo/outcome",
+    "i1/request/@on-iteration/said",
+    "i1/answered",
   ].flatMap((at): readonly Hang[] => [
     { at, when: "before" },
     { at, when: "after" },

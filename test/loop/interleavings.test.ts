@@ -90,8 +90,7 @@ async function writeFile({ records }: DurableStore): Promise<Journal> {
   const path = join(folder, `${(files += 1)}.jsonl`);
   const journal = fileJournal(path, { fsync: false });
   const close = await journal.open?.();
-  for (const [key, answer] of records)
-    await journal.step({ key, kind: "run", input: null, run: () => JSON.parse(answer) as unknown });
+  for (const [key, answer] of records) await journal.step(key, () => JSON.parse(answer) as unknown);
   await close?.();
   return fileJournal(path);
 }
@@ -109,7 +108,7 @@ async function checkReplay(plan: Plan, ended: LoopResult, journal: Journal): Pro
 async function checkResumed(plan: Plan, steps: SavedJournal["steps"], resume?: "retry-last"): Promise<void> {
   const { result, workshop } = await runPlan(calmly(plan), { journal: memoryJournal({ steps }), resume });
   checkTranscript(result);
-  const recorded = Object.entries(steps).flatMap(([key, answer]) => (key.includes("/tool/") ? [JSON.stringify(answer)] : []));
+  const recorded = Object.entries(steps).flatMap(([key, answer]) => (key.endsWith("/outcome") ? [JSON.stringify(answer)] : []));
   for (const callId of workshop.ran) expect(recorded.filter((answer) => answer.includes(`"callId":"${callId}"`))).toEqual([]);
   const again = await runPlan(calmly(plan), { provider: untouchable, journal: memoryJournal(savedOf(result)) });
   expect(comparable(again.result)).toEqual(comparable(result));
@@ -188,13 +187,13 @@ it("random runs end in time, lose no message, release all resources and can be r
 
 it("random runs resume after crashes without running a tool twice", { timeout: 600_000 }, async () => {
   const within = fc.constantFrom(
-    "i0/model",
-    "i1/model",
-    "i0/tool/0/quick",
-    "i0/tool/0/slow",
-    "i0/results",
-    "i1/inbox",
-    "i0/output",
+    "i0/request/model",
+    "i1/request/model",
+    "i0/call/0/quick/outcome",
+    "i0/call/0/slow/outcome",
+    "i0/call/0/quick/@process-results/results",
+    "i0/next",
+    "i0/request/@read-output/output",
   );
   const fate = fc.oneof(
     fc.record({ afterRecords: fc.integer({ min: 1, max: 8 }) }),

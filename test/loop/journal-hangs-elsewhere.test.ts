@@ -5,7 +5,6 @@ import {
   isLoopError,
   type Journal,
   memoryJournal,
-  type Step,
   runToolLoop,
   streamToolLoop,
 } from "turnwright";
@@ -28,7 +27,12 @@ describe("a journal that hangs or fails", () => {
 
   it("rejects the outer run after a kill if the journal hangs in a nested run", async () => {
     const script = [toolCall("agent"), text("Inside."), text("Done.")];
-    for (const at of ["i0/agent/0/agent", "i0/tool/0/agent/i0/inbox", "i0/tool/0/agent/i0/model", "i0/tool/0/agent"]) {
+    for (const at of [
+      "i0/call/0/agent/begun",
+      "i0/call/0/agent/tool/run/begin",
+      "i0/call/0/agent/tool/run/i0/request/model",
+      "i0/call/0/agent/outcome",
+    ]) {
       const playing = play(script, { runId: "outer", tools: [agent], journal: hanging({ at }) });
       playing.result.catch(() => {});
       await playing.clock.advance(10);
@@ -57,13 +61,13 @@ describe("a journal that hangs or fails", () => {
       }),
     });
     const run = (isBroken: boolean): Playing => {
-      const step = async <T>(one: Step<T>): Promise<T> => {
-        if (!isBroken || one.key !== "i0/tool/1/agent/i0/model") return kept.step(one);
+      const step = async <T>(key: string, body: () => T | PromiseLike<T>): Promise<T> => {
+        if (!isBroken || key !== "i0/call/1/agent/tool/run/i0/request/model") return kept.step(key, body);
         // After 100 ms, the second nested run is waiting for its approval.
         await new Promise<void>((resolve) => void clock.setTimeout(resolve, 100));
         throw new Error("The disk is full.");
       };
-      const journal: Journal = { durable: true, step, all: (steps) => Promise.all(steps.map((one) => step(one))) };
+      const journal: Journal = { ...kept, durable: true, step };
       const script = [[toolCall("agent", { asks: true }), toolCall("agent", { asks: false })], text("Done.")];
       return play(script, { runId: "outer", tools: [asking], journal, clock });
     };
@@ -81,7 +85,7 @@ describe("a journal that hangs or fails", () => {
       const { text: said } = await context.runToolLoop({
         messages: inner,
         runId: "inside",
-        journal: hanging({ at: "i0/model" }),
+        journal: hanging({ at: "i0/request/model" }),
       });
       return said;
     });
@@ -96,7 +100,7 @@ describe("a journal that hangs or fails", () => {
   it("rejects the result of streamToolLoop, whether the reader continues or stops", async () => {
     for (const leaves of [false, true]) {
       const clock = createTestClock();
-      const journal = hanging({ at: "i0/model", when: "after" });
+      const journal = hanging({ at: "i0/request/model", when: "after" });
       const provider = createMockProvider([[text("Look: "), toolCall("echo")], text("Done.")]);
       const messages = [{ role: "user" as const, content: "Go." }];
       const stream = streamToolLoop({ provider, messages, tools: [echo], journal, clock, runId: "read" });
@@ -115,31 +119,15 @@ describe("a journal that hangs or fails", () => {
     }
   });
 
-  it("rejects a replay if replays() never settles", async () => {
+  it("rejects a replay if read() never settles", async () => {
     const failed = await play([]).result;
     const journal = memoryJournal(JSON.parse(JSON.stringify(failed.journal)));
     const asked: string[] = [];
-    const replays = (key: string): Promise<boolean> => (asked.push(key), never);
-    const playing = play([], { journal: { ...replayJournal(journal), replays }, resume: "retry-last" });
+    const read = (key: string): Promise<unknown> => (asked.push(key), never);
+    const playing = play([], { journal: { ...replayJournal(journal), read }, resume: "retry-last" });
     playing.result.catch(() => {});
     await playing.clock.advance(60_000);
-    await expect(playing.result).rejects.toMatchObject({ details: { verb: "replays", key: asked[0] } });
-  });
-
-  it('rejects the run as "journal-incomplete" if replays() returns true for a missing record', async () => {
-    const { result, provider } = play([text("Hi.")], { journal: { ...memoryJournal(), replays: () => true } });
-    await expect(result).rejects.toMatchObject({ code: "journal-incomplete", details: { key: "run" } });
-    expect(provider.calls).toBe(0);
-  });
-
-  it("can hang in wait() without a time limit, until a kill ends the run", async () => {
-    const journal: Journal = { ...hanging({ at: "nowhere" }), wait: () => never };
-    const playing = start(journal, { policies: { approve: () => ({ kind: "ask" }) } });
-    await playing.clock.advance(86_400_000);
-    expect(playing.endedAt()).toBeUndefined();
-    playing.control.kill();
-    expect((await playing.result).reason).toEqual({ kind: "killed" });
-    expect(playing.clock.pending).toBe(0);
+    await expect(playing.result).rejects.toMatchObject({ details: { verb: "read", key: asked[0] } });
   });
 });
 
@@ -156,8 +144,6 @@ describe("a journal with invalid answers", () => {
       { step: () => Promise.resolve(7 as never) },
       'recorded result of step "run", but returned 7',
     ],
-    ["all() returns an object", { all: () => ({}) as never }, 'recorded result of "all" with 2 steps, but returned an object'],
-    ["all() returns null for each step", { all: (steps) => steps.map(() => null as never) }, "but returned null"],
   ])("rejects the run and releases everything if %s", async ([, more, message]) => {
     const { clock, result, provider, control } = start({ ...hanging({ at: "nowhere" }), ...more });
     await expect(result).rejects.toThrow(message);

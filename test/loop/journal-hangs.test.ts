@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isLoopError, type Journal, memoryJournal, type Step } from "turnwright";
+import { isLoopError, type Journal, memoryJournal } from "turnwright";
 import { createTestClock, text } from "turnwright/testing";
 import { countListeners } from "./count-listeners.ts";
 import { never, play, type Playing, tool } from "./play.ts";
@@ -15,7 +15,7 @@ const endings: readonly (readonly [how: string, end: (playing: Playing) => void,
 
 /** True if the journal hangs so late that control methods no longer have an effect. */
 function isOver({ at, when }: Hang): boolean {
-  return at === "close" || (at === "i1/inbox-end" && when === "after");
+  return at === "close" || (at === "i1/answered" && when === "after");
 }
 
 const nameOf = ({ at, when }: Hang): string => (when === undefined ? `in ${at}()` : `${when} running the step "${at}"`);
@@ -84,18 +84,18 @@ function held(at: string): {
   const inner = memoryJournal();
   let body: () => unknown = () => {};
   let settle: (answer: unknown) => void = () => {};
-  const step = <T>(one: Step<T>): PromiseLike<T> | T => {
-    if (one.key !== at) return inner.step(one);
-    body = () => one.run({});
+  const step = <T>(key: string, run: () => T | PromiseLike<T>): PromiseLike<T> | T => {
+    if (key !== at) return inner.step(key, run);
+    body = run;
     return new Promise((resolve) => (settle = resolve as typeof settle));
   };
-  const journal: Journal = { durable: true, step, all: (steps) => Promise.all(steps.map(step)) };
+  const journal: Journal = { ...inner, durable: true, step };
   return { journal, run: () => body(), answer: (answer) => settle(answer) };
 }
 
 describe("the journal of a rejected run", () => {
   it("can no longer run a step", async () => {
-    const { journal, run, answer } = held("i0/tool/0/echo");
+    const { journal, run, answer } = held("i0/call/0/echo/outcome");
     let ran = 0;
     const playing = start(journal, { tools: [tool("echo", () => (ran += 1), { sequential: true })] });
     const failed = playing.result.catch((error: unknown) => error);
@@ -108,7 +108,7 @@ describe("the journal of a rejected run", () => {
   });
 
   it("cannot run a step at the moment when timeouts.journalMs expires", async () => {
-    const { journal, run } = held("i0/tool/0/echo");
+    const { journal, run } = held("i0/call/0/echo/outcome");
     let ran = 0;
     const timers = new Map<object, () => void>();
     const clock = {
@@ -129,33 +129,16 @@ describe("the journal of a rejected run", () => {
   });
 
   it("cannot run a step after the journal has thrown", async () => {
-    const { journal, run } = held("i0/tool/0/echo");
+    const { journal, run } = held("i0/call/0/echo/outcome");
     let ran = 0;
-    const step = <T>(one: Step<T>): PromiseLike<T> | T => {
-      const answer = journal.step(one);
-      if (one.key === "i0/tool/0/echo") throw new Error("The disk is full.");
+    const step = <T>(key: string, body: () => T | PromiseLike<T>): PromiseLike<T> | T => {
+      const answer = journal.step(key, body);
+      if (key === "i0/call/0/echo/outcome") throw new Error("The disk is full.");
       return answer;
     };
     const { result } = start({ ...journal, step }, { tools: [tool("echo", () => (ran += 1), { sequential: true })] });
     await expect(result).rejects.toThrow("The disk is full.");
     await expect(run()).rejects.toThrow("The disk is full.");
-    expect(ran).toBe(0);
-  });
-
-  it("runs no steps that were passed to the method all() if this method had not settled before the rejection", async () => {
-    const bodies: (() => unknown)[] = [];
-    const inner = memoryJournal();
-    const all: Journal["all"] = (steps) => {
-      if (steps[0]?.kind !== "tool") return Promise.all(steps.map((one) => inner.step(one)));
-      bodies.push(...steps.map((one) => () => one.run({})));
-      return never;
-    };
-    let ran = 0;
-    const playing = start({ durable: true, step: (one) => inner.step(one), all }, { tools: [tool("echo", () => (ran += 1))] });
-    playing.result.catch(() => {});
-    await playing.clock.advance(60_000);
-    await expect(playing.result).rejects.toMatchObject({ details: { verb: "all", key: "i0/tool/0/echo" } });
-    await Promise.allSettled(bodies.map((body) => body()));
     expect(ran).toBe(0);
   });
 
@@ -174,7 +157,7 @@ describe("the journal of a rejected run", () => {
   });
 
   it("leads to an error whose details have the partial result, and whose JSON does not", async () => {
-    const playing = start(hanging({ at: "i0/tool/0/echo", when: "after" }), {
+    const playing = start(hanging({ at: "i0/call/0/echo/outcome", when: "after" }), {
       tools: [tool("echo", () => "paid", { sequential: true })],
       timeouts: { journalMs: 10_000 },
     });
@@ -187,11 +170,11 @@ describe("the journal of a rejected run", () => {
       messages: [{ role: "user" }, { role: "assistant" }],
       streamResults: [{ text: "Look: " }],
       usage: { totalTokens: expect.any(Number) },
-      unrecorded: [{ key: "i0/tool/0/echo", answer: { kind: "completed", data: "paid" } }],
+      unrecorded: [{ key: "i0/call/0/echo/outcome", answer: { kind: "completed", data: "paid" } }],
     });
     expect(JSON.stringify(error)).not.toContain("Look");
     expect(error.message).toBe(
-      'The journal did not answer "step" for "i0/tool/0/echo" within 10000 ms. Check the storage of the journal, then repeat the same call.',
+      'The journal did not answer "step" for "i0/call/0/echo/outcome" within 10000 ms. Check the storage of the journal, then repeat the same call.',
     );
   });
 });
@@ -210,13 +193,13 @@ describe("timeouts.journalMs", () => {
   it("starts again after a step has run", async () => {
     const clock = createTestClock();
     const wait = (): Promise<void> => new Promise((resolve) => void clock.setTimeout(resolve, 900));
-    const step = async <T>(one: Step<T>): Promise<T> => {
+    const step = async <T>(key: string, body: () => T | PromiseLike<T>): Promise<T> => {
       await wait();
-      const answer = await one.run({});
+      const answer = await body();
       await wait();
       return answer;
     };
-    const journal: Journal = { durable: true, step, all: (steps) => Promise.all(steps.map((one) => step(one))) };
+    const journal: Journal = { durable: true, step, read: () => undefined };
     const playing = start(journal, { clock, timeouts: { journalMs: 1_000 } });
     await clock.advance(100_000);
     expect((await playing.result).text).toBe("Done.");
@@ -224,15 +207,15 @@ describe("timeouts.journalMs", () => {
 
   it("lets a slow journal record its steps after a kill", async () => {
     const inner = memoryJournal();
-    const step = async <T>(one: Step<T>): Promise<T> => {
-      const answer = await inner.step(one);
+    const step = async <T>(key: string, body: () => T | PromiseLike<T>): Promise<T> => {
+      const answer = await inner.step(key, body);
       await new Promise<void>((resolve) => {
         playing.clock.setTimeout(resolve, 400);
       });
       return answer;
     };
     const playing = start(
-      { durable: true, step, all: (steps) => Promise.all(steps.map((one) => step(one))) },
+      { ...inner, durable: true, step },
       { tools: [tool("echo", () => never)], timeouts: { settleMs: 0 }, policies: {} },
     );
     await playing.clock.advance(2_500);

@@ -8,7 +8,6 @@ import {
   type Message,
   memoryJournal,
   runToolLoop,
-  type Step,
 } from "turnwright";
 import { createMockProvider, createTestClock, stall, text, toolCall } from "turnwright/testing";
 import { countListeners } from "./count-listeners.ts";
@@ -105,34 +104,34 @@ describe("a journal that fails", () => {
   /** "rejects late": the journal rejects after it has run the step. */
   const failing = (key: string, how: "rejects" | "rejects late" | "throws at once" | "runs and then throws"): Journal => {
     const inner = memoryJournal();
-    const step = <T>(one: Step<T>): PromiseLike<T> | T => {
-      if (one.key !== key) return inner.step(one);
-      if (how === "runs and then throws") one.run({});
-      if (how.endsWith("at once")) throw broken;
-      return how === "rejects" ? Promise.reject(broken) : Promise.resolve(one.run({})).then(() => Promise.reject(broken));
+    const step = <T>(asked: string, body: () => T | PromiseLike<T>): PromiseLike<T> | T => {
+      if (asked !== key) return inner.step(asked, body);
+      if (how === "runs and then throws") void body();
+      if (how === "throws at once" || how === "runs and then throws") throw broken;
+      return how === "rejects" ? Promise.reject(broken) : Promise.resolve(body()).then(() => Promise.reject(broken));
     };
-    return { durable: true, step, all: (steps) => Promise.all(steps.map(step)) };
+    return { ...inner, durable: true, step };
   };
   const keys = [
     "run",
-    "i0/inbox",
-    "i0/model",
-    "i0/approval/0/echo",
-    "i0/intent/0/echo",
-    "i0/tool/0/echo",
-    "i0/iteration",
-    "i1/inbox",
-    "i1/model",
-    "i1/inbox-end",
+    "begin",
+    "i0/request/model",
+    "i0/call/0/echo/@approve/decision",
+    "i0/call/0/echo/begun",
+    "i0/call/0/echo/outcome",
+    "i1/request/@on-iteration/said",
+    "i0/next",
+    "i1/request/model",
+    "i1/answered",
   ];
   const rows = keys.flatMap((key) => (["rejects", "rejects late", "throws at once"] as const).map((how) => [key, how] as const));
 
   it.for([
-    ["i0/tool/0/echo", "rejects late", [{ key: "i0/tool/0/echo", answer: { kind: "completed" } }]],
-    ["i1/inbox", "rejects", []],
-    ["i1/model", "throws at once", []],
-    ["i1/model", "rejects late", [{ key: "i1/model", answer: { text: "Done." } }]],
-    ["i1/inbox-end", "rejects", []],
+    ["i0/call/0/echo/outcome", "rejects late", [{ key: "i0/call/0/echo/outcome", answer: { kind: "completed" } }]],
+    ["i0/next", "rejects", []],
+    ["i1/request/model", "throws at once", []],
+    ["i1/request/model", "rejects late", [{ key: "i1/request/model", answer: { text: "Done." } }]],
+    ["i1/answered", "rejects", []],
   ] as const)('rejects with the partial result if the step "%s" %s', async ([key, how, unrecorded]) => {
     const playing = play([[text("Look: "), toolCall("echo")], text("Done.")], {
       runId: "mine",
@@ -144,7 +143,7 @@ describe("a journal that fails", () => {
     expect(broken).toMatchObject({ details: { partial: expect.anything() } });
     expect((broken as { details?: { partial?: unknown } }).details?.partial).toMatchObject({
       runId: "mine",
-      streamResults: [{ text: "Look: " }, ...(key === "i1/inbox-end" ? [{ text: "Done." }] : [])],
+      streamResults: [{ text: "Look: " }, ...(key === "i1/answered" ? [{ text: "Done." }] : [])],
       usage: { totalTokens: expect.any(Number) },
       unrecorded,
     });
@@ -154,46 +153,46 @@ describe("a journal that fails", () => {
   it("rejects with journal-failed and the partial result if it throws a value that cannot be changed", async () => {
     for (const thrown of ["The disk is full", Object.freeze(new Error("The disk is full."))]) {
       const inner = memoryJournal();
-      const step: Journal["step"] = (one) => (one.key === "i1/inbox" ? Promise.reject(thrown) : inner.step(one));
-      const journal: Journal = { durable: false, step, all: (steps) => Promise.all(steps.map(step)) };
+      const step: Journal["step"] = (key, body) => (key === "i0/next" ? Promise.reject(thrown) : inner.step(key, body));
+      const journal: Journal = { ...inner, step };
       const error: unknown = await play([toolCall("echo"), text("Done.")], { tools: [echo], journal }).result.catch((it) => it);
       if (!isLoopError(error, "journal-failed")) throw error;
       expect([error.cause, error.details.partial?.streamResults.length]).toEqual([thrown, 1]);
       expect(error.message).toBe(
-        'The journal failed in "step" for "i1/inbox": The disk is full. Repair the storage of the journal, then repeat the same call.',
+        'The journal failed in "step" for "i0/next": The disk is full. Repair the storage of the journal, then repeat the same call.',
       );
     }
   });
 
   it("passes its error on unchanged if it is a workflow engine, or if open() throws", async () => {
-    const engine: Journal = { ...failing("i0/model", "rejects"), wait: () => Promise.resolve(null) };
+    const engine: Journal = { ...failing("i0/request/model", "rejects"), engine: true };
     await expect(play([text("Hi.")], { journal: engine, runId: "engine" }).result).rejects.toBe(broken);
     const locked: Journal = { ...memoryJournal(), open: () => Promise.reject(broken) };
     await expect(play([text("Hi.")], { journal: locked }).result).rejects.toBe(broken);
   });
 
   it.for([
-    ["i0/inbox", "rejects"],
-    ["i0/inbox", "rejects late"],
-    ["i0/inbox", "throws at once"],
-    ["i1/inbox", "rejects late"],
-    ["i1/inbox", "runs and then throws"],
-    ["i1/inbox-end", "rejects late"],
+    ["begin", "rejects"],
+    ["begin", "rejects late"],
+    ["begin", "throws at once"],
+    ["i0/next", "rejects late"],
+    ["i0/next", "runs and then throws"],
+    ["i1/answered", "rejects late"],
   ] as const)('keeps an unrecorded steered message for the next run if the step "%s" %s', async ([key, how]) => {
     const control = createLoopControl();
     const speak = (): void => void control.steer("Later.");
-    if (key === "i0/inbox") speak();
-    const tools = [tool("speak", () => (key === "i1/inbox" ? speak() : undefined))];
+    if (key === "begin") speak();
+    const tools = [tool("speak", () => (key === "i0/next" ? speak() : undefined))];
     const hooks = {
       onIteration: () => undefined,
       prepareIteration: ({ iteration }: { iteration: number }) =>
-        iteration === 1 && key === "i1/inbox-end" ? speak() : undefined,
+        iteration === 1 && key === "i1/answered" ? speak() : undefined,
     };
     const first = play([toolCall("speak"), text("Done.")], { control, tools, hooks, journal: failing(key, how) });
     await expect(first.result).rejects.toBe(broken);
     const again = play([toolCall("speak"), text("Done.")], { control, tools });
     const said = (await again.result).messages.filter((message) => message.role === "user" && message.content === "Later.");
-    expect(said).toHaveLength(key === "i1/inbox" ? 2 : 1);
+    expect(said).toHaveLength(key === "i0/next" ? 2 : 1);
   });
 
   it.for(rows)('rejects the run with its error and releases everything if the step "%s" %s', async ([key, how]) => {
@@ -221,53 +220,22 @@ describe("a journal that fails", () => {
     const keep = tool("keep", (_, { signal }) => (signals.push(signal), never));
     const playing = play([[toolCall("echo"), toolCall("keep")]], {
       tools: [echo, keep],
-      journal: failing("i0/tool/0/echo", "rejects late"),
+      journal: failing("i0/call/0/echo/outcome", "rejects late"),
     });
     await expect(playing.result).rejects.toBe(broken);
     expect(signals.map(({ aborted, reason }) => [aborted, reason])).toEqual([[true, broken]]);
   });
 });
 
-describe("a journal engine that cancels a step", () => {
-  it.for<[where: string, script: Parameters<typeof play>[0], outcomes: readonly string[]]>([
-    ["a stream", [stall()], []],
-    ["a stream that ignores its signal", [stall({ ignoreSignal: true })], []],
-    ["a tool", [toolCall("deaf")], ["call_i0_0: interrupted"]],
-    ["an approval", [toolCall("asked")], ["call_i0_0: not-run"]],
-  ])("aborts the run during %s, with the reason of the step's signal", async ([, script, outcomes]) => {
-    const listeners = countListeners();
-    const engine = new AbortController();
-    const store = createDurableStore();
-    const playing = play(script, {
-      tools: [tool("deaf", () => never), tool("asked", () => 1)],
-      journal: store.open({ signal: engine.signal }),
-      policies: { approve: ({ name }) => (name === "asked" ? never : { kind: "approve" }) },
-    });
-    await playing.clock.advance(10);
-    engine.abort(new Error("shutting down"));
-    const result = await playing.result;
-    expect(result.reason).toEqual({ kind: "aborted", reason: { name: "Error", message: "shutting down" } });
-    expect([outcomesOf(result), listeners.on(engine.signal), playing.clock.pending]).toEqual([outcomes, 0, 0]);
-    listeners.stop();
-  });
-
-  it("aborts the run before any request if the signal is already aborted", async () => {
-    const playing = play([text("Hi.")], { journal: createDurableStore().open({ signal: AbortSignal.abort("too late") }) });
-    expect([(await playing.result).reason, playing.provider.calls]).toEqual([{ kind: "aborted", reason: "too late" }, 0]);
-  });
-});
-
 describe("a journal engine that retries a step", () => {
   function stubborn(): Journal {
     const inner = createDurableStore().open();
-    const again = <T>(one: Step<T>): Step<T> => ({
-      ...one,
-      run: async (call) => {
-        if (one.kind === "tool") await one.run(call);
-        return one.run(call);
-      },
-    });
-    return { durable: true, step: (one) => inner.step(again(one)), all: (steps) => inner.all(steps.map(again)) };
+    const step: Journal["step"] = (key, body) =>
+      inner.step(key, async () => {
+        if (key.endsWith("/outcome")) await body();
+        return body();
+      });
+    return { ...inner, step };
   }
 
   it.for<[replay: "safe" | "never", outcome: string, runs: number]>([
@@ -297,13 +265,13 @@ describe("a journal that throws", () => {
     const control = createLoopControl();
     const journal: Journal = {
       durable: false,
-      step: ({ key, run }) => {
-        if (key !== "i0/model") return run({});
+      read: () => undefined,
+      step: (key, body) => {
+        if (key !== "i0/request/model") return body();
         control.steer("In Celsius.");
         control.interrupt("And in Bergen?");
         throw new Error("The disk is full.");
       },
-      all: () => [],
     };
     await expect(play([text("7.")], { control, journal }).result).rejects.toThrow("full");
     const { reason, undelivered } = await play([text("7.")], { control }).result;

@@ -139,7 +139,7 @@ describe("journal keys", () => {
     const first = store.asked.splice(0);
     await live(store, {}, {});
     expect(store.asked).toEqual(first);
-    expect(new Set(first.map(({ key }) => key)).size).toBe(first.length);
+    expect(new Set(first).size).toBe(first.length);
   });
 });
 
@@ -186,8 +186,8 @@ describe("a crashed run", () => {
 
   it("reports a tool that the crash interrupted as interrupted", async () => {
     const broken = createDurableStore();
-    const first = await live(broken, { within: "i1/tool/0/quick" }, {});
-    expect(first.ran).toContain("r/i1/tool/0/quick");
+    const first = await live(broken, { within: "i1/call/0/quick/outcome" }, {});
+    expect(first.ran).toContain("r/i1/call/0/quick/outcome");
     const second = await live(broken, {}, {});
     if (second.result instanceof Crash) throw second.result;
     const answer = answersOf(second.result).find((part) => part.callId === "call_i1_0");
@@ -202,9 +202,9 @@ describe("a crashed run", () => {
 
   it('runs an interrupted tool again, with the same idempotency key, if the tool has replay: "safe"', async () => {
     const broken = createDurableStore();
-    const first = await live(broken, { within: "i1/tool/0/quick" }, { replay: "safe" });
+    const first = await live(broken, { within: "i1/call/0/quick/outcome" }, { replay: "safe" });
     const second = await live(broken, {}, { replay: "safe" });
-    expect([first.ran.at(-1), second.ran]).toEqual(["r/i1/tool/0/quick", ["r/i1/tool/0/quick"]]);
+    expect([first.ran.at(-1), second.ran]).toEqual(["r/i1/call/0/quick/outcome", ["r/i1/call/0/quick/outcome"]]);
     expect(said(second)).toEqual(said(whole));
   });
 

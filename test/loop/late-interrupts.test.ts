@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Journal, Step } from "turnwright";
+import type { Journal } from "turnwright";
 import { createTestClock, text, toolCall } from "turnwright/testing";
 import { createDurableStore } from "./durable-store.ts";
 import { never, outcomesOf, play, tool } from "./play.ts";
@@ -9,9 +9,9 @@ const quick = tool("quick", () => "done");
 
 function slowJournal(clock: ReturnType<typeof createTestClock>): Journal {
   const journal = createDurableStore().open();
-  const step = async <T>(asked: Step<T>): Promise<T> => {
-    const answer = await journal.step(asked);
-    if (asked.key === "i0/model") await new Promise<void>((resolve) => clock.setTimeout(resolve, 1_000));
+  const step = async <T>(key: string, body: () => T | PromiseLike<T>): Promise<T> => {
+    const answer = await journal.step(key, body);
+    if (key === "i0/request/model") await new Promise<void>((resolve) => clock.setTimeout(resolve, 1_000));
     return answer;
   };
   return { ...journal, step };

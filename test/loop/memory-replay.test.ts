@@ -113,7 +113,7 @@ describe("memoryJournal", () => {
   it("marks only the recorded events as replayed in a resumed run", async () => {
     const whole = await playOver(undefined);
     const saved = savedOf(whole);
-    const upTo = memoryJournal(saved).keys().indexOf("i0/tool/0/quick") + 1;
+    const upTo = memoryJournal(saved).keys().indexOf("i0/call/0/quick/outcome") + 1;
     const again = await playOver(memoryJournal(cut(saved, upTo)));
     expect(again.recording.outline()).toMatchInlineSnapshot(`
       "run-start
@@ -151,7 +151,7 @@ describe("memoryJournal", () => {
   it("is not changed by a replay of a finished run", async () => {
     const { result } = await playOver(undefined);
     const before = JSON.stringify(result.journal);
-    expect(JSON.parse(before).steps["i0/inbox"]).toEqual({ now: 0, token: expect.any(String) });
+    expect(JSON.parse(before).steps["begin"]).toEqual({ now: 0, token: expect.any(String) });
     await playOver(result.journal);
     expect(JSON.stringify(result.journal)).toBe(before);
   });

@@ -1,13 +1,5 @@
 import { describe, expect, it } from "vitest";
-import {
-  createLoopControl,
-  type Journal,
-  type LoopControl,
-  memoryJournal,
-  runToolLoop,
-  type Step,
-  streamToolLoop,
-} from "turnwright";
+import { createLoopControl, type Journal, type LoopControl, memoryJournal, runToolLoop, streamToolLoop } from "turnwright";
 import { createMockProvider, stall, text, toolCall } from "turnwright/testing";
 import { nesting, question } from "./nested/nesting.ts";
 import { play, tool } from "./play.ts";
@@ -22,15 +14,15 @@ interface Faults {
 function openable(faults: Faults = {}): { readonly journal: Journal; readonly log: string[] } {
   const log: string[] = [];
   const inner = memoryJournal();
-  const step = <T>(one: Step<T>): PromiseLike<T> | T => {
-    log.push(one.key);
-    if (one.key === faults.at) throw new Error(`no ${one.key}`);
-    return inner.step(one);
+  const step = <T>(key: string, body: () => T | PromiseLike<T>): PromiseLike<T> | T => {
+    log.push(key);
+    if (key === faults.at) throw new Error(`no ${key}`);
+    return inner.step(key, body);
   };
   const journal: Journal = {
     durable: false,
     step,
-    all: (steps) => Promise.all(steps.map((one) => step(one))),
+    read: (key) => inner.read(key),
     open: async () => {
       log.push("open");
       if (faults.open !== undefined) throw faults.open;
@@ -49,7 +41,7 @@ describe("journal.open()", () => {
     const { result } = play([text("Done.")], { journal });
     void result.then(() => log.push("over"));
     await result;
-    expect(log).toEqual(["open", "run", "i0/inbox", "i0/model", "i0/inbox-end", "close", "over"]);
+    expect(log).toEqual(["open", "run", "begin", "i0/request/model", "i0/answered", "close", "over"]);
   });
 
   it("is called once for a run with a nested run", async () => {
@@ -57,7 +49,7 @@ describe("journal.open()", () => {
     const child = nesting("agent tool", "child", () => ({ messages: question, provider: createMockProvider([text("c")]) }));
     await play([toolCall("child"), text("Done.")], { journal, tools: [child] }).result;
     expect(log.filter((line) => line === "open" || line === "close")).toEqual(["open", "close"]);
-    expect(log).toContain("i0/tool/0/child/i0/model");
+    expect(log).toContain("i0/call/0/child/tool/run/i0/request/model");
   });
 
   it.for<[what: string, end: (control: LoopControl) => void]>([
@@ -82,18 +74,18 @@ describe("journal.open()", () => {
 
   it.for<[what: string, faults: Faults, message: string, log: readonly string[]]>([
     ["open fails", { open: new Error("locked") }, "locked", ["open"]],
-    ["a step fails", { at: "i0/model" }, "no i0/model", ["open", "run", "i0/inbox", "i0/model", "close"]],
+    ["a step fails", { at: "i0/request/model" }, "no i0/model", ["open", "run", "begin", "i0/request/model", "close"]],
     [
       "close fails",
       { close: new Error("stuck") },
       "stuck",
-      ["open", "run", "i0/inbox", "i0/model", "i0/inbox-end", "close", "close"],
+      ["open", "run", "begin", "i0/request/model", "i0/answered", "close", "close"],
     ],
     [
       "a step fails and then close fails",
-      { at: "i0/model", close: new Error("stuck") },
+      { at: "i0/request/model", close: new Error("stuck") },
       "no i0/model",
-      ["open", "run", "i0/inbox", "i0/model", "close"],
+      ["open", "run", "begin", "i0/request/model", "close"],
     ],
   ])("rejects the run with the error and releases everything if %s", async ([, faults, message, expected]) => {
     const { journal, log } = openable(faults);

@@ -31,14 +31,14 @@ describe("the event replay-end", () => {
 
   it("is not emitted if no model request, call or hook was replayed", async () => {
     const { result } = await run(undefined);
-    const { recording } = await run(memoryJournal(upTo(result, "i0/model")));
+    const { recording } = await run(memoryJournal(upTo(result, "i0/request/model")));
     expect(recording.of("replay-end")).toEqual([]);
   });
 
   it.for([
-    ["i0/tool/0/save", 0, "tool-start"],
-    ["i1/inbox", 1, "iteration-start"],
-    ["i1/model", 1, "iteration-start"],
+    ["i0/call/0/save/outcome", 0, "tool-start"],
+    ["i0/next", 1, "iteration-start"],
+    ["i1/request/model", 1, "iteration-start"],
   ] as const)('comes before the first new step if the journal ends before the step "%s"', async ([key, iteration, next]) => {
     const { result } = await run(undefined);
     const { recording } = await run(memoryJournal(upTo(result, key)));
@@ -47,7 +47,7 @@ describe("the event replay-end", () => {
     const after = recording.events.slice(index + 1);
     expect(after[0]?.type).toBe(next);
     expect(after.filter(({ replayed }) => replayed === true).map(({ type }) => type)).toEqual(
-      key === "i0/tool/0/save" ? ["iteration-end"] : [],
+      key === "i0/call/0/save/outcome" ? ["iteration-end"] : [],
     );
   });
 
@@ -87,7 +87,7 @@ describe("the event replay-end", () => {
       toResult: ({ text: answer }) => answer,
     });
     const { result } = await run(undefined, { tools: [agent] });
-    const { recording } = await run(memoryJournal(upTo(result, "i0/tool/0/save/i1/model")), { tools: [agent] });
+    const { recording } = await run(memoryJournal(upTo(result, "i0/call/0/save/tool/run/i1/request/model")), { tools: [agent] });
     expect(recording.of("replay-end")).toEqual([{ type: "replay-end", runId: recording.events[0]?.runId, iteration: 0 }]);
     const types = recording.types();
     expect(types[types.indexOf("replay-end") + 1]).toBe("iteration-start");

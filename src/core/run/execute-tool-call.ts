@@ -79,8 +79,10 @@ async function runCall(activity: Activity, call: Given, signal: AbortSignal | un
     const { token }: Begun =
       journal.durable === true ? await activity.record<Begun>(run.prefix + begunKey, () => ({ token: run.token })) : run;
     const body = (): Promise<Outcome> => {
+      // An engine may run the body of a step twice.
+      const mayHaveRun = isLive || token !== run.token;
       isLive = true;
-      return beginPlain(activity, call, { signal, mayHaveRun: token !== run.token });
+      return beginPlain(activity, call, { signal, mayHaveRun });
     };
     return activity.record<Outcome>(run.prefix + outcomeKey, body);
   });

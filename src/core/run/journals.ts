@@ -3,8 +3,9 @@
 import type { Clock, Json } from "../types/common.ts";
 import type { Cancellable, CancelReason, CancelScope } from "../cancellation/cancel-scope.ts";
 import { LoopError } from "../errors/loop-error.ts";
-import { isThenable } from "../utils/guards.ts";
+import { isRecord, isThenable } from "../utils/guards.ts";
 import { promiseOrValue } from "../utils/promises.ts";
+import { describeValue } from "../utils/texts.ts";
 import type { Journal } from "../types/journal.ts";
 
 type Body<T> = () => T | PromiseLike<T>;
@@ -44,6 +45,8 @@ export function recordSteps(records: Map<string, unknown> = new Map()): MemoryJo
 
 interface GuardPorts {
   readonly scope: CancelScope;
+  readonly limits: { readonly wallClockMs: number };
+  readonly state: { readonly activeMs: number };
   readonly clock: Clock;
   readonly timeouts: { readonly journalMs: number; readonly settleMs: number };
 }
@@ -59,13 +62,24 @@ const patientTicks = 8;
 
 const settled = /* @__PURE__ */ Promise.resolve();
 
+/** The call in which a journal has failed. */
+interface JournalFault {
+  readonly error: unknown;
+  readonly verb: "step" | "read" | "open" | "close";
+  readonly key?: string | undefined;
+  /** The result of the step, if its body has run. */
+  readonly answer?: unknown;
+}
+
+type JournalVerb = Omit<JournalFault, "error">;
+
 /** Adds a time limit to a journal. A journal that throws or hangs breaks the run: nothing may go on unrecorded. */
 export class GuardedJournal implements Journal {
   readonly durable: boolean;
   readonly readOnly: boolean;
   readonly engine: boolean;
   /** Set after the journal has failed. */
-  broken: { readonly error: unknown } | undefined;
+  broken: JournalFault | undefined;
   readonly #journal: Journal;
   readonly #ports: GuardPorts;
   #bodies = 0;
@@ -84,11 +98,22 @@ export class GuardedJournal implements Journal {
   }
 
   read(key: string): unknown {
-    return this.ask("read", key, () => this.#journal.read(key));
+    return this.ask({ verb: "read", key }, () => this.#journal.read(key));
   }
 
   step<T>(key: string, body: Body<T>): T | PromiseLike<T> {
-    return this.ask("step", key, () => this.#journal.step(key, () => this.#run(body)));
+    const call: { -readonly [Field in keyof JournalVerb]: JournalVerb[Field] } = { verb: "step", key };
+    const noting = (): T | PromiseLike<T> => {
+      const made = body();
+      return isThenable(made) ? made.then((answer) => ((call.answer = answer), answer)) : ((call.answer = made), made);
+    };
+    const check = (value: T): T => {
+      if (isRecord(value)) return value;
+      const expected = `The journal must return the recorded result of step "${key}", but returned ${describeValue(value)}.`;
+      throw this.#fail(new TypeError(expected), call);
+    };
+    const given = this.ask(call, () => this.#journal.step(key, () => this.#run(noting)));
+    return isThenable(given) ? given.then(check) : check(given);
   }
 
   #run<T>(body: Body<T>): T | PromiseLike<T> {
@@ -117,19 +142,20 @@ export class GuardedJournal implements Journal {
   }
 
   /** Asks the journal. Rejects with LoopError "journal-unresponsive" if it does not answer in time. */
-  ask<T>(verb: "step" | "read" | "open" | "close", key: string | undefined, call: () => T | PromiseLike<T>): T | PromiseLike<T> {
+  ask<T>(what: JournalVerb, call: () => T | PromiseLike<T>): T | PromiseLike<T> {
     if (this.broken !== undefined) throw this.broken.error;
     let given: T | Promise<T>;
     try {
       given = promiseOrValue(call());
     } catch (error) {
-      throw this.#fail(error);
+      throw this.#fail(error, what);
     }
     if (!(given instanceof Promise)) return given;
     return new Promise<T>((resolve, reject) => {
       const waiting = new Waiting(this, this.#ports, ({ ms, ended }) => {
         this.#waiting.delete(waiting);
-        reject(this.#fail(new LoopError("journal-unresponsive", { verb, ms, ...(key !== undefined && { key }), ended })));
+        const { verb, key } = what;
+        reject(this.#fail(new LoopError("journal-unresponsive", { verb, ms, ...(key !== undefined && { key }), ended }), what));
       });
       this.#waiting.add(waiting);
       const leave = (): void => {
@@ -138,14 +164,14 @@ export class GuardedJournal implements Journal {
       };
       given.then(
         (value) => (leave(), resolve(value)),
-        (error: unknown) => (leave(), reject(this.#fail(error))),
+        (error: unknown) => (leave(), reject(this.#fail(error, what))),
       );
       waiting.watch();
     });
   }
 
-  #fail(error: unknown): unknown {
-    this.broken ??= { error };
+  #fail(error: unknown, { verb, key, answer }: JournalVerb): unknown {
+    this.broken ??= { error, verb, key, answer };
     return error;
   }
 }
@@ -194,14 +220,23 @@ class Waiting implements Cancellable {
   }
 
   #arm(): void {
-    const { scope, clock, timeouts } = this.#ports;
-    const { journalMs, settleMs } = timeouts;
-    const cause = this.#journal.engine ? undefined : scope.cause?.kind;
-    const granted = cause === "stop" ? Math.max(settleMs, graceMs) : graceMs;
-    const ms = cause === undefined || cause === "interrupt" ? journalMs : Math.min(granted, journalMs);
+    const { ms, ended } = this.#findLimit();
     if (ms === Number.POSITIVE_INFINITY) return;
-    const limit: TimeLimit = cause === undefined || cause === "interrupt" ? { ms } : { ms, ended: cause };
-    this.#timer = clock.setTimeout(() => (this.end(), this.#expire(limit)), Math.max(1, ms));
+    const expire = (): void => (this.end(), this.#expire({ ms, ended }));
+    this.#timer = this.#ports.clock.setTimeout(expire, Math.max(1, ms));
+  }
+
+  #findLimit(): TimeLimit {
+    const { scope, timeouts, limits, state } = this.#ports;
+    const { journalMs, settleMs } = timeouts;
+    const cause = scope.cause?.kind;
+    if (cause === undefined || cause === "interrupt") {
+      // The wall clock starts with the first new step. Until then, this timer enforces it. A longer recorded time is read to its end.
+      const left = scope.hasWallClock ? 0 : limits.wallClockMs - state.activeMs;
+      return left > 0 && left < journalMs ? { ms: left, ended: "wall-clock" } : { ms: journalMs };
+    }
+    if (this.#journal.engine) return { ms: journalMs };
+    return { ms: Math.min(cause === "stop" ? Math.max(settleMs, graceMs) : graceMs, journalMs), ended: cause };
   }
 }
 

@@ -5,9 +5,12 @@ import type { ToolCall } from "../types/tool-outcome.ts";
 import { isUnfinished } from "../providers/judge-finish.ts";
 import type { Message } from "../types/message.ts";
 import type { ShownTool } from "../types/tool-outcome.ts";
-import type { LoopResult } from "../types/loop-result.ts";
+import type { LoopResult, PartialResult } from "../types/loop-result.ts";
 import { endingOfReason, isEnded } from "../cancellation/cancel-scope.ts";
-import { LoopError } from "../errors/loop-error.ts";
+import { invalidOption } from "../errors/check-fields.ts";
+import { isLoopError, LoopError } from "../errors/loop-error.ts";
+import { isRecord } from "../utils/guards.ts";
+import { toPlainError } from "../utils/plain-error.ts";
 import { digest, stableJson } from "../utils/json.ts";
 import { checkAnswers } from "./answers.ts";
 import { buildResult } from "./build-result.ts";
@@ -47,7 +50,12 @@ export function beginLoop(options: SeamOptions, ports?: Omit<RunPorts, "nesting"
 async function drive(run: Run): Promise<LoopResult> {
   let close: (() => PromiseLike<void>) | undefined;
   try {
-    close = await openJournal(run);
+    const opened = await openJournal(run);
+    if (typeof opened === "object") {
+      sendRunStart(run);
+      return finish(run, opened);
+    }
+    close = opened;
     const unknown = run.root === run ? await checkAnswers(run) : undefined;
     if (unknown !== undefined) throw await refuseUnknown(run, unknown);
     await recordFirst(run);
@@ -57,7 +65,7 @@ async function drive(run: Run): Promise<LoopResult> {
       if (ending === undefined) continue;
       const closing = close;
       close = undefined;
-      if (closing !== undefined) await run.guard?.ask("close", undefined, closing);
+      if (closing !== undefined) await run.guard?.ask({ verb: "close" }, closing);
       return finish(run, ending);
     }
   } catch (error) {
@@ -72,9 +80,25 @@ async function drive(run: Run): Promise<LoopResult> {
   }
 }
 
-async function openJournal({ guard, options: { journal } }: Run): Promise<(() => PromiseLike<void>) | undefined> {
+type Close = () => PromiseLike<void>;
+
+/** Returns the ending of a run whose time is over before the journal has opened. A journal that opens too late is closed again. */
+async function openJournal({ guard, options: { journal } }: Run): Promise<Close | Ending | undefined> {
   const open = journal?.open?.bind(journal);
-  return guard === undefined || open === undefined ? undefined : guard.ask("open", undefined, open);
+  if (guard === undefined || open === undefined) return undefined;
+  const opening = (async (): Promise<Close> => checkClose(await open()))();
+  try {
+    return await guard.ask({ verb: "open" }, () => opening);
+  } catch (error) {
+    opening.then((close) => close()).then(undefined, () => {});
+    if (!isLoopError(error, "journal-unresponsive") || error.details.ended !== "wall-clock") throw error;
+    return endingOfReason({ kind: "wall-clock", limitMs: error.details.ms });
+  }
+}
+
+function checkClose(close: unknown): Close {
+  if (typeof close === "function") return close as Close;
+  throw invalidOption("journal.open()", "a promise of the function that closes it", close);
 }
 
 /** Decides on one step, and performs it. Returns the ending of the run, or undefined if the run goes on. */
@@ -341,22 +365,36 @@ function finish(run: Run, ending: Ending): LoopResult {
   return result;
 }
 
-/** Adds the result so far to the error of a journal. */
+/** Adds the result so far to the error of a journal. A value that cannot carry it becomes the cause of LoopError "journal-failed". */
 function withPartial(run: Run, error: unknown): unknown {
+  const { verb = "step", key, answer } = run.guard?.broken ?? {};
+  if (verb === "open" ? !isLoopError(error) : run.guard?.engine === true) return error;
   const { state, runId } = run;
-  const partial = {
+  const partial: PartialResult = {
     runId,
     text: state.finalText.trim(),
     messages: [...state.messages],
+    streamResults: [...state.answers],
+    functionHistory: [...state.functionHistory],
     usage: state.usage,
     costUSD: state.costUSD,
     iterations: state.countedIterations,
     toolCallsExecuted: state.toolCallsExecuted,
+    unrecorded: key === undefined || answer === undefined ? [] : [{ key, answer }],
   };
-  if (!(error instanceof Error)) return error;
-  const details: unknown = Reflect.get(error, "details") ?? {};
-  if (typeof details === "object" && details !== null)
-    Object.defineProperty(details, "partial", { value: partial, configurable: true });
-  if (!Object.hasOwn(error, "details")) Object.defineProperty(error, "details", { value: details, configurable: true });
-  return error;
+  // Not enumerable, because the transcript may be large and private.
+  const keep = (details: object): object => Object.defineProperty(details, "partial", { value: partial, configurable: true });
+  try {
+    const details: unknown = error instanceof Error ? (Reflect.get(error, "details") ?? {}) : undefined;
+    if (isRecord(details) && Object.isExtensible(error)) {
+      keep(details);
+      if (!Object.hasOwn(error as Error, "details"))
+        Object.defineProperty(error, "details", { value: details, configurable: true });
+      return error;
+    }
+  } catch {
+    // The error cannot be changed.
+  }
+  const failed = { verb: verb === "open" ? "step" : verb, key, problem: toPlainError(error).message } as const;
+  return new LoopError("journal-failed", keep(failed) as typeof failed, { cause: error });
 }

@@ -88,8 +88,9 @@ describe.for([1, 2])("a call that waits for approval at nesting level %i", (leve
     const stage = setUp(levels, () => 1);
     const inner = createDurableStore().open();
     const broken = new Error("The disk is full.");
-    const step: Journal["step"] = (one) => (one.key === "i0/tool/1/other" ? Promise.reject(broken) : inner.step(one));
-    const playing = stage.start({ journal: { durable: true, step, all: (steps) => Promise.all(steps.map((one) => step(one))) } });
+    const step: Journal["step"] = (key, body) =>
+      key === "i0/call/1/other/outcome" ? Promise.reject(broken) : inner.step(key, body);
+    const playing = stage.start({ journal: { ...inner, step } });
     await expect(playing.result).rejects.toBe(broken);
     await playing.clock.flush();
     expect([playing.clock.pending, stage.ran]).toEqual([0, []]);

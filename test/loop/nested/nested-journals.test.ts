@@ -1,13 +1,5 @@
 import { describe, expect, it } from "vitest";
-import {
-  createLoopControl,
-  type Journal,
-  type LoopControl,
-  type LoopOptions,
-  runToolLoop,
-  type Step,
-  type Tool,
-} from "turnwright";
+import { createLoopControl, type Journal, type LoopControl, type LoopOptions, runToolLoop, type Tool } from "turnwright";
 import { createMockProvider, createTestClock, fail, type MockMessage, text, toolCall, wait } from "turnwright/testing";
 import { createDurableStore } from "../durable-store.ts";
 import { answersOf, outcomesOf, tool } from "../play.ts";
@@ -43,7 +35,11 @@ describe("a journal with ordered steps", () => {
     ];
     const result = await runToolLoop({ ...optionsOf(turns, [ok, child]), journal: store.open() });
     expect(outcomesOf(result).every((line) => line.endsWith("completed"))).toBe(true);
-    for (const call of ["i0/tool/1/child/", "i0/tool/4/child/", "i0/tool/1/child/i0/tool/2/grandchild/"]) {
+    for (const call of [
+      "i0/call/1/child/tool/run/",
+      "i0/call/4/child/tool/run/",
+      "i0/call/1/child/tool/run/i0/call/2/grandchild/tool/run/",
+    ]) {
       const places = store.keys.flatMap((key, place) => (key.startsWith(call) ? [place] : []));
       expect([call, places.length > 5, (places.at(-1) ?? 0) - (places[0] ?? 0)]).toEqual([call, true, places.length - 1]);
     }
@@ -83,23 +79,23 @@ function failingOnce(at: string): { open(): Journal } {
   let failed = false;
   const open = (): Journal => {
     const journal = store.open();
-    const step = <T>(one: Step<T>): PromiseLike<T> | T => {
-      if (one.key !== at || failed) return journal.step(one);
+    const step = <T>(key: string, body: () => T | PromiseLike<T>): PromiseLike<T> | T => {
+      if (key !== at || failed) return journal.step(key, body);
       failed = true;
       return Promise.reject(new Error("The disk is full."));
     };
-    return { durable: true, step, all: (steps) => Promise.all(steps.map((one) => step(one))) };
+    return { ...journal, step };
   };
   return { open };
 }
 
 describe("a journal step that fails", () => {
   it.for([
-    "i0/agent/1/child",
-    "i0/tool/1/child/run",
-    "i0/tool/1/child/i0/model",
-    "i0/tool/1/child/i1/inbox-end",
-    "i0/tool/1/child",
+    "i0/call/1/child/begun",
+    "i0/call/1/child/tool/run/run",
+    "i0/call/1/child/tool/run/i0/request/model",
+    "i0/call/1/child/tool/run/i1/answered",
+    "i0/call/1/child/outcome",
   ])("at the key %s rejects the outer run, which can be resumed", async (at) => {
     const { open } = failingOnce(at);
     const options = optionsOf(
@@ -112,7 +108,7 @@ describe("a journal step that fails", () => {
   });
 
   it("beside a nested run rejects the outer run, which can be resumed", async () => {
-    const { open } = failingOnce("i0/tool/0/ok");
+    const { open } = failingOnce("i0/call/0/ok/outcome");
     const clock = createTestClock();
     const child = agent("child", [[wait(10), toolCall("ok")], text("c")]);
     const options = {
@@ -128,11 +124,11 @@ describe("a journal step that fails", () => {
 
   it.for(
     [
-      "i0/agent/0/outer",
-      "i0/tool/0/outer/run",
-      "i0/tool/0/outer/i0/agent/0/inner",
-      "i0/tool/0/outer/i0/tool/0/inner/i0/inbox",
-      "i0/tool/0/outer/i0/tool/0/inner/i0/tool/0/ok",
+      "i0/call/0/outer/begun",
+      "i0/call/0/outer/tool/run/run",
+      "i0/call/0/outer/tool/run/i0/call/0/inner/begun",
+      "i0/call/0/outer/tool/run/i0/call/0/inner/tool/run/begin",
+      "i0/call/0/outer/tool/run/i0/call/0/inner/tool/run/i0/call/0/ok/outcome",
     ].flatMap((slow) => (["before", "after"] as const).map((when) => [slow, when] as const)),
   )("releases a nested run that waits at %s if the failure comes %s the step is written", async ([slow, when]) => {
     const store = createDurableStore();
@@ -152,17 +148,17 @@ describe("a journal step that fails", () => {
     };
     const pause = (ms: number): Promise<void> => new Promise((resolve) => void clock.setTimeout(resolve, ms));
     const journal = store.open();
-    const step = async <T>(one: Step<T>): Promise<T> => {
-      if (one.key === slow && when === "before") await pause(200);
-      const answer = await journal.step(one);
-      if (one.key === slow && when === "after") await pause(200);
-      if (one.key !== "i0/tool/1/quick") return answer;
+    const step = async <T>(key: string, body: () => T | PromiseLike<T>): Promise<T> => {
+      if (key === slow && when === "before") await pause(200);
+      const answer = await journal.step(key, body);
+      if (key === slow && when === "after") await pause(200);
+      if (key !== "i0/call/1/quick/outcome") return answer;
       await pause(10);
       throw new Error("The connection is lost.");
     };
     const first = runToolLoop({
       ...options,
-      journal: { durable: true, step, all: (steps) => Promise.all(steps.map((one) => step(one))) },
+      journal: { ...journal, step },
     });
     first.catch(() => {});
     await clock.advance(10);
@@ -175,7 +171,7 @@ describe("a journal step that fails", () => {
   });
 
   it("leaves no outcome for another call that this failure interrupts", async () => {
-    const { open } = failingOnce("i0/tool/1/ok");
+    const { open } = failingOnce("i0/call/1/ok/outcome");
     const clock = createTestClock();
     const slow = tool("slow", () => new Promise((resolve) => void clock.setTimeout(() => resolve("s"), 50)), { replay: "safe" });
     const options = {
@@ -198,7 +194,7 @@ it("a journal that fails beside a call that waits two levels deeper rejects the 
   const options = optionsOf([[toolCall("middle"), toolCall("slow")]], [middle, slow]);
   const store = createDurableStore();
   // Without the error of the journal, the run would spin forever.
-  const failed = runToolLoop({ ...options, journal: store.open({ within: "i0/tool/1/slow/i1/inbox-end" }) });
+  const failed = runToolLoop({ ...options, journal: store.open({ within: "i0/call/1/slow/tool/run/i1/answered" }) });
   await expect(failed).rejects.toThrow("The process died.");
   const { reason } = await runToolLoop({ ...options, journal: store.open() });
   expect(reason).toMatchObject({ kind: "approval-required", calls: [{ id: "call_i0_0/call_i0_0/call_i0_0" }] });
@@ -215,12 +211,12 @@ it("a journal that fails in one of two steps of a resumed nested run rejects the
   const store = createDurableStore();
   const open = (failing?: string): Journal => {
     const journal = store.open();
-    const step = async <T>(one: Step<T>): Promise<T> => {
+    const step = async <T>(key: string, body: () => T | PromiseLike<T>): Promise<T> => {
       await Promise.resolve();
-      if (failing !== undefined && one.key.endsWith(failing)) throw new Error("The disk is full.");
-      return journal.step(one);
+      if (failing !== undefined && key.endsWith(failing)) throw new Error("The disk is full.");
+      return journal.step(key, body);
     };
-    return { ...journal, step, all: (steps) => Promise.all(steps.map(step)), has: (key) => store.records.has(key) };
+    return { ...journal, step };
   };
   await runToolLoop({ ...options, journal: open() });
   const path = "call_i0_0/call_i0_0/call_i0_";

@@ -72,7 +72,7 @@ describe("a replay of a run with a nested run", () => {
   });
 });
 
-it.for(["i0/agent/0/child", "i0/tool/0/child/i0/model"])(
+it.for(["i0/call/0/child/begun", "i0/call/0/child/tool/run/i0/request/model"])(
   "limits.maxToolCalls counts an agent call once in a run resumed from a journal that ends at %s",
   async (last) => {
     const child = nesting("agent tool", "child", (_, context) => ({
@@ -121,7 +121,7 @@ it("context.budget in a resumed run counts the usage of nested runs of a recorde
   };
   const first = await runToolLoop(options);
   const entries = Object.entries(stepsOf(first));
-  const end = entries.findIndex(([key]) => key.endsWith("i1/tool/0/look"));
+  const end = entries.findIndex(([key]) => key.endsWith("i1/call/0/look/outcome"));
   await runToolLoop({ ...options, runId: first.runId, journal: over(entries.slice(0, end)) });
   // Five of the 10 calls were made: child, inside, ok, ok and look. The five streams used 25 of the 1,000 tokens.
   expect(left).toEqual([

@@ -144,22 +144,22 @@ describe("a resumed run with nested runs", () => {
     expect(tools).toEqual([...new Set(tools)]);
   });
 
-  it.for(["i0/tool/0/child/i0/tool/0/work", "i0/tool/0/child/i0/tool/1/grandchild/i0/tool/0/work"])(
-    "reports a nested tool call as interrupted after a crash within %s",
-    async (within) => {
-      const store = createDurableStore();
-      const log: Log = [];
-      await expect(runToolLoop({ ...threeLevels(log), journal: store.open({ within }) })).rejects.toThrow(Crash);
-      const result = await runToolLoop({ ...threeLevels(log), journal: store.open() });
-      expect(result.text).toBe("Done.");
-      expect(log.filter((line) => line === within)).toHaveLength(1);
-      expect(JSON.parse(store.records.get(within) ?? "{}")).toMatchObject({ kind: "interrupted" });
-      expect(answersOf(result)[0]).toMatchObject({ outcome: "completed", result: "child." });
-    },
-  );
+  it.for([
+    "i0/call/0/child/tool/run/i0/call/0/work/outcome",
+    "i0/call/0/child/tool/run/i0/call/1/grandchild/tool/run/i0/call/0/work/outcome",
+  ])("reports a nested tool call as interrupted after a crash within %s", async (within) => {
+    const store = createDurableStore();
+    const log: Log = [];
+    await expect(runToolLoop({ ...threeLevels(log), journal: store.open({ within }) })).rejects.toThrow(Crash);
+    const result = await runToolLoop({ ...threeLevels(log), journal: store.open() });
+    expect(result.text).toBe("Done.");
+    expect(log.filter((line) => line === within)).toHaveLength(1);
+    expect(JSON.parse(store.records.get(within) ?? "{}")).toMatchObject({ kind: "interrupted" });
+    expect(answersOf(result)[0]).toMatchObject({ outcome: "completed", result: "child." });
+  });
 
   it("calls a model again if the answer of the model was not recorded, and counts the answer once", async () => {
-    const within = "i0/tool/0/child/i1/model";
+    const within = "i0/call/0/child/tool/run/i1/request/model";
     const store = createDurableStore();
     const log: Log = [];
     await expect(runToolLoop({ ...threeLevels(log, { replay: "safe" }), journal: store.open({ within }) })).rejects.toThrow(

@@ -163,11 +163,4 @@ describe("control.steer() on a nested run", () => {
     expect([status, undelivered]).toEqual(["completed", [message]]);
     expect((await play([], { ...options, journal: replayJournal(journal) }).result).undelivered).toEqual([message]);
   });
-
-  it("sends the message to the nested model if journal.wait() supplies the decision", async () => {
-    const { told, run } = setUp("beside a call that waits");
-    const journal: Journal = { ...memoryJournal(), wait: async () => ({ kind: "approve" }) };
-    const result = await run({ journal });
-    expect([result.text, result.undelivered, told.inner.has(message.content)]).toEqual(["Done.", [], true]);
-  });
 });

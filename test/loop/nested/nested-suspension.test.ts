@@ -138,7 +138,10 @@ describe("control.drain() on a nested run", () => {
     ]);
     const second = await runToolLoop({ ...options, journal: saved(first) });
     expect([second.text, outcomesOf(second).every((line) => line.endsWith("completed"))]).toEqual(["Done.", true]);
-    expect([[...ran].sort(), other.provider.calls]).toEqual([["r/i0/tool/0/other/i0/tool/0/work", "r/i0/tool/2/work"], 2]);
+    expect([[...ran].sort(), other.provider.calls]).toEqual([
+      ["r/i0/call/0/other/tool/run/i0/call/0/work/outcome", "r/i0/call/2/work/outcome"],
+      2,
+    ]);
   });
 
   it.for(kinds)("in an ordinary tool does not suspend the outer run, which itself is nested in an %s", async (kind) => {
