@@ -99,7 +99,8 @@ describe("control.steer()", () => {
     expect(heard.events.filter((event) => event.replayed)).toEqual([]);
 
     const journal = memoryJournal(JSON.parse(JSON.stringify(result.journal)));
-    const again = play([], { tools: [quick], runId: result.runId, journal });
+    const hooks = { prepareIteration: () => ({}) };
+    const again = play([], { tools: [quick], runId: result.runId, journal, hooks });
     const heardAgain = recordEvents(again.recording.emitter, ["iteration-start", "steered", "iteration-end"]);
     expect((await again.result).messages).toEqual(result.messages);
     expect(heardAgain.events.map(told)).toEqual(heard.events.map(told));

@@ -77,6 +77,16 @@ export async function checkAnswers(run: Run): Promise<string | undefined> {
   return undefined;
 }
 
+/** Returns the name of an answer for a wait of a call that has ended without it. `path` is the id of the call. */
+export async function findLateAnswer(run: Run, path: string): Promise<string | undefined> {
+  for (const [name, given] of run.answers) {
+    if (!name.startsWith(path) || !/^(?:[/#~]|$)/.test(name.slice(path.length)) || isNoAnswer(given)) continue;
+    const found = await findWait(run, name);
+    if (found !== undefined && (await run.journal.read(`${waitKey(found.place)}/answer`)) === undefined) return name;
+  }
+  return undefined;
+}
+
 /** The record of an answer does not depend on the way on which the answer came. */
 export function withoutSource(answer: Json): Json {
   if (!isRecord(answer) || answer["fromPage"] === undefined) return answer;

@@ -62,9 +62,9 @@ function endWaiting({ messages, lastBatch, waits }: State): readonly Message[] {
   return [...messages.slice(0, -1), { ...last, results }];
 }
 
-function takeUndelivered({ state, control }: Run, { reason }: Ending): readonly UserMessage[] {
+function takeUndelivered({ state, control, returned }: Run, { reason }: Ending): readonly UserMessage[] {
   const said = control?.messages ?? [];
-  const left = [...state.unsent, ...said];
+  const left = [...state.unsent, ...returned, ...said];
   control?.takeMessages(said.length);
   control?.release(reason.kind as EndReason["kind"]);
   const consumed = reason.kind === "interrupted" ? left.findIndex(({ verb }) => verb === "interrupt") : -1;

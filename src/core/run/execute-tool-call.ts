@@ -3,6 +3,7 @@
 import type { CallEvent } from "../types/loop-event.ts";
 import type { ToolContext } from "../types/loop-options.ts";
 import type { ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
+import { LoopError } from "../errors/loop-error.ts";
 import { CancelScope } from "../cancellation/cancel-scope.ts";
 import { Deadline } from "../cancellation/deadline.ts";
 import { detectContextRestart } from "../loop/restart/context-restart.ts";
@@ -16,8 +17,9 @@ import { concludeOutside, toPreliminary } from "../tools/to-outcome.ts";
 import { freezeDeep, isSameJson, toJson } from "../utils/json.ts";
 import type { OutsideResult } from "../types/policies.ts";
 import { chainHooks, HookError, inHook, StepCancelled } from "./hooks.ts";
+import { findLateAnswer } from "./answers.ts";
 import { ReplayJournal } from "./journals.ts";
-import { StepRecorder, sumOf } from "./recorder.ts";
+import { refuseAnswer, StepRecorder, sumOf } from "./recorder.ts";
 import { isCurrent } from "./shown-tools.ts";
 import type { Activity } from "./activity.ts";
 import type { Run } from "./run.ts";
@@ -143,6 +145,8 @@ async function runDurable(activity: Activity, call: Given, { begunKey, outcomeKe
     activity.isLive = false;
     const isCut = recorded.kind === "interrupted" || recorded.kind === "not-run";
     if (!isCut) await replayTool(activity, call);
+    const late = await activity.busy(() => findLateAnswer(run, run.path + activity.path));
+    if (late !== undefined) throw refuseAnswer(run, new LoopError("unknown-decision", { call: late }));
     return recorded;
   }
   // A run that was cancelled before it did anything new only finds out what the call waits for.

@@ -306,7 +306,7 @@ async function findGiven({ run }: Activity, wait: Wait): Promise<{ readonly valu
 }
 
 /** Returns the error with which the run rejects, even if a tool or a middleware catches it. */
-function refuseAnswer({ root }: Activity["run"], cause: LoopError): JournalFailure {
+export function refuseAnswer({ root }: Activity["run"], cause: LoopError): JournalFailure {
   root.refusal = cause;
   return new JournalFailure("An answer does not fit its wait.", { cause });
 }

@@ -34,6 +34,8 @@ export async function runCalls(run: Run): Promise<void> {
   });
   run.begun.clear();
   applyCalls(state, ended);
+  for (const { undelivered = [] } of ended)
+    run.returned.push(...undelivered.map((message) => ({ verb: "keep", message }) as const));
   sendIdentical(run);
 }
 

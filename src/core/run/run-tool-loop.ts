@@ -197,11 +197,16 @@ async function refuseUnknown(run: Run, call: string): Promise<LoopError> {
     while ((await takeStep(run)) === undefined);
   };
   await Promise.race([toEnd(), replay.stuck]);
-  const waiting = [...run.opened].sort().slice(0, maxListed);
+  const waiting = [...run.opened].sort(byDepth).slice(0, maxListed);
   return new LoopError("unknown-decision", { call, ...(waiting.length > 0 && { waiting }) });
 }
 
 const maxListed = 10;
+
+/** The waits of the run itself come before those of nested runs. */
+function byDepth(one: string, other: string): number {
+  return one.split("/").length - other.split("/").length || (one < other ? -1 : 1);
+}
 
 /** Asks the middleware whether to go on instead. Returns undefined if the run goes on. */
 async function endRun(run: Run, first: Ending): Promise<Ending | undefined> {

@@ -28,7 +28,7 @@ import type { EventQueue } from "../utils/event-queue.ts";
 import { freezeDeep, toJson } from "../utils/json.ts";
 import { beginHooks, JournalFailure, type NamedHooks } from "./hooks.ts";
 import { GuardedJournal, recordSteps } from "./journals.ts";
-import type { Ending, Middleware, NestedOptions, Outcome, RequestDraft, State } from "./seam.ts";
+import type { Ending, InboxMessage, Middleware, NestedOptions, Outcome, RequestDraft, State } from "./seam.ts";
 import { createState } from "./state.ts";
 
 /** The options of a run on the seam. */
@@ -139,6 +139,11 @@ export class Run {
   /** True if the newest request was replayed. */
   isRequestReplayed = false;
   lookAttempt: { readonly base: string; readonly count: number } = { base: "", count: 0 };
+  /**
+   * The messages that nested runs of the newest calls have not sent. The next look records them, and the result returns them. The model
+   * of this run does not get them, because they were meant for other models.
+   */
+  readonly returned: InboxMessage[] = [];
   /** The ending that the newest look was about. */
   planned: Ending | undefined;
   readonly nested: Set<Run> = new Set();

@@ -230,11 +230,7 @@ export function applyCalls(state: State, ended: readonly EndedCall[]): void {
   placeResults(state, ended);
   countErrors(state, ended);
   state.identical = countIdenticalCalls(state.identical, ended);
-  for (const { outcome, undelivered = [] } of ended) {
-    applyOutcome(state, outcome);
-    // Returned in the result. The model of this run does not get them, because they were meant for other models.
-    state.unsent.push(...undelivered.map((message) => ({ verb: "keep", message }) as const));
-  }
+  for (const { outcome } of ended) applyOutcome(state, outcome);
   if (state.answers.at(-1)?.finish === "malformed-call") state.messages.push({ role: "user", content: malformedNote });
   state.phase = "calls";
 }

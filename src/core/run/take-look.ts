@@ -32,10 +32,11 @@ export async function takeLook(run: Run, looking: Looking): Promise<void> {
     // Nothing may be awaited before the decision: a message that arrives in between would be lost, and another run would begin a
     // stream with the same budget.
     const seen = see(run);
-    taken = seen.messages?.length ?? 0;
+    taken = (seen.messages?.length ?? 0) - run.returned.length;
     return toLook(run, seen, looking);
   });
   run.control?.takeMessages(taken);
+  run.returned.length = 0;
   const { length } = state.messages;
   applyLook(state, look);
   if (state.messages.length < length) run.events.send({ type: "attempt-discarded", ...baseOf(run) });
@@ -115,7 +116,7 @@ function untilSettled({ scope }: Run, onSettled: OnSettled): Promise<void> {
   });
 }
 
-export function see({ clock, token, scope, control, meter, state }: Run): Seen {
+export function see({ clock, token, scope, control, meter, state, returned }: Run): Seen {
   const now = clock.now();
   scope.checkDeadline(now);
   const { cause } = scope;
@@ -123,7 +124,7 @@ export function see({ clock, token, scope, control, meter, state }: Run): Seen {
   return {
     now,
     token,
-    messages: [...(control?.messages ?? [])],
+    messages: [...returned, ...(control?.messages ?? [])],
     drains: control?.drains === true,
     calls: { left: meter.toolCallsLeft, limit: meter.maxToolCalls },
     // The message of an interrupt ends the run.

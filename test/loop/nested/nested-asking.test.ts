@@ -59,8 +59,8 @@ describe("a call that waits for approval in a nested run", () => {
         { id: "call_i0_1", callId: "call_i0_1", name: "pay" },
       ],
     });
-    expect(result.pendingCalls.map(({ callId }) => callId)).toEqual(["call_i0_1"]);
-    expect(ran).toEqual(["r/i0/call/2/look/outcome", "r/i0/call/0/agent/tool/run/i0/call/1/look/outcome"]);
+    expect(result.pendingCalls.map(({ callId }) => callId)).toEqual(["call_i0_0", "call_i0_1"]);
+    expect(ran).toEqual(["r/i0/call/2/look", "r/i0/call/0/agent/tool/run/i0/call/1/look"]);
 
     const half = start({ journal: await savedOf(first), decisions: { call_i0_1: { kind: "approve" } } });
     expect((await half.result).reason).toMatchObject({ kind: "approval-required", calls: [{ id: "call_i0_0/call_i0_0" }] });
@@ -72,7 +72,7 @@ describe("a call that waits for approval in a nested run", () => {
       "Paid inside.",
       ["call_i0_0: completed", "call_i0_1: completed", "call_i0_2: completed"],
     ]);
-    expect(ran.slice(2)).toEqual(["r/i0/call/1/pay/outcome", "r/i0/call/0/agent/tool/run/i0/call/0/pay/outcome"]);
+    expect(ran.slice(2)).toEqual(["r/i0/call/1/pay", "r/i0/call/0/agent/tool/run/i0/call/0/pay"]);
     expect([inner.calls, done.toolCallsExecuted]).toEqual([2, 5]);
   });
 

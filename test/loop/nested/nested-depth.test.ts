@@ -63,8 +63,7 @@ describe.for(kinds)("limits.maxDepth for runs in an %s", (kind) => {
     const result = await playing.result;
     expect([result.status, result.text, answersOf(result)[0]?.result]).toEqual(["completed", "Top.", "Level 1."]);
     expect([depths, providers.map(({ calls }) => calls)]).toEqual([
-      // An agent tool checks the depth before it calls `prepare`, so there is one call of `prepare` less.
-      kind === "agent tool" ? [0, 1] : [0, 1, 2],
+      [0, 1, 2],
       [2, 2, 0],
     ]);
     expect(providers[1]?.requests[1]?.messages.at(-1)).toMatchObject({

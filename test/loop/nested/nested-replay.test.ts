@@ -77,7 +77,7 @@ it.for(["i0/call/0/child/begun", "i0/call/0/child/tool/run/i0/request/model"])(
   async (last) => {
     const child = nesting("agent tool", "child", (_, context) => ({
       messages: question,
-      provider: scriptOf(`${keyOf(context)}/`, [[toolCall("ok"), toolCall("ok")], text("c")], []),
+      provider: scriptOf(`${keyOf(context)}/tool/run/`, [[toolCall("ok"), toolCall("ok")], text("c")], []),
       tools: [tool("ok", () => 1)],
     }));
     const options: Omit<LoopOptions, "journal"> = {
@@ -109,7 +109,11 @@ it("context.budget in a resumed run counts the usage of nested runs of a recorde
   const look = tool("look", (_, { budget: { toolCalls, tokens: unused } }) => void left.push([toolCalls, unused]));
   const child = nesting("agent tool", "child", (_, context) => ({
     messages: question,
-    provider: scriptOf(`${keyOf(context)}/`, [[toolCall("inside"), tokens(5)], [toolCall("look"), tokens(5)], text("c")], []),
+    provider: scriptOf(
+      `${keyOf(context)}/tool/run/`,
+      [[toolCall("inside"), tokens(5)], [toolCall("look"), tokens(5)], text("c")],
+      [],
+    ),
     tools: [inside, look],
   }));
   const options: Omit<LoopOptions, "journal"> = {

@@ -17,7 +17,7 @@ function threeLevels(log: Log, traits: Partial<Tool> = {}): Omit<LoopOptions, "j
   );
   const run = (turns: readonly MockMessage[], tools: readonly Tool[]) => (args: unknown, context: ToolContext) => ({
     messages: [{ role: "user" as const, content: JSON.stringify(args) }],
-    provider: scriptOf(`${keyOf(context)}/`, turns, log),
+    provider: scriptOf(`${keyOf(context)}/tool/run/`, turns, log),
     tools,
   });
   const leaf: readonly MockMessage[] = [
@@ -43,7 +43,10 @@ function threeLevels(log: Log, traits: Partial<Tool> = {}): Omit<LoopOptions, "j
   };
 }
 
-const acts = (key: string): boolean => /(model|work)$/.test(key) && !key.includes("intent");
+/** True for the record of a request or of a call of the tool "work". */
+const acts = (key: string): boolean => /(\/request\/model|\/work\/outcome)$/.test(key);
+/** The log has the idempotency key of a call. */
+const logged = (key: string): string => key.replace(/\/outcome$/, "");
 
 it("a nested run records its steps under the journal key of its call", async () => {
   const child = scripted(["agent tool", "child"], [toolCall("ok"), text("c")], { tools: [tool("ok", () => 1)] });
@@ -60,35 +63,43 @@ it("a nested run records its steps under the journal key of its call", async () 
   expect(again.text).toBe("Done.");
   expect(Object.keys(stepsOf(again)).join("\n")).toMatchInlineSnapshot(`
     "run
-    i0/inbox
-    i0/model
-    i0/agent/0/child
-    i0/tool/0/child/i0/inbox
-    i0/tool/0/child/i0/model
-    i0/tool/0/child/i0/tool/0/ok
-    i0/tool/0/child/i1/inbox
-    i0/tool/0/child/i1/model
-    i0/tool/0/child/i1/inbox-end
-    i0/tool/0/child
-    i0/tool/1/inside
-    i0/agent/2/child
-    i0/tool/2/child/i0/inbox
-    i0/tool/2/child/i0/model
-    i0/tool/2/child/i0/inbox-end
-    i0/tool/2/child
-    i1/inbox
-    i1/model
-    i1/inbox-end
-    retry1
-    retry1/i1/model
-    retry1/i1/agent/0/child
-    retry1/i1/tool/0/child/i0/inbox
-    retry1/i1/tool/0/child/i0/model
-    retry1/i1/tool/0/child/i0/inbox-end
-    retry1/i1/tool/0/child
-    retry1/i2/inbox
-    retry1/i2/model
-    retry1/i2/inbox-end"
+    begin
+    i0/request/model
+    i0/call/0/child/begun
+    i0/call/0/child/tool/run/run
+    i0/call/0/child/tool/run/begin
+    i0/call/0/child/tool/run/i0/request/model
+    i0/call/0/child/tool/run/i0/call/0/ok/outcome
+    i0/call/0/child/tool/run/i0/next
+    i0/call/0/child/tool/run/i1/request/model
+    i0/call/0/child/tool/run/i1/answered
+    i0/call/0/child/tool/run/i1/answered/over
+    i0/call/0/child/outcome
+    i0/call/1/inside/outcome
+    i0/call/2/child/begun
+    i0/call/2/child/tool/run/run
+    i0/call/2/child/tool/run/begin
+    i0/call/2/child/tool/run/i0/request/model
+    i0/call/2/child/tool/run/i0/answered
+    i0/call/2/child/tool/run/i0/answered/over
+    i0/call/2/child/outcome
+    i0/next
+    i1/request/model
+    i1/answered
+    i1/answered/over
+    i1/answered#2
+    i1~2/request/model
+    i1~2/call/0/child/begun
+    i1~2/call/0/child/tool/run/run
+    i1~2/call/0/child/tool/run/begin
+    i1~2/call/0/child/tool/run/i0/request/model
+    i1~2/call/0/child/tool/run/i0/answered
+    i1~2/call/0/child/tool/run/i0/answered/over
+    i1~2/call/0/child/outcome
+    i1~2/next
+    i2/request/model
+    i2/answered
+    i2/answered/over"
   `);
 });
 
@@ -97,12 +108,12 @@ describe("a resumed run with nested runs", () => {
     const all: Log = [];
     const first = await runToolLoop(threeLevels(all));
     const entries = Object.entries(stepsOf(first));
-    expect([entries.length, all.length]).toEqual([39, 15]);
+    expect([entries.length, all.length]).toEqual([48, 15]);
     for (let kept = 0; kept <= entries.length; kept += 1) {
       const log: Log = [];
       const result = await runToolLoop({ ...threeLevels(log), journal: over(entries.slice(0, kept)) });
       expect([kept, plain(result)]).toEqual([kept, plain(first)]);
-      const rest = entries.slice(kept).flatMap(([key]) => (acts(key) ? [key] : []));
+      const rest = entries.slice(kept).flatMap(([key]) => (acts(key) ? [logged(key)] : []));
       expect([kept, [...log].sort()]).toEqual([kept, [...rest].sort()]);
     }
   });
@@ -110,13 +121,13 @@ describe("a resumed run with nested runs", () => {
   it("continues after a crash at any step of a durable journal and repeats no recorded step", async () => {
     const calm = createDurableStore();
     const first = await runToolLoop({ ...threeLevels([]), journal: calm.open() });
-    expect(calm.records.size).toBe(48);
+    expect(calm.records.size).toBe(53);
     for (let afterRecords = 1; afterRecords <= calm.records.size; afterRecords += 1) {
       const store = createDurableStore();
       const log: Log = [];
       const safe = (): Omit<LoopOptions, "journal"> => threeLevels(log, { replay: "safe" });
       await expect(runToolLoop({ ...safe(), journal: store.open({ afterRecords }) })).rejects.toThrow(Crash);
-      const recorded = [...store.records.keys()].filter(acts);
+      const recorded = [...store.records.keys()].filter(acts).map(logged);
       const before = log.splice(0);
       expect(before).toEqual(expect.arrayContaining(recorded));
       const result = await runToolLoop({ ...safe(), journal: store.open() });
@@ -153,7 +164,7 @@ describe("a resumed run with nested runs", () => {
     await expect(runToolLoop({ ...threeLevels(log), journal: store.open({ within }) })).rejects.toThrow(Crash);
     const result = await runToolLoop({ ...threeLevels(log), journal: store.open() });
     expect(result.text).toBe("Done.");
-    expect(log.filter((line) => line === within)).toHaveLength(1);
+    expect(log.filter((line) => line === logged(within))).toHaveLength(1);
     expect(JSON.parse(store.records.get(within) ?? "{}")).toMatchObject({ kind: "interrupted" });
     expect(answersOf(result)[0]).toMatchObject({ outcome: "completed", result: "child." });
   });

@@ -139,7 +139,7 @@ describe("control.drain() on a nested run", () => {
     const second = await runToolLoop({ ...options, journal: saved(first) });
     expect([second.text, outcomesOf(second).every((line) => line.endsWith("completed"))]).toEqual(["Done.", true]);
     expect([[...ran].sort(), other.provider.calls]).toEqual([
-      ["r/i0/call/0/other/tool/run/i0/call/0/work/outcome", "r/i0/call/2/work/outcome"],
+      ["r/i0/call/0/other/tool/run/i0/call/0/work", "r/i0/call/2/work"],
       2,
     ]);
   });

@@ -6,7 +6,7 @@ export type Log = string[];
 export function scriptOf(runKey: string, turns: readonly MockMessage[], log: Log): Provider {
   return createMockProvider(({ messages }) => {
     const iteration = messages.filter(({ role }) => role === "assistant").length;
-    log.push(`${runKey}i${iteration}/model`);
+    log.push(`${runKey}i${iteration}/request/model`);
     return turns[iteration];
   });
 }
