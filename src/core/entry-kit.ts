@@ -28,7 +28,7 @@ export { isLoopError, LoopError } from "./errors/loop-error.ts";
 export { assertProvider, isProviderError, providerCheck, providerError } from "./errors/provider-error.ts";
 export { toProviderError } from "./errors/read-sdk-error.ts";
 export { nextStep, type NextStep } from "./loop/next-step.ts";
-export { type AgentReport, reportOf, defineAgentTool } from "./loop/tool-call/define-agent-tool.ts";
+export { type AgentReport, reportOf, defineAgentTool } from "./tools/define-agent-tool.ts";
 export { detectContextRestart } from "./loop/restart/context-restart.ts";
 export { type JoiningRegistry, type Wave, waveOf, wrapToolsKey } from "./tools/wave.ts";
 export { runToolLoop } from "./loop/run-tool-loop.ts";

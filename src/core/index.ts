@@ -38,7 +38,6 @@ export type { Journal } from "./types/journal.ts";
 export type { Json } from "./types/common.ts";
 export type { LoopEvent, LoopEvents } from "./types/loop-event.ts";
 export type {
-  Agent,
   LoopControl,
   LoopHooks,
   LoopLimits,
@@ -97,8 +96,8 @@ export { type RetryOptions, withRetry } from "./providers/with-retry.ts";
 export { contextRestart } from "./loop/restart/context-restart.ts";
 export { createContextRelease } from "./loop/restart/context-tools.ts";
 export { createContextStash } from "./loop/restart/context-tools.ts";
-export { defineAgentTool } from "./loop/tool-call/define-agent-tool.ts";
-export { emitText } from "./loop/tool-call/emit-text.ts";
+export { defineAgentTool } from "./tools/define-agent-tool.ts";
+export { emitText } from "./tools/emit-text.ts";
 export { defineTool, isCallOf } from "./tools/define-tool.ts";
 export { createToolRegistry } from "./tools/registry.ts";
 export { isToolResult, toolResult } from "./tools/to-outcome.ts";

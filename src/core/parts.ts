@@ -51,7 +51,7 @@ export type {
   DefineAgentTool,
   Inherited,
   PreparedOptions,
-} from "./loop/tool-call/define-agent-tool.ts";
+} from "./tools/define-agent-tool.ts";
 export type { TruncateResultsOptions, TruncatedResults } from "./loop/tool-call/truncate-results.ts";
 export type { ContextRestartFields } from "./loop/restart/context-restart.ts";
 export type { ArgsOf, DefineTool, FromSchema } from "./tools/define-tool.ts";

@@ -46,7 +46,6 @@ export function withValidation(tools: ToolRegistry | readonly Tool[]): ToolRegis
     definitions: look,
     executeTool: (name, args, context) => registry.executeTool(name, args, context),
     ...(registry.validateResult !== undefined && { validateResult: registry.validateResult.bind(registry) }),
-    agentOf: (name) => registry.agentOf?.(name),
     validate(name, args) {
       look();
       const own = registry.validate?.(name, args) ?? { value: args, unchecked: true };

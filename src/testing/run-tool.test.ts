@@ -8,7 +8,7 @@ import { runTool } from "./run-tool.ts";
 import { createMockProvider } from "./mock-provider.ts";
 import { text } from "./mock-parts.ts";
 import { createTestClock } from "./test-clock.ts";
-import { defineAgentTool } from "../core/loop/tool-call/define-agent-tool.ts";
+import { defineAgentTool } from "../core/tools/define-agent-tool.ts";
 import type { Provider } from "../core/types/provider.ts";
 
 const weather = defineTool({
@@ -181,6 +181,10 @@ describe("runTool", () => {
     await runTool(toolOf((_args, received) => void (context = received)));
     expect(context).toEqual({
       ask: expect.any(Function) as unknown,
+      step: expect.any(Function) as unknown,
+      wait: expect.any(Function) as unknown,
+      run: expect.any(Function) as unknown,
+      call: expect.any(Function) as unknown,
       callId: "call_1",
       name: "probe",
       runId: "test",

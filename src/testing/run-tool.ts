@@ -60,6 +60,12 @@ const noAnswers = (() =>
     new Error("This context cannot answer questions of a tool. Run the tool with runTool, and pass the answers."),
   )) as ToolContext["ask"];
 
+const noWait = (): Promise<never> =>
+  Promise.reject(new Error('This context has no answers. Pass "wait", or test the tool in a run with the option "decisions".'));
+
+const noCall = (): Promise<never> =>
+  Promise.reject(new Error('This context has no other tools. Pass "call", or test the tool in a run with its other tools.'));
+
 const unlimited: ToolBudget = {
   iterations: Number.POSITIVE_INFINITY,
   toolCalls: Number.POSITIVE_INFINITY,
@@ -106,6 +112,10 @@ export function createToolContext(own: OwnFields, overrides: ToolContextOverride
     depth: 0,
     defer: (options) => (options?.fromPage === true ? deferredToPage : deferred),
     ask: own.ask ?? noAnswers,
+    step: async (_name, body) => body(),
+    wait: noWait,
+    run: nest as ToolContext["run"],
+    call: noCall,
     ...given,
     provider: { id: provider.id, model: provider.model },
     runToolLoop: nest as ToolContext["runToolLoop"],
@@ -158,6 +168,10 @@ const overrideChecks: Checks<RunToolOverrides> = {
   defer: is.fn,
   answers: ["an array", Array.isArray],
   runToolLoop: is.fn,
+  step: is.fn,
+  wait: is.fn,
+  run: is.fn,
+  call: is.fn,
   clock: is.object,
   signal: is.object,
   timeouts: is.object,

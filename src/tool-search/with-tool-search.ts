@@ -322,7 +322,6 @@ export function withToolSearch(source: ToolRegistry | readonly Tool[], options: 
     executeTool: (name, args, context) => ownerOf(name).executeTool(name, args, context),
     validate: (name, args) => ownerOf(name).validate?.(name, args) ?? { value: args, unchecked: true },
     validateResult: (name, result) => ownerOf(name).validateResult?.(name, result) ?? { value: result, unchecked: true },
-    agentOf: (name) => ownerOf(name).agentOf?.(name),
   };
 }
 

@@ -13,7 +13,6 @@ import {
   toolCall,
 } from "turnwright/testing";
 import { approve } from "../../src/core/middleware/approve.ts";
-import { toAgentTool } from "../../src/core/middleware/agent-tool.ts";
 import { recordSteps } from "../../src/core/run/journals.ts";
 import { runToolLoop } from "../../src/core/run/run-tool-loop.ts";
 import type { SeamOptions } from "../../src/core/run/run.ts";
@@ -217,15 +216,13 @@ describe("context.ask", () => {
 
 describe("an agent tool", () => {
   const agent = (fields: object = {}): Tool =>
-    toAgentTool(
-      defineAgentTool({
-        name: "agent",
-        description: "agent",
-        inputSchema,
-        prepare: () => ({ messages, provider: createMockProvider([text("Inside.")]) }),
-        ...fields,
-      }) as never,
-    );
+    defineAgentTool({
+      name: "agent",
+      description: "agent",
+      inputSchema,
+      prepare: () => ({ messages, provider: createMockProvider([text("Inside.")]) }),
+      ...fields,
+    }) as never;
 
   it("returns the text of its nested run, and passes it on to the stream of the user with emitText", async () => {
     const { emitter, of } = recordEvents();

@@ -1,7 +1,6 @@
 // Adds an observer to the options of a run, without a change of its events, results or errors.
 
 import type {
-  Agent,
   IterationPlan,
   LoopHooks,
   LoopOptions,
@@ -20,7 +19,7 @@ import {
   type StartObserving,
   type Watch,
 } from "./run-observer.ts";
-import { createToolRegistry, findAgent, isToolRegistry } from "../tools/registry.ts";
+import { createToolRegistry, isToolRegistry } from "../tools/registry.ts";
 import { isGenerator } from "../tools/to-outcome.ts";
 import type { Provider } from "../types/provider.ts";
 import { isProvider } from "../errors/provider-error.ts";
@@ -54,7 +53,7 @@ function toRegistry({ tools, policies }: Pick<LoopOptions, "tools" | "policies">
 }
 
 function observeRegistry(registry: ToolRegistry, ports: ToolPorts): ToolRegistry {
-  const { validate, validateResult, agentOf } = registry;
+  const { validate, validateResult } = registry;
   return {
     definitions: () => registry.definitions(),
     executeTool(name, args, context) {
@@ -68,12 +67,6 @@ function observeRegistry(registry: ToolRegistry, ports: ToolPorts): ToolRegistry
     },
     ...(validate !== undefined && { validate: (name, args) => validate.call(registry, name, args) }),
     ...(validateResult !== undefined && { validateResult: (name, result) => validateResult.call(registry, name, result) }),
-    ...(agentOf !== undefined && {
-      agentOf: (name) => {
-        const agent = findAgent(registry, name);
-        return agent && observeAgent(agent, ports);
-      },
-    }),
   };
 }
 
@@ -89,32 +82,16 @@ function observeSteps(output: unknown, step: <Value>(call: () => Value) => Value
   };
 }
 
-function observeAgent(agent: Agent, ports: ToolPorts): Agent {
-  return {
-    ...agent,
-    prepare(args, context) {
-      const observer = ports.observerOf(context);
-      if (observer === undefined) return agent.prepare(args, context);
-      return observer.runTool(context, () => {
-        // Calls `nest` before the first `await`, because `nest` must run in the async context of the tool call.
-        const start = observer.nest(context);
-        const prepared = agent.prepare(args, withNesting(context, observer, ports));
-        return whenReady(prepared, (options) => ports.observeNested(options, start));
-      });
-    },
-    toResult: (result) => agent.toResult(result),
-  };
-}
-
 /**
- * Replaces `runToolLoop` in a tool context. Uses a proxy, because the getters of the context work only on the original object.
+ * Replaces `runToolLoop` and `run` in a tool context. Uses a proxy, because the getters of the context work only on the original object.
  */
 function withNesting(context: ToolContext, observer: RunObserver, ports: ToolPorts): ToolContext {
   const runToolLoop = (options: NestedLoopOptions): Promise<LoopResult> =>
     context.runToolLoop(ports.observeNested(options, observer.nest(context)));
-  return new Proxy(context, {
-    get: (target, key): unknown => (key === "runToolLoop" ? runToolLoop : Reflect.get(target, key, target)),
-  });
+  const run = (options: NestedLoopOptions, name?: string): Promise<LoopResult> =>
+    context.run(ports.observeNested(options, observer.nest(context)), name);
+  const replaced: { readonly [key: string | symbol]: unknown } = { runToolLoop, run };
+  return new Proxy(context, { get: (target, key): unknown => replaced[key] ?? Reflect.get(target, key, target) });
 }
 
 interface ProviderMap {

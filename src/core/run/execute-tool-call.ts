@@ -74,7 +74,7 @@ async function runCall(activity: Activity, call: Given, signal: AbortSignal | un
   const { name } = call.made;
   const begunKey = `${place}/${activity.unique("begun")}`;
   const outcomeKey = `${place}/${activity.unique("outcome")}`;
-  if (run.durableNames.has(name)) return runDurable(activity, call, { begunKey, outcomeKey, signal });
+  if (isDurable(run, name)) return runDurable(activity, call, { begunKey, outcomeKey, signal });
   let isLive = false;
   const outcome = await activity.busy(async () => {
     // A token of this execution says on a replay without an outcome that the tool may have run.
@@ -117,6 +117,10 @@ async function waitForResult(activity: Activity, { call, durationMs, approvedArg
   const fromPage = "fromPage" in outcome && outcome.fromPage === true ? { fromPage: true } : {};
   const given = (await recorder.wait("result", { name, args, ...fromPage })) as unknown as OutsideResult;
   return { call, durationMs, approvedArgs, ...concludeOutside(given) };
+}
+
+function isDurable({ registered }: Run, name: string): boolean {
+  return registered.get(name)?.durable === true;
 }
 
 interface Durable {
@@ -288,7 +292,7 @@ function portsOf(activity: Activity, signal?: AbortSignal): ToolCallPorts {
       activity.beat = () => deadline.heartbeat();
       return new CallContext(activity, call, {
         deadline,
-        perform: run.durableNames.has(call.name) ? performCall : undefined,
+        perform: isDurable(run, call.name) ? performCall : undefined,
       }) as unknown as ToolContext;
     },
     onYield: (call, value) => {

@@ -18,7 +18,8 @@ import { Activity, Parked } from "./activity.ts";
 import { type AskedWait, findAnswerProblem, isNoAnswer, toWaitId, waitKey, withoutSource } from "./answers.ts";
 import { JournalFailure, StepCancelled } from "./hooks.ts";
 import { EagerJournal } from "./journals.ts";
-import type { CallRecorder, Ending, Outcome, Wait, WaitOptions } from "./seam.ts";
+import type { WaitOptions } from "../types/wait.ts";
+import type { CallRecorder, Ending, Outcome, Wait } from "./seam.ts";
 
 /** The error of a recorded step. Made from its record in the first execution too, so that a replay sees the same error. */
 export class StepError extends Error {

@@ -89,8 +89,6 @@ export class Run {
   readonly maxDepth: number;
   readonly session: Session;
   readonly registry: ToolRegistry;
-  /** The names of the tools whose code runs again when the run is resumed. */
-  readonly durableNames: ReadonlySet<string>;
   readonly middleware: readonly Middleware[];
   readonly hooks: readonly NamedHooks[];
   readonly outer: Run | undefined;
@@ -185,7 +183,7 @@ export class Run {
     const { runId, timeouts, root } = this;
     this.middleware = withApproval(options.middleware);
     this.hooks = beginHooks(this.middleware, { runId, messages, clock, timeouts, session, pricing: options.pricing, root });
-    ({ registry: this.registry, durableNames: this.durableNames } = collectTools(options.tools, this.hooks));
+    this.registry = collectTools(options.tools, this.hooks);
     this.definitions = this.registry.definitions();
     checkDefinitions(this.definitions);
     this.registered = new Map(this.definitions.map((tool) => [tool.name, tool]));
@@ -394,31 +392,12 @@ function findLevel(options: SeamOptions, run: Run | undefined, limits: ResolvedL
   return { depth, maxDepth };
 }
 
-interface CollectedTools {
-  readonly registry: ToolRegistry;
-  readonly durableNames: ReadonlySet<string>;
-}
-
-function collectTools(tools: SeamOptions["tools"] = [], hooks: readonly NamedHooks[]): CollectedTools {
+function collectTools(tools: SeamOptions["tools"] = [], hooks: readonly NamedHooks[]): ToolRegistry {
   const brought = hooks.flatMap((one) => one.tools ?? []);
-  const given = isToolRegistry(tools) ? readRegistry(tools) : undefined;
-  if (given === undefined && !Array.isArray(tools)) throw invalidOption("tools", "an array of tools, or a registry", tools);
-  const listed = isToolRegistry(tools) ? brought : [...tools, ...brought];
-  const durableNames = new Set(listed.filter(isDurable).map(({ name }) => name));
-  const own = createToolRegistry(listed.map(withoutDurable));
-  if (given === undefined) return { registry: own, durableNames };
-  return { registry: brought.length === 0 ? given : mergeRegistries(given, own), durableNames };
-}
-
-/** A tool whose `execute` runs again over its recorded steps when a run is resumed. */
-export type DurableTool = Tool & { readonly durable: true };
-
-function isDurable(tool: Tool): tool is DurableTool {
-  return "durable" in tool && tool.durable === true;
-}
-
-function withoutDurable(tool: Tool): Tool {
-  if (!isDurable(tool)) return tool;
-  const { durable: _, ...rest } = tool;
-  return rest;
+  if (isToolRegistry(tools)) {
+    const given = readRegistry(tools);
+    return brought.length === 0 ? given : mergeRegistries(given, createToolRegistry(brought));
+  }
+  if (!Array.isArray(tools)) throw invalidOption("tools", "an array of tools, or a registry", tools);
+  return createToolRegistry([...tools, ...brought]);
 }

@@ -10,6 +10,7 @@ import type { ShownTool, ToolCall, ToolHistoryEntry, ToolOutcome } from "../type
 import type { Tool } from "../types/loop-options.ts";
 import type { FinalAnswerReserve } from "../types/policies.ts";
 import type { LoopResult } from "../types/loop-result.ts";
+import type { WaitOptions } from "../types/wait.ts";
 
 /** Something that only the outside can answer: an approval, a question, a late result, a timer. */
 export interface Wait {
@@ -143,16 +144,6 @@ export interface RunFacts {
   readonly pricing?: Pricing | undefined;
   /** The same object for a run and all its nested runs. */
   readonly root: object;
-}
-
-export interface WaitOptions {
-  /** An answer that does not fit leaves the wait open. */
-  readonly schema?: StandardSchema | undefined;
-  readonly until?: number | undefined;
-  /** Returns true if an answer for these earlier facts still applies. Pure. Default: only if the facts are equal. */
-  isSame?(earlier: Json): boolean;
-  /** Called with the id of the wait before its answer is returned. */
-  answered?(id: string): void;
 }
 
 /** Records effects and waits for answers. The code around it runs again when the run is resumed. */

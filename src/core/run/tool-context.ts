@@ -22,7 +22,9 @@ import type { CallRecorder, NestedOptions, Outcome } from "./seam.ts";
 import type { OutsideResult } from "../types/policies.ts";
 
 export interface ToolCallContext
-  extends Omit<ToolContext, "ask" | "runToolLoop">, Pick<CallRecorder, "step" | "wait" | "run" | "call"> {
+  extends
+    Omit<ToolContext, "ask" | "runToolLoop" | "step" | "wait" | "run" | "call">,
+    Pick<CallRecorder, "step" | "wait" | "run" | "call"> {
   ask(fields: Parameters<ToolContext["ask"]>[0]): Promise<unknown>;
   /** Calls a function that may hang. Rejects after `timeouts.hookMs`, or when the run is cancelled. */
   callback<T>(work: (signal: AbortSignal) => T | PromiseLike<T>): Promise<T>;

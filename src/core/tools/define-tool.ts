@@ -29,6 +29,7 @@ export const traitChecks: { readonly [Trait in keyof ToolTraits]-?: Fits } = {
   polls: isFlag,
   requiresFollowUp: isFlag,
   eager: isFlag,
+  durable: isFlag,
   needsApproval: (value) => isFlag(value) || isFunction(value),
   replay: (value) => value === "safe" || value === "never",
   origin: isText,
@@ -48,7 +49,6 @@ export const optionalChecks: { readonly [Field in Exclude<keyof Tool, keyof type
   jsonSchema: isRecord,
   execute: isFunction,
   outputSchema: isStandardSchema,
-  agent: /* @__PURE__ */ isMade("agent", "run"),
   ...traitChecks,
 };
 

@@ -1,6 +1,6 @@
 // Registries made of other registries. A registry may change its tools at any time, so nothing here keeps a list of them.
 
-import type { Agent, ToolContext, ToolRegistry } from "../types/loop-options.ts";
+import type { ToolContext, ToolRegistry } from "../types/loop-options.ts";
 import type { Validation } from "../types/common.ts";
 import type { ToolDefinition } from "../types/tool.ts";
 import { LoopError } from "../errors/loop-error.ts";
@@ -56,10 +56,6 @@ function routeRegistries(members: readonly Member[]): ToolRegistry {
     validateResult(name: string, result: unknown): Validation | Promise<Validation> {
       const route = current().routes.get(name);
       return route?.registry.validateResult?.(route.name, result) ?? { value: result, unchecked: true };
-    },
-    agentOf(name: string): Agent | undefined {
-      const route = current().routes.get(name);
-      return route?.registry.agentOf?.(route.name);
     },
   };
 }

@@ -5,10 +5,9 @@ import type { ToolDefinition } from "../types/tool.ts";
 import { invalidOption } from "../errors/check-fields.ts";
 import { isRecord } from "../utils/guards.ts";
 import { dropPromise } from "../utils/promises.ts";
-import { findAgent } from "./registry.ts";
 
 /**
- * Wraps a registry, and checks the tools and agents that it returns. The method `definitions` throws LoopError "invalid-option".
+ * Wraps a registry, and checks the tools that it returns. The method `definitions` throws LoopError "invalid-option".
  */
 export function readRegistry(registry: ToolRegistry): ToolRegistry {
   let checked: unknown;
@@ -27,7 +26,6 @@ export function readRegistry(registry: ToolRegistry): ToolRegistry {
     executeTool: (name, args, context) => registry.executeTool(name, args, context),
     ...(registry.validate === undefined ? {} : { validate: registry.validate.bind(registry) }),
     ...(registry.validateResult === undefined ? {} : { validateResult: registry.validateResult.bind(registry) }),
-    ...(registry.agentOf === undefined ? {} : { agentOf: (name) => findAgent(registry, name) }),
   };
 }
 

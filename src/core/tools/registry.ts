@@ -1,6 +1,5 @@
-import type { Agent, Tool, ToolContext, ToolRegistry } from "../types/loop-options.ts";
+import type { Tool, ToolContext, ToolRegistry } from "../types/loop-options.ts";
 import type { ToolDefinition } from "../types/tool.ts";
-import { dropPromise } from "../utils/promises.ts";
 import { isRecord } from "../utils/guards.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { describeValue, quote } from "../utils/texts.ts";
@@ -40,21 +39,6 @@ export function findableTools(context: ToolContext): readonly ToolDefinition[] |
 }
 
 /**
- * Returns the agent of this tool. If a tool has an agent, each call of the tool is a nested run. Returns undefined if the tool
- * has no agent or if the registry throws. The tool then runs as an ordinary tool.
- */
-export function findAgent(registry: ToolRegistry, name: string): Agent | undefined {
-  try {
-    const agent: unknown = registry.agentOf?.(name);
-    if (isRecord(agent) && agent["kind"] === "agent" && typeof agent["run"] === "function") return agent as unknown as Agent;
-    dropPromise(agent);
-  } catch {
-    // If the registry throws, the tool is treated as a tool without an agent.
-  }
-  return undefined;
-}
-
-/**
  * Checks the definitions, which a registry of the caller made. Throws LoopError "duplicate-tool" or "invalid-schema". Throws
  * LoopError "invalid-tool" if a time limit or `masking` is wrong.
  */
@@ -86,7 +70,6 @@ export interface MutableToolRegistry extends ToolRegistry {
   unregister(name: string): boolean;
   validate(name: string, args: unknown): Validation | Promise<Validation>;
   validateResult(name: string, result: unknown): Validation | Promise<Validation>;
-  agentOf(name: string): Agent | undefined;
 }
 
 /** An array of tools, or a registry of tools. */
@@ -154,9 +137,6 @@ export function createToolRegistry(tools: readonly Tool[] = []): MutableToolRegi
       const schema = entries.get(name)?.tool.outputSchema;
       return schema === undefined ? { value: result, unchecked: true } : validateArgs(schema, result);
     },
-    agentOf(name: string): Agent | undefined {
-      return entries.get(name)?.tool.agent;
-    },
   };
 }
 
@@ -166,8 +146,7 @@ export function isToolRegistry(value: unknown): value is ToolRegistry {
     typeof value["definitions"] === "function" &&
     typeof value["executeTool"] === "function" &&
     isMethodOrNone(value["validate"]) &&
-    isMethodOrNone(value["validateResult"]) &&
-    isMethodOrNone(value["agentOf"])
+    isMethodOrNone(value["validateResult"])
   );
 }
 

@@ -27,7 +27,7 @@ import { processResults } from "../middleware/process-results.ts";
 import { beginLoop, type BegunLoop } from "../run/run-tool-loop.ts";
 import type { SeamOptions } from "../run/run.ts";
 import type { Ending, Middleware, Wait } from "../run/seam.ts";
-import { toWaitingCall, translateTools } from "./today-calls.ts";
+import { toWaitingCall } from "./today-calls.ts";
 
 export function beginToday(given: LoopOptions, queue?: EventQueue<LoopEvent>): BegunLoop {
   const options: unknown = { ...given };
@@ -44,10 +44,9 @@ export function beginToday(given: LoopOptions, queue?: EventQueue<LoopEvent>): B
 }
 
 function translate(options: LoopOptions): SeamOptions {
-  const { policies, hooks: _hooks, decisions, tools, contextItems: _items, ...rest } = options;
+  const { policies, hooks: _hooks, decisions, contextItems: _items, ...rest } = options;
   return {
     ...rest,
-    ...translateTools(tools),
     middleware: middlewareOf(options),
     ...(policies?.allowToolChange !== undefined && { allowToolChange: policies.allowToolChange.bind(policies) }),
     ...(decisions !== undefined && { answers: decisions as unknown as NonNullable<SeamOptions["answers"]> }),

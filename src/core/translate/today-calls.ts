@@ -1,23 +1,8 @@
-// Translates the tools of today's loop, and the calls that wait.
+// Translates the calls that wait.
 
-import type { LoopOptions, Tool } from "../types/loop-options.ts";
 import type { ShownTool, WaitingCall } from "../types/tool-outcome.ts";
 import { findToolChanges } from "../tools/compare-tools.ts";
-import { toAgentTool } from "../middleware/agent-tool.ts";
-import type { SeamOptions } from "../run/run.ts";
 import type { Wait } from "../run/seam.ts";
-
-export function translateTools(tools: LoopOptions["tools"]): Pick<SeamOptions, "tools"> {
-  return tools === undefined ? {} : { tools: Array.isArray(tools) ? tools.map(toDurable) : tools };
-}
-
-/** An agent tool is a durable tool with a nested run, and so is a tool that asks questions. */
-function toDurable(tool: Tool): Tool {
-  const { agent, execute } = tool;
-  if (agent !== undefined) return toAgentTool({ ...tool, agent });
-  const asks = /\bask\b|\bexecute\(context/.test(String(execute));
-  return asks ? ({ ...tool, durable: true } as Tool) : tool;
-}
 
 interface WaitFacts extends Partial<Pick<WaitingCall, "name" | "args" | "fromPage" | "question">> {
   readonly tool?: ShownTool;

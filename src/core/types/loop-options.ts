@@ -19,6 +19,7 @@ import type { Journal } from "./journal.ts";
 import type { EmittedPart, LoopEmitter } from "./loop-event.ts";
 import type { LoopResult } from "./loop-result.ts";
 import type { CallDecision, LoopPolicies, OutsideResult } from "./policies.ts";
+import type { WaitOptions } from "./wait.ts";
 import type { ContextFor, ContextOf, ContextOption, InheritedContextOption } from "./typed-call.ts";
 
 /** The limits of a run. All are whole numbers, except the cost. `Infinity` means no limit. */
@@ -273,8 +274,6 @@ export interface Tool<
   readonly execute?: ((args: Args, context: ToolContext<Context>) => Result) | undefined;
   /** Validates each result from outside. An invalid result is refused. Default: any plain data is accepted. */
   readonly outputSchema?: StandardSchema | undefined;
-  /** Turns each call of the tool into a nested run. Set by `defineAgentTool`. */
-  readonly agent?: Agent | undefined;
 }
 
 /** A tool with `execute`, which runs in this process. */
@@ -286,21 +285,6 @@ export interface ExecutableTool<
   Name extends string = string,
 > extends Tool<Args, Schema, Result, Context, Name> {
   readonly execute: (args: Args, context: ToolContext<Context>) => Result;
-}
-
-/**
- * Defines how a tool call becomes a nested run, and how the result of that run becomes the result of the call. Created by
- * `defineAgentTool`.
- */
-export interface Agent {
-  readonly kind: "agent";
-  /** Returns the options of the nested run. Also called in a replay, so equal arguments must give equal options. */
-  prepare(args: unknown, context: ToolContext): NestedLoopOptions | PromiseLike<NestedLoopOptions>;
-  /**
-   * Converts the result of the nested run to the result of the call. The return value is treated like the return value of
-   * `execute` in an ordinary tool.
-   */
-  toResult(result: LoopResult): unknown;
 }
 
 /** The options of a nested run without `context`. */
@@ -386,10 +370,9 @@ export interface ToolContext<Context = unknown> {
    * Asks a person a question, and resolves to the answer. With a `schema`, the answer is the output of the schema. Without a
    * schema, the answer is a string. The schema must have a conversion to JSON Schema, as zod 4 has.
    *
-   * The first time, there is no answer. The promise then rejects, the execution of the tool ends, and the call waits. When
-   * `decisions` contains the answer, the tool runs again from its start, and the same `ask` resolves to the answer. So ask first and
-   * act afterwards. Each execution must ask the same questions in the same order; otherwise `ask` rejects. If an answer does not fit
-   * the schema, the question is asked again. If the answer is `{ kind: "failed", error }`, `ask` rejects with an error that has the
+   * The tool needs `durable: true`. The first time, there is no answer, and the call waits. When `decisions` contains the answer, the
+   * tool runs again from its start, and the same `ask` resolves to the answer. Each execution must ask the same questions in the same
+   * order, and act in `step`. If an answer does not fit the schema, the question is asked again. If the answer is `{ kind: "failed", error }`, `ask` rejects with an error that has the
    * name "AnswerFailed" and the text of `error`.
    *
    * With `wait: true`, the tool waits in this process instead. The event `question-asked` has the question, and `control.answer`
@@ -401,6 +384,29 @@ export interface ToolContext<Context = unknown> {
    */
   ask<Output>(question: QuestionFields & { readonly schema: StandardSchema<unknown, Output> }): Promise<Output>;
   ask(question: QuestionFields & { readonly schema?: undefined }): Promise<string>;
+  /**
+   * Runs `body` once, and returns its recorded value from then on. An error of `body` is recorded too. Steps that run at the same
+   * time need different names. Only in tools with `durable: true`.
+   */
+  step<T>(name: string, body: () => T | PromiseLike<T>): Promise<T>;
+  /**
+   * Waits for an answer from outside, which `decisions` contains under the id of the call. The run is suspended when nothing else can
+   * continue. `facts` is what is shown with the question. Only in tools with `durable: true`.
+   */
+  wait(what: string, facts: Json, options?: WaitOptions): Promise<Json>;
+  /**
+   * Starts a nested run in the same journal, which is resumed together with this run. Nested runs that run at the same time need
+   * different names. Only in tools with `durable: true`.
+   */
+  run<Output = unknown, T extends Tool = Tool>(
+    options: NestedLoopOptions<Output, T, Context>,
+    name?: string,
+  ): Promise<LoopResult<Plain<Output>, T>>;
+  /**
+   * Calls another tool of the run, through the same checks as a call of the model. Rejects if the call has no result. Only in tools
+   * with `durable: true`.
+   */
+  call(tool: string, args: Json): Promise<Json>;
   /**
    * Starts a nested run, which ends at the latest when this call ends. The nested run shares the remaining tokens and tool calls
    * of the outer run, and the usage of the nested run counts for both runs. Listeners of the outer run also get the events of the
@@ -424,9 +430,4 @@ export interface ToolRegistry {
   validate?(name: string, args: unknown): Validation | Promise<Validation>;
   /** Validates a result from outside. Without this method, any plain data is accepted. */
   validateResult?(name: string, result: unknown): Validation | Promise<Validation>;
-  /**
-   * Returns the agent of an agent tool, or undefined for other tools. Without this method, agent tools run in `executeTool`, and
-   * an interrupted nested run cannot be resumed in the middle.
-   */
-  agentOf?(name: string): Agent | undefined;
 }

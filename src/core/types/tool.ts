@@ -51,6 +51,12 @@ export interface ToolTraits<Args = never, Context = never> {
    */
   readonly replay?: "safe" | "never" | undefined;
   /**
+   * Set to true for a tool that waits. When its run is resumed, `execute` runs again over the recorded steps of the call, so it must
+   * be deterministic apart from what it does in `context.step`. Needed for `step`, `wait`, `run`, `call` and `ask` of the context.
+   * Default false.
+   */
+  readonly durable?: boolean | undefined;
+  /**
    * The original name of the tool, if `name` was created from another name. Models do not see this name. If the original name
    * changes, the loop treats the tool as another tool. Default: none.
    */

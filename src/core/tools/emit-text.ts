@@ -1,6 +1,6 @@
 import { EventEmitter } from "eventemitter3";
-import type { EmittedPart, LoopEmitter, LoopEvent } from "../../types/loop-event.ts";
-import type { ToolContext } from "../../types/loop-options.ts";
+import type { EmittedPart, LoopEmitter, LoopEvent } from "../types/loop-event.ts";
+import type { ToolContext } from "../types/loop-options.ts";
 
 type Emit = (part: EmittedPart) => void;
 

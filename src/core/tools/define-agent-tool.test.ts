@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import type { NestedLoopOptions, ToolContext } from "../../types/loop-options.ts";
-import type { LoopResult } from "../../types/loop-result.ts";
-import { isLoopError } from "../../errors/loop-error.ts";
-import { createToolRegistry } from "../../tools/registry.ts";
+import type { NestedLoopOptions, ToolContext } from "../types/loop-options.ts";
+import type { LoopResult } from "../types/loop-result.ts";
+import { isLoopError } from "../errors/loop-error.ts";
+import { createToolRegistry } from "./registry.ts";
 import { defineAgentTool } from "./define-agent-tool.ts";
-import { isToolResult } from "../../tools/to-outcome.ts";
+import { isToolResult } from "./to-outcome.ts";
 
 const options: NestedLoopOptions = { messages: [{ role: "user", content: "Well?" }] };
 const fields = { name: "agent", description: "Asks", inputSchema: { type: "object" }, prepare: () => options };
@@ -41,10 +41,9 @@ describe("defineAgentTool", () => {
       requiresFollowUp: false,
     });
     expect(Object.keys(tool).sort()).toEqual(
-      ["agent", "description", "execute", "inputSchema", "jsonSchema", "name", "requiresFollowUp", "sequential"].sort(),
+      ["description", "durable", "execute", "inputSchema", "jsonSchema", "name", "requiresFollowUp", "sequential"].sort(),
     );
-    expect(createToolRegistry([tool]).agentOf("agent")).toBe(tool.agent);
-    expect(createToolRegistry([tool]).agentOf("nobody")).toBeUndefined();
+    expect(createToolRegistry([tool]).definitions()).toMatchObject([{ name: "agent", durable: true }]);
   });
 
   it.for<[title: string, value: unknown, refusal: string]>([
@@ -83,13 +82,13 @@ describe("defineAgentTool", () => {
     expect(refusalOf(value)).toContain(refusal);
   });
 
-  it("execute() passes the options from prepare to the context's runToolLoop", async () => {
+  it("execute() passes the options from prepare to the context's run", async () => {
     const told: unknown[] = [];
-    const runToolLoop = (given: NestedLoopOptions): Promise<LoopResult> => {
+    const run = (given: NestedLoopOptions): Promise<LoopResult> => {
       told.push(given);
       return Promise.resolve(resultOf({ responseText: "Yes." }));
     };
-    const context = { runToolLoop } as ToolContext;
+    const context = { run } as unknown as ToolContext;
     const tool = defineAgentTool({
       ...fields,
       prepare: async (args: unknown, given: ToolContext) => ({
@@ -103,10 +102,11 @@ describe("defineAgentTool", () => {
 });
 
 describe("defineAgentTool: default result", () => {
-  const { agent } = defineAgentTool(fields);
+  const tool = defineAgentTool(fields);
+  const resultFor = (result: LoopResult): unknown => tool.execute({}, { run: async () => result } as unknown as ToolContext);
 
-  it("is the text and details of a completed run", () => {
-    expect(agent?.toResult(resultOf({ text: "Yes.", responseText: "Yes.\n\n[Scene]\nrain" }))).toBe("Yes.\n\n[Scene]\nrain");
+  it("is the text and details of a completed run", async () => {
+    expect(await resultFor(resultOf({ text: "Yes.", responseText: "Yes.\n\n[Scene]\nrain" }))).toBe("Yes.\n\n[Scene]\nrain");
   });
 
   it.for<[title: string, result: Partial<LoopResult>, error: string]>([
@@ -125,13 +125,13 @@ describe("defineAgentTool: default result", () => {
       { status: "timeout", reason: { kind: "max-iterations", limit: 3 }, text: "Half" },
       "The agent agent ended as timeout (max-iterations). It had said: Half",
     ],
-  ])("is a failure for a run that %s", ([, result, error]) => {
-    const output = agent?.toResult(resultOf(result));
+  ])("is a failure for a run that %s", async ([, result, error]) => {
+    const output = await resultFor(resultOf(result));
     expect([isToolResult(output), output]).toMatchObject([true, { success: false, error }]);
   });
 
-  it("shortens the quoted text of a failed run", () => {
-    const output = agent?.toResult(resultOf({ status: "error", reason: { kind: "malformed-call" }, text: "x".repeat(10_000) }));
+  it("shortens the quoted text of a failed run", async () => {
+    const output = await resultFor(resultOf({ status: "error", reason: { kind: "malformed-call" }, text: "x".repeat(10_000) }));
     expect(JSON.stringify(output).length).toBeLessThan(2_200);
   });
 });
