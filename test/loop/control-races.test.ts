@@ -224,7 +224,7 @@ describe("a control from createLoopControl", () => {
         ({ control }) => control.steer("Hey."),
         async ({ control }) => {
           const second = runToolLoop({
-            provider: createMockProvider([text("Hi.")]),
+            provider: createMockProvider([text("Hi."), text("Hi again.")]),
             messages: [{ role: "user", content: "Go." }],
             control,
           });
@@ -239,6 +239,7 @@ describe("a control from createLoopControl", () => {
     expect(legs).toMatchInlineSnapshot(`
       [
         "accepted: second answered 2 messages: answered sent",
+        "accepted: second answered 4 messages: answered ",
         "accepted: second refused: answered sent",
         "finished: second answered 2 messages: answered ",
         "finished: second refused: answered ",

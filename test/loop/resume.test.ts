@@ -71,21 +71,24 @@ it('resume: "retry-last" records repeated steps under retry keys', async () => {
   expect(third.text).toBe("At last.");
   expect(saved(third).keys().join("\n")).toMatchInlineSnapshot(`
     "run
-    i0/inbox
-    i0/model
-    i0/tool/0/save
-    i1/inbox
-    i1/model
-    i1/inbox-end
-    retry1
-    retry1/i1/model
-    retry1/i1/tool/0/save
-    retry1/i2/inbox
-    retry1/i2/model
-    retry1/i2/inbox-end
-    retry2
-    retry2/i2/model
-    retry2/i2/inbox-end"
+    begin
+    i0/request/model
+    i0/call/0/save/outcome
+    i0/next
+    i1/request/model
+    i1/answered
+    i1/answered/over
+    i1/answered#2
+    i1~2/request/model
+    i1~2/call/0/save/outcome
+    i1~2/next
+    i2/request/model
+    i2/answered
+    i2/answered/over
+    i2/answered#2
+    i2~2/request/model
+    i2~2/answered
+    i2~2/answered/over"
   `);
 });
 

@@ -98,7 +98,7 @@ async function runCall(activity: Activity, call: Given, signal: AbortSignal | un
 }
 
 /** Counts a recorded call, and sends its start. */
-function noteReplayed(run: Run, outcome: Outcome): void {
+export function noteReplayed(run: Run, outcome: Outcome): void {
   if (!wasDispatched(outcome.kind)) return;
   sendStart(run, outcome.call, true);
   const { usage, costUSD } = outcome.nested ?? {};
@@ -210,10 +210,14 @@ function leave(run: Run, call: Given, { signal, mayHaveRun }: Admission): Outcom
   const { scope, meter, clock, registry } = run;
   scope.checkDeadline(clock.now());
   const left: Outcome = { ...factsOf(call), kind: mayHaveRun ? "interrupted" : "not-run" };
-  if (scope.cause !== undefined || run.isBarred || signal?.aborted === true) return left;
+  // Its start was told by the execution that was cut off.
+  const isOver = scope.cause !== undefined || run.isBarred || signal?.aborted === true;
+  if (isOver && mayHaveRun) sendStart(run, call.made, true);
+  if (isOver) return left;
   const definition = findTool(registry, call.made.name);
   if (!mayHaveRun || definition?.replay === "safe" || definition?.eager === true) return undefined;
   meter.add({ toolCalls: 1 });
+  sendStart(run, call.made, true);
   return left;
 }
 

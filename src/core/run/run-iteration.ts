@@ -114,7 +114,7 @@ async function stream(run: Run, draft: RequestDraft, signal: AbortSignal | undef
     messages,
     tools,
     system,
-    toolChoice,
+    toolChoice: hasReachedLimit(run) ? "none" : toolChoice,
     settings,
     compactAt,
     output,
@@ -153,6 +153,11 @@ async function stream(run: Run, draft: RequestDraft, signal: AbortSignal | undef
   forget();
   const chosen = run.toolChoice === undefined ? result : { ...result, toolChoice: run.toolChoice };
   return prepareCalls(run, withShown(run, takeEager(run, chosen)), draft);
+}
+
+/** After a call beyond `maxToolCalls`, the model should answer without tools. Calls that it makes all the same get the outcome "limit". */
+function hasReachedLimit({ meter, state: { functionHistory } }: Run): boolean {
+  return meter.maxToolCalls !== Number.POSITIVE_INFINITY && functionHistory.some(({ outcome }) => outcome === "limit");
 }
 
 function toRestriction(choice: ToolChoice | undefined): StreamResult["toolChoice"] {

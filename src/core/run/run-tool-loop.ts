@@ -14,7 +14,8 @@ import { toPlainError } from "../utils/plain-error.ts";
 import { digest, stableJson } from "../utils/json.ts";
 import { checkAnswers } from "./answers.ts";
 import { buildResult } from "./build-result.ts";
-import { performCall } from "./execute-tool-call.ts";
+import { noteReplayed, performCall, sendEnd } from "./execute-tool-call.ts";
+import { wasDispatched } from "../tools/outcome-texts.ts";
 import { compareMiddleware, HookError, inHook, JournalFailure, recordingNames, StepCancelled } from "./hooks.ts";
 import { findLimit, nextStep } from "./next-step.ts";
 import { recordVersion, ReplayJournal } from "./journals.ts";
@@ -105,15 +106,16 @@ function checkClose(close: unknown): Close {
 async function takeStep(run: Run): Promise<Ending | undefined> {
   const { state } = run;
   const next = nextStep(state, run.hooks, run);
+  const runsCalls = next.kind === "calls" || (await hasCallRecords(run, next));
   // Listeners of the event may cancel the run, but its calls have then been waiting already.
   const hasEnded = isEnded(run.scope);
   let ended: Ending | undefined;
-  if (next.kind !== "calls") sendIterationEnd(run, next.kind === "request");
-  if (next.kind === "end") {
+  if (!runsCalls) sendIterationEnd(run, next.kind === "request");
+  if (runsCalls) await runCalls(run);
+  else if (next.kind === "end") {
     if (!isCut(run, next.ending, hasEnded)) return endRun(run, next.ending);
     await takeLook(run, { planned: next.ending });
-  } else if (next.kind === "calls" || (await hasCallRecords(run, next))) await runCalls(run);
-  else if (next.kind === "look") ended = await look(run, next.planned);
+  } else if (next.kind === "look") ended = await look(run, next.planned);
   else await runIteration(run);
   const { refusal, guard } = run.root;
   const broken = refusal === undefined ? guard?.broken : { error: refusal };
@@ -215,7 +217,8 @@ async function endRun(run: Run, first: Ending): Promise<Ending | undefined> {
   const isAsked = (isFinal(first) && !isDrained) || run.planned !== undefined;
   const ending = isAsked ? first : await askBeforeEnd(run, first);
   if (ending === undefined) return ending;
-  if ("waits" in ending.reason) return endUndone(run, ending);
+  // Calls that wait, or whose nested run was drained, go on where they are. Only what a look has decided has an end to record.
+  if ("waits" in ending.reason || run.state.phase === "calls") return endUndone(run, ending);
   const { token } = await run.step<{ readonly token: string }>(`${lookKey(run)}/over`, () => {
     // An open control would accept messages that nobody reads.
     if (ending.status !== "suspended" || run.outer === undefined) run.control?.shut();
@@ -311,11 +314,21 @@ function sendIterationEnd(run: Run, isPaused: boolean): void {
   const answer = state.answers.at(-1);
   const isOpen = (state.phase === "answer" && state.skipped === undefined) || state.phase === "calls";
   if (answer === undefined || !isOpen || !events.wants("iteration-end")) return;
+  if (state.phase === "answer" && !isPaused) tellEarly(run);
   const { status, provider, model, finish, usage, costUSD, durationMs } = answer;
   const continuation = isUnfinished(answer) ? state.continuation - 1 : state.continuation;
   const calls = isPaused ? [] : summarizeCalls(state, answer);
   const base = { runId, iteration: state.iteration, ...(run.isRequestReplayed && { replayed: true }), continuation };
   events.send({ type: "iteration-end", ...base, status, provider, model, finish, usage, costUSD, calls, durationMs });
+}
+
+/** Tells the recorded calls that ran while the message streamed, if the run ends before its other calls. */
+function tellEarly(run: Run): void {
+  for (const outcome of run.state.current.early) {
+    if (run.begun.has(outcome.call.callId) || !wasDispatched(outcome.kind)) continue;
+    noteReplayed(run, outcome);
+    sendEnd(run, outcome, true);
+  }
 }
 
 function summarizeCalls({ phase, lastBatch, current }: State, answer: Answer): readonly CallSummary[] {
