@@ -64,8 +64,8 @@ describe("memoryJournal", () => {
       const again = await playOver(memoryJournal(cut(saved, index)));
       expect(again.result.messages).toEqual(whole.result.messages);
       expect([again.result.reason, again.result.usage]).toEqual([whole.result.reason, whole.result.usage]);
-      expect(again.ran.length).toBe(keys.filter((key) => key.includes("/tool/") && !kept.includes(key)).length);
-      expect(again.requests).toBe(keys.filter((key) => key.endsWith("/model") && !kept.includes(key)).length);
+      expect(again.ran.length).toBe(keys.filter((key) => key.endsWith("/outcome") && !kept.includes(key)).length);
+      expect(again.requests).toBe(keys.filter((key) => key.endsWith("/request/model") && !kept.includes(key)).length);
       expect(memoryJournal(savedOf(again)).keys()).toEqual(keys);
     }
   });

@@ -194,10 +194,14 @@ export function findLimit(state: State, seen: Seen, { limits, reserve }: Bounds)
   if (state.consecutiveToolErrors >= maxConsecutiveToolErrors)
     return error({ kind: "tool-error-cap", count: maxConsecutiveToolErrors });
   if (state.countedIterations >= maxIterations) return timeout({ kind: "max-iterations", limit: maxIterations });
-  const { left, limit } = seen.calls;
-  if (left < 1 && state.lastBatch.length > 0 && state.lastBatch.every(({ outcome }) => outcome.kind === "limit"))
-    return error({ kind: "max-tool-calls", limit });
+  const { limit } = seen.calls;
+  if (limit !== none && state.lastBatch.length > 0 && hasReachedLimit(state)) return error({ kind: "max-tool-calls", limit });
   return findSpent(state, seen.spentOutside, { limits, reserve });
+}
+
+/** True if a call of an earlier message was beyond the limit, so that the model was asked to answer without tools. */
+function hasReachedLimit({ functionHistory, iteration: now }: State): boolean {
+  return functionHistory.some(({ outcome, iteration }) => outcome === "limit" && iteration < now);
 }
 
 /** True if there is no room for a request that may use the reserve. */

@@ -110,7 +110,7 @@ describe("a resumed run with a call that waits for approval", () => {
   });
 });
 
-it("a sequential call that follows an agent call runs even if the agent was drained and then stopped", async () => {
+it("a sequential call that follows a drained agent call runs after the agent has gone on", async () => {
   const control = createLoopControl();
   const drain = tool("drain", () => void control.drain());
   let finish = (): void => {};
@@ -126,8 +126,10 @@ it("a sequential call that follows an agent call runs even if the agent was drai
   expect(control.stop()).toBe("finished");
   finish();
   const result = await playing.result;
-  expect([result.text, stage.ran]).toEqual(["Done.", ["look", "alone"]]);
-  await checkOver(stage, result);
+  expect([result.reason.kind, stage.ran]).toEqual(["drained", ["look"]]);
+  const again = await stage.start().result;
+  expect([again.text, stage.ran]).toEqual(["Done.", ["look", "alone"]]);
+  await checkOver(stage, again);
 });
 
 it("a FatalToolError from the toResult of an agent cancels the waiting calls in the same batch", async () => {
