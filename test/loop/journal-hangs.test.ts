@@ -90,7 +90,7 @@ function held(at: string): {
     return new Promise((resolve) => (settle = resolve as typeof settle));
   };
   const journal: Journal = { ...inner, durable: true, step };
-  return { journal, run: () => body(), answer: (answer) => settle(answer) };
+  return { journal, run: async () => body(), answer: (answer) => settle(answer) };
 }
 
 describe("the journal of a rejected run", () => {

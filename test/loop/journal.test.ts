@@ -104,33 +104,39 @@ describe("journal keys", () => {
     await runToolLoop({ ...options, journal: store.open() });
     expect([...store.records.keys()].join("\n")).toMatchInlineSnapshot(`
       "run
-      i0/inbox
-      i0/model
-      i0/approval/0/a
-      i0/approval/1/b
-      i0/approval/3/a
-      i0/intent/0/a
-      i0/tool/0/a
-      i0/intent/1/b
-      i0/tool/1/b
-      i0/intent/3/a
-      i0/tool/3/a
-      i0/iteration
-      i1/inbox
-      i1/model
-      i1/model/continuation1
-      i1/model/continuation2
-      i1/approval/0/a
-      i1/intent/0/a
-      i1/tool/0/a
-      i1/iteration
-      i2/inbox
-      i2/final-answer
-      i2/inbox-end"
+      begin
+      i0/request/@prepare-iteration/plan
+      i0/request/model
+      i0/call/0/a/@approve/decision
+      i0/call/0/a/begun
+      i0/call/0/a/outcome
+      i0/call/1/b/@approve/decision
+      i0/call/1/b/begun
+      i0/call/1/b/outcome
+      i0/call/3/a/@approve/decision
+      i0/call/3/a/begun
+      i0/call/3/a/outcome
+      i0/next
+      i1/request/@on-iteration/said
+      i1/request/@prepare-iteration/plan
+      i1/request/model
+      i1/request~2/@prepare-iteration/plan
+      i1/request~2/model
+      i1/request~3/@prepare-iteration/plan
+      i1/request~3/model
+      i1/call/0/a/@approve/decision
+      i1/call/0/a/begun
+      i1/call/0/a/outcome
+      i1/next
+      i1/end/@on-iteration/said
+      i2/request/@prepare-iteration/plan
+      i2/request/model
+      i2/answered
+      i2/answered/over"
     `);
     const again = await runToolLoop({ ...options, provider: createMockProvider(script) });
     const inMemory = memoryJournal(JSON.parse(JSON.stringify(again.journal))).keys();
-    expect([...store.records.keys()].filter((key) => !key.includes("/intent/")).sort()).toEqual([...inMemory].sort());
+    expect([...store.records.keys()].filter((key) => !key.endsWith("/begun")).sort()).toEqual([...inMemory].sort());
   });
 
   it("are used once each, and in the same order on replay", async () => {
@@ -149,7 +155,7 @@ const boundaries = [...undisturbed.records.keys()].map((key, index) => [index + 
 
 function isStepOf(callId: string, key: string): boolean {
   const [, place = "", index = ""] = /^call_i(\d+)_(\d+)$/.exec(callId) ?? [];
-  return key.startsWith(`i${place}/tool/${index}/`);
+  return key.startsWith(`i${place}/call/${index}/`);
 }
 
 describe("a crashed run", () => {
@@ -161,7 +167,7 @@ describe("a crashed run", () => {
     expect(said(second)).toEqual(said(whole));
     expect([first.result instanceof Crash, [...isRecorded].at(-1)]).toEqual([true, key]);
     const twice = first.ran.filter((step) => second.ran.includes(step));
-    expect(twice.filter((step) => isRecorded.has(step.slice("r/".length)))).toEqual([]);
+    expect(twice.filter((step) => isRecorded.has(`${step.slice("r/".length)}/outcome`))).toEqual([]);
     expect([...new Set([...first.ran, ...second.ran])].sort()).toEqual([...whole.ran].sort());
     expect(said(await live(broken, {}, {}))).toEqual(said(whole));
   });
@@ -170,9 +176,9 @@ describe("a crashed run", () => {
     const broken = createDurableStore();
     const first = await live(broken, { afterRecords }, {});
     const intended = [...broken.records.keys()]
-      .filter((key) => key.includes("/intent/"))
-      .map((key) => key.replace("/intent/", "/tool/"));
-    const unknown = intended.filter((key) => !broken.records.has(key));
+      .filter((key) => key.endsWith("/begun"))
+      .map((key) => key.slice(0, -"/begun".length));
+    const unknown = intended.filter((key) => !broken.records.has(`${key}/outcome`));
     const second = await live(broken, {}, {});
     expect(second.ran.filter((step) => first.ran.includes(step) || intended.includes(step.slice("r/".length)))).toEqual([]);
     if (second.result instanceof Crash || whole.result instanceof Crash) throw new Error("Nothing crashes any more.");
@@ -187,7 +193,7 @@ describe("a crashed run", () => {
   it("reports a tool that the crash interrupted as interrupted", async () => {
     const broken = createDurableStore();
     const first = await live(broken, { within: "i1/call/0/quick/outcome" }, {});
-    expect(first.ran).toContain("r/i1/call/0/quick/outcome");
+    expect(first.ran).toContain("r/i1/call/0/quick");
     const second = await live(broken, {}, {});
     if (second.result instanceof Crash) throw second.result;
     const answer = answersOf(second.result).find((part) => part.callId === "call_i1_0");
@@ -204,7 +210,7 @@ describe("a crashed run", () => {
     const broken = createDurableStore();
     const first = await live(broken, { within: "i1/call/0/quick/outcome" }, { replay: "safe" });
     const second = await live(broken, {}, { replay: "safe" });
-    expect([first.ran.at(-1), second.ran]).toEqual(["r/i1/call/0/quick/outcome", ["r/i1/call/0/quick/outcome"]]);
+    expect([first.ran.at(-1), second.ran]).toEqual(["r/i1/call/0/quick", ["r/i1/call/0/quick"]]);
     expect(said(second)).toEqual(said(whole));
   });
 

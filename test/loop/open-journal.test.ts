@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createLoopControl, type Journal, type LoopControl, memoryJournal, runToolLoop, streamToolLoop } from "turnwright";
 import { createMockProvider, stall, text, toolCall } from "turnwright/testing";
 import { nesting, question } from "./nested/nesting.ts";
-import { play, tool } from "./play.ts";
+import { never, play, tool } from "./play.ts";
 import { linesOf } from "./transcript-lines.ts";
 
 interface Faults {
@@ -41,7 +41,7 @@ describe("journal.open()", () => {
     const { result } = play([text("Done.")], { journal });
     void result.then(() => log.push("over"));
     await result;
-    expect(log).toEqual(["open", "run", "begin", "i0/request/model", "i0/answered", "close", "over"]);
+    expect(log).toEqual(["open", "run", "begin", "i0/request/model", "i0/answered", "i0/answered/over", "close", "over"]);
   });
 
   it("is called once for a run with a nested run", async () => {
@@ -74,17 +74,17 @@ describe("journal.open()", () => {
 
   it.for<[what: string, faults: Faults, message: string, log: readonly string[]]>([
     ["open fails", { open: new Error("locked") }, "locked", ["open"]],
-    ["a step fails", { at: "i0/request/model" }, "no i0/model", ["open", "run", "begin", "i0/request/model", "close"]],
+    ["a step fails", { at: "i0/request/model" }, "no i0/request/model", ["open", "run", "begin", "i0/request/model", "close"]],
     [
       "close fails",
       { close: new Error("stuck") },
       "stuck",
-      ["open", "run", "begin", "i0/request/model", "i0/answered", "close", "close"],
+      ["open", "run", "begin", "i0/request/model", "i0/answered", "i0/answered/over", "close"],
     ],
     [
       "a step fails and then close fails",
       { at: "i0/request/model", close: new Error("stuck") },
-      "no i0/model",
+      "no i0/request/model",
       ["open", "run", "begin", "i0/request/model", "close"],
     ],
   ])("rejects the run with the error and releases everything if %s", async ([, faults, message, expected]) => {
@@ -111,9 +111,15 @@ describe("journal.open()", () => {
     await expect(result).rejects.toThrow("stuck");
     expect(recording.types()).not.toContain("run-end");
     const again = await play([text("Waiting.")], { control }).result;
-    expect([answers, linesOf(again.messages)]).toEqual([
-      ["finished", "finished"],
-      ["user: Go.", "assistant: Waiting."],
-    ]);
+    expect([answers, linesOf(again.messages)]).toEqual([["finished"], ["user: Go.", "assistant: Waiting."]]);
+  });
+
+  it("rejects the run with the error of a step even if the journal never closes", async () => {
+    const { journal } = openable({ at: "i0/request/model" });
+    const { result, clock } = play([text("Done.")], { journal: { ...journal, open: async () => () => never } });
+    result.catch(() => {});
+    await clock.advance(500);
+    await expect(result).rejects.toThrow("no i0/request/model");
+    expect(clock.pending).toBe(0);
   });
 });

@@ -197,7 +197,7 @@ describe("the context of a tool", () => {
     });
     await play([toolCall("look"), toolCall("deep"), text("Done.")], { ...given, tools: [look, deep], runId: "budget" }).result;
     expect(seen).toEqual([
-      ...["call_i0_0", "look", 0, { id: "mock", model: "mock-model" }, false, false, "budget/i0/tool/0/look"],
+      ...["call_i0_0", "look", 0, { id: "mock", model: "mock-model" }, false, false, "budget/i0/call/0/look"],
       ...[4, ["It is night."], true, { db: 1 }, { conversationId: "c" }],
     ]);
   });

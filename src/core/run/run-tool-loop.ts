@@ -6,7 +6,8 @@ import { isUnfinished } from "../providers/judge-finish.ts";
 import type { Message } from "../types/message.ts";
 import type { ShownTool } from "../types/tool-outcome.ts";
 import type { LoopResult, PartialResult } from "../types/loop-result.ts";
-import { endingOfReason, isEnded } from "../cancellation/cancel-scope.ts";
+import { CancelScope, endingOfReason, isEnded } from "../cancellation/cancel-scope.ts";
+import { Deadline } from "../cancellation/deadline.ts";
 import { invalidOption } from "../errors/check-fields.ts";
 import { isLoopError, LoopError } from "../errors/loop-error.ts";
 import { isRecord } from "../utils/guards.ts";
@@ -74,7 +75,7 @@ async function drive(run: Run): Promise<LoopResult> {
     run.events.fail(thrown);
     // Cancels everything that may still run.
     run.scope.cancel({ kind: "abort", reason: thrown });
-    if (close !== undefined) await Promise.resolve(close()).catch(() => {});
+    if (close !== undefined) await closeFailed(run, close);
     throw error instanceof JournalFailure && run.root === run ? withPartial(run, thrown) : error;
   } finally {
     run.release();
@@ -95,6 +96,14 @@ async function openJournal({ guard, options: { journal } }: Run): Promise<Close 
     if (!isLoopError(error, "journal-unresponsive") || error.details.ended !== "wall-clock") throw error;
     return endingOfReason({ kind: "wall-clock", limitMs: error.details.ms });
   }
+}
+
+/** How long a run that has failed waits for its journal to close, in milliseconds. */
+const closeMs = 500;
+
+async function closeFailed({ clock }: Run, close: Close): Promise<void> {
+  const closing = (async (): Promise<void> => close())();
+  await new Deadline({ limitMs: closeMs }, { clock, scope: new CancelScope() }).race(closing);
 }
 
 function checkClose(close: unknown): Close {

@@ -131,15 +131,15 @@ describe("the prepare function of defineAgentTool", () => {
       ["completed", "OSLO"],
       ["invalid-input", {}],
     ]);
-    const key = `${playing.options.runId}/i0/tool/0/agent`;
+    const key = `${playing.options.runId}/i0/call/0/agent`;
     expect(seen).toEqual([["OSLO", 3, "call_i0_0", "agent", 0, 0, key, "mine", { userId: "Ada" }, 2, false]]);
   });
 
   it("cannot set the journal or the runId of the nested run", async () => {
-    const journal = { durable: false, step: broken("journal"), all: broken("journal") };
+    const journal = { durable: false, step: broken("journal"), read: broken("journal") };
     const playing = playAgent(agent(() => ({ ...answers(), journal, runId: "mine" })));
     expect(answersOf(await playing.result)[0]?.result).toBe("c");
-    expect(playing.recording.of("run-end")[0]?.runId).toBe(`${playing.options.runId}/i0/tool/0/agent`);
+    expect(playing.recording.of("run-end")[0]?.runId).toBe(`${playing.options.runId}/i0/call/0/agent/tool/run`);
   });
 });
 

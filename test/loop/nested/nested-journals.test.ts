@@ -165,7 +165,7 @@ it("a journal that fails beside a call that waits two levels deeper rejects the 
 });
 
 it("a journal that fails in one of two steps of a resumed nested run rejects the run, while the other step waits", async () => {
-  const asks = tool("asks", async (_, { ask }) => ask({ question: "Name?" }));
+  const asks = tool("asks", async (_, { ask }) => ask({ question: "Name?" }), { durable: true });
   const middle = agent(
     "middle",
     [toolCall("inner"), text("m")],
