@@ -46,10 +46,10 @@ describe("loop events", () => {
           tool-args-end wrok (call_i0_1) {}
           tool-args-end work (call_i0_2) {"ms":10}
           approval-asked work (call_i0_0) {"ms":20}
+          tool-end wrok (call_i0_1) unknown-tool
           approval-asked work (call_i0_2) {"ms":10}
           approval-decided work (call_i0_0) approve
           approval-decided work (call_i0_2) approve
-          tool-end wrok (call_i0_1) unknown-tool
           tool-start work (call_i0_0) {"ms":20}
           tool-progress work (call_i0_0) {"half":true}
           tool-start work (call_i0_2) {"ms":10}
@@ -67,9 +67,9 @@ describe("loop events", () => {
           approval-decided denied (call_i1_0) deny
           approval-decided broken (call_i1_1) approve
           approval-decided over (call_i1_2) approve
-          tool-end denied (call_i1_0) denied
           tool-start broken (call_i1_1) {}
           tool-start over (call_i1_2) {}
+          tool-end denied (call_i1_0) denied
           tool-end over (call_i1_2) completed
           tool-end broken (call_i1_1) failed
         iteration-end 1 tool-calls
@@ -133,9 +133,9 @@ describe("loop events", () => {
           tool-args-end other (call_i0_1) {}
           tool-end other (call_i0_1) blocked
           tool-start enrich (call_i0_0) {}
-          tool-end enrich (call_i0_0) completed
           hidden-notice enrich (call_i0_0) stem "who"
           restart enrich (call_i0_0) profile
+          tool-end enrich (call_i0_0) completed
         iteration-end 0 continuation 1 tool-calls
         iteration-start 1
           text-delta "Thr"
@@ -214,7 +214,7 @@ describe("notice events", () => {
     ["are sent at limits.softWarnIteration", 5, { limits: { softWarnIteration: 2 } }, ["still-working 2"]],
     ["are sent at iteration 0 with softWarnIteration: 0", 5, { limits: { softWarnIteration: 0 } }, ["still-working 0"]],
     ["are not sent with softWarnIteration: Infinity", 45, { limits: { softWarnIteration: Number.POSITIVE_INFINITY } }, []],
-    ["are sent when maxIterations is reached", 5, { limits: { maxIterations: 3 } }, ["max-iterations 3"]],
+    ["are sent when maxIterations is reached", 5, { limits: { maxIterations: 3 } }, ["max-iterations 2"]],
     [
       "are not sent at maxIterations with surfaceUserErrors: false",
       5,

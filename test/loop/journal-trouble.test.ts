@@ -9,7 +9,7 @@ import {
   memoryJournal,
   runToolLoop,
 } from "turnwright";
-import { createMockProvider, createTestClock, stall, text, toolCall } from "turnwright/testing";
+import { createMockProvider, createTestClock, text, toolCall } from "turnwright/testing";
 import { countListeners } from "./count-listeners.ts";
 import { createDurableStore } from "./durable-store.ts";
 import { answersOf, never, outcomesOf, play, tool } from "./play.ts";

@@ -76,7 +76,7 @@ async function runCall(activity: Activity, call: Given, signal: AbortSignal | un
   const outcomeKey = `${place}/${activity.unique("outcome")}`;
   if (isDurable(run, name)) return runDurable(activity, call, { begunKey, outcomeKey, signal });
   let isLive = false;
-  const outcome = await activity.busy(async () => {
+  const recorded = await activity.busy(async () => {
     // A token of this execution says on a replay without an outcome that the tool may have run.
     const { token }: Begun =
       journal.durable === true ? await activity.record<Begun>(run.prefix + begunKey, () => ({ token: run.token })) : run;
@@ -88,6 +88,8 @@ async function runCall(activity: Activity, call: Given, signal: AbortSignal | un
     };
     return activity.record<Outcome>(run.prefix + outcomeKey, body);
   });
+  // A call of another attempt may have run for this one.
+  const outcome: Outcome = recorded.call.callId === call.made.callId ? recorded : { ...recorded, call: call.made };
   if (!isLive) noteReplayed(run, outcome);
   if (outcome.kind !== "deferred") return outcome;
   activity.hasBegun = true;
@@ -98,7 +100,7 @@ async function runCall(activity: Activity, call: Given, signal: AbortSignal | un
 }
 
 /** Counts a recorded call, and sends its start. */
-export function noteReplayed(run: Run, outcome: Outcome): void {
+function noteReplayed(run: Run, outcome: Outcome): void {
   if (!wasDispatched(outcome.kind)) return;
   sendStart(run, outcome.call, true);
   const { usage, costUSD } = outcome.nested ?? {};
@@ -330,7 +332,7 @@ export function callEvent(run: Run, { callId, name }: ToolCall, isReplayed: bool
   };
 }
 
-function sendStart(run: Run, call: ToolCall, isReplayed: boolean): void {
+export function sendStart(run: Run, call: ToolCall, isReplayed: boolean): void {
   if (run.events.wants("tool-start"))
     run.events.send({ type: "tool-start", ...callEvent(run, call, isReplayed), args: freezeDeep(call.args) });
 }

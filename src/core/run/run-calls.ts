@@ -3,7 +3,7 @@
 
 import type { ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
 import { performCall, sendEnd } from "./execute-tool-call.ts";
-import { EagerJournal } from "./journals.ts";
+import { EagerJournal, ReplayJournal } from "./journals.ts";
 
 import { callPlace, eagerSteps, placeOf } from "./places.ts";
 import { recallCalls } from "./shown-tools.ts";
@@ -45,6 +45,26 @@ async function replayEnded(run: Run, calls: readonly ToolCall[]): Promise<Readon
   for (const [index, call] of calls.entries())
     if (run.recalled.get(call.callId)?.hasEnded === true) replayed.set(call, await runOne(run, call, index));
   return replayed;
+}
+
+/** Tells the recorded calls that ran while the message streamed, if the run ends before its other calls. */
+export async function replayEarly(run: Run): Promise<void> {
+  const { state, journal, prefix } = run;
+  if (state.phase !== "answer") return;
+  for (const [index, call] of state.current.calls.entries()) {
+    const steps = run.begun.has(call.callId) ? undefined : eagerSteps(state.current, call.callId);
+    if (steps === undefined) continue;
+    const place = callPlace(state, index, call.name);
+    const activity = new Activity(run, {
+      place,
+      path: call.callId,
+      journal: new ReplayJournal(new EagerJournal(journal, prefix + place, steps)),
+      call,
+      index,
+    });
+    const { stuck } = activity.journal as ReplayJournal;
+    await Promise.race([activity.settle(performCall(activity, call)), stuck]);
+  }
 }
 
 function sendIdentical({ state, limits, events, runId, isReplayed }: Run): void {

@@ -14,7 +14,7 @@ import { toUsage } from "../utils/plain-error.ts";
 import { freezeDeep } from "../utils/json.ts";
 import { chainHooks, HookError, inHook, StepCancelled } from "./hooks.ts";
 import { EagerJournal } from "./journals.ts";
-import { callEvent, performCall } from "./execute-tool-call.ts";
+import { callEvent, performCall, sendEnd, sendStart } from "./execute-tool-call.ts";
 import { StepRecorder, sumOf } from "./recorder.ts";
 import { Activity } from "./activity.ts";
 import type { BegunCall, Run } from "./run.ts";
@@ -216,7 +216,13 @@ function eagerPorts(run: Run, { toolChoice }: RequestDraft): EagerPorts | undefi
     const eager: BegunOutcome = { ...outcome, nested, steps: journal.steps, ...("value" in end && { [work]: { made, spent } }) };
     return eager;
   };
-  return { start, onAdopted: () => {} };
+  return {
+    start,
+    onAdopted: (outcome) => {
+      sendStart(run, outcome.call, false);
+      sendEnd(run, outcome, false);
+    },
+  };
 }
 
 function takeEager(run: Run, answer: Answer): Answer {

@@ -15,14 +15,13 @@ import { toPlainError } from "../utils/plain-error.ts";
 import { digest, stableJson } from "../utils/json.ts";
 import { checkAnswers } from "./answers.ts";
 import { buildResult } from "./build-result.ts";
-import { noteReplayed, performCall, sendEnd } from "./execute-tool-call.ts";
-import { wasDispatched } from "../tools/outcome-texts.ts";
+import { performCall } from "./execute-tool-call.ts";
 import { compareMiddleware, HookError, inHook, JournalFailure, recordingNames, StepCancelled } from "./hooks.ts";
 import { findLimit, nextStep } from "./next-step.ts";
 import { recordVersion, ReplayJournal } from "./journals.ts";
 import { StepRecorder } from "./recorder.ts";
 import { placeOf } from "./places.ts";
-import { hasCallRecords, runCalls, sendCutEnds } from "./run-calls.ts";
+import { hasCallRecords, replayEarly, runCalls, sendCutEnds } from "./run-calls.ts";
 import { runIteration } from "./run-iteration.ts";
 import { Activity } from "./activity.ts";
 import { Run, type RunPorts, type SeamOptions } from "./run.ts";
@@ -119,6 +118,7 @@ async function takeStep(run: Run): Promise<Ending | undefined> {
   // Listeners of the event may cancel the run, but its calls have then been waiting already.
   const hasEnded = isEnded(run.scope);
   let ended: Ending | undefined;
+  if (!runsCalls && next.kind !== "request") await replayEarly(run);
   if (!runsCalls) sendIterationEnd(run, next.kind === "request");
   if (runsCalls) await runCalls(run);
   else if (next.kind === "end") {
@@ -323,21 +323,11 @@ function sendIterationEnd(run: Run, isPaused: boolean): void {
   const answer = state.answers.at(-1);
   const isOpen = (state.phase === "answer" && state.skipped === undefined) || state.phase === "calls";
   if (answer === undefined || !isOpen || !events.wants("iteration-end")) return;
-  if (state.phase === "answer" && !isPaused) tellEarly(run);
   const { status, provider, model, finish, usage, costUSD, durationMs } = answer;
   const continuation = isUnfinished(answer) ? state.continuation - 1 : state.continuation;
   const calls = isPaused ? [] : summarizeCalls(state, answer);
   const base = { runId, iteration: state.iteration, ...(run.isRequestReplayed && { replayed: true }), continuation };
   events.send({ type: "iteration-end", ...base, status, provider, model, finish, usage, costUSD, calls, durationMs });
-}
-
-/** Tells the recorded calls that ran while the message streamed, if the run ends before its other calls. */
-function tellEarly(run: Run): void {
-  for (const outcome of run.state.current.early) {
-    if (run.begun.has(outcome.call.callId) || !wasDispatched(outcome.kind)) continue;
-    noteReplayed(run, outcome);
-    sendEnd(run, outcome, true);
-  }
 }
 
 function summarizeCalls({ phase, lastBatch, current }: State, answer: Answer): readonly CallSummary[] {

@@ -1,14 +1,5 @@
 import { describe, expect, it } from "vitest";
-import {
-  type Approve,
-  createLoopControl,
-  isLoopError,
-  type Journal,
-  type Json,
-  type LoopOptions,
-  type LoopResult,
-  memoryJournal,
-} from "turnwright";
+import { type Approve, createLoopControl, isLoopError, type LoopOptions, type LoopResult, memoryJournal } from "turnwright";
 import { createMockProvider, type MockProvider, text, toolCall } from "turnwright/testing";
 import { createDurableStore } from "../durable-store.ts";
 import { createOrderedStore } from "./ordered-store.ts";

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createLoopControl, type Journal, type LoopControl, type LoopOptions, runToolLoop, type Tool } from "turnwright";
 import { createMockProvider, createTestClock, fail, type MockMessage, text, toolCall, wait } from "turnwright/testing";
 import { createDurableStore } from "../durable-store.ts";
-import { answersOf, outcomesOf, tool } from "../play.ts";
+import { answersOf, tool } from "../play.ts";
 import { nesting, plain, question } from "./nesting.ts";
 import { createOrderedStore } from "./ordered-store.ts";
 
