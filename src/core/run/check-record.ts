@@ -36,9 +36,19 @@ const checks: readonly (readonly [RegExp, Check])[] = [
   [/^i\d+(?:~\d+)?\/request(?:~\d+)?\/model(?:~\d+)?$/, (record) => problemOf(record, "model") ?? checkEnds(record)],
   [/^i\d+(?:~\d+)?\/call\/\d+\/[^/]+\/begun(?:~\d+)?$/, (record) => checkBegun(record)],
   [/^i\d+(?:~\d+)?\/call\/\d+\/[^/]+\/outcome(?:~\d+)?$/, (record) => checkOutcome(record)],
+  [/^i\d+(?:~\d+)?\/request(?:~\d+)?\/ended$/, (record) => findMisfit(record, { changes: "object", spent: "spent?" })],
+  [/^i\d+(?:~\d+)?\/call\/\d+\/[^/]+\/ended$/, (record) => checkOutcome(record) ?? findMisfit(record, { spent: "spent?" })],
+  [/^i\d+(?:~\d+)?\/end(?:~\d+)?(?:#\d+)?\/ended$/, (record) => findMisfit(record, askedEnd) ?? checkAgain(record)],
   [/^wait\/.+\/asked$/, (record) => findMisfit(record, { what: "text" })],
   [/^wait\/.+\/answer$/, (record) => (record["value"] === undefined ? invalid(record, "value") : undefined)],
 ];
+
+const askedEnd = { phase: "text", planned: "ending", ending: "ending", spent: "spent?" } as const;
+
+function checkAgain(record: UnknownRecord): string | undefined {
+  const { again = [] } = record;
+  return Array.isArray(again) && again.every(isRecord) ? undefined : invalid(record, "again");
+}
 
 function checkEnds(record: UnknownRecord): string | undefined {
   return findMisfit(record, { ends: "ending?" });

@@ -2,7 +2,8 @@
 
 import type { CallEvent } from "../types/loop-event.ts";
 import type { ToolContext } from "../types/loop-options.ts";
-import type { ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
+import type { Json } from "../types/common.ts";
+import type { NestedSpending, ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { CancelScope } from "../cancellation/cancel-scope.ts";
 import { Deadline } from "../cancellation/deadline.ts";
@@ -49,8 +50,26 @@ export async function performCall(activity: Activity, call: ToolCall): Promise<O
     else outcome = { ...(made ?? failWith(call, error)), ends: error.ending };
   }
   if (outcome.kind === "denied" && outcome.ends !== undefined) run.isBarred = true;
+  await recordEnd(activity, outcome, made);
   sendEnd(run, outcome, activity.isReplayed);
   return outcome;
+}
+
+/** The record of a call whose outcome or spending middleware has changed, for readers that do not run the middleware. */
+export type EndRecord = Outcome & { readonly spent?: NestedSpending | undefined };
+
+async function recordEnd(activity: Activity, outcome: Outcome, made: Outcome | undefined): Promise<void> {
+  const spent = sumOf(activity.spent);
+  if (spent === undefined && made !== undefined && isSame(outcome, made)) return;
+  const key = `${activity.run.prefix}${activity.place}/ended`;
+  const end: EndRecord = { ...outcome, ...(spent !== undefined && { spent }) };
+  const { isLive } = activity;
+  await activity.busy(() => activity.record<EndRecord>(key, () => end));
+  activity.isLive = isLive;
+}
+
+function isSame(one: Outcome, other: Outcome): boolean {
+  return one === other || isSameJson(one as unknown as Json, other as unknown as Json);
 }
 
 function failWith(call: ToolCall, { message }: HookError): Outcome {
@@ -64,8 +83,10 @@ interface Given {
   readonly given: ToolCall;
 }
 
-interface Begun {
+export interface Begun {
   readonly token: string;
+  /** True for a durable tool, which may leave waits open when it ends. */
+  readonly durable?: true | undefined;
   readonly refused?: Outcome | undefined;
 }
 
@@ -100,7 +121,7 @@ async function runCall(activity: Activity, call: Given, signal: AbortSignal | un
 }
 
 /** Counts a recorded call, and sends its start. */
-function noteReplayed(run: Run, outcome: Outcome): void {
+export function noteReplayed(run: Run, outcome: Outcome): void {
   if (!wasDispatched(outcome.kind)) return;
   sendStart(run, outcome.call, true);
   const { usage, costUSD } = outcome.nested ?? {};
@@ -139,7 +160,7 @@ async function runDurable(activity: Activity, call: Given, { begunKey, outcomeKe
     isLive = true;
     const ready = await prepare(activity, call, portsOf(activity, signal));
     const refused = ready.kind === "ready" ? admit(run, call, { signal, mayHaveRun: false }) : ready;
-    return refused === undefined ? { token: run.token } : { token: run.token, refused };
+    return { token: run.token, durable: true, ...(refused !== undefined && { refused }) };
   };
   const begun = await activity.busy(() => activity.record<Begun>(run.prefix + begunKey, begin));
   if (begun.refused !== undefined) return begun.refused;

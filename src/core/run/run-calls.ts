@@ -95,7 +95,8 @@ export async function hasCallRecords({ state, journal, prefix, isReplayed }: Run
 }
 
 async function runOne(run: Run, call: ToolCall, index: number): Promise<EndedCall> {
-  const { state } = run;
+  const { state, readCall } = run;
+  if (readCall !== undefined) return readCall(run, call, index);
   const polls = run.shown.get(call.name)?.polls === true ? ({ polls: true } as const) : {};
   const begun = run.begun.get(call.callId);
   if (begun !== undefined) {

@@ -1,7 +1,8 @@
 // One model request: passes the draft through the middleware, streams the answer, and prepares its calls.
 
 import type { StreamResult, ToolChoice } from "../types/provider.ts";
-import type { ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
+import type { Json } from "../types/common.ts";
+import type { NestedSpending, ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
 import type { ToolCallPorts } from "../loop/run/run.ts";
 import { partsOf } from "../loop/stream/call-drafts.ts";
 import type { EagerPorts } from "../loop/stream/eager-calls.ts";
@@ -11,7 +12,7 @@ import { streamOnce } from "../loop/stream/stream-once.ts";
 import { prepareCall } from "../loop/tool-call/prepare-call.ts";
 import { CancelScope } from "../cancellation/cancel-scope.ts";
 import { toUsage } from "../utils/plain-error.ts";
-import { freezeDeep } from "../utils/json.ts";
+import { freezeDeep, isSameJson } from "../utils/json.ts";
 import { chainHooks, HookError, inHook, StepCancelled } from "./hooks.ts";
 import { EagerJournal } from "./journals.ts";
 import { callEvent, performCall, sendEnd, sendStart } from "./execute-tool-call.ts";
@@ -30,12 +31,17 @@ export async function runIteration(run: Run): Promise<void> {
   const place = `${placeOf(state)}/${word}`;
   const activity = new Activity(run, { place, path: place, journal: run.journal });
   if (continuation === 0) run.begun.clear();
+  const { length } = state.messages;
   let streamed: Answer | undefined;
   const last: Next<RequestDraft, Answer> = (draft, signal) =>
     activity.busy(async () => {
       run.draft = draft;
       const key = `${run.prefix}${place}/${activity.unique("model")}`;
-      streamed = await activity.record<Answer>(key, () => stream(run, draft, signal));
+      streamed = await activity.record<Answer>(key, async () => {
+        const made = await stream(run, draft, signal);
+        const added = state.messages.slice(length);
+        return added.length === 0 ? made : { ...made, added };
+      });
       activity.isAnswered = true;
       run.isRequestReplayed = activity.isReplayed;
       return streamed;
@@ -58,11 +64,30 @@ export async function runIteration(run: Run): Promise<void> {
     return;
   }
   const answer = end.value;
+  await recordEnd(activity, answer, streamed);
   const earlier = state.current.calls.length;
   if (run.isRequestReplayed && answer.skipped !== true) showRecorded(run, answer, continuation === 0 ? 0 : earlier);
   run.meter.addUsage(answer);
   run.meter.settle();
   applyAnswer(state, answer, activity.spent);
+}
+
+/** The record of a request whose answer or spending middleware has changed, for readers that do not run the middleware. */
+export interface RequestEnd {
+  /** The changed fields of the answer. */
+  readonly changes: Partial<Answer>;
+  /** The spending of middleware. */
+  readonly spent?: NestedSpending | undefined;
+}
+
+async function recordEnd({ run, place, spent }: Activity, answer: Answer, streamed: Answer | undefined): Promise<void> {
+  const before: { readonly [field: string]: Json } = (streamed ?? {}) as never;
+  const fields = streamed === answer ? [] : Object.entries(answer as unknown as typeof before);
+  const changes = fields.filter(([field, value]) => value !== undefined && !isSameJson(value, before[field]));
+  const sum = sumOf(spent);
+  if (changes.length === 0 && sum === undefined) return;
+  const end: RequestEnd = { changes: Object.fromEntries(changes), ...(sum !== undefined && { spent: sum }) };
+  await run.step<RequestEnd>(`${place}/ended`, () => end);
 }
 
 /** A failed hook ends the run, and so does a cancellation during the step of a hook. The text of the model is kept. */

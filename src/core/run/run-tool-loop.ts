@@ -1,10 +1,9 @@
 // The loop: decides what comes next, does it, applies the result, until the run ends. Every effect is a step of the journal.
 
 import type { CallSummary } from "../types/loop-event.ts";
-import type { ToolCall } from "../types/tool-outcome.ts";
+import type { NestedSpending, ShownTool, ToolCall } from "../types/tool-outcome.ts";
 import { isUnfinished } from "../providers/judge-finish.ts";
 import type { Message } from "../types/message.ts";
-import type { ShownTool } from "../types/tool-outcome.ts";
 import type { LoopResult, PartialResult } from "../types/loop-result.ts";
 import { CancelScope, endingOfReason, isEnded } from "../cancellation/cancel-scope.ts";
 import { Deadline } from "../cancellation/deadline.ts";
@@ -19,7 +18,7 @@ import { performCall } from "./execute-tool-call.ts";
 import { compareMiddleware, HookError, inHook, JournalFailure, recordingNames, StepCancelled } from "./hooks.ts";
 import { findLimit, nextStep } from "./next-step.ts";
 import { recordVersion, ReplayJournal } from "./journals.ts";
-import { StepRecorder } from "./recorder.ts";
+import { StepRecorder, sumOf } from "./recorder.ts";
 import { placeOf } from "./places.ts";
 import { hasCallRecords, replayEarly, runCalls, sendCutEnds } from "./run-calls.ts";
 import { runIteration } from "./run-iteration.ts";
@@ -28,7 +27,7 @@ import { Run, type RunPorts, type SeamOptions } from "./run.ts";
 import type { Answer, Ending, State } from "./seam.ts";
 import { describeTools } from "./shown-tools.ts";
 import { applyNested } from "../utils/count-usage.ts";
-import { applyAgain } from "./state.ts";
+import { type Again, applyAgain } from "./state.ts";
 import { lookKey, type Looking, see, sendSteered, takeLook } from "./take-look.ts";
 
 /** Runs a model and its tools until there is an answer, a limit is reached, or the caller ends the run. */
@@ -162,7 +161,7 @@ function waiting({ state: { waits } }: Run): Ending {
   return { status: "suspended", reason: { kind: "waiting", waits } };
 }
 
-interface FirstRecord {
+export interface FirstRecord {
   readonly version: number;
   readonly runId?: string | undefined;
   readonly messages: readonly Message[];
@@ -170,6 +169,10 @@ interface FirstRecord {
   readonly middleware: readonly string[];
   /** The tools at the start. Answers describe those that were added or changed later. */
   readonly tools: { readonly [name: string]: ShownTool };
+  /** True if the run has the option `pricing`. */
+  readonly priced?: true | undefined;
+  /** The option `version` of the run. */
+  readonly codeVersion?: string | undefined;
 }
 
 /** Records what identifies the run, or compares it with the record. */
@@ -184,6 +187,8 @@ async function recordFirst(run: Run): Promise<void> {
     messagesDigest,
     middleware,
     tools: describeTools(run),
+    ...(options.pricing !== undefined && { priced: true }),
+    ...(options.version !== undefined && { codeVersion: options.version }),
   };
   const first = await run.step<FirstRecord>("run", () => now);
   for (const field of ["version", "runId", "messagesDigest"] as const) {
@@ -192,6 +197,7 @@ async function recordFirst(run: Run): Promise<void> {
       throw new LoopError("journal-mismatch", { field, expected: String(now[field]), received: String(first[field]) });
   }
   run.firstTools = first.tools;
+  state.codeVersion = first.codeVersion;
   compareMiddleware(first.middleware, middleware);
 }
 
@@ -200,16 +206,42 @@ async function recordFirst(run: Run): Promise<void> {
  * Nothing new runs, and nothing is recorded.
  */
 async function refuseUnknown(run: Run, call: string): Promise<LoopError> {
-  const replay = new ReplayJournal(run.journal);
-  run.journal = replay;
-  const toEnd = async (): Promise<void> => {
-    await recordFirst(run);
-    sendRunStart(run);
-    while ((await takeStep(run)) === undefined);
-  };
-  await Promise.race([toEnd(), replay.stuck]);
+  await followRecords(run);
   const waiting = [...run.opened].sort(byDepth).slice(0, maxListed);
   return new LoopError("unknown-decision", { call, ...(waiting.length > 0 && { waiting }) });
+}
+
+/** Goes as far as the records go. Returns the ending of the run, or undefined if its next step is not recorded. */
+async function followRecords(run: Run): Promise<Ending | undefined> {
+  const replay = new ReplayJournal(run.journal);
+  run.journal = replay;
+  const toEnd = async (): Promise<Ending> => {
+    await recordFirst(run);
+    sendRunStart(run);
+    for (;;) {
+      const ending = await takeStep(run);
+      if (ending !== undefined) return ending;
+    }
+  };
+  return Promise.race([toEnd(), replay.stuck.then(() => undefined)]);
+}
+
+/** The state of a run as its records have it. */
+export interface ReadRun {
+  readonly state: State;
+  readonly result: LoopResult | undefined;
+}
+
+/** Reads a run from its journal. Nothing new runs, and nothing is recorded. `readCall` reads the calls. */
+export async function readRun(options: SeamOptions, ports: Pick<RunPorts, "readCall" | "toReason">): Promise<ReadRun> {
+  const run = new Run(options, { ...ports, drive });
+  try {
+    run.journal = run.records;
+    const ending = await followRecords(run);
+    return { state: run.state, result: ending && finish(run, ending) };
+  } finally {
+    run.release();
+  }
 }
 
 const maxListed = 10;
@@ -259,7 +291,7 @@ async function findContinuation(run: Run, ending: Ending): Promise<Looking | und
   const recorded = (await journal.read(nextKey)) as { readonly retries?: true } | undefined;
   const { kind } = ending.reason;
   if (recorded !== undefined) return kind === "drained" ? { planned: run.planned } : { retries: recorded.retries === true };
-  if (run.isInSealed || run.root.records.readOnly === true) return undefined;
+  if (run.isInSealed || run.root.records.readOnly === true || journal instanceof ReplayJournal) return undefined;
   if (kind === "drained") return { planned: run.planned };
   // A stream that the time limit has cut off is only made again with `resume`.
   const isCutOff = kind === "wall-clock" && run.planned !== undefined;
@@ -281,12 +313,16 @@ const limited: ReadonlySet<string> = new Set([
 /** How often middleware may go on instead of ending. */
 const maxAgains = 10;
 
+/** The place of the steps of `beforeEnd`. */
+export function endPlace({ state, lookAttempt: { count } }: Run): string {
+  return `${placeOf(state)}/end${state.agains === 0 ? "" : `~${state.agains + 1}`}${count === 1 ? "" : `#${count}`}`;
+}
+
 async function askBeforeEnd(run: Run, first: Ending): Promise<Ending | undefined> {
-  const { state, lookAttempt } = run;
-  const count = lookAttempt.count === 1 ? "" : `#${lookAttempt.count}`;
-  const place = `${placeOf(state)}/end${state.agains === 0 ? "" : `~${state.agains + 1}`}${count}`;
+  const { state } = run;
+  const place = endPlace(run);
   const activity = new Activity(run, { place, path: place, journal: run.journal });
-  const ask = async (): Promise<Ending | undefined> => {
+  const ask = async (): Promise<Said> => {
     let ending = first;
     for (const { name, beforeEnd } of run.hooks) {
       if (beforeEnd === undefined) continue;
@@ -296,23 +332,41 @@ async function askBeforeEnd(run: Run, first: Ending): Promise<Ending | undefined
       if ("ending" in said) ending = said.ending;
       else if (ending.status === "suspended") continue;
       else if (said.isCounted === true && state.countedIterations >= run.limits.maxIterations) continue;
-      else if (state.agains < maxAgains && (ending.status === "completed" || state.look?.isExhausted !== true)) {
-        for (const message of applyAgain(state, said, ending)) sendSteered(run, message);
-        return undefined;
-      }
+      else if (state.agains < maxAgains && (ending.status === "completed" || state.look?.isExhausted !== true))
+        return { ending, ...said };
     }
-    return ending;
+    return { ending };
   };
-  const failed = (error: unknown): Ending => {
-    if (error instanceof HookError || error instanceof StepCancelled) return error.ending;
+  const failed = (error: unknown): Said => {
+    if (error instanceof HookError || error instanceof StepCancelled) return { ending: error.ending };
     throw error;
   };
   const end = await activity.settle(ask().catch(failed));
   for (const spent of activity.spent) applyNested(state, spent);
-  if ("value" in end) return end.value;
-  state.waits = end.waits;
-  return waiting(run);
+  if ("waits" in end) {
+    state.waits = end.waits;
+    return waiting(run);
+  }
+  const said = end.value;
+  const spent = sumOf(activity.spent);
+  if ("again" in said || said.ending !== first || spent !== undefined) {
+    const record: AskedEnd = { phase: state.phase, planned: first, ...said, ...(spent !== undefined && { spent }) };
+    await run.step<AskedEnd>(`${place}/ended`, () => record);
+  }
+  if (!("again" in said)) return said.ending;
+  for (const message of applyAgain(state, said, said.ending)) sendSteered(run, message);
+  return undefined;
 }
+
+type Said = { readonly ending: Ending } | ({ readonly ending: Ending } & Again);
+
+/** The record of an ending that middleware has changed, for readers that do not run the middleware. */
+export type AskedEnd = Said & {
+  readonly phase: State["phase"];
+  readonly planned: Ending;
+  /** The spending of middleware. */
+  readonly spent?: NestedSpending | undefined;
+};
 
 function sendRunStart({ events, runId, options: { provider } }: Run): void {
   events.send({ type: "run-start", runId, iteration: 0, provider: provider.id, model: provider.model });

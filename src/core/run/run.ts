@@ -8,7 +8,7 @@ import type { LoopResult } from "../types/loop-result.ts";
 import type { EndReason } from "../types/termination.ts";
 import type { Provider, StreamResult } from "../types/provider.ts";
 import type { ToolDefinition } from "../types/tool.ts";
-import type { NestedSpending, ShownTool, ToolChange } from "../types/tool-outcome.ts";
+import type { NestedSpending, ShownTool, ToolCall, ToolChange } from "../types/tool-outcome.ts";
 import { abortReasonOf, type Cancellable, CancelScope, isEnded } from "../cancellation/cancel-scope.ts";
 import { IdleTimer, LazySignal, systemClock } from "../cancellation/signals.ts";
 import { LoopError } from "../errors/loop-error.ts";
@@ -28,7 +28,7 @@ import type { EventQueue } from "../utils/event-queue.ts";
 import { freezeDeep, toJson } from "../utils/json.ts";
 import { beginHooks, JournalFailure, type NamedHooks } from "./hooks.ts";
 import { GuardedJournal, recordSteps } from "./journals.ts";
-import type { Ending, InboxMessage, Middleware, NestedOptions, Outcome, RequestDraft, State } from "./seam.ts";
+import type { EndedCall, Ending, InboxMessage, Middleware, NestedOptions, Outcome, RequestDraft, State } from "./seam.ts";
 import { createState } from "./state.ts";
 
 /** The options of a run on the seam. */
@@ -61,6 +61,8 @@ export interface RunPorts {
   readonly convert?: ((options: SeamOptions) => SeamOptions) | undefined;
   /** Converts the reason of an ending for users. */
   readonly toReason?: ((reason: Ending["reason"]) => EndReason) | undefined;
+  /** Reads a call from its records, without the code of the tool and of the middleware. Default: calls run. */
+  readonly readCall?: ((run: Run, call: ToolCall, index: number) => Promise<EndedCall>) | undefined;
 }
 
 /** A call that ran while its message streamed. */
@@ -145,6 +147,7 @@ export class Run {
   /** The ending that the newest look was about. */
   planned: Ending | undefined;
   readonly nested: Set<Run> = new Set();
+  readonly readCall: RunPorts["readCall"];
   readonly #ports: RunPorts;
   readonly #wrapped = new Map<Provider, Provider>();
   readonly #release: () => void;
@@ -159,6 +162,7 @@ export class Run {
     const outer = nesting?.run;
     const place = findPlace(options, nesting);
     this.#ports = ports;
+    this.readCall = ports.readCall;
     this.options = copyOptions(options);
     this.outer = outer;
     this.root = place.root ?? this;

@@ -40,6 +40,8 @@ export type Answer = StreamResult & {
   readonly ends?: Ending | undefined;
   /** The called tools, if the first record of the run describes them in another way. */
   readonly shownTools?: { readonly [name: string]: ShownTool } | undefined;
+  /** The messages that middleware has added to the transcript before the request. */
+  readonly added?: readonly Message[] | undefined;
   /** True if no request was made, because the run ends. */
   readonly skipped?: true | undefined;
 };
@@ -212,6 +214,8 @@ export interface Look {
   readonly token: string;
   readonly messages?: readonly InboxMessage[] | undefined;
   readonly ending?: Ending | undefined;
+  /** The option `version` of the run, if it has changed since the last record of it. */
+  readonly codeVersion?: string | undefined;
   /** True if the newest request is made again, because the run was resumed to retry it. */
   readonly retries?: true | undefined;
   /** True if the limits leave no room for one more request, not even for one that `beforeEnd` grants. */
@@ -288,6 +292,8 @@ export interface State {
   /** The ending, if the newest request was not made. */
   skipped: Ending | undefined;
   look: Look | undefined;
+  /** The newest recorded option `version`. */
+  codeVersion: string | undefined;
   activeMs: number;
   /** How often `beforeEnd` went on. */
   agains: number;

@@ -48,6 +48,7 @@ export function createState(messages: readonly Message[], heldIds: Iterable<stri
     identical: noIdenticalCalls,
     skipped: undefined,
     look: undefined,
+    codeVersion: undefined,
     activeMs: 0,
     agains: 0,
     isGranted: false,
@@ -73,6 +74,7 @@ export function applyLook(state: State, look: Look): void {
   // An earlier execution has returned its unsent messages to its caller.
   if (state.look !== undefined && state.look.token !== look.token) state.unsent.length = 0;
   state.look = look;
+  state.codeVersion = look.codeVersion ?? state.codeVersion;
   state.unsent.push(...(look.messages ?? []));
   if (look.ending === undefined) beginIteration(state, look);
   state.phase = "look";
@@ -249,7 +251,7 @@ function countErrors(state: State, ended: readonly EndedCall[]): void {
 }
 
 /** Each call has exactly one result, directly after its message. */
-function placeResults(state: State, ended: readonly EndedCall[]): void {
+export function placeResults(state: State, ended: readonly EndedCall[]): void {
   const named = ended.filter(({ call }) => isNamed(call));
   if (named.length === 0) return;
   noteEdits(state, named);
@@ -309,7 +311,7 @@ function toHistoryEntry(state: State, outcome: Outcome, { result, content }: Too
   };
 }
 
-interface Again {
+export interface Again {
   readonly again: readonly UserMessage[];
   readonly isCounted?: true | undefined;
 }

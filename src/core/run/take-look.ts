@@ -64,7 +64,8 @@ function baseOf({ runId, state, isReplayed }: Run): {
 
 function toLook(run: Run, seen: Seen, { planned, retries }: Looking): Look {
   const { now, token, messages } = seen;
-  const { state, limits, hooks, reserve } = run;
+  const { state, limits, hooks, reserve, options } = run;
+  const { version = state.codeVersion } = options;
   const ending = retries === true ? seen.ended : decideLook(state, seen, { planned, limits, hooks, reserve });
   if (ending === undefined) run.meter.begin(expectedOf(run));
   // Middleware may go on instead. An open control would accept messages that nobody reads.
@@ -74,6 +75,7 @@ function toLook(run: Run, seen: Seen, { planned, retries }: Looking): Look {
     token,
     ...(messages !== undefined && messages.length > 0 && { messages }),
     ...(ending !== undefined && { ending }),
+    ...(version !== state.codeVersion && { codeVersion: version }),
     ...(ending !== undefined && isExhausted(state, seen, { limits, reserve }) && { isExhausted: true as const }),
     ...(retries === true && ending === undefined && { retries: true as const }),
   };

@@ -77,6 +77,7 @@ const fits = {
     value === undefined || (isRecord(value) && isText(value["text"]) && isRecord(value["schema"]) && isIssues(value["issues"])),
   compaction: isCompaction,
   "compaction?": (value: unknown) => value === undefined || isCompaction(value),
+  "spent?": (value: unknown) => value === undefined || isSpent(value),
   outcome: (value: unknown) => isRecord(value) && problemOf(value, "tool") === undefined,
 };
 
@@ -171,7 +172,9 @@ function misfit(answer: UnknownRecord, fields: Fields = {}): string | undefined 
   return name === undefined ? undefined : `has an invalid "${name}": ${describeValue(answer[name])}`;
 }
 
-type PlainFields = { readonly [name: string]: "text" | "text?" | "array" | "error" | "ending?" | "outcome" };
+type PlainFields = {
+  readonly [name: string]: "text" | "text?" | "array" | "object" | "error" | "ending" | "ending?" | "outcome" | "spent?";
+};
 
 /** Says which field of a record does not fit. */
 export function findMisfit(record: UnknownRecord, fields: PlainFields): string | undefined {
