@@ -23,7 +23,11 @@ export { memoryJournal, wrapJournal } from "./journal/memory-journal.ts";
 export { checkStepRecord } from "./run/check-record.ts";
 export { type AskedStep, inLockstep, type OrderedEngine } from "./run/journals.ts";
 export type { Wait } from "./run/seam.ts";
-export { waitsOf } from "./translate/run-today.ts";
+export { waitsOf } from "./translate/today-calls.ts";
+export { type PendingCall } from "./records/read-calls.ts";
+export { readRecords, type RecordedPlace, type RecordedRun, type Records, toRecords, type WatchRun } from "./records/read-run.ts";
+export { applyHandoff, type HandoffFold } from "./middleware/apply-handoff.ts";
+export { toReason } from "./translate/today-calls.ts";
 export { isLoopError, LoopError } from "./errors/loop-error.ts";
 export { assertProvider, isProviderError, providerCheck, providerError } from "./errors/provider-error.ts";
 export { toProviderError } from "./errors/read-sdk-error.ts";
@@ -271,8 +275,10 @@ export { IdleTimer } from "./cancellation/signals.ts";
 export { endWith } from "./run/seam.ts";
 export type {
   Answer,
+  EndedCall,
   Ending as RunEnding,
   Hooks,
+  Look,
   Middleware,
   Next,
   Outcome,

@@ -1,6 +1,14 @@
 // Carries out the handoffs of a run: each request is made as the current agent.
 
-import type { Handoff, Hooks, Middleware, Recorder, RequestDraft, State } from "../core/entry-kit.ts";
+import {
+  applyHandoff,
+  type Handoff,
+  type Hooks,
+  type Middleware,
+  type Recorder,
+  type RequestDraft,
+  type State,
+} from "../core/entry-kit.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import { createHistoryView, type HandoffState } from "./filter-history.ts";
 import { findAgent, namesOf, readSystem } from "./read-agent.ts";
@@ -90,18 +98,4 @@ function createHooks({ agents, listed, start, startsAfter, maxHandoffs }: Handof
       return { agent: own.agent, handoffs: [...own.handoffs] };
     },
   };
-}
-
-/** Carries out the first handoff in a message, unless an earlier call waits, which may be another handoff. */
-function applyHandoff(own: CurrentAgent, { lastBatch, iteration, messages }: State): void {
-  const { agent: from } = own;
-  if (from === undefined) return;
-  for (const { call, outcome, waits } of lastBatch) {
-    if (waits.length > 0) return;
-    if (outcome.kind !== "completed" || outcome.handoff === undefined) continue;
-    const { to, reason } = outcome.handoff;
-    own.agent = to;
-    own.handoffs.push({ from, to, reason, iteration, callId: call.callId, messagesBefore: messages.length });
-    return;
-  }
 }

@@ -25,14 +25,14 @@ describe("inspectJournal", () => {
     await runToolLoop({ ...optionsFor(waits), journal: fileJournal(path) });
     const { status, pendingCalls } = await inspectJournal(path);
     const pay = { description: "pay", inputSchema: { type: "object" }, needsApproval: true };
-    const waitKey = "i0/approval/0/pay/decision1";
+    const waitKey = `wait/${own}/1`;
     const asks = { callId: "call_i0_0", index: 0, name: "pay", state: "awaiting-approval", tool: pay };
     expect([status, pendingCalls]).toEqual([
       "suspended",
       [
         { ...asks, id: own, waitKey, args: { n: 1 } },
         { id: "call_i0_1", callId: "call_i0_1", index: 1, name: "research", args: {}, state: "nested-run" },
-        { ...asks, id: inner, waitKey: `i0/tool/1/research/${waitKey}`, args: { n: 8 } },
+        { ...asks, id: inner, waitKey: `wait/${inner}/1`, args: { n: 8 } },
       ],
     ]);
     const waiting = pendingCalls.filter(({ state }) => state === "awaiting-approval");
@@ -75,8 +75,8 @@ describe("inspectJournal", () => {
     expect(await shown()).toEqual([own, "Pays in USD", undefined]);
     const decisions = { [own]: { kind: "approve" as const } };
     expect((await runToolLoop({ ...withTool("Pays in EUR"), decisions })).status).toBe("suspended");
-    expect([await shown(), paid]).toEqual([[`${own}#2`, "Pays in EUR", ["description-changed"]], []]);
-    const again = { [`${own}#2`]: { kind: "approve" as const } };
+    expect([await shown(), paid]).toEqual([[`${own}~2`, "Pays in EUR", ["description-changed"]], []]);
+    const again = { [`${own}~2`]: { kind: "approve" as const } };
     expect((await runToolLoop({ ...withTool("Pays in EUR"), decisions: again })).status).toBe("completed");
     expect([await shown(), paid]).toEqual([undefined, ["Pays in EUR"]]);
   });
@@ -109,9 +109,12 @@ describe("inspectJournal", () => {
     const store = createDurableStore();
     const turns: readonly MockMessage[] = [[toolCall("pay", { n: 1 }), toolCall("look"), toolCall("alone")], text("Done.")];
     const alone = tool("alone", () => 1, { sequential: true });
-    const journal = store.open({ within: "i0/tool/1/look" });
-    const { tools = [] } = optionsFor(turns);
-    await expect(runToolLoop({ ...optionsFor(turns, { tools: [...(tools as []), alone] }), journal })).rejects.toThrow("died");
+    const journal = store.open({ within: "i0/call/1/look/outcome" });
+    const pay = tool("pay", () => "paid", { needsApproval: true });
+    const look = tool("look", async () => {
+      while (!store.records.has(`wait/${own}/1/asked`)) await Promise.resolve();
+    });
+    await expect(runToolLoop({ ...optionsFor(turns, { tools: [pay, look, alone] }), journal })).rejects.toThrow("died");
     const { status, pendingCalls } = await inspectJournal(store.open());
     expect([status, pendingCalls.map(({ index, state }) => [index, state])]).toEqual([
       "running",
@@ -182,21 +185,21 @@ describe("inspectJournal", () => {
     await expect(inspectJournal(path)).rejects.toMatchObject({ code: "journal-damaged", details: { line } });
   });
 
-  it.for([1, 2, 4, undefined])("rejects records with `version: %s` and names the supported version", async (version) => {
+  it.for([1, 2, 3, 5, undefined])("rejects records with `version: %s` and names the supported version", async (version) => {
     const { journal } = await runToolLoop(optionsFor(looks));
     const { steps } = JSON.parse(JSON.stringify(journal)) as { steps: { run: object } };
     const saved: SavedJournal = JSON.parse(JSON.stringify({ steps: { ...steps, run: { ...steps.run, version } } }));
     const other = memoryJournal(saved);
-    const details = { field: "version", expected: "3", received: String(version) };
+    const details = { field: "version", expected: "4", received: String(version) };
     await expect(inspectJournal(other)).rejects.toMatchObject({ code: "journal-mismatch", details });
     await expect(inspectJournal(other)).rejects.toThrow(
-      `have version ${version}, but this version of turnwright reads version 3`,
+      `have version ${version}, but this version of turnwright reads version 4`,
     );
   });
 
   it("rejects records that do not begin with a run record", async () => {
-    const other = memoryJournal({ steps: { "i0/inbox": { now: 1, token: "t" } } });
-    await expect(inspectJournal(other)).rejects.toMatchObject({ code: "journal-mismatch" });
+    const other = memoryJournal({ steps: { begin: { now: 1, token: "t" } } });
+    await expect(inspectJournal(other)).rejects.toMatchObject({ code: "journal-damaged", details: { key: "run" } });
   });
 
   it.for([true, false])(
@@ -237,10 +240,10 @@ describe("inspectJournal", () => {
     const stopWhen = (): boolean => (control.steer("And?"), false);
     const run = (journal: Journal, more: Partial<LoopOptions>): Promise<LoopResult> =>
       runToolLoop({ ...optionsFor(turns, more), journal });
-    const crashed = run(store.open({ after: "i0/inbox-end" }), { control, policies: { stopWhen } });
+    const crashed = run(store.open({ after: "i0/answered" }), { control, policies: { stopWhen } });
     await expect(crashed).rejects.toThrow("died");
     expect(await inspectJournal(store.open())).toMatchObject({ status: "running", reason: undefined, text: "First." });
-    const result = await run(store.open(), { limits: { maxIterations: 2 } });
+    const result = await run(store.open(), { limits: { maxIterations: 2 }, policies: { stopWhen: () => false } });
     expect([result.text, factsIn(await inspectJournal(store.open()))]).toEqual(["Second.", factsOf(result)]);
   });
 
@@ -262,8 +265,8 @@ describe("inspectJournal", () => {
   });
 
   it('throws "invalid-option" for an unreadable source and ENOENT for a missing file', async () => {
-    const { durable, step, all } = createDurableStore().open();
-    for (const source of ["", undefined, {}, 7, { durable, step, all }, { durable, step, all, read: () => ({}) }]) {
+    const { durable, step, read } = createDurableStore().open();
+    for (const source of ["", undefined, {}, 7, { durable, step }, { durable, read }]) {
       await expect(inspectJournal(source as never)).rejects.toMatchObject({ code: "invalid-option" });
     }
     await expect(inspectJournal(join(makeFolder(), "none.jsonl"))).rejects.toMatchObject({ code: "ENOENT" });

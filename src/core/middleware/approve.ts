@@ -36,7 +36,7 @@ interface Asked {
   readonly next: Next<ToolCall, Outcome>;
 }
 
-type Decided = ApprovalDecision | { readonly kind: "failed"; readonly error: PlainError };
+export type Decided = ApprovalDecision | { readonly kind: "failed"; readonly error: PlainError };
 
 async function decideCall(policy: Approve | undefined, asking: Asking, { call, next }: Asked): Promise<Outcome> {
   const { at } = asking;
@@ -109,7 +109,7 @@ async function waitForDecision({ at }: Asking, { call: { name, args }, tool, ans
   return toDecision(await at.wait("approval", facts, { isSame, answered }));
 }
 
-function sendDecision(at: CallRecorder, decided: Decided, waitId: string | undefined): void {
+export function sendDecision(at: Pick<CallRecorder, "emit">, decided: Decided, waitId: string | undefined): void {
   // The ids of the outer calls are in the path of the event.
   const asked = waitId === undefined ? {} : { question: waitId.slice(waitId.lastIndexOf("/") + 1) };
   if (decided.kind === "failed") at.emit("approval-decided", { ...asked, decision: "failed", error: decided.error });

@@ -38,7 +38,7 @@ const checks: readonly (readonly [RegExp, Check])[] = [
   [/^i\d+(?:~\d+)?\/call\/\d+\/[^/]+\/outcome(?:~\d+)?$/, (record) => checkOutcome(record)],
   [/^i\d+(?:~\d+)?\/request(?:~\d+)?\/ended$/, (record) => findMisfit(record, { changes: "object", spent: "spent?" })],
   [/^i\d+(?:~\d+)?\/call\/\d+\/[^/]+\/ended$/, (record) => checkOutcome(record) ?? findMisfit(record, { spent: "spent?" })],
-  [/^i\d+(?:~\d+)?\/end(?:~\d+)?(?:#\d+)?\/ended$/, (record) => findMisfit(record, askedEnd) ?? checkAgain(record)],
+  [/^i\d+(?:~\d+)?\/end(?:~\d+)?(?:#\d+)?\/ended(?:~\d+)?$/, (record) => findMisfit(record, askedEnd) ?? checkAgain(record)],
   [/^wait\/.+\/asked$/, (record) => findMisfit(record, { what: "text" })],
   [/^wait\/.+\/answer$/, (record) => (record["value"] === undefined ? invalid(record, "value") : undefined)],
 ];

@@ -391,10 +391,15 @@ export class ReplayJournal implements Journal {
     return new Promise<never>(() => {});
   }
 
+  get #isReading(): boolean {
+    return this.#reading > 0 || (this.#journal instanceof ReplayJournal && this.#journal.#isReading);
+  }
+
   #check(): void {
-    if (this.#isStuck)
-      whenParked(() => {
-        if (this.#reading === 0) this.#end();
-      });
+    if (!this.#isStuck) return;
+    whenParked(() => {
+      if (!this.#isReading) this.#end();
+      else if (this.#reading === 0) this.#check();
+    });
   }
 }

@@ -2,7 +2,7 @@
 // call that can run, unless its tool is sequential.
 
 import type { ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
-import { performCall, sendEnd } from "./execute-tool-call.ts";
+import { noteReplayed, performCall, sendEnd } from "./execute-tool-call.ts";
 import { EagerJournal, ReplayJournal } from "./journals.ts";
 
 import { callPlace, eagerSteps, placeOf } from "./places.ts";
@@ -29,6 +29,7 @@ export async function runCalls(run: Run): Promise<void> {
   const ended = await inWaves(run, calls, (call, index) => {
     const refused = refusals.get(call.callId);
     if (refused === undefined) return replayed.get(call) ?? runOne(run, call, index);
+    noteReplayed(run, refused);
     sendEnd(run, refused, isReplayed);
     return { call, outcome: refused, waits: [] };
   });

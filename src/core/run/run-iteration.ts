@@ -81,6 +81,8 @@ export interface RequestEnd {
 }
 
 async function recordEnd({ run, place, spent }: Activity, answer: Answer, streamed: Answer | undefined): Promise<void> {
+  // A reader has the changes from this record.
+  if (run.readCall !== undefined) return;
   const before: { readonly [field: string]: Json } = (streamed ?? {}) as never;
   const fields = streamed === answer ? [] : Object.entries(answer as unknown as typeof before);
   const changes = fields.filter(([field, value]) => value !== undefined && !isSameJson(value, before[field]));

@@ -229,7 +229,10 @@ async function followRecords(run: Run): Promise<Ending | undefined> {
 /** The state of a run as its records have it. */
 export interface ReadRun {
   readonly state: State;
+  /** Undefined if the next step of the run is not recorded. */
   readonly result: LoopResult | undefined;
+  /** The fields that the hooks add to the result. */
+  readonly extra: object;
 }
 
 /** Reads a run from its journal. Nothing new runs, and nothing is recorded. `readCall` reads the calls. */
@@ -238,7 +241,9 @@ export async function readRun(options: SeamOptions, ports: Pick<RunPorts, "readC
   try {
     run.journal = run.records;
     const ending = await followRecords(run);
-    return { state: run.state, result: ending && finish(run, ending) };
+    const { state, hooks } = run;
+    const extra = Object.assign({}, ...hooks.map((one) => one.result?.(state))) as object;
+    return { state, extra, result: ending && finish(run, ending) };
   } finally {
     run.release();
   }
@@ -260,7 +265,7 @@ async function endRun(run: Run, first: Ending): Promise<Ending | undefined> {
   if (ending === undefined) return ending;
   // Calls that wait, or whose nested run was drained, go on where they are. Only what a look has decided has an end to record.
   if ("waits" in ending.reason || run.state.phase === "calls") return endUndone(run, ending);
-  const { token } = await run.step<{ readonly token: string }>(`${lookKey(run)}/over`, () => {
+  const { token } = await run.step<{ readonly token: string }>(`${lookKey(run.state)}/over`, () => {
     // An open control would accept messages that nobody reads.
     if (ending.status !== "suspended" || run.outer === undefined) run.control?.shut();
     return { token: run.token };
@@ -268,7 +273,8 @@ async function endRun(run: Run, first: Ending): Promise<Ending | undefined> {
   if (token === run.token) return ending;
   const goOn = await findContinuation(run, ending);
   if (goOn === undefined) return ending;
-  run.lookAttempt = { ...run.lookAttempt, count: run.lookAttempt.count + 1 };
+  const { lookAttempt } = run.state;
+  run.state.lookAttempt = { ...lookAttempt, count: lookAttempt.count + 1 };
   await takeLook(run, goOn);
   return undefined;
 }
@@ -286,8 +292,9 @@ function endUndone(run: Run, ending: Ending): Ending {
 
 /** An earlier execution ended here. Decides whether this one goes on. */
 async function findContinuation(run: Run, ending: Ending): Promise<Looking | undefined> {
-  const { state, options, lookAttempt, journal, prefix } = run;
-  const nextKey = prefix + lookKey({ lookAttempt: { ...lookAttempt, count: lookAttempt.count + 1 } } as Run);
+  const { state, options, journal, prefix } = run;
+  const { base, count } = state.lookAttempt;
+  const nextKey = prefix + lookKey({ lookAttempt: { base, count: count + 1 } });
   const recorded = (await journal.read(nextKey)) as { readonly retries?: true } | undefined;
   const { kind } = ending.reason;
   if (recorded !== undefined) return kind === "drained" ? { planned: run.planned } : { retries: recorded.retries === true };
@@ -314,13 +321,14 @@ const limited: ReadonlySet<string> = new Set([
 const maxAgains = 10;
 
 /** The place of the steps of `beforeEnd`. */
-export function endPlace({ state, lookAttempt: { count } }: Run): string {
+export function endPlace(state: State): string {
+  const { count } = state.lookAttempt;
   return `${placeOf(state)}/end${state.agains === 0 ? "" : `~${state.agains + 1}`}${count === 1 ? "" : `#${count}`}`;
 }
 
 async function askBeforeEnd(run: Run, first: Ending): Promise<Ending | undefined> {
   const { state } = run;
-  const place = endPlace(run);
+  const place = endPlace(state);
   const activity = new Activity(run, { place, path: place, journal: run.journal });
   const ask = async (): Promise<Said> => {
     let ending = first;
@@ -351,11 +359,20 @@ async function askBeforeEnd(run: Run, first: Ending): Promise<Ending | undefined
   const spent = sumOf(activity.spent);
   if ("again" in said || said.ending !== first || spent !== undefined) {
     const record: AskedEnd = { phase: state.phase, planned: first, ...said, ...(spent !== undefined && { spent }) };
-    await run.step<AskedEnd>(`${place}/ended`, () => record);
+    await recordAsked(run, `${place}/ended`, record);
   }
   if (!("again" in said)) return said.ending;
   for (const message of applyAgain(state, said, said.ending)) sendSteered(run, message);
   return undefined;
+}
+
+/** Middleware with other options may go on where an earlier execution ended. The newest record counts. */
+async function recordAsked(run: Run, key: string, record: AskedEnd): Promise<void> {
+  const kindOf = (one: AskedEnd): string => ("again" in one ? "again" : one.ending.reason.kind);
+  for (let count = 1; ; count += 1) {
+    const recorded = await run.step<AskedEnd>(count === 1 ? key : `${key}~${count}`, () => record);
+    if (kindOf(recorded) === kindOf(record)) return;
+  }
 }
 
 type Said = { readonly ending: Ending } | ({ readonly ending: Ending } & Again);

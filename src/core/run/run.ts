@@ -138,7 +138,6 @@ export class Run {
   readonly beganEnded: boolean;
   /** True if the newest request was replayed. */
   isRequestReplayed = false;
-  lookAttempt: { readonly base: string; readonly count: number } = { base: "", count: 0 };
   /**
    * The messages that nested runs of the newest calls have not sent. The next look records them, and the result returns them. The model
    * of this run does not get them, because they were meant for other models.

@@ -292,6 +292,8 @@ export interface State {
   /** The ending, if the newest request was not made. */
   skipped: Ending | undefined;
   look: Look | undefined;
+  /** The key of the newest look, and how often the run looked there. */
+  lookAttempt: { readonly base: string; readonly count: number };
   /** The newest recorded option `version`. */
   codeVersion: string | undefined;
   activeMs: number;

@@ -48,6 +48,7 @@ export function createState(messages: readonly Message[], heldIds: Iterable<stri
     identical: noIdenticalCalls,
     skipped: undefined,
     look: undefined,
+    lookAttempt: { base: "", count: 0 },
     codeVersion: undefined,
     activeMs: 0,
     agains: 0,

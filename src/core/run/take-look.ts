@@ -8,7 +8,7 @@ import type { EndReason } from "../types/termination.ts";
 import { decideLook, isExhausted, type Seen } from "./next-step.ts";
 import { placeOf } from "./places.ts";
 import type { Run } from "./run.ts";
-import type { Ending, Look } from "./seam.ts";
+import type { Ending, Look, State } from "./seam.ts";
 import { applyLook } from "./state.ts";
 
 export interface Looking {
@@ -22,11 +22,11 @@ export async function takeLook(run: Run, looking: Looking): Promise<void> {
   const { phase } = state;
   if (phase !== "look") {
     const base = phase === "start" ? "begin" : `${placeOf(state)}/${places[phase]}`;
-    run.lookAttempt = { base, count: 1 };
+    state.lookAttempt = { base, count: 1 };
   }
   run.planned = looking.planned;
   let taken = 0;
-  const look = await run.step<Look>(lookKey(run), async () => {
+  const look = await run.step<Look>(lookKey(state), async () => {
     if (looking.planned === undefined)
       for (let busy = findBusy(run); busy !== undefined; busy = findBusy(run)) await untilSettled(run, busy);
     // Nothing may be awaited before the decision: a message that arrives in between would be lost, and another run would begin a
@@ -50,7 +50,7 @@ export function sendSteered(run: Run, message: UserMessage): void {
 
 const places = { answer: "answered", calls: "next", again: "again", start: "", look: "" } as const;
 
-export function lookKey({ lookAttempt: { base, count } }: Run): string {
+export function lookKey({ lookAttempt: { base, count } }: Pick<State, "lookAttempt">): string {
   return count === 1 ? base : `${base}#${count}`;
 }
 
@@ -74,10 +74,10 @@ function toLook(run: Run, seen: Seen, { planned, retries }: Looking): Look {
     now,
     token,
     ...(messages !== undefined && messages.length > 0 && { messages }),
-    ...(ending !== undefined && { ending }),
     ...(version !== state.codeVersion && { codeVersion: version }),
-    ...(ending !== undefined && isExhausted(state, seen, { limits, reserve }) && { isExhausted: true as const }),
-    ...(retries === true && ending === undefined && { retries: true as const }),
+    ...(ending === undefined
+      ? retries === true && { retries }
+      : { ending, ...(isExhausted(state, seen, { limits, reserve }) && { isExhausted: true as const }) }),
   };
 }
 

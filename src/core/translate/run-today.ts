@@ -27,7 +27,7 @@ import { processResults } from "../middleware/process-results.ts";
 import { beginLoop, type BegunLoop } from "../run/run-tool-loop.ts";
 import type { SeamOptions } from "../run/run.ts";
 import type { Ending, Middleware, Wait } from "../run/seam.ts";
-import { toWaitingCall } from "./today-calls.ts";
+import { toReason } from "./today-calls.ts";
 
 export function beginToday(given: LoopOptions, queue?: EventQueue<LoopEvent>): BegunLoop {
   const options: unknown = { ...given };
@@ -126,20 +126,4 @@ function toOldResult(result: LoopResult): LoopResult {
   const { journal } = result;
   const old = { ...result, reason, pendingCalls: "calls" in reason ? reason.calls : [] } as LoopResult;
   return Object.defineProperty(old, "journal", { value: journal, enumerable: "toJSON" in journal });
-}
-
-function toReason(reason: Ending["reason"]): EndReason {
-  if (!("waits" in reason)) return reason;
-  const calls = reason.waits.map(toWaitingCall);
-  const kind = calls.some(({ waitsFor }) => waitsFor === "approval") ? "approval-required" : "result-required";
-  const shown: EndReason = { kind, calls };
-  shownWaits.set(shown, reason.waits);
-  return shown;
-}
-
-const shownWaits = new WeakMap<EndReason, readonly Wait[]>();
-
-/** Returns what a run waits for. */
-export function waitsOf({ reason }: Pick<LoopResult, "reason">): readonly Wait[] {
-  return "waits" in reason ? (reason.waits as readonly Wait[]) : (shownWaits.get(reason) ?? []);
 }

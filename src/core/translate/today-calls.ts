@@ -2,7 +2,9 @@
 
 import type { ShownTool, WaitingCall } from "../types/tool-outcome.ts";
 import { findToolChanges } from "../tools/compare-tools.ts";
-import type { Wait } from "../run/seam.ts";
+import type { EndReason } from "../types/termination.ts";
+import type { LoopResult } from "../types/loop-result.ts";
+import type { Ending, Wait } from "../run/seam.ts";
 
 interface WaitFacts extends Partial<Pick<WaitingCall, "name" | "args" | "fromPage" | "question">> {
   readonly tool?: ShownTool;
@@ -27,4 +29,21 @@ export function toWaitingCall({ id, what, facts, earlier }: Wait): WaitingCall {
     ...(question && { question }),
     ...(toolChanges.length > 0 && { toolChanges }),
   };
+}
+
+/** Returns the reason that users see. */
+export function toReason(reason: Ending["reason"]): EndReason {
+  if (!("waits" in reason)) return reason;
+  const calls = reason.waits.map(toWaitingCall);
+  const kind = calls.some(({ waitsFor }) => waitsFor === "approval") ? "approval-required" : "result-required";
+  const shown: EndReason = { kind, calls };
+  shownWaits.set(shown, reason.waits);
+  return shown;
+}
+
+const shownWaits = new WeakMap<EndReason, readonly Wait[]>();
+
+/** Returns what a run waits for. */
+export function waitsOf({ reason }: Pick<LoopResult, "reason">): readonly Wait[] {
+  return "waits" in reason ? (reason.waits as readonly Wait[]) : (shownWaits.get(reason) ?? []);
 }

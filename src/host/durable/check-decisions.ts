@@ -13,7 +13,7 @@ import {
 } from "../../core/entry-kit.ts";
 import { toCallPath } from "../../core/web-kit.ts";
 import type { JournalInspection } from "../../journal/index.ts";
-import type { PendingCall } from "../../journal/inspect/records.ts";
+import type { PendingCall } from "../../journal/index.ts";
 import type { RunMessage } from "./durable-store.ts";
 import { describeMisfit } from "./run-in-engine.ts";
 

@@ -64,7 +64,7 @@ interface Content {
   readonly part: EmittedPart;
 }
 
-class RunRecorder implements RunObserver {
+export class RunRecorder implements RunObserver {
   readonly #ports: RecorderPorts;
   readonly #place: RunPlace;
   readonly #run: KnownRun;
@@ -95,6 +95,11 @@ class RunRecorder implements RunObserver {
     // If the log has lines of a nested run from an earlier execution, the new run-start line is written only before another new
     // line. If the whole nested run is replayed, no line is written.
     if (path.length === 0 || !isKnown) this.#begin();
+  }
+
+  /** The number of the run in the log. */
+  get number(): number {
+    return this.#run.number;
   }
 
   #begin(): void {

@@ -13,6 +13,7 @@ import {
   isRecord,
   isSameJson,
   type NestedSpending,
+  type Outcome,
   noUsage,
   renderOutcome,
   type UnknownRecord,
@@ -26,7 +27,6 @@ import {
   findContext,
   type Past,
   type PastIteration,
-  type PastResult,
   refuseRerun,
   unknownIteration,
   withoutContext,
@@ -306,24 +306,21 @@ function readIteration(run: LoggedRun, reading: Reading): PastIteration {
   const cut = streams.find(({ status }) => status === undefined);
   if (streams.length === 0 || cut !== undefined)
     throw unknownIteration(from, { iteration: number, what: `the log has no end of iteration ${number}` });
-  const outcomes: ToolOutcome[] = [];
-  const results: PastResult[] = [];
+  const outcomes: Outcome[] = [];
   const callsOf = streams.map(({ calls }) => calls.map((logged) => toCall(logged, reading.sent)));
-  for (const [index, logged] of streams.flatMap(({ calls }) => calls).entries()) {
+  for (const logged of streams.flatMap(({ calls }) => calls)) {
     const outcome = readOutcome(logged, reading);
-    outcomes.push(outcome);
     const textForModel = reading.sent.results.get(logged.callId)?.result;
     const isChanged = outcome.kind === "completed" && typeof textForModel === "string" && textForModel !== outcome.data;
-    if (isChanged) results.push({ index, textForModel, changes: [] });
+    outcomes.push(isChanged ? { ...outcome, textForModel } : outcome);
   }
   const last = streams.length - 1;
   const isRefused = run.compactions.some(({ iteration, cause }) => iteration === number + 1 && cause === "forced");
   return {
-    results,
     streams: streams.map((stream, index) => {
-      const early = index === last && outcomes.length > 0 ? { eagerOutcomes: outcomes } : {};
+      const ended = index === last && outcomes.length > 0 ? { refusals: outcomes } : {};
       const around = { calls: callsOf[index] ?? [], before: streams.slice(0, index), from, isRefused };
-      return { ...toStreamResult(stream, around), ...early };
+      return { ...toStreamResult(stream, around), ...ended };
     }),
   };
 }

@@ -1,11 +1,10 @@
 import {
+  type Answer,
   type CompactionAnswer,
   type Json,
   LoopError,
   malformedNote,
   type Message,
-  type NestedSpending,
-  type StreamResult,
   toContextMessage,
   type ToolDefinition,
   type UserMessage,
@@ -13,20 +12,10 @@ import {
 } from "../../core/entry-kit.ts";
 import type { LoggedRun } from "../log/run-log.ts";
 
-/** A repeated iteration. Its last stream has the outcomes of all its calls, so that the replay needs no steps for calls. */
+/** A repeated iteration. Its last answer has the outcomes of all its calls, so that the replay needs no steps for calls. */
 export interface PastIteration {
-  readonly streams: readonly StreamResult[];
-  /** The results that a policy changed, as the journal step "results" records them. */
-  readonly results: readonly PastResult[];
+  readonly streams: readonly Answer[];
 }
-
-/** A result that a policy changed for the model. `index` is the position of its call. */
-export type PastResult = {
-  readonly index: number;
-  readonly textForModel?: string | undefined;
-  readonly extraction?: { readonly usage: NestedSpending["usage"]; readonly costUSD: number | undefined } | undefined;
-  readonly changes: readonly never[];
-};
 
 /** A summary before a repeated iteration, or the failure to write it. */
 export interface PastCompaction {
@@ -95,11 +84,11 @@ function usersAt(transcript: readonly Message[], start: number): readonly UserMe
 }
 
 /** True if the first message is a note about a malformed call, which the loop adds again by itself. */
-function isNoted(streams: readonly StreamResult[], [first]: readonly UserMessage[]): boolean {
+function isNoted(streams: readonly Answer[], [first]: readonly UserMessage[]): boolean {
   return streams.at(-1)?.finish === "malformed-call" && textIn(first) === malformedNote;
 }
 
-function hasContent({ text, reasoning, calls, providerMetadata }: StreamResult): boolean {
+function hasContent({ text, reasoning, calls, providerMetadata }: Answer): boolean {
   return text + reasoning !== "" || calls.length + providerMetadata.length > 0;
 }
 

@@ -1,53 +1,41 @@
-// Runs an iteration again with other options. The steps before it are answered from a journal or a log of the first run, so that nothing is
-// executed before that iteration.
+// Runs an iteration again with other options. The requests and calls before it are answered from a journal or a log of the first
+// run, so that nothing is executed before that iteration.
 
 import {
+  type Answer,
+  checkFields,
+  type Checks,
+  type EndedCall,
   type EntryOptions,
   isRecord,
   type Journal,
   limitRules,
+  type Look,
   LoopError,
-  checkFields,
-  type Checks,
   type LoopOptions,
-  processResults,
-  type ResultProcessor,
-  type Tool,
-  wrapJournal,
-  type HookAnswer,
-  type InboxAnswer,
-  type InboxMessage,
-  iterationOf,
   memoryJournal,
-  type OutputAnswer,
-  type Step,
-  stepKey,
-  streamKey,
-  type UserMessage,
-  whenAllReady,
-  whenReady,
-  type LoopState,
   type Message,
-  type SettledCall,
-  type StepResult,
-  type StreamResult,
+  type Middleware,
+  type RecordedPlace,
+  type State,
+  type Tool,
+  type UserMessage,
+  wrapJournal,
 } from "../../core/entry-kit.ts";
+import { readJournalRun } from "../../journal/inspect/inspect-journal.ts";
 import { findStart } from "../log/log-file.ts";
 import { readRunLog } from "../log/read-run-log.ts";
 import type { LoggedRun, RunLog } from "../log/run-log.ts";
 import {
-  type Past,
-  refuseRerun,
-  isLoopWarning,
   findAdded,
+  isLoopWarning,
+  type Past,
   type PastCompaction,
   type PastIteration,
-  type PastResult,
+  refuseRerun,
   unknownIteration,
 } from "./past.ts";
 import { readPastOfLog } from "./past-of-log.ts";
-import { readRecords } from "../../journal/inspect/inspect-journal.ts";
-import { rebuildRun } from "../../journal/inspect/rebuild-run.ts";
 
 interface ReplayOptions {
   readonly from: number;
@@ -57,91 +45,78 @@ interface ReplayOptions {
   readonly warnsOfLoops: boolean;
 }
 
-const passed: HookAnswer = { kind: "continue" };
-const accepted: OutputAnswer = { kind: "valid", value: null };
+/** What the functions of the caller answer in a repeated iteration, by the ends of the keys of their steps. */
+const neutral: { readonly [step: string]: unknown } = {
+  "@on-iteration/said": null,
+  "@prepare-iteration/plan": {},
+  "@stop-when/stop": null,
+  "@structured-output/output": { value: null },
+  "@compaction/due": undefined,
+};
 
+/** Steps that call no function of the caller. */
+const harmless: ReadonlySet<string> = new Set(["@handoffs/agent", "@mask-results/force"]);
+
+/** Returns a journal with the iterations before `from`. The new run adds its own records to it. */
 function replayPast(past: Past, { from, base = memoryJournal(), warnsOfLoops }: ReplayOptions): Journal {
   const known = toSteps(past);
-  const added = new Map<number, readonly UserMessage[]>();
-  for (const [iteration, messages] of past.added)
-    added.set(iteration, warnsOfLoops ? messages.filter((message) => !isLoopWarning(message)) : messages);
-  let isOpen = false;
-
-  const takeAdded = (iteration: number): readonly InboxMessage[] => {
-    const messages = added.get(iteration) ?? [];
-    added.delete(iteration);
-    return messages.map((message) => ({ verb: "steer", message }));
-  };
-  /**
-   * Returns a step that reads the inbox of the new run, and adds messages of the first run to the answer. Reading the inbox has
-   * no side effects.
-   */
-  const readInbox = (step: Step<InboxAnswer>, add: (answer: InboxAnswer) => InboxAnswer): Step<InboxAnswer> => ({
-    ...step,
-    run: (call) => whenReady(step.run(call), add),
-  });
-  const withMessages = (answer: InboxAnswer, messages: readonly InboxMessage[]): InboxAnswer =>
-    messages.length === 0 ? answer : { ...answer, messages: [...messages, ...(answer.messages ?? [])] };
-
-  const replay = (step: Step<unknown>, iteration: number): Step<unknown> => {
-    const { key, kind } = step;
-    if (known.has(key)) return { ...step, run: () => known.get(key) };
-    if (key.endsWith("/output")) return { ...step, run: () => accepted };
-    if (kind === "hook") return { ...step, run: () => passed };
-    if (kind === "results") return { ...step, run: () => [] };
-    if (kind === "inbox" && key.includes("/inbox-end"))
-      return readInbox(step as Step<InboxAnswer>, (answer) => {
-        const messages = takeAdded(iteration + 1);
-        if (messages.length > 0) return { ...withMessages(answer, messages), goesOn: true };
-        if (isWanted(answer)) return answer;
-        throw refuseRerun(from, `with these options, the run ends at iteration ${iteration} (${answer.ending?.reason.kind})`);
-      });
-    // Repeated iterations take no active time.
-    if (kind === "inbox" && iteration < from) {
-      const compact = past.compactions.get(iteration)?.cause;
-      const answer = { now: 0, token: "rerun", ...(compact !== undefined && { compact }) };
-      return { ...step, run: () => withMessages(answer, takeAdded(iteration)) };
-    }
-    if (kind === "inbox") return readInbox(step as Step<InboxAnswer>, (answer) => withMessages(answer, takeAdded(iteration)));
-    throw refuseRerun(from, `with these options, the run needs the step ${key}, which the first run did not have`);
-  };
-  const toStep = <T>(step: Step<T>): Step<T> => {
-    const iteration = iterationOf(step.key);
-    isOpen ||= step.kind === "model" && iteration === from;
-    const isPast = iteration >= 0 && (iteration < from || (iteration === from && step.kind === "inbox"));
-    return isOpen || !isPast ? step : (replay(step, iteration) as Step<T>);
+  const lookAgain = (look: Look, iteration: number): Look => {
+    const added = past.added.get(iteration + 1) ?? [];
+    const messages = warnsOfLoops ? added.filter((message) => !isLoopWarning(message)) : added;
+    const { ending, isExhausted: _, ...rest } = look;
+    const steered = [...messages.map((message) => ({ verb: "steer", message }) as const), ...(look.messages ?? [])];
+    const more: Look = { ...rest, ...(steered.length > 0 && { messages: steered }) };
+    if (ending === undefined || (messages.length > 0 && isAnswer(ending))) return more;
+    if (isWanted(ending)) return look;
+    throw refuseRerun(from, `with these options, the run ends at iteration ${iteration} (${ending.reason.kind})`);
   };
   return {
     ...wrapJournal(base),
-    step: (step) => base.step(toStep(step)),
-    all: (steps) => {
-      const wanted = steps.map(toStep);
-      return isOpen ? base.all(wanted) : whenAllReady(wanted.map((step) => base.step(step)));
+    step<T>(key: string, body: () => T | PromiseLike<T>): T | PromiseLike<T> {
+      const [, number = "-1", step = ""] = /^i(\d+)\/(.*)$/s.exec(key) ?? [];
+      const iteration = Number(number);
+      if (iteration < 0 || iteration >= from) return base.step(key, body);
+      if (known.has(key)) return base.step(key, () => known.get(key) as T);
+      if (/^(?:answered|next|again)(?:#\d+)?$/.test(step))
+        return base.step<unknown>(key, async () => lookAgain((await body()) as Look, iteration)) as PromiseLike<T>;
+      const [name = ""] = /@[^/]+\/[^/]+$/.exec(step) ?? [];
+      if (Object.hasOwn(neutral, name)) return base.step(key, () => ({ value: neutral[name] }) as T);
+      if (step.startsWith("request") && !step.endsWith("/ended") && !harmless.has(name))
+        throw refuseRerun(from, `with these options, the run needs the step ${key}, which the first run did not have`);
+      return base.step(key, body);
     },
   };
 }
 
+type LookEnding = NonNullable<Look["ending"]>;
+
 /** True if the caller ends or drains the new run during the replay. */
-function isWanted({ ended, ending }: InboxAnswer): boolean {
-  return ended !== undefined || ending?.status === "suspended" || ending?.status === "follow-up-interrupt";
+function isWanted({ status }: LookEnding): boolean {
+  return status === "suspended" || status === "stopped-by-user" || status === "follow-up-interrupt";
+}
+
+function isAnswer({ status, reason }: LookEnding): boolean {
+  return status === "completed" || status === "empty-response" || reason.kind === "invalid-output";
 }
 
 function toSteps({ iterations, compactions }: Past): ReadonlyMap<string, unknown> {
   const steps = new Map<string, unknown>();
-  for (const [iteration, { answer }] of compactions) steps.set(stepKey({ iteration, retry: 0 }, "compaction"), answer);
-  for (const [iteration, { streams, results }] of iterations.entries()) {
-    const place = { iteration, retry: 0 };
-    for (const [continuation, stream] of streams.entries()) steps.set(streamKey({ ...place, continuation }, "model"), stream);
-    if (results.length > 0) steps.set(`i${iteration}/results`, results);
+  for (const [iteration, { cause, answer }] of compactions) {
+    const step = `i${iteration}/request/@compaction`;
+    steps.set(`${step}/due`, cause === "due" ? { value: true } : {});
+    steps.set(`${step}/summary`, { value: answer });
   }
+  for (const [iteration, { streams }] of iterations.entries())
+    for (const [index, stream] of streams.entries())
+      steps.set(`i${iteration}/request${index === 0 ? "" : `~${index + 1}`}/model`, stream);
   return steps;
 }
 
 interface DraftIteration {
-  streams: StreamResult[];
-  settled: readonly SettledCall[] | undefined;
+  readonly streams: Answer[];
+  settled: readonly EndedCall[];
   /** True if the iteration was retried after its calls, so that it has two messages. */
-  isSplit: boolean;
+  readonly isSplit: boolean;
 }
 
 /**
@@ -149,26 +124,27 @@ interface DraftIteration {
  * cannot be repeated up to there.
  */
 async function readPastOfJournal(source: string | Journal, from: number): Promise<Past> {
-  const { records, record } = await readRecords(source);
-  if (record === undefined) throw refuseRerun(from, "its journal has no run yet");
   const collector = new PastCollector(from);
-  const { state } = rebuildRun(records, record, (step, before) => collector.take(step, before));
+  const run = await readJournalRun(source, (place) => collector.watch(place));
+  if (run === undefined) throw refuseRerun(from, "its journal has no run yet");
+  const { first, state } = run;
   const { transcript, drafts } = collector;
   if (transcript === undefined) {
-    const last = state.iteration;
+    const last = state.answers.length === 0 ? -1 : Math.max(...drafts.keys());
     throw refuseRerun(from, last < 0 ? "it has no iterations yet" : `it has iterations 0 to ${last}. Choose one of these`);
   }
   const iterations = Array.from({ length: from }, (_, number) => toPast(drafts.get(number), number, from));
-  const next = collector.next ?? state.streamResults.at(-1);
+  const next = collector.next ?? state.answers.at(-1);
+  const tools = { ...first.tools, ...next?.shownTools };
   return {
-    runId: record.runId ?? "",
+    runId: first.runId ?? "",
     iterations,
     compactions: collector.compactions,
-    messages: record.messages,
+    messages: first.messages,
     contextItems: [],
-    added: findAdded(iterations, transcript, record.messages.length),
-    tools: (next?.visibleTools ?? Object.keys(record.tools)).flatMap((name) => {
-      const shown = Object.hasOwn(record.tools, name) ? record.tools[name] : undefined;
+    added: findAdded(iterations, transcript, first.messages.length),
+    tools: (next?.visibleTools ?? Object.keys(tools)).flatMap((name) => {
+      const shown = Object.hasOwn(tools, name) ? tools[name] : undefined;
       return shown === undefined ? [] : [{ name, description: shown.description, inputSchema: shown.inputSchema }];
     }),
     limits: {},
@@ -177,58 +153,73 @@ async function readPastOfJournal(source: string | Journal, from: number): Promis
   };
 }
 
-/** Collects the streams and the settled calls before iteration `from`, and the transcript at its start. */
+/** Collects the answers and the calls before iteration `from`, and the transcript at its start. */
 class PastCollector {
   readonly drafts: Map<number, DraftIteration> = new Map();
   readonly compactions: Map<number, PastCompaction> = new Map();
   transcript: readonly Message[] | undefined;
-  next: StreamResult | undefined;
+  next: Answer | undefined;
   readonly #from: number;
 
   constructor(from: number) {
     this.#from = from;
   }
 
-  take(step: StepResult, state: LoopState): void {
-    if (this.transcript !== undefined) return;
-    if (step.kind === "model") this.#takeStream(step.result, state);
-    if (step.kind === "compaction" && state.iteration < this.#from)
-      this.compactions.set(state.iteration, { cause: state.lastInbox?.compact ?? "due", answer: step.answer });
-    if (step.kind !== "batch") return;
-    const draft = this.drafts.get(state.iteration);
-    if (draft !== undefined) draft.settled = step.settled;
+  watch({ outer, records, prefix }: RecordedPlace): Middleware {
+    const name = "past";
+    if (outer !== undefined) return { name, pure: true };
+    let state: State | undefined;
+    return {
+      name,
+      pure: true,
+      request: async (draft, next, at) => {
+        state = at.state;
+        const answer = await next(draft);
+        if (state.continuation === 0)
+          await this.#takeCompaction(records, `${prefix}i${state.iteration}/request`, state.iteration);
+        this.#takeAnswer(answer, state);
+        return answer;
+      },
+      on: ({ type, path }) => {
+        const draft = type === "iteration-end" && path === undefined && state && this.drafts.get(state.iteration);
+        if (draft && state?.phase === "calls") draft.settled = state.lastBatch;
+      },
+    };
   }
 
-  #takeStream(result: StreamResult, { iteration, continuation, messages }: LoopState): void {
+  async #takeCompaction({ read }: RecordedPlace["records"], place: string, iteration: number): Promise<void> {
+    if (iteration >= this.#from) return;
+    const summary = await read<{ readonly value?: PastCompaction["answer"] }>(`${place}/@compaction/summary`);
+    if (summary?.value === undefined) return;
+    const due = await read<{ readonly value?: unknown }>(`${place}/@compaction/due`);
+    this.compactions.set(iteration, { cause: due?.value === true ? "due" : "forced", answer: summary.value });
+  }
+
+  #takeAnswer(answer: Answer, { iteration, continuation, messages }: State): void {
+    if (this.transcript !== undefined) return;
     const before = this.drafts.get(iteration);
-    if (iteration >= this.#from) {
-      this.transcript = [...messages];
-      this.next = result;
-    } else if (continuation === 0) {
-      const hasCalls = before?.settled !== undefined && before.settled.length > 0;
-      this.drafts.set(iteration, { streams: [result], settled: undefined, isSplit: before?.isSplit === true || hasCalls });
-    } else before?.streams.push(result);
+    if (continuation === 0) {
+      const isSplit = before?.isSplit === true || (before !== undefined && before.settled.length > 0);
+      this.drafts.set(iteration, { streams: [answer], settled: [], isSplit });
+    } else before?.streams.push(answer);
+    if (iteration < this.#from) return;
+    this.transcript = [...messages];
+    this.next = answer;
   }
 }
 
 function toPast(draft: DraftIteration | undefined, iteration: number, from: number): PastIteration {
   if (draft === undefined || draft.isSplit)
     throw unknownIteration(from, { iteration, what: `iteration ${iteration} was continued after its calls` });
-  const { streams, settled = [] } = draft;
-  const outcomes = settled.map(({ outcome }) => outcome);
+  const { streams, settled } = draft;
   const last = streams.length - 1;
   return {
-    results: settled.flatMap(toPastResult),
     streams: streams.map((stream, index) => {
-      // These fields are about the journal steps of the calls. The outcomes in `eagerOutcomes` replace them.
-      const { refusals: _, lateChecks: __, basis: ___, eagerOutcomes: ____, ...rest } = stream;
-      return index === last && outcomes.length > 0 ? { ...rest, eagerOutcomes: outcomes } : rest;
+      // The outcomes of all calls replace the steps of the calls.
+      const { refusals: _, eagerOutcomes: __, added: ___, ...rest } = stream;
+      return index === last && settled.length > 0 ? { ...rest, refusals: settled.map(({ outcome }) => outcome) } : rest;
     }),
   };
-}
-
-function toPastResult({ textForModel, extraction }: SettledCall, index: number): readonly PastResult[] {
-  return textForModel === undefined && extraction === undefined ? [] : [{ index, textForModel, extraction, changes: [] }];
 }
 
 /** The options of the new run. The messages and the past come from the first run. */
@@ -320,15 +311,11 @@ export function continuePast<Output, T extends Tool>(
       received: "its id",
     });
   const { loopDetection } = policies;
-  const hasResults = policies.results !== undefined || past.iterations.some(({ results }) => results.length > 0);
   const again = {
     ...options,
     messages: past.messages,
     contextItems,
     limits: limitsFor(past, from, options),
-    policies: hasResults
-      ? { ...policies, results: processLater(policies.results as ResultProcessor | undefined, from) }
-      : policies,
     journal: replayPast(past, {
       from,
       base: options.journal,
@@ -354,16 +341,4 @@ function limitsFor({ limits: logged }: Past, from: number, { limits }: Pick<Loop
   if (limits?.maxIterations !== undefined)
     throw refuseRerun(from, `"limits.maxIterations" is ${maxIterations}, so the run would end before. Raise the limit`);
   return { ...merged, maxIterations: from + 1 };
-}
-
-const repeated = /* @__PURE__ */ processResults({}) as ResultProcessor;
-
-/** Repeats the recorded results before iteration `from`, and processes the results of later iterations. */
-function processLater(policy: ResultProcessor | undefined, from: number): ResultProcessor {
-  return {
-    kind: "result-processing",
-    toolName: policy?.toolName,
-    process: (run, settled) =>
-      run.state.iteration < from ? repeated.process(run, settled) : (policy?.process(run, settled) ?? settled),
-  };
 }

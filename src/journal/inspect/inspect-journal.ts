@@ -2,23 +2,22 @@ import {
   type CompactedMessages,
   type EndReason,
   type Handoff,
-  type InboxAnswer,
   invalidOption,
-  isInboxKey,
-  isRecord,
   type Journal,
-  LoopError,
   type LoopStatus,
   type Message,
-  placeResults,
-  recordVersion,
-  runKey,
-  type RunRecord,
+  noUsage,
+  type PendingCall,
+  readRecords,
+  type RecordedRun,
+  type Records,
+  toReason,
+  toRecords,
   type Usage,
+  type WatchRun,
 } from "../../core/entry-kit.ts";
 import { readJournal } from "../journal-session.ts";
-import { type PendingCall, type Records, toRecords } from "./records.ts";
-import { type Rebuilt, rebuildRun } from "./rebuild-run.ts";
+import { isJournal } from "../replay-journal.ts";
 
 /**
  * The status of a run in its journal: `not-started` before the first record, `running` until the run ends (also after a crash),
@@ -60,7 +59,7 @@ export interface JournalInspection {
   readonly agent: string | undefined;
   /** The handoffs of this run, in order. Undefined without `policies.handoffs`. */
   readonly handoffs: readonly Handoff[] | undefined;
-  /** The time at which the run last read its inbox, in milliseconds of the run's clock. Undefined before the first iteration. */
+  /** The time at which the run last looked for messages, in milliseconds of its clock. Undefined before the first iteration. */
   readonly lastSeenMs: number | undefined;
   /** The option `version` of the code that started the run. Undefined if this option was not set. */
   readonly version: string | undefined;
@@ -75,7 +74,7 @@ export interface JournalInspection {
  *
  * Rejects with errors from the disk, such as ENOENT, and with LoopError:
  *
- * - "invalid-option" if the argument is neither a path nor a journal with `read`
+ * - "invalid-option" if the argument is neither a path nor a journal
  * - "journal-mismatch" for records in another version of the format
  * - "journal-damaged" for a changed file or record
  * - "journal-refused" for a path that is not a regular file
@@ -88,101 +87,78 @@ export interface JournalInspection {
  * for (const { id, name, args, state } of pendingCalls) if (state === "awaiting-approval") console.log(runId, id, name, args);
  */
 export async function inspectJournal(source: string | Journal): Promise<JournalInspection> {
-  return toInspection(await rebuildJournal(source));
+  return toInspection(await readJournalRun(source));
 }
 
-/** The records of a journal, and the state that follows from them. */
-export interface RebuiltRun extends RecordedRun {
-  readonly rebuilt: Rebuilt;
+/** Reads the run of a journal. Undefined if the run has not started. */
+export async function readJournalRun(source: unknown, watch?: WatchRun): Promise<RecordedRun | undefined> {
+  const { records, close } = await openRecords(source);
+  try {
+    return await readRecords(records, watch);
+  } finally {
+    await close();
+  }
 }
 
-export async function rebuildJournal(source: string | Journal): Promise<RebuiltRun> {
-  const recorded = await readRecords(source);
-  return { ...recorded, rebuilt: rebuildRun(recorded.records, recorded.record ?? { messages: [] }) };
-}
-
-export function toInspection({ answers, durable, record, rebuilt }: RebuiltRun): JournalInspection {
-  const { state, ending, pendingCalls } = rebuilt;
+export function toInspection(run: RecordedRun | undefined): JournalInspection {
+  if (run === undefined) return notStarted;
+  const { first, state, result, pendingCalls } = run;
+  const { compaction, agent, handoffs }: Partial<JournalInspection> = run.extra;
   return {
-    runId: record?.runId,
-    status: ending?.status ?? (record === undefined ? "not-started" : "running"),
-    reason: ending?.reason,
-    initialMessages: record?.messages ?? [],
-    messages: messagesOf(rebuilt),
-    pendingCalls: durable || ending !== undefined ? pendingCalls : pendingCalls.map(toUnsure),
+    runId: first.runId,
+    status: result?.status ?? "running",
+    reason: result && toReason(result.reason),
+    initialMessages: first.messages,
+    messages: result?.messages ?? [...state.messages],
+    pendingCalls,
     text: state.finalText.trim(),
     usage: state.usage,
     costUSD: state.costUSD,
     knownCostUSD: state.spentUSD,
     iterations: state.countedIterations,
     toolCallsExecuted: state.toolCallsExecuted,
-    compaction: state.compaction,
-    ...agentOf(rebuilt),
-    lastSeenMs: state.lastInbox?.now,
-    ...readVersions(record, answers),
+    compaction,
+    agent,
+    handoffs,
+    lastSeenMs: state.look?.now,
+    version: first.codeVersion,
+    lastVersion: state.codeVersion,
   };
 }
 
-function agentOf({ state: { agent, handoffs } }: Rebuilt): Pick<JournalInspection, "agent" | "handoffs"> {
-  return { agent, handoffs: agent === undefined ? undefined : handoffs };
-}
+const notStarted: JournalInspection = {
+  runId: undefined,
+  status: "not-started",
+  reason: undefined,
+  initialMessages: [],
+  messages: [],
+  pendingCalls: [],
+  text: "",
+  usage: noUsage,
+  costUSD: undefined,
+  knownCostUSD: 0,
+  iterations: 0,
+  toolCallsExecuted: 0,
+  compaction: undefined,
+  agent: undefined,
+  handoffs: undefined,
+  lastSeenMs: undefined,
+  version: undefined,
+  lastVersion: undefined,
+};
 
-/** Adds the results of the calls that have ended, although other calls of the same message have not. */
-function messagesOf({ state, over = [] }: Rebuilt): readonly Message[] {
-  placeResults(state, over);
-  return state.messages;
-}
-
-/** The records of a journal. `record` is the record of the start of the run, and undefined if the run has not started. */
-export interface RecordedRun extends Source {
+interface OpenRecords {
   readonly records: Records;
-  readonly record: RunRecord | undefined;
+  close(): PromiseLike<void> | void;
 }
 
-export async function readRecords(source: unknown): Promise<RecordedRun> {
-  const { answers, durable } = await readSource(source);
-  const records = toRecords(answers);
-  const record = records.find<RunRecord>(runKey);
-  return { answers, durable, records, record: records.last === undefined ? undefined : check(record) };
-}
-
-function readVersions(
-  record: RunRecord | undefined,
-  answers: ReadonlyMap<string, unknown>,
-): Pick<JournalInspection, "version" | "lastVersion"> {
-  const version = record?.codeVersion;
-  let last = version;
-  // An inbox step has a version only if the version has changed.
-  for (const [key, answer] of answers) {
-    if (isInboxKey(key) && isRecord(answer)) last = (answer as Partial<InboxAnswer>).codeVersion ?? last;
+async function openRecords(source: unknown): Promise<OpenRecords> {
+  if (typeof source === "string" && source !== "") {
+    const { answers } = await readJournal(source);
+    const journal = { durable: true, read: (key: string) => answers.get(key), keys: () => [...answers.keys()] };
+    return { records: toRecords(journal), close: () => {} };
   }
-  return { version, lastVersion: last };
-}
-
-/** A journal that is not durable does not record when a call begins, so a call without records may have run. */
-function toUnsure(call: PendingCall): PendingCall {
-  return call.state === "not-begun" ? { ...call, state: "may-have-run" } : call;
-}
-
-interface Source {
-  readonly answers: ReadonlyMap<string, unknown>;
-  /** True if the journal records the start and the end of each tool call. False if the journal records only the end. */
-  readonly durable: boolean;
-}
-
-async function readSource(source: unknown): Promise<Source> {
-  if (typeof source === "string" && source !== "") return { answers: (await readJournal(source)).answers, durable: true };
-  const journal: Partial<Journal> = isRecord(source) ? source : {};
-  if (typeof journal.read !== "function")
-    throw invalidOption("source", 'the path of a journal file, or a journal with a "read" method', source);
-  const answers: unknown = await journal.read();
-  if (answers instanceof Map) return { answers, durable: journal.durable === true };
-  throw invalidOption("source.read()", "a Map from step keys to recorded results", answers);
-}
-
-/** Throws if the records have another version of the format. Also throws if the record of the start of the run is missing. */
-function check(record: Partial<RunRecord> | undefined): RunRecord {
-  const { version } = record ?? {};
-  if (version === recordVersion) return record as RunRecord;
-  throw new LoopError("journal-mismatch", { field: "version", expected: String(recordVersion), received: String(version) });
+  if (!isJournal(source)) throw invalidOption("source", "the path of a journal file, or a journal", source);
+  const close = await source.open?.({ readOnly: true });
+  return { records: toRecords(source), close: close ?? (() => {}) };
 }

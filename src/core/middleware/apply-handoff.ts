@@ -1,0 +1,23 @@
+// The handoffs of a run, as its calls made them.
+
+import type { Handoff } from "../types/tool-outcome.ts";
+import type { State } from "../run/seam.ts";
+
+export interface HandoffFold {
+  agent: string | undefined;
+  readonly handoffs: Handoff[];
+}
+
+/** Carries out the first handoff in a message, unless an earlier call waits, which may be another handoff. */
+export function applyHandoff(own: HandoffFold, { lastBatch, iteration, messages }: State): void {
+  const { agent: from } = own;
+  if (from === undefined) return;
+  for (const { call, outcome, waits } of lastBatch) {
+    if (waits.length > 0) return;
+    if (outcome.kind !== "completed" || outcome.handoff === undefined) continue;
+    const { to, reason } = outcome.handoff;
+    own.agent = to;
+    own.handoffs.push({ from, to, reason, iteration, callId: call.callId, messagesBefore: messages.length });
+    return;
+  }
+}

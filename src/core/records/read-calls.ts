@@ -1,0 +1,363 @@
+// Reads the calls of a message: which have ended, and what the others wait for.
+
+import type { Json } from "../types/common.ts";
+import type { LoopResult } from "../types/loop-result.ts";
+import type { ShownTool, ToolCall, ToolChange, ToolOutcome, ToolQuestion } from "../types/tool-outcome.ts";
+import { LoopError } from "../errors/loop-error.ts";
+import { checkStepRecord } from "../run/check-record.ts";
+import { type Begun, type EndRecord, noteReplayed, sendEnd, sendStart } from "../run/execute-tool-call.ts";
+import { ReplayJournal } from "../run/journals.ts";
+import { callPlace, eagerSteps } from "../run/places.ts";
+import type { ReadRun } from "../run/run-tool-loop.ts";
+import type { Run, SeamOptions } from "../run/run.ts";
+import type { CurrentMessage, EndedCall, Outcome, State } from "../run/seam.ts";
+import { placeResults } from "../run/state.ts";
+import { toWaitingCall, waitsOf } from "../translate/today-calls.ts";
+import { concludeOutside, isOutsideResult } from "../tools/to-outcome.ts";
+import { wasDispatched } from "../tools/outcome-texts.ts";
+import { applyNested } from "../utils/count-usage.ts";
+import { isRecord } from "../utils/guards.ts";
+import type { RecordedPlace } from "./read-run.ts";
+import { readWaits, type RecordedWait } from "./read-waits.ts";
+import { sendApproval } from "./send-approval.ts";
+
+export type PendingCall = {
+  /**
+   * The key of this call in the option `decisions`: the ids of the outer calls and the id of the call, joined by "/". If the same
+   * call waits again, the id ends with a number, as in `call_i0_0#2`. A call waits again, for example, if its tool has changed,
+   * or if the call needs a result after it has waited for an approval.
+   */
+  readonly id: string;
+  readonly callId: string;
+  /** The position of the call in its assistant message, counted from 0. */
+  readonly index: number;
+  readonly name: string;
+  /** The arguments as the model wrote them. */
+  readonly args: Json;
+} & (
+  | {
+      /**
+       * The call waits for a decision. To resume the run, call `runToolLoop` with the same options and with `decisions: { [id]:
+       * decision }`.
+       */
+      readonly state: "awaiting-approval";
+      /**
+       * The key that the run passes to the journal's `wait`, if the journal has this method. For example,
+       * `wait/call_i0_0/1`.
+       */
+      readonly waitKey: string;
+      /**
+       * The tool that the decision is about. If the tool has changed when the run resumes, the run ignores the decision and
+       * requests a new one.
+       */
+      readonly tool: ShownTool;
+      /** How the tool changed after the previous request for a decision. */
+      readonly toolChanges?: readonly ToolChange[] | undefined;
+    }
+  | {
+      /**
+       * The call has run, and its result comes from outside. To resume the run, call `runToolLoop` with the same options and with
+       * `decisions: { [id]: result }`.
+       */
+      readonly state: "awaiting-result";
+      /**
+       * The key that the run passes to the journal's `wait`, if the journal has this method. For example,
+       * `wait/call_i0_0/1`.
+       */
+      readonly waitKey: string;
+      /** True if a web page may send the result of the call. */
+      readonly fromPage?: true | undefined;
+      /** Set if the tool asked a question. The result is then the answer to the question, and the tool runs again. */
+      readonly question?: ToolQuestion | undefined;
+    }
+  | {
+      /**
+       * `may-have-run`: the call began, and is still running or was cut off by a crash. `not-begun`: the call has no records.
+       * `nested-run`: the call started a nested run that has not ended. The pending calls of the nested run follow in the list.
+       */
+      readonly state: "may-have-run" | "not-begun" | "nested-run";
+    }
+);
+
+/** The calls of the newest message of a run, as far as they were read. */
+interface Batch {
+  readonly message: CurrentMessage;
+  readonly ended: EndedCall[];
+  readonly pending: (readonly PendingCall[] | undefined)[];
+  /** Resolves when one of the calls waits. */
+  readonly waiting: Promise<void>;
+  readonly noteWaiting: () => void;
+}
+
+interface ReadingCall {
+  readonly run: Run;
+  readonly call: ToolCall;
+  readonly index: number;
+}
+
+/** The records of one call. */
+interface CallRecords {
+  readonly ended: EndRecord | undefined;
+  readonly begun: Begun | undefined;
+  readonly outcome: Outcome | undefined;
+  /** The answer of the policy that approves calls. */
+  readonly decision: unknown;
+  readonly waits: readonly RecordedWait[];
+}
+
+interface NestedRun {
+  /** The beginning of its keys, below the place of the call. */
+  readonly name: string;
+  readonly place: RecordedPlace;
+}
+
+interface CallReaderPorts {
+  /** False if the journal does not record that a call has begun. */
+  readonly durable: boolean;
+  optionsOf(place: RecordedPlace): SeamOptions;
+}
+
+export class CallReader {
+  readonly #ports: CallReaderPorts;
+  /** The newest batch of each run, by the beginning of its keys. */
+  readonly #batches = new Map<string, Batch>();
+  readonly #places = new Map<string, RecordedPlace>();
+
+  constructor(ports: CallReaderPorts) {
+    this.#ports = ports;
+  }
+
+  /** Returns the calls without an outcome, and puts the results of the others into the transcript. */
+  conclude(prefix: string, { state, result }: ReadRun): readonly PendingCall[] {
+    const batch = this.#batches.get(prefix);
+    const isOver = result !== undefined && result.status !== "suspended";
+    if (batch === undefined || batch.message !== state.current || isOver || !hasPending(state)) return [];
+    if (state.phase === "answer") placeResults(state, batch.ended);
+    const pending = batch.pending.flatMap((one) => one ?? []);
+    // A call without records may have begun.
+    return this.#ports.durable || result !== undefined ? pending : pending.map(toUnsure);
+  }
+
+  async read(place: RecordedPlace, reading: ReadingCall): Promise<EndedCall> {
+    const { run, call, index } = reading;
+    const own = this.#places.get(run.prefix) ?? place;
+    const records = await readCall(own, reading);
+    const outcome = outcomeOf(call, records);
+    const batch = this.#batchOf(run);
+    if (outcome === undefined) return this.#readOpen(own, reading, records);
+    await this.#sendPast(own, reading, { records, outcome });
+    const end = { call, outcome, waits: [] };
+    batch.ended.push(end);
+    if (records.ended?.spent !== undefined) applyNested(run.state, records.ended.spent);
+    batch.pending[index] = undefined;
+    return end;
+  }
+
+  #batchOf({ prefix, state: { current } }: Run): Batch {
+    let batch = this.#batches.get(prefix);
+    if (batch?.message !== current) {
+      let noteWaiting = (): void => {};
+      const waiting = new Promise<void>((resolve) => (noteWaiting = resolve));
+      batch = { message: current, ended: [], pending: [], waiting, noteWaiting };
+      this.#batches.set(prefix, batch);
+    }
+    return batch;
+  }
+
+  /** A call that has not ended: it waits, it is running, or it has not begun. */
+  async #readOpen(place: RecordedPlace, reading: ReadingCall, records: CallRecords): Promise<EndedCall> {
+    const { run, call, index } = reading;
+    const { begun, outcome, waits } = records;
+    sendApproval(run, call, records);
+    const hasBegun = begun !== undefined || outcome !== undefined;
+    if (hasBegun) sendStart(run, call, true);
+    if (outcome !== undefined) sendEnd(run, outcome, true);
+    const batch = this.#batchOf(run);
+    const inner = await this.#readNested(place, reading);
+    const open = waits.filter(({ answer }) => answer === undefined);
+    const all = [...open, ...inner.flatMap(({ result }) => (result === undefined ? [] : waitsOf(result)))];
+    batch.pending[index] = [
+      ...toPending(reading, {
+        open,
+        path: place.path,
+        state: inner.length > 0 ? "nested-run" : hasBegun ? "may-have-run" : "not-begun",
+      }),
+      ...inner.flatMap(({ pending }) => pending),
+    ];
+    const isDrained = inner.some(({ result }) => result?.reason.kind === "drained");
+    const isWaiting = all.length > 0 || isDrained;
+    const isRunning =
+      inner.some(({ result }) => result === undefined) ||
+      (begun !== undefined && begun.durable !== true && outcome === undefined);
+    if (!run.isSettled && (isRunning || !isWaiting)) {
+      const stuck = run.step<never>(`${callPlace(run.state, index, call.name)}/outcome/missing`, () =>
+        Promise.reject(new Error("Nothing runs.")),
+      );
+      // A call that has not begun may be held back by one that waits.
+      await (hasBegun || inner.length > 0 ? stuck : Promise.race([stuck, batch.waiting]));
+    }
+    if (isWaiting) batch.noteWaiting();
+    for (const { result } of inner) if (result !== undefined) applyNested(run.state, result);
+    const left: ToolOutcome = { call, durationMs: 0, kind: hasBegun ? "interrupted" : "not-run" };
+    return { call, outcome: left, waits: all, isDrained };
+  }
+
+  /** Sends the events of a call that has ended. */
+  async #sendPast(
+    place: RecordedPlace,
+    reading: ReadingCall,
+    { records, outcome }: { readonly records: CallRecords; readonly outcome: Outcome },
+  ): Promise<void> {
+    const { run, call } = reading;
+    if (!run.events.wants("tool-end")) return;
+    sendApproval(run, call, records);
+    const made = records.outcome ?? outcome;
+    noteReplayed(run, made);
+    await this.#readNested(place, reading);
+    if (made.kind === "deferred") sendEnd(run, made, true);
+    sendEnd(run, outcome, true);
+  }
+
+  async #readNested(place: RecordedPlace, { run, call, index }: ReadingCall): Promise<readonly NestedEnd[]> {
+    const own = callPlace(run.state, index, call.name);
+    const found = await findNested(place, `${own}/`, call.callId);
+    return Promise.all(
+      found.map(async ({ name, place: inner }): Promise<NestedEnd> => {
+        const replay = new ReplayJournal(run.journal);
+        this.#places.set(inner.prefix, inner);
+        const options = this.#ports.optionsOf(inner);
+        const path = inner.path.slice(run.path.length, -1);
+        const nesting = { key: `${own}/${name}`, path, callId: call.callId, journal: replay };
+        const result = await Promise.race([
+          run.nest({ ...options, messages: inner.first.messages }, nesting),
+          replay.stuck.then(() => undefined),
+        ]);
+        const batch = this.#batches.get(inner.prefix);
+        const isOver = result !== undefined && result.status !== "suspended";
+        return { result, pending: isOver ? [] : (batch?.pending ?? []).flatMap((one) => one ?? []) };
+      }),
+    );
+  }
+}
+
+function toUnsure(call: PendingCall): PendingCall {
+  return call.state === "not-begun" ? { ...call, state: "may-have-run" } : call;
+}
+
+interface NestedEnd {
+  /** Undefined if its next step is not recorded. */
+  readonly result: LoopResult | undefined;
+  readonly pending: readonly PendingCall[];
+}
+
+/** True unless the calls have ended, and the run goes on. */
+function hasPending({ phase, waits, lastBatch }: State): boolean {
+  return phase === "answer" || waits.length > 0 || lastBatch.some(({ isDrained }) => isDrained === true);
+}
+
+async function readCall({ records, prefix, path }: RecordedPlace, { run, call, index }: ReadingCall): Promise<CallRecords> {
+  const place = callPlace(run.state, index, call.name);
+  const early = eagerSteps(run.state.current, call.callId);
+  const read = async <T>(name: string): Promise<T | undefined> => {
+    const found = early?.[`/${name}`];
+    if (found === undefined) return records.read<T>(`${prefix}${place}/${name}`);
+    checkStepRecord(`${prefix}${place}/${name}`, found);
+    return found as T;
+  };
+  const step = await read<{ readonly value?: unknown }>("@approve/decision");
+  return {
+    ended: await read<EndRecord>("ended"),
+    begun: await read<Begun>("begun"),
+    outcome: await read<Outcome>("outcome"),
+    decision: step?.value,
+    waits: await readWaits(records.read, path + call.callId),
+  };
+}
+
+/** Returns the outcome of a call that has ended. */
+function outcomeOf(call: ToolCall, { ended, begun, outcome, waits }: CallRecords): Outcome | undefined {
+  if (ended !== undefined) {
+    const { spent: _, ...end } = ended;
+    return end;
+  }
+  if (begun?.refused !== undefined) return begun.refused;
+  if (outcome === undefined) return undefined;
+  if (outcome.kind === "deferred") {
+    const wait = waits.findLast(({ what, answer }) => what === "result" && answer !== undefined);
+    if (wait?.answer === undefined) return undefined;
+    const { value } = wait.answer;
+    if (!isOutsideResult(value)) throw damaged(`${wait.key}/answer`, 'has an invalid "value"');
+    const { durationMs, approvedArgs } = outcome;
+    return { call, durationMs, ...(approvedArgs !== undefined && { approvedArgs }), ...concludeOutside(value) };
+  }
+  // Only a durable tool may leave waits open when it ends. Middleware waits after an ordinary tool.
+  if (begun?.durable !== true && waits.some(({ answer }) => answer === undefined)) return undefined;
+  return outcome.call.callId === call.callId ? outcome : { ...outcome, call };
+}
+
+function damaged(key: string, problem: string): LoopError<"journal-damaged"> {
+  return new LoopError("journal-damaged", { key, problem });
+}
+
+interface OpenCall {
+  readonly open: readonly RecordedWait[];
+  /** The beginning of the ids of waits. */
+  readonly path: string;
+  readonly state: "may-have-run" | "not-begun" | "nested-run";
+}
+
+function toPending(
+  { call: { callId, name, args }, index }: ReadingCall,
+  { open, path, state }: OpenCall,
+): readonly PendingCall[] {
+  const base = { callId, index, name, args };
+  if (open.length === 0 || state === "nested-run")
+    return [{ id: path + callId, ...base, state }, ...open.map((wait) => toWaiting(base, wait))];
+  return open.map((wait) => toWaiting(base, wait));
+}
+
+function toWaiting(base: Pick<PendingCall, "callId" | "index" | "name" | "args">, wait: RecordedWait): PendingCall {
+  const { id, key: waitKey, facts, what } = wait;
+  const { fromPage, question, toolChanges } = toWaitingCall(wait);
+  if (what !== "approval")
+    return { id, ...base, state: "awaiting-result", waitKey, ...(fromPage && { fromPage }), ...(question && { question }) };
+  const tool = isRecord(facts) ? facts["tool"] : undefined;
+  if (!isRecord(tool)) throw damaged(`${waitKey}/asked`, 'has an invalid "facts"');
+  return {
+    id,
+    ...base,
+    state: "awaiting-approval",
+    waitKey,
+    tool: tool as unknown as ShownTool,
+    ...(toolChanges && { toolChanges }),
+  };
+}
+
+/** Finds the nested runs below a place, whose users are the tool and the middleware of the run. */
+async function findNested(outer: RecordedPlace, own: string, callId: string): Promise<readonly NestedRun[]> {
+  const { records, prefix, first } = outer;
+  const below = prefix + own;
+  const names: string[] = [];
+  for (const owner of ["tool", ...first.middleware.map((name) => `@${name}`)])
+    for (let count = 1; ; count += 1) {
+      const name = `${owner}/run${count === 1 ? "" : `~${count}`}`;
+      if ((await records.read(`${below}${name}/run`)) === undefined) break;
+      names.push(name);
+    }
+  // Nested runs with names of their own.
+  for (const key of await records.findRuns()) {
+    const name = key.startsWith(below) ? key.slice(below.length, -"/run".length) : "";
+    const isNamed = /^(?:tool|@[^/]+)\/run\/./.test(name) && !name.includes("/call/");
+    if (isNamed && !names.some((one) => name === one || name.startsWith(`${one}/i`))) names.push(name);
+  }
+  const found: NestedRun[] = [];
+  for (const name of names) {
+    const innerFirst = await records.read<RecordedPlace["first"]>(`${below}${name}/run`);
+    if (innerFirst === undefined || !Array.isArray(innerFirst.messages)) continue;
+    const suffix = name.slice(name.indexOf("/") + 1).replace(/^run\/?/, "");
+    const path = `${outer.path}${callId}${suffix === "" ? "" : `/${suffix}`}/`;
+    const place = { records, first: innerFirst, prefix: `${below}${name}/`, path, outer: { place: outer, callId } };
+    found.push({ name, place });
+  }
+  return found;
+}

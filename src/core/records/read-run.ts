@@ -1,0 +1,298 @@
+// The one reader of records: drives the loop over the records of a run, without the code of its middleware and tools. Stops at the
+// first step that is not recorded.
+
+import type { Json } from "../types/common.ts";
+import type { CompactedMessages, CompactionAnswer } from "../types/policies.ts";
+import type { Journal } from "../types/journal.ts";
+import { applyHandoff, type HandoffFold } from "../middleware/apply-handoff.ts";
+import { isCompaction } from "../loop/state/check-answer.ts";
+import { toCompacted } from "../loop/state/transcript.ts";
+import { LoopError } from "../errors/loop-error.ts";
+import { checkStepRecord } from "../run/check-record.ts";
+import { JournalFailure } from "../run/hooks.ts";
+import { recordVersion, ReplayJournal } from "../run/journals.ts";
+import { placeOf } from "../run/places.ts";
+import type { RequestEnd } from "../run/run-iteration.ts";
+import { type AskedEnd, endPlace, type FirstRecord, readRun, type ReadRun } from "../run/run-tool-loop.ts";
+import type { SeamOptions } from "../run/run.ts";
+import {
+  type Answer,
+  type Ending,
+  endWith,
+  type CallRecorder,
+  type Hooks,
+  type Look,
+  type Middleware,
+  type Recorder,
+  type State,
+} from "../run/seam.ts";
+import { toReason } from "../translate/today-calls.ts";
+import { toPlainError } from "../utils/plain-error.ts";
+import { digest, stableJson } from "../utils/json.ts";
+import { CallReader, type PendingCall } from "./read-calls.ts";
+import { readWaits } from "./read-waits.ts";
+
+/** The records of one journal. `read` checks each record. */
+export interface Records {
+  /** False if the journal does not record that a tool call has begun. */
+  readonly durable: boolean;
+  read<T>(key: string): Promise<T | undefined>;
+  /** Returns the keys of the first records of nested runs, as far as the journal can list keys. */
+  findRuns(): Promise<readonly string[]>;
+}
+
+/** A run whose records are read. */
+export interface RecordedPlace {
+  readonly records: Records;
+  readonly first: FirstRecord;
+  /** The beginning of the keys of the run. Empty for the outermost run. */
+  readonly prefix: string;
+  /** The beginning of the ids of its waits. Empty for the outermost run. */
+  readonly path: string;
+  /** The run that contains this one, and the id of the call that does. */
+  readonly outer?: { readonly place: RecordedPlace; readonly callId: string } | undefined;
+}
+
+/** Returns middleware that looks on while a run is read, innermost. */
+export type WatchRun = (place: RecordedPlace) => Middleware;
+
+export interface RecordedRun extends ReadRun {
+  readonly first: FirstRecord;
+  readonly pendingCalls: readonly PendingCall[];
+}
+
+export function toRecords(journal: Pick<Journal, "durable" | "read"> & { keys?(): unknown }): Records {
+  let runs: Promise<readonly string[]> | undefined;
+  return {
+    durable: journal.durable === true,
+    async read<T>(key: string): Promise<T | undefined> {
+      const found = await journal.read(key);
+      if (found !== undefined) checkStepRecord(key, found);
+      return found as T | undefined;
+    },
+    findRuns: () =>
+      (runs ??= (async () => {
+        const keys: unknown = await journal.keys?.();
+        return Array.isArray(keys) ? keys.filter((key): key is string => typeof key === "string" && key.endsWith("/run")) : [];
+      })()),
+  };
+}
+
+/** Returns undefined if the run has not started. Throws LoopError "journal-mismatch" or "journal-damaged". */
+export async function readRecords(records: Records, watch?: WatchRun): Promise<RecordedRun | undefined> {
+  let last = "run";
+  const { durable, findRuns } = records;
+  // Counts what is being read, so that a slow journal is not taken for the end of the records.
+  const journal = new ReplayJournal({ read: (key) => records.read((last = key)), step: neverStep });
+  const read = async <T>(key: string): Promise<T | undefined> => (await journal.read(key)) as T | undefined;
+  try {
+    const first = await readFirst(read);
+    if (first === undefined) return undefined;
+    const calls = new CallReader({ durable, optionsOf: (place) => optionsOf(place, watch) });
+    const place: RecordedPlace = { records: { durable, read, findRuns }, first, prefix: "", path: "" };
+    const options = { ...optionsOf(place, watch), journal };
+    const found = await readRun(options, { toReason, readCall: (run, call, index) => calls.read(place, { run, call, index }) });
+    return { ...found, first, pendingCalls: calls.conclude("", found) };
+  } catch (thrown) {
+    const error: unknown = thrown instanceof JournalFailure ? thrown.cause : thrown;
+    // Errors of a disk pass, and so do those that name the record.
+    if (error instanceof LoopError && error.code.startsWith("journal-")) throw error;
+    if (error instanceof Error && "errno" in error) throw error;
+    throw new LoopError("journal-damaged", { key: last, problem: `cannot be read: ${toPlainError(error).message}` });
+  }
+}
+
+function neverStep(): never {
+  throw new Error("Records are only read.");
+}
+
+async function readFirst(read: Records["read"]): Promise<FirstRecord | undefined> {
+  const first = await read<FirstRecord>("run");
+  if (first === undefined) {
+    if ((await read("begin")) === undefined) return undefined;
+    throw new LoopError("journal-damaged", { key: "run", problem: "is missing" });
+  }
+  if (first.version !== recordVersion)
+    throw new LoopError("journal-mismatch", {
+      field: "version",
+      expected: String(recordVersion),
+      received: String(first.version),
+    });
+  return first;
+}
+
+/** The options with which the loop reads a run: no limits, because the records have every ending that a limit caused. */
+function optionsOf(place: RecordedPlace, watch: WatchRun | undefined): SeamOptions {
+  const { first } = place;
+  const { messages, middleware, priced } = first;
+  if (digest(stableJson(messages)) !== first.messagesDigest)
+    throw new LoopError("journal-damaged", { key: `${place.prefix}run`, problem: 'has "messages" that were changed' });
+  const none = Number.POSITIVE_INFINITY;
+  return {
+    provider: { id: "", model: "", stream: () => [] as never },
+    messages,
+    middleware: [
+      ...middleware.map((name) => toStub(name, place)),
+      { name: " ending", pure: true, begin: () => readEnding(place) },
+      { name: " again", pure: true, begin: () => readAgain(place) },
+      ...(watch === undefined ? [] : [watch(place)]),
+    ],
+    limits: {
+      maxIterations: none,
+      softWarnIteration: none,
+      maxConsecutiveToolErrors: none,
+      maxIdenticalCalls: none,
+      maxPauses: none,
+      maxDepth: none,
+      toolConcurrency: none,
+    },
+    allowToolChange: () => true,
+    ...(priced === true && { pricing: () => undefined }),
+    // An answer that is due would be new.
+    now: 0,
+  };
+}
+
+/** The place of a request or an ending in its run, which is also the id of its waits. */
+function placeIn(at: Recorder): string {
+  return (at as CallRecorder).callId;
+}
+
+const completed: Ending = { status: "completed", reason: { kind: "answered" } };
+
+/** Errors about records must not become the ending "hook-failed". */
+function guarded<Args extends readonly unknown[], T>(work: (...args: Args) => Promise<T>): (...args: Args) => Promise<T> {
+  return async (...args) => {
+    try {
+      return await work(...args);
+    } catch (cause) {
+      throw cause instanceof JournalFailure ? cause : new JournalFailure("The records cannot be read.", { cause });
+    }
+  };
+}
+
+/** Restores what middleware did around requests, and the endings that it planned or changed. */
+function readEnding({ records: { read }, prefix, path }: RecordedPlace): Hooks {
+  let asked: AskedEnd | undefined;
+  let answered: Look | undefined;
+  const waitFor = async (at: Recorder): Promise<void> => {
+    const waits = await readWaits(read, path + placeIn(at));
+    await Promise.all(
+      waits.map(({ what, facts, until }) => at.wait(what, facts, { ...(until !== undefined && { until }), isSame: () => false })),
+    );
+  };
+  return {
+    request: guarded(async (request, next, at) => {
+      const { state } = at;
+      const place = prefix + placeIn(at);
+      asked = await readAsked(read, prefix + endPlace(state));
+      answered = await read<Look>(`${prefix}${placeOf(state)}/answered`);
+      const end = await read<RequestEnd>(`${place}/ended`);
+      const model = await read<Answer>(`${place}/model`);
+      const isMade = model !== undefined || (end === undefined && answered === undefined);
+      if (!isMade) return merge(place, endWith(answered?.ending ?? completed, request.provider), { end, at });
+      if (model === undefined) await waitFor(at);
+      const { added = [] } = model ?? {};
+      for (const message of added) at.state.messages.push(message);
+      const draft = added.length === 0 ? request : { ...request, messages: [...request.messages, ...added] };
+      let answer = await next(draft);
+      for (let count = 2; (await read(`${place}/model~${count}`)) !== undefined; count += 1) answer = await next(draft);
+      return merge(place, answer, { end, at });
+    }),
+    ends({ phase }) {
+      if (asked?.phase === phase) return asked.planned;
+      return phase === "answer" && answered !== undefined ? (answered.ending ?? completed) : undefined;
+    },
+    beforeEnd: guarded(async (_ending, at) => {
+      const end = await readAsked(read, prefix + placeIn(at));
+      if (end === undefined) await waitFor(at);
+      if (end?.spent !== undefined) addSpent(at, end.spent);
+      return end && { ending: end.ending };
+    }),
+  };
+}
+
+/** Returns the newest record of an ending that middleware has changed. */
+async function readAsked(read: Records["read"], place: string): Promise<AskedEnd | undefined> {
+  let asked = await read<AskedEnd>(`${place}/ended`);
+  for (let count = 2, next = asked; next !== undefined; count += 1) {
+    asked = next;
+    next = await read<AskedEnd>(`${place}/ended~${count}`);
+  }
+  return asked;
+}
+
+interface Merged {
+  readonly end: RequestEnd | undefined;
+  readonly at: Recorder;
+}
+
+function merge(place: string, answer: Answer, { end, at }: Merged): Answer {
+  if (end === undefined) return answer;
+  if (end.spent !== undefined) addSpent(at, end.spent);
+  const merged = { ...answer, ...end.changes };
+  checkStepRecord(`${place}/model`, merged);
+  return merged;
+}
+
+function addSpent(at: Recorder, { toolCallsExecuted, ...spending }: NonNullable<RequestEnd["spent"]>): void {
+  at.addSpending(spending);
+  at.state.toolCallsExecuted += toolCallsExecuted;
+}
+
+function readAgain({ records: { read }, prefix }: RecordedPlace): Hooks {
+  return {
+    beforeEnd: guarded(async (_ending, at) => {
+      const end = await readAsked(read, prefix + placeIn(at));
+      if (end === undefined || !("again" in end)) return undefined;
+      const { again, isCounted } = end;
+      return { again, ...(isCounted === true && { isCounted }) };
+    }),
+  };
+}
+
+/** Middleware with the recorded name. It does what a reader can see of the middleware. */
+function toStub(name: string, place: RecordedPlace): Middleware {
+  const begin = name === "handoffs" ? readHandoffs : name === "compaction" ? readCompaction : undefined;
+  return { name, begin: () => begin?.(place) ?? {} };
+}
+
+function readHandoffs({ records: { read }, prefix }: RecordedPlace): Hooks {
+  const own: HandoffFold = { agent: undefined, handoffs: [] };
+  let last: State["lastBatch"] | undefined;
+  const fold = (state: State): void => {
+    if (state.lastBatch === last) return;
+    last = state.lastBatch;
+    applyHandoff(own, state);
+  };
+  return {
+    request: guarded(async (request, next, at) => {
+      const begun = await read<{ readonly value: { readonly agent: string } }>(`${prefix}${placeIn(at)}/@handoffs/agent`);
+      own.agent ??= begun?.value.agent;
+      fold(at.state);
+      return next({ ...request, agent: own.agent });
+    }),
+    result: (state) => (fold(state), { agent: own.agent, handoffs: [...own.handoffs] }),
+  };
+}
+
+function readCompaction({ records: { read }, prefix }: RecordedPlace): Hooks {
+  let compaction: CompactedMessages | undefined;
+  return {
+    request: guarded(async (request, next, at) => {
+      const step = `${prefix}${placeIn(at)}/@compaction`;
+      const summary = await read<{ readonly value?: CompactionAnswer }>(`${step}/summary`);
+      if (summary?.value !== undefined) {
+        const due = await read<{ readonly value?: Json }>(`${step}/due`);
+        const { kind: outcome, tokensBefore, tokensAfter, spending } = summary.value;
+        const { provider, model, usage, costUSD } = spending ?? {};
+        at.emit("compaction-start", { cause: due?.value === true ? "due" : "forced" });
+        if (summary.value.kind === "compacted" && isCompaction(summary.value.compaction)) ({ compaction } = summary.value);
+        const error = summary.value.kind === "failed" ? { error: summary.value.error } : {};
+        at.emit("compaction-end", { outcome, tokensBefore, tokensAfter, provider, model, usage, costUSD, ...error });
+      }
+      return next(compaction === undefined ? request : { ...request, messages: toCompacted(request.messages, compaction) });
+    }),
+    result: () => ({ compaction }),
+  };
+}

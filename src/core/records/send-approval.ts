@@ -1,0 +1,27 @@
+// Sends the events about the approval of a recorded call.
+
+import type { LoopEvent } from "../types/loop-event.ts";
+import type { ToolCall } from "../types/tool-outcome.ts";
+import { type Decided, sendDecision } from "../middleware/approve.ts";
+import { toDecision } from "../policies/approval.ts";
+import { callEvent } from "../run/execute-tool-call.ts";
+import type { Run } from "../run/run.ts";
+import type { CallRecorder } from "../run/seam.ts";
+import { isRecord } from "../utils/guards.ts";
+import type { RecordedWait } from "./read-waits.ts";
+
+interface Approval {
+  /** The answer of the policy. */
+  readonly decision: unknown;
+  readonly waits: readonly RecordedWait[];
+}
+
+export function sendApproval(run: Run, call: ToolCall, { decision, waits }: Approval): void {
+  const wait = waits.find(({ what }) => what === "approval");
+  if (wait === undefined && !isRecord(decision)) return;
+  const emit: CallRecorder["emit"] = (type, fields) =>
+    run.events.send({ type, ...callEvent(run, call, true), ...fields } as LoopEvent);
+  emit("approval-asked", { args: call.args });
+  if (wait === undefined) sendDecision({ emit }, decision as Decided, undefined);
+  else if (wait.answer !== undefined) sendDecision({ emit }, toDecision(wait.answer.value), wait.id);
+}
