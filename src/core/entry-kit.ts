@@ -58,12 +58,9 @@ export type {
   Compactor,
   DeferredOutcome,
   FilteredMessages,
-  InputOutputGuard,
-  RequestGuard,
   ResultProcessor,
   Run,
 } from "./loop/run/run.ts";
-export { noteGuardrails } from "./loop/run/note-stream.ts";
 export { isRecorded, isReplayed, runStep } from "./loop/run/run-step.ts";
 export { createRepetition } from "./loop/state/detect-loops.ts";
 export { applyStep, malformedNote, misfitNote, warnOfLoop } from "./loop/state/apply-step.ts";
@@ -272,6 +269,7 @@ export {
 } from "./utils/texts.ts";
 export { parseToolArguments } from "./utils/tool-arguments.ts";
 export { IdleTimer } from "./cancellation/signals.ts";
+export { askCaller } from "./middleware/ask-caller.ts";
 export { endWith } from "./run/seam.ts";
 export type {
   Answer,

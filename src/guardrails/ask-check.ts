@@ -1,17 +1,14 @@
 import {
-  type CancelScope,
-  Deadline,
+  askCaller,
+  type Clock,
   describeValue,
   type GuardrailRecord,
   isRecord,
   type Json,
-  promiseOrValue,
-  type Run,
   textOrNone,
   toJson,
   toPlainError,
   toUsage,
-  withSignal,
 } from "../core/entry-kit.ts";
 import type { CheckContext, CheckSpending } from "./checks.ts";
 
@@ -21,37 +18,39 @@ export interface Asked extends Pick<GuardrailRecord, "guardrail" | "reason" | "i
   readonly text?: string | undefined;
 }
 
+/** The facts about the run, and the limits of each check. */
+export interface CheckPorts {
+  readonly facts: Omit<CheckContext, "signal">;
+  readonly clock: Clock;
+  /** The time limit of each check, in milliseconds. */
+  readonly ms: number;
+  readonly signal: AbortSignal;
+}
+
 export interface Asking {
-  readonly scope: CancelScope;
   readonly name: string;
   readonly mayRewrite: boolean;
   readonly check: (context: CheckContext) => unknown;
 }
 
-/** Calls a check, and waits for at most `timeouts.hookMs`. Never rejects: a check that fails gets the verdict "failed". */
-export async function askCheck(run: Run, { scope, name, mayRewrite, check }: Asking): Promise<Asked> {
-  const { clock, timeouts } = run;
-  const deadline = new Deadline({ limitMs: timeouts.hookMs }, { clock, scope });
+/** Calls a check, and waits for at most `ms`. Never rejects: a check that fails gets the verdict "failed". */
+export async function askCheck(
+  { facts, clock, ms, signal }: CheckPorts,
+  { name, mayRewrite, check }: Asking,
+): Promise<Asked> {
   const startedAt = clock.now();
-  const end = (facts: Pick<Asked, "verdict" | "error"> | ReadVerdict): Asked => {
-    deadline.end();
-    return { guardrail: name, ...facts, durationMs: clock.now() - startedAt };
-  };
-  const fail = (error: unknown): Asked => end({ verdict: "failed", error: toPlainError(error) });
-  if (scope.cause !== undefined) return end({ verdict: "cancelled" });
+  const end = (found: Pick<Asked, "verdict" | "error"> | ReadVerdict): Asked => ({
+    guardrail: name,
+    ...found,
+    durationMs: clock.now() - startedAt,
+  });
+  if (signal.aborted) return end({ verdict: "cancelled" });
   try {
-    const { runId, state, options } = run;
-    const { session = {}, context } = options;
-    const facts = withSignal({ runId, iteration: state.iteration, session, context }, deadline);
-    const raced = await deadline.race(Promise.resolve(promiseOrValue(check(facts))));
-    if (raced.kind === "cancelled") return end({ verdict: "cancelled" });
-    if (raced.kind === "thrown") return fail(raced.error);
-    if (raced.kind === "expired") {
-      return fail(new DOMException(`The check took longer than ${raced.limitMs} ms.`, "TimeoutError"));
-    }
-    return end(readVerdict(raced.value, mayRewrite));
+    const limits = { clock, ms, signal, late: `The check took longer than ${ms} ms.` };
+    const verdict = await askCaller((own) => check({ ...facts, signal: own }), limits);
+    return end(readVerdict(verdict, mayRewrite));
   } catch (error) {
-    return fail(error);
+    return end(signal.aborted ? { verdict: "cancelled" } : { verdict: "failed", error: toPlainError(error) });
   }
 }
 

@@ -10,7 +10,7 @@ import {
   type Checks,
   describeValue,
   type Guardrails,
-  type InputOutputGuard,
+  type Middleware,
   invalidOption,
   is,
   isRecord,
@@ -26,7 +26,7 @@ import {
   needed,
 } from "../core/entry-kit.ts";
 import type { InputCheck, OutputCheck, ToolCheck } from "./checks.ts";
-import { guardRequest } from "./guard-request.ts";
+import { guardRequests } from "./middleware.ts";
 
 /** The options of `guardrails`. `Context` is the type of the option `context` of the run. */
 export interface GuardrailOptions<Context = unknown> {
@@ -90,12 +90,18 @@ function createGuardrails(options: GuardrailOptions): Guardrails {
   if (input.length + output.length + tools.length === 0) {
     throw invalidOption("guardrails", "an object with at least one check", options);
   }
-  const feature: InputOutputGuard = {
+  const feature: GuardrailPolicy = {
     kind: "guardrails",
-    begin: (run, key) => guardRequest(run, key, { input, output }),
+    toMiddleware: () => guardRequests({ input, output }),
     around: (approve?: Approve) => (tools.length === 0 ? approve : approveWithChecks(tools, approve)),
   };
   return feature;
+}
+
+interface GuardrailPolicy extends Guardrails {
+  toMiddleware(): Middleware;
+  /** Returns an approval function that calls the tool checks before `approve`. */
+  around(approve?: Approve): Approve | undefined;
 }
 
 function readChecks<Check extends object>(

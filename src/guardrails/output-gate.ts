@@ -22,6 +22,8 @@ interface Part {
 export interface GateOptions {
   readonly checks: readonly OutputCheck[];
   readonly ask: (check: OutputCheck, output: CheckedOutput) => Promise<Asked>;
+  /** Called after `records` has changed. */
+  readonly onAsked: () => void;
   /** The text that earlier streams of the message sent, if this stream continues the message. */
   readonly before: { readonly [Name in PartName]: string };
 }
@@ -185,6 +187,7 @@ export class OutputGate {
     const spent = sumOf(earlier?.spent, asked.spent);
     const durationMs = (earlier?.durationMs ?? 0) + asked.durationMs;
     this.#asked.set(key, { ...asked, verdict, spent, durationMs, part: part.name });
+    this.#options.onAsked();
     return asked;
   }
 }

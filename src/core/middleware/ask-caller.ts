@@ -8,10 +8,12 @@ interface CallLimits {
   readonly ms: number;
   /** The signal of the run. The call is left when it aborts. */
   readonly signal: AbortSignal;
+  /** The message of the TimeoutError. */
+  readonly late?: string | undefined;
 }
 
 /** Waits for `call`. Rejects with a TimeoutError after `ms`, and with the reason of `signal` when it aborts. */
-export function askCaller<T>(call: (signal: AbortSignal) => T | PromiseLike<T>, { clock, ms, signal }: CallLimits): Promise<T> {
+export function askCaller<T>(call: (signal: AbortSignal) => T | PromiseLike<T>, { clock, ms, signal, late = `The hook took longer than ${ms} ms.` }: CallLimits): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const own = new AbortController();
     let timer: unknown;
@@ -26,8 +28,8 @@ export function askCaller<T>(call: (signal: AbortSignal) => T | PromiseLike<T>, 
       reject(reason);
     };
     const forget = onAbort(signal, () => stop(signal.reason));
-    const late = (): void => stop(new DOMException(`The hook took longer than ${ms} ms.`, "TimeoutError"));
-    if (ms !== Number.POSITIVE_INFINITY) timer = clock.setTimeout(late, ms);
+    if (ms !== Number.POSITIVE_INFINITY)
+      timer = clock.setTimeout(() => stop(new DOMException(late, "TimeoutError")), ms);
     if (signal.aborted) stop(signal.reason);
     new Promise<T>((done) => done(call(own.signal))).then(resolve, reject).finally(end);
   });

@@ -70,9 +70,9 @@ export function readOutput<Output>(rules: OutputRules<Output>): Middleware<{ rea
       let invalid = 0;
       return {
         async request(request, next, at) {
-          const { look, continuation } = at.state;
+          const { look, continuation, steered } = at.state;
           // A new message of the user begins a new question.
-          const isNew = look?.retries === true || look?.messages?.some(({ verb }) => verb === "steer") === true;
+          const isNew = look?.retries === true || steered.length > 0;
           if (continuation === 0 && isNew) invalid = 0;
           checked = undefined;
           const answer = await next(describeOutput(request, rules));

@@ -38,6 +38,7 @@ export interface GuardedStream {
   readonly iteration: number;
   readonly mayAsk?: ModelCall["mayAsk"];
   readonly sending?: ModelCall["sending"];
+  readonly note?: ModelCall["note"];
   open(call: ModelCall): AsyncIterable<ModelChunk>;
   /** Called with each chunk. After a time limit has expired, called only with usage chunks, so that all usage is counted. */
   take(chunk: ModelChunk): void;
@@ -72,6 +73,7 @@ export class StreamGuard implements ModelCall, Cancellable {
   readonly timeouts: Timeouts;
   readonly mayAsk: ModelCall["mayAsk"];
   readonly sending: ModelCall["sending"];
+  readonly note: ModelCall["note"];
   readonly #stream: GuardedStream;
   readonly #ports: GuardPorts;
   readonly #alarm: IdleTimer;
@@ -100,6 +102,7 @@ export class StreamGuard implements ModelCall, Cancellable {
     this.timeouts = ports.timeouts;
     this.mayAsk = stream.mayAsk;
     this.sending = stream.sending;
+    this.note = stream.note;
     this.#stream = stream;
     this.#ports = ports;
     this.#alarm = ports.alarm ?? new IdleTimer(ports.clock);

@@ -89,6 +89,7 @@ export class Activity {
     const live = (): T | PromiseLike<T> => {
       isLive = true;
       this.run.endReplay();
+      this.isLive = true;
       return body();
     };
     const value = await this.run.record<T>(key, live, this.journal);

@@ -1,7 +1,7 @@
 // Begins the hooks of a run, and says which hook has failed.
 
 import type { PlainError } from "../types/common.ts";
-import { LoopError } from "../errors/loop-error.ts";
+import { isLoopError, LoopError } from "../errors/loop-error.ts";
 import { toPlainError } from "../utils/plain-error.ts";
 import { checkHooks } from "./check-options.ts";
 import type { Ending, Hooks, Middleware, Next, RunFacts } from "./seam.ts";
@@ -26,6 +26,7 @@ export async function inHook<T>(name: string, hook: string, work: () => PromiseL
     return await work();
   } catch (error) {
     const isKnown = error instanceof HookError || error instanceof JournalFailure || error instanceof StepCancelled;
+    if (!isKnown && isLoopError(error, "journal-damaged")) throw new JournalFailure("A record is damaged.", { cause: error });
     throw isKnown ? error : new HookError(`${name}.${hook}`, error);
   }
 }

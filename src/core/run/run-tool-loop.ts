@@ -362,7 +362,8 @@ async function askBeforeEnd(run: Run, first: Ending): Promise<Ending | undefined
     await recordAsked(run, `${place}/ended`, record);
   }
   if (!("again" in said)) return said.ending;
-  for (const message of applyAgain(state, said, said.ending)) sendSteered(run, message);
+  applyAgain(state, said, said.ending);
+  sendSteered(run);
   return undefined;
 }
 

@@ -272,6 +272,8 @@ export interface State {
   lastBatch: readonly EndedCall[];
   waits: readonly Wait[];
   readonly unsent: InboxMessage[];
+  /** The messages of the user that this iteration put at the end of the transcript. */
+  steered: readonly UserMessage[];
   /** The unsent messages before this iteration put some of them into the transcript. */
   unsentBefore: readonly InboxMessage[];
   readonly functionHistory: ToolHistoryEntry[];

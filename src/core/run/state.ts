@@ -31,6 +31,7 @@ export function createState(messages: readonly Message[], heldIds: Iterable<stri
     lastBatch: [],
     waits: [],
     unsent: [],
+    steered: [],
     unsentBefore: [],
     functionHistory: [],
     modelParts: [],
@@ -85,11 +86,10 @@ function beginIteration(state: State, { retries }: Look): void {
   if (retries === true) takeBack(state);
   else if (!state.isFresh) nextIteration(state);
   state.unsentBefore = [...state.unsent];
-  takeSteered(state);
+  state.steered = takeSteered(state);
   clearIteration(state);
 }
 
-/** Puts the messages of the user into the transcript, and returns them. */
 function takeSteered(state: State): readonly UserMessage[] {
   const steered = state.unsent.filter(({ verb }) => verb === "steer").map(({ message }) => message);
   if (steered.length === 0) return steered;
@@ -317,23 +317,19 @@ export interface Again {
   readonly isCounted?: true | undefined;
 }
 
-/**
- * Goes on after an ending. A limit that was reached does not count for one more iteration. Returns the messages of the user that the
- * model now gets.
- */
-export function applyAgain(state: State, { again, isCounted }: Again, ending: Ending): readonly UserMessage[] {
+/** Goes on after an ending. A limit that was reached does not count for one more iteration. */
+export function applyAgain(state: State, { again, isCounted }: Again, ending: Ending): void {
   answerOpenCalls(state);
   if (ending.status !== "completed") nextIteration(state);
   state.messages.push(...again);
   // Without a limit, the next look takes the messages.
   const isGranted = ending.status !== "completed" && isCounted !== true;
-  const steered = isGranted ? takeSteered(state) : [];
+  state.steered = isGranted ? takeSteered(state) : [];
   state.agains += 1;
   state.isGranted = isGranted;
   state.lastBatch = [];
   clearIteration(state);
   state.phase = "again";
-  return steered;
 }
 
 /** Calls that cannot run any more get a result too, so that the transcript can be sent. */

@@ -3,7 +3,6 @@
 
 import { type Cancellable, endingOfReason } from "../cancellation/cancel-scope.ts";
 import type { Expected } from "../loop/run/meter.ts";
-import type { UserMessage } from "../types/message.ts";
 import type { EndReason } from "../types/termination.ts";
 import { decideLook, isExhausted, type Seen } from "./next-step.ts";
 import { placeOf } from "./places.ts";
@@ -40,12 +39,11 @@ export async function takeLook(run: Run, looking: Looking): Promise<void> {
   const { length } = state.messages;
   applyLook(state, look);
   if (state.messages.length < length) run.events.send({ type: "attempt-discarded", ...baseOf(run) });
-  const steered = (look.messages ?? []).filter(({ verb }) => verb === "steer");
-  if (look.ending === undefined) for (const { message } of steered) sendSteered(run, message);
+  if (look.ending === undefined) sendSteered(run);
 }
 
-export function sendSteered(run: Run, message: UserMessage): void {
-  run.events.send({ type: "steered", ...baseOf(run), message });
+export function sendSteered(run: Run): void {
+  for (const message of run.state.steered) run.events.send({ type: "steered", ...baseOf(run), message });
 }
 
 const places = { answer: "answered", calls: "next", again: "again", start: "", look: "" } as const;

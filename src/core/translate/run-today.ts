@@ -9,6 +9,7 @@ import type { LoopDetection, LoopDetectionOptions, LoopPolicies, ResultPipeline,
 import type { ResultProcessor } from "../loop/run/run.ts";
 import { pipelines } from "../loop/tool-call/process-results.ts";
 import { checkOptions } from "../loop/start/check-options.ts";
+import type { Approve } from "../types/policies.ts";
 import type { EventQueue } from "../utils/event-queue.ts";
 import { approve } from "../middleware/approve.ts";
 import { contextRestarts } from "../middleware/context-restarts.ts";
@@ -16,7 +17,6 @@ import { deferTools } from "../middleware/deferred-tools.ts";
 import { maskWith } from "../middleware/mask-results.ts";
 import { readOutput } from "../middleware/structured-output.ts";
 import type { OutputReader, ResultMasking } from "../loop/run/run.ts";
-import type { InputOutputGuard } from "../loop/run/run.ts";
 import { isToolRegistry } from "../tools/registry.ts";
 import { detectLoops } from "../middleware/detect-loops.ts";
 import { finalAnswer } from "../middleware/final-answer.ts";
@@ -56,7 +56,7 @@ function translate(options: LoopOptions): SeamOptions {
 /** The order matters: the first middleware is the outermost. */
 function middlewareOf(options: LoopOptions): readonly Middleware[] {
   const { policies = {}, hooks = {} } = options;
-  const guard = policies.guardrails as InputOutputGuard | undefined;
+  const guard = policies.guardrails as CheckedApproval | undefined;
   const list = [
     hooks.onIteration && onIteration(hooks.onIteration.bind(hooks)),
     // The messages and tools that the model gets.
@@ -64,7 +64,8 @@ function middlewareOf(options: LoopOptions): readonly Middleware[] {
     hooks.prepareIteration && prepareIteration(hooks.prepareIteration.bind(hooks)),
     deferTools(),
     ...endingsOf(policies),
-    // Looks at the request as it is sent.
+    // Look at the request as it is sent.
+    ...toMiddleware(policies.guardrails),
     ...toMiddleware(policies.promptCache),
     // Around calls. Approvals come last before the tool.
     policies.gate && gateTools(policies.gate),
@@ -72,6 +73,11 @@ function middlewareOf(options: LoopOptions): readonly Middleware[] {
     approve(guard === undefined ? policies.approve : guard.around(policies.approve)),
   ];
   return list.filter((one): one is Middleware => one !== undefined && one !== false);
+}
+
+/** The checks of calls by `policies.guardrails`. */
+interface CheckedApproval {
+  around(policy: Approve | undefined): Approve | undefined;
 }
 
 /** Each sees whether those below it end the run. */

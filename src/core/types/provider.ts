@@ -112,6 +112,11 @@ export interface ModelCall {
    */
   sending?: ((body: unknown, sender: Pick<Provider, "id" | "model">) => void) | undefined;
   /**
+   * Adds plain data to the record of the answer, as `notes[name]`, so that a resumed run has it too. A later note with the same name
+   * replaces it. For wrappers that middleware puts around the provider.
+   */
+  note?: ((name: string, value: Json) => void) | undefined;
+  /**
    * Checks a stream for `policies.guardrails`. Only for wrappers that record chunks: a wrapper that applies this function to
    * the stream of its inner provider never records refused text. Without such a wrapper, the loop itself checks the stream of
    * the provider.
@@ -311,6 +316,8 @@ export interface StreamResult {
   readonly adjustments?: readonly RequestAdjustment[] | undefined;
   /** The requests as `policies.promptCache` saw them. Absent without that policy. */
   readonly cache?: StreamCache | undefined;
+  /** The data that wrappers of the provider have added with `call.note`, by name. Absent if there is none. */
+  readonly notes?: { readonly [name: string]: Json } | undefined;
   readonly durationMs: number;
 }
 

@@ -130,7 +130,7 @@ const policies: Checks<LoopPolicies> = {
   masking: /* @__PURE__ */ madeBy("maskResults", "masking", "createView"),
   compaction: /* @__PURE__ */ madeBy("compactMessages", "compaction", "compact"),
   promptCache: /* @__PURE__ */ madeBy("watchPromptCache", "prompt-cache", "createWatcher"),
-  guardrails: /* @__PURE__ */ madeBy("guardrails", "guardrails", "begin"),
+  guardrails: /* @__PURE__ */ madeBy("guardrails", "guardrails", "toMiddleware"),
   handoffs: /* @__PURE__ */ madeBy("createHandoffs", "handoffs", "planFor"),
 };
 

@@ -92,6 +92,8 @@ class StreamDraft implements GuardedStream {
   readonly mayAsk: ModelCall["mayAsk"];
   readonly watch: StreamWatch | undefined;
   readonly sending: ModelCall["sending"];
+  /** The notes about the answer. Undefined if there are none. */
+  notes: Map<string, Json> | undefined;
   spent: EndReason | undefined;
 
   constructor(request: ModelRequest, ports: DraftPorts) {
@@ -112,6 +114,11 @@ class StreamDraft implements GuardedStream {
     this.model = provider.model;
     this.family = provider.family;
   }
+
+  readonly note = (name: string, value: Json): void => {
+    this.notes ??= new Map();
+    this.notes.set(name, toJson(value));
+  };
 
   /** True after an error chunk. The stream is then over, even if the provider keeps it open. */
   get isOver(): boolean {
@@ -391,6 +398,7 @@ function toResult(draft: StreamDraft, end: StreamEnd, { request, ports, calls, d
     error,
     adjustments: draft.adjustments,
     cache: draft.watch?.read(spendings, (spent, by) => costOf(spent, { ...by, iteration: draft.iteration }, ports)),
+    notes: draft.notes && Object.fromEntries(draft.notes),
     durationMs,
   };
 }

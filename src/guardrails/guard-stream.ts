@@ -1,0 +1,110 @@
+// Passes the stream of a provider through the checks. The stream stays closed until the checks of the input have passed.
+
+import {
+  followSignal,
+  type GuardrailRecord,
+  iterateChunks,
+  keepAlive,
+  type ModelCall,
+  type ModelChunk,
+  type ModelRequest,
+  type Provider,
+  wrapProvider,
+} from "../core/entry-kit.ts";
+import { type OutputGate, StoppedStream } from "./output-gate.ts";
+
+/** The checks of the newest request. */
+export interface Guarding {
+  /** Resolves to the records of the input checks. Undefined if the request has no new input. */
+  readonly checked: Promise<readonly GuardrailRecord[]> | undefined;
+  /** Creates the gate of the output. Undefined if there are no output checks. */
+  readonly createGate: ((call: ModelCall) => OutputGate) | undefined;
+}
+
+/** Wraps a provider. `find` returns the checks of the newest request. */
+export function guardProvider(provider: Provider, find: () => Guarding): Provider {
+  return wrapProvider(provider, { stream: (request, call) => guardStream(provider, { request, call }, find()) });
+}
+
+interface Requested {
+  readonly request: ModelRequest;
+  readonly call: ModelCall;
+}
+
+/**
+ * Opens the stream of a provider. A wrapper that records chunks must not record unchecked text, so the wrapper applies the checks
+ * itself, with `call.guard`.
+ */
+async function* guardStream(provider: Provider, { request, call }: Requested, guarding: Guarding): AsyncGenerator<ModelChunk> {
+  const own = followSignal(call.signal);
+  let isGuarded = false;
+  const guard = (stream: AsyncIterable<ModelChunk>): AsyncIterable<ModelChunk> => {
+    // If several wrappers record chunks, only the innermost wrapper applies the checks, because it calls `guard` first.
+    if (isGuarded) return stream;
+    isGuarded = true;
+    return checkChunks(stream, call, guarding);
+  };
+  const { iteration, clock, timeouts, heartbeat, mayAsk, sending, note } = call;
+  try {
+    const inner: ModelCall = { signal: own.signal, iteration, clock, timeouts, heartbeat, mayAsk, sending, note, guard };
+    const stream = provider.stream(request, inner);
+    yield* guard(stream);
+  } finally {
+    own.release();
+    own.abort(new DOMException("The stream is over.", "AbortError"));
+  }
+}
+
+/** Yields the checked chunks of a stream. If a check refuses, the stream ends without a `finish` chunk. */
+async function* checkChunks(
+  stream: AsyncIterable<ModelChunk>,
+  call: ModelCall,
+  { checked, createGate }: Guarding,
+): AsyncGenerator<ModelChunk> {
+  const source = iterateChunks(stream);
+  const gate = createGate?.(call);
+  try {
+    // The first chunk is read before the input checks are over, so that the request is sent at once.
+    let next = readNext(source);
+    if (checked !== undefined && !(await waitFor(call, checked)).every(hasPassed)) return;
+    let failure: { readonly error: unknown } | undefined;
+    for (;;) {
+      const read = await next.catch((error: unknown) => void (failure = { error }));
+      if (read === undefined || read.done === true) break;
+      if (gate === undefined) yield read.value;
+      else yield* await waitFor(call, gate.take(read.value));
+      next = readNext(source);
+    }
+    // The stream may have failed or ended without a `finish` chunk. The text that it sent is still checked and shown.
+    if (gate !== undefined) yield* await waitFor(call, gate.end());
+    if (failure !== undefined) throw failure.error;
+  } catch (error) {
+    if (!(error instanceof StoppedStream)) throw error;
+  } finally {
+    source.return?.()?.then(undefined, () => {});
+  }
+}
+
+export function hasPassed({ verdict }: GuardrailRecord): boolean {
+  return verdict === "pass" || verdict === "rewrite";
+}
+
+/**
+ * Reads the next chunk. The caller handles a rejection only after the checks. The empty handler prevents that Node reports an
+ * unhandled rejection before the caller handles it.
+ */
+function readNext(source: AsyncIterator<ModelChunk>): Promise<IteratorResult<ModelChunk>> {
+  const next = Promise.resolve(source.next());
+  next.catch(() => {});
+  return next;
+}
+
+/** Waits for a check. Meanwhile, the timeouts for a silent stream are paused, because each check has its own time limit. */
+async function waitFor<T>(call: ModelCall, work: Promise<T>): Promise<T> {
+  const letGo = keepAlive(call);
+  try {
+    return await work;
+  } finally {
+    letGo();
+  }
+}
