@@ -34,10 +34,7 @@ export interface Asking {
 }
 
 /** Calls a check, and waits for at most `ms`. Never rejects: a check that fails gets the verdict "failed". */
-export async function askCheck(
-  { facts, clock, ms, signal }: CheckPorts,
-  { name, mayRewrite, check }: Asking,
-): Promise<Asked> {
+export async function askCheck({ facts, clock, ms, signal }: CheckPorts, { name, mayRewrite, check }: Asking): Promise<Asked> {
   const startedAt = clock.now();
   const end = (found: Pick<Asked, "verdict" | "error"> | ReadVerdict): Asked => ({
     guardrail: name,

@@ -62,27 +62,38 @@ async function* checkChunks(
   { checked, createGate }: Guarding,
 ): AsyncGenerator<ModelChunk> {
   const source = iterateChunks(stream);
-  const gate = createGate?.(call);
   try {
     // The first chunk is read before the input checks are over, so that the request is sent at once.
-    let next = readNext(source);
+    const first = readNext(source);
     if (checked !== undefined && !(await waitFor(call, checked)).every(hasPassed)) return;
-    let failure: { readonly error: unknown } | undefined;
-    for (;;) {
-      const read = await next.catch((error: unknown) => void (failure = { error }));
-      if (read === undefined || read.done === true) break;
-      if (gate === undefined) yield read.value;
-      else yield* await waitFor(call, gate.take(read.value));
-      next = readNext(source);
-    }
-    // The stream may have failed or ended without a `finish` chunk. The text that it sent is still checked and shown.
-    if (gate !== undefined) yield* await waitFor(call, gate.end());
-    if (failure !== undefined) throw failure.error;
+    const gate = createGate?.(call);
+    const chunks = followChunks(source, first);
+    yield* gate === undefined ? chunks : passThrough(chunks, gate, call);
   } catch (error) {
     if (!(error instanceof StoppedStream)) throw error;
   } finally {
     source.return?.()?.then(undefined, () => {});
   }
+}
+
+async function* followChunks(
+  source: AsyncIterator<ModelChunk>,
+  first: Promise<IteratorResult<ModelChunk>>,
+): AsyncGenerator<ModelChunk> {
+  for (let read = await first; read.done !== true; read = await source.next()) yield read.value;
+}
+
+async function* passThrough(chunks: AsyncIterable<ModelChunk>, gate: OutputGate, call: ModelCall): AsyncGenerator<ModelChunk> {
+  let failure: { readonly error: unknown } | undefined;
+  const source = chunks[Symbol.asyncIterator]();
+  for (;;) {
+    const read = await source.next().catch((error: unknown) => void (failure = { error }));
+    if (read === undefined || read.done === true) break;
+    yield* await waitFor(call, gate.take(read.value));
+  }
+  // The stream may have failed or ended without a `finish` chunk. The text that it sent is still checked and shown.
+  yield* await waitFor(call, gate.end());
+  if (failure !== undefined) throw failure.error;
 }
 
 export function hasPassed({ verdict }: GuardrailRecord): boolean {

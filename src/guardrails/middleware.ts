@@ -10,6 +10,7 @@ import {
   type Middleware,
   type Recorder,
   type RunFacts,
+  type State,
   toJson,
   type UserMessage,
   userTextOf,
@@ -25,6 +26,7 @@ export interface RequestChecks {
 }
 
 const name = "guardrails";
+const noText = { text: "", reasoning: "" };
 const unchecked: Guarding = { checked: undefined, createGate: undefined };
 
 export function guardRequests({ input, output }: RequestChecks): Middleware {
@@ -37,36 +39,46 @@ export function guardRequests({ input, output }: RequestChecks): Middleware {
       return {
         provider: (provider) => guardProvider(provider, () => guarding),
         async request(request, next, at) {
-          const { continuation, steered, messages, current } = at.state;
+          const { continuation, steered, messages } = at.state;
           if (continuation === 0 && steered.length > 0) hasNewInput = true;
-          const newMessages = hasNewInput && input.length > 0 ? findNewMessages(messages) : [];
+          const newMessages = hasNewInput ? findNewMessages(messages) : [];
           const own = new AbortController();
           const ports = portsOf(run, at, AbortSignal.any([at.signal, own.signal]));
-          const checking = newMessages.length === 0 ? undefined : checkInput(at, { input, messages, newMessages, ports });
-          const before = continuation === 0 ? { text: "", reasoning: "" } : current;
-          const createGate: Guarding["createGate"] = (call) => {
-            const gate: OutputGate = new OutputGate({
-              checks: output,
-              before,
-              ask: ({ name: of, check }, checked) =>
-                askCheck(ports, { name: of, mayRewrite: true, check: (context) => check(checked, context) }),
-              onAsked: () => call.note?.(name, toJson(gate.records)),
-            });
-            return gate;
-          };
-          guarding = { checked: checking?.verdict, createGate: output.length === 0 ? undefined : createGate };
+          const checking =
+            newMessages.length * input.length === 0 ? undefined : checkInput(at, { input, messages, newMessages, ports });
+          guarding = { checked: checking?.verdict, createGate: gateMaker(output, at.state, ports) };
           try {
-            const [made, checked] = await Promise.allSettled([next(request), checking?.records ?? []]);
-            if (made.status === "rejected") throw made.reason;
-            if (checked.status === "rejected") throw checked.reason;
-            if (checking !== undefined) hasNewInput = !checked.value.every(hasPassed);
-            return judge(made.value, checked.value, at);
+            const answer = await settleBoth(next(request), checking?.records);
+            const records = (await checking?.records) ?? [];
+            if (checking !== undefined) hasNewInput = !records.every(hasPassed);
+            return judge(answer, records, at);
           } finally {
             own.abort(new DOMException("The request is over.", "AbortError"));
           }
         },
       };
     },
+  };
+}
+
+/** Waits for both, so that the step of the checks has ended before the request fails. */
+async function settleBoth(answer: Promise<Answer>, records: Promise<unknown> | undefined): Promise<Answer> {
+  await Promise.allSettled([answer, records]);
+  return answer;
+}
+
+function gateMaker(checks: readonly OutputCheck[], state: State, ports: CheckPorts): Guarding["createGate"] {
+  if (checks.length === 0) return undefined;
+  const { text, reasoning } = state.continuation === 0 ? noText : state.current;
+  return (call) => {
+    const gate: OutputGate = new OutputGate({
+      checks,
+      before: { text, reasoning },
+      ask: ({ name: of, check }, output) =>
+        askCheck(ports, { name: of, mayRewrite: true, check: (context) => check(output, context) }),
+      onAsked: () => call.note?.(name, toJson(gate.records)),
+    });
+    return gate;
   };
 }
 
@@ -175,5 +187,7 @@ function readRecords(value: unknown): readonly GuardrailRecord[] {
 function isGuardrailRecord(value: unknown): value is GuardrailRecord {
   if (!isRecord(value) || typeof value["guardrail"] !== "string" || typeof value["verdict"] !== "string") return false;
   const { spent } = value;
-  return spent === undefined || (isRecord(spent) && isRecord(spent["usage"]) && typeof spent["usage"]["totalTokens"] === "number");
+  return (
+    spent === undefined || (isRecord(spent) && isRecord(spent["usage"]) && typeof spent["usage"]["totalTokens"] === "number")
+  );
 }

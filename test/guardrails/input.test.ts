@@ -207,7 +207,7 @@ describe("input checks of guardrails in a resumed run", () => {
     const saved = save(journal);
     stop.abort();
     await first;
-    expect(Object.keys(saved.steps)).toEqual(["run", "i0/inbox", "i0/input-check"]);
+    expect(Object.keys(saved.steps)).toEqual(["run", "begin", "i0/request/@guardrails/input"]);
     const again = createMockProvider([text("Whole.")]);
     const result = await start({ ...options, provider: again, journal: memoryJournal(saved) }, check);
     expect({ checks, requests: again.requests.length, text: result.text }).toEqual({ checks: 1, requests: 1, text: "Whole." });
@@ -218,7 +218,7 @@ describe("input checks of guardrails in a resumed run", () => {
     const options = { messages, runId: "run-2" };
     const first = await start({ ...options, provider: createMockProvider([text("Hi")]), journal }, refuse);
     const { steps, ...rest } = save(journal);
-    const kept = Object.entries(steps).filter(([key]) => key !== "i0/model" && !key.startsWith("i0/inbox-end"));
+    const kept = Object.entries(steps).filter(([key]) => /^(?:run|begin|i0\/request\/@guardrails\/input)$/.test(key));
     const cut = { ...rest, steps: Object.fromEntries(kept) };
     const provider = createMockProvider([text("Hi")]);
     const second = await start({ ...options, provider, journal: memoryJournal(cut) }, pass);
@@ -226,14 +226,15 @@ describe("input checks of guardrails in a resumed run", () => {
     expect(second.text).toBe("");
   });
 
-  it("are not called for a request that was recorded before guardrails were added", async () => {
+  it("are not called for a run that was recorded without guardrails, which is refused", async () => {
     const journal = memoryJournal();
     const options = { messages, runId: "run-5", journal };
     await runToolLoop({ ...options, provider: createMockProvider([text("Hi")]) });
     let checks = 0;
     const counted: InputCheck = { name: "counted", check: () => ((checks += 1), { kind: "refuse" }) };
-    const result = await start({ ...options, provider: createMockProvider([]) }, counted);
-    expect({ checks, text: result.text }).toEqual({ checks: 0, text: "Hi" });
+    const resumed = start({ ...options, provider: createMockProvider([]) }, counted);
+    await expect(resumed).rejects.toMatchObject({ code: "journal-mismatch", details: { field: "middleware" } });
+    expect(checks).toBe(0);
   });
 
   it("are replayed as events, and run again only in a retry", async () => {
@@ -257,8 +258,7 @@ it("a run with an edited record of its input checks is rejected", async () => {
   const policies = { guardrails: guardrails({ input: [pass] }) };
   await runToolLoop({ provider: createMockProvider([text("Hi")]), messages, policies, journal, runId: "run-4" });
   const saved = save(journal);
-  const edited = { kind: "checked", records: [{ ...record, verdict: 3 }] };
-  const steps = { ...saved.steps, "i0/input-check": edited };
+  const steps = { ...saved.steps, "i0/request/@guardrails/input": { value: [{ ...record, verdict: 3 }] } };
   const resumed = runToolLoop({
     provider: createMockProvider([]),
     messages,

@@ -13,7 +13,10 @@ interface CallLimits {
 }
 
 /** Waits for `call`. Rejects with a TimeoutError after `ms`, and with the reason of `signal` when it aborts. */
-export function askCaller<T>(call: (signal: AbortSignal) => T | PromiseLike<T>, { clock, ms, signal, late = `The hook took longer than ${ms} ms.` }: CallLimits): Promise<T> {
+export function askCaller<T>(
+  call: (signal: AbortSignal) => T | PromiseLike<T>,
+  { clock, ms, signal, late = `The hook took longer than ${ms} ms.` }: CallLimits,
+): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const own = new AbortController();
     let timer: unknown;
@@ -28,8 +31,7 @@ export function askCaller<T>(call: (signal: AbortSignal) => T | PromiseLike<T>, 
       reject(reason);
     };
     const forget = onAbort(signal, () => stop(signal.reason));
-    if (ms !== Number.POSITIVE_INFINITY)
-      timer = clock.setTimeout(() => stop(new DOMException(late, "TimeoutError")), ms);
+    if (ms !== Number.POSITIVE_INFINITY) timer = clock.setTimeout(() => stop(new DOMException(late, "TimeoutError")), ms);
     if (signal.aborted) stop(signal.reason);
     new Promise<T>((done) => done(call(own.signal))).then(resolve, reject).finally(end);
   });

@@ -7,6 +7,7 @@ import type { PlainError } from "../types/common.ts";
 import { joinDetails, toRunCall } from "../loop/result/build-result.ts";
 import { frozenView, isNamed } from "../loop/state/transcript.ts";
 import { renderOutcome } from "../tools/outcome-texts.ts";
+import { edges } from "../utils/edges.ts";
 import type { Run } from "./run.ts";
 import type { Ending, State } from "./seam.ts";
 import { answerOpenCalls } from "./state.ts";
@@ -72,5 +73,11 @@ function takeUndelivered({ state, control, returned }: Run, { reason }: Ending):
 }
 
 function errorOf(reason: Ending["reason"]): PlainError | undefined {
-  return "error" in reason ? reason.error : undefined;
+  if ("error" in reason) return reason.error;
+  const { kind } = reason;
+  const isCost = kind === "max-cost" || kind === "cost-unknown";
+  if (!isCost && !("guardrail" in reason)) return undefined;
+  const words = edges.describeReason?.(reason as EndReason);
+  const message = `The run ended as ${kind}${words === undefined ? "" : `: ${words}`}.`;
+  return { name: isCost ? "CostLimitError" : "GuardrailError", message };
 }
