@@ -95,6 +95,7 @@ export function compactWith(core: CompactionCore): CompactionMiddleware {
           const { provider } = request;
           const find = (): CompactionFacts => ({ ...factsOf(request, at, run), earlier: compaction, last, isForced });
           const guard = <T>(work: () => T): T | undefined => guarded(at, work);
+          await recordEarlier(at, compaction);
           if (state.continuation === 0) {
             const cause = isForced
               ? "forced"
@@ -127,6 +128,11 @@ export function compactWith(core: CompactionCore): CompactionMiddleware {
       };
     },
   };
+}
+
+/** Readers of the records need the summary with which the run began. */
+async function recordEarlier(at: Recorder, compaction: CompactedMessages | undefined): Promise<void> {
+  if (compaction !== undefined && at.state.answers.length === 0) await at.step("earlier", () => compaction);
 }
 
 /** The decision is recorded, because the caller may change the options and the function `contextWindow`. */

@@ -43,7 +43,9 @@ describe("a resumed run with createHandoffs", () => {
     const options = { messages, tools: agents.tools, runId: "r3" };
     await runToolLoop({ ...options, provider: createMockProvider([text("Hi.")]), policies: { handoffs: agents }, journal });
     const { steps, ...rest } = save(journal);
-    const kept = Object.fromEntries(Object.entries(steps).filter(([key]) => key === "run" || key === "i0/inbox"));
+    const kept = Object.fromEntries(
+      Object.entries(steps).filter(([key]) => ["run", "begin", "i0/request/@handoffs/agent"].includes(key)),
+    );
     const provider = createMockProvider([text("Hi.")]);
     const policies = { handoffs: agents.startWith("billing") };
     await runToolLoop({ ...options, provider, policies, journal: memoryJournal({ ...rest, steps: kept }) });
@@ -75,9 +77,7 @@ describe("a resumed run with createHandoffs", () => {
       journal,
     });
     const { steps, ...rest } = save(journal);
-    const kept = Object.fromEntries(
-      Object.entries(steps).filter(([key]) => !key.startsWith("i1/model") && !key.includes("inbox-end")),
-    );
+    const kept = Object.fromEntries(Object.entries(steps).filter(([key]) => !key.startsWith("i1/")));
     const other = createHandoffs({ start: "triage", agents: { triage: { description: "" } } });
     const result = await runToolLoop({
       ...options,
@@ -87,7 +87,7 @@ describe("a resumed run with createHandoffs", () => {
     });
     expect(result.reason).toMatchObject({
       kind: "hook-failed",
-      hook: "handoffs",
+      hook: "handoffs.request",
       error: { message: expect.stringContaining('"billing"') as string },
     });
   });

@@ -84,7 +84,7 @@ describe("the option `version`", () => {
     const found = readRecords(path).filter(({ answer }) => JSON.stringify(answer).includes("codeVersion"));
     expect(found.map(({ key, answer }) => [key, (answer as { codeVersion: string }).codeVersion])).toEqual([
       ["run", "1.0"],
-      ["i3/inbox", "2.0"],
+      ["i1/next#2", "2.0"],
     ]);
   });
 
@@ -106,11 +106,11 @@ describe("the option `version`", () => {
     ];
     const options = { provider: provider(2), messages, version: "1.0" };
     await runToolLoop({ ...options, runId: "a", tools: agent(), journal: fileJournal(path) });
-    const inner = readRecords(path).filter(({ key }) => key.startsWith("i0/tool/0/read/"));
+    const inner = readRecords(path).filter(({ key }) => key.startsWith("i0/call/0/read/tool/run/"));
     expect([inner.length > 0, JSON.stringify(inner).includes("codeVersion")]).toEqual([true, false]);
     const second = join(makeFolder(), "run.jsonl");
     await runToolLoop({ ...options, runId: "b", tools: agent("inner"), journal: fileJournal(second) });
-    const start = readRecords(second).find(({ key }) => key === "i0/tool/0/read/run");
+    const start = readRecords(second).find(({ key }) => key === "i0/call/0/read/tool/run/run");
     expect(start?.answer).toMatchObject({ codeVersion: "inner" });
     expect(await inspectJournal(second)).toMatchObject({ version: "1.0", lastVersion: "1.0" });
   });

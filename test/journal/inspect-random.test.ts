@@ -10,7 +10,7 @@ import {
   type Tool,
 } from "turnwright";
 import { inspectJournal } from "turnwright/journal";
-import { createDurableStore, type DurableStore } from "../loop/durable-store.ts";
+import { createDurableStore } from "../loop/durable-store.ts";
 import { tool } from "../loop/play.ts";
 import { createAgent } from "../loop/random-agent.ts";
 import { type Plan, plans } from "../loop/random-run.ts";
@@ -22,7 +22,37 @@ const agentFor = ({ approve }: Plan): Tool =>
 
 const json = (value: unknown): unknown => JSON.parse(JSON.stringify(value ?? null));
 
-const recordsOf = ({ read }: Journal): ReadonlyMap<string, unknown> => (read?.() ?? new Map()) as ReadonlyMap<string, unknown>;
+const savedOf = (journal: unknown): SavedJournal => JSON.parse(JSON.stringify(journal)) as SavedJournal;
+
+/** Where a run keeps its records. */
+interface Keeping {
+  open(): Journal;
+  /** Copies the records, because a run adds more of them during an inspection. */
+  copy(): Keeping;
+  text(): string;
+  size(): number;
+}
+
+function keepDurably(records: Iterable<readonly [key: string, answer: string]> = []): Keeping {
+  const store = createDurableStore();
+  for (const [key, answer] of records) store.records.set(key, answer);
+  return {
+    open: () => store.open(),
+    copy: () => keepDurably(store.records),
+    text: () => JSON.stringify([...store.records]),
+    size: () => store.records.size,
+  };
+}
+
+function keepInMemory(saved?: SavedJournal): Keeping {
+  const journal = memoryJournal(saved);
+  return {
+    open: () => journal,
+    copy: () => keepInMemory(savedOf(journal)),
+    text: () => JSON.stringify(journal),
+    size: () => journal.keys().length,
+  };
+}
 
 /** While calls are running, the inspection also has the results and the edited arguments of the calls that have ended. */
 function withoutEnded(messages: readonly Message[], count: number): readonly Message[] {
@@ -39,18 +69,17 @@ function withoutEnded(messages: readonly Message[], count: number): readonly Mes
 interface Playing {
   readonly plan: Plan;
   readonly nested: boolean;
-  readonly journal: Journal;
+  readonly keeping: Keeping;
   readonly more?: Partial<LoopOptions>;
 }
 
-async function play({ plan, nested, journal, more = {} }: Playing): Promise<LoopResult> {
-  const before = recordsOf(journal).size;
+async function play({ plan, nested, keeping, more = {} }: Playing): Promise<LoopResult> {
+  const before = keeping.size();
+  const journal = keeping.open();
   const compare = async (known: { readonly messages: readonly Message[]; readonly usage?: unknown }): Promise<void> => {
-    // Copies the records, because the run adds more of them during the inspection.
-    const records = recordsOf(journal);
     // If an execution has recorded nothing, the journal does not show that it took place.
-    if (records.size === before) return;
-    const { status, messages, usage } = await inspectJournal({ ...journal, read: () => records });
+    if (keeping.size() === before) return;
+    const { status, messages, usage } = await inspectJournal(keeping.copy().open());
     // A memory journal does not distinguish a running call from a waiting call.
     expect(journal.durable ? ["running"] : ["running", "suspended"]).toContain(status);
     if (status === "running") expect(json(withoutEnded(messages, known.messages.length))).toEqual(json(known.messages));
@@ -97,19 +126,11 @@ function askable(plan: Plan, asks: boolean): Plan {
   return { ...plan, limits: { ...plan.limits, maxToolCalls: undefined }, approve: "ask", eager: false };
 }
 
-function storeOf(records: readonly (readonly [key: string, answer: string])[]): DurableStore {
-  const store = createDurableStore();
-  for (const [key, answer] of records) store.records.set(key, answer);
-  return store;
-}
-
 /** Keeps only the kind of the end reason, because numbers in the reason depend on the limits. */
 const numberless = (facts: ReturnType<typeof factsOf>): unknown => ({
   ...facts,
   reason: (facts.reason as { kind: string }).kind,
 });
-
-const savedOf = (journal: unknown): SavedJournal => JSON.parse(JSON.stringify(journal)) as SavedJournal;
 
 const chains = fc.record({
   first: plans,
@@ -123,26 +144,23 @@ it("inspectJournal agrees with the state and the results of a random run after e
   await fc.assert(
     fc.asyncProperty(chains, async ({ first, others, nested, asks, durable }) => {
       const plan = askable(first, asks);
-      const store = createDurableStore();
-      const memory = memoryJournal();
-      const open = (): Journal => (durable ? store.open() : memoryJournal(savedOf(memory)));
-      let journal: Journal = durable ? store.open() : memory;
+      let keeping = durable ? keepDurably() : keepInMemory();
       let now = plan;
       let last: LoopResult | undefined;
       const { maxToolCalls, maxCostUSD } = plan.limits;
-      for (const { limits: given, turns, verbs, finalAnswer } of [plan, ...others]) {
+      for (const { limits: given, turns, verbs } of [plan, ...others]) {
         const other = { ...plan, turns, verbs, limits: { ...given, maxToolCalls, maxCostUSD, wallClockMs: undefined } };
         const isWaiting = last?.reason.kind === "approval-required";
-        now = last === undefined ? plan : isWaiting ? { ...now, turns, verbs: [] } : { ...other, finalAnswer };
+        now = last === undefined ? plan : isWaiting ? { ...now, turns, verbs: [] } : other;
         const decisions = last === undefined ? {} : decisionsOf(last);
-        const { size } = recordsOf(journal);
-        last = await play({ plan: now, nested, journal, more: { resume: "retry-last", decisions } });
-        const bytes = JSON.stringify(durable ? [...store.records] : journal);
-        const inspection = await inspectJournal(journal);
-        expect(JSON.stringify(durable ? [...store.records] : journal)).toBe(bytes);
+        const size = keeping.size();
+        last = await play({ plan: now, nested, keeping, more: { resume: "retry-last", decisions } });
+        const bytes = keeping.text();
+        const inspection = await inspectJournal(keeping.open());
+        expect(keeping.text()).toBe(bytes);
         // If an execution adds no record, the journal does not show how it ended.
-        if (recordsOf(journal).size > size) expect(numberless(factsIn(inspection))).toEqual(numberless(factsOf(last)));
-        journal = durable ? open() : memoryJournal(savedOf(journal));
+        if (keeping.size() > size) expect(numberless(factsIn(inspection))).toEqual(numberless(factsOf(last)));
+        keeping = keeping.copy();
       }
     }),
     { numRuns: 120, seed: 20_260_101 },
@@ -153,22 +171,22 @@ it("inspectJournal reads a random journal that was cut after any record, and the
   await fc.assert(
     fc.asyncProperty(plans, fc.boolean(), async (whatever, nested) => {
       const plan = askable(whatever, false);
-      const store = createDurableStore();
-      const result = await play({ plan, nested, journal: store.open() });
-      const records = [...store.records];
+      const whole = keepDurably();
+      const result = await play({ plan, nested, keeping: whole });
+      const records = JSON.parse(whole.text()) as [string, string][];
       let longest = 0;
       for (let count = 0; count <= records.length; count += 1) {
-        const part = storeOf(records.slice(0, count)).open();
+        const part = keepDurably(records.slice(0, count)).open();
         const { status, messages } = await inspectJournal(part);
         if (count === 0) expect(status).toBe("not-started");
         else expect(["running", "suspended", result.status]).toContain(status);
         expect(messages.length).toBeGreaterThanOrEqual(longest === 0 ? 0 : 1);
         longest = Math.max(longest, messages.length);
       }
-      const killed = storeOf(records.slice(0, Math.floor(plan.cutAt * records.length)));
-      const { size } = killed.records;
-      const again = await play({ plan: { ...plan, verbs: [] }, nested, journal: killed.open() });
-      if (killed.records.size > size) expect(factsIn(await inspectJournal(killed.open()))).toEqual(factsOf(again));
+      const killed = keepDurably(records.slice(0, Math.floor(plan.cutAt * records.length)));
+      const size = killed.size();
+      const again = await play({ plan: { ...plan, verbs: [] }, nested, keeping: killed });
+      if (killed.size() > size) expect(factsIn(await inspectJournal(killed.open()))).toEqual(factsOf(again));
     }),
     { numRuns: 60, seed: 20_260_101 },
   );

@@ -8,6 +8,7 @@ import { applyHandoff, type HandoffFold } from "../middleware/apply-handoff.ts";
 import { isCompaction } from "../loop/state/check-answer.ts";
 import { toCompacted } from "../loop/state/transcript.ts";
 import { LoopError } from "../errors/loop-error.ts";
+import { isUnfinished } from "../providers/judge-finish.ts";
 import { checkStepRecord } from "../run/check-record.ts";
 import { JournalFailure } from "../run/hooks.ts";
 import { recordVersion, ReplayJournal } from "../run/journals.ts";
@@ -181,6 +182,24 @@ function readEnding({ records: { read }, prefix, path }: RecordedPlace): Hooks {
       waits.map(({ what, facts, until }) => at.wait(what, facts, { ...(until !== undefined && { until }), isSame: () => false })),
     );
   };
+  /** A paused message goes on with a request, unless a limit ended the run. */
+  const endPaused = async (answer: Answer, state: State): Promise<Answer> => {
+    if (answered === undefined || !isUnfinished(answer)) return answer;
+    const next = `${prefix}${placeOf(state)}/request~${state.continuation + 2}`;
+    const goesOn = (await read(`${next}/model`)) ?? (await read(`${next}/ended`));
+    return goesOn === undefined ? { ...answer, ends: answered.ending ?? completed } : answer;
+  };
+  const makeRequest: NonNullable<Hooks["request"]> = async (request, next, at) => {
+    const place = prefix + placeIn(at);
+    const model = await read<Answer>(`${place}/model`);
+    if (model === undefined) await waitFor(at);
+    const { added = [] } = model ?? {};
+    for (const message of added) at.state.messages.push(message);
+    const draft = added.length === 0 ? request : { ...request, messages: [...request.messages, ...added] };
+    let answer = await next(draft);
+    for (let count = 2; (await read(`${place}/model~${count}`)) !== undefined; count += 1) answer = await next(draft);
+    return endPaused(answer, at.state);
+  };
   return {
     request: guarded(async (request, next, at) => {
       const { state } = at;
@@ -188,15 +207,8 @@ function readEnding({ records: { read }, prefix, path }: RecordedPlace): Hooks {
       asked = await readAsked(read, prefix + endPlace(state));
       answered = await read<Look>(`${prefix}${placeOf(state)}/answered`);
       const end = await read<RequestEnd>(`${place}/ended`);
-      const model = await read<Answer>(`${place}/model`);
-      const isMade = model !== undefined || (end === undefined && answered === undefined);
-      if (!isMade) return merge(place, endWith(answered?.ending ?? completed, request.provider), { end, at });
-      if (model === undefined) await waitFor(at);
-      const { added = [] } = model ?? {};
-      for (const message of added) at.state.messages.push(message);
-      const draft = added.length === 0 ? request : { ...request, messages: [...request.messages, ...added] };
-      let answer = await next(draft);
-      for (let count = 2; (await read(`${place}/model~${count}`)) !== undefined; count += 1) answer = await next(draft);
+      const isSkipped = end !== undefined && (await read(`${place}/model`)) === undefined;
+      const answer = isSkipped ? endWith(completed, request.provider) : await makeRequest(request, next, at);
       return merge(place, answer, { end, at });
     }),
     ends({ phase }) {
@@ -281,6 +293,8 @@ function readCompaction({ records: { read }, prefix }: RecordedPlace): Hooks {
   return {
     request: guarded(async (request, next, at) => {
       const step = `${prefix}${placeIn(at)}/@compaction`;
+      const earlier = await read<{ readonly value?: unknown }>(`${step}/earlier`);
+      if (isCompaction(earlier?.value)) compaction ??= earlier.value;
       const summary = await read<{ readonly value?: CompactionAnswer }>(`${step}/summary`);
       if (summary?.value !== undefined) {
         const due = await read<{ readonly value?: Json }>(`${step}/due`);

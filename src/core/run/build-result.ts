@@ -1,16 +1,15 @@
 // Builds the result of a run from its state.
 
 import type { LoopResult } from "../types/loop-result.ts";
-import type { Message, ToolResultPart, UserMessage } from "../types/message.ts";
+import type { UserMessage } from "../types/message.ts";
 import type { EndReason } from "../types/termination.ts";
 import type { PlainError } from "../types/common.ts";
 import { joinDetails, toRunCall } from "../loop/result/build-result.ts";
 import { frozenView, isNamed } from "../loop/state/transcript.ts";
-import { renderOutcome } from "../tools/outcome-texts.ts";
 import { edges } from "../utils/edges.ts";
 import type { Run } from "./run.ts";
 import type { Ending, State } from "./seam.ts";
-import { answerOpenCalls } from "./state.ts";
+import { answerOpenCalls, endWaiting } from "./state.ts";
 
 export function buildResult(run: Run, ending: Ending): LoopResult {
   const { state, limits, session, runId } = run;
@@ -31,7 +30,9 @@ export function buildResult(run: Run, ending: Ending): LoopResult {
     calls: state.functionHistory.map(toRunCall),
     functionHistory: state.functionHistory,
     accumulatedModelParts: state.modelParts,
-    messages: [...frozenView(ending.status === "suspended" ? state.messages : endWaiting(state))],
+    messages: [
+      ...frozenView(ending.status === "suspended" ? state.messages : [...state.messages.slice(0, -1), ...endWaiting(state)]),
+    ],
     usage: state.usage,
     costUSD: state.costUSD,
     knownCostUSD: state.spentUSD,
@@ -49,18 +50,6 @@ export function buildResult(run: Run, ending: Ending): LoopResult {
   const whole = Object.assign(result, ...extra) as Omit<LoopResult, "journal">;
   const { records } = run.root;
   return Object.defineProperty(whole, "journal", { value: records, enumerable: "toJSON" in records }) as LoopResult;
-}
-
-/** Only a suspended run may return waiting results, because no service accepts them. */
-function endWaiting({ messages, lastBatch, waits }: State): readonly Message[] {
-  const last = messages.at(-1);
-  if (waits.length === 0 || last?.role !== "tool") return messages;
-  const open = new Map(lastBatch.filter((one) => one.waits.length > 0).map(({ call, outcome }) => [call.callId, outcome]));
-  const results = last.results.map((part): ToolResultPart => {
-    const outcome = open.get(part.callId);
-    return outcome === undefined ? part : { ...part, outcome: outcome.kind, result: renderOutcome(outcome) };
-  });
-  return [...messages.slice(0, -1), { ...last, results }];
 }
 
 function takeUndelivered({ state, control, returned }: Run, { reason }: Ending): readonly UserMessage[] {

@@ -83,6 +83,8 @@ export function applyLook(state: State, look: Look): void {
 }
 
 function beginIteration(state: State, { retries }: Look): void {
+  state.messages.splice(-1, 1, ...endWaiting(state));
+  state.waits = [];
   if (retries === true) takeBack(state);
   else if (!state.isFresh) nextIteration(state);
   state.unsentBefore = [...state.unsent];
@@ -120,6 +122,18 @@ function clearIteration(state: State): void {
     detailsText,
     thoughtLog,
   };
+}
+
+/** Returns the last message of a run that does not wait any more. Only a suspended run has waiting results: no service accepts them. */
+export function endWaiting({ messages, lastBatch, waits }: State): readonly Message[] {
+  const last = messages.at(-1);
+  if (waits.length === 0 || last?.role !== "tool") return messages.slice(-1);
+  const open = new Map(lastBatch.filter((one) => one.waits.length > 0).map(({ call, outcome }) => [call.callId, outcome]));
+  const results = last.results.map((part): ToolResultPart => {
+    const outcome = open.get(part.callId);
+    return outcome === undefined ? part : { ...part, outcome: outcome.kind, result: renderOutcome(outcome) };
+  });
+  return [{ ...last, results }];
 }
 
 /** Takes the newest message back, unless one of its calls has run. Its cost stays. */

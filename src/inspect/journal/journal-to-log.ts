@@ -47,7 +47,7 @@ export async function journalToRunLog(source: string | Journal): Promise<string>
     runs.set(place, run);
     return { name: "run-log", pure: true, begin: () => run.hooks };
   });
-  for (const run of runs.values()) run.begin();
+  for (const run of runs.values()) run.end();
   return lines.join("");
 }
 
@@ -119,6 +119,12 @@ class RunLines {
     const early = this.#early;
     this.#early = [];
     for (const event of early) this.#write(event);
+  }
+
+  /** Writes what is left of a run, which may not have ended. */
+  end(): void {
+    this.begin();
+    this.recorder?.close(undefined);
   }
 
   #take(event: LoopEvent): void {

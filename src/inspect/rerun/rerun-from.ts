@@ -3,10 +3,13 @@
 
 import {
   type Answer,
+  type CompactedMessages,
+  type Compaction,
   checkFields,
   type Checks,
   type EndedCall,
   type EntryOptions,
+  type Hooks,
   isRecord,
   type Journal,
   limitRules,
@@ -18,6 +21,7 @@ import {
   type Middleware,
   type RecordedPlace,
   type State,
+  toCompacted,
   type Tool,
   type UserMessage,
   wrapJournal,
@@ -110,6 +114,27 @@ function toSteps({ iterations, compactions }: Past): ReadonlyMap<string, unknown
     for (const [index, stream] of streams.entries())
       steps.set(`i${iteration}/request${index === 0 ? "" : `~${index + 1}`}/model`, stream);
   return steps;
+}
+
+/** Repeats the compactions of the first run in a run that has no compaction of its own. */
+function repeatCompactions(compactions: Past["compactions"]): Compaction {
+  const begin = (): Hooks => {
+    let compaction: CompactedMessages | undefined;
+    return {
+      request(request, next, { state }) {
+        const answer = state.continuation === 0 ? compactions.get(state.iteration)?.answer : undefined;
+        if (answer?.kind === "compacted") ({ compaction } = answer);
+        const { messages } = request;
+        return next(compaction === undefined ? request : { ...request, messages: toCompacted(messages, compaction) });
+      },
+      result: () => ({ compaction }),
+    };
+  };
+  const refuse = (): never => {
+    throw new Error("Only recorded compactions are repeated.");
+  };
+  const repeated = { kind: "compaction", compact: refuse, toMiddleware: () => ({ name: "past-compactions", pure: true, begin }) };
+  return repeated as unknown as Compaction;
 }
 
 interface DraftIteration {
@@ -316,6 +341,8 @@ export function continuePast<Output, T extends Tool>(
     messages: past.messages,
     contextItems,
     limits: limitsFor(past, from, options),
+    ...(policies.compaction === undefined &&
+      past.compactions.size > 0 && { policies: { ...policies, compaction: repeatCompactions(past.compactions) } }),
     journal: replayPast(past, {
       from,
       base: options.journal,
