@@ -11,6 +11,7 @@ const gated = defineTool({ name: "gated", description: "Needs approval", inputSc
 const ask = defineTool({
   name: "ask",
   description: "Asks",
+  durable: true,
   inputSchema,
   execute: (_args, { ask: put }) => put({ question: "Which?" }),
 });

@@ -14,12 +14,12 @@ import {
   needed,
 } from "../../core/entry-kit.ts";
 import type { JournalInspection } from "../../journal/index.ts";
+import { readJournalRun, toInspection } from "../../journal/inspect/inspect-journal.ts";
 import type { DurableEvent, DurableEventsOptions, DurableLoop, DurableLoopFields, DurableResult } from "./durable-loop.ts";
 import type { DurableEngine, DurableStore, FoundRun, RunMessage } from "./durable-store.ts";
 import type { RunFacts } from "./execute-durable-run.ts";
 import { readLargeParts } from "./durable-records.ts";
 import { readDurableEvents } from "./read-durable-events.ts";
-import { type ReadState, readRun } from "./read-run.ts";
 import { toDecided, unknownDecision } from "./check-decisions.ts";
 import { withinTime } from "./repeat-failed.ts";
 import { signalCheck, toUserMessage } from "../start-options.ts";
@@ -90,8 +90,11 @@ export function createDurableLoop<Input>(
 
 type OptionsOf = (input: string) => ReturnType<DurableLoopFields<Json>["options"]>;
 
-interface OpenedRun extends ReadState {
+interface OpenedRun {
   readonly options: Awaited<ReturnType<OptionsOf>>;
+  /** Undefined if the run has no records yet. */
+  readonly run: Awaited<ReturnType<typeof readJournalRun>>;
+  readonly inspection: JournalInspection;
 }
 
 class DurableVerbs {
@@ -123,8 +126,9 @@ class DurableVerbs {
     if (opened === undefined || (await engine.store.countEvents(id)) === 0) return this.#refuseId();
     // These messages arrived after the run had read its inbox for the last time.
     const late = await readSteered(engine.store, id, lastRead);
-    if (opened.result === undefined) return this.#refuseId();
-    const { journal: _journal, ...rebuilt } = opened.result;
+    const { result } = opened.run ?? {};
+    if (result === undefined) return this.#refuseId();
+    const { journal: _journal, ...rebuilt } = result;
     const { responseText = facts.text } = facts;
     return { ...rebuilt, ...facts, responseText, undelivered: [...facts.undelivered, ...late] };
   }
@@ -167,7 +171,8 @@ class DurableVerbs {
     const options = await this.#optionsOf(input);
     const { messages } = checkMessages(options.messages, options.repair === true);
     const journal = readLargeParts(engine.store, { runId: id, messages });
-    return { options, ...(await readRun(journal, { ...options, runId: id })) };
+    const run = await readJournalRun(journal);
+    return { options, run, inspection: toInspection(run) };
   }
 
   async #find(id: string, engine = this.#engineOf()): Promise<FoundRun> {

@@ -26,7 +26,6 @@ type RebuiltFields =
   | "calls"
   | "functionHistory"
   | "accumulatedModelParts"
-  | "finalAnswer"
   | "pendingCalls";
 
 /** The stored part of the result of a run. */
@@ -362,7 +361,7 @@ function toGivenUp(stalls: number): string {
 
 function factsOf(result: LoopResult, lastRead: number): RunFacts {
   const { messages: _messages, details: _details, thoughtLog: _log, streamResults: _streams, calls: _calls, ...rest } = result;
-  const { functionHistory: _history, accumulatedModelParts: _parts, finalAnswer: _final, pendingCalls: _pending, ...own } = rest;
+  const { functionHistory: _history, accumulatedModelParts: _parts, pendingCalls: _pending, ...own } = rest;
   const { journal: _journal, responseText, ...facts } = own;
   return { ...facts, ...(responseText !== facts.text && { responseText }), lastRead };
 }
