@@ -11,6 +11,7 @@ function optionsOf(wait: boolean): LoopOptions {
     name: "book",
     description: "Books a room",
     inputSchema: z.object({}),
+    durable: true,
     execute: (_, { ask }) => ask({ question: "Which city?", schema: z.object({ city: z.string() }), fromPage: true, wait }),
   });
   const provider = createMockProvider(({ messages }) => (messages.length === 1 ? [toolCall("book", {})] : text("Done.")));

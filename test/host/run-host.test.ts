@@ -127,6 +127,7 @@ describe("host.start() in a busy conversation", () => {
     const { host, clock, id } = createStage({ whenBusy: "steer" });
     const live = playing([[text("One."), wait(10)], text("Two.")], clock);
     const first = await host.start(id, { ...live, message: "Hello." });
+    await clock.flush();
     const second = await host.start(id, { ...playing([], clock), message: "In Celsius." });
     expect(second).toMatchObject({ kind: "steered", runId: `${id}/1` });
     await clock.advance(1000);

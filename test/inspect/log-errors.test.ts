@@ -134,7 +134,7 @@ describe("withRunLog", () => {
     const full = new Error("The disk with sk-abc12345678901 is full.");
     const journal: LoopOptions["journal"] = {
       ...inner,
-      step: (step) => (step.kind === "model" ? Promise.reject(full) : inner.step(step)),
+      step: (key, body) => (key.endsWith("/model") ? Promise.reject(full) : inner.step(key, body)),
     };
     await expect(runLogged(optionsFor(1, { journal }), { to: path })).rejects.toThrow("is full");
     const [logged] = (await readRunLog(path)).runs;
