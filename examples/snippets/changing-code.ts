@@ -19,15 +19,14 @@ const findOrder = defineTool({
   name: "find_order",
   description: "Finds an order",
   inputSchema: { type: "object" },
+  needsApproval: true,
   execute: () => {
     lookups += 1;
-    // A new version of the code is deployed during the first call.
-    if (lookups === 1) control.drain();
     return { order: 7, state: "shipped" };
   },
 });
 const searchOrders = { ...findOrder, name: "search_orders" };
-const provider = createMockProvider(({ iteration }) => (iteration === 0 ? toolCall("find_order") : text("It was shipped.")));
+const provider = createMockProvider(({ iteration }) => (iteration === 0 ? toolCall("find_order") : text("I cannot look.")));
 
 const oldCode: LoopOptions = { provider, tools: [findOrder], messages, runId: "ticket-7", journal: fileJournal(file) };
 const newCode: LoopOptions = { ...oldCode, tools: [searchOrders], version: "2.5.0" };
@@ -45,7 +44,7 @@ const newCode: LoopOptions = { ...oldCode, tools: [searchOrders], version: "2.5.
     version: "2.4.0",
   });
   // #endregion version
-  assert.deepEqual([result.status, lookups], ["suspended", 1]);
+  assert.deepEqual([result.status, result.reason.kind], ["suspended", "approval-required"]);
 }
 
 {
@@ -54,18 +53,14 @@ const newCode: LoopOptions = { ...oldCode, tools: [searchOrders], version: "2.5.
   const refusal: unknown = await runToolLoop(newCode).catch((error: unknown) => error);
   if (isLoopError(refusal, "tools-changed")) log(refusal.message);
   // #endregion refused
-  assert.deepEqual([lines.length, lines[0]?.includes("find_order"), lookups], [1, true, 1]);
+  assert.deepEqual([lines.length, lines[0]?.includes("find_order")], [1, true]);
 }
 
 {
   // #region needed
   async function needsTool(path: string, name: string): Promise<boolean> {
-    const { status, messages: said } = await inspectJournal(path);
-    if (status !== "running" && status !== "suspended") return false;
-    return said.some(
-      (message) =>
-        message.role === "assistant" && message.content.some((part) => part.type === "tool-call" && part.name === name),
-    );
+    const { pendingCalls } = await inspectJournal(path);
+    return pendingCalls.some((call) => call.name === name);
   }
   // #endregion needed
   assert.deepEqual([await needsTool(file, "find_order"), await needsTool(file, "search_orders")], [true, false]);
@@ -78,7 +73,7 @@ const newCode: LoopOptions = { ...oldCode, tools: [searchOrders], version: "2.5.
     policies: { allowToolChange: ({ toolName, kind }) => toolName === "find_order" && kind === "removed" },
   });
   // #endregion rule
-  assert.deepEqual([result.text, lookups], ["It was shipped.", 1]);
+  assert.deepEqual([result.text, lookups], ["I cannot look.", 0]);
 }
 
 {

@@ -1,7 +1,7 @@
 // A deployment renames or removes a tool while a run with a journal file is under way.
 
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { type LoopOptions, type LoopResult, runToolLoop, type Tool } from "turnwright";
 import { fileJournal } from "turnwright/journal";
 import { createMockProvider, type MockProvider, text, toolCall } from "turnwright/testing";
@@ -12,6 +12,8 @@ interface Stage {
   readonly ran: readonly string[];
   readonly provider: MockProvider;
   execute(names: readonly string[], more?: Partial<LoopOptions>): Promise<LoopResult>;
+  /** Runs `find`. The process dies before the outcome is recorded. */
+  die(): Promise<void>;
 }
 
 /** The model calls `find` in iteration 0 and `other` in iteration 1. */
@@ -23,7 +25,21 @@ function setUp(): Stage {
   const messages = [{ role: "user" as const, content: "Go." }];
   const execute: Stage["execute"] = (names, more = {}) =>
     runToolLoop({ provider, tools: names.map(make), messages, runId: "run", journal: fileJournal(path), ...more });
-  return { ran, provider, execute };
+  const die = async (): Promise<void> => {
+    const inner = fileJournal(path);
+    const lost = new Error("The process has died.");
+    const journal = {
+      ...inner,
+      step: <T>(key: string, body: () => T | PromiseLike<T>) =>
+        inner.step(key, async () => {
+          const made = await body();
+          if (key.endsWith("/outcome")) throw lost;
+          return made;
+        }),
+    };
+    await expect(execute(["find", "other"], { journal })).rejects.toBe(lost);
+  };
+  return { ran, provider, execute, die };
 }
 
 const removed = { toolName: "find", kind: "removed" };
@@ -32,9 +48,18 @@ describe.for<[what: string, names: readonly string[]]>([
   ["removed", ["other"]],
   ["renamed", ["search", "other"]],
 ])("a run with fileJournal whose called tool was %s", ([, names]) => {
-  it('is rejected as "tools-changed" with the name of the tool', async () => {
-    const { ran, provider, execute } = setUp();
+  it("continues if its calls have ended", async () => {
+    const { ran, execute } = setUp();
     await execute(["find", "other"], { limits: { maxIterations: 1 } });
+    const allowToolChange = vi.fn(() => false);
+    const result = await execute(names, { policies: { allowToolChange } });
+    expect([result.text, ran, allowToolChange.mock.calls]).toEqual(["Done.", ["find", "other"], []]);
+    expect(JSON.stringify(result.messages)).toContain("by find");
+  });
+
+  it('is rejected as "tools-changed" with the name of the tool if a call has no outcome', async () => {
+    const { ran, provider, execute, die } = setUp();
+    await die();
     await expect(execute(names)).rejects.toMatchObject({
       code: "tools-changed",
       message: expect.stringContaining('"find"'),
@@ -43,9 +68,9 @@ describe.for<[what: string, names: readonly string[]]>([
     expect([ran, provider.calls]).toEqual([["find"], 1]);
   });
 
-  it("continues with the recorded outcome if allowToolChange allows the change", async () => {
-    const { ran, execute } = setUp();
-    await execute(["find", "other"], { limits: { maxIterations: 1 } });
+  it("continues without an outcome of the call if allowToolChange allows the change", async () => {
+    const { ran, execute, die } = setUp();
+    await die();
     const asked: unknown[] = [];
     const allowToolChange: NonNullable<LoopOptions["policies"]>["allowToolChange"] = (change) => {
       asked.push(change);
@@ -53,7 +78,8 @@ describe.for<[what: string, names: readonly string[]]>([
     };
     const result = await execute(names, { policies: { allowToolChange } });
     expect([result.text, ran, asked]).toEqual(["Done.", ["find", "other"], [removed]]);
-    expect(JSON.stringify(result.messages)).toContain("by find");
+    const [outcome] = result.messages.flatMap((message) => (message.role === "tool" ? message.results : []));
+    expect(outcome).toMatchObject({ name: "find", outcome: "interrupted" });
   });
 
   it("runs no other tool for a call that was waiting for approval", async () => {

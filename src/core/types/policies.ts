@@ -173,8 +173,8 @@ export interface LoopPolicies<Output = unknown, Context = unknown> {
   /** Decides about each tool call that is ready to run. Default: only calls of tools with `needsApproval` wait for a decision. */
   readonly approve?: Approve<Context> | undefined;
   /**
-   * Called in a resumed run for each tool change that does not fit the recorded calls. Return `true` to accept the change.
-   * Otherwise, and by default, the run rejects with LoopError "tools-changed".
+   * Called in a resumed run for each tool change that does not fit a recorded call that has not ended. Return `true` to accept the
+   * change. Otherwise, and by default, the run rejects with LoopError "tools-changed".
    */
   readonly allowToolChange?: ((change: ToolChange) => boolean) | undefined;
   /** Settings for context restarts: the tools to hide, and the source of stored items. */
