@@ -67,6 +67,7 @@ export async function runIteration(run: Run): Promise<void> {
   await recordEnd(activity, answer, streamed);
   const earlier = state.current.calls.length;
   if (run.isRequestReplayed && answer.skipped !== true) showRecorded(run, answer, continuation === 0 ? 0 : earlier);
+  sendAdjustments(run, answer);
   run.meter.addUsage(answer);
   run.meter.settle();
   applyAnswer(state, answer, activity.spent);
@@ -115,6 +116,18 @@ function showRecorded(run: Run, answer: Answer, firstIndex: number): void {
     }
     for (const call of part.calls)
       events.send({ type: "tool-args-end", ...callEvent(run, call, true), args: freezeDeep(call.args), problem: call.problem });
+  }
+}
+
+/** Sends only the changes of requests that were not sent before, because most changes are the same in each request. */
+function sendAdjustments({ events, runId, state, told, isRequestReplayed }: Run, { adjustments }: Answer): void {
+  const base = { runId, iteration: state.iteration, ...(isRequestReplayed && { replayed: true }) };
+  for (const { provider, model, changes } of adjustments ?? []) {
+    const untold = changes.filter(({ field, action, reason }) => {
+      const { size } = told;
+      return told.add(JSON.stringify([provider, model, field, action, reason])).size > size;
+    });
+    if (untold.length > 0) events.send({ type: "request-adjusted", ...base, provider, model, changes: untold });
   }
 }
 

@@ -128,6 +128,8 @@ export class Run {
   readonly begun: Map<string, BegunCall> = new Map();
   /** The position of each call in its message, by call id. */
   readonly places: Map<string, number> = new Map();
+  /** The changes of requests that listeners were told. */
+  readonly told: Set<string> = new Set();
   /** True if no further call may begin. */
   isBarred = false;
   /** True if the journal has the ending of the calls that are replayed, so that their waits take no answers any more. */
