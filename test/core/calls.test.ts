@@ -235,16 +235,16 @@ describe("an agent tool", () => {
     expect(again.of("tool-emit")).toEqual([]);
   });
 
-  it.for<[what: string, fields: object]>([
-    ["prepare returns no object", { prepare: () => 5 }],
-    ["prepare never settles", { prepare: () => never }],
-    ["toResult never settles", { toResult: () => never }],
-  ])("fails its call if %s", async ([, fields]) => {
+  it.for<[what: string, outcome: string, fields: object]>([
+    ["prepare returns no object", "failed", { prepare: () => 5 }],
+    ["prepare never settles", "failed", { prepare: () => never }],
+    ["toResult never settles", "timed-out", { toResult: () => never }],
+  ])("ends its call if %s", async ([, outcome, fields]) => {
     const clock = createTestClock();
     const { run } = setUp([agent(fields)], [toolCall("agent")]);
-    const running = run({ clock, timeouts: { hookMs: 50 } });
+    const running = run({ clock, timeouts: { hookMs: 50, toolMs: 60 } });
     await clock.runAll();
-    expect([outcomesOf(await running), clock.pending]).toEqual([["failed"], 0]);
+    expect([outcomesOf(await running), clock.pending, clock.now() <= 60]).toEqual([[outcome], 0, true]);
   });
 
   it("keeps waiting if its resumed run is stopped before it does anything", async () => {

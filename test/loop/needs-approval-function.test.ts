@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createToolRegistry, defineTool, type Json, type NeedsApproval, type Tool } from "turnwright";
 import { text, toolCall } from "turnwright/testing";
-import { outcomesOf, play, tool } from "./play.ts";
+import { answersOf, outcomesOf, play, tool } from "./play.ts";
 
 describe("needsApproval as a function", () => {
   const inputSchema = z.object({ amount: z.coerce.number().default(900), at: z.string().transform((day) => new Date(day)) });
@@ -76,7 +76,7 @@ describe("needsApproval as a function", () => {
     expect(outcomesOf(await result)).toEqual(["call_i0_0: awaiting-approval"]);
   });
 
-  it("is called again with newly validated arguments if the tool is replaced", async () => {
+  it("decides about the tool that was shown, so the call does not run if the tool is replaced after the decision", async () => {
     const seen: unknown[] = [];
     const { registry, swap } = changingTools((args) => {
       seen.push(args);
@@ -84,8 +84,9 @@ describe("needsApproval as a function", () => {
     });
     const playing = play([toolCall("pay", { amount: 7 }), text("Done.")], { tools: registry });
     playing.recording.emitter.once("approval-decided", swap);
-    expect(outcomesOf(await playing.result)).toEqual(["call_i0_0: awaiting-approval"]);
-    expect(seen).toEqual([{ amount: 7 }, { amount: 700 }]);
+    const result = await playing.result;
+    expect([result.text, outcomesOf(result), seen]).toEqual(["Done.", ["call_i0_0: invalid-input"], [{ amount: 7 }]]);
+    expect(JSON.stringify(answersOf(result))).toContain("the tool changed after this call was made");
   });
 });
 

@@ -229,6 +229,11 @@ export class Deadline implements Cancellable {
     return this.#over || this.expired || scope.cause !== undefined;
   }
 
+  /** Ends `race` now, because a part of the work took longer than `limitMs`. */
+  expire(limitMs: number): void {
+    this.#settle?.(this.#expire(limitMs));
+  }
+
   #raceTime<T>(outcome: Promise<Raced<T>>): Promise<Raced<T>> {
     const { limitMs } = this.#limits;
     // Subtracts the elapsed time, because the work may have blocked the thread before it returned a promise.

@@ -71,21 +71,31 @@ async function ask(
     context: at.context,
   };
   const { needsApproval = false } = tool;
+  const late = `The check took longer than ${timeouts.hookMs} ms ("timeouts.hookMs").`;
   // Only the value false lets a call run without approval.
-  const asksNeeds = async (needs: (own: AbortSignal, args: unknown) => unknown): Promise<boolean> =>
-    (await askCaller(async (own) => needs(own, await at.validated()), { clock, ms: timeouts.hookMs, signal })) !== false;
-  try {
+  const asksNeeds = async (needs: NeedsApproval<unknown>, own: AbortSignal): Promise<boolean> => {
+    const fit = await at.validated();
+    return fit === undefined || (await (needs(fit.value, { ...view, signal: own }) as unknown)) !== false;
+  };
+  const decide = async (own: AbortSignal): Promise<ApprovalDecision> => {
     const needs =
       typeof needsApproval !== "function"
         ? needsApproval
-        : await asksNeeds((own, args) => (needsApproval as NeedsApproval<unknown>)(args, { ...view, signal: own }));
+        : await askCaller((inner) => asksNeeds(needsApproval as NeedsApproval<unknown>, inner), {
+            clock,
+            ms: timeouts.hookMs,
+            signal: own,
+            late,
+          });
     if (policy === undefined) return { kind: needs ? "ask" : "approve" };
     const { callId: _, name: __, ...context } = view;
-    const answer = await askCaller(
-      (own) => policy({ ...call, args: toJson(call.args) }, { ...context, tool, needsApproval: needs, signal: own }),
-      { clock, ms: timeouts.approvalMs ?? Number.POSITIVE_INFINITY, signal },
+    return toDecision(
+      await policy({ ...call, args: toJson(call.args) }, { ...context, tool, needsApproval: needs, signal: own }),
     );
-    return toDecision(answer);
+  };
+  const { approvalMs: ms = Number.POSITIVE_INFINITY } = timeouts;
+  try {
+    return await askCaller(decide, { clock, ms, signal, late: `No decision was made within ${ms} ms.` });
   } catch (error) {
     return { kind: "failed", error: toPlainError(error) };
   }

@@ -10,12 +10,14 @@ interface CallLimits {
   readonly signal: AbortSignal;
   /** The message of the TimeoutError. */
   readonly late?: string | undefined;
+  /** Called if the time is over, before the promise rejects. */
+  readonly onLate?: (() => void) | undefined;
 }
 
 /** Waits for `call`. Rejects with a TimeoutError after `ms`, and with the reason of `signal` when it aborts. */
 export function askCaller<T>(
   call: (signal: AbortSignal) => T | PromiseLike<T>,
-  { clock, ms, signal, late = `The hook took longer than ${ms} ms.` }: CallLimits,
+  { clock, ms, signal, late = `The hook took longer than ${ms} ms.`, onLate }: CallLimits,
 ): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const own = new AbortController();
@@ -31,7 +33,11 @@ export function askCaller<T>(
       reject(reason);
     };
     const forget = onAbort(signal, () => stop(signal.reason));
-    if (ms !== Number.POSITIVE_INFINITY) timer = clock.setTimeout(() => stop(new DOMException(late, "TimeoutError")), ms);
+    const expire = (): void => {
+      onLate?.();
+      stop(new DOMException(late, "TimeoutError"));
+    };
+    if (ms !== Number.POSITIVE_INFINITY) timer = clock.setTimeout(expire, ms);
     if (signal.aborted) stop(signal.reason);
     new Promise<T>((done) => done(call(own.signal))).then(resolve, reject).finally(end);
   });

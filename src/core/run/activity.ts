@@ -58,8 +58,9 @@ export class Activity {
   #isParked = false;
   /** True if a nested run was suspended by a drain. */
   isDrained = false;
-  /** The messages that its nested runs have not sent to a model. */
+  /** The messages that its nested runs have not sent to a model, for the caller of this run. */
   readonly undelivered: UserMessage[] = [];
+  readonly #given = new Set<LoopResult>();
   /** Its nested runs that have not ended. */
   readonly running: Set<Promise<unknown>> = new Set();
   #used = new Map<string, number>();
@@ -179,6 +180,15 @@ export class Activity {
       forget();
       this.running.delete(ended);
     }
+  }
+
+  /** Gives the messages that a nested run has not sent to the caller of this run. */
+  giveBack(result: LoopResult): void {
+    if (this.#given.has(result)) return;
+    this.#given.add(result);
+    const { reason, undelivered } = result;
+    if (reason.kind === "interrupted") this.undelivered.push(reason.message);
+    this.undelivered.push(...undelivered);
   }
 
   track(abort: AbortController): () => void {

@@ -220,7 +220,7 @@ async function beginPlain(activity: Activity, call: Given, admission: Admission)
   const left = leave(run, call, admission);
   if (left !== undefined) return left;
   const ready = await prepare(activity, call, ports);
-  if (ready.kind !== "ready") return ready;
+  if (ready.kind !== "ready") return leave(run, call, admission) ?? ready;
   const refused = admit(run, call, admission);
   if (refused !== undefined) return refused;
   sendStart(run, call.made, false);
@@ -274,7 +274,9 @@ function withoutLimit(ready: ReadyCall): ReadyCall {
 }
 
 async function execute(run: Run, ready: ReadyCall, ports: ToolCallPorts): Promise<Outcome> {
-  const outcome = await executeToolCall(ready, ports);
+  const made = executeToolCall(ready, ports);
+  // A fatal error of a synchronous tool bars the next call of the message.
+  const outcome = made instanceof Promise ? await made : made;
   if (outcome.kind === "failed" && outcome.fatal === true) run.isBarred = true;
   return outcome;
 }
@@ -305,11 +307,12 @@ const metadataOf = new WeakMap<ToolCall, unknown>();
 
 function portsOf(activity: Activity, signal?: AbortSignal): ToolCallPorts {
   const { run } = activity;
-  const { registry, clock, timeouts, events } = run;
+  const { registry, clock, timeouts, advice, events } = run;
   return {
     registry,
     clock,
     timeouts,
+    advice,
     scope: scopeOf(activity, signal),
     exposed: run.shown,
     mayDefer: run.mayWait,

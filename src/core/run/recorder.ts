@@ -2,9 +2,10 @@
 
 import type { Json, PlainError } from "../types/common.ts";
 import type { LoopEvent } from "../types/loop-event.ts";
+
 import type { NestedSpending, ToolCall } from "../types/tool-outcome.ts";
 import { LoopError } from "../errors/loop-error.ts";
-import { endingOfReason } from "../cancellation/cancel-scope.ts";
+import { endingOfReason, isEnded } from "../cancellation/cancel-scope.ts";
 import { Deadline, type Raced } from "../cancellation/deadline.ts";
 import { costOf } from "../loop/run/pricing.ts";
 import { addSpending, noUsage } from "../utils/count-usage.ts";
@@ -103,10 +104,10 @@ export class StepRecorder implements CallRecorder {
   readonly validated: CallRecorder["validated"] = async () => {
     const { run, call } = this.#activity;
     if (call === undefined) return undefined;
-    const { callId, name, args } = call;
-    if (run.prepared.has(callId)) return run.prepared.get(callId);
-    const made: unknown = await run.registry.validate?.(name, toJson(args));
-    return isRecord(made) && "value" in made ? made["value"] : toJson(args);
+    const value = toJson(call.args);
+    if (run.registry.validate === undefined) return { value };
+    const made: unknown = await run.registry.validate(call.name, value);
+    return isRecord(made) && "value" in made ? { value: made["value"] } : undefined;
   };
 
   readonly emit: CallRecorder["emit"] = (type, fields) => {
@@ -209,8 +210,8 @@ export class StepRecorder implements CallRecorder {
       const nesting = { key, path: path + suffix, callId: this.callId, journal, signal: abort.signal };
       const result = await activity.follow(run.nest(options, nesting), forget);
       const { reason } = result;
-      if (reason.kind === "interrupted") activity.undelivered.push(reason.message);
-      activity.undelivered.push(...result.undelivered);
+      // Otherwise, the code that began the nested run has its result.
+      if (result.status === "suspended" || isEnded(run.scope)) activity.giveBack(result);
       if (result.status !== "suspended") return result;
       activity.isDrained = reason.kind === "drained";
       return new Parked("waits" in reason ? (reason.waits as readonly Wait[]) : []);

@@ -125,7 +125,8 @@ async function inWaves(run: Run, calls: readonly ToolCall[], perform: PerformCal
   let isHeld = false;
   for (const [index, call] of calls.entries()) {
     const isAlone = run.shown.get(call.name)?.sequential === true;
-    while (running.size >= (isAlone ? 1 : run.limits.toolConcurrency)) await Promise.race(running);
+    if (isAlone) while (running.size > 0) await Promise.race(running);
+    while (running.size >= run.limits.toolConcurrency) await run.root.waiting.letEnd(() => Promise.race(running));
     if (isHeld || (isAlone && ended.some((one) => one !== undefined && isOpen(one)))) {
       // Held back by a call that waits. Runs when the run is resumed, and no later call overtakes it.
       isHeld = true;

@@ -9,7 +9,7 @@ import type { EagerPorts } from "../loop/stream/eager-calls.ts";
 import { costOf } from "../loop/run/pricing.ts";
 import { frozenView } from "../loop/state/transcript.ts";
 import { streamOnce } from "../loop/stream/stream-once.ts";
-import { prepareCall } from "../loop/tool-call/prepare-call.ts";
+import { createAdvice, prepareCall } from "../loop/tool-call/prepare-call.ts";
 import { CancelScope } from "../cancellation/cancel-scope.ts";
 import { toUsage } from "../utils/plain-error.ts";
 import { freezeDeep, isSameJson } from "../utils/json.ts";
@@ -30,7 +30,10 @@ export async function runIteration(run: Run): Promise<void> {
   const word = continuation === 0 ? "request" : `request~${continuation + 1}`;
   const place = `${placeOf(state)}/${word}`;
   const activity = new Activity(run, { place, path: place, journal: run.journal });
-  if (continuation === 0) run.begun.clear();
+  if (continuation === 0) {
+    run.begun.clear();
+    run.advice = createAdvice();
+  }
   const { length } = state.messages;
   let streamed: Answer | undefined;
   const last: Next<RequestDraft, Answer> = (draft, signal) =>
@@ -276,12 +279,13 @@ function takeEager(run: Run, answer: Answer): Answer {
 }
 
 function portsFor(run: Run, allowed?: readonly string[]): ToolCallPorts {
-  const { registry, clock, timeouts, scope, shown, toolChoice } = run;
+  const { registry, clock, timeouts, scope, advice, shown, toolChoice } = run;
   return {
     registry,
     clock,
     timeouts,
     scope,
+    advice,
     exposed: shown,
     ...(toolChoice !== undefined && { choice: toolChoice }),
     ...(allowed !== undefined && { allowed: new Set(allowed) }),

@@ -121,7 +121,8 @@ async function takeStep(run: Run): Promise<Ending | undefined> {
   if (!runsCalls) sendIterationEnd(run, next.kind === "request");
   if (runsCalls) await runCalls(run);
   else if (next.kind === "end") {
-    if (!isCut(run, next.ending, hasEnded)) return endRun(run, next.ending);
+    const waits = next.ending.status === "suspended" && state.phase === "calls";
+    if (!(waits && (await run.hold())) && !isCut(run, next.ending, hasEnded)) return endRun(run, next.ending);
     await takeLook(run, { planned: next.ending });
   } else if (next.kind === "look") ended = await look(run, next.planned);
   else await runIteration(run);
@@ -270,7 +271,7 @@ async function endRun(run: Run, first: Ending): Promise<Ending | undefined> {
     if (ending.status !== "suspended" || run.outer === undefined) run.control?.shut();
     return { token: run.token };
   });
-  if (token === run.token) return ending;
+  if (token === run.token && !(ending.status === "suspended" && (await run.hold()))) return ending;
   const goOn = await findContinuation(run, ending);
   if (goOn === undefined) return ending;
   const { lookAttempt } = run.state;

@@ -18,6 +18,7 @@ import { LoopEventSink } from "../loop/run/emit.ts";
 import { resolveLimits, type ResolvedLimits, resolveTimeouts } from "../loop/run/limits.ts";
 import { findOuterLevel, type Level, Meter } from "../loop/run/meter.ts";
 import type { ControlClaim } from "../loop/run/run.ts";
+import { createAdvice } from "../loop/tool-call/prepare-call.ts";
 import { checkMessages } from "../loop/state/check-messages.ts";
 import { checkDefinitions, createToolRegistry, isToolRegistry } from "../tools/registry.ts";
 import { invalidOption } from "../errors/check-fields.ts";
@@ -27,7 +28,8 @@ import { approve } from "../middleware/approve.ts";
 import type { EventQueue } from "../utils/event-queue.ts";
 import { freezeDeep, toJson } from "../utils/json.ts";
 import { beginHooks, JournalFailure, type NamedHooks } from "./hooks.ts";
-import { GuardedJournal, recordSteps } from "./journals.ts";
+import { HeldRuns } from "./held-runs.ts";
+import { GuardedJournal, recordSteps, ReplayJournal } from "./journals.ts";
 import type { EndedCall, Ending, InboxMessage, Middleware, NestedOptions, Outcome, RequestDraft, State } from "./seam.ts";
 import { createState } from "./state.ts";
 
@@ -126,6 +128,8 @@ export class Run {
   prepared: ReadonlyMap<string, unknown> = new Map();
   /** The calls that ran while the newest message streamed, by call id. */
   readonly begun: Map<string, BegunCall> = new Map();
+  /** What the results of the newest message have told the model about its mistakes. */
+  advice = createAdvice();
   /** The position of each call in its message, by call id. */
   readonly places: Map<string, number> = new Map();
   /** The changes of requests that listeners were told. */
@@ -148,6 +152,8 @@ export class Run {
   /** The ending that the newest look was about. */
   planned: Ending | undefined;
   readonly nested: Set<Run> = new Set();
+  /** The nested runs that wait while other steps of this run can go on. */
+  readonly waiting: HeldRuns = new HeldRuns();
   readonly readCall: RunPorts["readCall"];
   readonly #ports: RunPorts;
   readonly #wrapped = new Map<Provider, Provider>();
@@ -239,11 +245,30 @@ export class Run {
       this.noteLive();
       return body();
     };
+    const { waiting } = this.root;
+    // A step without a record stays pending in a replay.
+    const count = journal instanceof ReplayJournal ? 0 : 1;
+    waiting.busy += count;
     try {
       return await journal.step(key, live);
     } catch (error) {
       throw error instanceof JournalFailure ? error : new JournalFailure("The journal has failed.", { cause: error });
+    } finally {
+      waiting.busy -= count;
+      waiting.check();
     }
+  }
+
+  /**
+   * A nested run that waits ends when nothing else of the outermost run can go on. Until then, its control takes messages, and may
+   * end it. Returns true if it was ended.
+   */
+  async hold(): Promise<boolean> {
+    const { root, control, scope, journal } = this;
+    if (root === this || control === undefined || scope.cause !== undefined) return false;
+    if (journal instanceof ReplayJournal) return false;
+    await root.waiting.hold(scope);
+    return isEnded(scope);
   }
 
   noteLive(): void {
@@ -303,7 +328,7 @@ export class Run {
     return wrapped;
   }
 
-  nest(given: NestedOptions, nesting: Omit<Nesting, "run">): Promise<LoopResult> {
+  nest(given: Partial<NestedOptions> = {}, nesting: Omit<Nesting, "run">): Promise<LoopResult> {
     const { provider, pricing, session, context, timeouts } = this.options;
     const defined: Partial<SeamOptions> = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
     const inner = defined.timeouts ?? {};
@@ -315,7 +340,7 @@ export class Run {
       session,
       context,
       clock: this.clock,
-      messages: given.messages,
+      messages: given.messages as SeamOptions["messages"],
       ...defined,
       timeouts: { ...timeouts, ...inner, settleMs },
     };

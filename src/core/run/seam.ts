@@ -1,6 +1,6 @@
 // The interface between the loop and everything optional: middleware, durable tools, and the journal below them.
 
-import type { Clock, Json, Pricing, Session, StandardSchema, Timeouts, Usage } from "../types/common.ts";
+import type { Clock, Json, Pricing, Session, Timeouts, Usage } from "../types/common.ts";
 import type { CallEvent, LoopEvent, LoopEvents, LoopEventType } from "../types/loop-event.ts";
 import type { Message, ProviderMetadataPart, UserMessage } from "../types/message.ts";
 import type { ModelSettings, Provider, RequestedOutput, StreamResult, ToolChoice } from "../types/provider.ts";
@@ -193,8 +193,8 @@ export interface CallRecorder extends Recorder {
   readonly isChanged: boolean;
   /** True if an earlier execution waited for an approval of this call. */
   readonly wasAsked: boolean;
-  /** Returns the arguments of the call as the schema of its tool returns them, or as the model wrote them if they do not fit. */
-  validated(): Promise<unknown>;
+  /** Validates the arguments of the call. Returns a copy as the schema of its tool returns them, or undefined if they do not fit. */
+  validated(): Promise<{ readonly value: unknown } | undefined>;
   /** Calls another tool of the run, through the same middleware. Rejects if the call has no result. */
   call(tool: string, args: Json): Promise<Json>;
 }

@@ -3,6 +3,7 @@
 import type { Json, Session } from "../types/common.ts";
 import type { CallEvent, LoopEventType } from "../types/loop-event.ts";
 import type { ToolContext } from "../types/loop-options.ts";
+import type { LoopResult } from "../types/loop-result.ts";
 import type { Message } from "../types/message.ts";
 import type { ToolBudget, ToolDefinition } from "../types/tool.ts";
 import type { Deadline } from "../cancellation/deadline.ts";
@@ -26,8 +27,13 @@ export interface ToolCallContext
     Omit<ToolContext, "ask" | "runToolLoop" | "step" | "wait" | "run" | "call">,
     Pick<CallRecorder, "step" | "wait" | "run" | "call"> {
   ask(fields: Parameters<ToolContext["ask"]>[0]): Promise<unknown>;
-  /** Calls a function that may hang. Rejects after `timeouts.hookMs`, or when the run is cancelled. */
-  callback<T>(work: (signal: AbortSignal) => T | PromiseLike<T>): Promise<T>;
+  /**
+   * Calls a function that may hang. Rejects when the run is cancelled, or after `timeouts.hookMs`. With "toolMs", the call ends as
+   * timed out after `timeouts.toolMs`.
+   */
+  callback<T>(work: (signal: AbortSignal) => T | PromiseLike<T>, limit?: "hookMs" | "toolMs"): Promise<T>;
+  /** Returns the messages that a nested run has not sent to the caller of this run. Without this, only its result has them. */
+  returnMessages(result: LoopResult): void;
   runToolLoop(options: NestedOptions): ReturnType<CallRecorder["run"]>;
 }
 
@@ -224,12 +230,18 @@ export class CallContext implements ToolCallContext {
   }
 
   get callback(): ToolCallContext["callback"] {
-    return (work) => {
+    return (work, limit = "hookMs") => {
       const { clock, timeouts } = this.#run;
+      const ms = timeouts[limit];
+      const onLate = limit === "toolMs" ? (): void => this.#deadline.expire(ms) : undefined;
       // A cancelled run still replays its tools, to find out what they wait for.
       const signal = this.#activity.journal instanceof ReplayJournal ? new AbortController().signal : this.#run.signal;
-      return this.#activity.busy(() => askCaller(work, { clock, ms: timeouts.hookMs, signal }));
+      return this.#activity.busy(() => askCaller(work, { clock, ms, signal, onLate }));
     };
+  }
+
+  get returnMessages(): ToolCallContext["returnMessages"] {
+    return (result) => this.#activity.giveBack(result);
   }
 
   get runToolLoop(): ToolCallContext["runToolLoop"] {

@@ -197,7 +197,7 @@ function createAgentTool(fields: AgentToolFields<unknown, ToolSchema>): Tool {
   // The code runs again on a resume, over the records of the nested run.
   const execute = async (args: unknown, given: ToolContext): Promise<unknown> => {
     // A context of a test has no time limits.
-    const { callback = async (work) => work() } = given as ToolContext & Callback;
+    const { callback = async (work) => work(), returnMessages } = given as ToolContext & LoopContext;
     const prepared: unknown = await callback(() => prepare(args, given));
     if (!isRecord(prepared))
       throw new TypeError("prepare() of an agent tool must return the options of the nested run, as an object.");
@@ -206,15 +206,19 @@ function createAgentTool(fields: AgentToolFields<unknown, ToolSchema>): Tool {
     const tap = emitText === true ? tapNested(given, options["events"] as LoopEmitter | undefined) : undefined;
     const result = await given.run({ ...options, ...tap?.options } as unknown as NestedLoopOptions);
     tap?.forget();
-    return callback(() => (toResult === undefined ? describeResult(tool.name, result) : toResult(result)));
+    if (toResult !== undefined) return callback(() => toResult(result), "toolMs");
+    returnMessages?.(result);
+    return describeResult(tool.name, result);
   };
   return defineTool<unknown, ToolSchema>({ ...tool, durable: true, execute });
 }
 
 /** The context of the loop itself. */
-interface Callback {
+interface LoopContext {
   /** Calls a function that may hang. Rejects after `timeouts.hookMs`, or when the run is cancelled. */
-  readonly callback?: <T>(work: () => T | PromiseLike<T>) => Promise<T>;
+  readonly callback?: <T>(work: () => T | PromiseLike<T>, limit?: "toolMs") => Promise<T>;
+  /** Returns the messages that the nested run has not sent to the caller of the outer run. */
+  readonly returnMessages?: (result: LoopResult) => void;
 }
 
 interface Tap {

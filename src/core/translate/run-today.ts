@@ -4,7 +4,7 @@ import type { Masking } from "../types/common.ts";
 import type { LoopEvent } from "../types/loop-event.ts";
 import type { LoopOptions } from "../types/loop-options.ts";
 import type { LoopResult } from "../types/loop-result.ts";
-import type { EndReason } from "../types/termination.ts";
+import type { WaitingCall } from "../types/tool-outcome.ts";
 import type { LoopDetection, LoopDetectionOptions, LoopPolicies, ResultPipeline, ResultProcessing } from "../types/policies.ts";
 import type { ResultProcessor } from "../loop/run/run.ts";
 import { pipelines } from "../loop/tool-call/process-results.ts";
@@ -26,7 +26,7 @@ import { preToolText } from "../middleware/pre-tool-text.ts";
 import { processResults } from "../middleware/process-results.ts";
 import { beginLoop, type BegunLoop } from "../run/run-tool-loop.ts";
 import type { SeamOptions } from "../run/run.ts";
-import type { Ending, Middleware, Wait } from "../run/seam.ts";
+import type { Middleware } from "../run/seam.ts";
 import { toReason } from "./today-calls.ts";
 
 export function beginToday(given: LoopOptions, queue?: EventQueue<LoopEvent>): BegunLoop {
@@ -126,10 +126,15 @@ function toMiddleware(policy: object | undefined): readonly Middleware[] {
   return policy === undefined ? [] : [(policy as MiddlewareSource).toMiddleware()];
 }
 
+/** The ids of calls in nested runs are paths. */
+function isOwn({ id }: WaitingCall): boolean {
+  return !id.includes("/");
+}
+
 function toOldResult(result: LoopResult): LoopResult {
   const reason = toReason(result.reason);
   if (reason === result.reason) return result;
   const { journal } = result;
-  const old = { ...result, reason, pendingCalls: "calls" in reason ? reason.calls : [] } as LoopResult;
+  const old = { ...result, reason, pendingCalls: "calls" in reason ? reason.calls.filter(isOwn) : [] } as LoopResult;
   return Object.defineProperty(old, "journal", { value: journal, enumerable: "toJSON" in journal });
 }

@@ -22,12 +22,9 @@ function agent(prepare: Prepare, toResult?: (result: LoopResult) => unknown, tra
 }
 
 const answers = (said = "c") => ({ messages: question, provider: createMockProvider(() => text(said)) });
-const broken = (message: string) => (): never => {
-  throw new Error(message);
-};
 
 describe("a tool from defineAgentTool", () => {
-  it("starts a nested run even if a wrapper around the registry has no agentOf", async () => {
+  it("starts a nested run through a wrapper around its registry", async () => {
     const child = scripted(["agent tool", "agent"], [toolCall("ok"), text("c")], { tools: [tool("ok", () => 1)] });
     const inner = createToolRegistry([child.tool]);
     const wrapper: ToolRegistry = {
@@ -38,23 +35,6 @@ describe("a tool from defineAgentTool", () => {
     const result = await playing.result;
     expect([answersOf(result)[0]?.result, result.toolCallsExecuted]).toEqual(["c", 2]);
     expect(playing.recording.of("run-end").map(({ path }) => path)).toEqual([["call_i0_0"], undefined]);
-  });
-
-  it.for<[what: string, agentOf: unknown]>([
-    ["throws", broken("no")],
-    ["returns an empty object", () => ({})],
-  ])("runs as an ordinary tool if the agentOf of the registry %s", async ([, agentOf]) => {
-    const definition = { name: "agent", description: "", inputSchema: { type: "object" } };
-    const tools = { definitions: () => [definition], executeTool: () => "ran", agentOf } as unknown as ToolRegistry;
-    const result = await play([toolCall("agent"), text("Done.")], { tools }).result;
-    expect([result.text, outcomesOf(result), answersOf(result)[0]?.result]).toEqual(["Done.", ["call_i0_0: completed"], "ran"]);
-  });
-
-  it("is rejected before any request if the agentOf of the registry is not a function", async () => {
-    const tools = { definitions: () => [], executeTool: () => "ran", agentOf: 7 } as unknown as ToolRegistry;
-    const playing = play([text("Done.")], { tools });
-    await expect(playing.result).rejects.toMatchObject({ code: "invalid-option" });
-    expect(playing.provider.calls).toBe(0);
   });
 
   it("runs in runTool, where a test can replace context.runToolLoop", async () => {

@@ -110,7 +110,7 @@ describe("a resumed run with a call that waits for approval", () => {
   });
 });
 
-it("a sequential call that follows a drained agent call runs after the agent has gone on", async () => {
+it("a sequential call that follows an agent call runs even if the agent was drained and then stopped", async () => {
   const control = createLoopControl();
   const drain = tool("drain", () => void control.drain());
   let finish = (): void => {};
@@ -122,17 +122,16 @@ it("a sequential call that follows a drained agent call runs after the agent has
   ]);
   const playing = stage.start();
   await playing.clock.flush();
-  // The agent is suspended, so its control has nothing to stop.
-  expect(control.stop()).toBe("finished");
+  expect(control.stop()).toBe("accepted");
   finish();
   const result = await playing.result;
-  expect([result.reason.kind, stage.ran]).toEqual(["drained", ["look"]]);
-  const again = await stage.start().result;
-  expect([again.text, stage.ran]).toEqual(["Done.", ["look", "alone"]]);
-  await checkOver(stage, again);
+  expect([result.text, stage.ran]).toEqual(["Done.", ["look", "alone"]]);
+  await checkOver(stage, result);
 });
 
 it("a FatalToolError from the toResult of an agent cancels the waiting calls in the same batch", async () => {
+  const control = createLoopControl();
+  let finish = (): void => {};
   const stage = setUp(["agent", "pay", "slow"], (work) => [
     defineAgentTool({
       name: "agent",
@@ -140,16 +139,23 @@ it("a FatalToolError from the toResult of an agent cancels the waiting calls in 
       inputSchema: { type: "object" },
       prepare: () => ({
         messages: question,
-        provider: createMockProvider([text("Inside.")]),
+        provider: createMockProvider([toolCall("pay"), text("Inside.")]),
+        policies: { approve },
+        tools: [work("pay")],
+        control,
       }),
       toResult: () => {
         throw new FatalToolError("No.");
       },
     }),
     work("pay"),
-    tool("slow", () => 1),
+    tool("slow", () => new Promise<void>((resolve) => (finish = resolve))),
   ]);
-  const result = await stage.start().result;
+  const playing = stage.start();
+  await playing.clock.flush();
+  expect(control.stop()).toBe("accepted");
+  finish();
+  const result = await playing.result;
   expect([result.reason.kind, outcomesOf(result)]).toEqual([
     "fatal-tool-error",
     ["call_i0_0: failed", "call_i0_1: not-run", "call_i0_2: completed"],

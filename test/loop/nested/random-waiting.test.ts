@@ -96,7 +96,7 @@ const waitsFor = ({ reason }: LoopResult): readonly { readonly id: string }[] =>
   reason.kind === "approval-required" ? reason.calls : [];
 
 function placesOf(key: string): readonly { readonly index: number; readonly isAlone: boolean }[] {
-  return [...key.matchAll(/\/tool\/(\d+)\/([^/]+)/g)].map(([, index, name = ""]) => ({
+  return [...key.matchAll(/\/call\/(\d+)\/([^/]+)/g)].map(([, index, name = ""]) => ({
     index: Number(index),
     isAlone: name.endsWith("alone"),
   }));

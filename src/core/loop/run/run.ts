@@ -68,6 +68,14 @@ export interface ReadyCall {
 }
 
 /** The part of a run that a tool call uses. */
+/** What the results of one message tell the model about its mistakes. Limited, because a model may make thousands of them. */
+export interface Advice {
+  hints: number;
+  names: number;
+  listed: number;
+  explained: number;
+}
+
 export interface ToolCallPorts extends DeadlinePorts {
   readonly registry: ToolRegistry;
   readonly clock: Clock;
@@ -81,12 +89,8 @@ export interface ToolCallPorts extends DeadlinePorts {
   readonly allowed?: ReadonlySet<string> | undefined;
   /** The `toolChoice` that the loop enforces, because servers and models may ignore it. Default: any tool may run. */
   readonly choice?: StreamResult["toolChoice"];
-  /** Suggests a tool for an unknown name. Default: the tool with the most similar name. */
-  hint?(name: string, known: ReadonlyMap<string, ToolDefinition>): string | undefined;
-  /** Returns true if the next malformed call gets an explanation why its arguments are not JSON. Default: always true. */
-  explain?(): boolean;
-  /** Returns how many of the `count` known tool names a result may list. Default: 50. */
-  listable?(count: number): number;
+  /** What the results of the same message have told the model. Default: nothing. */
+  readonly advice?: Advice | undefined;
   /** Returns true if the registry still contains the tool that the model saw. Default: the registry is not checked. */
   isCurrent?(definition: ToolDefinition): boolean;
   /** False if the run cannot wait for a result from outside. Default true. */

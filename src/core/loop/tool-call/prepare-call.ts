@@ -5,7 +5,7 @@ import { quote } from "../../utils/texts.ts";
 import type { StreamResult } from "../../types/provider.ts";
 import type { ToolCall, ToolOutcome, ToolQuestion } from "../../types/tool-outcome.ts";
 import { isRecord, isThenable, type UnknownRecord, assertNever } from "../../utils/guards.ts";
-import type { ToolCallPorts, ReadyCall, Run } from "../run/run.ts";
+import type { Advice, ToolCallPorts, ReadyCall, Run } from "../run/run.ts";
 import type { OutsideResult } from "../../types/policies.ts";
 import { askHook } from "../run/ask-hook.ts";
 import { earlyOutcomesOf, joinMessage } from "../state/transcript.ts";
@@ -51,7 +51,15 @@ function findCalls({ state: { continuation, current } }: Run, result: StreamResu
   return calls.filter(({ callId }) => !early.has(callId) && !earlier.has(callId));
 }
 
+/** The maximum number of tool names in one result. */
 export const mostListed = 50;
+
+export function createAdvice(): Advice {
+  return { hints: 0, names: 0, listed: 0, explained: 0 };
+}
+
+/** Names are compared until one of these numbers is reached, because each hint compares all names. */
+const mostAdvice: Advice = { hints: 16, names: 20_000, listed: 200, explained: 16 };
 
 /** Checks in this order: complete arguments, `policies.gate`, the existence of the tool, `toolChoice`, the schema of the tool. */
 export function prepareCall(call: ToolCall, ports: ToolCallPorts): ReadyCall | ToolOutcome | Promise<ReadyCall | ToolOutcome> {
@@ -75,17 +83,29 @@ export function prepareCall(call: ToolCall, ports: ToolCallPorts): ReadyCall | T
 export function refuseUnknown(call: ToolCall, ports: ToolCallPorts): ToolOutcome {
   const { name } = call;
   const known = ports.exposed.has(name) ? new Map([...ports.exposed].filter(([other]) => other !== name)) : ports.exposed;
-  const nearest = ports.hint === undefined ? edges.nearestName?.(name, known.keys()) : ports.hint(name, known);
+  const nearest = findNearest(name, known, ports);
   const { listed, ...rest } = listNames(known, ports);
   return { call, durationMs: 0, kind: "unknown-tool", known: listed, nearest, ...rest };
+}
+
+function findNearest(
+  name: string,
+  known: ToolCallPorts["exposed"],
+  { advice = createAdvice() }: ToolCallPorts,
+): string | undefined {
+  if (advice.hints >= mostAdvice.hints || advice.names >= mostAdvice.names) return undefined;
+  advice.hints += 1;
+  advice.names += known.size;
+  return edges.nearestName?.(name, known.keys());
 }
 
 /** Limits the number of tool names in a result. Otherwise each of 1,000 calls could list each of 1,000 tools. */
 function listNames(
   names: ReadonlySet<string> | ToolCallPorts["exposed"],
-  ports: ToolCallPorts,
+  { advice = createAdvice() }: ToolCallPorts,
 ): { readonly listed: readonly string[]; readonly more?: number } {
-  const most = Math.min(names.size, ports.listable?.(names.size) ?? mostListed);
+  const most = advice.listed >= mostAdvice.listed ? 0 : Math.min(names.size, mostListed);
+  advice.listed += most;
   const listed: string[] = [];
   for (const name of names.keys()) {
     if (listed.length === most) break;
@@ -189,8 +209,9 @@ function refuseInput({ call, approvedArgs }: ReadyCall, issues: readonly Issue[]
 }
 
 /** The message is the error of the JSON parser, or the limit that the arguments exceed. */
-function parseErrorOf({ argsText = "" }: ToolCall, ports: ToolCallPorts): string | undefined {
-  if (ports.explain?.() === false) return undefined;
+function parseErrorOf({ argsText = "" }: ToolCall, { advice = createAdvice() }: ToolCallPorts): string | undefined {
+  advice.explained += 1;
+  if (advice.explained > mostAdvice.explained) return undefined;
   try {
     toJson(JSON.parse(argsText));
     return undefined;
