@@ -67,7 +67,7 @@ export { applyStep, malformedNote, misfitNote, warnOfLoop } from "./loop/state/a
 export { checkAnswer, isCompaction } from "./loop/state/check-answer.ts";
 export { checkMessages, toUserMessage as copyUserMessage } from "./loop/state/check-messages.ts";
 export { findLoop } from "./loop/state/apply-call.ts";
-export { handOver, ignoredHandoff } from "./loop/state/hand-over.ts";
+export { handOver } from "./loop/state/hand-over.ts";
 export { createLoopState, type LoopState, suspensionOf, toContextMessage } from "./loop/state/loop-state.ts";
 export type {
   HookAnswer,
@@ -142,7 +142,7 @@ export { argumentSchema, isStandardSchema, issue, toJsonSchema, validateArgs } f
 export { assertTool, refuseTool } from "./tools/define-tool.ts";
 export { renderIssues, renderOutcome, wasDispatched } from "./tools/outcome-texts.ts";
 export { toEmittedPart } from "./loop/tool-call/tool-context.ts";
-export { createToolRegistry, findableTools, handoffKey, isToolRegistry, mayRunKey, toRegistry } from "./tools/registry.ts";
+export { createToolRegistry, findableTools, handoffKey, isToolRegistry, toRegistry } from "./tools/registry.ts";
 export {
   deferred,
   deferredToPage,

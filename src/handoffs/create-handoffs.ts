@@ -149,8 +149,7 @@ function collectTools(agents: ReadonlyMap<string, AgentOptions>): readonly Tool[
   };
   for (const { tools = [] } of agents.values()) for (const tool of tools) if (typeof tool !== "string") add(tool);
   const targets = new Set([...agents.values()].flatMap(({ handoffs = [] }) => handoffs));
-  const names = new Set([...targets].map(transferName));
-  for (const target of targets) add(createTransferTool(target, { description: agents.get(target)?.description ?? "", names }));
+  for (const target of targets) add(createTransferTool(target, agents.get(target)?.description ?? ""));
   return [...byName.values()];
 }
 

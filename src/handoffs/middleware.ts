@@ -1,6 +1,7 @@
 // Carries out the handoffs of a run: each request is made as the current agent.
 
 import {
+  type Answer,
   applyHandoff,
   type Handoff,
   type Hooks,
@@ -12,6 +13,11 @@ import {
 import type { AgentOptions } from "./agent-options.ts";
 import { createHistoryView, type HandoffState } from "./filter-history.ts";
 import { findAgent, namesOf, readSystem } from "./read-agent.ts";
+
+const ignored = {
+  name: "ToolFailure",
+  message: "This handoff was ignored. Only the first handoff in a message is carried out.",
+};
 
 export interface HandoffRules {
   readonly agents: ReadonlyMap<string, AgentOptions>;
@@ -44,6 +50,8 @@ function createHooks({ agents, listed, start, startsAfter, maxHandoffs }: Handof
   const view = createHistoryView({ state: own }, (name) => agents.get(name)?.history);
   let isBegun = false;
   let last: State["lastBatch"] | undefined;
+  /** The newest message with a handoff that was carried out. */
+  let carriedOut: Answer | undefined;
   /** Reads each batch once. */
   const read = (state: State): void => {
     if (state.lastBatch === last) return;
@@ -80,10 +88,12 @@ function createHooks({ agents, listed, start, startsAfter, maxHandoffs }: Handof
     },
     async call(call, next, at) {
       const outcome = await next(call);
-      if (outcome.kind === "completed" && outcome.handoff !== undefined && own.agent !== undefined) {
-        const { to, reason } = outcome.handoff;
-        at.emit("handoff", { from: own.agent, to, reason });
-      }
+      if (outcome.kind !== "completed" || outcome.handoff === undefined || own.agent === undefined) return outcome;
+      const { durationMs, approvedArgs, handoff } = outcome;
+      const answer = at.state.answers.at(-1);
+      if (carriedOut === answer) return { call, durationMs, approvedArgs, kind: "failed", error: ignored };
+      carriedOut = answer;
+      at.emit("handoff", { from: own.agent, to: handoff.to, reason: handoff.reason });
       return outcome;
     },
     ends(state) {

@@ -80,7 +80,7 @@ describe("an agent with the filter", () => {
     ["returns other values", () => [1], "is not an object"],
   ])("that %s ends the run as hook-failed", async ([, history, message]) => {
     const { result } = await playAgents(history as HistoryFilter, {});
-    expect(result).toMatchObject({ reason: { kind: "hook-failed", hook: "handoffs" } });
+    expect(result).toMatchObject({ reason: { kind: "hook-failed", hook: "handoffs.request" } });
     expect(result.error?.message).toContain(message);
   });
 });

@@ -76,7 +76,7 @@ describe("a run with createHandoffs", () => {
     expect(provider.requests[0]?.system).toBe("You help Ada.");
     const broken = createHandoffs({ start: "a", agents: { a: { description: "", system: () => 5 as never } } });
     const { reason } = await runToolLoop({ provider, messages, policies: { handoffs: broken } });
-    expect(reason).toMatchObject({ kind: "hook-failed", hook: "handoffs" });
+    expect(reason).toMatchObject({ kind: "hook-failed", hook: "handoffs.request" });
   });
 
   it("uses the provider of the run only for agents without an own provider", async () => {

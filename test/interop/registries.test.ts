@@ -117,7 +117,7 @@ describe("mergeRegistries", () => {
     const { provider, result } = play([toolCall("register"), text("Done.")], { tools: mergeRegistries([one, register], second) });
     expect(await result).toMatchObject({
       status: "error",
-      reason: { kind: "hook-failed", hook: "definitions", error: { code: "duplicate-tool" } },
+      reason: { kind: "hook-failed", hook: "tools.definitions", error: { code: "duplicate-tool" } },
     });
     expect(provider.requests.length).toBe(1);
   });

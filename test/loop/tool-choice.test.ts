@@ -165,14 +165,19 @@ it("toolChoice: the result of a blocked call names the allowed tools", async () 
 
 it("toolChoice: a replayed iteration uses the recorded choice of a hook without calling the hook", async () => {
   const ran: string[] = [];
-  const first = await play([both, text("Done.")], { tools: makeTools(ran), hooks: choosing("none") }).result;
+  let asked = 0;
+  const hooks: LoopHooks = {
+    prepareIteration: ({ iteration }) => ((asked += 1), { toolChoice: iteration === 0 ? "none" : "auto" }),
+  };
+  const first = await play([both, text("Done.")], { tools: makeTools(ran), hooks }).result;
   const { steps } = memoryJournal(JSON.parse(JSON.stringify(first.journal))).toJSON();
   const kept = Object.fromEntries(
-    Object.entries(steps).filter(([key]) => key === "run" || key === "i0/inbox" || key === "i0/model"),
+    Object.entries(steps).filter(([key]) => key === "run" || key === "begin" || key.startsWith("i0/request/")),
   );
-  const again = play([text("Done.")], { tools: makeTools(ran), journal: memoryJournal({ steps: kept }) });
+  asked = 0;
+  const again = play([text("Done.")], { tools: makeTools(ran), hooks, journal: memoryJournal({ steps: kept }) });
   const outcomes = answersOf(await again.result).map(({ outcome }) => outcome);
-  expect([outcomes, ran, again.provider.calls]).toEqual([["blocked", "blocked", "unknown-tool"], [], 1]);
+  expect([outcomes, ran, again.provider.calls, asked]).toEqual([["blocked", "blocked", "unknown-tool"], [], 1, 1]);
 });
 
 it('toolChoice: a call beyond maxToolCalls has the outcome "limit" instead of "blocked"', async () => {

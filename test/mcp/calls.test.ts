@@ -166,7 +166,7 @@ describe.for(generations)("createMcpRegistry: a call over $name", (generation) =
     const { served, start } = await setUp(generation, [{ name: "act" }, { name: "other" }], { meta });
     await start(["act", "other"], { runId: "r1" }).result;
     const byName = new Map(served.calls.map(({ name, meta: sent }) => [name, sent]));
-    expect(byName.get("act")).toMatchObject({ "example.com/key": "r1/i0/tool/0/act" });
+    expect(byName.get("act")).toMatchObject({ "example.com/key": "r1/i0/call/0/act" });
     expect(byName.get("other")).not.toHaveProperty("example.com/key");
   });
 

@@ -52,7 +52,7 @@ describe("a deferred tool that the model calls without loading it", () => {
     const first = await run([toolCall("beta"), done]);
     const { steps } = memoryJournal(JSON.parse(JSON.stringify(first.result.journal))).toJSON();
     const kept = Object.fromEntries(
-      Object.entries(steps).filter(([key]) => key === "run" || key === "i0/model" || key === "i0/inbox"),
+      Object.entries(steps).filter(([key]) => key === "run" || key === "begin" || key.startsWith("i0/request/")),
     );
     const again = await run([done], { journal: memoryJournal({ steps: kept }) });
     expect(again.outcomes).toEqual(["beta: completed"]);

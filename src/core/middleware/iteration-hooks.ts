@@ -128,7 +128,8 @@ function applyPlan(request: RequestDraft, plan: Omit<IterationPlan, "provider">,
   const { system = request.system, modelSettings: settings = request.settings, toolChoice = request.toolChoice } = plan;
   const names = plan.tools === undefined ? undefined : new Set(plan.tools);
   const tools = names === undefined ? request.tools : request.tools.filter(({ name }) => names.has(name));
-  return { ...request, provider, system, settings, toolChoice, tools };
+  const enforced = plan.toolChoice === undefined ? request.enforced : undefined;
+  return { ...request, provider, system, settings, toolChoice, enforced, tools };
 }
 
 /** Ends the run after a message if one of the conditions says so. The calls of the message do not run. */

@@ -148,7 +148,7 @@ async function stream(run: Run, draft: RequestDraft, signal: AbortSignal | undef
   const { state, clock, timeouts, alarm, events, options } = run;
   sendIterationStart(run, false);
   noteShown(run, [...draft.tools, ...(draft.findableTools ?? [])]);
-  run.toolChoice = toRestriction(draft.toolChoice);
+  run.toolChoice = toRestriction(draft.toolChoice) ?? toRestriction(draft.enforced);
   const { scope, forget } = scopeFor(run, signal);
   const { current, continuation } = state;
   const given = state.givenMessages;

@@ -73,6 +73,8 @@ export interface RequestDraft {
   readonly contextItems?: readonly Json[] | undefined;
   readonly system?: string | undefined;
   readonly toolChoice?: ToolChoice | undefined;
+  /** The choice that limits which tools may run, if `toolChoice` is "auto". */
+  readonly enforced?: ToolChoice | undefined;
   readonly settings?: ModelSettings | undefined;
   readonly compactAt?: number | undefined;
   /** The name of the agent that makes the request, for events. */

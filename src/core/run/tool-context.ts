@@ -11,11 +11,12 @@ import type { ToolCall } from "../types/tool-outcome.ts";
 import type { ControlClaim, LiveQuestion } from "../loop/run/run.ts";
 import { type CallQuestions, checkAnswerOf, readQuestion } from "../loop/run/decisions.ts";
 import { askCaller } from "../middleware/ask-caller.ts";
+import { checkFields, is } from "../errors/check-fields.ts";
 import { type Level, levelKey, noteLevel } from "../loop/run/meter.ts";
 import { frozenView } from "../loop/state/transcript.ts";
 import { toEmittedPart } from "../loop/tool-call/tool-context.ts";
 import { deferred, deferredToPage } from "../tools/to-outcome.ts";
-import { findableKey, mayRunKey } from "../tools/registry.ts";
+import { findableKey } from "../tools/registry.ts";
 import type { Activity } from "./activity.ts";
 import { ReplayJournal } from "./journals.ts";
 import { StepRecorder } from "./recorder.ts";
@@ -57,13 +58,6 @@ export class CallContext implements ToolCallContext {
     Object.defineProperty(this.prototype, levelKey, {
       get(this: CallContext): Level {
         return this.#activity.run;
-      },
-    });
-    Object.defineProperty(this.prototype, mayRunKey, {
-      get(this: CallContext): (callId: string) => boolean {
-        const { refusals = [] } = this.#activity.run.state.answers.at(-1) ?? {};
-        const refused = new Set(refusals.map(({ call }) => call.callId));
-        return (callId) => !refused.has(callId);
       },
     });
     Object.defineProperty(this.prototype, findableKey, {
@@ -168,7 +162,10 @@ export class CallContext implements ToolCallContext {
   }
 
   get defer(): ToolContext["defer"] {
-    return (options) => (options?.fromPage === true ? deferredToPage : deferred);
+    return (options = {}) => {
+      checkFields("defer", options, { fromPage: is.flag });
+      return options.fromPage === true ? deferredToPage : deferred;
+    };
   }
 
   get step(): CallRecorder["step"] {

@@ -20,6 +20,7 @@ import type { OutputReader, ResultMasking } from "../loop/run/run.ts";
 import { isToolRegistry } from "../tools/registry.ts";
 import { detectLoops } from "../middleware/detect-loops.ts";
 import { finalAnswer } from "../middleware/final-answer.ts";
+import { forceFirstCall } from "../middleware/forced-choice.ts";
 import { gateTools } from "../middleware/gate.ts";
 import { onIteration, prepareIteration, stopWhen } from "../middleware/iteration-hooks.ts";
 import { preToolText } from "../middleware/pre-tool-text.ts";
@@ -61,6 +62,7 @@ function middlewareOf(options: LoopOptions): readonly Middleware[] {
     hooks.onIteration && onIteration(hooks.onIteration.bind(hooks)),
     // The messages and tools that the model gets.
     ...viewsOf(options),
+    [policies.stopWhen ?? []].flat().length === 0 && forceFirstCall(),
     hooks.prepareIteration && prepareIteration(hooks.prepareIteration.bind(hooks)),
     deferTools(),
     ...endingsOf(policies),

@@ -1,0 +1,27 @@
+// A forced tool choice forces the first call only: a model that must call a tool in each iteration can never answer.
+
+import { isForced } from "../providers/forced-choice.ts";
+import type { Middleware } from "../run/seam.ts";
+
+/** Sends "auto" after the current agent has called a tool. A named tool stays the only one that may run. */
+export function forceFirstCall(): Middleware {
+  return {
+    name: "forced-choice",
+    pure: true,
+    begin: () => {
+      let agent: string | undefined;
+      let since: number | undefined;
+      return {
+        request(request, next, { state }) {
+          const { messages, givenMessages } = state;
+          // The call of a handoff belongs to the agent before.
+          if (since === undefined || request.agent !== agent) since = since === undefined ? givenMessages : messages.length;
+          ({ agent } = request);
+          const { toolChoice } = request;
+          const isDone = isForced(toolChoice) && messages.slice(since).some(({ role }) => role === "tool");
+          return next(isDone ? { ...request, toolChoice: "auto", enforced: toolChoice } : request);
+        },
+      };
+    },
+  };
+}
