@@ -24,7 +24,8 @@ function lockingStore(locks: Locks): RunStore {
     },
     journal: (id, number) => ({
       ...store.journal(id, number),
-      open: async () => {
+      open: async (how) => {
+        if (how?.readOnly === true) return async () => {};
         await locks.beforeOpen?.();
         const key = `${id}/${number}`;
         if (locks.held.has(key))

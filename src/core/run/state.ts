@@ -139,7 +139,6 @@ export function endWaiting({ messages, lastBatch, waits }: State): readonly Mess
 /** Takes the newest message back, unless one of its calls has run. Its cost stays. */
 function takeBack(state: State): void {
   state.retry += 1;
-  state.unsent.length = 0;
   state.consecutiveToolErrors = 0;
   state.pauses = 0;
   if (state.phase === "look" && state.lastBatch.some(({ outcome }) => wasDispatched(outcome.kind)) && state.isCurrentPlaced) {
