@@ -20,7 +20,7 @@ export {
   type NumberRule,
 } from "./errors/check-fields.ts";
 export { memoryJournal, wrapJournal } from "./journal/memory-journal.ts";
-export { checkStepRecord } from "./run/check-record.ts";
+export { checkStepRecord, isPacked } from "./run/check-record.ts";
 export { type AskedStep, inLockstep, type OrderedEngine } from "./run/journals.ts";
 export type { Wait } from "./run/seam.ts";
 export { waitsOf } from "./translate/today-calls.ts";

@@ -1,4 +1,4 @@
-import { checkStepRecord, type Journal } from "../core/entry-kit.ts";
+import { checkStepRecord, isPacked, type Journal } from "../core/entry-kit.ts";
 import type { FileJournalOptions } from "./journal-session.ts";
 import { JournalFile } from "./opened-file.ts";
 
@@ -52,7 +52,8 @@ export function fileJournal(path: string, options: FileJournalOptions = {}): Fil
     path,
     async open(how) {
       const close = await file.open(how);
-      unchecked = new Set(file.records?.keys());
+      const { records = new Map<string, unknown>() } = file;
+      unchecked = new Set(isPacked(records) ? [] : records.keys());
       return close;
     },
     read,

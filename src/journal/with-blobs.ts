@@ -1,6 +1,7 @@
 import {
   checkFields,
   type Checks,
+  checkStepRecord,
   describeValue,
   invalidOption,
   isRecord,
@@ -63,10 +64,10 @@ export function withBlobs(journal: Journal, options: BlobOptions): Journal {
     readOnly,
     engine,
     step<T>(key: string, body: () => T | PromiseLike<T>): T | PromiseLike<T> {
-      const fresh = new Map<string, string>();
+      let fresh: Texts | undefined;
       const pack = (value: T): BlobRecord | PromiseLike<BlobRecord> => {
         const { record, texts } = packRecord(value, minBytes);
-        for (const [id, text] of texts) fresh.set(id, text);
+        fresh = texts;
         const stored = whenAllReady([...texts].map(([id, text]) => store.put(id, text)));
         return isThenable(stored) ? trackUntilEnd(puts, stored).then(() => record) : record;
       };
@@ -74,7 +75,7 @@ export function withBlobs(journal: Journal, options: BlobOptions): Journal {
       return whenReady(record, (found) => unpack(store, { key, found, fresh }) as T | PromiseLike<T>);
     },
     read: (key) =>
-      whenReady(journal.read(key), (found) => (found === undefined ? found : unpack(store, { key, found, fresh: noTexts }))),
+      whenReady(journal.read(key), (found) => (found === undefined ? found : unpack(store, { key, found, fresh: undefined }))),
     ...(open === undefined ? {} : { open: (how) => open(how).then((close) => () => settle(puts).then(close)) }),
   };
 }
@@ -99,20 +100,22 @@ async function settle(puts: ReadonlySet<PromiseLike<unknown>>): Promise<void> {
 
 type Texts = ReadonlyMap<string, string>;
 
-const noTexts: Texts = new Map();
-
 interface Found {
   readonly key: string;
   readonly found: unknown;
-  /** The texts that this step has just stored, by id. */
-  readonly fresh: Texts;
+  /** The texts that this step has just stored, by id. Undefined if its body has not run. */
+  readonly fresh: Texts | undefined;
 }
 
 function unpack(store: BlobStore, { key, found, fresh }: Found): unknown {
   const record = readBlobRecord(key, found);
   const ids = blobIdsOf(record);
-  const texts = ids.every((id) => fresh.has(id)) ? fresh : store.get([...new Set(ids)]);
-  return whenReady(texts, (known) => unpackRecord(key, record, known));
+  const texts = fresh !== undefined && ids.every((id) => fresh.has(id)) ? fresh : store.get([...new Set(ids)]);
+  return whenReady(texts, (known) => {
+    const value = unpackRecord(key, record, known);
+    if (fresh === undefined) checkStepRecord(key, value);
+    return value;
+  });
 }
 
 /**

@@ -43,8 +43,7 @@ function inFile(): Storage {
   const path = join(makeFolder(), "run.jsonl");
   const journal = fileJournal(path, { fsync: false });
   let records = 0;
-  const step: Journal["step"] = (one) => ((records += 1), journal.step(one));
-  const counted: Journal = { ...journal, step, all: (steps) => ((records += steps.length), journal.all(steps)) };
+  const counted: Journal = { ...journal, step: (key, body) => ((records += 1), journal.step(key, body)) };
   return { journal: counted, bytes: () => statSync(path).size, records: () => records };
 }
 

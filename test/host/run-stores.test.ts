@@ -54,11 +54,13 @@ describe.for<[string, () => RunStore]>([
       const first = store.journal(id, number);
       const close = await first.open?.();
       const body = () => ({ said: `${id} ${number}` });
-      expect(await first.step({ key: "run", kind: "run", input: null, run: body })).toEqual({ said: `${id} ${number}` });
+      expect(await first.step("run", body)).toEqual({ said: `${id} ${number}` });
       await close?.();
     }
     const again = store.journal("a", 1);
-    expect((await again.read?.())?.get("run")).toEqual({ said: "a 1" });
+    const close = await again.open?.({ readOnly: true });
+    expect(await again.read("run")).toEqual({ said: "a 1" });
+    await close?.();
   });
 
   it("stores the conversation of a run host", async () => {

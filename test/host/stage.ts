@@ -82,11 +82,10 @@ function savingJournal(journals: Map<string, SavedJournal["steps"]>, key: string
   };
   return {
     ...inner,
-    step: (step) => {
-      const answer = inner.step(step);
+    step: (key, body) => {
+      const answer = inner.step(key, body);
       return isThenable(answer) ? answer.then(save) : save(answer);
     },
-    all: (steps) => Promise.resolve(inner.all(steps)).then(save),
   };
 }
 
@@ -110,13 +109,9 @@ export function crashing(store: RunStore, crashAt: number): RunStore {
       const journal = store.journal(id, number);
       return {
         ...journal,
-        step: (step) => {
+        step: (key, body) => {
           count();
-          return journal.step(step);
-        },
-        all: (steps) => {
-          count();
-          return journal.all(steps);
+          return journal.step(key, body);
         },
       };
     },

@@ -146,9 +146,8 @@ describe("withDiagnostics: the channels", () => {
     expect([last.tool?.errorType, last.iteration?.errorType, last.run?.errorType]).toEqual(["unknown-tool", "error", "auth"]);
     const journal = memoryJournal();
     const broken: LoopOptions["journal"] = {
-      durable: false,
-      step: (step) => journal.step(step),
-      all: () => [],
+      ...journal,
+      step: (key, body) => (key.endsWith("/outcome") ? ([] as never) : journal.step(key, body)),
     };
     const options = {
       provider: createMockProvider([[toolCall("look"), toolCall("look")]]),
@@ -171,12 +170,8 @@ describe("withDiagnostics: the channels", () => {
   it("publish the start and end of both executions if a journal executes an iteration twice", async () => {
     const journal = memoryJournal();
     const again: LoopOptions["journal"] = {
-      durable: false,
-      step: (step) => {
-        if (step.kind !== "model") return journal.step(step);
-        return journal.step({ ...step, run: async (call) => (await step.run(call), step.run(call)) });
-      },
-      all: (steps) => journal.all(steps),
+      ...journal,
+      step: (key, body) => journal.step(key, key.endsWith("/model") ? async () => (await body(), body()) : body),
     };
     const options = { provider: createMockProvider(() => text("So.")), messages: question, journal: again };
     const { lines } = await listen(() => runToolLoop(withDiagnostics(options)), ["iteration"]);

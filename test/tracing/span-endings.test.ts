@@ -162,12 +162,11 @@ describe("withTracing: a run that throws", () => {
   it("leaves no span open and records the error code", async () => {
     const journal = memoryJournal();
     const broken: LoopOptions["journal"] = {
-      durable: false,
-      step: (step) => {
-        if (step.key !== "i1/inbox") return journal.step(step);
+      ...journal,
+      step: (key, body) => {
+        if (key !== "i0/next") return journal.step(key, body);
         throw Object.assign(new Error("the disk is full of sk-abc12345678"), { code: "ENOSPC" });
       },
-      all: (steps) => journal.all(steps),
     };
     const scene = trace([toolCall("look")], { tools: [tool("look", () => 1)], journal: broken });
     await expect(scene.playing.result).rejects.toThrow("the disk is full");
@@ -183,14 +182,15 @@ describe("withTracing: a run that throws", () => {
 
   it("ends the spans of streams and calls without a reported end", async () => {
     const journal = memoryJournal();
-    let wave = 0;
+    let calls = 0;
     const broken: LoopOptions["journal"] = {
-      durable: false,
-      step: (step) => journal.step(step),
-      all: (steps) => {
-        wave += steps.length;
-        for (const step of steps) void step.run({});
-        throw new Error("lost");
+      ...journal,
+      step: (key, body) => {
+        if (!key.endsWith("/outcome")) return journal.step(key, body);
+        calls += 1;
+        void body();
+        if (calls === 2) throw new Error("lost");
+        return new Promise(() => {});
       },
     };
     const scene = trace([[toolCall("deaf"), toolCall("deaf")]], {
@@ -198,7 +198,7 @@ describe("withTracing: a run that throws", () => {
       journal: broken,
     });
     await expect(scene.playing.result).rejects.toThrow("lost");
-    expect(wave).toBe(2);
+    expect(calls).toBe(2);
     expect(scene.tracing.spans()).toHaveLength(scene.tracing.started());
     expect(`\n${scene.tracing.tree()}\n`).toMatchInlineSnapshot(`
       "

@@ -79,12 +79,11 @@ describe("withTracing: a resumed nested run that fails before its first stream",
   it("has a span", async () => {
     const journal = memoryJournal();
     const breaks: LoopOptions["journal"] = {
-      durable: false,
-      step: (step) => {
-        if (step.key.endsWith("/i1/inbox")) throw new Error("lost");
-        return journal.step(step);
+      ...journal,
+      step: (key, body) => {
+        if (key.endsWith("/tool/run/i0/next")) throw new Error("lost");
+        return journal.step(key, body);
       },
-      all: (steps) => journal.all(steps),
     };
     const fails = (): never => {
       throw new Error("no");
@@ -136,12 +135,8 @@ describe("withTracing: a stream", () => {
   it("has a separate span for each execution if the journal runs a step twice", async () => {
     const journal = memoryJournal();
     const again: LoopOptions["journal"] = {
-      durable: false,
-      step: (step) => {
-        if (step.kind !== "model") return journal.step(step);
-        return journal.step({ ...step, run: async (call) => (await step.run(call), step.run(call)) });
-      },
-      all: (steps) => journal.all(steps),
+      ...journal,
+      step: (key, body) => journal.step(key, key.endsWith("/model") ? async () => (await body(), body()) : body),
     };
     expect(await treeOf(trace([text("Once."), text("Twice.")], { journal: again }))).toBe(`
 invoke_agent bot turnwright.run.status="completed" turnwright.run.reason="answered"

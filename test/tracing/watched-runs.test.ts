@@ -66,12 +66,11 @@ describe("observeRun: the observer", () => {
     await expect(runToolLoop(refused)).rejects.toThrow("maxIterations");
     const journal = memoryJournal();
     const broken: LoopOptions["journal"] = {
-      durable: false,
-      step: (step) => {
-        if (step.kind === "model") throw new Error("full");
-        return journal.step(step);
+      ...journal,
+      step: (key, body) => {
+        if (key.endsWith("/model")) throw new Error("full");
+        return journal.step(key, body);
       },
-      all: (steps) => journal.all(steps),
     };
     const breaks = runToolLoop(observeRun({ provider, messages, journal: broken, runId: "b" }, observing));
     await expect(breaks).rejects.toThrow("full");

@@ -1,7 +1,7 @@
 // A journal in memory that can be saved as JSON.
 
 import { invalidOption } from "../errors/check-fields.ts";
-import { checkStepRecord } from "../run/check-record.ts";
+import { checkStepRecords } from "../run/check-record.ts";
 import { type MemoryJournal, recordSteps, type SavedJournal } from "../run/journals.ts";
 import type { Journal } from "../types/journal.ts";
 import { isRecord } from "../utils/guards.ts";
@@ -44,7 +44,7 @@ export function wrapJournal(journal: Journal): Journal {
 function readSaved(saved: unknown): Map<string, unknown> {
   if (saved === undefined) return new Map();
   if (!isRecord(saved) || !isRecord(saved["steps"])) throw invalidOption("saved", "the parsed JSON of a memory journal", saved);
-  const records = Object.entries(saved["steps"]);
-  for (const [key, record] of records) checkStepRecord(key, record);
-  return new Map(records);
+  const records = new Map(Object.entries(saved["steps"]));
+  checkStepRecords(records);
+  return records;
 }

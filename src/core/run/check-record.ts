@@ -80,6 +80,20 @@ export function checkStepRecord(key: string, record: unknown): void {
   if (problem !== undefined) throw new LoopError("journal-damaged", { key, problem });
 }
 
+/**
+ * Throws LoopError "journal-damaged" if one of these records lacks what the loop needs. Skips the records of `withBlobs`, which
+ * checks them itself after it has read their blobs.
+ */
+export function checkStepRecords(records: ReadonlyMap<string, unknown>): void {
+  if (!isPacked(records)) for (const [key, record] of records) checkStepRecord(key, record);
+}
+
+/** True if the records were written with `withBlobs`. A run that reads them in another way refuses the first of them. */
+export function isPacked(records: ReadonlyMap<string, unknown>): boolean {
+  const first = records.get("run");
+  return isRecord(first) && first["version"] === undefined && isRecord(first["value"]);
+}
+
 function findProblem(key: string, record: UnknownRecord): string | undefined {
   const own = checks.find(([end]) => end.test(key));
   if (own !== undefined) return own[1](record);
