@@ -6,7 +6,11 @@ import {
   CancelScope,
   endWith,
   type FilteredMessages,
+  fitsMessages,
   IdleTimer,
+  isCompaction,
+  isRecord,
+  LoopError,
   type Message,
   type Middleware,
   type Provider,
@@ -70,8 +74,17 @@ export function compactWith(core: CompactionCore): CompactionMiddleware {
       let compaction = core.earlierOf(run.messages);
       let last: LastCompaction | undefined;
       let isForced = false;
+      let hasBegun = false;
       /** The number of streams when a refusal last led to a compaction, so that a refusal leads to one only. */
       let forcedAt = 0;
+
+      /** A resumed run begins with the recorded summary. */
+      const begin = async (at: Recorder): Promise<void> => {
+        if (hasBegun) return;
+        hasBegun = true;
+        const earlier = await at.step("earlier", () => compaction ?? null);
+        compaction = earlier === null ? undefined : checkRecorded(earlier, at);
+      };
 
       const compact = async (facts: CompactionFacts, cause: Cause, at: Recorder): Promise<CompactionAnswer> => {
         at.emit("compaction-start", { cause });
@@ -79,11 +92,12 @@ export function compactWith(core: CompactionCore): CompactionMiddleware {
           const made = await core.compact(facts);
           return made.kind === "failed" && at.signal.aborted ? { ...made, cancelled: true } : made;
         });
+        if (!isRecord(answer)) throw damaged("is no summary");
         const { kind: outcome, tokensBefore, tokensAfter, spending } = answer;
         const { provider, model, usage, costUSD } = spending ?? {};
         if (spending !== undefined) at.addSpending(spending);
         last = { answer, streams: facts.streams.length };
-        if (answer.kind === "compacted") ({ compaction } = answer);
+        if (answer.kind === "compacted") compaction = checkRecorded(answer.compaction, at);
         const error = answer.kind === "failed" ? { error: answer.error } : {};
         at.emit("compaction-end", { outcome, tokensBefore, tokensAfter, provider, model, usage, costUSD, ...error });
         return answer;
@@ -95,7 +109,7 @@ export function compactWith(core: CompactionCore): CompactionMiddleware {
           const { provider } = request;
           const find = (): CompactionFacts => ({ ...factsOf(request, at, run), earlier: compaction, last, isForced });
           const guard = <T>(work: () => T): T | undefined => guarded(at, work);
-          await recordEarlier(at, compaction);
+          await begin(at);
           if (state.continuation === 0) {
             const cause = isForced
               ? "forced"
@@ -130,9 +144,14 @@ export function compactWith(core: CompactionCore): CompactionMiddleware {
   };
 }
 
-/** Readers of the records need the summary with which the run began. */
-async function recordEarlier(at: Recorder, compaction: CompactedMessages | undefined): Promise<void> {
-  if (compaction !== undefined && at.state.answers.length === 0) await at.step("earlier", () => compaction);
+/** A saved journal may have been edited. */
+function checkRecorded(given: unknown, { state: { messages } }: Recorder): CompactedMessages {
+  if (isCompaction(given) && fitsMessages(given, messages)) return given;
+  throw damaged("has a summary of other messages");
+}
+
+function damaged(problem: string): LoopError {
+  return new LoopError("journal-damaged", { key: "compaction", problem });
 }
 
 /** The decision is recorded, because the caller may change the options and the function `contextWindow`. */

@@ -38,23 +38,24 @@ async function replay(steps: object): Promise<unknown> {
 
 describe("compactMessages", () => {
   it.for(named)("rejects a resumed run whose recorded summary was edited to %s", async ([, compaction]) => {
-    const steps = Object.entries(await record()).filter(([key]) => !/^i(?:4\/(?!inbox$|compaction$)|5)/.test(key));
+    const steps = Object.entries(await record()).filter(([key]) => !/^i(?:4\/(?!request\/@compaction\/)|5)/.test(key));
     const edited = steps.map(([key, step]) => [
       key,
-      key === "i4/compaction"
+      key === "i4/request/@compaction/summary"
         ? JSON.parse(JSON.stringify(step).replace(/"compaction":\{.*?\}/, `"compaction":${JSON.stringify(compaction)}`))
         : step,
     ]);
     await expect(replay(Object.fromEntries(edited))).rejects.toMatchObject({ code: "journal-damaged" });
   });
 
-  it.for(named)("rejects a resumed run whose first record was edited to contain the compaction %s", async ([, compaction]) => {
-    const { run } = await record();
-    const edited = JSON.parse(
-      JSON.stringify(run).replace('"messages":', `"compaction":${JSON.stringify(compaction)},"messages":`),
-    ) as unknown;
-    await expect(replay({ run: edited })).rejects.toMatchObject({ code: "journal-damaged" });
-  });
+  it.for(named.filter(([, compaction]) => compaction !== null))(
+    "rejects a resumed run whose earlier summary was edited to %s",
+    async ([, compaction]) => {
+      const { run, begin } = await record();
+      const steps = { run, begin, "i0/request/@compaction/earlier": { value: compaction } };
+      await expect(replay(steps)).rejects.toMatchObject({ code: "journal-damaged" });
+    },
+  );
 
   it.for(invalid.map((value) => [JSON.stringify(value), value] as const))(
     "throws in startWith() for the invalid summary %s",

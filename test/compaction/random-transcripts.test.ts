@@ -104,10 +104,10 @@ describe("compactMessages with random transcripts", () => {
           if (!isSame) breaks += 1;
         });
         const compactions = result.journal as unknown as {
-          toJSON(): { readonly steps: { readonly [key: string]: { readonly kind?: string } } };
+          toJSON(): { readonly steps: { readonly [key: string]: { readonly value?: { readonly kind?: string } } } };
         };
         const done = Object.entries(compactions.toJSON().steps).filter(
-          ([key, { kind }]) => key.endsWith("/compaction") && kind === "compacted",
+          ([key, { value }]) => key.endsWith("/@compaction/summary") && value?.kind === "compacted",
         );
         expect(breaks).toBeLessThanOrEqual(done.length);
         summaries += done.length;

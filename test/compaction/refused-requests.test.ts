@@ -80,9 +80,9 @@ describe("compactMessages after a request is refused as too long", () => {
     `);
   });
 
-  it("shortens the request in a retry of a run that failed without compactMessages", async () => {
+  it("shortens the request in a retry of a run that failed because the summary failed", async () => {
     const refuse = ({ messages }: { readonly messages: readonly unknown[] }) => (messages.length > 5 ? tooLong : undefined);
-    const first = start({ calls: 3, refuse }, {}, { runId: "retried", policies: { compaction: undefined } });
+    const first = start({ calls: 3, refuse, summary: () => fail({ status: 500 }) }, {}, { runId: "retried" });
     const { reason, journal } = await first.result;
     const second = start({ calls: 3, refuse }, {}, { runId: "retried", journal, resume: "retry-last" });
     const { status, text: said } = await second.result;

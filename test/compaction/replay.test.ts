@@ -14,6 +14,9 @@ function savedOf(journal: unknown): SavedJournal {
   return JSON.parse(JSON.stringify(journal)) as SavedJournal;
 }
 
+/** True for the records up to the summary in iteration 4. */
+const isBeforeStream = (key: string): boolean => !/^i(?:4\/(?!request\/@compaction\/)|5)/.test(key);
+
 describe("a resumed run that began with compactMessages", () => {
   it.for([
     ["a nearly full context", rules, undefined],
@@ -50,7 +53,7 @@ describe("a resumed run that began with compactMessages", () => {
         };
       };
       await expect(runToolLoop(options(records))).rejects.toThrow("The process died.");
-      const recordedBefore = [...store.records.keys()].some((key) => key.endsWith("/compaction"));
+      const recordedBefore = [...store.records.keys()].some((key) => key.endsWith("/@compaction/summary"));
       const writtenBefore = summaries.length;
       const result = await runToolLoop(options());
       expect(requests).toEqual(whole.requests.map(({ messages }) => outline(messages)));
@@ -79,51 +82,33 @@ describe("a resumed run that began with compactMessages", () => {
     ).toBe(true);
   });
 
-  it("uses the recorded summary even without policies.compaction", async () => {
+  it("uses the recorded summary even with other options", async () => {
     const first = start({ calls: 5 }, rules, { runId: "without" });
     const { steps } = savedOf((await first.result).journal);
-    const kept = Object.fromEntries(
-      Object.entries(steps).filter(([key]) => !key.startsWith("i5") && !/^i4\/(?!inbox|compaction)/.test(key)),
+    const kept = Object.fromEntries(Object.entries(steps).filter(([key]) => isBeforeStream(key)));
+    const again = start(
+      { calls: 5 },
+      { when: 1_000_000, keep: 1_500 },
+      { runId: "without", journal: memoryJournal({ steps: kept }) },
     );
-    const again = start({ calls: 5 }, rules, {
-      runId: "without",
-      journal: memoryJournal({ steps: kept }),
-      policies: { compaction: undefined },
-    });
     const { compaction } = await again.result;
     expect(again.requests.map(({ messages }) => outline(messages))).toEqual(
       first.requests.slice(4).map(({ messages }) => outline(messages)),
     );
-    expect(compaction).toEqual({ summary: "The summary.", count: 7, kept: [0] });
+    expect([compaction, again.summaries.length]).toEqual([{ summary: "The summary.", count: 7, kept: [0] }, 0]);
   });
 
-  it("writes no new summary without policies.compaction", async () => {
-    const first = start({ calls: 5 }, rules, { runId: "removed" });
-    const { steps } = savedOf((await first.result).journal);
-    const kept = Object.fromEntries(
-      Object.entries(steps).filter(([key]) => !/^i[45]\/(?!inbox$)/.test(key) && !key.startsWith("i5")),
-    );
-    const again = start({ calls: 5 }, rules, {
-      runId: "removed",
-      journal: memoryJournal({ steps: kept }),
-      policies: { compaction: undefined },
-    });
-    const { status, compaction } = await again.result;
-    expect([status, compaction, again.requests.map(({ messages }) => messages.length)]).toEqual([
-      "completed",
-      undefined,
-      [9, 11],
-    ]);
+  it("is refused without policies.compaction, before any request", async () => {
+    const { journal } = await start({ calls: 5 }, rules, { runId: "removed" }).result;
+    const again = start({ calls: 5 }, rules, { runId: "removed", journal, policies: { compaction: undefined } });
+    await expect(again.result).rejects.toMatchObject({ code: "journal-mismatch", details: { field: "middleware" } });
+    expect(again.requests.length).toBe(0);
   });
 
   it.for([
     ["after the run", () => true, "completed"],
-    [
-      "after the summary, before the request",
-      (key: string) => !/^i[45]\/(?!inbox$|compaction)/.test(key) && !key.startsWith("i5"),
-      "running",
-    ],
-    ["before the summary", (key: string) => !/^i[45]\/(?!inbox$)/.test(key) && !key.startsWith("i5"), "running"],
+    ["after the summary, before the request", isBeforeStream, "running"],
+    ["before the summary", (key: string) => !/^i[45]\//.test(key), "running"],
   ] as const)("lets inspectJournal rebuild the messages from a journal cut %s", async ([, isKept, status]) => {
     const { result } = start({ calls: 5 }, rules, { runId: "inspected" });
     const whole = await result;
@@ -149,7 +134,7 @@ describe("a resumed run that began with compactMessages", () => {
     const { result } = start({ calls: 5 }, rules, { runId: "damaged" });
     const { steps } = savedOf((await result).journal);
     const journal = memoryJournal({
-      steps: { ...steps, "i4/compaction": { kind: "compacted", tokensBefore: 1, tokensAfter: 1 } },
+      steps: { ...steps, "i4/request/@compaction/summary": { value: { kind: "compacted", tokensBefore: 1, tokensAfter: 1 } } },
     });
     await expect(start({ calls: 5 }, rules, { runId: "damaged", journal }).result).rejects.toMatchObject({
       code: "journal-damaged",

@@ -59,7 +59,7 @@ const neutral: { readonly [step: string]: unknown } = {
 };
 
 /** Steps that call no function of the caller. */
-const harmless: ReadonlySet<string> = new Set(["@handoffs/agent", "@mask-results/force"]);
+const harmless: ReadonlySet<string> = new Set(["@handoffs/agent", "@mask-results/force", "@compaction/earlier"]);
 
 /** Returns a journal with the iterations before `from`. The new run adds its own records to it. */
 function replayPast(past: Past, { from, base = memoryJournal(), warnsOfLoops }: ReplayOptions): Journal {
