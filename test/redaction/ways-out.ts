@@ -219,7 +219,7 @@ function waysOfResults(broken: () => ReturnType<typeof play>): Ways {
       "LoopError journal-failed",
       () =>
         forEach(async (said) => {
-          const journal: Journal = { durable: false, step: () => Promise.reject(said), all: () => Promise.reject(said) };
+          const journal: Journal = { durable: false, read: () => undefined, step: () => Promise.reject(said) };
           const thrown: unknown = await runToolLoop({ provider: hi, messages, journal }).catch((error: unknown) => error);
           // The cause is what the journal of the caller threw.
           const { message, details } = thrown as { readonly message: string; readonly details: object };

@@ -26,7 +26,7 @@ import type { CallRecorder, Ending, Outcome, Wait } from "./seam.ts";
 export class StepError extends Error {
   readonly code: string | undefined;
 
-  constructor({ name, message, code }: PlainError & { readonly code?: string | undefined }) {
+  constructor({ name, message, code }: PlainError) {
     super(message);
     this.name = name;
     this.code = code;
@@ -162,7 +162,7 @@ export class StepRecorder implements CallRecorder {
         end = await race();
       }
       if (end.kind === "value") return end.value;
-      if (end.kind === "thrown") return { failed: toStepFailure(end.error) };
+      if (end.kind === "thrown") return { failed: toPlainError(end.error) };
       return { cancelled: endingOfReason(end.kind === "cancelled" ? end.cause : { kind: "kill" }) };
     };
     return this.#activity.busy(async () => {
@@ -234,12 +234,6 @@ export class StepRecorder implements CallRecorder {
       throw new StepError(value.kind === "failed" ? value.error : { name: "CallFailed", message: `${name}: ${value.kind}` });
     });
   };
-}
-
-function toStepFailure(thrown: unknown): PlainError {
-  const error = toPlainError(thrown);
-  const code: unknown = thrown instanceof Error ? Reflect.get(thrown, "code") : undefined;
-  return typeof code === "string" ? { ...error, code } : error;
 }
 
 /** Reads the answer to a wait or takes it from the option `answers`. Opens the wait again if what was shown has changed. */
