@@ -10,6 +10,7 @@ import {
   LoopError,
   whenAllReady,
   whenReady,
+  wrapJournal,
 } from "../core/entry-kit.ts";
 import { isJournal } from "./replay-journal.ts";
 import { createHash } from "node:crypto";
@@ -56,13 +57,11 @@ export function withBlobs(journal: Journal, options: BlobOptions): Journal {
   if (!isJournal(journal)) throw invalidOption("journal", "a journal", journal);
   checkFields("options", options, checks);
   const { store, minBytes = usualMinBytes } = options;
-  const { durable, readOnly, engine } = journal;
-  const open = journal.open?.bind(journal);
+  const inner = wrapJournal(journal);
+  const { open } = inner;
   const puts = new Set<PromiseLike<unknown>>();
   return {
-    durable,
-    readOnly,
-    engine,
+    ...inner,
     step<T>(key: string, body: () => T | PromiseLike<T>): T | PromiseLike<T> {
       let fresh: Texts | undefined;
       const pack = (value: T): BlobRecord | PromiseLike<BlobRecord> => {
@@ -76,7 +75,7 @@ export function withBlobs(journal: Journal, options: BlobOptions): Journal {
     },
     read: (key) =>
       whenReady(journal.read(key), (found) => (found === undefined ? found : unpack(store, { key, found, fresh: undefined }))),
-    ...(open === undefined ? {} : { open: (how) => open(how).then((close) => () => settle(puts).then(close)) }),
+    ...(open !== undefined && { open: (how) => open(how).then((close) => () => settle(puts).then(close)) }),
   };
 }
 
@@ -100,6 +99,8 @@ async function settle(puts: ReadonlySet<PromiseLike<unknown>>): Promise<void> {
 
 type Texts = ReadonlyMap<string, string>;
 
+const noTexts: Texts = new Map();
+
 interface Found {
   readonly key: string;
   readonly found: unknown;
@@ -110,7 +111,8 @@ interface Found {
 function unpack(store: BlobStore, { key, found, fresh }: Found): unknown {
   const record = readBlobRecord(key, found);
   const ids = blobIdsOf(record);
-  const texts = fresh !== undefined && ids.every((id) => fresh.has(id)) ? fresh : store.get([...new Set(ids)]);
+  const isKnown = ids.every((id) => fresh?.has(id));
+  const texts = isKnown ? (fresh ?? noTexts) : store.get([...new Set(ids)]);
   return whenReady(texts, (known) => {
     const value = unpackRecord(key, record, known);
     if (fresh === undefined) checkStepRecord(key, value);

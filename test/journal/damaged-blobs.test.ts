@@ -17,7 +17,11 @@ describe("withBlobs", () => {
   ])('rejects the run as "journal-damaged" if a blob %s', async ([, damage, problem]) => {
     const { saved, store } = await record();
     damage(store.texts);
-    const error = { code: "journal-damaged", message: expect.stringContaining(problem), details: { key: "i0/tool/0/read" } };
+    const error = {
+      code: "journal-damaged",
+      message: expect.stringContaining(problem),
+      details: { key: "i0/call/0/read/outcome" },
+    };
     const open = (): Journal => withBlobs(memoryJournal(saved), { store });
     await expect(play(optionsOf(1), open())).rejects.toMatchObject(error);
     await expect(inspectJournal(open())).rejects.toMatchObject(error);
@@ -31,11 +35,11 @@ describe("withBlobs", () => {
     ["an array", () => []],
   ])("rejects a record with %s", async ([, change]) => {
     const { saved, store } = await record();
-    const steps = { ...saved.steps, "i0/tool/0/read": change(saved.steps["i0/tool/0/read"] ?? null) };
+    const steps = { ...saved.steps, "i0/call/0/read/outcome": change(saved.steps["i0/call/0/read/outcome"] ?? null) };
     store.gets.length = 0;
     await expect(play(optionsOf(1), withBlobs(memoryJournal({ steps }), { store }))).rejects.toMatchObject({
       code: "journal-damaged",
-      details: { key: "i0/tool/0/read" },
+      details: { key: "i0/call/0/read/outcome" },
     });
     expect(store.gets).toEqual([]);
   });

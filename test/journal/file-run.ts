@@ -1,4 +1,4 @@
-import type { Json, LoopOptions, Step } from "turnwright";
+import type { LoopOptions } from "turnwright";
 import { fileJournal, type FileJournalOptions } from "turnwright/journal";
 import { createMockProvider, type MockMessage, text, toolCall } from "turnwright/testing";
 import { tool } from "../loop/play.ts";
@@ -21,10 +21,6 @@ export function runOver(path: string, kept: FileJournalOptions = {}): FileRun {
     journal: fileJournal(path, { fsync: false, ...kept }),
   };
   return { options, ran };
-}
-
-export function stepOf<T>(key: string, run: Step<T>["run"], input: Json = null): Step<T> {
-  return { key, kind: "tool", input, run };
 }
 
 /** The body of a step that must be replayed, so the body must not run. */

@@ -140,7 +140,7 @@ const runs: readonly (readonly [what: string, executions: readonly Execution[]])
 ];
 
 describe.for(stores)("replayJournal with %s", ([, make]) => {
-  it.for(runs)("calls no user code in a replay of a run that %s", async ([, executions]) => {
+  it.for(runs)("calls no model and no tool in a replay of a run that %s", async ([, executions]) => {
     const open = make();
     let last: LoopResult | undefined;
     for (const [status, turns] of executions) {
@@ -150,7 +150,9 @@ describe.for(stores)("replayJournal with %s", ([, make]) => {
         const { options, calls } = cast([]);
         const { emitter, events } = recordEvents();
         const replayed = await runToolLoop({ ...options, resume, events: emitter, journal: replayJournal(open(last)) });
-        expect([plain(replayed), calls]).toEqual([plain(last), []]);
+        expect(plain(replayed)).toEqual(plain(last));
+        // An agent tool runs over its records, so it makes its result again.
+        expect(["", "toResult"]).toContain(calls.join());
         expect(events.filter((event) => event.type === "tool-end" && event.replayed !== true)).toEqual([]);
       }
     }
@@ -186,7 +188,7 @@ describe("replayJournal", () => {
     const crash = fileJournal(path, {
       fsync: false,
       redact: ({ key, answer }) => {
-        if (key === "i0/tool/0/work") throw new Error("crash");
+        if (key === "i0/call/0/work/outcome") throw new Error("crash");
         return answer;
       },
     });
@@ -218,8 +220,7 @@ describe("replayJournal", () => {
       const steps: string[] = [];
       const counting: Journal = {
         ...journal,
-        step: (step) => (steps.push(step.key), journal.step(step)),
-        all: (several) => (steps.push(...several.map(({ key }) => key)), journal.all(several)),
+        step: (key, body) => (steps.push(key), journal.step(key, body)),
       };
       const again = cast([]);
       const replayed = await runToolLoop({ ...again.options, limits, journal: counting });

@@ -4,7 +4,7 @@ import { type Journal, type Json, memoryJournal, type SavedJournal } from "turnw
 import { type BlobStore, fileBlobStore, fileJournal, inspectJournal, replayJournal, withBlobs } from "turnwright/journal";
 import { createMockProvider } from "turnwright/testing";
 import { createStore, large, optionsOf, play } from "./blob-run.ts";
-import { stepOf, untouched } from "./file-run.ts";
+import { untouched } from "./file-run.ts";
 import { makeFolder, readRecords } from "./folder.ts";
 
 describe("withBlobs", () => {
@@ -40,7 +40,7 @@ describe("withBlobs", () => {
         await store.put(id, given);
       },
     };
-    await withBlobs(memory, { store: slow, minBytes: 0 }).step(stepOf("a", () => ({ b: 1 })));
+    await withBlobs(memory, { store: slow, minBytes: 0 }).step("a", () => ({ b: 1 }));
     expect([seen, memory.keys()]).toEqual([[[]], ["a"]]);
   });
 
@@ -51,7 +51,7 @@ describe("withBlobs", () => {
     const full = new Error("The store is full.");
     const broken: BlobStore = { ...store, put: () => Promise.reject(full) };
     await expect(play(options, withBlobs(memory, { store: broken, minBytes: 1_000 }))).rejects.toBe(full);
-    expect(memory.keys()).not.toContain("i0/tool/0/read");
+    expect(memory.keys()).not.toContain("i0/call/0/read/outcome");
     const result = await play(options, withBlobs(memory, { store, minBytes: 1_000 }));
     expect(result.text).toBe("Done.");
   });
@@ -61,20 +61,9 @@ describe("withBlobs", () => {
     const memory = memoryJournal();
     const journal = withBlobs(memory, { store, minBytes: 10 });
     const value = { text: large, n: 1 };
-    expect(journal.step(stepOf("a", () => value))).toEqual(value);
-    expect(journal.all<unknown>([stepOf("b", () => value), stepOf("c", () => [large])])).toEqual([value, [large]]);
+    expect([journal.step("a", () => value), journal.read("a"), journal.read("b")]).toEqual([value, value, undefined]);
     const again = withBlobs(memoryJournal(JSON.parse(JSON.stringify(journal)) as SavedJournal), { store, minBytes: 10 });
-    expect([again.step(stepOf("a", untouched)), again.all([stepOf("b", untouched), stepOf("c", untouched)])]).toEqual([
-      value,
-      [value, [large]],
-    ]);
-    expect(again.read?.()).toEqual(
-      new Map<string, unknown>([
-        ["a", value],
-        ["b", value],
-        ["c", [large]],
-      ]),
-    );
+    expect([again.step("a", untouched), again.read("a")]).toEqual([value, value]);
   });
 
   it.for<[what: string, value: Json]>([
@@ -92,10 +81,10 @@ describe("withBlobs", () => {
     const store = createStore();
     for (const minBytes of [0, 1_000]) {
       const memory = memoryJournal();
-      const first = await withBlobs(memory, { store, minBytes }).step(stepOf("a", () => value));
+      const first = await withBlobs(memory, { store, minBytes }).step("a", () => ({ value }));
       const saved: SavedJournal = JSON.parse(JSON.stringify(memory));
-      const again = await withBlobs(memoryJournal(saved), { store, minBytes }).step(stepOf("a", untouched));
-      expect([JSON.stringify(first), JSON.stringify(again)]).toEqual([JSON.stringify(value), JSON.stringify(value)]);
+      const again = await withBlobs(memoryJournal(saved), { store, minBytes }).step("a", untouched);
+      expect([first, again].map((one) => JSON.stringify(one))).toEqual([JSON.stringify({ value }), JSON.stringify({ value })]);
     }
   });
 
@@ -125,51 +114,40 @@ describe("withBlobs", () => {
     expect([state.status, state.runId, state.messages]).toEqual(["completed", "run", whole.messages]);
   });
 
-  it("reads 16 blobs at a time in a replay, and all blobs together in read()", async () => {
+  it("reads the blobs of each record once in a replay, and again for inspectJournal()", async () => {
     const store = createStore();
     const memory = memoryJournal();
     await play(optionsOf(40), withBlobs(memory, { store, minBytes: 1_000 }));
     const saved: SavedJournal = JSON.parse(JSON.stringify(memory));
-    await play(optionsOf(40), withBlobs(memoryJournal(saved), { store, minBytes: 1_000 }));
-    expect(store.gets.map((ids) => ids.length)).toEqual([16, 16, 8]);
-    store.gets.length = 0;
-    await inspectJournal(withBlobs(memoryJournal(saved), { store, minBytes: 1_000 }));
-    expect(store.gets.map((ids) => ids.length)).toEqual([40]);
+    for (const read of [(journal: Journal) => play(optionsOf(40), journal), (journal: Journal) => inspectJournal(journal)]) {
+      store.gets.length = 0;
+      await read(withBlobs(memoryJournal(saved), { store, minBytes: 1_000 }));
+      expect(store.gets).toEqual([...store.texts.keys()].map((id) => [id]));
+    }
   });
 
-  it("reads blobs one after another if the journal has no `read`", async () => {
-    const store = createStore();
-    const memory = memoryJournal();
-    await play(optionsOf(3), withBlobs(memory, { store, minBytes: 1_000 }));
-    const { durable, step, all } = memoryJournal(JSON.parse(JSON.stringify(memory)) as SavedJournal);
-    const journal = withBlobs({ durable, step, all }, { store, minBytes: 1_000 });
-    expect(["read" in journal, "has" in journal, "open" in journal]).toEqual([false, false, false]);
-    await play(optionsOf(3), journal);
-    expect(store.gets.map((ids) => ids.length)).toEqual([1, 1, 1]);
-  });
-
-  it("has the optional methods of the inner journal, even if the inner journal is a class instance", async () => {
+  it("has the traits and methods of the inner journal, even if the inner journal is a class instance", async () => {
     class Engine {
       readonly durable = true;
-      readonly ordered = true;
-      readonly #name = "engine";
+      readonly engine = true;
+      readonly #records = new Map<string, unknown>([["a", { value: { n: 1 } }]]);
       step(): never {
-        throw new Error(this.#name);
+        throw new Error("no step");
       }
-      all(): never {
-        throw new Error(this.#name);
+      read(key: string): unknown {
+        return this.#records.get(key);
       }
-      has(key: string): boolean {
-        return key === this.#name;
-      }
-      wait(key: string): Promise<Json> {
-        return Promise.resolve(`${this.#name} ${key}`);
+      open(): Promise<() => Promise<void>> {
+        return Promise.resolve(() => Promise.resolve(this.#records.clear()));
       }
     }
-    const journal = withBlobs(new Engine(), { store: createStore() });
-    const waited = await journal.wait?.("a");
-    expect([journal.durable, journal.ordered, journal.has?.("engine"), waited]).toEqual([true, true, true, "engine a"]);
-    expect([journal.read, journal.open, journal.replays]).toEqual([undefined, undefined, undefined]);
+    const engine = new Engine();
+    const { durable, readOnly, engine: isEngine, ...journal } = withBlobs(engine, { store: createStore() });
+    expect([durable, readOnly, isEngine, journal.read("a")]).toEqual([true, undefined, true, { n: 1 }]);
+    const close = await journal.open?.();
+    await close?.();
+    expect(journal.read("a")).toBeUndefined();
+    expect(withBlobs(memoryJournal(), { store: createStore() }).open).toBeUndefined();
   });
 
   it("writes the record of a finished step before closing the journal", async () => {
@@ -179,7 +157,7 @@ describe("withBlobs", () => {
     const slow: BlobStore = { ...store, put: () => new Promise<void>((resolve) => (finish = resolve)) };
     const journal = withBlobs(fileJournal(path), { store: slow, minBytes: 0 });
     const close = await journal.open?.();
-    const stepping = journal.step(stepOf("a", () => ({ b: 1 })));
+    const stepping = journal.step("a", () => ({ b: 1 }));
     const closing = close?.();
     finish();
     await Promise.all([stepping, closing]);
