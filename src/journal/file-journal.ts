@@ -61,6 +61,7 @@ export function fileJournal(path: string, options: FileJournalOptions = {}): Fil
       read(key);
       return file.step(key, body);
     },
+    keys: async () => [...(file.records ?? (await file.read())).keys()],
     records: () => file.read(),
   };
 }

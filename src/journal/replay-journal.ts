@@ -16,6 +16,7 @@ export function replayJournal(journal: Journal): Journal {
   if (!isJournal(journal)) throw invalidOption("journal", "a journal", journal);
   const { durable } = journal;
   const open = journal.open?.bind(journal);
+  const keys = journal.keys?.bind(journal);
   return {
     durable,
     readOnly: true,
@@ -24,6 +25,7 @@ export function replayJournal(journal: Journal): Journal {
       journal.step(key, () => {
         throw new LoopError("journal-incomplete", { key });
       }),
+    ...(keys !== undefined && { keys }),
     ...(open === undefined ? {} : { open: () => open({ readOnly: true }) }),
   };
 }

@@ -22,7 +22,21 @@ function agentWith(name: string, call: string): ReturnType<typeof defineAgentToo
   return defineAgentTool({ name, description: name, inputSchema, prepare });
 }
 
-const tools = [ext, gated, ask, agentWith("sub", "gated"), agentWith("subx", "ext")];
+const team = defineTool({
+  name: "team",
+  description: "Two nested runs",
+  inputSchema,
+  durable: true,
+  execute: (_args, context) =>
+    Promise.all(
+      ["north", "south"].map(async (name) => {
+        const provider = createMockProvider(({ iteration }) => [iteration === 0 ? toolCall("gated") : text(name)]);
+        return (await context.run({ messages: [{ role: "user", content: "Go." }], tools: [gated], provider }, name)).text;
+      }),
+    ),
+});
+
+const tools = [team, ext, gated, ask, agentWith("sub", "gated"), agentWith("subx", "ext")];
 
 function optionsOf(calls: readonly string[]): Partial<LoopOptions> {
   return {
@@ -36,7 +50,7 @@ afterEach(() => {
   live = new Map();
 });
 
-const waiting = [["ext"], ["ask"], ["gated"], ["gated", "ext"], ["sub"], ["subx"]];
+const waiting = [["ext"], ["ask"], ["gated"], ["gated", "ext"], ["sub"], ["subx"], ["team"]];
 const cases = (["stop", "kill"] as const).flatMap((verb) =>
   waiting.map((calls) => ({ verb, calls, title: calls.join(" and ") })),
 );
@@ -61,6 +75,18 @@ describe("a waiting durable run that another worker took over", () => {
     expect(results.map(({ name }) => name)).toEqual(calls);
     expect(results.map(({ outcome }) => outcome)).not.toContain("awaiting-approval");
   });
+});
+
+it("a durable run shows the calls that wait in its parallel nested runs", async () => {
+  const engine = createEngine();
+  const running = engine.createProcess(live)(optionsOf(["team"]));
+  await settle();
+  const { pendingCalls } = await inspectJournal(engine.readJournal());
+  const ids = pendingCalls.filter(({ state }) => state === "awaiting-approval").map(({ id }) => id);
+  expect(ids).toEqual(["call_i0_0/north/call_i0_0", "call_i0_0/south/call_i0_0"]);
+  engine.send({ verb: "answer", id: ids[0] ?? "", answer: { kind: "approve" } });
+  engine.send({ verb: "answer", id: ids[1] ?? "", answer: { kind: "deny" } });
+  expect(JSON.parse((await running) ?? "{}")).toMatchObject({ status: "completed", text: "Done." });
 });
 
 describe("a durable run whose store takes long for each write", () => {

@@ -11,10 +11,11 @@ import {
   type SavedJournal,
   toolResult,
 } from "turnwright";
-import { fileJournal, inspectJournal, replayJournal } from "turnwright/journal";
-import { type MockMessage, text, toolCall } from "turnwright/testing";
+import { fileJournal, inspectJournal, replayJournal, withBlobs } from "turnwright/journal";
+import { createMockProvider, type MockMessage, text, toolCall } from "turnwright/testing";
 import { createDurableStore } from "../loop/durable-store.ts";
 import { tool } from "../loop/play.ts";
+import { createStore } from "./blob-run.ts";
 import { makeFolder } from "./folder.ts";
 import { factsIn, factsOf } from "./inspection.ts";
 import { counted, inner, looks, optionsFor, own, waits } from "./inspection-stage.ts";
@@ -39,6 +40,35 @@ describe("inspectJournal", () => {
     const decisions = Object.fromEntries(waiting.map(({ id }) => [id, { kind: "approve" }] as const));
     const result = await runToolLoop({ ...optionsFor(waits), journal: fileJournal(path), decisions });
     expect([result.text, (await inspectJournal(path)).pendingCalls]).toEqual(["Done.", []]);
+  });
+
+  it.each<[title: string, open: () => Journal]>([
+    ["fileJournal", () => fileJournal(join(makeFolder(), "run.jsonl"))],
+    ["withBlobs", () => withBlobs(memoryJournal(), { store: createStore() })],
+    ["replayJournal", () => memoryJournal()],
+  ])("lists the pending calls of parallel nested runs in %s", async (title, open) => {
+    const journal = open();
+    const messages = [{ role: "user", content: "Go." }] as const;
+    const options = (): Partial<LoopOptions> => ({ tools: [tool("pay", () => "paid", { needsApproval: true })] });
+    const team = tool(
+      "team",
+      (_args, context) =>
+        Promise.all(
+          ["north", "south"].map(async (name) => {
+            const provider = createMockProvider(({ iteration }) => (iteration === 0 ? toolCall("pay") : text(name)));
+            return (await context.run({ ...options(), provider, messages }, name)).text;
+          }),
+        ),
+      { durable: true },
+    );
+    const provider = createMockProvider(({ iteration }) => (iteration === 0 ? toolCall("team") : text("Done.")));
+    const run: LoopOptions = { provider, tools: [team], messages, runId: "run", journal };
+    await runToolLoop(run);
+    const { pendingCalls } = await inspectJournal(title === "replayJournal" ? replayJournal(journal) : journal);
+    const ids = pendingCalls.filter(({ state }) => state === "awaiting-approval").map(({ id }) => id);
+    expect(ids).toEqual(["call_i0_0/north/call_i0_0", "call_i0_0/south/call_i0_0"]);
+    const decisions = Object.fromEntries(ids.map((id) => [id, { kind: "approve" }] as const));
+    expect((await runToolLoop({ ...run, decisions })).text).toBe("Done.");
   });
 
   it("returns the run id and the initial messages, with which the run can be resumed", async () => {

@@ -29,6 +29,7 @@ export function memoryJournal(saved?: SavedJournal): MemoryJournal {
 export function wrapJournal(journal: Journal): Journal {
   const { durable, readOnly, engine } = journal;
   const open = journal.open?.bind(journal);
+  const keys = journal.keys?.bind(journal);
   const toJSON: unknown = Reflect.get(journal, "toJSON");
   return {
     durable,
@@ -37,6 +38,7 @@ export function wrapJournal(journal: Journal): Journal {
     step: (key, body) => journal.step(key, body),
     read: (key) => journal.read(key),
     ...(open !== undefined && { open }),
+    ...(keys !== undefined && { keys }),
     ...(typeof toJSON === "function" && { toJSON: toJSON.bind(journal) as unknown }),
   };
 }

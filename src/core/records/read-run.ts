@@ -62,7 +62,7 @@ export interface RecordedRun extends ReadRun {
   readonly pendingCalls: readonly PendingCall[];
 }
 
-export function toRecords(journal: Pick<Journal, "durable" | "read"> & { keys?(): unknown }): Records {
+export function toRecords(journal: Pick<Journal, "durable" | "read" | "keys">): Records {
   let runs: Promise<readonly string[]> | undefined;
   return {
     durable: journal.durable === true,
@@ -73,8 +73,8 @@ export function toRecords(journal: Pick<Journal, "durable" | "read"> & { keys?()
     },
     findRuns: () =>
       (runs ??= (async () => {
-        const keys: unknown = await journal.keys?.();
-        return Array.isArray(keys) ? keys.filter((key): key is string => typeof key === "string" && key.endsWith("/run")) : [];
+        const keys = (await journal.keys?.()) ?? [];
+        return keys.filter((key) => key.endsWith("/run"));
       })()),
   };
 }

@@ -24,6 +24,11 @@ export interface Journal {
   /** Returns a recorded result, or a promise for it. Returns undefined if there is no record. Records nothing. */
   read(key: string): unknown;
   /**
+   * Returns the keys of all records. Only `inspectJournal` and pages about journals use it: without it, they do not find nested runs
+   * that have names of their own.
+   */
+  keys?(): readonly string[] | PromiseLike<readonly string[]>;
+  /**
    * Locks the journal for one run, and returns a function that unlocks the journal. Implement this method if only one run at a
    * time may use the journal. The loop calls `open` before it reads or records anything, but not for nested runs, because a nested
    * run uses the journal of the outer run. The loop calls the returned function after every run, however the run ended, and maybe

@@ -44,14 +44,13 @@ function parse(record: StepRecord | undefined): unknown {
 /** Returns a journal with the records of a run, which records nothing new. */
 export function readRecordJournal(readRecords: () => Promise<readonly StepRecord[]>): Journal {
   let reading: Promise<ReadonlyMap<string, StepRecord>> | undefined;
-  const read = async (key: string): Promise<unknown> => {
-    reading ??= readRecords().then((records) => new Map(records.map((record) => [record.key, record])));
-    return parse((await reading).get(key));
-  };
+  const readAll = (): Promise<ReadonlyMap<string, StepRecord>> =>
+    (reading ??= readRecords().then((records) => new Map(records.map((record) => [record.key, record]))));
   return {
     durable: true,
     readOnly: true,
-    read,
-    step: async <T>(key: string, body: () => T | PromiseLike<T>) => ((await read(key)) as T | undefined) ?? body(),
+    read: async (key) => parse((await readAll()).get(key)),
+    keys: async () => [...(await readAll()).keys()],
+    step: () => Promise.reject(new Error("The records of this journal are only read.")),
   };
 }
