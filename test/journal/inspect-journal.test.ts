@@ -44,7 +44,7 @@ describe("inspectJournal", () => {
 
   it.each<[title: string, open: () => Journal]>([
     ["fileJournal", () => fileJournal(join(makeFolder(), "run.jsonl"))],
-    ["withBlobs", () => withBlobs(memoryJournal(), { store: createStore() })],
+    ["withBlobs", () => withBlobs(fileJournal(join(makeFolder(), "run.jsonl")), { store: createStore() })],
     ["replayJournal", () => memoryJournal()],
   ])("lists the pending calls of parallel nested runs in %s", async (title, open) => {
     const journal = open();
