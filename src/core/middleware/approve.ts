@@ -42,6 +42,7 @@ async function decideCall(policy: Approve | undefined, asking: Asking, { call, n
   const { at } = asking;
   const { tool } = at;
   if (tool === undefined || (policy === undefined && (tool.needsApproval ?? false) === false && !at.wasAsked)) return next(call);
+  if (policy !== undefined) await at.afterMessage();
   const { args } = call;
   at.emit("approval-asked", { args });
   const first = await at.step(at.isChanged ? `decision about ${digest(stableJson(toShown(tool)))}` : "decision", () =>

@@ -44,6 +44,10 @@ export class Activity {
   readonly spent: NestedSpending[] = [];
   /** The questions that its tool has asked in this execution. */
   readonly questions: CallQuestions = createQuestions();
+  /** Waits until the tool of the call may begin. Undefined if it need not wait for other calls. */
+  takeTurn: (() => Promise<void | Parked>) | undefined;
+  /** Called when it has nothing more to wait for in the core. */
+  onIdle: (() => void) | undefined;
   /** Tells a deadline that the tool is alive. */
   beat: (() => void) | undefined;
   isOver = false;
@@ -124,6 +128,11 @@ export class Activity {
     return count === 1 ? name : `${name}${mark}${count}`;
   }
 
+  /** True while it waits for the core: for a step, a nested run, or its turn. */
+  get isBusy(): boolean {
+    return this.#busy > 0;
+  }
+
   /** After a wait, never resolves: the code is left where it is, and the next execution runs it again from its start. */
   async busy<T>(work: () => PromiseLike<T | Parked>): Promise<T> {
     if (this.isOver) return forever();
@@ -135,6 +144,7 @@ export class Activity {
       this.#isParked = true;
     } finally {
       this.#busy -= 1;
+      if (this.#busy === 0) this.onIdle?.();
       if (this.#isParked) this.#check();
     }
     return forever();

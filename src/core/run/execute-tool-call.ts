@@ -95,6 +95,8 @@ async function runCall(activity: Activity, call: Given, signal: AbortSignal | un
   const { name } = call.made;
   const begunKey = `${place}/${activity.unique("begun")}`;
   const outcomeKey = `${place}/${activity.unique("outcome")}`;
+  const { takeTurn } = activity;
+  if (takeTurn !== undefined) await activity.busy(takeTurn);
   if (isDurable(run, name)) return runDurable(activity, call, { begunKey, outcomeKey, signal });
   let isLive = false;
   const recorded = await activity.busy(async () => {

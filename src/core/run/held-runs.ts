@@ -26,7 +26,7 @@ export class HeldRuns {
   }
 
   /** Takes the place of calls that wait. */
-  async letEnd(work: () => Promise<void>): Promise<void> {
+  async letEnd(work: () => Promise<unknown>): Promise<void> {
     this.#hungry += 1;
     this.check();
     try {

@@ -10,10 +10,10 @@ import { Deadline, type Raced } from "../cancellation/deadline.ts";
 import { costOf } from "../loop/run/pricing.ts";
 import { addSpending, noUsage } from "../utils/count-usage.ts";
 import { digest, stableJson, toJson } from "../utils/json.ts";
-import { isRecord } from "../utils/guards.ts";
 import { toPlainError } from "../utils/plain-error.ts";
 import { validateArgs } from "../tools/argument-schema.ts";
 import { findTool } from "../tools/registry.ts";
+import { validateCall } from "../loop/tool-call/prepare-call.ts";
 import { renderIssues } from "../tools/outcome-texts.ts";
 import { Activity, Parked } from "./activity.ts";
 import { type AskedWait, findAnswerProblem, isNoAnswer, toWaitId, waitKey, withoutSource } from "./answers.ts";
@@ -109,6 +109,9 @@ export class StepRecorder implements CallRecorder {
     const made: unknown = await run.registry.validate(call.name, value);
     return isRecord(made) && "value" in made ? { value: made["value"] } : undefined;
   };
+
+  readonly afterMessage: CallRecorder["afterMessage"] = () =>
+    isStreaming(this.#activity) ? this.#activity.park([]) : Promise.resolve();
 
   readonly emit: CallRecorder["emit"] = (type, fields) => {
     const { run, call, index, isReplayed } = this.#activity;
@@ -236,6 +239,10 @@ export class StepRecorder implements CallRecorder {
   };
 }
 
+function isStreaming({ journal }: Activity): boolean {
+  return journal instanceof EagerJournal && journal.isOpen;
+}
+
 /** Reads the answer to a wait or takes it from the option `answers`. Opens the wait again if what was shown has changed. */
 async function findAnswer(
   activity: Activity,
@@ -243,7 +250,7 @@ async function findAnswer(
   { schema, until, isSame, answered }: WaitOptions,
 ): Promise<Json | Parked> {
   const { run, journal } = activity;
-  if (journal instanceof EagerJournal && journal.isOpen) return new Parked([]);
+  if (isStreaming(activity)) return new Parked([]);
   const { key, wait } = await openWait(activity, until === undefined ? shown : { ...shown, until }, isSame);
   const recorded = (await journal.read(`${key}/answer`)) as { readonly value: Json } | undefined;
   if (recorded !== undefined) {

@@ -3,11 +3,10 @@
 
 import type { ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
 import { noteReplayed, performCall, sendEnd } from "./execute-tool-call.ts";
-import { EagerJournal, ReplayJournal } from "./journals.ts";
-
+import { EagerJournal, ReplayJournal, whenParked } from "./journals.ts";
 import { callPlace, eagerSteps, placeOf } from "./places.ts";
-import { recallCalls } from "./shown-tools.ts";
-import { Activity } from "./activity.ts";
+import { type PlacedCall, recallCalls } from "./shown-tools.ts";
+import { Activity, Parked } from "./activity.ts";
 import { type Run } from "./run.ts";
 import { findIdenticalCalls } from "./identical-calls.ts";
 import type { EndedCall, State } from "./seam.ts";
@@ -25,14 +24,17 @@ export async function runCalls(run: Run): Promise<void> {
   if (run.isReplayed && !run.isSettled) await recallCalls(run, calls);
   const refusals = new Map((state.answers.at(-1)?.refusals ?? []).map((outcome) => [outcome.call.callId, outcome]));
   const { isReplayed } = run;
-  const replayed = await replayEnded(run, calls);
-  const ended = await inWaves(run, calls, (call, index) => {
+  const turns = new Turns(run);
+  const replayed = await replayEnded(run, calls, turns);
+  const begun = calls.map(async (call, index): Promise<EndedCall> => {
     const refused = refusals.get(call.callId);
-    if (refused === undefined) return replayed.get(call) ?? runOne(run, call, index);
+    if (refused === undefined) return replayed.get(call) ?? runOne(run, { call, index }, turns);
     noteReplayed(run, refused);
     sendEnd(run, refused, isReplayed);
     return { call, outcome: refused, waits: [] };
   });
+  turns.start();
+  const ended = await Promise.all(begun);
   run.begun.clear();
   applyCalls(state, ended);
   for (const { undelivered = [] } of ended)
@@ -41,10 +43,10 @@ export async function runCalls(run: Run): Promise<void> {
 }
 
 /** Replays the calls that have ended before any other call runs, so that listeners get what is recorded first. */
-async function replayEnded(run: Run, calls: readonly ToolCall[]): Promise<ReadonlyMap<ToolCall, EndedCall>> {
+async function replayEnded(run: Run, calls: readonly ToolCall[], turns: Turns): Promise<ReadonlyMap<ToolCall, EndedCall>> {
   const replayed = new Map<ToolCall, EndedCall>();
   for (const [index, call] of calls.entries())
-    if (run.recalled.get(call.callId)?.hasEnded === true) replayed.set(call, await runOne(run, call, index));
+    if (run.recalled.get(call.callId)?.hasEnded === true) replayed.set(call, await runOne(run, { call, index }, turns));
   return replayed;
 }
 
@@ -95,10 +97,11 @@ export async function hasCallRecords({ state, journal, prefix, isReplayed }: Run
   return false;
 }
 
-async function runOne(run: Run, call: ToolCall, index: number): Promise<EndedCall> {
+async function runOne(run: Run, { call, index }: PlacedCall, turns: Turns): Promise<EndedCall> {
   const { state, readCall } = run;
   if (readCall !== undefined) return readCall(run, call, index);
-  const polls = run.shown.get(call.name)?.polls === true ? ({ polls: true } as const) : {};
+  const { sequential, polls: mayRepeat } = run.shown.get(call.name) ?? {};
+  const polls = mayRepeat === true ? ({ polls: true } as const) : {};
   const begun = run.begun.get(call.callId);
   if (begun !== undefined) {
     const outcome = await begun.made;
@@ -109,7 +112,10 @@ async function runOne(run: Run, call: ToolCall, index: number): Promise<EndedCal
   const steps = eagerSteps(state.current, call.callId);
   const journal = steps === undefined ? run.journal : new EagerJournal(run.journal, run.prefix + place, steps);
   const activity = new Activity(run, { place, path: call.callId, journal, call, index });
+  const hasEnded = run.recalled.get(call.callId)?.hasEnded === true;
+  const turn = turns.join(activity, { isAlone: sequential === true, hasEnded });
   const end = await activity.settle(performCall(activity, call));
+  turns.leave(turn, "waits" in end);
   for (const spent of activity.spent) applyNested(state, spent);
   const { undelivered } = activity;
   if ("value" in end) return { call, outcome: end.value, waits: [], undelivered, ...polls };
@@ -117,42 +123,120 @@ async function runOne(run: Run, call: ToolCall, index: number): Promise<EndedCal
   return { call, outcome, waits: end.waits, isDrained: activity.isDrained, undelivered };
 }
 
-type PerformCall = (call: ToolCall, index: number) => EndedCall | Promise<EndedCall>;
-
-async function inWaves(run: Run, calls: readonly ToolCall[], perform: PerformCall): Promise<readonly EndedCall[]> {
-  const ended: EndedCall[] = [];
-  const running = new Set<Promise<void>>();
-  let isHeld = false;
-  for (const [index, call] of calls.entries()) {
-    const isAlone = run.shown.get(call.name)?.sequential === true;
-    if (isAlone) while (running.size > 0) await Promise.race(running);
-    while (running.size >= run.limits.toolConcurrency) await run.root.waiting.letEnd(() => Promise.race(running));
-    if (isHeld || (isAlone && ended.some((one) => one !== undefined && isOpen(one)))) {
-      // Held back by a call that waits. Runs when the run is resumed, and no later call overtakes it.
-      isHeld = true;
-      ended[index] = { call, outcome: { call, durationMs: 0, kind: "not-run" }, waits: [] };
-      continue;
-    }
-    const made = perform(call, index);
-    if (!(made instanceof Promise)) {
-      ended[index] = made;
-      continue;
-    }
-    const one = made.then((end) => {
-      ended[index] = end;
-      running.delete(one);
-    });
-    running.add(one);
-    if (isAlone) {
-      await one;
-      const end = ended[index];
-      isHeld = end !== undefined && isOpen(end);
-    }
-  }
-  await Promise.all(running);
-  return ended;
+/** The calls before a call that have not ended: all of them, and the sequential ones. "waits" if one of them waits. */
+interface Before {
+  any: "none" | "open" | "waits";
+  alone: "none" | "open" | "waits";
 }
 
-function isOpen({ waits, isDrained }: EndedCall): boolean {
-  return waits.length > 0 || isDrained === true;
+function worse(before: Before["any"], { phase }: Turn): Before["any"] {
+  return before === "waits" || phase === "waiting" ? "waits" : "open";
+}
+
+interface Turn {
+  readonly activity: Activity;
+  readonly isAlone: boolean;
+  /** "asked" until the call has passed the middleware. "waiting" if it can only go on in a later execution. */
+  phase: "asked" | "ready" | "running" | "waiting" | "ended";
+  /** Resolves when the tool may begin. */
+  readonly begins: Promise<void | Parked>;
+  /** True if it needs the place of a call that waits. */
+  isHungry: boolean;
+  begin(held?: Parked): void;
+}
+
+/**
+ * Decides when the tools of a message begin. The first tool begins after the middleware has seen all calls, so that a person is asked
+ * about all of them at once, and a denial that ends the run comes before any effect.
+ */
+class Turns {
+  readonly #run: Run;
+  /** By the index of the call. Refused calls have none. */
+  readonly #turns: (Turn | undefined)[] = [];
+  #asked = 0;
+  #running = 0;
+  #isComplete = false;
+  #hasBegun = false;
+  #isWatching = false;
+
+  constructor(run: Run) {
+    this.#run = run;
+  }
+
+  /** Adds a call. A call that ended in an earlier execution only replays its records, so it need not wait. */
+  join(activity: Activity, { isAlone, hasEnded }: { readonly isAlone: boolean; readonly hasEnded: boolean }): Turn {
+    let begin: Turn["begin"] = () => {};
+    const begins = new Promise<void | Parked>((resolve) => (begin = resolve));
+    const turn: Turn = { activity, isAlone, phase: "asked", begins, isHungry: false, begin };
+    this.#turns[activity.index] = turn;
+    this.#asked += 1;
+    if (hasEnded) this.#move(turn, "running");
+    else {
+      activity.onIdle = () => this.#watch();
+      activity.takeTurn = () => {
+        if (turn.phase === "asked") this.#move(turn, "ready");
+        this.#advance();
+        return begins;
+      };
+    }
+    return turn;
+  }
+
+  /** Called when all calls have joined. */
+  start(): void {
+    this.#isComplete = true;
+    this.#advance();
+    this.#watch();
+  }
+
+  leave(turn: Turn, waits: boolean): void {
+    this.#move(turn, waits ? "waiting" : "ended");
+    this.#advance();
+  }
+
+  #move(turn: Turn, phase: Turn["phase"]): void {
+    if (turn.phase === "asked") this.#asked -= 1;
+    if (turn.phase === "running") this.#running -= 1;
+    if (phase === "running") this.#running += 1;
+    turn.phase = phase;
+  }
+
+  /** Middleware may hold a call back until a sibling has ended. Nothing is recorded meanwhile, so the siblings begin. */
+  #watch(): void {
+    if (!this.#isComplete || this.#hasBegun || this.#asked === 0 || this.#isWatching) return;
+    this.#isWatching = true;
+    whenParked(() => {
+      this.#isWatching = false;
+      if (this.#turns.some((turn) => turn?.phase === "asked" && turn.activity.isBusy)) return;
+      this.#hasBegun = true;
+      this.#advance();
+    });
+  }
+
+  #advance(): void {
+    this.#hasBegun ||= this.#isComplete && this.#asked === 0;
+    if (!this.#hasBegun) return;
+    const before: Before = { any: "none", alone: "none" };
+    for (const turn of this.#turns) {
+      if (turn === undefined || turn.phase === "ended") continue;
+      // No call overtakes a sequential call, and a sequential call overtakes none.
+      if (turn.phase === "ready") this.#offer(turn, turn.isAlone ? before.any : before.alone);
+      before.any = worse(before.any, turn);
+      if (turn.isAlone) before.alone = worse(before.alone, turn);
+    }
+  }
+
+  #offer(turn: Turn, before: Before["any"]): void {
+    if (before === "waits") {
+      // The call runs when the run is resumed.
+      this.#move(turn, "waiting");
+      turn.begin(new Parked([]));
+    } else if (before === "none" && this.#running < this.#run.limits.toolConcurrency) {
+      this.#move(turn, "running");
+      turn.begin();
+    } else if (before === "none" && !turn.isHungry) {
+      turn.isHungry = true;
+      void this.#run.root.waiting.letEnd(() => turn.begins);
+    }
+  }
 }

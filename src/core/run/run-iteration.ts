@@ -236,23 +236,25 @@ type BegunOutcome = EagerOutcome & { readonly [work]?: BegunCall };
 /** Begins the calls of eager tools while the message streams. Their steps become part of the answer. */
 function eagerPorts(run: Run, { toolChoice }: RequestDraft): EagerPorts | undefined {
   if (toolChoice === "none" || ![...run.shown.values()].some(({ eager }) => eager === true)) return undefined;
+  // An earlier call of the message must not lose its place to a later one.
+  if (run.meter.toolCallsLeft !== Number.POSITIVE_INFINITY) return undefined;
+  const ports = portsFor(run);
   let running = 0;
   const start = async (call: ToolCall): Promise<ToolOutcome | undefined> => {
-    const tool = run.shown.get(call.name);
-    if (tool?.eager !== true || (tool.needsApproval ?? false) !== false || running >= run.limits.toolConcurrency)
-      return undefined;
-    const ready = await prepareCall(call, portsFor(run));
+    if (!mayBeginEarly(run.shown.get(call.name)) || running >= run.limits.toolConcurrency) return undefined;
+    const ready = await prepareCall(call, ports);
     if (ready.kind !== "ready" || run.scope.cause !== undefined) return undefined;
-    run.control?.startToolChain();
     running += 1;
     const index = run.places.get(call.callId) ?? -1;
     const place = callPlace(run.state, index, call.name);
     const journal = new EagerJournal(run.journal, run.prefix + place);
     const activity = new Activity(run, { place, path: call.callId, journal, call, index });
+    activity.takeTurn = async () => run.control?.startToolChain();
     const made = performCall(activity, call);
     const end = await activity.settle(made);
     running -= 1;
     journal.isOpen = false;
+    if (!("value" in end) && Object.keys(journal.steps).length === 0) return undefined;
     const outcome: ToolOutcome = "value" in end ? end.value : { call, durationMs: 0, kind: "not-run" };
     const { spent } = activity;
     const nested = sumOf(outcome.nested === undefined ? spent : [outcome.nested, ...spent]);
@@ -266,6 +268,10 @@ function eagerPorts(run: Run, { toolChoice }: RequestDraft): EagerPorts | undefi
       sendEnd(run, outcome, false);
     },
   };
+}
+
+function mayBeginEarly(tool: ToolDefinition | undefined): boolean {
+  return tool?.eager === true && (tool.needsApproval ?? false) === false;
 }
 
 function takeEager(run: Run, answer: Answer): Answer {

@@ -197,6 +197,11 @@ export interface CallRecorder extends Recorder {
   readonly wasAsked: boolean;
   /** Validates the arguments of the call. Returns a copy as the schema of its tool returns them, or undefined if they do not fit. */
   validated(): Promise<{ readonly value: unknown } | undefined>;
+  /**
+   * Resolves when the message of the call is complete. A call of a tool with `eager` is left here, and goes on with the other calls.
+   * Await it before a decision about the call, because the message may be discarded.
+   */
+  afterMessage(): Promise<void>;
   /** Calls another tool of the run, through the same middleware. Rejects if the call has no result. */
   call(tool: string, args: Json): Promise<Json>;
 }

@@ -134,7 +134,7 @@ export async function recallCalls(run: Run, calls: readonly ToolCall[]): Promise
   throw new LoopError("tools-changed", { changed: [...new Set(denied.map(({ toolName }) => toolName))], changes: denied });
 }
 
-interface PlacedCall {
+export interface PlacedCall {
   readonly call: ToolCall;
   readonly index: number;
 }
