@@ -182,7 +182,9 @@ async function runDurable(activity: Activity, call: Given, { begunKey, outcomeKe
   const waits = !isLive && run.isReplayed && run.scope.cause !== undefined ? await replayTool(activity, call) : undefined;
   if (waits !== undefined) return activity.park(waits);
   const mark = activity.spent.length;
-  const outcome = await executeDurable(activity, call, signal);
+  const made = await executeDurable(activity, call, signal);
+  // An earlier execution has begun the call.
+  const outcome: Outcome = made.kind === "not-run" && !isLive ? { ...made, kind: "interrupted" } : made;
   const whole = await addNested(activity, outcome, mark);
   return activity.busy(() => activity.record<Outcome>(run.prefix + outcomeKey, () => whole));
 }
