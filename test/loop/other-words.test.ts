@@ -151,6 +151,6 @@ it.for([stepCountIs(5), aiHasToolCall("t")])(
   async (condition) => {
     const { result } = play([text("Hi.")], { policies: { stopWhen: condition as unknown as StopCondition } });
     const error = { message: expect.stringContaining("Use iterationCountIs") };
-    expect((await result).reason).toMatchObject({ kind: "hook-failed", hook: "stopWhen", error });
+    expect((await result).reason).toMatchObject({ kind: "hook-failed", hook: "stop-when.request", error });
   },
 );

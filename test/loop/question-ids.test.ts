@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createToolRegistry, defineAgentTool, type LoopOptions, type NestedLoopOptions, type Tool } from "turnwright";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { createDurableStore } from "./durable-store.ts";
-import { play, type Playing, tool } from "./play.ts";
+import { outcomesOf, play, type Playing, tool } from "./play.ts";
 
 const approved = { kind: "approve" } as const;
 
@@ -31,19 +31,21 @@ describe("options.decisions", () => {
     await expect(mistyped.result).rejects.toMatchObject({ code: "unknown-decision", details: { call: "call_i0_1" } });
     for (let times = 0; times < 2; times += 1) {
       const { reason } = await again({ call_i0_0: approved }).result;
-      expect(reason).toMatchObject({ kind: "approval-required", calls: [{ id: "call_i0_0#2", callId: "call_i0_0" }] });
+      expect(reason).toMatchObject({ kind: "approval-required", calls: [{ id: "call_i0_0~2", callId: "call_i0_0" }] });
     }
     await again({ call_i0_0: { kind: "deny" } }).result;
     expect(ran).toEqual([]);
     const third = "Pays the bank twice";
-    expect((await again({ "call_i0_0#2": approved }, third).result).reason).toMatchObject({ calls: [{ id: "call_i0_0#3" }] });
-    const all = { call_i0_0: approved, "call_i0_0#2": approved, "call_i0_0#3": approved };
+    expect((await again({ "call_i0_0~2": approved }, third).result).reason).toMatchObject({ calls: [{ id: "call_i0_0~3" }] });
+    const all = { call_i0_0: approved, "call_i0_0~2": approved, "call_i0_0~3": approved };
     expect((await again(all, third).result).text).toBe("Done.");
     expect(ran).toEqual(["Pays the bank twice"]);
     // After the call has completed, the run accepts only the same decisions again.
     expect((await again(all, third).result).text).toBe("Done.");
-    const late = again({ call_i0_0: { kind: "deny" } }, third);
-    await expect(late.result).rejects.toMatchObject({ code: "unknown-decision", details: { call: "call_i0_0" } });
+    const late = again({ "call_i0_0~3": { kind: "deny" } }, third);
+    await expect(late.result).rejects.toMatchObject({ code: "unknown-decision", details: { call: "call_i0_0~3" } });
+    // A decision about an older tool still has no effect.
+    expect((await again({ call_i0_0: { kind: "deny" } }, third).result).text).toBe("Done.");
     expect(ran.length).toBe(1);
   });
 
@@ -64,13 +66,13 @@ describe("options.decisions", () => {
     };
     const own = "call_i0_0/call_i0_0";
     expect(await idsOf(start("old"))).toEqual([own]);
-    for (let times = 0; times < 2; times += 1) expect(await idsOf(start("new", { [own]: approved }))).toEqual([`${own}#2`]);
+    for (let times = 0; times < 2; times += 1) expect(await idsOf(start("new", { [own]: approved }))).toEqual([`${own}~2`]);
     expect(ran).toEqual([]);
-    expect((await start("new", { [own]: approved, [`${own}#2`]: approved }).result).text).toBe("Done.");
+    expect((await start("new", { [own]: approved, [`${own}~2`]: approved }).result).text).toBe("Done.");
     expect(ran).toEqual(["new"]);
   });
 
-  it("have no effect if the tool changes between the decision and the call", async () => {
+  it("do not run a tool that was replaced between the decision and the call", async () => {
     const ran: string[] = [];
     const store = createDurableStore();
     const provider = createMockProvider(({ messages }) => (messages.length === 1 ? toolCall("pay", {}) : text("Done.")));
@@ -86,12 +88,11 @@ describe("options.decisions", () => {
       return playing;
     };
     await start().result;
-    const { reason } = await start({ call_i0_0: approved }).result;
-    expect(reason).toMatchObject({ kind: "approval-required", calls: [{ id: "call_i0_0#2" }] });
-    expect((await start({ call_i0_0: approved }, true).result).reason).toEqual(reason);
+    const result = await start({ call_i0_0: approved }).result;
+    expect([result.text, outcomesOf(result)]).toEqual(["Done.", ["call_i0_0: invalid-input"]]);
+    expect(JSON.stringify(result.messages)).toContain("the tool changed after this call was made");
+    expect((await start({ call_i0_0: approved }, true).result).messages).toEqual(result.messages);
     expect(ran).toEqual([]);
-    await start({ "call_i0_0#2": approved }, true).result;
-    expect(ran).toEqual(["new"]);
   });
 
   it('cannot name a call "a#2", because a generated id replaces a provider id with "#"', async () => {

@@ -59,10 +59,10 @@ describe('resume: "retry-last"', () => {
       saved = await savedOf(again);
     }
     expect(Object.keys(saved.steps).filter((key) => key.includes("/model"))).toEqual([
-      "i0/model",
-      "retry1/i0/model",
-      "retry2/i0/model",
-      "retry3/i0/model",
+      "i0/request/model",
+      "i0~2/request/model",
+      "i0~3/request/model",
+      "i0~4/request/model",
     ]);
   });
 });

@@ -54,7 +54,7 @@ describe.for(orders)("a call of a deferred tool that the model has not seen, %s 
   it("runs once if the process dies directly after the call", async () => {
     const store = createDurableStore();
     const [before, after] = [find(), find()];
-    const dying = start(calls, { tools: before.tools, journal: store.open({ after: `i0/tool/${index}/pay` }) });
+    const dying = start(calls, { tools: before.tools, journal: store.open({ after: `i0/call/${index}/pay/outcome` }) });
     await expect(dying).rejects.toThrow("The process died.");
     const result = await start(calls, { tools: after.tools, journal: store.open() });
     expect([before.ran.length, after.ran]).toEqual([1, []]);
@@ -82,7 +82,7 @@ describe.for(orders)("a changed tool whose call had not run, %s of the same tool
     ["removed", undefined, { kind: "removed" }],
   ] as const)("rejects the resumed run if it was %s", async ([, traits, change]) => {
     const store = createDurableStore();
-    const dying = start(calls, { tools: [openShop().tool], journal: store.open({ after: "i0/model" }) });
+    const dying = start(calls, { tools: [openShop().tool], journal: store.open({ after: "i0/request/model" }) });
     await expect(dying).rejects.toThrow("The process died.");
     const { ran, tool: now } = openShop(traits);
     const tools = traits === undefined ? [] : [now];
@@ -95,7 +95,7 @@ describe.for(orders)("a changed tool whose call had not run, %s of the same tool
 
   it("asks `allowToolChange` once about each change", async () => {
     const store = createDurableStore();
-    const dying = start(calls, { tools: [openShop().tool], journal: store.open({ after: "i0/model" }) });
+    const dying = start(calls, { tools: [openShop().tool], journal: store.open({ after: "i0/request/model" }) });
     await expect(dying).rejects.toThrow("The process died.");
     const asked: unknown[] = [];
     const allowToolChange = (change: unknown): boolean => asked.push(change) > 0;

@@ -34,7 +34,7 @@ describe("a failing condition of policies.stopWhen", () => {
     const result = await play(script, stopWhen([condition, () => true])).result;
     expect(result).toMatchObject({
       status: "error",
-      reason: { kind: "hook-failed", hook: "stopWhen", error: { message } },
+      reason: { kind: "hook-failed", hook: "stop-when.request", error: { message } },
       error: { message },
       text: "Look:",
       usage: { totalTokens: 10 },
@@ -113,7 +113,7 @@ describe("a pending condition of policies.stopWhen", () => {
 describe("policies.stopWhen with a journal", () => {
   it("does not run the undecided calls after a crash", async () => {
     const store = createDurableStore();
-    const playing = play([toolCall("echo")], { ...stopWhen(() => never), journal: store.open({ afterRecords: 3 }) });
+    const playing = play([toolCall("echo")], { ...stopWhen(() => never), journal: store.open({ afterRecords: 4 }) });
     await playing.clock.flush();
     playing.control.kill();
     await expect(playing.result).rejects.toBeInstanceOf(Crash);

@@ -110,7 +110,7 @@ describe("streamToolLoop with a run that rejects", () => {
   const broken = new Error("The disk is full.");
   const failing = (): Journal => {
     const inner = memoryJournal();
-    return { ...inner, step: (one) => (one.key === "i1/inbox" ? Promise.reject(broken) : inner.step(one)) };
+    return { ...inner, step: (key, body) => (key === "i0/next" ? Promise.reject(broken) : inner.step(key, body)) };
   };
 
   it("throws the error of the journal to the reader after the last event", async () => {
@@ -128,8 +128,7 @@ describe("streamToolLoop with a run that rejects", () => {
     const clock = createTestClock();
     const journal: Journal = {
       ...failing(),
-      step: ({ key, run }) =>
-        key === "run" ? run({}) : new Promise((_, reject) => void clock.setTimeout(() => reject(broken), 10)),
+      step: (key, body) => (key === "run" ? body() : new Promise((_, reject) => void clock.setTimeout(() => reject(broken), 10))),
     };
     const { iterator } = start([text("Hi")], { clock, journal });
     const reads = Promise.allSettled([iterator.next(), iterator.next(), iterator.next()]);

@@ -34,7 +34,7 @@ describe("structuredOutput with a schema that fails", () => {
     await playing.clock.runAll();
     expect(await playing.result).toMatchObject({
       status: "error",
-      reason: { kind: "hook-failed", hook: "output", error: { message: "The hook took longer than 700 ms." } },
+      reason: { kind: "hook-failed", hook: "structured-output.request", error: { message: "The hook took longer than 700 ms." } },
       text: "8",
     });
     expect([playing.endedAt(), playing.clock.pending]).toEqual([700, 0]);
@@ -47,7 +47,10 @@ describe("structuredOutput with a schema that fails", () => {
   ])("ends the run if the schema outputs %s", async ([, made, why]) => {
     const result = await play([text("8")], wanting(structuredOutput(z.unknown().transform(made)))).result;
     const message = `The schema returned a value that is not plain data: ${why}.`;
-    expect(result).toMatchObject({ reason: { kind: "hook-failed", hook: "output", error: { message } }, text: "8" });
+    expect(result).toMatchObject({
+      reason: { kind: "hook-failed", hook: "structured-output.request", error: { message } },
+      text: "8",
+    });
   });
 });
 
@@ -138,7 +141,7 @@ describe("the validation of an answer by structuredOutput", () => {
     const playing = play([text("Eight.")], ({ control }) => ({
       ...wanting(structuredOutput(schema, { maxRetries: 0 })),
       events: undefined,
-      journal: stopBehind("i0/output", () => control.stop()),
+      journal: stopBehind("i0/request/@structured-output/output", () => control.stop()),
     }));
     expect((await playing.result).reason.kind).toBe("stopped");
   });
@@ -148,9 +151,9 @@ function stopBehind(key: string, act: () => unknown): NonNullable<LoopOptions["j
   const journal = memoryJournal();
   return {
     ...journal,
-    step: async (step) => {
-      const answer = await journal.step(step);
-      if (step.key === key) act();
+    step: async (asked, body) => {
+      const answer = await journal.step(asked, body);
+      if (asked === key) act();
       return answer;
     },
   };
@@ -187,20 +190,22 @@ describe("structuredOutput with a journal", () => {
     }
   });
 
-  it('records each validation under a key such as "i1/output"', async () => {
+  it('records each validation under a key such as "i1/request/@structured-output/output"', async () => {
     const { journal } = await play([...turns], wanting(structuredOutput(schema))).result;
     expect(memoryJournal(JSON.parse(JSON.stringify(journal))).keys()).toEqual([
       "run",
-      "i0/inbox",
-      "i0/model",
-      "i0/tool/0/echo",
-      "i1/inbox",
-      "i1/model",
-      "i1/output",
-      "i2/inbox",
-      "i2/model",
-      "i2/output",
-      "i2/inbox-end",
+      "begin",
+      "i0/request/model",
+      "i0/call/0/echo/outcome",
+      "i0/next",
+      "i1/request/model",
+      "i1/request/@structured-output/output",
+      "i1/end/ended",
+      "i1/again",
+      "i2/request/model",
+      "i2/request/@structured-output/output",
+      "i2/answered",
+      "i2/answered/over",
     ]);
   });
 

@@ -152,10 +152,10 @@ describe("limits.wallClockMs in a resumed run", () => {
   }
 
   it.for<[crashed: string, lastKey: string, endsAfterMs: number]>([
-    ["in a stream", "i1/inbox", 400],
-    ["in a tool", "i1/model", 400],
+    ["in a stream", "i0/next", 400],
+    ["in a tool", "i1/request/model", 400],
     // The journal counts 600 ms before the second iteration, so a limit of 601 ms leaves 1 ms.
-    ["after the last tool", "i1/tool/0/nap", 1],
+    ["after the last tool", "i1/call/0/nap/outcome", 1],
   ])("counts only active time if the run crashed %s", async ([, lastKey, endsAfterMs]) => {
     const journal = await savedUpTo(lastKey);
     const clock = createTestClock(clockAt);
@@ -163,7 +163,7 @@ describe("limits.wallClockMs in a resumed run", () => {
     const deaf = tool("nap", () => never);
     const messages = [{ role: "user", content: "Go." }] as const;
     const provider = createMockProvider([stall()]);
-    const limits = { wallClockMs: lastKey === "i1/tool/0/nap" ? 601 : 1_000 };
+    const limits = { wallClockMs: lastKey === "i1/call/0/nap/outcome" ? 601 : 1_000 };
     const running = runToolLoop({
       provider,
       messages,

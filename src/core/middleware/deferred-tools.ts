@@ -36,7 +36,7 @@ function noteLoaded(loaded: Set<string>, { lastBatch }: State): void {
 }
 
 function arrange(request: RequestDraft, loaded: ReadonlySet<string>): RequestDraft {
-  const { tools: allowed, provider, toolChoice } = request;
+  const { tools: allowed, provider, toolChoice, enforced = toolChoice } = request;
   const findable = allowed.filter(isDeferred);
   if (provider.searchesTools === true)
     return { ...request, tools: allowed.some(findsTools) ? allowed.filter((tool) => !findsTools(tool)) : allowed };
@@ -44,7 +44,7 @@ function arrange(request: RequestDraft, loaded: ReadonlySet<string>): RequestDra
   if (!allowed.some(findsTools)) return { ...request, tools: allowed.map(toLoaded) };
   const deferred = new Map(findable.map((tool) => [tool.name, toLoaded(tool)]));
   // A tool that `toolChoice` requires counts as found.
-  const names = typeof toolChoice === "object" ? new Set(loaded).add(toolChoice.name) : loaded;
+  const names = typeof enforced === "object" ? new Set(loaded).add(enforced.name) : loaded;
   const found = [...names].flatMap((name) => deferred.get(name) ?? []);
   const tools = [...allowed.filter(({ name }) => !deferred.has(name)), ...found];
   return { ...request, tools, findableTools: [...deferred.values()] };

@@ -15,6 +15,7 @@ import {
   type Answer,
   type Ending,
   endWith,
+  isStepCancelled,
   type Middleware,
   type Recorder,
   type RequestDraft,
@@ -142,7 +143,12 @@ export function stopWhen(conditions: readonly StopCondition[]): Middleware {
         const { status } = answer;
         const isOver = status === "tool-calls" || (status === "completed" && !isUnfinished(answer));
         if (!isOver || answer.ends !== undefined) return answer;
-        const said = await at.step("stop", () => askConditions(conditions, toContext(at, answer), limitsOf(run, at)));
+        const asked = at.step("stop", () => askConditions(conditions, toContext(at, answer), limitsOf(run, at)));
+        const said = await asked.catch((error: unknown) => {
+          // The time is over, but the answer is there.
+          if (status === "completed" && isStepCancelled(error) && error.ending.status === "timeout") return null;
+          throw error;
+        });
         return said === null
           ? answer
           : { ...answer, stop: said, ends: { status: "completed", reason: { kind: "stop-condition", ...said } } };

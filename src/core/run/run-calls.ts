@@ -9,7 +9,7 @@ import { type PlacedCall, recallCalls } from "./shown-tools.ts";
 import { Activity, Parked } from "./activity.ts";
 import { type Run } from "./run.ts";
 import { findIdenticalCalls } from "./identical-calls.ts";
-import type { EndedCall, State } from "./seam.ts";
+import type { EndedCall, Outcome, State } from "./seam.ts";
 import { applyNested } from "../utils/count-usage.ts";
 import type { NextStep } from "./next-step.ts";
 import { applyCalls } from "./state.ts";
@@ -34,12 +34,27 @@ export async function runCalls(run: Run): Promise<void> {
     return { call, outcome: refused, waits: [] };
   });
   turns.start();
-  const ended = await Promise.all(begun);
+  const all = await Promise.all(begun);
   run.begun.clear();
+  const ended: EndedCall[] = [];
+  for (const [index, one] of all.entries()) ended.push(one.waits.length === 0 ? one : await endLimited(run, one, index));
   applyCalls(state, ended);
   for (const { undelivered = [] } of ended)
     run.returned.push(...undelivered.map((message) => ({ verb: "keep", message }) as const));
   sendIdentical(run);
+}
+
+/** A call must not wait for an approval if the calls beside it have used up the limit, because it could not run. */
+async function endLimited(run: Run, one: EndedCall, index: number): Promise<EndedCall> {
+  const { call, outcome } = one;
+  const key = `${callPlace(run.state, index, call.name)}/ended`;
+  const wasAsked = run.recalled.get(call.callId)?.wasAsked === true;
+  const mayRun = outcome.kind !== "not-run" || wasAsked || run.meter.toolCallsLeft > 0 || run.scope.cause !== undefined;
+  if (mayRun && (await run.journal.read(run.prefix + key)) === undefined) return one;
+  const { isReplayed } = run;
+  const limited = await run.step<Outcome>(key, () => ({ call, durationMs: 0, kind: "limit" }));
+  sendEnd(run, limited, isReplayed);
+  return { ...one, outcome: limited, waits: [] };
 }
 
 /** Replays the calls that have ended before any other call runs, so that listeners get what is recorded first. */

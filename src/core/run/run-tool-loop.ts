@@ -303,7 +303,11 @@ async function findContinuation(run: Run, ending: Ending): Promise<Looking | und
   if (kind === "drained") return { planned: run.planned };
   // A stream that the time limit has cut off is only made again with `resume`.
   const isCutOff = kind === "wall-clock" && run.planned !== undefined;
-  if (limited.has(kind) && !isCutOff) return findLimit(state, see(run), run) === undefined ? {} : undefined;
+  if (limited.has(kind) && !isCutOff) {
+    if (findLimit(state, see(run), run) === undefined) return {};
+    // A retry counts the errors from zero again.
+    if (kind !== "tool-error-cap") return undefined;
+  }
   const mayRetry = ending.status === "error" || ending.status === "timeout" || ending.status === "stopped-by-user";
   return options.resume === "retry-last" && mayRetry && run.scope.cause === undefined ? { retries: true } : undefined;
 }
@@ -356,24 +360,35 @@ async function askBeforeEnd(run: Run, first: Ending): Promise<Ending | undefined
     state.waits = end.waits;
     return waiting(run);
   }
-  const said = end.value;
   const spent = sumOf(activity.spent);
-  if ("again" in said || said.ending !== first || spent !== undefined) {
-    const record: AskedEnd = { phase: state.phase, planned: first, ...said, ...(spent !== undefined && { spent }) };
-    await recordAsked(run, `${place}/ended`, record);
-  }
+  const record: AskedEnd = { phase: state.phase, planned: first, ...end.value, ...(spent !== undefined && { spent }) };
+  const isChanged = "again" in record || record.ending !== first || spent !== undefined;
+  const said = await recordAsked(run, `${place}/ended`, { record, isChanged });
   if (!("again" in said)) return said.ending;
   applyAgain(state, said, said.ending);
   sendSteered(run);
   return undefined;
 }
 
-/** Middleware with other options may go on where an earlier execution ended. The newest record counts. */
-async function recordAsked(run: Run, key: string, record: AskedEnd): Promise<void> {
+interface Asked {
+  readonly record: AskedEnd;
+  /** True if the middleware has changed the ending. */
+  readonly isChanged: boolean;
+}
+
+/**
+ * Middleware with other options may go on where an earlier execution ended, but must not end where an earlier execution went on.
+ * The newest record counts.
+ */
+async function recordAsked(run: Run, first: string, { record, isChanged }: Asked): Promise<AskedEnd> {
   const kindOf = (one: AskedEnd): string => ("again" in one ? "again" : one.ending.reason.kind);
   for (let count = 1; ; count += 1) {
-    const recorded = await run.step<AskedEnd>(count === 1 ? key : `${key}~${count}`, () => record);
-    if (kindOf(recorded) === kindOf(record)) return;
+    const key = count === 1 ? first : `${first}~${count}`;
+    const isRead = !isChanged && run.isReplayed;
+    const read = isRead ? ((await run.journal.read(run.prefix + key)) as AskedEnd | undefined) : undefined;
+    const recorded = isChanged ? await run.step<AskedEnd>(key, () => record) : read;
+    if (recorded === undefined || kindOf(recorded) === kindOf(record)) return record;
+    if ("again" in recorded) return recorded;
   }
 }
 

@@ -52,6 +52,11 @@ export function endWith(ending: Ending, { id: provider, model }: Pick<Provider, 
   return { ...nothing, status: "error", costUSD: 0, provider, model, ends: ending, skipped: true };
 }
 
+/** True for the error of a step during which the run was cancelled. */
+export function isStepCancelled(error: unknown): error is Error & { readonly ending: Ending } {
+  return error instanceof Error && "ending" in error;
+}
+
 /** The outcome of one call. Plain data, because a journal records it. `ends` ends the run after the calls of the message. */
 export type Outcome = ToolOutcome & {
   readonly ends?: Ending | undefined;

@@ -1,4 +1,4 @@
-import { type Approve, type Journal, type LoopOptions, memoryJournal, type SavedJournal, type Step } from "turnwright";
+import { type Approve, type Journal, type LoopOptions, memoryJournal, type SavedJournal } from "turnwright";
 import { createMockProvider, type MockScript, text, toolCall } from "turnwright/testing";
 import { defineAgentTool } from "turnwright";
 import type { Fault } from "../faults.ts";
@@ -7,16 +7,15 @@ import { after, called, type Port, type Ports, portsOf, question } from "./port.
 
 const asksFor: Approve = () => ({ kind: "ask" });
 const asking = { policies: { approve: asksFor }, runId: "recorded" };
-const durable = { durable: true, ordered: false };
 
 type Verbs = { readonly [Verb in keyof Journal]?: unknown };
 
 const journal = (verbs: (inner: Journal) => Verbs): Partial<LoopOptions> => {
   const inner = memoryJournal();
   const own: Journal = {
-    ...durable,
-    step: async (one) => inner.step(one),
-    all: (steps) => Promise.all(steps.map((one) => inner.step(one))),
+    durable: true,
+    step: async (key, body) => inner.step(key, body),
+    read: async (key) => inner.read(key),
   };
   return { journal: { ...own, ...(verbs(own) as Partial<Journal>) } };
 };
@@ -24,7 +23,7 @@ const journal = (verbs: (inner: Journal) => Verbs): Partial<LoopOptions> => {
 const atStep =
   (key: string) =>
   (fault: Fault): Partial<LoopOptions> =>
-    journal(({ step }) => ({ step: (one: Step<unknown>) => (one.key === key ? fault() : step(one)) }));
+    journal(({ step }) => ({ step: (asked: string, body: () => unknown) => (asked === key ? fault() : step(asked, body)) }));
 
 const inside: Partial<LoopOptions> = {
   runId: "recorded",
@@ -77,23 +76,21 @@ export const recordingPorts: Ports = {
   },
   "the close function of a journal": asked((fault) => journal(() => ({ open: () => Promise.resolve(fault) })), ["answered"]),
   "journal.step for the first step": asked(atStep("run"), ["journal-mismatch", "journal-damaged"]),
-  "journal.step for a model request": asked(atStep("i1/model"), ["journal-damaged"]),
-  "journal.step for a tool call": asked(atStep("i1/tool/0/t"), ["journal-damaged"]),
+  "journal.step for a model request": asked(atStep("i1/request/model"), ["journal-damaged"]),
+  "journal.step for a tool call": asked(atStep("i1/call/0/t/outcome"), ["journal-damaged"]),
+  "journal.step for a call that begins": asked(atStep("i1/call/0/t/begun"), ["journal-damaged"]),
+  "journal.step for the last look": asked(atStep("i2/answered"), ["journal-damaged"]),
   // If the last step has an unexpected result, the run looks for new messages once more.
-  "journal.step for the last step": asked(atStep("i2/inbox-end"), ["answered", "journal-damaged"]),
-  "journal.all": asked((fault) => journal(() => ({ all: fault }))),
-  "journal.replays": asked(
-    (fault) => ({ ...called(() => 1), ...asking, ...resumed(waiting, { replays: fault }) }),
-    ["approval-required"],
+  "journal.step for the last step": asked(atStep("i2/answered/over"), ["answered", "journal-damaged"]),
+  "journal.read": asked((fault) => journal(() => ({ read: fault })), ["answered", "journal-damaged"]),
+  "journal.read (in a resumed run)": asked(
+    (fault) => ({ ...called(() => 1), ...asking, ...resumed(waiting, { read: fault }) }),
+    ["approval-required", "journal-damaged"],
   ),
-  "journal.has": asked((fault) => ({ ...inside, ...resumed(waitingInside, { has: fault }) }), ["approval-required"]),
-  // A decision may take days. `wait` therefore has no time limit, and ends only with the run.
-  "journal.wait": {
-    over: (fault) => ({ ...journal(() => ({ wait: fault })), policies: asking.policies }),
-    ends: ["thrown", "answered"],
-    hangs: "never",
-    atWallClock: "approval-required",
-  },
+  "journal.read (in a resumed run with a nested run)": asked(
+    (fault) => ({ ...inside, ...resumed(waitingInside, { read: fault }) }),
+    ["approval-required", "journal-damaged"],
+  ),
   ...portsOf("registry.definitions() (in a resumed run) on call ", [2, 3, 4, 5], (call) => ({
     over: (fault) => ({
       ...asking,

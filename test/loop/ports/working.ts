@@ -78,7 +78,6 @@ export const workingPorts: Ports = {
   })),
   "registry.executeTool": forModel((fault) => registry({ executeTool: fault })),
   "registry.validate": forModel((fault) => registry({ validate: fault })),
-  "registry.agentOf": { over: (fault) => registry({ agentOf: fault }), ends: ["answered"] },
   "tool.execute": forModel((fault) => called(fault)),
   "tool.execute of a sequential tool": forModel((fault) => called(fault, { sequential: true })),
   "tool.execute of an eager tool": forModel((fault) => called(fault, { eager: true })),
