@@ -84,8 +84,8 @@ invoke_agent bot ! "max-cost" turnwright.run.reason="max-cost" turnwright.reason
       [text("So.")],
       { policies: { stopWhen: fails } },
       `
-invoke_agent bot ! "hook-failed" turnwright.run.reason="hook-failed" turnwright.reason.hook="stopWhen"
-  chat mock-model turnwright.iteration.status="error"
+invoke_agent bot ! "hook-failed" turnwright.run.reason="hook-failed" turnwright.reason.hook="stop-when.request"
+  chat mock-model turnwright.iteration.status="completed"
 `,
     ],
     [
@@ -93,7 +93,7 @@ invoke_agent bot ! "hook-failed" turnwright.run.reason="hook-failed" turnwright.
       [],
       { hooks: { prepareIteration: fails } },
       `
-invoke_agent bot ! "hook-failed" turnwright.run.reason="hook-failed" turnwright.reason.hook="prepareIteration"
+invoke_agent bot ! "hook-failed" turnwright.run.reason="hook-failed" turnwright.reason.hook="prepare-iteration.request"
 `,
     ],
   ])("record that the run ended because of %s", async ([, script, more, tree]) => {
@@ -188,7 +188,7 @@ describe("withTracing: a run that throws", () => {
       step: (key, body) => {
         if (!key.endsWith("/outcome")) return journal.step(key, body);
         calls += 1;
-        void body();
+        Promise.resolve(body()).catch(() => {});
         if (calls === 2) throw new Error("lost");
         return new Promise(() => {});
       },

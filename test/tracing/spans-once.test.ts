@@ -100,7 +100,11 @@ describe("withTracing: a resumed nested run that fails before its first stream",
           ...more,
         }),
       });
-    const broken = trace([toolCall("agent")], { tools: [agentOf({})], journal: breaks, runId: "fails" });
+    const broken = trace([toolCall("agent")], {
+      tools: [agentOf({ hooks: { prepareIteration: () => {} } })],
+      journal: breaks,
+      runId: "fails",
+    });
     await expect(broken.playing.result).rejects.toThrow("lost");
     const resumed = trace([], {
       tools: [agentOf({ hooks: { prepareIteration: fails } })],

@@ -101,11 +101,11 @@ describe("observeRun: an observed run", () => {
   it("keeps the methods and definitions of a tool registry", async () => {
     const { observing } = createLog();
     const registry = createToolRegistry([look]);
-    const { validate: _, validateResult: _result, agentOf: _agent, ...plain } = registry;
+    const { validate: _, validateResult: _result, ...plain } = registry;
     const watch = (tools: ToolRegistry): ToolRegistry =>
       observeRun({ provider: createMockProvider([]), messages, tools }, observing).tools as ToolRegistry;
     expect(watch(registry).definitions()).toBe(registry.definitions());
-    expect(Object.keys(watch(registry)).sort()).toEqual(["agentOf", "definitions", "executeTool", "validate", "validateResult"]);
+    expect(Object.keys(watch(registry)).sort()).toEqual(["definitions", "executeTool", "validate", "validateResult"]);
     expect(Object.keys(watch(plain)).sort()).toEqual(["definitions", "executeTool"]);
   });
 

@@ -110,12 +110,9 @@ function observeHooks(hooks: LoopHooks, current: () => RunObserver | undefined):
   return {
     ...hooks,
     prepareIteration(view) {
-      // Reads the observer before the hook runs, because another run with the same options may start an iteration during the
-      // hook.
-      const observer = current();
       return whenReady(hooks.prepareIteration?.(view), (plan): IterationPlan | undefined | void => {
         if (!isRecord(plan) || !isProvider(plan.provider)) return plan;
-        return { ...plan, provider: observeProvider(plan.provider, () => observer) };
+        return { ...plan, provider: observeProvider(plan.provider, current) };
       });
     },
   };

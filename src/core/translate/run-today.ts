@@ -18,6 +18,7 @@ import { maskWith } from "../middleware/mask-results.ts";
 import { readOutput } from "../middleware/structured-output.ts";
 import type { OutputReader, ResultMasking } from "../loop/run/run.ts";
 import { isToolRegistry } from "../tools/registry.ts";
+import { isRecord } from "../utils/guards.ts";
 import { detectLoops } from "../middleware/detect-loops.ts";
 import { finalAnswer } from "../middleware/final-answer.ts";
 import { forceFirstCall } from "../middleware/forced-choice.ts";
@@ -31,7 +32,7 @@ import type { Middleware } from "../run/seam.ts";
 import { toReason } from "./today-calls.ts";
 
 export function beginToday(given: LoopOptions, queue?: EventQueue<LoopEvent>): BegunLoop {
-  const options: unknown = { ...given };
+  const options: unknown = isRecord(given) ? { ...given } : given;
   checkOptions(options);
   const { result, stop } = beginLoop(translate(options), {
     queue,
