@@ -6,7 +6,7 @@ import { adviseName, adviseOption, adviseFinish, advisePart, refuseSteps } from 
 import { describeMessage, findMisspelt } from "./errors/message-words.ts";
 import { wordsOf } from "./errors/loop-ended-error.ts";
 import { toProviderError } from "./errors/read-sdk-error.ts";
-import { checkAnswer } from "./loop/state/check-answer.ts";
+import { checkStepRecord } from "./run/check-record.ts";
 import { findAnswerIssue } from "./tools/answer-issue.ts";
 import { findRootProblem } from "./tools/root-schema.ts";
 import { adviseSchema, describeFailure, explainSchema } from "./tools/schema-problems.ts";
@@ -23,7 +23,7 @@ const allEdges: Edges = {
   readError: toProviderError,
   describeError,
   findSchemaChanges,
-  checkRecord: checkAnswer,
+  checkRecord: checkStepRecord,
   describeRule,
   describeValue: putInWords,
   describeUnexpected,

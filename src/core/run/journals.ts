@@ -3,6 +3,7 @@
 import type { Clock, Json } from "../types/common.ts";
 import type { Cancellable, CancelReason, CancelScope } from "../cancellation/cancel-scope.ts";
 import { LoopError } from "../errors/loop-error.ts";
+import { edges } from "../utils/edges.ts";
 import { isRecord, isThenable } from "../utils/guards.ts";
 import { promiseOrValue } from "../utils/promises.ts";
 import { describeValue } from "../utils/texts.ts";
@@ -98,17 +99,22 @@ export class GuardedJournal implements Journal {
   }
 
   read(key: string): unknown {
-    return this.ask({ verb: "read", key }, () => this.#journal.read(key));
+    const call = { verb: "read", key } as const;
+    const check = (found: unknown): unknown => (found === undefined ? found : this.#check(found, call));
+    const given = this.ask(call, () => this.#journal.read(key));
+    return isThenable(given) ? given.then(check) : check(given);
   }
 
   step<T>(key: string, body: Body<T>): T | PromiseLike<T> {
-    const call: { -readonly [Field in keyof JournalVerb]: JournalVerb[Field] } = { verb: "step", key };
+    const call: { -readonly [Field in keyof JournalVerb]: JournalVerb[Field] } & { key: string } = { verb: "step", key };
+    let isFresh = false;
     const noting = (): T | PromiseLike<T> => {
+      isFresh = true;
       const made = body();
       return isThenable(made) ? made.then((answer) => ((call.answer = answer), answer)) : ((call.answer = made), made);
     };
     const check = (value: T): T => {
-      if (isRecord(value)) return value;
+      if (isRecord(value)) return isFresh ? value : this.#check(value, call);
       const expected = `The journal must return the recorded result of step "${key}", but returned ${describeValue(value)}.`;
       throw this.#fail(new TypeError(expected), call);
     };
@@ -168,6 +174,16 @@ export class GuardedJournal implements Journal {
       );
       waiting.watch();
     });
+  }
+
+  /** A journal of the caller may return a record that somebody has changed. */
+  #check<T>(record: T, call: JournalVerb & { readonly key: string }): T {
+    try {
+      edges.checkRecord?.(call.key, record);
+      return record;
+    } catch (error) {
+      throw this.#fail(error, call);
+    }
   }
 
   #fail(error: unknown, { verb, key, answer }: JournalVerb): unknown {

@@ -17,6 +17,7 @@ import { deferTools } from "../middleware/deferred-tools.ts";
 import { maskWith } from "../middleware/mask-results.ts";
 import { readOutput } from "../middleware/structured-output.ts";
 import type { OutputReader, ResultMasking } from "../loop/run/run.ts";
+import { readRegistry } from "../tools/read-registry.ts";
 import { isToolRegistry } from "../tools/registry.ts";
 import { isRecord } from "../utils/guards.ts";
 import { detectLoops } from "../middleware/detect-loops.ts";
@@ -95,7 +96,7 @@ function endingsOf({ output, loopDetection, stopWhen: stop, finalAnswer: final, 
 }
 
 function findMasking(tools: LoopOptions["tools"] = []): Masking | undefined {
-  const listed = isToolRegistry(tools) ? tools.definitions() : tools;
+  const listed = isToolRegistry(tools) ? readRegistry(tools).definitions() : tools;
   return listed.find(({ masking }) => masking !== undefined)?.masking;
 }
 

@@ -14,8 +14,6 @@ export interface Port {
    * wait for the function.
    */
   readonly hangs?: string;
-  /** The end reason at `wallClockMs` if the function never settles. Default: "wall-clock". */
-  readonly atWallClock?: string;
   /** True if the run ends at `wallClockMs`, although it rejects at other limits. Default false. */
   readonly endsAtWallClock?: true;
 }

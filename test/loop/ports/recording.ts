@@ -82,7 +82,8 @@ export const recordingPorts: Ports = {
   "journal.step for the last look": asked(atStep("i2/answered"), ["journal-damaged"]),
   // If the last step has an unexpected result, the run looks for new messages once more.
   "journal.step for the last step": asked(atStep("i2/answered/over"), ["answered", "journal-damaged"]),
-  "journal.read": asked((fault) => journal(() => ({ read: fault })), ["answered", "journal-damaged"]),
+  // Nothing is read in a run without earlier records.
+  "journal.read": { over: (fault) => journal(() => ({ read: fault })), ends: ["answered"] },
   "journal.read (in a resumed run)": asked(
     (fault) => ({ ...called(() => 1), ...asking, ...resumed(waiting, { read: fault }) }),
     ["approval-required", "journal-damaged"],
@@ -98,9 +99,12 @@ export const recordingPorts: Ports = {
       decisions: { [waiting.id]: { kind: "approve" } },
       tools: { definitions: after(call - 1, () => [{ ...definition }], fault), executeTool: () => 1 } as never,
     }),
-    // If call 2 fails, the replay fails and the run is rejected. If a later call fails, the run ends, or only the tool call
-    // fails.
-    ends: call === 2 ? ["thrown", "invalid-option", "tools-changed"] : ["hook-failed", "approval-required", "answered"],
+    // If call 2 fails, the replay fails and the run is rejected. If a later call fails, the run ends, or only the tool call fails.
+    // An empty list means that the waiting tool was removed.
+    ends:
+      call === 2
+        ? ["thrown", "invalid-option", "tools-changed"]
+        : ["hook-failed", "approval-required", "answered", ...(call === 3 ? ["tools-changed"] : [])],
   })),
   "policies.allowToolChange": {
     over: (fault) => ({
