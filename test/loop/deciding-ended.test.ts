@@ -10,14 +10,19 @@ const kinds = ["approve", "deny", "modify"] as const;
 type Ends = (playing: { readonly control: Playing["control"]; readonly abort: AbortController }) => Partial<LoopOptions>;
 
 const nothing = {};
-const cutting: readonly (readonly [what: string, ends: Ends, reason: string])[] = [
+const cutting: readonly (readonly [what: string, ends: Ends, reason: string, always?: Partial<LoopOptions>])[] = [
   ["control.stop()", ({ control }) => (control.stop(), nothing), "stopped"],
   ["control.kill()", ({ control }) => (control.kill(), nothing), "killed"],
   ["an aborted signal", ({ abort }) => (abort.abort(), nothing), "aborted"],
   ["a drain and then a stop", ({ control }) => (control.drain(), control.stop(), nothing), "stopped"],
   ["an interrupt and then a stop", ({ control }) => (control.interrupt("Wait."), control.stop(), nothing), "stopped"],
   ["a stop, with resume: retry-last", ({ control }) => (control.stop(), { resume: "retry-last" }), "stopped"],
-  ["a stop, with an onIteration hook", ({ control }) => (control.stop(), { hooks: { onIteration: () => undefined } }), "stopped"],
+  [
+    "a stop, with an onIteration hook",
+    ({ control }) => (control.stop(), nothing),
+    "stopped",
+    { hooks: { onIteration: () => undefined } },
+  ],
 ];
 const later: readonly (readonly [what: string, ends: Ends, reason: string])[] = [
   ["control.drain()", ({ control }) => (control.drain(), nothing), "drained"],
@@ -33,7 +38,7 @@ interface Stage {
   start(more?: Partial<LoopOptions>, ends?: Ends): Playing;
 }
 
-function setUp(isNested: boolean, open: () => Journal): Stage {
+function setUp(isNested: boolean, open: () => Journal, always?: Partial<LoopOptions>): Stage {
   const ran: string[] = [];
   const pay = tool("pay", () => void ran.push("pay"), { needsApproval: true });
   const agent = nesting("agent tool", "agent", () => ({
@@ -52,6 +57,7 @@ function setUp(isNested: boolean, open: () => Journal): Stage {
       tools: [isNested ? agent : pay],
       pricing: ({ totalTokens }) => totalTokens / 10,
       journal: open(),
+      ...always,
       ...more,
       ...ends(stage),
     }));
@@ -70,8 +76,8 @@ function inMemory(): () => Journal {
     const save = (): void => void Object.assign(steps, JSON.parse(JSON.stringify(journal.toJSON().steps)));
     return {
       ...journal,
-      step: (step) => {
-        const answer = journal.step(step);
+      step: async (key, body) => {
+        const answer = await journal.step(key, body);
         save();
         return answer;
       },
@@ -95,10 +101,10 @@ const stages = [true, false].flatMap((isNested) =>
 describe.for(stages.map((stage) => [stage.where, stage] as const))("options.decisions for a %s", ([, { isNested, open }]) => {
   const id = isNested ? "call_i0_0/call_i0_0" : "call_i0_0";
 
-  it.for(cutting.flatMap((row) => kinds.map((kind) => [...row, kind] as const)))(
+  it.for(cutting.flatMap(([what, ends, reason, always]) => kinds.map((kind) => [what, ends, reason, kind, always] as const)))(
     "can be passed again after a run that was ended by %s (decision: $3)",
-    async ([, ends, reason, kind]) => {
-      const { ran, start } = setUp(isNested, open());
+    async ([, ends, reason, kind, always]) => {
+      const { ran, start } = setUp(isNested, open(), always);
       expect((await start().result).reason.kind).toBe("approval-required");
       const decisions = { [id]: decisionOf(kind) };
       for (let times = 0; times < 2; times += 1) {
