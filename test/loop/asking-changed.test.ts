@@ -55,9 +55,9 @@ describe("options.decisions for calls of changed tools", () => {
     expect([ran, again.recording.of("approval-asked").length]).toEqual([[], 1]);
     // The second resume reports the changes again. If the call is then approved under its new id, the changed tool runs.
     expect((await pendingOf(start({ policies: ask, change })))[0]?.map(({ kind }) => kind)).toEqual(kinds);
-    const done = await start({ policies: ask, change, decisions: { "call_i0_0#2": approved } }).result;
+    const done = await start({ policies: ask, change, decisions: { "call_i0_0~2": approved } }).result;
     expect([done.text, outcomesOf(done), ran.length]).toEqual(["Done.", ["call_i0_0: completed"], 1]);
-    const told = await start({ policies: ask, change, decisions: { "call_i0_0#2": approved } }).result;
+    const told = await start({ policies: ask, change, decisions: { "call_i0_0~2": approved } }).result;
     expect([told.messages, ran.length]).toEqual([done.messages, 1]);
   });
 
@@ -89,7 +89,7 @@ describe("options.decisions for calls of changed tools", () => {
       const change = { description: "Sends", inputSchema: z.object({ to: z.string() }) };
       await start({ policies: ask }).result;
       await start({ policies: ask, change, decisions: { call_i0_0: approved } }).result;
-      const done = await start({ policies: ask, change, decisions: { "call_i0_0#2": decision } }).result;
+      const done = await start({ policies: ask, change, decisions: { "call_i0_0~2": decision } }).result;
       expect([outcomesOf(done), ran]).toEqual([[`call_i0_0: ${outcome}`], did]);
       const told = await start({ policies: ask, change, journal: replayJournal(done.journal) }).result;
       expect(told.messages).toEqual(done.messages);
@@ -112,7 +112,7 @@ describe("options.decisions for calls of changed tools", () => {
       const decisions = { call_i0_0: approved };
       const isAsked = policies === ask;
       if (isAsked) await start("Pays", {}).result;
-      const key = isAsked ? "i0/approval/0/pay/decision1" : "i0/approval/0/pay";
+      const key = isAsked ? "wait/call_i0_0/1/answer" : "i0/call/0/pay/@approve/decision";
       await start("Pays", { journal: store.open({ after: key }), ...(isAsked && { decisions }) }).result.catch(() => undefined);
       expect([store.records.has(key), ran]).toEqual([true, []]);
       const asked: string[] = [];
@@ -122,7 +122,7 @@ describe("options.decisions for calls of changed tools", () => {
       };
       const again = start("REAL", { policies: { approve }, ...(isAsked && { decisions }) });
       expect([(await again.result).reason.kind, asked, ran]).toEqual(["approval-required", ["REAL"], []]);
-      const about = isAsked ? { "call_i0_0#2": approved } : decisions;
+      const about = isAsked ? { "call_i0_0~2": approved } : decisions;
       const done = await start("REAL", { policies: { approve }, decisions: about }).result;
       expect([done.text, ran]).toEqual(["Done.", ["REAL"]]);
     }
@@ -174,7 +174,7 @@ it("in a resumed run, a new policies.approve is called only for calls that have 
       journal: store.open(),
       ...more,
     });
-  await start({ journal: store.open({ after: "i0/tool/0/look" }) }).result.catch(() => undefined);
+  await start({ journal: store.open({ after: "i0/call/0/look/outcome" }) }).result.catch(() => undefined);
   expect(ran).toEqual(["look"]);
   const policies: LoopOptions["policies"] = { approve: ({ name }) => (asked.push(name), { kind: "ask" }) };
   expect((await start({ policies }).result).reason.kind).toBe("approval-required");

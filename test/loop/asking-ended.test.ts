@@ -110,7 +110,7 @@ it("a call keeps waiting if the time runs out in a resumed run that got the same
   const script = [[toolCall("slow"), toolCall("other")]];
   const options: Partial<LoopOptions> = { runId: "r", tools, limits: { wallClockMs: 1_000 }, timeouts: { settleMs: 0 } };
   await play(script, { ...options, journal: store.open() }).result;
-  const crashed = play([], { ...options, decisions, journal: store.open({ after: "i0/approval/0/slow/decision1" }) });
+  const crashed = play([], { ...options, decisions, journal: store.open({ after: "wait/call_i0_0/1/answer" }) });
   await expect(crashed.result).rejects.toThrow("died");
   const playing = play([], { ...options, decisions, journal: store.open() });
   await playing.clock.runAll();

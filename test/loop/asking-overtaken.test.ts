@@ -21,8 +21,10 @@ function setUp(calls: readonly MockPart[], more: Partial<LoopOptions> = {}): Sta
     name: "agent",
     description: "agent",
     inputSchema: { type: "object" },
-    prepare: () => ({ provider: createMockProvider([text("Found.")]), messages: [{ role: "user", content: "Look." }] }),
-    toResult: ({ text: found }) => (note("agent"), found),
+    prepare: () => ({
+      provider: createMockProvider(() => (note("agent"), text("Found."))),
+      messages: [{ role: "user", content: "Look." }],
+    }),
   });
   const tools = [gone, tool("look", () => note("look")), tool("pay", () => note("pay")), agent];
   const limits = { toolConcurrency: 1, ...more.limits };
@@ -57,7 +59,7 @@ describe("a FatalToolError thrown by a call that was approved on resume", () => 
 
   it('keeps the outcome "interrupted" of a later call that a crash interrupted', async () => {
     const stage = setUp([toolCall("gone"), toolCall("look")]);
-    await stage.start({ journal: stage.store.open({ within: "i0/tool/1/look" }) }).result.catch(() => undefined);
+    await stage.start({ journal: stage.store.open({ within: "i0/call/1/look/outcome" }) }).result.catch(() => undefined);
     expect(await endOf(stage, { call_i0_0: approved })).toEqual([
       "fatal-tool-error",
       "call_i0_0: failed",

@@ -146,7 +146,7 @@ describe("callId", () => {
       play([], { tools: [echo], runId: "ids", provider: withFallback([provider(true), provider(false)]), journal }).result;
     const store = createDurableStore();
     const whole = await start(createDurableStore().open());
-    await expect(start(store.open({ after: "i0/model" }))).rejects.toThrow("The process died.");
+    await expect(start(store.open({ after: "i0/request/model" }))).rejects.toThrow("The process died.");
     const resumed = await start(store.open());
     expect(answersOf(whole).map(({ callId }) => callId)).toEqual(["y", "call_i1_0"]);
     expect(resumed.messages).toEqual(whole.messages);

@@ -68,7 +68,7 @@ describe("the result of an eager call", () => {
     const playing = start([[toolCall("look", {}, { rawArgs: "{" }), toolCall("look")], text("Done.")]);
     const result = await finished(playing);
     expect(outcomesOf(result)).toEqual(["call_i0_0: malformed", "call_i0_1: completed"]);
-    expect(ran).toEqual(["i0/tool/1/look {}"]);
+    expect(ran).toEqual(["i0/call/1/look {}"]);
     await replayed(playing, result);
   });
 
@@ -79,7 +79,7 @@ describe("the result of an eager call", () => {
     const playing = start([turn, text("Done.")]);
     const result = await finished(playing);
     expect(answersOf(result).map(({ outcome }) => outcome)).toEqual(["malformed", "completed"]);
-    expect(ran).toEqual(["i0/tool/0/look {}"]);
+    expect(ran).toEqual(["i0/call/0/look {}"]);
     await replayed(playing, result);
   });
 });

@@ -10,9 +10,9 @@ describe("an eager call", () => {
     const { ran, start } = setUp();
     const playing = start([[toolCall("act", { n: 1 }), toolCall("look", { n: 2 }), wait(50), text("Hm.")], text("Done.")]);
     await playing.clock.advance(5);
-    expect(ran).toEqual(['i0/tool/1/look {"n":2}']);
+    expect(ran).toEqual(['i0/call/1/look {"n":2}']);
     const result = await finished(playing);
-    expect(ran).toEqual(['i0/tool/1/look {"n":2}', 'i0/tool/0/act {"n":1}']);
+    expect(ran).toEqual(['i0/call/1/look {"n":2}', 'i0/call/0/act {"n":1}']);
     expect(answersOf(result).map(({ callId, outcome, result: read }) => [callId, outcome, read])).toEqual([
       ["call_i0_0", "completed", { n: 1 }],
       ["call_i0_1", "completed", { n: 2 }],
@@ -58,7 +58,7 @@ describe("an eager call", () => {
     await playing.clock.advance(10);
     expect(ran).toEqual([]);
     const result = await finished(playing);
-    expect(ran).toEqual(['i0/tool/0/look {"n":1}', 'i0/tool/1/look {"n":2}']);
+    expect(ran).toEqual(['i0/call/0/look {"n":1}', 'i0/call/1/look {"n":2}']);
     expect(answersOf(result).map(({ callId }) => callId)).toEqual(["x", "call_i0_1"]);
   });
 
@@ -95,10 +95,10 @@ describe("an eager call", () => {
     ];
     const playing = start(script);
     await playing.clock.advance(15);
-    expect(ran).toEqual(["i0/tool/0/look {}"]);
+    expect(ran).toEqual(["i0/call/0/look {}"]);
     const result = await finished(playing);
     expect([ran, outcomesOf(result)]).toEqual([
-      ["i0/tool/0/look {}", "i0/tool/1/act {}"],
+      ["i0/call/0/look {}", "i0/call/1/act {}"],
       ["call_i0_0: completed", "call_i0_1: completed"],
     ]);
     await replayed(playing, result);

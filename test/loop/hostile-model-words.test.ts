@@ -118,7 +118,7 @@ describe("a hostile call id", () => {
     ["constructor", "constructor"],
     ["toString", "toString"],
     ["a series of control characters", traps],
-    ["a text like a journal key", "i0/approval/0/pay"],
+    ["a text like a journal key", "i0/call/0/pay/@approve/decision"],
     ["a text like a generated id", "call_i9_9"],
     ["a space", " "],
   ])("lets a decision approve the call in a resumed run: %s", async ([, id]) => {

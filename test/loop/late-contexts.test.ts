@@ -56,7 +56,7 @@ const expected: { readonly [Member in keyof ToolContext]: readonly [answered: un
   showKillHint: [false, false],
   suppressProgressNotices: [false, false],
   budget: [98, 99],
-  idempotencyKey: ["late/i0/tool/0/t", "late/i0/tool/0/t"],
+  idempotencyKey: ["late/i0/call/0/t", "late/i0/call/0/t"],
   session: [{}, {}],
   context: [undefined, undefined],
   depth: [0, 0],

@@ -43,11 +43,13 @@ async function decideCall(policy: Approve | undefined, asking: Asking, { call, n
   const { tool } = at;
   if (tool === undefined || (policy === undefined && (tool.needsApproval ?? false) === false && !at.wasAsked)) return next(call);
   if (policy !== undefined) await at.afterMessage();
-  const { args } = call;
-  at.emit("approval-asked", { args });
-  const first = await at.step(at.isChanged ? `decision about ${digest(stableJson(toShown(tool)))}` : "decision", () =>
-    ask(policy, asking, { call, tool }),
-  );
+  const step = at.isChanged ? `decision about ${digest(stableJson(toShown(tool)))}` : "decision";
+  // The call ran before there was a policy.
+  if (at.isOver && !(await at.isRecorded(step))) return next(call);
+  const first = await at.step(step, () => {
+    at.emit("approval-asked", { args: call.args });
+    return ask(policy, asking, { call, tool });
+  });
   let question: string | undefined;
   const decided = first.kind === "ask" ? await waitForDecision(asking, { call, tool, answered: (id) => (question = id) }) : first;
   sendDecision(at, decided, question);

@@ -96,6 +96,11 @@ export class StepRecorder implements CallRecorder {
     return call !== undefined && run.changes.has(call.name) && run.recalled.get(call.callId)?.hasEnded === false;
   }
 
+  get isOver(): boolean {
+    const { run, call } = this.#activity;
+    return run.isSealed || (call !== undefined && run.recalled.get(call.callId)?.hasEnded === true);
+  }
+
   get wasAsked(): boolean {
     const { run, call } = this.#activity;
     return call !== undefined && run.recalled.get(call.callId)?.wasAsked === true;
@@ -174,6 +179,12 @@ export class StepRecorder implements CallRecorder {
       if ("cancelled" in record) throw new StepCancelled(name, record.cancelled);
       return record.value as T;
     });
+  };
+
+  readonly isRecorded: CallRecorder["isRecorded"] = (name) => {
+    const { run, place, journal } = this.#activity;
+    const key = `${run.prefix}${place}/${this.#owner}/${name}`;
+    return this.#activity.busy(async () => (await journal.read(key)) !== undefined);
   };
 
   async #begin(body: () => unknown): Promise<StepRecord> {

@@ -159,6 +159,8 @@ export interface RunFacts {
 export interface Recorder {
   /** Runs `body` once, and returns its recorded value from then on. An error of `body` is recorded too. */
   step<T>(name: string, body: () => T | PromiseLike<T>): Promise<T>;
+  /** True if the step is recorded. Do not decide anything else by it, because a step of this execution is recorded too. */
+  isRecorded(name: string): Promise<boolean>;
   /** Waits for an answer from outside. Stays pending in an execution that has no answer. */
   wait(what: string, facts: Json, options?: WaitOptions): Promise<Json>;
   /** Runs a nested run in the same journal. Nested runs that are parallel need different names. */
@@ -198,6 +200,8 @@ export interface CallRecorder extends Recorder {
   readonly tool: ToolDefinition | undefined;
   /** True if the tool has changed since an earlier execution asked about this call, which has not run. */
   readonly isChanged: boolean;
+  /** True if an earlier execution has run the call or ended it, so that nobody may be asked about it any more. */
+  readonly isOver: boolean;
   /** True if an earlier execution waited for an approval of this call. */
   readonly wasAsked: boolean;
   /** Validates the arguments of the call. Returns a copy as the schema of its tool returns them, or undefined if they do not fit. */
