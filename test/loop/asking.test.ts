@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createLoopControl, type Json, type LoopOptions, memoryJournal } from "turnwright";
+import { type LoopOptions } from "turnwright";
 import { replayJournal } from "turnwright/journal";
 import { both, savedOf, setUp } from "./asking-stage.ts";
 import { createDurableStore } from "./durable-store.ts";
@@ -44,8 +44,8 @@ describe("a call that waits for approval", () => {
     expect(asked).toEqual(["call_i0_0", "call_i0_1", "call_i0_2"]);
     expect(second.recording.of("approval-decided").map(({ callId, replayed, question }) => [callId, replayed, question])).toEqual(
       [
-        ["call_i0_0", undefined, "call_i0_0"],
         ["call_i0_1", true, undefined],
+        ["call_i0_0", undefined, "call_i0_0"],
         ["call_i0_2", undefined, "call_i0_2"],
       ],
     );
@@ -122,28 +122,5 @@ describe("a call that waits for approval", () => {
     const second = start({ journal: await savedOf(first), decisions: { call_i0_0: { kind: "approve" } } });
     expect(outcomesOf(await second.result)).toEqual(["call_i0_0: completed", "call_i0_1: completed", "call_i0_2: limit"]);
     expect(ran).toEqual(["call_i0_1", "call_i0_0 1"]);
-  });
-
-  it("can receive a decision from journal.wait()", async () => {
-    const { ran, start } = setUp();
-    const asked: string[] = [];
-    const wait = async (key: string): Promise<Json> => {
-      asked.push(key);
-      return { kind: key.includes("/0/") ? "approve" : "nonsense" };
-    };
-    const result = await start({ journal: { ...memoryJournal(), wait } }).result;
-    expect([result.text, ran]).toEqual(["Done.", ["call_i0_0 1", "call_i0_1"]]);
-    expect(answersOf(result).map(({ outcome }) => outcome)).toEqual(["completed", "completed", "denied"]);
-    expect(asked).toEqual(["i0/approval/0/pay/decision1", "i0/approval/2/pay/decision1"]);
-  });
-
-  it.for(["kill", "stop"] as const)("stops waiting for journal.wait() if control.%s() is called", async (verb) => {
-    const control = createLoopControl();
-    const { ran, start } = setUp({ control });
-    const playing = start({ journal: { ...memoryJournal(), wait: () => new Promise<Json>(() => {}) } });
-    await playing.clock.flush();
-    control[verb]();
-    const result = await playing.result;
-    expect([result.status, ran, playing.clock.pending]).toEqual(["stopped-by-user", [], 0]);
   });
 });

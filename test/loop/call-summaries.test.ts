@@ -130,10 +130,10 @@ describe("an iteration that is resumed in another process", () => {
           tool-args-end ok (a) {} (replayed)
           tool-args-end ask (b) {} (replayed)
           approval-decided ok (a) approve (replayed)
-          approval-decided ask (b) approve
           tool-start ok (a) {} (replayed)
           tool-end ok (a) completed (replayed)
           replay-end
+          approval-decided ask (b) approve
           tool-start ask (b) {}
           tool-end ask (b) completed
         iteration-end 0 tool-calls (replayed)

@@ -135,7 +135,7 @@ async function runOne(run: Run, { call, index }: PlacedCall, turns: Turns): Prom
   const { undelivered } = activity;
   if ("value" in end) return { call, outcome: end.value, waits: [], undelivered, ...polls };
   const outcome: ToolOutcome = { call, durationMs: 0, kind: activity.hasBegun ? "interrupted" : "not-run" };
-  return { call, outcome, waits: end.waits, isDrained: activity.isDrained, undelivered };
+  return { call, outcome, waits: end.waits, isOpen: true, isDrained: activity.isDrained, undelivered };
 }
 
 /** The calls before a call that have not ended: all of them, and the sequential ones. "waits" if one of them waits. */

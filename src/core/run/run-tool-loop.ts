@@ -433,8 +433,8 @@ function summarizeCalls({ phase, lastBatch, current }: State, answer: Answer): r
       return toSummary(call, index, kind === "deferred" ? "waiting" : kind);
     });
   }
-  return lastBatch.map(({ call, outcome, waits }, index) =>
-    toSummary(call, index, waits.length > 0 || outcome.kind === "deferred" ? "waiting" : outcome.kind),
+  return lastBatch.map(({ call, outcome, isOpen }, index) =>
+    toSummary(call, index, isOpen === true || outcome.kind === "deferred" ? "waiting" : outcome.kind),
   );
 }
 

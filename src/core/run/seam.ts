@@ -245,6 +245,8 @@ export interface EndedCall {
   readonly waits: readonly Wait[];
   /** True for a tool with `polls`, whose calls may be repeated. */
   readonly polls?: true | undefined;
+  /** True if the call goes on when the run is resumed. */
+  readonly isOpen?: true | undefined;
   /** True if a nested run of the call was suspended by a drain. */
   readonly isDrained?: boolean | undefined;
   /** The messages that nested runs of the call have not sent to a model. */
