@@ -1,31 +1,20 @@
-// Reads the checks that `guardrails` gets, and calls the tool checks before the approval of the run.
+// Reads the checks that `guardrails` gets.
 
 import {
-  type ApprovalContext,
-  type ApprovalDecision,
   type Approve,
-  askCallCheck,
-  checkPortsOf,
   checkFields,
   type Checks,
-  describeValue,
   type Guardrails,
   type Middleware,
   invalidOption,
   is,
   isRecord,
-  isSameJson,
   isText,
   isWithin,
-  type Json,
-  textOrNone,
-  toJson,
-  type ToolCall,
-  waitWhereNeeded,
-  withSignal,
   needed,
 } from "../core/entry-kit.ts";
 import type { InputCheck, OutputCheck, ToolCheck } from "./checks.ts";
+import { type CallGuard, guardCalls } from "./guard-calls.ts";
 import { guardRequests } from "./middleware.ts";
 
 /** The options of `guardrails`. `Context` is the type of the option `context` of the run. */
@@ -93,15 +82,15 @@ function createGuardrails(options: GuardrailOptions): Guardrails {
   const feature: GuardrailPolicy = {
     kind: "guardrails",
     toMiddleware: () => guardRequests({ input, output }),
-    around: (approve?: Approve) => (tools.length === 0 ? approve : approveWithChecks(tools, approve)),
+    guardCalls: (policy) => (tools.length === 0 ? undefined : guardCalls(tools, policy)),
   };
   return feature;
 }
 
 interface GuardrailPolicy extends Guardrails {
   toMiddleware(): Middleware;
-  /** Returns an approval function that calls the tool checks before `approve`. */
-  around(approve?: Approve): Approve | undefined;
+  /** Returns undefined if there are no tool checks. */
+  guardCalls(policy: Approve | undefined): CallGuard | undefined;
 }
 
 function readChecks<Check extends object>(
@@ -115,73 +104,4 @@ function readChecks<Check extends object>(
     checkFields(option, check, rules);
     return { ...check };
   });
-}
-
-/**
- * Returns an approval that first calls the checks in order, and then `approve` with the rewritten arguments. Arguments that
- * `approve` edits are checked again. The approval throws if `approve` wants a call with rewritten arguments to wait for a decision.
- */
-function approveWithChecks(checks: readonly ToolCheck[], approve: Approve = waitWhereNeeded): Approve {
-  return async (call, context) => {
-    const checked = await checkCall(checks, call, context);
-    if (checked.denial !== undefined) return checked.denial;
-    const { args, rewriter } = checked;
-    const decision = await approve(rewriter === undefined ? call : { ...call, args }, context);
-    if (decision.kind === "modify" && !isSameJson(toJson(decision.args), args)) {
-      const edited = await checkCall(checks, { ...call, args: toJson(decision.args) }, context);
-      return edited.denial ?? { kind: "modify", args: edited.args };
-    }
-    if (rewriter === undefined) return decision;
-    // A waiting call has the arguments of the model, so an approval after the wait would undo the rewrite.
-    if (decision.kind === "ask") throw refuseWaiting(rewriter);
-    return decision.kind === "approve" ? { kind: "modify", args } : decision;
-  };
-}
-
-interface CheckedCall {
-  readonly args: Json;
-  /** The name of the last check that rewrote the arguments. */
-  readonly rewriter: string | undefined;
-  readonly denial?: Extract<ApprovalDecision, { readonly kind: "deny" }>;
-}
-
-/** Calls the checks in order. The first check that refuses the arguments denies the call. */
-async function checkCall(checks: readonly ToolCheck[], call: ToolCall, context: ApprovalContext): Promise<CheckedCall> {
-  let { args } = call;
-  let rewriter: string | undefined;
-  for (const { name, check } of checks) {
-    const verdict: unknown = await askToolCheck(check, { ...call, args: toJson(args) }, context);
-    const { kind, reason, args: written, endsRun } = isRecord(verdict) ? verdict : {};
-    if (kind === "refuse") {
-      const guardrail = endsRun === true ? ({ name, endsRun } as const) : { name };
-      return { args, rewriter, denial: { kind: "deny", reason: textOrNone(reason), guardrail } };
-    }
-    if (kind === "rewrite" && written !== undefined) {
-      args = toJson(written);
-      rewriter = name;
-    } else if (kind !== "pass") throw refuseVerdict(name, verdict);
-  }
-  return { args, rewriter };
-}
-
-/** Calls a check for at most `timeouts.hookMs`. Outside a run, there is no time limit. */
-function askToolCheck(check: ToolCheck["check"], call: ToolCall, context: ApprovalContext): unknown {
-  const ports = checkPortsOf(context);
-  if (ports === undefined) return check(call, context);
-  const { tool, iteration, messages, session, context: app, needsApproval } = context;
-  const fields = { tool, iteration, messages, session, context: app, needsApproval };
-  return askCallCheck<unknown>((deadline) => check(call, withSignal(fields, deadline)), ports);
-}
-
-function refuseVerdict(name: string, verdict: unknown): TypeError {
-  const expected = '"pass", "refuse" or "rewrite" (with "args")';
-  return new TypeError(
-    `The tool check "${name}" must return an object whose "kind" is ${expected}, but returned ${describeValue(verdict)}.`,
-  );
-}
-
-function refuseWaiting(name: string): Error {
-  return new Error(
-    `The tool check "${name}" rewrote the arguments of a call that must wait for a decision. Refuse such a call, or approve it in "policies.approve".`,
-  );
 }

@@ -29,7 +29,7 @@ import type { AgentOptions, Agents } from "./agent-options.ts";
 import { createHistoryView } from "./filter-history.ts";
 import { createMiddleware, type HandoffResult } from "./middleware.ts";
 import { findAgent, nameOf, namesOf, readSystem } from "./read-agent.ts";
-import { createTransferTool, transferName, type TransferTool } from "./transfer-tool.ts";
+import { createTransferTool, type TransferTool } from "./transfer-tool.ts";
 
 /** The options of `createHandoffs`. `A` are the agents. */
 export interface HandoffOptions<A extends Agents = Agents> {

@@ -1,15 +1,16 @@
 // Approvals of calls, which may take days and come from another process.
 
 import type { Json, PlainError } from "../types/common.ts";
-import type { ApprovalDecision, Approve } from "../types/policies.ts";
+import type { Message } from "../types/message.ts";
+import type { ApprovalContext, ApprovalDecision, Approve } from "../types/policies.ts";
 import type { NeedsApproval, ToolDefinition } from "../types/tool.ts";
 import type { ShownTool, ToolCall } from "../types/tool-outcome.ts";
-import { toDecision } from "../policies/approval.ts";
+import { toDecision, waitWhereNeeded } from "../policies/approval.ts";
 import { findToolChanges, toShown } from "../tools/compare-tools.ts";
 import { denials } from "../tools/outcome-texts.ts";
 import { digest, isSameJson, stableJson, toJson } from "../utils/json.ts";
 import { toPlainError } from "../utils/plain-error.ts";
-import type { CallRecorder, Middleware, Next, Outcome, RunFacts } from "../run/seam.ts";
+import type { CallRecorder, Middleware, Next, Outcome, Recorder, RunFacts } from "../run/seam.ts";
 import { frozenView } from "../loop/state/transcript.ts";
 import { askCaller } from "./ask-caller.ts";
 
@@ -56,52 +57,51 @@ async function decideCall(policy: Approve | undefined, asking: Asking, { call, n
   return apply(decided, { call, next });
 }
 
+interface AskedTool {
+  readonly call: ToolCall;
+  readonly tool: ToolDefinition;
+}
+
 /** Asks the policy once. Its answer is recorded. */
-async function ask(
-  policy: Approve | undefined,
-  { run, at }: Asking,
-  { call, tool }: { readonly call: ToolCall; readonly tool: ToolDefinition },
-): Promise<Decided> {
+async function ask(policy: Approve = waitWhereNeeded, { run, at }: Asking, asked: AskedTool): Promise<Decided> {
   const { clock, timeouts } = run;
-  const { signal } = at;
-  const { iteration, messages } = at.state;
-  const view = {
-    callId: call.callId,
-    name: call.name,
-    iteration,
-    messages: frozenView(messages),
-    session: at.session,
-    context: at.context,
-  };
-  const { needsApproval = false } = tool;
-  const late = `The check took longer than ${timeouts.hookMs} ms ("timeouts.hookMs").`;
-  // Only the value false lets a call run without approval.
-  const asksNeeds = async (needs: NeedsApproval<unknown>, own: AbortSignal): Promise<boolean> => {
-    const fit = await at.validated();
-    return fit === undefined || (await (needs(fit.value, { ...view, signal: own }) as unknown)) !== false;
-  };
-  const decide = async (own: AbortSignal): Promise<ApprovalDecision> => {
-    const needs =
-      typeof needsApproval !== "function"
-        ? needsApproval
-        : await askCaller((inner) => asksNeeds(needsApproval as NeedsApproval<unknown>, inner), {
-            clock,
-            ms: timeouts.hookMs,
-            signal: own,
-            late,
-          });
-    if (policy === undefined) return { kind: needs ? "ask" : "approve" };
-    const { callId: _, name: __, ...context } = view;
-    return toDecision(
-      await policy({ ...call, args: toJson(call.args) }, { ...context, tool, needsApproval: needs, signal: own }),
-    );
-  };
-  const { approvalMs: ms = Number.POSITIVE_INFINITY } = timeouts;
+  const { approvalMs: ms } = timeouts;
+  const { call } = asked;
+  const decide = async (signal: AbortSignal): Promise<ApprovalDecision> =>
+    toDecision(await policy({ ...call, args: toJson(call.args) }, await contextOf({ run, at, signal }, asked)));
   try {
-    return await askCaller(decide, { clock, ms, signal, late: `No decision was made within ${ms} ms.` });
+    return await askCaller(decide, { clock, ms, signal: at.signal, late: `No decision was made within ${ms} ms.` });
   } catch (error) {
     return { kind: "failed", error: toPlainError(error) };
   }
+}
+
+interface ContextPorts {
+  readonly run: RunFacts;
+  readonly at: Recorder;
+  readonly signal: AbortSignal;
+  /** Default: the transcript. */
+  readonly messages?: readonly Message[] | undefined;
+}
+
+/** Returns the facts about a call for a policy. Calls the function `needsApproval` of the tool. */
+export async function contextOf(ports: ContextPorts, { call, tool }: AskedTool): Promise<ApprovalContext> {
+  const { run, at, signal } = ports;
+  const { clock, timeouts } = run;
+  const { callId, name } = call;
+  const { state, session, context } = at;
+  const view = { iteration: state.iteration, messages: ports.messages ?? frozenView(state.messages), session, context };
+  const { needsApproval = false } = tool;
+  if (typeof needsApproval !== "function") return { ...view, tool, needsApproval, signal };
+  const needs = needsApproval as NeedsApproval<unknown>;
+  const ask = async (own: AbortSignal): Promise<unknown> => {
+    const fit = await at.validated(call);
+    return fit === undefined || needs(fit.value, { ...view, callId, name, signal: own });
+  };
+  const late = `The check took longer than ${timeouts.hookMs} ms ("timeouts.hookMs").`;
+  const answer = await askCaller(ask, { clock, ms: timeouts.hookMs, signal, late });
+  // Only the value false lets a call run without approval.
+  return { ...view, tool, needsApproval: answer !== false, signal };
 }
 
 interface WaitingFor {
@@ -140,7 +140,7 @@ async function apply(decided: Decided, { call, next }: Asked): Promise<Outcome> 
     case "modify":
       return next({ ...call, args: decided.args });
     case "deny":
-      return { ...facts, kind: "denied", reason: decided.reason, guardrail: decided.guardrail, ...endOf(call, decided) };
+      return toDenied(decided, call);
     case "failed":
       return { ...facts, kind: "approval-failed", error: decided.error };
     case "ask":
@@ -148,10 +148,13 @@ async function apply(decided: Decided, { call, next }: Asked): Promise<Outcome> 
   }
 }
 
-/** A check may end the run. */
-function endOf({ name }: ToolCall, { guardrail, reason }: Extract<ApprovalDecision, { kind: "deny" }>): Pick<Outcome, "ends"> {
-  if (guardrail?.endsRun !== true) return {};
+/** Returns the outcome of a denied call. A check of `guardrails` may end the run. */
+export function toDenied(denial: Extract<ApprovalDecision, { kind: "deny" }>, call: ToolCall): Outcome {
+  const { reason, guardrail } = denial;
+  const denied: Outcome = { call, durationMs: 0, kind: "denied", reason, guardrail };
+  if (guardrail?.endsRun !== true) return denied;
   return {
-    ends: { status: "error", reason: { kind: "tool-guardrail", guardrail: guardrail.name, toolName: name, reason } },
+    ...denied,
+    ends: { status: "error", reason: { kind: "tool-guardrail", guardrail: guardrail.name, toolName: call.name, reason } },
   };
 }

@@ -106,12 +106,11 @@ export class StepRecorder implements CallRecorder {
     return call !== undefined && run.recalled.get(call.callId)?.wasAsked === true;
   }
 
-  readonly validated: CallRecorder["validated"] = async () => {
-    const { run, call } = this.#activity;
-    if (call === undefined) return undefined;
-    const value = toJson(call.args);
-    if (run.registry.validate === undefined) return { value };
-    const made: unknown = await run.registry.validate(call.name, value);
+  readonly validated: CallRecorder["validated"] = async ({ name, args }) => {
+    const { registry } = this.#activity.run;
+    const value = toJson(args);
+    if (registry.validate === undefined) return { value };
+    const made: unknown = await registry.validate(name, value);
     return isRecord(made) && "value" in made ? { value: made["value"] } : undefined;
   };
 

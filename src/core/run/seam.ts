@@ -185,6 +185,8 @@ export interface Recorder {
   readonly isReplayed: boolean;
   /** Returns the cost of tokens in USD, with the prices of the run. Call it inside a step. Default model: that of the run. */
   price(usage: Usage, model?: { readonly provider: string; readonly model: string }): number | undefined;
+  /** Validates the arguments of a call. Returns a copy as the schema of its tool returns them, or undefined if they do not fit. */
+  validated(call: ToolCall): Promise<{ readonly value: unknown } | undefined>;
   /** Adds tokens and their cost to the usage, the cost and the limits of the run and its outer runs. */
   spend(spending: { readonly usage: Usage; readonly costUSD?: number | undefined }): void;
   /** False inside an ordinary tool, whose step cannot wait. */
@@ -204,8 +206,6 @@ export interface CallRecorder extends Recorder {
   readonly isOver: boolean;
   /** True if an earlier execution waited for an approval of this call. */
   readonly wasAsked: boolean;
-  /** Validates the arguments of the call. Returns a copy as the schema of its tool returns them, or undefined if they do not fit. */
-  validated(): Promise<{ readonly value: unknown } | undefined>;
   /**
    * Resolves when the message of the call is complete. A call of a tool with `eager` is left here, and goes on with the other calls.
    * Await it before a decision about the call, because the message may be discarded.

@@ -1,7 +1,14 @@
 // The state of a run after each step. Updated in place, so that iteration 5,000 takes as long as iteration 5. Uses no I/O, clock
 // or randomness: equal results lead to an equal state.
 
-import type { AssistantMessage, AssistantPart, Message, ToolResultPart, UserMessage } from "../types/message.ts";
+import type {
+  AssistantMessage,
+  AssistantPart,
+  Message,
+  ProviderMetadataPart,
+  ToolResultPart,
+  UserMessage,
+} from "../types/message.ts";
 import type { NestedSpending, ToolHistoryEntry } from "../types/tool-outcome.ts";
 import { isUnfinished, problemOf } from "../providers/judge-finish.ts";
 import { detectContextRestart } from "../loop/restart/context-restart.ts";
@@ -194,30 +201,36 @@ function applyCost(state: State, answer: Answer): void {
 }
 
 function applyMessage(state: State, answer: Answer): void {
-  const { text, reasoning, calls, provider, model, finish, eagerOutcomes: early = [] } = answer;
-  const providerMetadata = answer.providerMetadata.map((item) => ({ provider, model, item }));
-  state.modelParts.push(...providerMetadata);
+  const { calls, finish } = answer;
+  const { current, continuation } = state;
+  const joined = joinMessage(continuation === 0 ? emptyMessage : current, answer);
+  state.modelParts.push(...joined.providerMetadata.slice(continuation === 0 ? 0 : current.providerMetadata.length));
   for (const { callId } of calls) state.heldIds.add(callId);
   for (const callId of answer.discardedIds ?? []) state.heldIds.add(callId);
-  const { current, continuation } = state;
-  const problem = problemOf(finish);
-  state.current =
-    continuation === 0
-      ? { text, reasoning, calls, early, providerMetadata }
-      : {
-          text: current.text + text,
-          reasoning: current.reasoning + reasoning,
-          // If a continuation is cut off, the earlier calls of the message must not run either.
-          calls: [...(problem === undefined ? current.calls : current.calls.map((call) => ({ ...call, problem }))), ...calls],
-          early: [...current.early, ...early],
-          providerMetadata: [...current.providerMetadata, ...providerMetadata],
-        };
+  state.current = joined;
   if (state.current.text.trim() !== "") state.finalText = state.current.text;
   if (answer.details.trim() !== "") state.detailsText = answer.details;
   const isResent = isUnfinished(answer);
   // After the finish reason "continue", the same request is sent again. After "paused", the request includes the message so far.
   if (!isResent || finish === "paused") placeMessage(state);
   if (isResent) state.continuation += 1;
+}
+
+/** Adds an answer to the message that it continues. */
+export function joinMessage(current: CurrentMessage, answer: Answer): CurrentMessage {
+  const { text, reasoning, calls, provider, model, finish, eagerOutcomes = [] } = answer;
+  const problem = problemOf(finish);
+  return {
+    text: current.text + text,
+    reasoning: current.reasoning + reasoning,
+    // If a continuation is cut off, the earlier calls of the message must not run either.
+    calls: [...(problem === undefined ? current.calls : current.calls.map((call) => ({ ...call, problem }))), ...calls],
+    early: [...current.early, ...eagerOutcomes],
+    providerMetadata: [
+      ...current.providerMetadata,
+      ...answer.providerMetadata.map((item): ProviderMetadataPart => ({ provider, model, item })),
+    ],
+  };
 }
 
 /** Puts the current message at the end of the transcript. A continued message replaces its earlier version. */
@@ -229,7 +242,7 @@ function placeMessage(state: State): void {
   state.isCurrentPlaced = true;
 }
 
-function toMessage({ reasoning, text, calls, providerMetadata }: CurrentMessage): AssistantMessage | undefined {
+export function toMessage({ reasoning, text, calls, providerMetadata }: CurrentMessage): AssistantMessage | undefined {
   const content: AssistantPart[] = [];
   if (reasoning !== "") content.push({ type: "reasoning", text: reasoning });
   if (text !== "") content.push({ type: "text", text });

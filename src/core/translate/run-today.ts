@@ -59,8 +59,9 @@ function translate(options: LoopOptions): SeamOptions {
 /** The order matters: the first middleware is the outermost. */
 function middlewareOf(options: LoopOptions): readonly Middleware[] {
   const { policies = {}, hooks = {} } = options;
-  const guard = policies.guardrails as CheckedApproval | undefined;
+  const guard = (policies.guardrails as CheckedApproval | undefined)?.guardCalls(policies.approve);
   const list = [
+    guard?.first,
     hooks.onIteration && onIteration(hooks.onIteration.bind(hooks)),
     // The messages and tools that the model gets.
     ...viewsOf(options),
@@ -74,14 +75,17 @@ function middlewareOf(options: LoopOptions): readonly Middleware[] {
     // Around calls. Approvals come last before the tool.
     policies.gate && gateTools(policies.gate),
     policies.results && processResults(toPipeline(policies.results)),
-    approve(guard === undefined ? policies.approve : guard.around(policies.approve)),
+    approve(guard?.approve ?? policies.approve),
+    guard?.last,
   ];
   return list.filter((one): one is Middleware => one !== undefined && one !== false);
 }
 
 /** The checks of calls by `policies.guardrails`. */
 interface CheckedApproval {
-  around(policy: Approve | undefined): Approve | undefined;
+  guardCalls(
+    policy: Approve | undefined,
+  ): { readonly first: Middleware; readonly approve: Approve; readonly last: Middleware } | undefined;
 }
 
 /** Each sees whether those below it end the run. */

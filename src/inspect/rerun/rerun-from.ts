@@ -56,6 +56,8 @@ const neutral: { readonly [step: string]: unknown } = {
   "@stop-when/stop": null,
   "@structured-output/output": { value: null },
   "@compaction/due": undefined,
+  "@guardrails/input": [],
+  "@guardrails-calls/calls": [],
 };
 
 /** Steps that call no function of the caller. */
