@@ -4,6 +4,8 @@ import {
   addUsage,
   type AttemptSpending,
   type CacheWatch,
+  isRecord,
+  LoopError,
   type Middleware,
   type ModelCall,
   type ModelChunk,
@@ -47,6 +49,7 @@ export function watchRequests(watch: CacheWatch): Middleware<{ readonly cache: P
             () => watched?.watch.read(watched.spendings.list, priceBy(pricing)) ?? null,
           );
           if (cache === null) return answer;
+          checkCache(cache);
           // The next request is compared with the recorded ones.
           if (watched === undefined) watcher.replay(cache);
           for (const { break: found } of cache.requests) if (found !== undefined) at.emit("cache-break", found);
@@ -56,6 +59,14 @@ export function watchRequests(watch: CacheWatch): Middleware<{ readonly cache: P
       };
     },
   };
+}
+
+/** A saved journal may have been edited. */
+function checkCache(cache: unknown): void {
+  const requests = isRecord(cache) ? cache["requests"] : undefined;
+  const isRequest = (one: unknown): boolean => isRecord(one) && (one["break"] === undefined || isRecord(one["break"]));
+  if (Array.isArray(requests) && requests.every(isRequest)) return;
+  throw new LoopError("journal-damaged", { key: "prompt-cache/cache", problem: "has invalid requests" });
 }
 
 function traitsOf({ id, model, family, compacts, searchesTools, structuresOutput }: Provider): Omit<Provider, "stream"> {

@@ -13,10 +13,10 @@ import { command, execute, plan, respond, shownTo } from "./plan-stage.ts";
 const safe = { traits: { replay: "safe" } } as const;
 
 const iterationsIn = ({ records }: DurableStore): readonly number[] =>
-  [...records.keys()].flatMap((key) => /^i(\d+)\/model$/.exec(key)?.[1] ?? []).map(Number);
+  [...records.keys()].flatMap((key) => /^i(\d+)\/request\/model$/.exec(key)?.[1] ?? []).map(Number);
 
 const finishedIn = ({ records }: DurableStore): readonly string[] =>
-  [...records.keys()].filter((key) => key.includes("/tool/")).map((key) => `planned/${key}`);
+  [...records.keys()].flatMap((key) => /^(i\d+\/call\/.*)\/outcome$/.exec(key)?.[1] ?? []).map((key) => `planned/${key}`);
 
 async function liveOver(
   store: DurableStore,
@@ -94,7 +94,7 @@ describe.for([0, 1, 2])("withPlanner: a run whose process number %d dies after a
 it.for([0, 1, 2])("withPlanner: a crash during a request of iteration %d repeats only this iteration", async (iteration) => {
   const store = createDurableStore();
   const died = new Set<string>();
-  const within = `i${iteration}/model`;
+  const within = `i${iteration}/request/model`;
   const lives = await liveOver(store, () => {
     const fate = died.has(within) || iterationsIn(store).length < iteration ? {} : { within };
     if ("within" in fate && iterationsIn(store).length === iteration) died.add(within);
@@ -108,9 +108,9 @@ it.for([0, 1, 2])("withPlanner: a crash during a request of iteration %d repeats
 it("withPlanner: after a crash between two rounds, the next plan gets the recorded results", async () => {
   const store = createDurableStore();
   const turns: readonly MockMessage[] = [execute(command("look")), respond, text("Done.")];
-  const first = plan(turns, { journal: store.open({ within: "i1/inbox" }), runId: "between" });
+  const first = plan(turns, { journal: store.open({ within: "i0/next" }), runId: "between" });
   await expect(first.result).rejects.toThrow(Crash);
-  expect([...store.records.keys()].at(-1)).toBe("i0/tool/0/look");
+  expect([...store.records.keys()].at(-1)).toBe("i0/call/0/look/outcome");
   const second = plan(turns.slice(1), { journal: store.open(), runId: "between" });
   const result = await second.result;
   expect(shownTo(second.model.requests[0])).toMatchObject({

@@ -41,7 +41,7 @@ it("withPlanner: a resumed run keeps the finished rounds without requesting a pl
   const store = createDurableStore();
   const script = [execute(sum), execute(command("look")), respond, text("42, and quiet.")];
   const options = { runId: "planned" };
-  const died = plan(script, { ...options, journal: store.open({ within: "i1/model" }) });
+  const died = plan(script, { ...options, journal: store.open({ within: "i1/request/model" }) });
   await expect(died.result).rejects.toThrow("The process died.");
 
   const { result, model } = plan(script.slice(1), { ...options, journal: store.open() });

@@ -101,10 +101,10 @@ it("watchPromptCache: the record of a request has the same size for a run of any
 async function edited(edit: (cache: { requests: unknown }) => unknown): Promise<SavedJournal> {
   const journal = memoryJournal();
   await playWatched(rounds(4), { runId: "r", journal, limits: { maxIterations: 3 } });
-  const text = JSON.stringify(journal, (key, value: unknown) =>
-    key === "cache" && value !== undefined ? edit(value as { requests: unknown }) : value,
-  );
-  return JSON.parse(text);
+  const { steps } = JSON.parse(JSON.stringify(journal)) as { steps: { [key: string]: { value?: unknown } } };
+  for (const [key, record] of Object.entries(steps))
+    if (key.endsWith("/@prompt-cache/cache")) record.value = edit(record.value as { requests: unknown });
+  return { steps } as SavedJournal;
 }
 
 it.for<[what: string, cache: (cache: { requests: unknown }) => unknown]>([
