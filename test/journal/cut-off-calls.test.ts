@@ -34,7 +34,7 @@ const outcomesIn = (messages: readonly Message[]): readonly string[] =>
 
 const asRead = ({ provider }: Scene): readonly string[] => outcomesIn(provider.requests.at(-1)?.messages ?? []);
 
-const whileSlow: Fate = { within: "i0/tool/2/slow" };
+const whileSlow: Fate = { within: "i0/call/2/slow/outcome" };
 const expected = ["pay completed", "look completed", "slow interrupted"];
 
 /** Sends a message in a process that dies, and returns the conversation of the next process. */

@@ -11,7 +11,6 @@ import {
   type LoopOptions,
   type LoopResult,
   runToolLoop,
-  type Step,
   type Tool,
 } from "turnwright";
 import { fileJournal } from "turnwright/journal";
@@ -114,14 +113,14 @@ function mortalJournal(folder: string, death: Death | undefined): Journal {
       return answer;
     },
   });
-  const step = async <T>(one: Step<T>): Promise<T> => {
+  const step: Journal["step"] = async (key, body) => {
     const ran = new Set<string>();
-    const answer = await journal.step({ ...one, run: (call) => (ran.add(one.key), one.run(call)) });
+    const answer = await journal.step(key, () => (ran.add(key), body()));
     written += ran.size;
     if (death?.when === "after record" && written >= death.count) die();
     return answer;
   };
-  return { ...journal, step, all: (steps) => Promise.all(steps.map((one) => step(one))) };
+  return { ...journal, step };
 }
 
 function die(): never {

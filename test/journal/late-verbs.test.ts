@@ -15,15 +15,15 @@ const verbs: readonly (readonly [name: string, act: (control: LoopControl) => "a
 
 function slowAt(place: string, clock: ReturnType<typeof createTestClock>, journal: Journal): Journal {
   const wait = (): Promise<void> => new Promise((resolve) => void clock.setTimeout(resolve, 100));
-  const step: Journal["step"] = async (one) => {
-    const answer = await journal.step(one);
-    if (one.key === place) await wait();
+  const step: Journal["step"] = async (key, body) => {
+    const answer = await journal.step(key, body);
+    if (key === place) await wait();
     return answer;
   };
   const open: Journal["open"] = async () => async () => {
     if (place === "close") await wait();
   };
-  return { ...journal, step, open, all: (steps) => Promise.all(steps.map(step)) };
+  return { ...journal, step, open };
 }
 
 const ask: LoopOptions["policies"] = { approve: () => ({ kind: "ask" }) };
@@ -33,13 +33,13 @@ const ends: readonly (readonly [
   more: Partial<LoopOptions>,
   places: readonly string[],
 ])[] = [
-  ["an answer", [text("Hi.")], {}, ["i0/inbox-end", "close"]],
-  ["a failed stream", [fail({ status: 503 })], {}, ["i0/inbox-end", "close"]],
-  ["an iteration limit", [toolCall("quick")], { limits: { maxIterations: 1 } }, ["i1/inbox-end", "close"]],
+  ["an answer", [text("Hi.")], {}, ["i0/answered", "i0/answered/over", "close"]],
+  ["a failed stream", [fail({ status: 503 })], {}, ["i0/answered", "i0/answered/over", "close"]],
+  ["an iteration limit", [toolCall("quick")], { limits: { maxIterations: 1 } }, ["i0/next", "i0/next/over", "close"]],
   ["a waiting call", [toolCall("quick")], { policies: ask }, ["close"]],
 ];
 
-const writing = (place: string): string => (place === "close" ? "is closed" : "writes its last record");
+const writing = (place: string): string => (place === "close" ? "is closed" : `writes ${place}`);
 
 describe.for(
   ends.flatMap(([end, turns, more, places]) => places.map((place) => [end, writing(place), turns, more, place] as const)),
@@ -70,7 +70,7 @@ describe.for(
 it("control.stop() takes effect if the run would otherwise answer a steered message", async () => {
   const clock = createTestClock();
   const control = createLoopControl();
-  const journal = slowAt("i0/inbox-end", clock, createDurableStore().open());
+  const journal = slowAt("i0/answered", clock, createDurableStore().open());
   const playing = play([text("Hi."), text("Again.")], { clock, control, journal });
   playing.recording.emitter.once("iteration-start", () => void control.steer("More."));
   await clock.flush();
@@ -84,8 +84,8 @@ it("control.stop() prevents the retry of a failed request while the journal stil
   const clock = createTestClock();
   const store = createDurableStore();
   await play([fail({ status: 503 })], { runId: "late", journal: store.open() }).result;
-  store.records.delete("i0/inbox-end");
-  const journal = slowAt("i0/inbox-end", clock, store.open());
+  store.records.delete("i0/answered");
+  const journal = slowAt("i0/answered", clock, store.open());
   const playing = play([text("Hi.")], { runId: "late", clock, journal, resume: "retry-last" });
   await clock.flush();
   const answer = playing.control.stop();

@@ -65,6 +65,8 @@ async function drive(run: Run): Promise<LoopResult> {
       if (ending === undefined) continue;
       const closing = close;
       close = undefined;
+      // An open control would accept messages that nobody reads.
+      if (run.outer === undefined) run.control?.shut();
       if (closing !== undefined) await run.guard?.ask({ verb: "close" }, closing);
       return finish(run, ending);
     }
