@@ -116,8 +116,8 @@ describe("a valid call that has not run when its run resumes", () => {
   };
 
   it.for([
-    { isAgent: false, key: "i0/tool/0/order" },
-    { isAgent: true, key: "i0/agent/0/order" },
+    { isAgent: false, key: "i0/call/0/order/outcome" },
+    { isAgent: true, key: "i0/call/0/order/begun" },
   ])("does not run if the schema now rejects its arguments (journal key: $key)", async ({ isAgent, key }) => {
     const { tools, ran, mind } = openShop({ mind: { fits: true, schema: "sync" }, isAgent });
     const live = createLives(memoryJournal, tools);
@@ -128,16 +128,16 @@ describe("a valid call that has not run when its run resumes", () => {
     expect([outcomesOf(again.result), ran.length]).toEqual([["call_i0_0: invalid-input"], 1]);
   });
 
-  it("is denied without a call of policies.approve if the schema now rejects its arguments", async () => {
+  it("does not run after an approval if the schema now rejects its arguments", async () => {
     const asked: unknown[] = [];
     const { tools, ran, mind } = openShop({ mind: { fits: true, schema: "sync" } });
     const approve: NonNullable<LoopOptions["policies"]>["approve"] = ({ args }) => (asked.push(args), { kind: "approve" });
     const live = createLives(memoryJournal, tools, { policies: { approve } });
     const first = await live(turns);
-    const journal = await cutBefore(first.result, "i0/approval/0/order");
+    const journal = await cutBefore(first.result, "i0/call/0/order/@approve/decision");
     mind.fits = false;
     const again = await live([text("Sorry.")], { journal });
-    expect([outcomesOf(again.result), ran.length, asked.length]).toEqual([["call_i0_0: denied"], 1, 1]);
+    expect([outcomesOf(again.result), ran.length, asked.length]).toEqual([["call_i0_0: invalid-input"], 1, 2]);
   });
 });
 
@@ -145,7 +145,10 @@ it("a call with invalid arguments adds no journal step", async () => {
   const { tools, mind } = openShop({ mind: { fits: false, schema: "sync" } });
   const journal = memoryJournal();
   await createLives(() => journal, tools)(turns);
-  expect([journal.keys(), mind.fits]).toEqual([["run", "i0/inbox", "i0/model", "i1/inbox", "i1/model", "i1/inbox-end"], false]);
+  expect([journal.keys(), mind.fits]).toEqual([
+    ["run", "begin", "i0/request/model", "i0/next", "i1/request/model", "i1/answered", "i1/answered/over"],
+    false,
+  ]);
 });
 
 describe("calls that are blocked, unknown, malformed or invalid", () => {
@@ -174,16 +177,16 @@ describe("calls that are blocked, unknown, malformed or invalid", () => {
     const journal = memoryJournal();
     await createLives(() => journal, openTools().tools, gated("look", "nope", "strict"))(asked);
     const { steps } = JSON.parse(JSON.stringify(journal)) as { steps: { [key: string]: { refusals?: unknown } } };
-    expect(steps["i0/model"]?.refusals).toMatchObject([
+    expect(steps["i0/request/model"]?.refusals).toMatchObject([
       { call: { callId: "call_i0_1" }, kind: "unknown-tool", known: ["look", "strict", "other"] },
       { call: { callId: "call_i0_2" }, kind: "invalid-input", issues: [{ path: ["n"] }] },
       { call: { callId: "call_i0_3" }, kind: "malformed", message: expect.any(String) },
       { call: { callId: "call_i0_4" }, kind: "blocked", allowed: ["look", "nope", "strict"] },
     ]);
-    expect(Object.keys(steps)).toEqual(["run", "i0/inbox", "i0/model", "i0/tool/0/look", ...keysOf(1), "i1/inbox-end"]);
+    const before = ["run", "begin", "i0/request/model"];
+    const after = ["i0/next", "i1/request/model", "i1/answered", "i1/answered/over"];
+    expect(Object.keys(steps)).toEqual([...before, "i0/call/0/look/outcome", ...after]);
   });
-
-  const keysOf = (iteration: number): readonly string[] => [`i${iteration}/inbox`, `i${iteration}/model`];
 
   it.for(keepings)("keep their outcomes in a replay with another gate (%s)", async ([, make]) => {
     const { tools, ran } = openTools();
@@ -197,16 +200,16 @@ describe("calls that are blocked, unknown, malformed or invalid", () => {
     expect(ran).toEqual(["look"]);
   });
 
-  it("are blocked before policies.approve is called if the gate of the resumed run blocks the calls", async () => {
+  it("are blocked if the gate of the resumed run blocks the calls, also after an approval", async () => {
     const { tools, ran } = openTools();
     const questions: string[] = [];
     const policies = { approve: ({ name }: { name: string }) => (questions.push(name), { kind: "approve" as const }) };
     const first = await createLives(memoryJournal, tools)([toolCall("look"), text("Done.")], { policies });
     const { steps }: SavedJournal = JSON.parse(JSON.stringify(first.result.journal));
-    const kept = Object.entries(steps).filter(([key]) => key === "run" || /^i0\/(inbox|model)$/.test(key));
+    const kept = Object.entries(steps).filter(([key]) => /^(run|begin|i0\/request\/model)$/.test(key));
     const journal = memoryJournal({ steps: Object.fromEntries(kept) });
     const shut = { policies: { ...policies, ...gated("other").policies } };
     const again = await createLives(() => journal, tools)([text("Sorry.")], shut);
-    expect([outcomesOf(again.result), ran, questions]).toEqual([["call_i0_0: blocked"], ["look"], ["look"]]);
+    expect([outcomesOf(again.result), ran, questions]).toEqual([["call_i0_0: blocked"], ["look"], ["look", "look"]]);
   });
 });

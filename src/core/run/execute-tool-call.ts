@@ -10,7 +10,7 @@ import { Deadline } from "../cancellation/deadline.ts";
 import { detectContextRestart } from "../loop/restart/context-restart.ts";
 import { restartedResult } from "../loop/state/transcript.ts";
 import { executeToolCall, refuseChanged } from "../loop/tool-call/execute-tool-call.ts";
-import { refuseUnknown, validateCall } from "../loop/tool-call/prepare-call.ts";
+import { refuseBlocked, refuseUnknown, validateCall } from "../loop/tool-call/prepare-call.ts";
 import type { ReadyCall, ToolCallPorts } from "../loop/run/run.ts";
 import { renderOutcome, wasDispatched } from "../tools/outcome-texts.ts";
 import { findTool } from "../tools/registry.ts";
@@ -19,7 +19,7 @@ import { freezeDeep, isSameJson, toJson } from "../utils/json.ts";
 import type { OutsideResult } from "../types/policies.ts";
 import { chainHooks, HookError, inHook, StepCancelled } from "./hooks.ts";
 import { findLateAnswer } from "./answers.ts";
-import { ReplayJournal } from "./journals.ts";
+import { EagerJournal, ReplayJournal } from "./journals.ts";
 import { refuseAnswer, StepRecorder, sumOf } from "./recorder.ts";
 import { isCurrent } from "./shown-tools.ts";
 import type { Activity } from "./activity.ts";
@@ -111,8 +111,7 @@ async function runCall(activity: Activity, call: Given, signal: AbortSignal | un
     };
     return activity.record<Outcome>(run.prefix + outcomeKey, body);
   });
-  // A call of another attempt may have run for this one.
-  const outcome: Outcome = recorded.call.callId === call.made.callId ? recorded : { ...recorded, call: call.made };
+  const outcome = checkRecorded(activity, recorded, call.made);
   if (!isLive) noteReplayed(run, outcome);
   if (outcome.kind !== "deferred") return outcome;
   activity.hasBegun = true;
@@ -120,6 +119,14 @@ async function runCall(activity: Activity, call: Given, signal: AbortSignal | un
   if (outcome.nested !== undefined) activity.spent.push(outcome.nested);
   sendEnd(run, outcome, !isLive);
   return waitForResult(activity, outcome);
+}
+
+/** While a message streamed, a call of another attempt may have run for this one. Other outcomes must be of this call. */
+function checkRecorded({ run, journal }: Activity, recorded: Outcome, made: ToolCall): Outcome {
+  const { callId } = recorded.call;
+  if (callId === made.callId) return recorded;
+  if (journal instanceof EagerJournal) return { ...recorded, call: made };
+  throw refuseAnswer(run, new LoopError("journal-mismatch", { field: "call", expected: made.callId, received: callId }));
 }
 
 /** Counts a recorded call, and sends its start. */
@@ -171,6 +178,7 @@ async function runDurable(activity: Activity, call: Given, { begunKey, outcomeKe
   sendStart(run, call.made, !isLive);
   const recorded = (await activity.busy(async () => (await journal.read(run.prefix + outcomeKey)) ?? null)) as Outcome | null;
   if (recorded !== null) {
+    checkRecorded(activity, recorded, call.made);
     activity.isLive = false;
     const isCut = recorded.kind === "interrupted" || recorded.kind === "not-run";
     if (!isCut) await replayTool(activity, call);
@@ -253,6 +261,11 @@ function admit(run: Run, call: Given, admission: Admission): Outcome | undefined
   const { meter } = run;
   const left = leave(run, call, admission);
   if (left !== undefined) return left;
+  // A resumed run may have another gate than the run that made the request.
+  const { allowedTools } = run.draft ?? {};
+  const { name, callId } = call.made;
+  if (allowedTools?.includes(name) === false && run.places.has(callId))
+    return refuseBlocked(call.made, new Set(allowedTools), {});
   if (meter.toolCallsLeft < 1) return { ...factsOf(call), kind: "limit" };
   meter.add({ toolCalls: 1 });
   return undefined;

@@ -11,7 +11,7 @@ import { costOf } from "../loop/run/pricing.ts";
 import { frozenView } from "../loop/state/transcript.ts";
 import { streamOnce } from "../loop/stream/stream-once.ts";
 import { createAdvice, prepareCall } from "../loop/tool-call/prepare-call.ts";
-import { CancelScope } from "../cancellation/cancel-scope.ts";
+import { CancelScope, endingOfReason } from "../cancellation/cancel-scope.ts";
 import { toUsage } from "../utils/plain-error.ts";
 import { freezeDeep, isSameJson } from "../utils/json.ts";
 import { chainHooks, HookError, inHook, StepCancelled } from "./hooks.ts";
@@ -20,7 +20,7 @@ import { callEvent, performCall, sendEnd, sendStart } from "./execute-tool-call.
 import { StepRecorder, sumOf } from "./recorder.ts";
 import { Activity } from "./activity.ts";
 import type { BegunCall, Run } from "./run.ts";
-import { type Answer, endWith, type Next, type RequestDraft } from "./seam.ts";
+import { type Answer, type Ending, endWith, type Next, type RequestDraft } from "./seam.ts";
 import { callPlace, type EagerOutcome, placeOf } from "./places.ts";
 import { noteShown, readTools, recallShown, withShown } from "./shown-tools.ts";
 import { applyAnswer } from "./state.ts";
@@ -42,7 +42,8 @@ export async function runIteration(run: Run): Promise<void> {
       run.draft = draft;
       const key = `${run.prefix}${place}/${activity.unique("model")}`;
       streamed = await activity.record<Answer>(key, async () => {
-        const made = await stream(run, draft, signal);
+        const stopped = findStop(run);
+        const made = stopped === undefined ? await stream(run, draft, signal) : endWith(stopped, draft.provider);
         const added = state.messages.slice(length);
         return added.length === 0 ? made : { ...made, added };
       });
@@ -75,6 +76,13 @@ export async function runIteration(run: Run): Promise<void> {
   run.meter.addUsage(answer);
   run.meter.settle();
   applyAnswer(state, answer, activity.spent);
+}
+
+/** Returns the ending of a run that was stopped before its request. A continued message has been sent in part. */
+function findStop({ scope: { cause }, state }: Run): Ending | undefined {
+  if (cause === undefined || state.continuation > 0) return undefined;
+  const ending = endingOfReason(cause);
+  return ending.status === "stopped-by-user" ? ending : undefined;
 }
 
 /** The record of a request whose answer or spending middleware has changed, for readers that do not run the middleware. */

@@ -28,7 +28,7 @@ import type { Answer, Ending, State } from "./seam.ts";
 import { describeTools } from "./shown-tools.ts";
 import { applyNested } from "../utils/count-usage.ts";
 import { type Again, applyAgain } from "./state.ts";
-import { lookKey, type Looking, see, sendSteered, takeLook } from "./take-look.ts";
+import { lookKey, type Looking, isRetried, mayEnd, mayRetry, see, sendSteered, takeLook } from "./take-look.ts";
 
 /** Runs a model and its tools until there is an answer, a limit is reached, or the caller ends the run. */
 export async function runToolLoop(options: SeamOptions): Promise<LoopResult> {
@@ -270,16 +270,21 @@ async function endRun(run: Run, first: Ending): Promise<Ending | undefined> {
   if ("waits" in ending.reason || run.state.phase === "calls") return endUndone(run, ending);
   const { token } = await run.step<{ readonly token: string }>(`${lookKey(run.state)}/over`, () => {
     // An open control would accept messages that nobody reads.
-    if (ending.status !== "suspended" || run.outer === undefined) run.control?.shut();
+    if (mayEnd(run, ending)) run.control?.shut();
     return { token: run.token };
   });
-  if (token === run.token && !(ending.status === "suspended" && (await run.hold()))) return ending;
+  if (token === run.token && !(await goesOn(run, ending))) return ending;
   const goOn = await findContinuation(run, ending);
   if (goOn === undefined) return ending;
   const { lookAttempt } = run.state;
   run.state.lookAttempt = { ...lookAttempt, count: lookAttempt.count + 1 };
   await takeLook(run, goOn);
   return undefined;
+}
+
+/** True if the run goes on after an ending that this execution has recorded. */
+async function goesOn(run: Run, ending: Ending): Promise<boolean> {
+  return ending.status === "suspended" ? run.hold() : isRetried(run, ending);
 }
 
 /**
@@ -295,7 +300,7 @@ function endUndone(run: Run, ending: Ending): Ending {
 
 /** An earlier execution ended here. Decides whether this one goes on. */
 async function findContinuation(run: Run, ending: Ending): Promise<Looking | undefined> {
-  const { state, options, journal, prefix } = run;
+  const { state, journal, prefix } = run;
   const { base, count } = state.lookAttempt;
   const nextKey = prefix + lookKey({ lookAttempt: { base, count: count + 1 } });
   const recorded = (await journal.read(nextKey)) as { readonly retries?: true } | undefined;
@@ -306,12 +311,12 @@ async function findContinuation(run: Run, ending: Ending): Promise<Looking | und
   // A stream that the time limit has cut off is only made again with `resume`.
   const isCutOff = kind === "wall-clock" && run.planned !== undefined;
   if (limited.has(kind) && !isCutOff) {
-    if (findLimit(state, see(run), run) === undefined) return {};
+    const seen = see(run);
+    if (findLimit(state, seen, run) === undefined) return {};
     // A retry counts the errors from zero again.
-    if (kind !== "tool-error-cap") return undefined;
+    if (findLimit({ ...state, consecutiveToolErrors: 0 }, seen, run) !== undefined) return undefined;
   }
-  const mayRetry = ending.status === "error" || ending.status === "timeout" || ending.status === "stopped-by-user";
-  return options.resume === "retry-last" && mayRetry && run.scope.cause === undefined ? { retries: true } : undefined;
+  return mayRetry(run, ending) ? { retries: true } : undefined;
 }
 
 const limited: ReadonlySet<string> = new Set([

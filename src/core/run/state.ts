@@ -148,7 +148,9 @@ function takeBack(state: State): void {
   state.retry += 1;
   state.consecutiveToolErrors = 0;
   state.pauses = 0;
-  if (state.phase === "look" && state.lastBatch.some(({ outcome }) => wasDispatched(outcome.kind)) && state.isCurrentPlaced) {
+  const outcomes = [...state.lastBatch.map(({ outcome }) => outcome), ...state.current.early];
+  if (state.phase === "look" && state.isCurrentPlaced && outcomes.some(({ kind }) => wasDispatched(kind))) {
+    answerOpenCalls(state);
     nextIteration(state);
     return;
   }
@@ -186,7 +188,7 @@ export function applyAnswer(state: State, answer: Answer, spent: readonly Nested
 function returnSteered(state: State): void {
   const { messages, unsent, unsentBefore, before } = state;
   const count = unsentBefore.length - unsent.length;
-  if (count <= 0) return;
+  if (count <= 0 || state.continuation > 0) return;
   const first = before.messages - count;
   messages.splice(first, count);
   unsent.splice(0, unsent.length, ...unsentBefore);

@@ -67,7 +67,7 @@ function toLook(run: Run, seen: Seen, { planned, retries }: Looking): Look {
   const ending = retries === true ? seen.ended : decideLook(state, seen, { planned, limits, hooks, reserve });
   if (ending === undefined) run.meter.begin(expectedOf(run));
   // Middleware may go on instead. An open control would accept messages that nobody reads.
-  else if (mayEnd(run, ending)) run.control?.shut();
+  else if (!isAsked(run, ending) && mayEnd(run, ending)) run.control?.shut();
   return {
     now,
     token,
@@ -82,9 +82,25 @@ function toLook(run: Run, seen: Seen, { planned, retries }: Looking): Look {
 /** The middleware is not asked before these endings. */
 const unasked: ReadonlySet<Ending["status"]> = new Set(["suspended", "stopped-by-user", "follow-up-interrupt"]);
 
-function mayEnd({ outer, hooks }: Run, { status }: Ending): boolean {
-  if (!unasked.has(status) && hooks.some(({ beforeEnd }) => beforeEnd !== undefined)) return false;
-  return status !== "suspended" || outer === undefined;
+function isAsked({ hooks }: Run, { status }: Ending): boolean {
+  return !unasked.has(status) && hooks.some(({ beforeEnd }) => beforeEnd !== undefined);
+}
+
+/** True if this execution ends with this ending. A nested run that is suspended goes on, and so does a retry. */
+export function mayEnd(run: Run, ending: Ending): boolean {
+  if (ending.status === "suspended") return run.outer === undefined;
+  return !isRetried(run, ending);
+}
+
+/** True if the recorded request is made again, although its end is not recorded. */
+export function isRetried(run: Run, ending: Ending): boolean {
+  return run.isRequestReplayed && mayRetry(run, ending);
+}
+
+/** True if this execution makes the request again that has ended this way in an earlier execution. */
+export function mayRetry({ options, scope }: Run, { status }: Ending): boolean {
+  const isInVain = status === "error" || status === "timeout" || status === "stopped-by-user";
+  return options.resume === "retry-last" && isInVain && scope.cause === undefined;
 }
 
 function expectedOf({ state: { answers, lastCostUSD } }: Run): Expected | undefined {

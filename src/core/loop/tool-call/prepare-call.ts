@@ -61,16 +61,18 @@ export function createAdvice(): Advice {
 /** Names are compared until one of these numbers is reached, because each hint compares all names. */
 const mostAdvice: Advice = { hints: 16, names: 20_000, listed: 200, explained: 16 };
 
+export function refuseBlocked(call: ToolCall, allowed: ReadonlySet<string>, ports: Pick<ToolCallPorts, "advice">): ToolOutcome {
+  const { listed, ...rest } = listNames(allowed, ports);
+  return { call, durationMs: 0, kind: "blocked", allowed: listed, ...rest };
+}
+
 /** Checks in this order: complete arguments, `policies.gate`, the existence of the tool, `toolChoice`, the schema of the tool. */
 export function prepareCall(call: ToolCall, ports: ToolCallPorts): ReadyCall | ToolOutcome | Promise<ReadyCall | ToolOutcome> {
   const { name, problem } = call;
   const refused = { call, durationMs: 0 };
   if (problem === "truncated") return { ...refused, kind: "truncated" };
   if (problem === "malformed") return { ...refused, kind: "malformed", message: parseErrorOf(call, ports) };
-  if (ports.allowed !== undefined && !ports.allowed.has(name)) {
-    const { listed, ...rest } = listNames(ports.allowed, ports);
-    return { ...refused, kind: "blocked", allowed: listed, ...rest };
-  }
+  if (ports.allowed !== undefined && !ports.allowed.has(name)) return refuseBlocked(call, ports.allowed, ports);
   const definition = ports.exposed.get(name);
   if (definition === undefined) return refuseUnknown(call, ports);
   const chosen = ports.choice === undefined ? undefined : namesOf(ports.choice);
@@ -91,7 +93,7 @@ export function refuseUnknown(call: ToolCall, ports: ToolCallPorts): ToolOutcome
 function findNearest(
   name: string,
   known: ToolCallPorts["exposed"],
-  { advice = createAdvice() }: ToolCallPorts,
+  { advice = createAdvice() }: Pick<ToolCallPorts, "advice">,
 ): string | undefined {
   if (advice.hints >= mostAdvice.hints || advice.names >= mostAdvice.names) return undefined;
   advice.hints += 1;
@@ -102,7 +104,7 @@ function findNearest(
 /** Limits the number of tool names in a result. Otherwise each of 1,000 calls could list each of 1,000 tools. */
 function listNames(
   names: ReadonlySet<string> | ToolCallPorts["exposed"],
-  { advice = createAdvice() }: ToolCallPorts,
+  { advice = createAdvice() }: Pick<ToolCallPorts, "advice">,
 ): { readonly listed: readonly string[]; readonly more?: number } {
   const most = advice.listed >= mostAdvice.listed ? 0 : Math.min(names.size, mostListed);
   advice.listed += most;
