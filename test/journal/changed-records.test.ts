@@ -54,12 +54,10 @@ it.for([[null], [7], ["odd"], [[]], [{}]] as const)(
       const steps = { ...saved.steps, [key]: put(saved.steps[key], path, odd) } as SavedJournal["steps"];
       const changed = { ...saved, steps };
       for (const read of [() => runToolLoop(optionsFor(changed)), () => inspectJournal(memoryJournal(changed))]) {
-        const error: unknown = await Promise.resolve()
-          .then(read)
-          .then(
-            () => undefined,
-            (thrown: unknown) => thrown,
-          );
+        const error: unknown = await (async () => read())().then(
+          () => undefined,
+          (thrown: unknown) => thrown,
+        );
         const isClear = isLoopError(error) || String(error).includes("The journal must return the recorded result");
         if (error !== undefined && !isClear)
           unclear.push(`${key} ${path.join(".")}: ${error instanceof Error ? error.message : ""}`);

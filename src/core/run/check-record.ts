@@ -23,7 +23,7 @@ const checkRun: Check = (record) => {
   // The run refuses another version with "journal-mismatch".
   if (record["version"] !== recordVersion) return undefined;
   if (!isTexts(record["middleware"])) return invalid(record, "middleware");
-  return findMisfit(record, { tools: "tools", messages: "array", messagesDigest: "text", runId: "text?" });
+  return findMisfit(record, { messages: "array", messagesDigest: "text", runId: "text?", tools: "tools" });
 };
 
 const checkLook: Check = (record) => (isInbox(record["messages"]) ? problemOf(record, "inbox") : invalid(record, "messages"));

@@ -173,7 +173,17 @@ function misfit(answer: UnknownRecord, fields: Fields = {}): string | undefined 
 }
 
 type PlainFields = {
-  readonly [name: string]: "text" | "text?" | "array" | "object" | "error" | "ending" | "ending?" | "outcome" | "spent?";
+  readonly [name: string]:
+    | "text"
+    | "text?"
+    | "array"
+    | "object"
+    | "error"
+    | "ending"
+    | "ending?"
+    | "outcome"
+    | "spent?"
+    | "tools";
 };
 
 /** Says which field of a record does not fit. */
