@@ -65,6 +65,14 @@ export async function checkAnswers(run: Run): Promise<string | undefined> {
     const found = await findWait(run, name);
     if (found === undefined) return name;
     const { place, asked } = found;
+    const result = await findResultWait(run, found, given);
+    if (result !== undefined) {
+      if (run.answers.has(result)) return name;
+      run.answers.delete(name);
+      // Checked later in this loop.
+      run.answers.set(result, given);
+      continue;
+    }
     const used = (await run.journal.read(`${waitKey(place)}/answer`)) as { readonly value: Json } | undefined;
     if (used === undefined) {
       const isEarlier = (await readAsked(run, { ...place, attempt: place.attempt + 1 })) !== undefined;
@@ -75,6 +83,16 @@ export async function checkAnswers(run: Run): Promise<string | undefined> {
     } else if (!isSameJson(withoutSource(used.value), withoutSource(given))) return name;
   }
   return undefined;
+}
+
+/** Returns the id of a result that may be passed under the id of its call, although the approval waited under that id before. */
+async function findResultWait(run: Run, { place, asked }: Found, given: Json): Promise<string | undefined> {
+  if (asked.what !== "approval" || !isOutsideResult(given)) return undefined;
+  for (let count = 2; ; count += 1) {
+    const id = `${place.id}#${count}`;
+    const later = await readAsked(run, { id, attempt: 1 });
+    if (later === undefined || later.what === "result") return later && id;
+  }
 }
 
 /** Returns the name of an answer for a wait of a call that has ended without it. `path` is the id of the call. */

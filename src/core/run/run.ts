@@ -158,7 +158,7 @@ export class Run {
   readonly #ports: RunPorts;
   readonly #wrapped = new Map<Provider, Provider>();
   readonly #release: () => void;
-  readonly #answers: ReadonlyMap<string, Json>;
+  readonly answers: Map<string, Json>;
   #signal: LazySignal | undefined;
   /** How far the outermost run is with the effects that an earlier execution has recorded. */
   #replay: "none" | "begun" | "over" = "none";
@@ -177,7 +177,7 @@ export class Run {
     this.prefix = place.prefix;
     this.path = place.path;
     this.runId = place.runId;
-    this.#answers = place.answers;
+    this.answers = place.answers;
     this.now = place.now;
     const { clock = systemClock, session = {} } = options;
     this.clock = clock;
@@ -211,10 +211,6 @@ export class Run {
       claims.release();
       outer?.nested.delete(this);
     };
-  }
-
-  get answers(): ReadonlyMap<string, Json> {
-    return this.#answers;
   }
 
   get signal(): AbortSignal {
@@ -300,7 +296,7 @@ export class Run {
   }
 
   takeAnswer(id: string): { readonly value: Json } | undefined {
-    const value = this.#answers.get(id);
+    const value = this.answers.get(id);
     return value === undefined ? undefined : { value };
   }
 
@@ -387,7 +383,7 @@ interface Place {
   readonly prefix: string;
   readonly path: string;
   readonly runId: string;
-  readonly answers: ReadonlyMap<string, Json>;
+  readonly answers: Map<string, Json>;
   readonly now: number;
 }
 
