@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { defineTool, type LoopOptions, type Provider, withFallback, withRetry } from "turnwright";
+import { guardrails } from "turnwright/guardrails";
 import { createMockProvider, createTestClock, fail, reasoning, text, toolCall, usage, wait } from "turnwright/testing";
 import { linesOf, logRun } from "./log-run.ts";
 
@@ -218,6 +219,13 @@ describe("the run log of withRunLog", () => {
       ["approval", "call_i0_1", 0, 5],
       ["queue", "call_i0_1", 5, 45],
     ]);
+  });
+
+  it("names the part of the output that a guardrail refused", async () => {
+    const refuse = { name: "rules", check: () => ({ kind: "refuse", reason: "not here" }) as const };
+    const policies = { guardrails: guardrails({ output: [refuse] }) };
+    const { lines } = await logTimed({ provider: createMockProvider([text("Hi.")]), policies });
+    expect(linesOf(lines, "guardrail")).toMatchObject([{ stage: "output", guardrail: "rules", part: "text" }]);
   });
 
   it("contains notices and the progress of calls", async () => {

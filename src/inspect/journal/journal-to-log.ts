@@ -179,13 +179,14 @@ class RunLines {
   }
 }
 
-/** The parts of an answer that are in no event. */
+/** The parts of an answer that are in no event. A stream that ended early has sent neither a finish reason nor an error. */
 function chunksOf({ providerMetadata, thoughtLog, details, finish, error }: Answer): readonly ModelChunk[] {
+  const sent = finish === undefined && error?.code !== "stream-ended-early" ? error : undefined;
   return [
     ...providerMetadata.map((item): ModelChunk => ({ type: "provider-metadata", item })),
     ...(thoughtLog === undefined ? [] : [{ type: "thought-log", payload: thoughtLog } as const]),
     ...(details === "" ? [] : [{ type: "details", text: details } as const]),
     ...(finish === undefined ? [] : [{ type: "finish", reason: finish } as ModelChunk]),
-    ...(finish !== undefined || error === undefined ? [] : [{ type: "error", error } as ModelChunk]),
+    ...(sent === undefined ? [] : [{ type: "error", error: sent } as ModelChunk]),
   ];
 }

@@ -61,7 +61,8 @@ const contentOf: { readonly [Type in ModelChunk["type"]]?: string } = {
 interface Content {
   readonly data: unknown;
   readonly metadata: unknown;
-  readonly part: EmittedPart;
+  /** A text in an event about a guardrail. */
+  readonly part: EmittedPart | string;
 }
 
 export class RunRecorder implements RunObserver {
@@ -165,7 +166,7 @@ export class RunRecorder implements RunObserver {
       ...(isRecord(cleaned) ? cleaned : {}),
       ...(type === "attempt-discarded" && this.#discarded()),
       data: cleaner.content(data, "progress"),
-      part: part && cleanPart(part, cleaner),
+      part: isRecord(part) ? cleanPart(part, cleaner) : part,
       metadata: cleaner.content(metadata, "metadata"),
     };
     if (this.#isNew(type, fields, this.#isRepeated(event))) this.#write(type, fields);
