@@ -7,9 +7,10 @@ import {
   type LoopOptions,
   type Message,
   memoryJournal,
+  type Provider,
   runToolLoop,
 } from "turnwright";
-import { createMockProvider, createTestClock, text, toolCall } from "turnwright/testing";
+import { createMockProvider, createTestClock, stall, text, toolCall } from "turnwright/testing";
 import { countListeners } from "./count-listeners.ts";
 import { createDurableStore } from "./durable-store.ts";
 import { answersOf, never, outcomesOf, play, tool } from "./play.ts";
@@ -215,6 +216,53 @@ describe("a journal that fails", () => {
     });
     await expect(playing.result).rejects.toBe(broken);
     expect(signals.map(({ aborted, reason }) => [aborted, reason])).toEqual([[true, broken]]);
+  });
+});
+
+describe("a workflow engine that cancels a run through its signal", () => {
+  const journalOf = (): Journal => ({ ...createDurableStore().open(), engine: true });
+
+  it.for<[where: string, script: Parameters<typeof play>[0], outcomes: readonly string[]]>([
+    ["a stream", [stall()], []],
+    ["a stream that ignores its signal", [stall({ ignoreSignal: true })], []],
+    ["a tool", [toolCall("deaf")], ["call_i0_0: interrupted"]],
+    ["a step of a durable tool", [toolCall("steps")], ["call_i0_0: interrupted"]],
+    ["a function of the caller", [toolCall("asked")], ["call_i0_0: not-run"]],
+  ])("ends %s, which learns the reason from its own signal", async ([, script, outcomes]) => {
+    const listeners = countListeners();
+    const engine = new AbortController();
+    const seen: AbortSignal[] = [];
+    const wait = (signal: AbortSignal): Promise<never> => (seen.push(signal), never);
+    const provider = createMockProvider(script);
+    const watched: Provider = {
+      ...provider,
+      stream: (request, call) => (seen.push(call.signal), provider.stream(request, call)),
+    };
+    const tools = [
+      tool("deaf", (_, { signal }) => wait(signal)),
+      tool("steps", (_, { step, signal }) => step("slow", () => wait(signal)), { durable: true }),
+      tool("asked", () => 1),
+    ];
+    const playing = play([], {
+      provider: watched,
+      tools,
+      journal: journalOf(),
+      signal: engine.signal,
+      policies: { approve: ({ name }, { signal }) => (name === "asked" ? wait(signal) : { kind: "approve" }) },
+    });
+    await playing.clock.advance(10);
+    const reason = new Error("shutting down");
+    engine.abort(reason);
+    const result = await playing.result;
+    expect(result.reason).toEqual({ kind: "aborted", reason: { name: "Error", message: "shutting down" } });
+    expect(seen.at(-1)?.reason).toBe(reason);
+    expect([outcomesOf(result), listeners.on(engine.signal), playing.clock.pending]).toEqual([outcomes, 0, 0]);
+    listeners.stop();
+  });
+
+  it("ends the run before any request if the signal is already aborted", async () => {
+    const playing = play([text("Hi.")], { journal: journalOf(), signal: AbortSignal.abort("too late") });
+    expect([(await playing.result).reason, playing.provider.calls]).toEqual([{ kind: "aborted", reason: "too late" }, 0]);
   });
 });
 

@@ -132,7 +132,12 @@ export class GuardedJournal implements Journal {
     };
     try {
       const made = promiseOrValue(body());
-      if (made instanceof Promise) return made.then((value) => this.#refuseBroken(value)).finally(end);
+      if (made instanceof Promise) {
+        const done = made.then((value) => this.#refuseBroken(value)).finally(end);
+        // A journal that fails may leave the promise alone.
+        done.catch(() => {});
+        return done;
+      }
       end();
       return made;
     } catch (error) {
