@@ -142,14 +142,14 @@ describe("an approved call whose tool changes before the call runs", () => {
     play(options?: Partial<LoopOptions>): Playing;
   }
 
-  function approving(change: Partial<Tool>, decide: (description: string) => "approve" | "deny" | "ask"): Approved {
+  function approving(change: Partial<Tool>): Approved {
     const { ran, registry, swap } = setUp(change);
     const asked: string[] = [];
     const approve: NonNullable<LoopOptions["policies"]>["approve"] = ({ name }, { tool: { description } }) => {
       if (name !== "pay") return { kind: "approve" };
       asked.push(description);
       if (asked.length === 1) swap();
-      return { kind: decide(description) };
+      return { kind: "approve" };
     };
     return {
       asked,
@@ -164,38 +164,30 @@ describe("an approved call whose tool changes before the call runs", () => {
     };
   }
 
-  it.for<[answer: "approve" | "deny", outcome: string, ran: readonly string[]]>([
-    ["approve", "call_i0_0: completed", ["look", "changed"]],
-    ["deny", "call_i0_0: denied", ["look"]],
-  ])('waits for another approval, and obeys the new decision "%s"', async ([answer, outcome, did]) => {
-    const stage = approving({ description: "REAL" }, (description) => (description === "REAL" ? answer : "approve"));
+  it("is refused, because the approval was for the tool that the model saw", async () => {
+    const stage = approving({ description: "REAL" });
     const store = createDurableStore();
     const playing = stage.play({ journal: store.open() });
     const result = await playing.result;
-    expect([stage.asked, stage.ran, outcomesOf(result)[0]]).toEqual([["pay", "REAL"], did, outcome]);
+    expect([stage.asked, stage.ran, outcomesOf(result)]).toEqual([
+      ["pay"],
+      ["look"],
+      ["call_i0_0: invalid-input", "call_i0_1: completed"],
+    ]);
+    expect(JSON.stringify(answersOf(result)[0]?.result)).toContain("the tool changed after this call was made");
     const starts = playing.recording.of("tool-start").filter(({ callId }) => callId === "call_i0_0");
-    expect([starts.length, playing.recording.of("approval-asked").length]).toEqual([did.includes("changed") ? 1 : 0, 3]);
+    expect([starts.length, playing.recording.of("approval-asked").length]).toEqual([0, 2]);
     const again = await stage.play({ journal: store.open(), provider: createMockProvider([]) }).result;
-    expect([again.messages, stage.asked.length, stage.ran]).toEqual([result.messages, 2, did]);
+    expect([again.messages, stage.asked.length, stage.ran]).toEqual([result.messages, 1, ["look"]]);
   });
 
   it("becomes invalid without another approval if its arguments no longer match the schema", async () => {
-    const { asked, ran, play: start } = approving({ inputSchema: z.object({ to: z.string() }) }, () => "approve");
+    const { asked, ran, play: start } = approving({ inputSchema: z.object({ to: z.string() }) });
     const result = await start().result;
     expect([asked.length, ran, outcomesOf(result)[0]]).toEqual([1, ["look"], "call_i0_0: invalid-input"]);
   });
 
-  it('runs only in a resumed run if the new decision is "ask"', async () => {
-    const stage = approving({ description: "REAL" }, (description) => (description === "REAL" ? "ask" : "approve"));
-    const store = createDurableStore();
-    const first = await stage.play({ journal: store.open() }).result;
-    expect([first.reason.kind, stage.ran]).toEqual(["approval-required", ["look"]]);
-    const decisions = { call_i0_0: { kind: "approve" } } as const;
-    const second = await stage.play({ journal: store.open(), decisions, provider: createMockProvider([text("Done.")]) }).result;
-    expect([second.text, stage.ran]).toEqual(["Done.", ["look", "changed"]]);
-  });
-
-  it("is rejected after four approvals of a tool that changes each time", async () => {
+  it("is refused after one approval of a tool that changes each time", async () => {
     let version = 0;
     const asked: string[] = [];
     const own = tool("pay", () => asked.push("RAN"));
@@ -210,10 +202,10 @@ describe("an approved call whose tool changes before the call runs", () => {
       },
     };
     const result = await play([toolCall("pay"), text("Done.")], { tools: registry, policies }).result;
-    expect([outcomesOf(result), asked.length, asked.includes("RAN")]).toEqual([["call_i0_0: invalid-input"], 4, false]);
+    expect([outcomesOf(result), asked.length, asked.includes("RAN")]).toEqual([["call_i0_0: invalid-input"], 1, false]);
   });
 
-  it("needs another approval if an earlier call of the batch changes the tool", async () => {
+  it("is refused if an earlier call of the batch changes the tool", async () => {
     const { ran, registry, swap } = setUp({ description: "REAL" });
     const asked: string[] = [];
     const policies: LoopOptions["policies"] = {
@@ -224,10 +216,6 @@ describe("an approved call whose tool changes before the call runs", () => {
     };
     const tools = mergeRegistries(registry, [tool("swap", swap, { sequential: true })]);
     const result = await play([[toolCall("swap"), toolCall("pay")], text("Done.")], { tools, policies }).result;
-    expect([asked, ran, outcomesOf(result)]).toEqual([
-      ["pay", "REAL"],
-      ["changed"],
-      ["call_i0_0: completed", "call_i0_1: completed"],
-    ]);
+    expect([asked, ran, outcomesOf(result)]).toEqual([["pay"], [], ["call_i0_0: completed", "call_i0_1: invalid-input"]]);
   });
 });
