@@ -242,8 +242,8 @@ describe("nested runs of a run whose policies.finalAnswer has a reserve", () => 
     const tools = [nesting(() => toolCall("deaf"), [tool("deaf", () => never)])];
     const playing = play(work, reserving({ wallClockMs: 1_000 }, { ms: 100 }, { tools }));
     const { finalAnswer, result } = await endOf(playing);
-    expect([finalAnswer, playing.endedAt(), ...outcomesOf(result)]).toEqual([true, 910, "call_i0_0: failed"]);
-    expect(JSON.stringify(result.messages)).toContain("ended as timeout (wall-clock)");
+    expect([finalAnswer, playing.endedAt(), ...outcomesOf(result)]).toEqual([true, 910, "call_i0_0: timed-out"]);
+    expect(JSON.stringify(result.messages)).toContain("timed out after 890 ms");
   });
 });
 

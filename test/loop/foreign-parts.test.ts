@@ -15,14 +15,16 @@ const definition = { name: "t", description: "", inputSchema: {} };
 
 describe("a custom tool registry", () => {
   it("ends the run and keeps its results if definitions() throws between iterations", async () => {
-    let asked = 0;
+    let hasRun = false;
     const tools: ToolRegistry = {
       definitions: () => {
-        asked += 1;
-        if (asked > 2) throw new Error("gone");
+        if (hasRun) throw new Error("gone");
         return [{ ...definition }];
       },
-      executeTool: () => "done",
+      executeTool: () => {
+        hasRun = true;
+        return "done";
+      },
     };
     const result = await play([[text("So. "), toolCall("t")], text("unused")], { tools }).result;
     expect([result.status, result.text, answersOf(result).length]).toEqual(["error", "So.", 1]);
@@ -38,8 +40,8 @@ describe("a custom tool registry", () => {
       executeTool: () => "done",
     };
     const prepareIteration = async (): Promise<undefined> => void (hooked = true);
-    const { result, provider } = play([], { tools, hooks: { prepareIteration } });
-    expect([(await result).reason, provider.calls]).toMatchObject([{ kind: "hook-failed", hook: "definitions" }, 0]);
+    const { result, provider } = play([toolCall("t"), text("unused")], { tools, hooks: { prepareIteration } });
+    expect([(await result).reason, provider.calls]).toMatchObject([{ kind: "hook-failed", hook: "tools.definitions" }, 1]);
   });
 
   it("ends the run before the next call if a definition becomes invalid between iterations", async () => {
@@ -54,7 +56,7 @@ describe("a custom tool registry", () => {
       },
     };
     const result = await play([toolCall("t"), toolCall("t"), text("unused")], { tools }).result;
-    expect(result.reason).toMatchObject({ kind: "hook-failed", hook: "definitions", error: { code: "invalid-tool" } });
+    expect(result.reason).toMatchObject({ kind: "hook-failed", hook: "tools.definitions", error: { code: "invalid-tool" } });
     expect([ran, answersOf(result).length]).toEqual([1, 1]);
   });
 
@@ -100,7 +102,8 @@ it.for<[from: string, create: (execute: () => Promise<string>, traits: Partial<T
 
 describe("LoopResult", () => {
   it("can be serialized to JSON even if its journal refers to itself", async () => {
-    const journal: Journal & { self?: unknown } = { durable: false, step: memoryJournal().step, all: memoryJournal().all };
+    const { step, read } = memoryJournal();
+    const journal: Journal & { self?: unknown } = { durable: false, step, read };
     journal.self = journal;
     const result = await play([text("Hi")], { journal }).result;
     expect(() => JSON.stringify(result)).not.toThrow();

@@ -107,7 +107,7 @@ describe("hooks.prepareIteration", () => {
   ])("ends the run before any request if the hook %s", async ([, prepareIteration, message]) => {
     const playing = play([], { tools, hooks: { prepareIteration } });
     const result = await playing.result;
-    expect(result).toMatchObject(failedBy("prepareIteration", message));
+    expect(result).toMatchObject(failedBy("prepare-iteration.request", message));
     expect([playing.provider.calls, result.messages.length]).toEqual([0, 1]);
   });
 
@@ -117,7 +117,7 @@ describe("hooks.prepareIteration", () => {
       new Promise((resolve) => void clock.setTimeout(() => resolve({ system: "late" }), 40_000));
     const playing = play([], { clock, hooks: { prepareIteration: late } });
     await clock.advance(60_000);
-    expect(await playing.result).toMatchObject(failedBy("prepareIteration", "The hook took longer than 30000 ms."));
+    expect(await playing.result).toMatchObject(failedBy("prepare-iteration.request", "The hook took longer than 30000 ms."));
     expect([playing.endedAt(), playing.provider.calls]).toEqual([30_000, 0]);
   });
 
@@ -126,7 +126,7 @@ describe("hooks.prepareIteration", () => {
       if (iteration === 1) throw new Error("no");
     };
     const result = await play([[text("So. "), toolCall("a")]], { tools, hooks: { prepareIteration } }).result;
-    expect(result).toMatchObject({ ...failedBy("prepareIteration", "no"), text: "So." });
+    expect(result).toMatchObject({ ...failedBy("prepare-iteration.request", "no"), text: "So." });
     expect(outcomesOf(result)).toEqual(["call_i0_0: completed"]);
   });
 

@@ -200,7 +200,7 @@ it('resume: "retry-last" continues a run that ended with the reason "restart-cap
     "completed",
     "Done.",
     2,
-    ["call_i0_0: restarted", "call_i0_0_1: completed"],
+    ["call_i0_0: restarted", "call_i1_0: completed"],
   ]);
   expect(second.messages.slice(0, first.messages.length)).toEqual(first.messages);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type LoopOptions, memoryJournal, processResults, type Tool, toolResult, unwrap } from "turnwright";
-import { type MockScript, text, toolCall } from "turnwright/testing";
+import { type MockScript, text, toolCall, wait } from "turnwright/testing";
 import { play, type Playing, tool } from "./play.ts";
 
 const same: MockScript = () => toolCall("look", { a: 1, b: [2, { c: 3 }] });
@@ -131,9 +131,10 @@ describe("limits.maxIdenticalCalls", () => {
   it("does not delay eager tools", async () => {
     const ran: string[] = [];
     const tools: readonly Tool[] = [tool("look", () => void ran.push("look"), { eager: true })];
-    const turn = [toolCall("look"), text("Wait.")];
+    const turn = [toolCall("look"), wait(1), text("Wait.")];
     const playing = play(() => turn, { tools });
     playing.recording.emitter.on("text-delta", () => ran.push("said"));
+    await playing.clock.runAll();
     await playing.result;
     expect(ran.slice(0, 2)).toEqual(["look", "said"]);
     expect(ran.filter((what) => what === "look")).toHaveLength(10);

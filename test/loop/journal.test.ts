@@ -108,12 +108,12 @@ describe("journal keys", () => {
       i0/request/@prepare-iteration/plan
       i0/request/model
       i0/call/0/a/@approve/decision
+      i0/call/1/b/@approve/decision
+      i0/call/3/a/@approve/decision
       i0/call/0/a/begun
       i0/call/0/a/outcome
-      i0/call/1/b/@approve/decision
       i0/call/1/b/begun
       i0/call/1/b/outcome
-      i0/call/3/a/@approve/decision
       i0/call/3/a/begun
       i0/call/3/a/outcome
       i0/next
@@ -129,8 +129,10 @@ describe("journal keys", () => {
       i1/call/0/a/outcome
       i1/next
       i1/end/@on-iteration/said
+      i1/end/ended
       i2/request/@prepare-iteration/plan
       i2/request/model
+      i2/request/ended
       i2/answered
       i2/answered/over"
     `);

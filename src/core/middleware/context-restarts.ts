@@ -65,7 +65,7 @@ class Context {
   readonly #policy: RestartPolicy;
   #message: UserMessage | undefined;
   #lastBatch: State["lastBatch"] = [];
-  #retry = 0;
+  #look: State["look"];
   #made: { readonly from: readonly Message[]; readonly message: Message; readonly to: readonly Message[] } | undefined;
 
   constructor({ items = [], ...policy }: ContextOptions) {
@@ -75,10 +75,10 @@ class Context {
   }
 
   /** Reads each batch once, in call order. */
-  read({ lastBatch, retry }: State): void {
+  read({ lastBatch, look }: State): void {
     // A run that is retried after its ending may restart its context again.
-    if (retry > this.#retry) this.restarts = 0;
-    this.#retry = retry;
+    if (look !== this.#look && look?.retries === true) this.restarts = 0;
+    this.#look = look;
     if (lastBatch === this.#lastBatch) return;
     this.#lastBatch = lastBatch;
     for (const { outcome } of lastBatch) {

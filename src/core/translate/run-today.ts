@@ -18,7 +18,9 @@ import { maskWith } from "../middleware/mask-results.ts";
 import { readOutput } from "../middleware/structured-output.ts";
 import type { OutputReader, ResultMasking } from "../loop/run/run.ts";
 import { readRegistry } from "../tools/read-registry.ts";
+import { traitChecks } from "../tools/define-tool.ts";
 import { isToolRegistry } from "../tools/registry.ts";
+import { resolveLimits, resolveReserve } from "../loop/run/limits.ts";
 import { isRecord } from "../utils/guards.ts";
 import { detectLoops } from "../middleware/detect-loops.ts";
 import { finalAnswer } from "../middleware/final-answer.ts";
@@ -48,6 +50,7 @@ export function beginToday(given: LoopOptions, queue?: EventQueue<LoopEvent>): B
 
 function translate(options: LoopOptions): SeamOptions {
   const { policies, hooks: _hooks, decisions, contextItems: _items, ...rest } = options;
+  resolveReserve(policies, resolveLimits(options.limits));
   return {
     ...rest,
     middleware: middlewareOf(options),
@@ -101,7 +104,7 @@ function endingsOf({ output, loopDetection, stopWhen: stop, finalAnswer: final, 
 
 function findMasking(tools: LoopOptions["tools"] = []): Masking | undefined {
   const listed = isToolRegistry(tools) ? readRegistry(tools).definitions() : tools;
-  return listed.find(({ masking }) => masking !== undefined)?.masking;
+  return listed.find(({ masking }) => masking !== undefined && traitChecks.masking(masking))?.masking;
 }
 
 /** Messages are changed in this order: masking, filters of handoffs, compaction, context items. */

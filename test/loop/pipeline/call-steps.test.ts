@@ -50,8 +50,8 @@ describe("the callbacks and events of a call", () => {
     const { log, playing } = startNoting([toolCall("enrich"), text("Done.")], ["enrich"]);
     await playing.result;
     expect(log).toEqual([
-      ...["iteration 0", "validate", "approve enrich", "start enrich", "execute enrich", "take k", "end enrich"],
-      ...["retain enrich", "hidden-notice enrich", "restart", "iteration", "iteration 1"],
+      ...["iteration 0", "validate", "approve enrich", "start enrich", "execute enrich", "retain enrich"],
+      ...["hidden-notice enrich", "take k", "restart", "end enrich", "iteration", "iteration 1"],
     ]);
   });
 
