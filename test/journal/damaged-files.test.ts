@@ -75,9 +75,9 @@ const linesBefore = (bytes: Buffer, end: number): number => bytes.subarray(0, en
 describe("fileJournal with a truncated file", () => {
   it("resumes the run after truncation at any byte, and repeats only replay-safe tools", async () => {
     const acts = new Map([
-      ["i0/model", "model"],
-      ["i0/tool/0/once", "once"],
-      ["i0/tool/1/safe", "safe"],
+      ["i0/request/model", "model"],
+      ["i0/call/0/once/outcome", "once"],
+      ["i0/call/1/safe/outcome", "safe"],
     ]);
     await atAnyByte(async (size, { bytes, path, runId }) => {
       writeFileSync(path, bytes.subarray(0, size));
@@ -88,7 +88,7 @@ describe("fileJournal with a truncated file", () => {
       const recorded = new Set(recordsOf(bytes).slice(0, Math.max(0, lines - 1)));
       const { result, did, torn } = await live(path, runId);
 
-      const mayHaveRun = recorded.has("i0/intent/0/once") && !recorded.has("i0/tool/0/once");
+      const mayHaveRun = recorded.has("i0/call/0/once/begun") && !recorded.has("i0/call/0/once/outcome");
       const repeated = [...acts].flatMap(([key, act]) => (recorded.has(key) || (mayHaveRun && act === "once") ? [] : [act]));
       // The model reads that a call was interrupted, so the run does not end with its batch.
       const expected = mayHaveRun ? [...repeated, "model"] : repeated;

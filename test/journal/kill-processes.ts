@@ -24,11 +24,12 @@ export const keysIn = (folder: string): readonly string[] => readRecords(journal
 const notesOf = (folder: string): readonly string[] =>
   existsSync(notesIn(folder)) ? readFileSync(notesIn(folder), "utf8").split("\n").slice(0, -1) : [];
 
-const isTool = (key: string): boolean => /\/tool\/\d+\/(note|look|pay|dig)$/.test(key);
+const isTool = (key: string): boolean => /\/call\/\d+\/(note|look|pay|dig)\/outcome$/.test(key);
 const isModel = (key: string): boolean => key.endsWith("/model");
-const isAsked = (key: string): boolean => /\/approval\/\d+\/\w+$/.test(key);
-const isSafe = (key: string): boolean => safeTools.has(key.split("/").at(-1) ?? "");
-const intentOf = (key: string): string => key.replace(/tool(\/\d+\/\w+)$/, "intent$1");
+const isAsked = (key: string): boolean => key.endsWith("/@approve/decision");
+/** Returns the place of a call, which its notes contain. */
+const placeOf = (key: string): string => key.replace(/\/outcome$/, "");
+const isSafe = (place: string): boolean => safeTools.has(place.split("/").at(-1) ?? "");
 
 /** Lists every moment at which a process with these records can be killed: before and after each record, and inside each tool. */
 export function deathsOf(keys: readonly string[]): readonly Death[] {
@@ -37,7 +38,7 @@ export function deathsOf(keys: readonly string[]): readonly Death[] {
     ...keys.flatMap((key, index): readonly Death[] =>
       isTool(key) || isModel(key) ? [{ when: "before record", count: index + 1 }] : [],
     ),
-    ...keys.filter(isTool).map((key): Death => ({ when: "during step", key })),
+    ...keys.filter(isTool).map((key): Death => ({ when: "during step", key: placeOf(key) })),
   ];
 }
 
@@ -91,17 +92,18 @@ export async function checkGoesOn({ death, ...life }: ShortLife, whole: Whole): 
 
   // A step without a record runs once now. Exceptions are tools that may already have run.
   const lost = keys.filter((key) => !recorded.has(key));
-  const unknown = lost.filter((key) => isTool(key) && !isSafe(key) && recorded.has(intentOf(key)));
+  const lostCalls = lost.filter(isTool).map(placeOf);
+  const unknown = lostCalls.filter((place) => !isSafe(place) && recorded.has(`${place}/begun`));
   expect(noted("asked")).toEqual(lost.filter(isModel).sort());
-  expect(noted("began")).toEqual(lost.filter((key) => isTool(key) && !unknown.includes(key)).sort());
+  expect(noted("began")).toEqual(lostCalls.filter((place) => !unknown.includes(place)).sort());
   expect(noted("approved")).toHaveLength(lost.filter(isAsked).length);
-  const begun = noted("began", [...before, ...after]).filter((key) => !isSafe(key));
+  const begun = noted("began", [...before, ...after]).filter((place) => !isSafe(place));
   expect(begun).toEqual([...new Set(begun)]);
   if (death.when === "during step") expect(unknown.includes(death.key)).toBe(!isSafe(death.key));
 
   const answers = answersOf(whole.result).map((part): unknown => {
     const [, iteration, index] = part.callId.split("_");
-    const isUnknown = unknown.includes(`${iteration}/tool/${index}/${part.name}`);
+    const isUnknown = unknown.includes(`${iteration}/call/${index}/${part.name}`);
     return isUnknown ? expect.objectContaining({ callId: part.callId, outcome: "interrupted" }) : part;
   });
   expect([result.text, result.reason, answersOf(result)]).toEqual([whole.result.text, whole.result.reason, answers]);

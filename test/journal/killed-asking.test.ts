@@ -38,9 +38,9 @@ it("a run with fileJournal waits for the approvals of a call and a nested call, 
   ]);
   expect(result.text).toBe("Done.");
   expect(lives.flatMap(({ death }) => (death.when === "during step" ? [death.key] : [])).sort()).toEqual([
-    "i0/tool/2/research/i0/tool/0/dig",
-    "i0/tool/3/pay",
-    "i1/tool/1/note",
+    "i0/call/2/research/tool/run/i0/call/0/dig",
+    "i0/call/3/pay",
+    "i1/call/1/note",
   ]);
 });
 

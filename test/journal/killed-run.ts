@@ -61,7 +61,7 @@ export function live({ folder, death, asks, defers, decisions }: Life): Promise<
   const model = (runKey: string, turns: readonly MockMessage[]): MockProvider =>
     createMockProvider(({ messages }) => {
       const iteration = messages.filter(({ role }) => role === "assistant").length;
-      note(`asked ${runKey}i${iteration}/model`);
+      note(`asked ${runKey}i${iteration}/request/model`);
       return turns[iteration];
     });
   const make = (name: string): Tool =>
@@ -85,7 +85,7 @@ export function live({ folder, death, asks, defers, decisions }: Life): Promise<
     inputSchema,
     prepare: (_, { idempotencyKey }) => ({
       messages: [{ role: "user", content: "Dig." }],
-      provider: model(`${idempotencyKey.slice("killed/".length)}/`, inner),
+      provider: model(`${idempotencyKey.slice("killed/".length)}/tool/run/`, inner),
       tools: [make("dig"), make("look")],
       ...(asks === true && { policies: { approve } }),
     }),

@@ -99,14 +99,16 @@ it("a nested run keeps its recorded usage if control.stop() is called before the
   const clock = createTestClock();
   const { agent } = openService((own) => own);
   const first = play([toolCall("agent"), text("Done.")], { tools: [agent], clock });
-  const { journal } = await first.result;
+  const { journal, streamResults } = await first.result;
   const { steps }: SavedJournal = JSON.parse(JSON.stringify(journal));
   const keys = Object.keys(steps);
-  const kept = keys.slice(0, keys.indexOf("i0/tool/0/agent/i0/tool/0/charge") + 1);
+  const kept = keys.slice(0, keys.indexOf("i0/call/0/agent/tool/run/i0/call/0/charge/outcome") + 1);
   const saved = memoryJournal({ steps: Object.fromEntries(kept.map((key) => [key, steps[key] ?? null])) });
   const control = createLoopControl();
   control.stop();
   const again = play([], { tools: [agent], clock, journal: saved, control });
   const { reason, usage: used, toolCallsExecuted } = await again.result;
-  expect([reason.kind, used.totalTokens, toolCallsExecuted]).toEqual(["stopped", 36, 2]);
+  // The first request of the outer run, and the first request of the nested run.
+  const recorded = (streamResults[0]?.usage?.totalTokens ?? 0) + 8;
+  expect([reason.kind, used.totalTokens, toolCallsExecuted]).toEqual(["stopped", recorded, 2]);
 });

@@ -187,14 +187,25 @@ async function runDurable(activity: Activity, call: Given, { begunKey, outcomeKe
     return recorded;
   }
   // A run that was cancelled before it did anything new only finds out what the call waits for.
-  const waits = !isLive && run.isReplayed && run.scope.cause !== undefined ? await replayTool(activity, call) : undefined;
+  const isOver = !isLive && run.isReplayed && run.scope.cause !== undefined;
+  const waits = isOver ? await replayTool(activity, call) : undefined;
   if (waits !== undefined) return activity.park(waits);
   const mark = activity.spent.length;
+  if (isOver) activity.spent.push(...spendingInside(run, `${run.path}${activity.path}/`));
   const made = await executeDurable(activity, call, signal);
   // An earlier execution has begun the call.
   const outcome: Outcome = made.kind === "not-run" && !isLive ? { ...made, kind: "interrupted" } : made;
   const whole = await addNested(activity, outcome, mark);
   return activity.busy(() => activity.record<Outcome>(run.prefix + outcomeKey, () => whole));
+}
+
+/** Returns the recorded spending of nested runs that have not ended. */
+function spendingInside({ nested }: Run, path: string): readonly NestedSpending[] {
+  return [...nested].flatMap((one) => {
+    if (!one.path.startsWith(path)) return [];
+    const { usage, costUSD, toolCallsExecuted } = one.state;
+    return [{ usage, costUSD, toolCallsExecuted }, ...spendingInside(one, path)];
+  });
 }
 
 /** Ends the nested runs that the tool has left, and adds the spending of its nested runs. */
