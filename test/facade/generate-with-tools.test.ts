@@ -131,7 +131,7 @@ describe("generateWithTools", () => {
         throw new Error("no");
       },
       LoopEndedError,
-      { kind: "hook-failed", hook: "on-iteration.request", error: { message: "no" } },
+      { kind: "hook-failed", hook: "on-iteration.afterCalls", error: { message: "no" } },
     ],
   ])("throws with the end reason if onIteration %s", async ([, onIteration, thrown, reason]) => {
     const { provider, result } = generate(() => toolCall("a"), { onIteration });

@@ -50,7 +50,7 @@ export const places: readonly Hang[] = [
     "i0/call/0/echo/@approve/decision",
     "i0/call/0/echo/begun",
     "i0/call/0/echo/outcome",
-    "i1/request/@on-iteration/said",
+    "i0/after/@on-iteration/said",
     "i1/answered",
   ].flatMap((at): readonly Hang[] => [
     { at, when: "before" },

@@ -111,7 +111,7 @@ describe("a journal that fails", () => {
     "i0/call/0/echo/@approve/decision",
     "i0/call/0/echo/begun",
     "i0/call/0/echo/outcome",
-    "i1/request/@on-iteration/said",
+    "i0/after/@on-iteration/said",
     "i0/next",
     "i1/request/model",
     "i1/answered",
@@ -193,7 +193,7 @@ describe("a journal that fails", () => {
     const playing = play([[toolCall("echo"), toolCall("deaf")], text("Done.")], {
       runId: "failing",
       control,
-      tools: [echo, tool("deaf", () => (key.startsWith("i1") || key === "i0/next" ? 1 : never), { timeoutMs: 1_000 })],
+      tools: [echo, tool("deaf", () => (/^i1|^i0\/(?:after|next)/.test(key) ? 1 : never), { timeoutMs: 1_000 })],
       journal: failing(key, how),
       limits: { wallClockMs: 60_000 },
       policies: { approve: () => ({ kind: "approve" }) },

@@ -116,8 +116,8 @@ describe("journal keys", () => {
       i0/call/1/b/outcome
       i0/call/3/a/begun
       i0/call/3/a/outcome
+      i0/after/@on-iteration/said
       i0/next
-      i1/request/@on-iteration/said
       i1/request/@prepare-iteration/plan
       i1/request/model
       i1/request~2/@prepare-iteration/plan
@@ -127,8 +127,8 @@ describe("journal keys", () => {
       i1/call/0/a/@approve/decision
       i1/call/0/a/begun
       i1/call/0/a/outcome
+      i1/after/@on-iteration/said
       i1/next
-      i1/end/@on-iteration/said
       i1/end/ended
       i2/request/@prepare-iteration/plan
       i2/request/model

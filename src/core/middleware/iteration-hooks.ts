@@ -28,36 +28,21 @@ import { askCaller } from "./ask-caller.ts";
 export function onIteration(ask: NonNullable<LoopHooks["onIteration"]>): Middleware {
   return {
     name: "on-iteration",
-    begin: (run) => {
-      let asked = 0;
-      const askOnce = async (finished: number, at: Recorder): Promise<Ending | undefined> => {
-        if (finished <= asked) return undefined;
-        asked = finished;
-        const { lastBatch, costUSD, messages } = at.state;
+    begin: (run) => ({
+      async afterCalls(planned, at) {
+        if (planned !== undefined && endedByCalls.has(planned.reason.kind)) return undefined;
+        const { lastBatch, costUSD, messages, iteration } = at.state;
+        const finished = iteration + 1;
         const lastToolCalls = lastBatch.map(({ call }) => freezeDeep(call));
         const facts = { iteration: finished, cumulativeCost: costUSD, messageCount: messages.length, lastToolCalls };
         const said = await at.step("said", async () => {
           const answer: unknown = await askCaller(() => ask(finished, facts), limitsOf(run, at));
           return isRecord(answer) && answer["abort"] === true ? { reason: textOrNone(answer["reason"]) } : null;
         });
-        return said === null
-          ? undefined
-          : { status: "stopped-by-user", reason: { kind: "iteration-abort", reason: said.reason } };
-      };
-      return {
-        async request(request, next, at) {
-          const { iteration, continuation } = at.state;
-          const ending = continuation > 0 ? undefined : await askOnce(iteration, at);
-          return ending === undefined ? next(request) : endWith(ending, request.provider);
-        },
-        async beforeEnd({ reason }, at) {
-          const { iteration, lastBatch } = at.state;
-          if (lastBatch.length === 0 || endedByCalls.has(reason.kind)) return undefined;
-          const ending = await askOnce(iteration + 1, at);
-          return ending === undefined ? undefined : { ending };
-        },
-      };
-    },
+        if (said === null) return undefined;
+        return { status: "stopped-by-user", reason: { kind: "iteration-abort", reason: said.reason } };
+      },
+    }),
   };
 }
 
@@ -65,7 +50,6 @@ export function onIteration(ask: NonNullable<LoopHooks["onIteration"]>): Middlew
 const endedByCalls: ReadonlySet<string> = new Set([
   "fatal-tool-error",
   "tool-guardrail",
-  "tool-error-cap",
   "loop-detected",
   "restart-cap",
   "handoff-cap",

@@ -14,6 +14,7 @@ const hookChecks: Checks<Hooks> = {
   request: is.fn,
   call: is.fn,
   ends: is.fn,
+  afterCalls: is.fn,
   beforeEnd: is.fn,
   on: is.fn,
   result: is.fn,

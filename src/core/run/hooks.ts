@@ -72,7 +72,7 @@ export function chainHooks<Given, Made>(
 /** The names of the middleware whose steps are in the journal. Others may come and go while a run is suspended. */
 export function recordingNames(middleware: readonly Middleware[]): readonly string[] {
   return middleware
-    .filter((one) => one.pure !== true && (one.begin ?? one.call ?? one.request ?? one.beforeEnd) !== undefined)
+    .filter((one) => one.pure !== true && (one.begin ?? one.call ?? one.request ?? one.afterCalls ?? one.beforeEnd) !== undefined)
     .map(({ name }) => name);
 }
 

@@ -140,9 +140,12 @@ async function takeStep(run: Run): Promise<Ending | undefined> {
  * the ending of a run whose middleware waits.
  */
 async function look(run: Run, planned: Ending | undefined): Promise<Ending | undefined> {
-  const ending = planned === undefined || isFinal(planned) ? planned : await askBeforeEnd(run, planned);
+  const { phase, consecutiveToolErrors } = run.state;
+  const isCapped = consecutiveToolErrors >= run.limits.maxConsecutiveToolErrors;
+  const first = phase === "calls" && !isCapped ? await askAfterCalls(run, planned) : planned;
+  const ending = first === undefined || isFinal(first) ? first : await askBeforeEnd(run, first);
   if (ending !== undefined && "waits" in ending.reason) return endUndone(run, ending);
-  if (planned === undefined || ending !== undefined) await takeLook(run, { planned: ending });
+  if (first === undefined || ending !== undefined) await takeLook(run, { planned: ending });
   return undefined;
 }
 
@@ -338,6 +341,38 @@ export function endPlace(state: State): string {
   return `${placeOf(state)}/end${state.agains === 0 ? "" : `~${state.agains + 1}`}${count === 1 ? "" : `#${count}`}`;
 }
 
+/** Asks the middleware after the calls of a message. Returns the ending, or undefined if the run goes on. */
+async function askAfterCalls(run: Run, planned: Ending | undefined): Promise<Ending | undefined> {
+  const place = `${placeOf(run.state)}/after`;
+  const activity = new Activity(run, { place, path: place, journal: run.journal });
+  const end = await settleHooks(activity, async () => {
+    for (const { name, afterCalls } of run.hooks) {
+      if (afterCalls === undefined) continue;
+      const recorder = new StepRecorder(activity, `@${name}`, performCall);
+      const ending = await inHook(name, "afterCalls", () => afterCalls(planned, recorder));
+      if (ending !== undefined) return { ending };
+    }
+    return { ending: planned };
+  });
+  return "waits" in end ? waiting(run) : end.value.ending;
+}
+
+/** Settles hooks, and counts what they have spent. A failed hook ends the run. */
+async function settleHooks<T>(
+  activity: Activity,
+  ask: () => Promise<T>,
+): ReturnType<typeof activity.settle<T | { readonly ending: Ending }>> {
+  const { state } = activity.run;
+  const failed = (error: unknown): { readonly ending: Ending } => {
+    if (error instanceof HookError || error instanceof StepCancelled) return { ending: error.ending };
+    throw error;
+  };
+  const end = await activity.settle<T | { readonly ending: Ending }>(ask().catch(failed));
+  for (const spent of activity.spent) applyNested(state, spent);
+  if ("waits" in end) state.waits = end.waits;
+  return end;
+}
+
 async function askBeforeEnd(run: Run, first: Ending): Promise<Ending | undefined> {
   const { state } = run;
   const place = endPlace(state);
@@ -357,16 +392,8 @@ async function askBeforeEnd(run: Run, first: Ending): Promise<Ending | undefined
     }
     return { ending };
   };
-  const failed = (error: unknown): Said => {
-    if (error instanceof HookError || error instanceof StepCancelled) return { ending: error.ending };
-    throw error;
-  };
-  const end = await activity.settle(ask().catch(failed));
-  for (const spent of activity.spent) applyNested(state, spent);
-  if ("waits" in end) {
-    state.waits = end.waits;
-    return waiting(run);
-  }
+  const end = await settleHooks(activity, ask);
+  if ("waits" in end) return waiting(run);
   const spent = sumOf(activity.spent);
   const record: AskedEnd = { phase: state.phase, planned: first, ...end.value, ...(spent !== undefined && { spent }) };
   const isChanged = "again" in record || record.ending !== first || spent !== undefined;

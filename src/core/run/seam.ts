@@ -127,6 +127,11 @@ export interface Hooks<Extra extends object = object> {
   /** Pure. Called before each request, after each answer and after the calls of each message. */
   ends?(state: State): Ending | undefined;
   /**
+   * Called after the calls of each message, before the run looks at messages and cancellations, with the ending that the calls have
+   * caused. Returns an ending to end the run. Not called if the calls have reached `maxConsecutiveToolErrors`.
+   */
+  afterCalls?(planned: Ending | undefined, at: Recorder): Promise<Ending | undefined>;
+  /**
    * Goes on instead of ending, or ends in another way. After a limit, `again` grants one more iteration. With `isCounted`, the
    * limits apply to it as to any other, and the run ends if `maxIterations` is reached.
    */
