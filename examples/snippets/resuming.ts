@@ -9,7 +9,6 @@ import {
   type Journal,
   type Message,
   type SavedJournal,
-  type Step,
 } from "turnwright";
 import { createMockProvider, fail, journalSuite, text, toolCall } from "turnwright/testing";
 
@@ -41,12 +40,13 @@ const tools = [
   const { steps }: SavedJournal = JSON.parse(saved);
   assert.deepEqual(Object.keys(steps), [
     "run",
-    "i0/inbox",
-    "i0/model",
-    "i0/tool/0/order",
-    "i1/inbox",
-    "i1/model",
-    "i1/inbox-end",
+    "begin",
+    "i0/request/model",
+    "i0/call/0/order/outcome",
+    "i0/next",
+    "i1/request/model",
+    "i1/answered",
+    "i1/answered/over",
   ]);
 
   // A journal cannot be used with messages that differ from the recorded ones.
@@ -97,8 +97,8 @@ const tools = [
   assert.deepEqual(
     [atStart, atEnd],
     [
-      ["run", "i0/inbox", "i0/model"],
-      ["run", "i0/inbox", "i0/model"],
+      ["run", "begin", "i0/request/model"],
+      ["run", "begin", "i0/request/model", "i0/call/0/order/outcome"],
     ],
   );
   assert.equal(orders, 3);
@@ -120,8 +120,8 @@ const tools = [
 }
 
 {
-  // `saved` is a copy of the journal at the end of the first iteration. The copy lacks the step "i1/inbox", which is recorded
-  // later.
+  // `saved` is a copy of the journal at the end of the first iteration. The copy lacks the step "i0/answered", which is
+  // recorded later.
   const journal = memoryJournal();
   const events = createLoopEvents();
   let saved = "";
@@ -129,7 +129,7 @@ const tools = [
   const busy = createMockProvider([fail({ status: 503, message: "busy" })]);
   await runToolLoop({ provider: busy, tools, messages, journal, events, runId: "order-11" });
   const recorded: SavedJournal = JSON.parse(saved);
-  assert.deepEqual(Object.keys(recorded.steps), ["run", "i0/inbox", "i0/model"]);
+  assert.deepEqual(Object.keys(recorded.steps), ["run", "begin", "i0/request/model"]);
   const provider = createMockProvider([text("Ordered.")]);
   const options = { provider, tools, messages, journal: memoryJournal(recorded), runId: "order-11" };
   const again = await runToolLoop({ ...options, resume: "retry-last" });
@@ -145,14 +145,21 @@ interface Store {
 
 // #region journal
 function storeJournal(store: Store): Journal {
-  const step = async <T>({ key, run }: Step<T>): Promise<T> => {
+  const read = async (key: string): Promise<unknown> => {
     const recorded = await store.get(key);
-    if (recorded !== undefined) return JSON.parse(recorded) as T;
-    const answer = await run({});
-    await store.add(key, JSON.stringify(answer)); // before the next step begins
-    return answer;
+    return recorded === undefined ? undefined : JSON.parse(recorded);
   };
-  return { durable: true, step, all: (steps) => Promise.all(steps.map(step)) };
+  return {
+    durable: true,
+    read,
+    async step<T>(key: string, body: () => T | PromiseLike<T>): Promise<T> {
+      const recorded = await read(key);
+      if (recorded !== undefined) return recorded as T;
+      const result = await body();
+      await store.add(key, JSON.stringify(result)); // before the next step begins
+      return result;
+    },
+  };
 }
 // #endregion journal
 
@@ -191,11 +198,11 @@ function createStore(crashAt?: string): Store & { readonly kept: ReadonlyMap<str
 
 orders = 0;
 {
-  const store = createStore("i0/tool/0/order");
+  const store = createStore("i0/call/0/order/outcome");
   const options = { tools, messages, runId: "order-9" };
   const first = runToolLoop({ ...options, provider: createMockProvider([toolCall("order")]), journal: storeJournal(store) });
   await assert.rejects(first, crash);
-  assert.deepEqual([...store.kept.keys()], ["run", "i0/inbox", "i0/model", "i0/intent/0/order"]);
+  assert.deepEqual([...store.kept.keys()], ["run", "begin", "i0/request/model", "i0/call/0/order/begun"]);
 
   const provider = createMockProvider([text("I am not sure whether it was ordered.")]);
   const again = await runToolLoop({ ...options, provider, journal: storeJournal(store) });

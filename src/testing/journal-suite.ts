@@ -25,8 +25,8 @@ import { untilAborted } from "./scripted-stream.ts";
 import { check, checkSame, checkSetup, duration, type SuiteCheck } from "./suite-check.ts";
 
 /**
- * Returns the checks for a journal: records, order, groups of steps, nested runs, cancellation, waiting, and two executions at the
- * same time. The suite registers no tests by itself: loop over the checks with any test runner.
+ * Returns the checks for a journal: records, parallel steps, reading, locks, crashes at each step, kills, approvals, and two executions
+ * at the same time. The suite registers no tests by itself: loop over the checks with any test runner.
  *
  * @example
  * const execute = (runId, body) => body(fileJournal(join(folder, `${runId}.jsonl`)));
