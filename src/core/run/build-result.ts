@@ -8,7 +8,7 @@ import { joinDetails, toRunCall } from "../loop/result/build-result.ts";
 import { frozenView, isNamed } from "../loop/state/transcript.ts";
 import { edges } from "../utils/edges.ts";
 import type { Run } from "./run.ts";
-import type { Ending, State } from "./seam.ts";
+import type { Ending } from "./seam.ts";
 import { answerOpenCalls, endWaiting } from "./state.ts";
 
 export function buildResult(run: Run, ending: Ending): LoopResult {
@@ -66,7 +66,7 @@ function errorOf(reason: Ending["reason"]): PlainError | undefined {
   const { kind } = reason;
   const isCost = kind === "max-cost" || kind === "cost-unknown";
   if (!isCost && !("guardrail" in reason)) return undefined;
-  const words = edges.describeReason?.(reason as EndReason);
+  const words = edges.describeReason?.(reason);
   const message = `The run ended as ${kind}${words === undefined ? "" : `: ${words}`}.`;
   return { name: isCost ? "CostLimitError" : "GuardrailError", message };
 }

@@ -177,15 +177,7 @@ async function runDurable(activity: Activity, call: Given, { begunKey, outcomeKe
   if (!isLive) run.meter.add({ toolCalls: 1 });
   sendStart(run, call.made, !isLive);
   const recorded = (await activity.busy(async () => (await journal.read(run.prefix + outcomeKey)) ?? null)) as Outcome | null;
-  if (recorded !== null) {
-    checkRecorded(activity, recorded, call.made);
-    activity.isLive = false;
-    const isCut = recorded.kind === "interrupted" || recorded.kind === "not-run";
-    if (!isCut) await replayTool(activity, call);
-    const late = await activity.busy(() => findLateAnswer(run, run.path + activity.path));
-    if (late !== undefined) throw refuseAnswer(run, new LoopError("unknown-decision", { call: late }));
-    return recorded;
-  }
+  if (recorded !== null) return replayEnded(activity, call, recorded);
   // A run that was cancelled before it did anything new only finds out what the call waits for.
   const isOver = !isLive && run.isReplayed && run.scope.cause !== undefined;
   const waits = isOver ? await replayTool(activity, call) : undefined;
@@ -206,6 +198,17 @@ function spendingInside({ nested }: Run, path: string): readonly NestedSpending[
     const { usage, costUSD, toolCallsExecuted } = one.state;
     return [{ usage, costUSD, toolCallsExecuted }, ...spendingInside(one, path)];
   });
+}
+
+async function replayEnded(activity: Activity, call: Given, recorded: Outcome): Promise<Outcome> {
+  const { run, path } = activity;
+  checkRecorded(activity, recorded, call.made);
+  activity.isLive = false;
+  const isCut = recorded.kind === "interrupted" || recorded.kind === "not-run";
+  if (!isCut) await replayTool(activity, call);
+  const late = await activity.busy(() => findLateAnswer(run, run.path + path));
+  if (late !== undefined) throw refuseAnswer(run, new LoopError("unknown-decision", { call: late }));
+  return recorded;
 }
 
 /** Ends the nested runs that the tool has left, and adds the spending of its nested runs. */
@@ -255,16 +258,14 @@ async function beginPlain(activity: Activity, call: Given, admission: Admission)
 function leave(run: Run, call: Given, { signal, mayHaveRun }: Admission): Outcome | undefined {
   const { scope, meter, clock, registry } = run;
   scope.checkDeadline(clock.now());
-  const left: Outcome = { ...factsOf(call), kind: mayHaveRun ? "interrupted" : "not-run" };
-  // Its start was told by the execution that was cut off.
   const isOver = scope.cause !== undefined || run.isBarred || signal?.aborted === true;
-  if (isOver && mayHaveRun) sendStart(run, call.made, true);
-  if (isOver) return left;
-  const definition = findTool(registry, call.made.name);
-  if (!mayHaveRun || definition?.replay === "safe" || definition?.eager === true) return undefined;
-  meter.add({ toolCalls: 1 });
+  if (!mayHaveRun) return isOver ? { ...factsOf(call), kind: "not-run" } : undefined;
+  const { replay, eager } = findTool(registry, call.made.name) ?? {};
+  if (!isOver && (replay === "safe" || eager === true)) return undefined;
+  if (!isOver) meter.add({ toolCalls: 1 });
+  // Its start was told by the execution that was cut off.
   sendStart(run, call.made, true);
-  return left;
+  return { ...factsOf(call), kind: "interrupted" };
 }
 
 /** Counts a call that begins now. Returns its outcome instead if it must not begin. Parallel calls share the limits. */

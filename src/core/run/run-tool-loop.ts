@@ -4,20 +4,17 @@ import type { CallSummary } from "../types/loop-event.ts";
 import type { NestedSpending, ShownTool, ToolCall } from "../types/tool-outcome.ts";
 import { isUnfinished } from "../providers/judge-finish.ts";
 import type { Message } from "../types/message.ts";
-import type { LoopResult, PartialResult } from "../types/loop-result.ts";
-import { CancelScope, endingOfReason, isEnded } from "../cancellation/cancel-scope.ts";
-import { Deadline } from "../cancellation/deadline.ts";
-import { invalidOption } from "../errors/check-fields.ts";
-import { isLoopError, LoopError } from "../errors/loop-error.ts";
-import { isRecord } from "../utils/guards.ts";
-import { toPlainError } from "../utils/plain-error.ts";
+import type { LoopResult } from "../types/loop-result.ts";
+import { endingOfReason, isEnded } from "../cancellation/cancel-scope.ts";
+import { LoopError } from "../errors/loop-error.ts";
 import { digest, stableJson } from "../utils/json.ts";
 import { checkAnswers } from "./answers.ts";
 import { buildResult } from "./build-result.ts";
 import { performCall } from "./execute-tool-call.ts";
 import { compareMiddleware, HookError, inHook, JournalFailure, recordingNames, StepCancelled } from "./hooks.ts";
-import { findLimit, nextStep } from "./next-step.ts";
+import { findLimit, type NextStep, nextStep } from "./next-step.ts";
 import { recordVersion, ReplayJournal } from "./journals.ts";
+import { type Close, closeFailed, openJournal, withPartial } from "./open-journal.ts";
 import { StepRecorder, sumOf } from "./recorder.ts";
 import { placeOf } from "./places.ts";
 import { hasCallRecords, replayEarly, runCalls, sendCutEnds } from "./run-calls.ts";
@@ -48,28 +45,19 @@ export function beginLoop(options: SeamOptions, ports?: Omit<RunPorts, "nesting"
 }
 
 async function drive(run: Run): Promise<LoopResult> {
-  let close: (() => PromiseLike<void>) | undefined;
+  let close: Close | undefined;
   try {
     const opened = await openJournal(run);
-    if (typeof opened === "object") {
-      sendRunStart(run);
-      return finish(run, opened);
-    }
-    close = opened;
-    const unknown = run.root === run ? await checkAnswers(run) : undefined;
-    if (unknown !== undefined) throw await refuseUnknown(run, unknown);
-    await recordFirst(run);
-    sendRunStart(run);
-    for (;;) {
-      const ending = await takeStep(run);
-      if (ending === undefined) continue;
-      const closing = close;
-      close = undefined;
-      // An open control would accept messages that nobody reads.
-      if (run.outer === undefined) run.control?.shut();
-      if (closing !== undefined) await run.guard?.ask({ verb: "close" }, closing);
-      return finish(run, ending);
-    }
+    const isLate = typeof opened === "object";
+    if (isLate) sendRunStart(run);
+    else close = opened;
+    const ending = isLate ? opened : await begin(run);
+    // An open control would accept messages that nobody reads.
+    if (run.outer === undefined) run.control?.shut();
+    const closing = close;
+    close = undefined;
+    if (closing !== undefined) await run.guard?.ask({ verb: "close" }, closing);
+    return finish(run, ending);
   } catch (error) {
     const thrown = error instanceof JournalFailure ? error.cause : error;
     run.events.fail(thrown);
@@ -82,57 +70,52 @@ async function drive(run: Run): Promise<LoopResult> {
   }
 }
 
-type Close = () => PromiseLike<void>;
+async function begin(run: Run): Promise<Ending> {
+  const unknown = run.root === run ? await checkAnswers(run) : undefined;
+  if (unknown !== undefined) throw await refuseUnknown(run, unknown);
+  return takeSteps(run);
+}
 
-/** Returns the ending of a run whose time is over before the journal has opened. A journal that opens too late is closed again. */
-async function openJournal({ guard, options: { journal } }: Run): Promise<Close | Ending | undefined> {
-  const open = journal?.open?.bind(journal);
-  if (guard === undefined || open === undefined) return undefined;
-  const opening = (async (): Promise<Close> => checkClose(await open()))();
-  try {
-    return await guard.ask({ verb: "open" }, () => opening);
-  } catch (error) {
-    opening.then((close) => close()).then(undefined, () => {});
-    if (!isLoopError(error, "journal-unresponsive") || error.details.ended !== "wall-clock") throw error;
-    return endingOfReason({ kind: "wall-clock", limitMs: error.details.ms });
+async function takeSteps(run: Run): Promise<Ending> {
+  await recordFirst(run);
+  sendRunStart(run);
+  for (;;) {
+    const ending = await takeStep(run);
+    if (ending !== undefined) return ending;
   }
-}
-
-/** How long a run that has failed waits for its journal to close, in milliseconds. */
-const closeMs = 500;
-
-async function closeFailed({ clock }: Run, close: Close): Promise<void> {
-  const closing = (async (): Promise<void> => close())();
-  await new Deadline({ limitMs: closeMs }, { clock, scope: new CancelScope() }).race(closing);
-}
-
-function checkClose(close: unknown): Close {
-  if (typeof close === "function") return close as Close;
-  throw invalidOption("journal.open()", "a promise of the function that closes it", close);
 }
 
 /** Decides on one step, and performs it. Returns the ending of the run, or undefined if the run goes on. */
 async function takeStep(run: Run): Promise<Ending | undefined> {
-  const { state } = run;
-  const next = nextStep(state, run.hooks, run);
-  const runsCalls = next.kind === "calls" || (await hasCallRecords(run, next));
+  const decided = nextStep(run.state, run.hooks, run);
+  const next: NextStep = (await hasCallRecords(run, decided)) ? { kind: "calls" } : decided;
   // Listeners of the event may cancel the run, but its calls have then been waiting already.
   const hasEnded = isEnded(run.scope);
-  let ended: Ending | undefined;
-  if (!runsCalls && next.kind !== "request") await replayEarly(run);
-  if (!runsCalls) sendIterationEnd(run, next.kind === "request");
-  if (runsCalls) await runCalls(run);
-  else if (next.kind === "end") {
-    const waits = next.ending.status === "suspended" && state.phase === "calls";
-    if (!(waits && (await run.hold())) && !isCut(run, next.ending, hasEnded)) return endRun(run, next.ending);
-    await takeLook(run, { planned: next.ending });
-  } else if (next.kind === "look") ended = await look(run, next.planned);
-  else await runIteration(run);
+  if (next.kind === "look" || next.kind === "end") await replayEarly(run);
+  if (next.kind !== "calls") sendIterationEnd(run, next.kind === "request");
+  const ending = await perform(run, next, hasEnded);
   const { refusal, guard } = run.root;
   const broken = refusal === undefined ? guard?.broken : { error: refusal };
   // Also if the tool that began a nested run has caught its error.
   if (broken !== undefined) throw new JournalFailure("The journal has failed.", { cause: broken.error });
-  return next.kind === "request" && state.waits.length > 0 ? waiting(run) : ended;
+  return ending;
+}
+
+async function perform(run: Run, next: NextStep, hasEnded: boolean): Promise<Ending | undefined> {
+  switch (next.kind) {
+    case "calls":
+      await runCalls(run);
+      return undefined;
+    case "request":
+      await runIteration(run);
+      return run.state.waits.length > 0 ? waiting(run) : undefined;
+    case "look":
+      return look(run, next.planned);
+    case "end":
+      if (!(await isCut(run, next.ending, hasEnded))) return endRun(run, next.ending);
+      await takeLook(run, { planned: next.ending });
+      return undefined;
+  }
 }
 
 /**
@@ -157,10 +140,10 @@ function isFinal({ status }: Ending): boolean {
  * True if the run was stopped while its calls wait. The stop is then recorded, so that the calls never run. A run that was stopped
  * before this execution began, or before it used its answers, stays suspended.
  */
-function isCut(run: Run, ending: Ending, hasEnded: boolean): boolean {
+async function isCut(run: Run, ending: Ending, hasEnded: boolean): Promise<boolean> {
   if (ending.status !== "suspended" || run.state.phase !== "calls") return false;
   const isUndone = run.isReplayed && (run.beganEnded || run.answers.size > 0);
-  return (hasEnded && !isUndone) || run.isSettled;
+  return (hasEnded && !isUndone) || run.isSettled || run.hold();
 }
 
 function waiting({ state: { waits } }: Run): Ending {
@@ -221,15 +204,7 @@ async function refuseUnknown(run: Run, call: string): Promise<LoopError> {
 async function followRecords(run: Run): Promise<Ending | undefined> {
   const replay = new ReplayJournal(run.journal);
   run.journal = replay;
-  const toEnd = async (): Promise<Ending> => {
-    await recordFirst(run);
-    sendRunStart(run);
-    for (;;) {
-      const ending = await takeStep(run);
-      if (ending !== undefined) return ending;
-    }
-  };
-  return Promise.race([toEnd(), replay.stuck.then(() => undefined)]);
+  return Promise.race([takeSteps(run), replay.stuck.then(() => undefined)]);
 }
 
 /** The state of a run as its records have it. */
@@ -303,23 +278,27 @@ function endUndone(run: Run, ending: Ending): Ending {
 
 /** An earlier execution ended here. Decides whether this one goes on. */
 async function findContinuation(run: Run, ending: Ending): Promise<Looking | undefined> {
-  const { state, journal, prefix } = run;
-  const { base, count } = state.lookAttempt;
+  const { journal, prefix } = run;
+  const { base, count } = run.state.lookAttempt;
   const nextKey = prefix + lookKey({ lookAttempt: { base, count: count + 1 } });
   const recorded = (await journal.read(nextKey)) as { readonly retries?: true } | undefined;
+  const isOver = run.isInSealed || run.root.records.readOnly === true || journal instanceof ReplayJournal;
+  if (recorded === undefined && isOver) return undefined;
+  if (ending.reason.kind === "drained") return { planned: run.planned };
+  return recorded === undefined ? findRoom(run, ending) : { retries: recorded.retries === true };
+}
+
+/** A run that ended at a limit goes on if the limit is higher now. */
+function findRoom(run: Run, ending: Ending): Looking | undefined {
+  const { state } = run;
   const { kind } = ending.reason;
-  if (recorded !== undefined) return kind === "drained" ? { planned: run.planned } : { retries: recorded.retries === true };
-  if (run.isInSealed || run.root.records.readOnly === true || journal instanceof ReplayJournal) return undefined;
-  if (kind === "drained") return { planned: run.planned };
   // A stream that the time limit has cut off is only made again with `resume`.
   const isCutOff = kind === "wall-clock" && run.planned !== undefined;
-  if (limited.has(kind) && !isCutOff) {
-    const seen = see(run);
-    if (findLimit(state, seen, run) === undefined) return {};
-    // A retry counts the errors from zero again.
-    if (findLimit({ ...state, consecutiveToolErrors: 0 }, seen, run) !== undefined) return undefined;
-  }
-  return mayRetry(run, ending) ? { retries: true } : undefined;
+  const seen = limited.has(kind) && !isCutOff ? see(run) : undefined;
+  if (seen !== undefined && findLimit(state, seen, run) === undefined) return {};
+  // A retry counts the errors from zero again.
+  const isLimited = seen !== undefined && findLimit({ ...state, consecutiveToolErrors: 0 }, seen, run) !== undefined;
+  return !isLimited && mayRetry(run, ending) ? { retries: true } : undefined;
 }
 
 const limited: ReadonlySet<string> = new Set([
@@ -502,38 +481,4 @@ function finish(run: Run, ending: Ending): LoopResult {
     durationMs,
   });
   return result;
-}
-
-/** Adds the result so far to the error of a journal. A value that cannot carry it becomes the cause of LoopError "journal-failed". */
-function withPartial(run: Run, error: unknown): unknown {
-  const { verb = "step", key, answer } = run.guard?.broken ?? {};
-  if (verb === "open" ? !isLoopError(error) : run.guard?.engine === true) return error;
-  const { state, runId } = run;
-  const partial: PartialResult = {
-    runId,
-    text: state.finalText.trim(),
-    messages: [...state.messages],
-    streamResults: [...state.answers],
-    functionHistory: [...state.functionHistory],
-    usage: state.usage,
-    costUSD: state.costUSD,
-    iterations: state.countedIterations,
-    toolCallsExecuted: state.toolCallsExecuted,
-    unrecorded: key === undefined || answer === undefined ? [] : [{ key, answer }],
-  };
-  // Not enumerable, because the transcript may be large and private.
-  const keep = (details: object): object => Object.defineProperty(details, "partial", { value: partial, configurable: true });
-  try {
-    const details: unknown = error instanceof Error ? (Reflect.get(error, "details") ?? {}) : undefined;
-    if (isRecord(details) && Object.isExtensible(error)) {
-      keep(details);
-      if (!Object.hasOwn(error as Error, "details"))
-        Object.defineProperty(error, "details", { value: details, configurable: true });
-      return error;
-    }
-  } catch {
-    // The error cannot be changed.
-  }
-  const failed = { verb: verb === "open" ? "step" : verb, key, problem: toPlainError(error).message } as const;
-  return new LoopError("journal-failed", keep(failed) as typeof failed, { cause: error });
 }

@@ -2,7 +2,7 @@
 
 import type { Clock, Json, Session, Timeouts } from "../types/common.ts";
 import type { LoopEvent } from "../types/loop-event.ts";
-import type { RunOptions, Tool, ToolRegistry } from "../types/loop-options.ts";
+import type { RunOptions, ToolRegistry } from "../types/loop-options.ts";
 import type { Journal } from "../types/journal.ts";
 import type { LoopResult } from "../types/loop-result.ts";
 import type { EndReason } from "../types/termination.ts";
@@ -201,9 +201,9 @@ export class Run {
     const claims = claimRun(this, nesting);
     this.control = claims.control;
     this.beganEnded = isEnded(this.scope);
+    this.records = options.journal ?? place.root?.records ?? recordSteps();
     this.guard = guardOf(this, nesting);
-    this.records = options.journal ?? (nesting?.journal === undefined ? recordSteps() : this.root.records);
-    this.journal = nesting?.journal ?? this.guard ?? this.records;
+    this.journal = journalOf(this, nesting);
     const taps = this.hooks.flatMap(({ on }) => on ?? []);
     this.events = new LoopEventSink({ runId, emitter: options.events, queue, outer: targetOf(nesting), taps });
     outer?.nested.add(this);
@@ -402,6 +402,11 @@ function findPlace({ runId, answers = {}, now = Date.now() }: SeamOptions, nesti
 function guardOf(run: Run, nesting: Nesting | undefined): GuardedJournal | undefined {
   const { journal } = run.options;
   return nesting?.journal === undefined && journal !== undefined ? new GuardedJournal(journal, run) : undefined;
+}
+
+/** A nested run with a place in its outer run records there. */
+function journalOf({ guard, records }: Run, nesting: Nesting | undefined): Journal {
+  return nesting?.journal ?? guard ?? records;
 }
 
 function targetOf(nesting: Nesting | undefined): ConstructorParameters<typeof LoopEventSink>[0]["outer"] {

@@ -65,18 +65,19 @@ function toLook(run: Run, seen: Seen, { planned, retries }: Looking): Look {
   const { state, limits, hooks, reserve, options } = run;
   const { version = state.codeVersion } = options;
   const ending = retries === true ? seen.ended : decideLook(state, seen, { planned, limits, hooks, reserve });
-  if (ending === undefined) run.meter.begin(expectedOf(run));
-  // Middleware may go on instead. An open control would accept messages that nobody reads.
-  else if (!isAsked(run, ending) && mayEnd(run, ending)) run.control?.shut();
-  return {
+  const facts: Look = {
     now,
     token,
     ...(messages !== undefined && messages.length > 0 && { messages }),
     ...(version !== state.codeVersion && { codeVersion: version }),
-    ...(ending === undefined
-      ? retries === true && { retries }
-      : { ending, ...(isExhausted(state, seen, { limits, reserve }) && { isExhausted: true as const }) }),
   };
+  if (ending === undefined) {
+    run.meter.begin(expectedOf(run));
+    return retries === true ? { ...facts, retries } : facts;
+  }
+  // Middleware may go on instead. An open control would accept messages that nobody reads.
+  if (!isAsked(run, ending) && mayEnd(run, ending)) run.control?.shut();
+  return { ...facts, ending, ...(isExhausted(state, seen, { limits, reserve }) && { isExhausted: true }) };
 }
 
 /** The middleware is not asked before these endings. */

@@ -75,20 +75,30 @@ function middlewareOf(options: LoopOptions): readonly Middleware[] {
     // Look at the request as it is sent.
     ...toMiddleware(policies.guardrails),
     ...toMiddleware(policies.promptCache),
-    // Around calls. Approvals come last before the tool.
-    policies.gate && gateTools(policies.gate),
-    policies.results && processResults(toPipeline(policies.results)),
-    approve(guard?.approve ?? policies.approve),
-    guard?.last,
+    ...callsOf(policies, guard),
   ];
   return list.filter((one): one is Middleware => one !== undefined && one !== false);
 }
 
+/** Around calls. Approvals come last before the tool. */
+function callsOf({ gate, results, approve: policy }: LoopPolicies, guard: GuardedCalls | undefined) {
+  return [
+    gate && gateTools(gate),
+    results && processResults(toPipeline(results)),
+    approve(guard?.approve ?? policy),
+    guard?.last,
+  ];
+}
+
+interface GuardedCalls {
+  readonly first: Middleware;
+  readonly approve: Approve;
+  readonly last: Middleware;
+}
+
 /** The checks of calls by `policies.guardrails`. */
 interface CheckedApproval {
-  guardCalls(
-    policy: Approve | undefined,
-  ): { readonly first: Middleware; readonly approve: Approve; readonly last: Middleware } | undefined;
+  guardCalls(policy: Approve | undefined): GuardedCalls | undefined;
 }
 
 /** Each sees whether those below it end the run. */

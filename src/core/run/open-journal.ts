@@ -1,0 +1,83 @@
+// Opens and closes the journal of a run, and says what a journal that failed has not recorded.
+
+import type { PartialResult } from "../types/loop-result.ts";
+import { CancelScope, endingOfReason } from "../cancellation/cancel-scope.ts";
+import { Deadline } from "../cancellation/deadline.ts";
+import { invalidOption } from "../errors/check-fields.ts";
+import { isLoopError, LoopError } from "../errors/loop-error.ts";
+import { isRecord } from "../utils/guards.ts";
+import { toPlainError } from "../utils/plain-error.ts";
+import type { Run } from "./run.ts";
+import type { Ending } from "./seam.ts";
+
+export type Close = () => PromiseLike<void>;
+
+/** Returns the ending of a run whose time is over before the journal has opened. A journal that opens too late is closed again. */
+export async function openJournal({ guard, options: { journal } }: Run): Promise<Close | Ending | undefined> {
+  const open = journal?.open?.bind(journal);
+  if (guard === undefined || open === undefined) return undefined;
+  const opening = (async (): Promise<Close> => checkClose(await open()))();
+  try {
+    return await guard.ask({ verb: "open" }, () => opening);
+  } catch (error) {
+    opening.then((close) => close()).then(undefined, () => {});
+    if (!isLoopError(error, "journal-unresponsive") || error.details.ended !== "wall-clock") throw error;
+    return endingOfReason({ kind: "wall-clock", limitMs: error.details.ms });
+  }
+}
+
+/** How long a run that has failed waits for its journal to close, in milliseconds. */
+const closeMs = 500;
+
+export async function closeFailed({ clock }: Run, close: Close): Promise<void> {
+  const closing = (async (): Promise<void> => close())();
+  await new Deadline({ limitMs: closeMs }, { clock, scope: new CancelScope() }).race(closing);
+}
+
+function checkClose(close: unknown): Close {
+  if (typeof close === "function") return close as Close;
+  throw invalidOption("journal.open()", "a promise of the function that closes it", close);
+}
+
+/** Adds the result so far to the error of a journal. A value that cannot carry it becomes the cause of LoopError "journal-failed". */
+export function withPartial(run: Run, error: unknown): unknown {
+  const { verb = "step", key } = run.guard?.broken ?? {};
+  if (verb === "open" ? !isLoopError(error) : run.guard?.engine === true) return error;
+  const partial = toPartial(run);
+  try {
+    if (error instanceof Error && addPartial(error, partial)) return error;
+  } catch {
+    // The error cannot be changed.
+  }
+  const failed = { verb: verb === "open" ? "step" : verb, key, problem: toPlainError(error).message } as const;
+  return new LoopError("journal-failed", keep(failed, partial), { cause: error });
+}
+
+function toPartial({ guard, runId, state }: Run): PartialResult {
+  const { key, answer } = guard?.broken ?? {};
+  return {
+    runId,
+    text: state.finalText.trim(),
+    messages: [...state.messages],
+    streamResults: [...state.answers],
+    functionHistory: [...state.functionHistory],
+    usage: state.usage,
+    costUSD: state.costUSD,
+    iterations: state.countedIterations,
+    toolCallsExecuted: state.toolCallsExecuted,
+    unrecorded: key === undefined || answer === undefined ? [] : [{ key, answer }],
+  };
+}
+
+/** Not enumerable, because the transcript may be large and private. */
+function keep<Details extends object>(details: Details, partial: PartialResult): Details {
+  return Object.defineProperty(details, "partial", { value: partial, configurable: true });
+}
+
+function addPartial(error: Error, partial: PartialResult): boolean {
+  const details: unknown = Reflect.get(error, "details") ?? {};
+  if (!isRecord(details) || !Object.isExtensible(error)) return false;
+  keep(details, partial);
+  if (!Object.hasOwn(error, "details")) Object.defineProperty(error, "details", { value: details, configurable: true });
+  return true;
+}
