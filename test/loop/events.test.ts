@@ -45,8 +45,8 @@ describe("loop events", () => {
           tool-args-end work (call_i0_0) {"ms":20}
           tool-args-end wrok (call_i0_1) {}
           tool-args-end work (call_i0_2) {"ms":10}
-          approval-asked work (call_i0_0) {"ms":20}
           tool-end wrok (call_i0_1) unknown-tool
+          approval-asked work (call_i0_0) {"ms":20}
           approval-asked work (call_i0_2) {"ms":10}
           approval-decided work (call_i0_0) approve
           approval-decided work (call_i0_2) approve
@@ -67,9 +67,9 @@ describe("loop events", () => {
           approval-decided denied (call_i1_0) deny
           approval-decided broken (call_i1_1) approve
           approval-decided over (call_i1_2) approve
+          tool-end denied (call_i1_0) denied
           tool-start broken (call_i1_1) {}
           tool-start over (call_i1_2) {}
-          tool-end denied (call_i1_0) denied
           tool-end over (call_i1_2) completed
           tool-end broken (call_i1_1) failed
         iteration-end 1 tool-calls

@@ -13,8 +13,6 @@ import { describeValue } from "../utils/texts.ts";
 import { textOrNone } from "../utils/plain-error.ts";
 import {
   type Answer,
-  type Ending,
-  endWith,
   isStepCancelled,
   type Middleware,
   type Recorder,
