@@ -8,18 +8,27 @@ import { createToolServer, type ServedTool } from "./tool-server.ts";
 const read = { name: "db.read", description: "Works on the table" };
 
 describe.for(generations)("createMcpRegistry: an approval over $name", (generation) => {
-  it.for<[what: string, later: readonly ServedTool[], asked: number, outcome: string, called: readonly string[]]>([
-    ["is requested again if the tool has a new description", [{ ...read, description: "Drops the table" }], 2, "denied", []],
+  it.for<[what: string, later: readonly ServedTool[], outcomes: readonly string[], called: readonly string[]]>([
+    [
+      "is requested again if the tool has a new description",
+      [{ ...read, description: "Drops the table" }],
+      ["call_i0_0: invalid-input", "call_i1_0: denied"],
+      [],
+    ],
     [
       "is requested again if the local name now belongs to another tool",
       [read, { name: "db_read", description: read.description }],
-      2,
-      "denied",
+      ["call_i0_0: invalid-input", "call_i1_0: denied"],
       [],
     ],
-    ["still applies if the server has an additional tool", [read, { name: "other" }], 1, "completed", ["db.read"]],
+    [
+      "still applies if the server has an additional tool",
+      [read, { name: "other" }],
+      ["call_i0_0: completed", "call_i1_0: denied"],
+      ["db.read"],
+    ],
   ])("%s", async (row) => {
-    const [, later, questions, outcome, called] = row;
+    const [, later, outcomes, called] = row;
     const served = createToolServer([read]);
     const { client } = await closing(generation.connectTo(served.server));
     const tools = await createMcpRegistry({ client });
@@ -32,11 +41,9 @@ describe.for(generations)("createMcpRegistry: an approval over $name", (generati
       await tools.refresh();
       return { kind: "approve" };
     };
-    const result = await play([toolCall("db_read"), text("Done.")], { tools, policies: { approve } }).result;
-    expect([asked, outcomesOf(result), served.calls.map(({ name }) => name)]).toEqual([
-      questions,
-      [`call_i0_0: ${outcome}`],
-      called,
-    ]);
+    // A call of a tool that has changed does not run, so the model has to call it again.
+    const script = [toolCall("db_read"), toolCall("db_read"), text("Done.")];
+    const result = await play(script, { tools, policies: { approve } }).result;
+    expect([asked, outcomesOf(result), served.calls.map(({ name }) => name)]).toEqual([2, outcomes, called]);
   });
 });

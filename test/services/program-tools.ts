@@ -89,6 +89,7 @@ export function toTool(name: string, connect: () => Provider): Tool {
     timeoutMs: 50,
     ...(name === "alone" ? { sequential: true } : {}),
     ...(name === "pays" ? { needsApproval: true } : {}),
+    ...(name === "asks" ? { durable: true } : {}),
     execute: (_, context) => execute(context),
   });
 }

@@ -7,7 +7,7 @@ import { recordEvents, type StrictRequest } from "turnwright/testing";
 export const allMoves: readonly string[] = [
   ...["approve", "deny", "modify", "approve after waiting", "deny after waiting", "modify after waiting"],
   ...[
-    "asks deferred",
+    "asks waited",
     "asks completed",
     "outside deferred",
     "outside completed",
@@ -62,6 +62,8 @@ export function watchRun(moves: MoveCounts): MoveWatch {
         add(moves, `${name} ${outcome}`);
       }
       add(moves, `ended ${reason.kind}`);
+      if ("calls" in reason)
+        for (const { name, question } of reason.calls) if (question !== undefined) add(moves, `${name} waited`);
       if ("calls" in reason && reason.calls.some(({ id }) => id.includes("/"))) add(moves, "nested call waited");
       if (output !== undefined) add(moves, "output");
       for (const message of messages) {
