@@ -222,7 +222,7 @@ describe("an agent tool", () => {
       inputSchema,
       prepare: () => ({ messages, provider: createMockProvider([text("Inside.")]) }),
       ...fields,
-    }) as never;
+    });
 
   it("returns the text of its nested run, and passes it on to the stream of the user with emitText", async () => {
     const { emitter, of } = recordEvents();

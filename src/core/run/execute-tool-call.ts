@@ -50,7 +50,7 @@ export async function performCall(activity: Activity, call: ToolCall): Promise<O
     else outcome = { ...(made ?? failWith(call, error)), ends: error.ending };
   }
   if (outcome.kind === "denied" && outcome.ends !== undefined) run.isBarred = true;
-  await recordEnd(activity, outcome, made);
+  await recordCallEnd(activity, outcome, made);
   sendEnd(run, outcome, activity.isReplayed);
   return outcome;
 }
@@ -58,18 +58,14 @@ export async function performCall(activity: Activity, call: ToolCall): Promise<O
 /** The record of a call whose outcome or spending middleware has changed, for readers that do not run the middleware. */
 export type EndRecord = Outcome & { readonly spent?: NestedSpending | undefined };
 
-async function recordEnd(activity: Activity, outcome: Outcome, made: Outcome | undefined): Promise<void> {
+async function recordCallEnd(activity: Activity, outcome: Outcome, made: Outcome | undefined): Promise<void> {
   const spent = sumOf(activity.spent);
-  if (spent === undefined && made !== undefined && isSame(outcome, made)) return;
+  if (spent === undefined && made !== undefined && isSameJson(outcome as unknown as Json, made as unknown as Json)) return;
   const key = `${activity.run.prefix}${activity.place}/ended`;
   const end: EndRecord = { ...outcome, ...(spent !== undefined && { spent }) };
   const { isLive } = activity;
   await activity.busy(() => activity.record<EndRecord>(key, () => end));
   activity.isLive = isLive;
-}
-
-function isSame(one: Outcome, other: Outcome): boolean {
-  return one === other || isSameJson(one as unknown as Json, other as unknown as Json);
 }
 
 function failWith(call: ToolCall, { message }: HookError): Outcome {
@@ -177,7 +173,7 @@ async function runDurable(activity: Activity, call: Given, { begunKey, outcomeKe
   if (!isLive) run.meter.add({ toolCalls: 1 });
   sendStart(run, call.made, !isLive);
   const recorded = (await activity.busy(async () => (await journal.read(run.prefix + outcomeKey)) ?? null)) as Outcome | null;
-  if (recorded !== null) return replayEnded(activity, call, recorded);
+  if (recorded !== null) return replayOutcome(activity, call, recorded);
   // A run that was cancelled before it did anything new only finds out what the call waits for.
   const isOver = !isLive && run.isReplayed && run.scope.cause !== undefined;
   const waits = isOver ? await replayTool(activity, call) : undefined;
@@ -200,7 +196,7 @@ function spendingInside({ nested }: Run, path: string): readonly NestedSpending[
   });
 }
 
-async function replayEnded(activity: Activity, call: Given, recorded: Outcome): Promise<Outcome> {
+async function replayOutcome(activity: Activity, call: Given, recorded: Outcome): Promise<Outcome> {
   const { run, path } = activity;
   checkRecorded(activity, recorded, call.made);
   activity.isLive = false;

@@ -69,7 +69,7 @@ export async function runIteration(run: Run): Promise<void> {
     return;
   }
   const answer = end.value;
-  await recordEnd(activity, answer, streamed);
+  await recordRequestEnd(activity, answer, streamed);
   const earlier = state.current.calls.length;
   if (run.isRequestReplayed && answer.skipped !== true) showRecorded(run, answer, continuation === 0 ? 0 : earlier);
   sendAdjustments(run, answer);
@@ -93,7 +93,7 @@ export interface RequestEnd {
   readonly spent?: NestedSpending | undefined;
 }
 
-async function recordEnd({ run, place, spent }: Activity, answer: Answer, streamed: Answer | undefined): Promise<void> {
+async function recordRequestEnd({ run, place, spent }: Activity, answer: Answer, streamed: Answer | undefined): Promise<void> {
   // A reader has the changes from this record.
   if (run.readCall !== undefined) return;
   const before: { readonly [field: string]: Json } = (streamed ?? {}) as never;
@@ -166,7 +166,7 @@ async function stream(run: Run, draft: RequestDraft, signal: AbortSignal | undef
     messages,
     tools,
     system,
-    toolChoice: hasReachedLimit(run) ? "none" : toolChoice,
+    toolChoice: hasLimitedCall(run) ? "none" : toolChoice,
     settings,
     compactAt,
     output,
@@ -208,7 +208,7 @@ async function stream(run: Run, draft: RequestDraft, signal: AbortSignal | undef
 }
 
 /** After a call beyond `maxToolCalls`, the model should answer without tools. Calls that it makes all the same get the outcome "limit". */
-function hasReachedLimit({ meter, state: { functionHistory } }: Run): boolean {
+function hasLimitedCall({ meter, state: { functionHistory } }: Run): boolean {
   return meter.maxToolCalls !== Number.POSITIVE_INFINITY && functionHistory.some(({ outcome }) => outcome === "limit");
 }
 

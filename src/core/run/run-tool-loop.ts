@@ -383,7 +383,7 @@ async function askBeforeEnd(run: Run, first: Ending): Promise<Ending | undefined
   return undefined;
 }
 
-interface Asked {
+interface NewEnd {
   readonly record: AskedEnd;
   /** True if the middleware has changed the ending. */
   readonly isChanged: boolean;
@@ -393,7 +393,7 @@ interface Asked {
  * Middleware with other options may go on where an earlier execution ended, but must not end where an earlier execution went on.
  * The newest record counts.
  */
-async function recordAsked(run: Run, first: string, { record, isChanged }: Asked): Promise<AskedEnd> {
+async function recordAsked(run: Run, first: string, { record, isChanged }: NewEnd): Promise<AskedEnd> {
   const kindOf = (one: AskedEnd): string => ("again" in one ? "again" : one.ending.reason.kind);
   for (let count = 1; ; count += 1) {
     const key = count === 1 ? first : `${first}~${count}`;

@@ -128,7 +128,7 @@ export class Run {
   prepared: ReadonlyMap<string, unknown> = new Map();
   /** The calls that ran while the newest message streamed, by call id. */
   readonly begun: Map<string, BegunCall> = new Map();
-  /** What the results of the newest message have told the model about its mistakes. */
+  /** Counts the advice in the results of the newest message. */
   advice = createAdvice();
   /** The position of each call in its message, by call id. */
   readonly places: Map<string, number> = new Map();

@@ -207,7 +207,7 @@ export interface CallRecorder extends Recorder {
   readonly tool: ToolDefinition | undefined;
   /** True if the tool has changed since an earlier execution asked about this call, which has not run. */
   readonly isChanged: boolean;
-  /** True if an earlier execution has run the call or ended it, so that nobody may be asked about it any more. */
+  /** True if an earlier execution has run the call or ended it. Do not ask about it then. */
   readonly isOver: boolean;
   /** True if an earlier execution waited for an approval of this call. */
   readonly wasAsked: boolean;

@@ -68,7 +68,7 @@ export interface ReadyCall {
 }
 
 /** The part of a run that a tool call uses. */
-/** What the results of one message tell the model about its mistakes. Limited, because a model may make thousands of them. */
+/** Counts the advice in the results of one message. Limited, because a model may make thousands of mistakes. */
 export interface Advice {
   hints: number;
   names: number;
@@ -89,7 +89,7 @@ export interface ToolCallPorts extends DeadlinePorts {
   readonly allowed?: ReadonlySet<string> | undefined;
   /** The `toolChoice` that the loop enforces, because servers and models may ignore it. Default: any tool may run. */
   readonly choice?: StreamResult["toolChoice"];
-  /** What the results of the same message have told the model. Default: nothing. */
+  /** Counts the advice that the results of the same message have given. Default: none so far. */
   readonly advice?: Advice | undefined;
   /** Returns true if the registry still contains the tool that the model saw. Default: the registry is not checked. */
   isCurrent?(definition: ToolDefinition): boolean;
