@@ -93,12 +93,12 @@ export class StepRecorder implements CallRecorder {
 
   get isChanged(): boolean {
     const { run, call } = this.#activity;
-    return call !== undefined && run.changes.has(call.name) && run.recalled.get(call.callId)?.hasEnded === false;
+    return call !== undefined && run.changes.has(call.name) && run.recalled.get(call.callId)?.hasRun === false;
   }
 
   get isOver(): boolean {
     const { run, call } = this.#activity;
-    return run.isSealed || (call !== undefined && run.recalled.get(call.callId)?.hasEnded === true);
+    return run.isSealed || (call !== undefined && run.recalled.get(call.callId)?.hasRun === true);
   }
 
   get wasAsked(): boolean {

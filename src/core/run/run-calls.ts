@@ -127,8 +127,8 @@ async function runOne(run: Run, { call, index }: PlacedCall, turns: Turns): Prom
   const steps = eagerSteps(state.current, call.callId);
   const journal = steps === undefined ? run.journal : new EagerJournal(run.journal, run.prefix + place, steps);
   const activity = new Activity(run, { place, path: call.callId, journal, call, index });
-  const hasEnded = run.recalled.get(call.callId)?.hasEnded === true;
-  const turn = turns.join(activity, { isAlone: sequential === true, hasEnded });
+  const hasRun = run.recalled.get(call.callId)?.hasRun === true;
+  const turn = turns.join(activity, { isAlone: sequential === true, hasRun });
   const end = await activity.settle(performCall(activity, call));
   turns.leave(turn, "waits" in end);
   for (const spent of activity.spent) applyNested(state, spent);
@@ -178,14 +178,14 @@ class Turns {
     this.#run = run;
   }
 
-  /** Adds a call. A call that ended in an earlier execution only replays its records, so it need not wait. */
-  join(activity: Activity, { isAlone, hasEnded }: { readonly isAlone: boolean; readonly hasEnded: boolean }): Turn {
+  /** Adds a call. A call that ran in an earlier execution only replays its records, so it need not wait. */
+  join(activity: Activity, { isAlone, hasRun }: { readonly isAlone: boolean; readonly hasRun: boolean }): Turn {
     let begin: Turn["begin"] = () => {};
     const begins = new Promise<void | Parked>((resolve) => (begin = resolve));
     const turn: Turn = { activity, isAlone, phase: "asked", begins, isHungry: false, begin };
     this.#turns[activity.index] = turn;
     this.#asked += 1;
-    if (hasEnded) this.#move(turn, "running");
+    if (hasRun) this.#move(turn, "running");
     else {
       activity.onIdle = () => this.#watch();
       activity.takeTurn = () => {

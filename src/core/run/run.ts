@@ -31,6 +31,7 @@ import { beginHooks, JournalFailure, type NamedHooks } from "./hooks.ts";
 import { HeldRuns } from "./held-runs.ts";
 import { GuardedJournal, recordSteps, ReplayJournal } from "./journals.ts";
 import type { EndedCall, Ending, InboxMessage, Middleware, NestedOptions, Outcome, RequestDraft, State } from "./seam.ts";
+import type { Recalled } from "./shown-tools.ts";
 import { createState } from "./state.ts";
 
 /** The options of a run on the seam. */
@@ -122,7 +123,7 @@ export class Run {
   /** The tools of the first record. */
   firstTools: { readonly [name: string]: ShownTool } | undefined;
   /** The calls of the newest message that an earlier execution has recorded, by call id. */
-  readonly recalled: Map<string, { readonly hasEnded: boolean; readonly wasAsked: boolean }> = new Map();
+  readonly recalled: Map<string, Recalled> = new Map();
   toolChoice: StreamResult["toolChoice"];
   /** The arguments of the newest calls as the schemas of their tools return them, by call id. */
   prepared: ReadonlyMap<string, unknown> = new Map();

@@ -10,7 +10,7 @@ import { type AskedWait, waitKey } from "./answers.ts";
 import { HookError } from "./hooks.ts";
 import { callPlace, eagerSteps } from "./places.ts";
 import type { Run } from "./run.ts";
-import type { Answer } from "./seam.ts";
+import type { Answer, Outcome } from "./seam.ts";
 
 export interface ShownTools {
   readonly [name: string]: ShownTool;
@@ -107,6 +107,8 @@ function toRecalled(name: string, now: ToolDefinition | undefined, was: ShownToo
 
 /** The facts that the records have about a call. */
 export interface Recalled {
+  /** True if the tool has returned. Its result may still come from outside. */
+  readonly hasRun: boolean;
   readonly hasEnded: boolean;
   /** True if the call waits for an approval, or waited for one. */
   readonly wasAsked: boolean;
@@ -125,7 +127,7 @@ export async function recallCalls(run: Run, calls: readonly ToolCall[]): Promise
     if (refused.has(call.callId)) continue;
     const recalled = await recallCall(run, { call, index });
     run.recalled.set(call.callId, recalled);
-    if (recalled.hasEnded) continue;
+    if (recalled.hasRun) continue;
     for (const change of run.changes.get(call.name) ?? [])
       if (recalled.wasAsked ? change.kind === "removed" : isBreaking(change)) changes.add(change);
   }
@@ -142,11 +144,11 @@ export interface PlacedCall {
 async function recallCall(run: Run, { call, index }: PlacedCall): Promise<Recalled> {
   const { callId, name } = call;
   const early = eagerSteps(run.state.current, callId);
-  const outcome = `${run.prefix}${callPlace(run.state, index, name)}/outcome`;
-  const hasEnded = early?.["/outcome"] !== undefined || (await run.journal.read(outcome)) !== undefined;
-  if (hasEnded) return { hasEnded, wasAsked: false };
+  const key = `${run.prefix}${callPlace(run.state, index, name)}/outcome`;
+  const outcome = (early?.["/outcome"] ?? (await run.journal.read(key))) as Outcome | undefined;
+  if (outcome !== undefined) return { hasRun: true, hasEnded: outcome.kind !== "deferred", wasAsked: false };
   const asked = (await run.journal.read(`${waitKey({ id: run.path + callId, attempt: 1 })}/asked`)) as AskedWait | undefined;
-  return { hasEnded, wasAsked: asked?.what === "approval" };
+  return { hasRun: false, hasEnded: false, wasAsked: asked?.what === "approval" };
 }
 
 /** Only the value `true` allows a change. A function that throws or returns a promise allows nothing. */

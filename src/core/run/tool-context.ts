@@ -199,6 +199,7 @@ export class CallContext implements ToolCallContext {
     const asked = readQuestion(fields);
     if (asked.wait) return this.#askLive(asked);
     const { schema, fromPage } = asked;
+    const recorder = this.#durable("ask");
     const { call } = this.#activity;
     for (let { question } = asked; ;) {
       const facts = {
@@ -207,7 +208,7 @@ export class CallContext implements ToolCallContext {
         question: question as unknown as Json,
         ...(fromPage && { fromPage }),
       };
-      const given = (await this.wait("question", facts)) as unknown as OutsideResult;
+      const given = (await recorder.wait("question", facts)) as unknown as OutsideResult;
       const checked = await this.#activity.busy(async () => checkAnswerOf(schema, given));
       if (!("issues" in checked)) return checked.value;
       question = { ...question, issues: checked.issues };

@@ -93,12 +93,12 @@ describe("a call whose result comes from outside", () => {
     expect([first, second].map(told)).toEqual([
       [
         ["call_i0_0", "deferred", undefined],
-        ["call_i0_1", "completed", undefined],
         ["call_i0_2", "deferred", undefined],
+        ["call_i0_1", "completed", undefined],
       ],
       [
-        ["call_i0_0", "deferred", true],
         ["call_i0_1", "completed", true],
+        ["call_i0_0", "deferred", true],
         ["call_i0_2", "deferred", true],
         ["call_i0_0", "completed", undefined],
         ["call_i0_2", "completed", undefined],
@@ -111,8 +111,10 @@ describe("a call whose result comes from outside", () => {
       ["waiting", "completed", "waiting"],
       ["completed", "completed", "completed"],
     ]);
-    for (const { recording } of [first, second])
-      expect(recording.of("tool-start").map(({ callId }) => callId)).toEqual(["call_i0_0", "call_i0_1", "call_i0_2"]);
+    expect([first, second].map(({ recording }) => recording.of("tool-start").map(({ callId }) => callId))).toEqual([
+      ["call_i0_0", "call_i0_1", "call_i0_2"],
+      ["call_i0_1", "call_i0_0", "call_i0_2"],
+    ]);
   });
 
   it("has a journal record for the wait and a journal record for the result", async () => {
@@ -122,12 +124,12 @@ describe("a call whose result comes from outside", () => {
     const waiting = start({ journal: replayJournal(store.open()) });
     expect((await waiting.result).reason).toEqual(first.reason);
     const second = await start({ journal: store.open(), decisions: both }).result;
-    const keys = [...store.records.keys()].filter((key) => key.includes("/result/"));
+    const keys = [...store.records.keys()].filter((key) => key.startsWith("wait/"));
     expect(keys).toEqual([
-      "i0/result/0/job",
-      "i0/result/2/ask_user",
-      "i0/result/0/job/decision1",
-      "i0/result/2/ask_user/decision1",
+      "wait/call_i0_0/1/asked",
+      "wait/call_i0_2/1/asked",
+      "wait/call_i0_0/1/answer",
+      "wait/call_i0_2/1/answer",
     ]);
     const replayed = start({ journal: replayJournal(store.open()) });
     expect((await replayed.result).messages).toEqual(second.messages);
@@ -208,14 +210,16 @@ describe("a tool without execute", () => {
     const tools = [defineTool({ name: "ask", description: "Asks", inputSchema: { type: "object" } })];
     const start = (fate: Parameters<typeof store.open>[0], more: Partial<LoopOptions> = {}): Playing =>
       play([toolCall("ask"), text("Done.")], { runId: "r", tools, journal: store.open(fate), ...more });
-    await expect(start({ within: "i0/tool/0/ask" }).result).rejects.toThrow("died");
+    await expect(start({ within: "i0/call/0/ask/outcome" }).result).rejects.toThrow("died");
     expect((await start({}).result).reason.kind).toBe("result-required");
   });
 
-  it("accepts a result that arrives before the waiting call was recorded", async () => {
+  it("refuses a result before its wait was recorded, and accepts it afterwards", async () => {
     const store = createDurableStore();
     const { ran, start } = setUp();
-    await expect(start({ journal: store.open({ after: "i0/tool/2/ask_user" }) }).result).rejects.toThrow("died");
+    await expect(start({ journal: store.open({ after: "i0/call/2/ask_user/outcome" }) }).result).rejects.toThrow("died");
+    await expect(start({ journal: store.open(), decisions: both }).result).rejects.toMatchObject({ code: "unknown-decision" });
+    expect((await start({ journal: store.open() }).result).reason.kind).toBe("result-required");
     const result = await start({ journal: store.open(), decisions: both }).result;
     expect(outcomesOf(result)).toEqual(["call_i0_0: completed", "call_i0_1: completed", "call_i0_2: completed"]);
     expect(ran).toEqual(["call_i0_0", "call_i0_1"]);

@@ -78,27 +78,19 @@ interface Place {
 
 function mortal(journal: Journal, afterRecords: number | undefined): Journal {
   let written = 0;
-  const step: Journal["step"] = async (one) => {
+  const step: Journal["step"] = async (key, body) => {
     let isNew = false;
-    const answer = await journal.step({ ...one, run: (call) => ((isNew = true), one.run(call)) });
+    const answer = await journal.step(key, () => ((isNew = true), body()));
     if (isNew && (written += 1) === afterRecords) throw new Crash("The process died.");
     return answer;
   };
-  return { ...journal, step, all: (steps) => Promise.all(steps.map((one) => step(one))) };
+  return { ...journal, step };
 }
 
 const places: { readonly [where: string]: () => Place } = {
   "a durable store": () => {
     const store = createDurableStore();
     return { open: (afterRecords) => store.open({ afterRecords }) };
-  },
-  "a durable store with has()": () => {
-    const store = createDurableStore();
-    return { open: (afterRecords) => ({ ...store.open({ afterRecords }), has: (key) => store.records.has(key) }) };
-  },
-  "a store with ordered steps": () => {
-    const store = createDurableStore();
-    return { open: (afterRecords) => ({ ...store.open({ afterRecords }), ordered: true }) };
   },
   "a file": () => {
     const path = join(makeFolder(), "run.jsonl");

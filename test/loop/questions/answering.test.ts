@@ -21,7 +21,7 @@ describe("a question that a tool asks", () => {
     });
     expect((await first.result).pendingCalls).toMatchObject([{ callId: "call_i0_0", question: cityQuestion }]);
     expect((await inspectJournal(store.open())).pendingCalls).toMatchObject([
-      { id: "call_i0_0", state: "awaiting-result", waitKey: "i0/result/0/book/decision1", question: cityQuestion },
+      { id: "call_i0_0", state: "awaiting-result", waitKey: "wait/call_i0_0/1", question: cityQuestion },
     ]);
     const nameQuestion = { text: "Which name?", schema: { type: "string" } };
     expect((await start(inOslo).result).reason).toEqual({
@@ -33,11 +33,7 @@ describe("a question that a tool asks", () => {
     const result = await last.result;
     expect([answersOf(result)[0]?.result, result.toolCallsExecuted]).toEqual(["Oslo for Ann", 1]);
     expect(ran).toEqual(["start", "start", "Oslo", "start", "Oslo"]);
-    expect(last.recording.events.flatMap((event) => (event.type === "tool-end" ? [event.outcome] : []))).toEqual([
-      "deferred",
-      "deferred",
-      "completed",
-    ]);
+    expect(last.recording.events.flatMap((event) => (event.type === "tool-end" ? [event.outcome] : []))).toEqual(["completed"]);
     const replayed = await start(undefined, { journal: replayJournal(store.open()) }).result;
     expect([replayed.messages, ran.length]).toEqual([result.messages, 5]);
     expect(last.clock.pending).toBe(0);
@@ -101,10 +97,9 @@ describe("a question that a tool asks", () => {
     expect(answersOf(result)[0]?.result).toBe("no city: Nobody is there.");
   });
 
-  it("stays open even if the tool catches the rejection of ask()", async () => {
+  it("stays open if the tool catches errors of ask()", async () => {
     const ends: readonly ((ask: ToolContext["ask"]) => unknown)[] = [
       (ask) => ask({ question: "Which city?" }).catch(() => "caught"),
-      (ask) => (void ask({ question: "Which city?" }), "not awaited"),
       (ask) => ask({ question: "Which city?" }).catch(() => ask({ question: "Another one?" })),
       (ask) =>
         ask({ question: "Which city?" }).catch(() => {
@@ -117,39 +112,37 @@ describe("a question that a tool asks", () => {
     }
   });
 
-  it("fails the call if the tool asks a different question than before", async () => {
+  it("ends with the call if the tool does not await the answer", async () => {
+    const { start } = setUp(({ ask }) => (void ask({ question: "Which city?" }), "not awaited"));
+    const result = await start().result;
+    expect([result.reason.kind, answersOf(result)[0]?.result]).toEqual(["answered", "not awaited"]);
+  });
+
+  it("is asked again, with another id, if the tool asks a different question than before", async () => {
     let text1 = "Which city?";
     const { start } = setUp(({ ask }) => ask({ question: text1 }));
     await start().result;
     text1 = "Delete everything?";
-    const result = await start({ call_i0_0: { kind: "result", result: "Oslo" } }).result;
-    expect(outcomesOf(result)).toEqual(["call_i0_0: failed"]);
-    expect(JSON.stringify(answersOf(result)[0]?.result)).toContain("a different question than before");
+    const asked = await start({ call_i0_0: { kind: "result", result: "Oslo" } }).result;
+    expect(asked.reason).toMatchObject({ calls: [{ id: "call_i0_0~2", question: { text: "Delete everything?" } }] });
+    const result = await start({ "call_i0_0~2": { kind: "result", result: "No." } }).result;
+    expect(answersOf(result)[0]?.result).toBe("No.");
   });
 
-  it('runs the tool again after the answer and a crash only if the tool has replay: "safe"', async () => {
-    for (const [replay, outcome] of [
-      ["never", "interrupted"],
-      ["safe", "completed"],
-    ] as const) {
-      const { ran, store, start } = setUp(twoQuestions);
-      const other = {
-        tools: [tool("book", (_, context) => (ran.push("start"), context.ask({ question: "Which?" })), { replay })],
-      };
-      const decisions = { call_i0_0: { kind: "result", result: "this one" } } satisfies Decisions;
-      await start(undefined, other).result;
-      const crashed = start(decisions, { ...other, journal: store.open({ within: "i0/tool/0/book/answer1" }) });
-      await expect(crashed.result).rejects.toThrow("The process died.");
-      expect((await inspectJournal(store.open())).pendingCalls).toMatchObject([{ id: "call_i0_0", state: "may-have-run" }]);
-      expect(outcomesOf(await start(decisions, other).result)).toEqual([`call_i0_0: ${outcome}`]);
-      expect(ran).toHaveLength(replay === "never" ? 2 : 3);
-    }
+  it("keeps its answer after a crash, and the tool runs again", async () => {
+    const { ran, store, start } = setUp(({ ask }) => ask({ question: "Which?" }));
+    const decisions = { call_i0_0: { kind: "result", result: "this one" } } satisfies Decisions;
+    await start().result;
+    const crashed = start(decisions, { journal: store.open({ within: "i0/call/0/book/outcome" }) });
+    await expect(crashed.result).rejects.toThrow("The process died.");
+    expect(answersOf(await start().result)[0]?.result).toBe("this one");
+    expect(ran).toHaveLength(3);
   });
 
   it('gives its call the outcome "interrupted" if the run is stopped during the wait', async () => {
     const late = tool("late", (_, { signal }) => new Promise((resolve) => signal.addEventListener("abort", resolve)));
     const script = createMockProvider([[toolCall("book"), toolCall("late")], text("Done.")]);
-    const asking = tool("book", (_, { ask }) => ask({ question: "Which city?" }));
+    const asking = tool("book", (_, { ask }) => ask({ question: "Which city?" }), { durable: true });
     const playing = setUp(() => undefined).start(undefined, { provider: script, tools: [asking, late] });
     await playing.clock.flush();
     playing.control.stop();

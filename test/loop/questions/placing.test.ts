@@ -10,7 +10,10 @@ import { byAnn, type Decisions, inOslo, refusalOf, setUp, twoQuestions } from ".
 
 describe("a question that a tool asks", () => {
   it("comes after the approval of its call, and has its own id", async () => {
-    const asking = tool("book", (_, { ask }) => ask({ question: "Which city?", fromPage: true }), { needsApproval: true });
+    const asking = tool("book", (_, { ask }) => ask({ question: "Which city?", fromPage: true }), {
+      needsApproval: true,
+      durable: true,
+    });
     const { store, start } = setUp(() => undefined, { tools: [asking] });
     expect((await start().result).reason).toMatchObject({ kind: "approval-required", calls: [{ id: "call_i0_0" }] });
     const approved = { call_i0_0: { kind: "approve" } } satisfies Decisions;
@@ -25,7 +28,7 @@ describe("a question that a tool asks", () => {
 
   it("suspends the outer run, and reports the path of the call, if an agent tool contains the call", async () => {
     const inside = createMockProvider(({ messages }) => (messages.length === 1 ? [toolCall("book")] : text("Inside.")));
-    const asking = tool("book", (_, { ask }) => ask({ question: "Which city?" }));
+    const asking = tool("book", (_, { ask }) => ask({ question: "Which city?" }), { durable: true });
     const agent = nesting("agent tool", "agent", () => ({ messages: question, provider: inside, tools: [asking] }));
     const provider = createMockProvider(({ messages }) => (messages.length === 1 ? [toolCall("agent")] : text("Done.")));
     const { store, start } = setUp(() => undefined, { tools: [agent], provider });
@@ -35,20 +38,20 @@ describe("a question that a tool asks", () => {
     expect((await start({ [id]: { kind: "result", result: "Oslo" } }).result).reason.kind).toBe("answered");
   });
 
-  it("fails the call if the tool is eager or belongs to a run inside an ordinary tool", async () => {
-    const eager = tool("book", (_, { ask }) => ask({ question: "Which city?" }), { eager: true });
-    const { start } = setUp(() => undefined, { tools: [eager] });
+  it("fails the call if the tool is not durable, or belongs to a run inside an ordinary tool", async () => {
+    const plain = tool("book", (_, { ask }) => ask({ question: "Which city?" }), { eager: true });
+    const { start } = setUp(() => undefined, { tools: [plain] });
     expect(JSON.stringify(answersOf(await start().result)[0]?.result)).toContain(
-      'cannot wait for an answer, because it has \\"eager\\"',
+      'Only a tool with \\"durable: true\\" can use context.ask.',
     );
-    const asking = tool("ask", (_, { ask }) => ask({ question: "Which city?" }));
+    const asking = tool("ask", (_, { ask }) => ask({ question: "Which city?" }), { durable: true });
     const outer = tool("book", async (_, { runToolLoop }) => {
       const provider = createMockProvider([[toolCall("ask")], text("Inside.")]);
       return answersOf(await runToolLoop({ messages: question, provider, tools: [asking] }))[0]?.result;
     });
     const nested = await setUp(() => undefined, { tools: [outer] }).start().result;
     expect(JSON.stringify(answersOf(nested)[0]?.result)).toContain(
-      "cannot wait for an answer, because it belongs to a nested run",
+      "A run that an ordinary tool started cannot wait for answers.",
     );
   });
 
@@ -61,7 +64,7 @@ describe("a question that a tool asks", () => {
         await runToolLoop({ messages: question, provider: createMockProvider([text("Inside.")]) });
         return ask({ question: "Which city?" });
       },
-      { idempotent: true, retry: { maxAttempts: 3 } },
+      { durable: true, idempotent: true, retry: { maxAttempts: 3 } },
     );
     const { store, start } = setUp(() => undefined, { tools: [asking] });
     const first = await start().result;
@@ -74,25 +77,12 @@ describe("a question that a tool asks", () => {
     expect([starts, first.usage.totalTokens < nested, nested - own]).toEqual([
       2,
       true,
-      2 * (first.usage.totalTokens - (first.streamResults[0]?.usage?.totalTokens ?? 0)),
+      first.usage.totalTokens - (first.streamResults[0]?.usage?.totalTokens ?? 0),
     ]);
     expect((await inspectJournal(store.open())).usage).toEqual(last.usage);
   });
 
-  it("can be answered through a journal that waits for decisions", async () => {
-    const { store, start } = setUp(twoQuestions);
-    const answers: { readonly [key: string]: unknown } = {
-      "i0/result/0/book/decision1": { kind: "result", result: { city: 7 } },
-      "i0/result/0/book/decision2": inOslo.call_i0_0,
-      "i0/result/0/book/answer1/decision1": byAnn["call_i0_0#2"],
-    };
-    const journal: Journal = { ...store.open(), ordered: true, wait: (key) => Promise.resolve(answers[key] as never) };
-    const playing = start(undefined, { journal });
-    expect(answersOf(await playing.result)[0]?.result).toBe("Oslo for Ann");
-    expect(playing.recording.events.filter(({ type }) => type === "listener-error")).toHaveLength(1);
-  });
-
-  it("is rejected if its record in the journal is damaged", async () => {
+  it("is asked again, with another id, if its record in the journal is damaged", async () => {
     const { store, start } = setUp(twoQuestions);
     await start().result;
     const saved = JSON.parse(
@@ -104,12 +94,13 @@ describe("a question that a tool asks", () => {
       { text: "Which?" },
       { text: "Which?", schema: {}, issues: "no" },
     ]) {
-      const steps = { ...saved, "i0/tool/0/book": { ...(saved["i0/tool/0/book"] as object), question: damaged } };
+      const key = "wait/call_i0_0/1/asked";
+      const { what, facts } = saved[key] as { readonly what: string; readonly facts: object };
+      const steps = { ...saved, [key]: { what, facts: { ...facts, question: damaged } } };
       const journal = memoryJournal({ steps });
-      expect(await refusalOf(start(undefined, { journal }))).toMatchObject([
-        "journal-damaged",
-        expect.stringContaining('"question"'),
-      ]);
+      expect((await start(undefined, { journal }).result).reason).toMatchObject({
+        calls: [{ id: "call_i0_0~2", question: { text: "Which city?" } }],
+      });
     }
   });
 

@@ -27,7 +27,9 @@ export function setUp(
 ): Stage {
   const ran: string[] = [];
   const store = createDurableStore();
-  const book = tool("book", (_, context) => (ran.push("start"), execute(context, (one) => void ran.push(one))));
+  const book = tool("book", (_, context) => (ran.push("start"), execute(context, (one) => void ran.push(one))), {
+    durable: true,
+  });
   const script = createMockProvider(({ messages }) => (messages.length === 1 ? [toolCall("book")] : text("Done.")));
   const start = (decisions?: Decisions, over: Partial<LoopOptions> = {}): Playing =>
     play([], { provider: script, tools: [book], runId: "r", journal: store.open(), decisions, ...more, ...over });

@@ -165,7 +165,7 @@ describe("a question that waits in the process", () => {
 
   it('gives its call the outcome "interrupted" after a crash', async () => {
     const store = createDurableStore();
-    const first = ask({}, { journal: store.open({ within: "i0/tool/0/book" }), runId: "r" });
+    const first = ask({}, { journal: store.open({ within: "i0/call/0/book/outcome" }), runId: "r" });
     while (askedIn(first).length === 0) await first.clock.flush();
     first.control.answer(lastId(first), { kind: "result", result: { city: "Oslo" } });
     await expect(first.result).rejects.toThrow("The process died.");
