@@ -211,3 +211,39 @@ describe("a suspended nested run", () => {
     expect([second.text, order]).toEqual(["Done.", ["late", "alone"]]);
   });
 });
+
+describe("a nested run that waits, and has a control", () => {
+  it.for([
+    ["before a slow call ends, if its place is needed", 2],
+    ["when the slow call ends, if there is room", 3],
+  ] as const)("does not hold back the calls beside it, and ends %s", async ([, toolConcurrency]) => {
+    const ended: string[] = [];
+    const clock = createTestClock();
+    const own = createLoopControl();
+    const { tool: agent } = scripted(["agent tool", "agent"], [toolCall("pay"), text("Paid.")], {
+      control: own,
+      tools: [tool("pay", () => 1, { needsApproval: true })],
+    });
+    const slow = tool(
+      "slow",
+      () => new Promise<void>((resolve) => void clock.setTimeout(() => (ended.push("slow"), resolve()), 10)),
+    );
+    const quick = tool("quick", () => void ended.push("quick"));
+    const playing = play([[toolCall("agent"), toolCall("slow"), toolCall("quick")], text("Done.")], {
+      clock,
+      tools: [agent, slow, quick],
+      limits: { toolConcurrency },
+    });
+    await clock.advance(5);
+    await clock.flush();
+    expect(ended).toEqual(["quick"]);
+    // The control takes messages as long as the nested run has not ended.
+    const isOpen = toolConcurrency === 3;
+    expect(own.steer("In euros.")).toBe(isOpen ? "accepted" : "finished");
+    await clock.runAll();
+    const result = await playing.result;
+    expect([result.reason.kind, ended]).toEqual(["approval-required", ["quick", "slow"]]);
+    expect(result.undelivered.map(({ content }) => content)).toEqual(isOpen ? ["In euros."] : []);
+    expect([own.stop(), clock.pending]).toEqual(["finished", 0]);
+  });
+});
