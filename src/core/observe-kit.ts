@@ -9,7 +9,6 @@ export {
   heardBy,
   isFailed,
   type ObservedRun,
-  type Observing,
   type RunObserver,
   type StartObserving,
   type StreamObserver,

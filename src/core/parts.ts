@@ -1,40 +1,13 @@
-// The entry `turnwright/parts`: the parts of the loop, for building your own loop. `nextStep` decides what happens next, and
-// `applyStep` updates the state. The four stages are `streamOnce`, `executeToolCall`, `detectContextRestart` and `buildResult`.
+// The entry `turnwright/parts`: parts of the loop for code that streams a model without the loop, and types that signatures name.
 
 export type { LoopErrorCode } from "./errors/loop-error.ts";
 export { type Cancellable, type CancelReason, CancelScope } from "./cancellation/cancel-scope.ts";
-export { type NextStep, nextStep } from "./loop/next-step.ts";
-export type { Bounds } from "./loop/run/limits.ts";
-export type { LoopRule } from "./loop/state/apply-call.ts";
-export { buildResult, type ResultFacts } from "./loop/result/build-result.ts";
 export { detectContextRestart } from "./loop/restart/context-restart.ts";
-export type { ReadyCall, ToolCallPorts, CacheWatcher, StreamWatch } from "./loop/run/run.ts";
-export { executeToolCall } from "./loop/tool-call/execute-tool-call.ts";
+export type { CacheWatcher, StreamWatch } from "./loop/run/run.ts";
 export type { GuardPorts } from "./providers/guard-stream.ts";
 export type { EagerPorts } from "./loop/stream/eager-calls.ts";
 export { streamOnce, type StreamPorts } from "./loop/stream/stream-once.ts";
-export { applyStep } from "./loop/state/apply-step.ts";
 export type { MessageContent } from "./providers/judge-finish.ts";
-export {
-  type BeforeMessage,
-  createLoopState,
-  type IdenticalCalls,
-  type InitialState,
-  type LoopState,
-  type ReleasedResults,
-  type Repetition,
-  type CurrentMessage,
-} from "./loop/state/loop-state.ts";
-export type {
-  HookAnswer,
-  InboxAnswer,
-  InboxMessage,
-  OutputAnswer,
-  Repeats,
-  ReopenAnswer,
-  SettledCall,
-  StepResult,
-} from "./loop/state/step-result.ts";
 
 export type { EndedKind, EndedResult, ReasonOf } from "./errors/loop-ended-error.ts";
 export type { LoopErrorDetails, LoopErrorOf } from "./errors/loop-error.ts";

@@ -1,26 +1,16 @@
 // Requests decisions about tool calls. A call that needs a decision runs only if it is approved explicitly, within the time
 // limit.
 
-import type { Json, PlainError } from "../types/common.ts";
+import type { Json } from "../types/common.ts";
 import type { ApprovalContext, ApprovalDecision, Approve } from "../types/policies.ts";
 import type { DenyingGuardrail } from "../types/guardrails.ts";
-import type { ApprovalView, NeedsApproval } from "../types/tool.ts";
-import type { ToolCall } from "../types/tool-outcome.ts";
+import type { ApprovalView } from "../types/tool.ts";
 import { abortReasonOf } from "../cancellation/cancel-scope.ts";
-import { assertNever, isRecord } from "../utils/guards.ts";
+import { isRecord } from "../utils/guards.ts";
 import { Deadline, type DeadlinePorts } from "../cancellation/deadline.ts";
-import { textOrNone, toPlainError } from "../utils/plain-error.ts";
-import { promiseOrValue, whenReady } from "../utils/promises.ts";
+import { textOrNone } from "../utils/plain-error.ts";
+import { promiseOrValue } from "../utils/promises.ts";
 import { isPlainData, toJson } from "../utils/json.ts";
-
-export interface Cancelled {
-  readonly kind: "cancelled";
-}
-
-export interface FailedApproval {
-  readonly kind: "failed";
-  readonly error: PlainError;
-}
 
 type Validated = { readonly args: unknown } | undefined;
 
@@ -35,12 +25,6 @@ export interface ApprovalPorts extends DeadlinePorts {
 }
 
 export const waitWhereNeeded: Approve = (_, { needsApproval }) => ({ kind: needsApproval ? "ask" : "approve" });
-
-/**
- * The approval policy for a recorded call that needed a decision, if the run has no `policies.approve`. The call needs a
- * decision again, even if its tool no longer requires one.
- */
-export const waitAlways: Approve = () => ({ kind: "ask" });
 
 export type CheckPorts = DeadlinePorts & Pick<ApprovalPorts, "hookMs">;
 
@@ -67,71 +51,10 @@ export function askCallCheck<T>(check: (deadline: Deadline) => T | PromiseLike<T
   });
 }
 
-export async function askApproval(call: ToolCall, ports: ApprovalPorts): Promise<ApprovalDecision | Cancelled | FailedApproval> {
-  if (ports.scope.cause !== undefined) return { kind: "cancelled" };
-  const deadline = new Deadline({ limitMs: ports.approvalMs }, ports);
-  try {
-    const answer = promiseOrValue(
-      whenReady(needsDecision(call, ports), (needsApproval) => {
-        const context = withSignal({ ...ports.context, needsApproval }, deadline);
-        portsOf.set(context, ports);
-        return ports.approve(copyOf(call), context);
-      }),
-    );
-    if (!(answer instanceof Promise)) return toDecision(answer);
-    const raced = await deadline.race(answer);
-    switch (raced.kind) {
-      case "value":
-        return toDecision(raced.value);
-      case "thrown":
-        return failed(raced.error);
-      case "expired":
-        return {
-          kind: "failed",
-          error: { name: "TimeoutError", message: `No decision was made within ${raced.limitMs} ms.` },
-        };
-      case "cancelled":
-        return { kind: "cancelled" };
-      default:
-        return assertNever(raced);
-    }
-  } catch (error) {
-    return failed(error);
-  }
-}
-
-/**
- * If `needsApproval` is a function, only the return value `false` means that the call needs no decision. Any other value, such
- * as undefined, requires a decision.
- */
-function needsDecision(call: ToolCall, ports: ApprovalPorts): boolean | PromiseLike<boolean> {
-  const { context, validated } = ports;
-  const { needsApproval = false } = context.tool;
-  if (typeof needsApproval !== "function") return needsApproval;
-  const { callId, name } = call;
-  const decide = needsApproval as NeedsApproval<unknown>;
-  return whenReady(validated(), (checked) => {
-    if (checked === undefined) return true;
-    const needs: unknown = askCallCheck<unknown>(
-      (deadline) => decide(checked.args, withSignal({ ...context, callId, name }, deadline)),
-      ports,
-    );
-    return whenReady(needs, (answer) => answer !== false);
-  });
-}
-
-function copyOf(call: ToolCall): ToolCall {
-  return { ...call, args: toJson(call.args) };
-}
-
 /** Adds `signal` as a getter, so that the signal is created only when it is read. */
 export function withSignal<Fields extends object>(fields: Fields, deadline: Deadline): Fields & Pick<ApprovalView, "signal"> {
   const signal = { enumerable: true, get: () => deadline.signal };
   return Object.defineProperty(fields, "signal", signal) as Fields & Pick<ApprovalView, "signal">;
-}
-
-function failed(thrown: unknown): FailedApproval {
-  return { kind: "failed", error: toPlainError(thrown) };
 }
 
 export function isApproval(value: unknown): boolean {

@@ -14,7 +14,6 @@ import type { CurrentMessage, EndedCall, Outcome, State } from "../run/seam.ts";
 import { placeResults } from "../run/state.ts";
 import { toWaitingCall, waitsOf } from "../translate/today-calls.ts";
 import { concludeOutside, isOutsideResult } from "../tools/to-outcome.ts";
-import { wasDispatched } from "../tools/outcome-texts.ts";
 import { applyNested } from "../utils/count-usage.ts";
 import { isRecord } from "../utils/guards.ts";
 import type { RecordedPlace } from "./read-run.ts";

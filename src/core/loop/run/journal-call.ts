@@ -1,6 +1,6 @@
 // Calls the methods of a journal with a time limit, which becomes shorter when the run is cancelled.
 
-import type { Journal, Step, StepKind } from "../../types/old-journal.ts";
+import type { Step, StepKind } from "../../types/old-journal.ts";
 import { LoopError, type LoopErrorDetails } from "../../errors/loop-error.ts";
 import type { Clock, Timeouts } from "../../types/common.ts";
 import type { PartialResult } from "../../types/loop-result.ts";
@@ -19,35 +19,6 @@ interface Breakable {
 export function refuseBroken({ failure, outer }: Breakable): void {
   if (failure !== undefined) throw failure.error;
   if (outer !== undefined) refuseBroken(outer);
-}
-
-interface JournalPart {
-  readonly prefix: string;
-  /** True if the tool call is over, so that its steps may no longer run. Default false. */
-  readonly isOver?: boolean | undefined;
-}
-
-export function prefixJournal(journal: Journal, { prefix, isOver = false }: JournalPart): Journal {
-  const within = <T>(step: Step<T>): Step<T> => ({
-    ...step,
-    key: prefix + step.key,
-    run: (call) => {
-      if (isOver) throw new LoopError("journal-incomplete", { key: prefix + step.key });
-      return step.run(call);
-    },
-  });
-  const has = journal.has?.bind(journal);
-  const replays = isOver ? has : journal.replays?.bind(journal);
-  const wait = journal.wait?.bind(journal);
-  return {
-    ...(has === undefined ? {} : { has: (key: string) => has(prefix + key) }),
-    ...(replays === undefined ? {} : { replays: (key: string) => replays(prefix + key) }),
-    ...(wait === undefined ? {} : { wait: (key: string) => wait(prefix + key) }),
-    durable: journal.durable,
-    ordered: journal.ordered,
-    step: (step) => journal.step(within(step)),
-    all: (steps) => journal.all(steps.map(within)),
-  };
 }
 
 interface JournalPorts {

@@ -2,22 +2,12 @@
 
 import type { Timeouts } from "../../types/common.ts";
 import type { LoopLimits, LoopOptions } from "../../types/loop-options.ts";
-import { checkFields, invalidOption, is, type NumberRule } from "../../errors/check-fields.ts";
-import { type LimitName, limitRules, none, reserveChecks, timeoutRules } from "./option-table.ts";
-import type { FinalAnswerReserve, LoopPolicies, PreToolTextPolicy } from "../../types/policies.ts";
-import type { Ending } from "../../types/termination.ts";
-import type { LoopState } from "../state/loop-state.ts";
+import { type NumberRule } from "../../errors/check-fields.ts";
+import { type LimitName, limitRules, timeoutRules } from "./option-table.ts";
+import type { FinalAnswerReserve, PreToolTextPolicy } from "../../types/policies.ts";
 import type { LoopRule } from "../state/apply-call.ts";
 
 export type ResolvedLimits = { readonly [Name in LimitName]: number } & { readonly unknownCostEnds: boolean };
-
-/** Limits that never end a run. Used to read a journal, whose records already contain the endings. */
-export const noLimits: ResolvedLimits = /* @__PURE__ */ turnOff(limitRules);
-
-function turnOff(rules: typeof limitRules): ResolvedLimits {
-  const off = Object.fromEntries(Object.keys(rules).map((name) => [name, none])) as Numbers<LimitName>;
-  return { ...off, unknownCostEnds: false };
-}
 
 /** Adds the default limits to checked limits. */
 export function resolveLimits({ onUnknownCost, ...limits }: LoopLimits = {}): ResolvedLimits {
@@ -81,76 +71,3 @@ export interface Bounds {
 }
 
 export type RunBounds = ResolvedLimits & Bounds;
-
-export function toBounds(
-  { policies = {}, hooks }: LoopOptions,
-  limits: ResolvedLimits,
-  more: Pick<Bounds, "loopRule" | "outputRetries" | "maxHandoffs" | "reserve" | "maxToolCalls">,
-): RunBounds {
-  const { finalAnswer, preToolText } = policies;
-  return {
-    finalAnswer: finalAnswer !== undefined && finalAnswer !== false,
-    asksIteration: hooks?.onIteration !== undefined,
-    preToolText: copyPolicy(preToolText),
-    compacts: policies.compaction !== undefined,
-    ...limits,
-    ...more,
-  };
-}
-
-const reservedLimits = { tokens: "maxTokens", costUSD: "maxCostUSD", ms: "wallClockMs" } as const;
-
-/** Throws LoopError "invalid-option" if the limit of a reserve is not set, or if a reserve is not less than its limit. */
-export function resolveReserve(
-  { finalAnswer: policy }: LoopPolicies | undefined = {},
-  limits: Pick<ResolvedLimits, "maxTokens" | "maxCostUSD" | "wallClockMs">,
-): Reserve | undefined {
-  if (policy === undefined || typeof policy === "boolean") return undefined;
-  const path = "policies.finalAnswer";
-  checkFields(path, policy, { reserve: is.any });
-  checkFields(`${path}.reserve`, policy.reserve, reserveChecks);
-  const { tokens = 0, costUSD = 0, ms = 0 } = policy.reserve;
-  const reserve = { tokens, costUSD, ms };
-  for (const [field, name] of Object.entries(reservedLimits) as [keyof FinalAnswerReserve, keyof typeof limits][]) {
-    const kept = reserve[field];
-    if (kept > 0 && (limits[name] === none || kept >= limits[name]))
-      throw invalidOption(`${path}.reserve.${field}`, `less than "limits.${name}", which must be set`, kept);
-  }
-  return reserve;
-}
-
-/**
- * Returns the ending if one more stream would exceed a spending limit. The stream is expected to cost as much as the newest
- * stream with a known cost. If tokens are reserved, the stream is also expected to use as many tokens as the newest stream.
- * `kept` is the part of the limits that the stream must leave unused.
- */
-export function findSpendingEnding(state: LoopState, bounds: Bounds, kept?: Reserve): Ending | undefined {
-  const { costUSD, unpriced, spentUSD, lastCostUSD, usage, lastInbox } = state;
-  const { maxCostUSD = none, unknownCostEnds = true, maxTokens } = bounds;
-  const { tokens: keptTokens, costUSD: keptUSD } = kept ?? bounds.reserve ?? noReserve;
-  if (maxCostUSD !== none && costUSD === undefined && unknownCostEnds)
-    return { status: "error", reason: { kind: "cost-unknown", ...unpriced } };
-  if (spentUSD + lastCostUSD + keptUSD > maxCostUSD) {
-    return { status: "error", reason: { kind: "max-cost", limitUSD: maxCostUSD, spentUSD, expectedUSD: lastCostUSD } };
-  }
-  const spent = usage.totalTokens;
-  if (spent + Math.max(1, expectedTokens(state, bounds) + keptTokens) > maxTokens)
-    return { status: "error", reason: { kind: "max-tokens", limit: maxTokens, spent } };
-  return lastInbox?.spentOutside === undefined ? undefined : { status: "error", reason: lastInbox.spentOutside };
-}
-
-function expectedTokens({ streamResults }: LoopState, { reserve = noReserve }: Bounds): number {
-  return reserve.tokens === 0 ? 0 : (streamResults.at(-1)?.usage?.totalTokens ?? 0);
-}
-
-function copyPolicy({ endAfterTextFamilies, suppressFollowUpAfterText }: PreToolTextPolicy = {}): PreToolTextPolicy {
-  return {
-    endAfterTextFamilies: endAfterTextFamilies?.slice(),
-    suppressFollowUpAfterText: suppressFollowUpAfterText?.slice(),
-  };
-}
-
-export function allowedBy(gate: LoopPolicies["gate"]): ReadonlySet<string> | undefined {
-  if (gate?.active !== true || gate.allowedNames === undefined) return undefined;
-  return new Set(gate.allowedNames);
-}

@@ -3,11 +3,10 @@
 import type { EventSink } from "../../types/loop-event.ts";
 import type { Pricing, Usage } from "../../types/common.ts";
 import type { AttemptSpending, StreamResult } from "../../types/provider.ts";
-import type { CostUnknownWhy, EndReason } from "../../types/termination.ts";
+import type { CostUnknownWhy } from "../../types/termination.ts";
 import { describeValue } from "../../utils/texts.ts";
 import { toPlainError, toUsage } from "../../utils/plain-error.ts";
 import { dropPromise } from "../../utils/promises.ts";
-import type { Run } from "./run.ts";
 
 interface Answerer {
   readonly provider: string;
@@ -33,17 +32,6 @@ export function costOf(usage: Usage | undefined, by: Answerer, { pricing, events
     events.send({ type: "listener-error", runId: events.runId, iteration, event: "pricing", error: toPlainError(error) });
     return "pricing-failed";
   }
-}
-
-/**
- * Returns the limit of this run or an outer run that one more request would exceed. Assumes that this request costs as much as
- * the newest request with a known cost. Unknown costs are not counted here: `nextStep` obeys `limits.onUnknownCost` before the
- * next stream.
- */
-export function findSpent(run: Run, attempts: readonly AttemptSpending[], isFinal: boolean): EndReason | undefined {
-  const { options, state, events } = run;
-  const { tokens, costUSD, lastCostUSD } = priceAttempts(attempts, state.iteration, { pricing: options.pricing, events });
-  return run.meter.findSpent(lastCostUSD ?? run.state.lastCostUSD, { tokens, costUSD }, isFinal);
 }
 
 interface PricedAttempts {

@@ -12,19 +12,6 @@ import { edges } from "../../utils/edges.ts";
 import { isDecisionKey } from "../state/step-key.ts";
 import type { ParkedEnd } from "./parking.ts";
 
-export function isReplayed(run: Run, key: string): boolean | PromiseLike<boolean> {
-  return askWhether(run, "replays", key);
-}
-
-export function isRecorded(run: Run, key: string): boolean | PromiseLike<boolean> {
-  return askWhether(run, "has", key);
-}
-
-function askWhether(run: Run, verb: "replays" | "has", key: string): boolean | PromiseLike<boolean> {
-  const ask = (): unknown => run.journal[verb]?.(key) ?? false;
-  return new JournalCall(run, verb, key).take(ask, (recorded) => recorded === true);
-}
-
 export function runStep<T, Next>(
   step: Step<T>,
   run: Run,
@@ -36,31 +23,6 @@ export function runStep<T, Next>(
   return asked.take(ask, (answer) => {
     readAnswer(run, mark, answer);
     return then(answer, mark.live);
-  });
-}
-
-/**
- * Runs or replays several steps together. A single step uses `journal.step`. `then` gets the results in the order of the steps.
- */
-export function runSteps<T, Next>(
-  steps: readonly Step<T>[],
-  run: Run,
-  then: (answers: readonly T[], live: readonly boolean[]) => Next | PromiseLike<Next>,
-): Next | PromiseLike<Next> {
-  const [first] = steps;
-  if (first !== undefined && steps.length === 1) return runStep(first, run, (answer, live) => then([answer], [live]));
-  const asked = new JournalCall(run, "all", first?.key);
-  const prepared = steps.map((step) => toJournalStep(step, run, asked.expect(step)));
-  const ask = (): PromiseLike<readonly T[]> | readonly T[] => run.journal.all(prepared);
-  return asked.take(ask, (answers) => {
-    const given: unknown = answers;
-    if (!Array.isArray(given) || given.length !== steps.length)
-      throw asked.toFailure(badAnswer(given, `"all" with ${steps.length} steps`));
-    asked.marks.forEach((mark, index) => readAnswer(run, mark, answers[index]));
-    return then(
-      answers,
-      asked.marks.map(({ live }) => live),
-    );
   });
 }
 

@@ -27,7 +27,6 @@ import type {
   Compaction,
   CompactionAnswer,
   Handoffs,
-  LoopPolicies,
   OutsideResult,
   ResultProcessing,
   StopCondition,
@@ -446,38 +445,6 @@ export type PendingStep = Pick<WaitingCall, "id" | "toolChanges"> & { readonly k
 
 export type DeferredOutcome = Extract<ToolOutcome, { readonly kind: "deferred" }>;
 
-export function toBatchCall(call: ToolCall, index: number): BatchCall {
-  return {
-    call,
-    index,
-    ready: undefined,
-    agent: undefined,
-    deferred: undefined,
-    outcome: undefined,
-    isLive: undefined,
-    isEmitted: false,
-    pending: undefined,
-    suspended: undefined,
-    isApproved: false,
-    mustAsk: undefined,
-    isOpen: false,
-    round: 0,
-    requests: 0,
-    answers: [],
-    asked: undefined,
-    mayHaveRun: false,
-    isBarred: false,
-    awaitsTurn: false,
-    hasBegun: false,
-    park: undefined,
-  };
-}
-
-export function readyOf({ call, ready }: BatchCall): ReadyCall {
-  if (ready === undefined) throw new Error(`The call ${call.callId} was not prepared.`);
-  return ready;
-}
-
 export interface RunnableAgent extends Agent {
   run(run: Run, one: BatchCall): Promise<void>;
   createParking(): Parking;
@@ -495,20 +462,6 @@ export interface Features {
   readonly promptCache: CacheWatch | undefined;
   readonly guardrails: InputOutputGuard | undefined;
   readonly handoffs: AgentTable | undefined;
-}
-
-export function readFeatures(policies: LoopPolicies = {}): Features {
-  const { loopDetection, masking, compaction, results, output, promptCache, guardrails, handoffs } = policies;
-  return {
-    loopDetection: loopDetection as LoopDetector | undefined,
-    masking: masking as ResultMasking | undefined,
-    compaction: compaction as Compactor | undefined,
-    results: results as ResultProcessor | undefined,
-    output: output as OutputReader | undefined,
-    promptCache: promptCache as CacheWatch | undefined,
-    guardrails: guardrails as InputOutputGuard | undefined,
-    handoffs: handoffs as AgentTable | undefined,
-  };
 }
 
 /** Maps each control to the function that connects it to a run. All copies of the package share this map. */

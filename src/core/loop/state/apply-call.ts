@@ -3,14 +3,13 @@
 
 import type { LoopAction } from "../../types/loop-event.ts";
 import type { ToolResultPart } from "../../types/message.ts";
-import type { PreToolTextPolicy } from "../../types/policies.ts";
 import type { GuardrailRecord } from "../../types/guardrails.ts";
 import type { ContextRestart, ToolHistoryEntry, ToolOutcome } from "../../types/tool-outcome.ts";
 import { countsAsError, wasDispatched } from "../../tools/outcome-texts.ts";
 import { countOutcomes } from "../../run/identical-calls.ts";
 import { applyNested, applySpending } from "../../utils/count-usage.ts";
 import { type IdenticalCalls, type LoopState, toContextMessage } from "./loop-state.ts";
-import type { Repeats, SettledCall } from "./step-result.ts";
+import type { SettledCall } from "./step-result.ts";
 
 export function applyCall(state: LoopState, settled: SettledCall, part: ToolResultPart | undefined): void {
   const { outcome, restart, extraction } = settled;
@@ -113,51 +112,4 @@ export function countIdenticalCalls(
 export interface LoopRule {
   readonly threshold: number;
   readonly action: LoopAction;
-}
-
-export interface FoundLoop extends Repeats {
-  readonly toolName: string;
-}
-
-/** Returns undefined if `maxIterations` ends the run anyway. */
-export function findIdenticalCalls(
-  { identical, countedIterations }: LoopState,
-  { maxIdenticalCalls, maxIterations }: { readonly maxIdenticalCalls?: number | undefined; readonly maxIterations: number },
-): Pick<FoundLoop, "toolName" | "count"> | undefined {
-  const { count, outcomes } = identical;
-  if (maxIdenticalCalls === undefined || count < maxIdenticalCalls || countedIterations >= maxIterations) return undefined;
-  return { toolName: outcomes[0]?.call.name ?? "", count };
-}
-
-/**
- * Returns the loop that is detected in the model's last calls. Undefined if there is no loop, or if the iteration ends the run
- * for another reason.
- */
-export function findLoop(state: LoopState, rule: LoopRule | undefined): FoundLoop | undefined {
-  const { repetition, current, streamResults, finalAnswerTo } = state;
-  const last = streamResults.at(-1);
-  const isAsking = last?.status === "tool-calls" && last.stop === undefined && finalAnswerTo === undefined;
-  if (!isAsking || rule === undefined || repetition === undefined) return undefined;
-  const repeats = repetition.findRepeats(rule.threshold);
-  return repeats === undefined ? undefined : { ...repeats, toolName: current.calls[0]?.name ?? "" };
-}
-
-export interface FinishedIteration {
-  readonly text: string;
-  readonly family: string | undefined;
-  readonly calls: readonly Pick<SettledCall, "outcome" | "restart" | "needsNoFollowUp">[];
-}
-
-/**
- * True if text before tool calls is already the answer. This requires that all calls succeeded without a context restart. It also
- * requires that `policy` lists the provider's family, or that none of the called tools needs a follow-up.
- */
-export function shouldEndAfterPreToolText({ text, family, calls }: FinishedIteration, policy: PreToolTextPolicy = {}): boolean {
-  if (calls.length === 0 || text.trim() === "") return false;
-  if (!calls.every(({ outcome, restart }) => outcome.kind === "completed" && restart === undefined)) return false;
-  const { endAfterTextFamilies = [], suppressFollowUpAfterText = [] } = policy;
-  if (family !== undefined && endAfterTextFamilies.includes(family)) return true;
-  return calls.every(
-    ({ outcome, needsNoFollowUp }) => needsNoFollowUp === true || suppressFollowUpAfterText.includes(outcome.call.name),
-  );
 }

@@ -168,12 +168,6 @@ function activeAt({ activeMs, lastInbox }: LoopState, { now, token }: InboxAnswe
   return lastInbox?.token === token ? activeMs + now - lastInbox.now : activeMs;
 }
 
-/** Returns the state after the inbox was read. Updates only the fields that `nextStep` needs. */
-export function previewLook(state: LoopState, answer: InboxAnswer): LoopState {
-  const unsent = [...(wasGivenBack(state, answer) ? [] : state.unsent), ...(answer.messages ?? [])];
-  return { ...state, unsent, lastInbox: answer, activeMs: activeAt(state, answer) };
-}
-
 function applyModel(state: LoopState, { result, checked, finalAnswerTo }: Extract<StepResult, { kind: "model" }>): void {
   applyChecks(state, checked, result.guardrails);
   state.streamResults.push(result);

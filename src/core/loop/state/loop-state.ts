@@ -7,7 +7,6 @@ import type { StreamResult } from "../../types/provider.ts";
 import type { Ending } from "../../types/termination.ts";
 import type { ContextRelease, Handoff, WaitingCall, ToolCall, ToolHistoryEntry, ToolOutcome } from "../../types/tool-outcome.ts";
 import type { HookAnswer, InboxAnswer, InboxMessage, OutputAnswer, Phase, Repeats, SettledCall } from "./step-result.ts";
-import { noUsage } from "../../utils/count-usage.ts";
 
 /** The results that a tool released, and the iteration of that tool call. */
 export interface ReleasedResults {
@@ -172,27 +171,6 @@ export interface LoopState {
   ending: Ending | undefined;
 }
 
-/** The data from which the state of a new run is created. */
-export interface InitialState {
-  readonly messages: readonly Message[];
-  readonly heldIds: Iterable<string>;
-  /** The names of the deferred tools that are visible from the start. Default none. */
-  readonly loadedTools?: Iterable<string> | undefined;
-  readonly contextItems: readonly Json[];
-  /** True if the caller set the option `pricing`. */
-  readonly priced: boolean;
-  /** The first agent of `policies.handoffs`. Default: none. */
-  readonly agent?: string | undefined;
-  /** Carries out handoffs. Default: there are none. */
-  readonly handOver?: HandOver | undefined;
-  /** The number of messages before the handoff to the first agent. Default: no earlier run made a handoff. */
-  readonly agentSince?: number | undefined;
-  /** The summary of an earlier run. Default: none. */
-  readonly compaction?: CompactedMessages | undefined;
-  /** Counts repeated calls. Default: repeated calls are not counted. */
-  readonly repetition?: Repetition | undefined;
-}
-
 /** The values that a retry restores when the retry removes the newest message. The numbers are array lengths. */
 export interface BeforeMessage {
   readonly modelParts: number;
@@ -202,77 +180,7 @@ export interface BeforeMessage {
   readonly thoughtLog: Json | undefined;
 }
 
-const nothingBefore: BeforeMessage = {
-  modelParts: 0,
-  functionHistory: 0,
-  finalText: "",
-  detailsText: "",
-  thoughtLog: undefined,
-};
-
 export const emptyMessage: CurrentMessage = { text: "", reasoning: "", calls: [], providerMetadata: [] };
-
-/** Returns the state of a run before its first step. */
-export const createLoopState = (initial: InitialState): LoopState => ({
-  phase: "start",
-  iteration: 0,
-  continuation: 0,
-  countedIterations: 0,
-  pauses: 0,
-  restarts: 0,
-  toolCallsExecuted: 0,
-  messages: [...initial.messages],
-  givenMessages: initial.messages.length,
-  heldIds: new Set(initial.heldIds),
-  current: emptyMessage,
-  isCurrentPlaced: false,
-  contextItems: [...initial.contextItems],
-  contextMessage: toContextMessage(initial.contextItems),
-  hiddenTools: new Set(),
-  loadedTools: new Set(initial.loadedTools),
-  forcedIterations: [],
-  releases: [],
-  compaction: initial.compaction,
-  lastCompaction: undefined,
-  agent: initial.agent,
-  handOver: initial.handOver,
-  agentSince: initial.agentSince,
-  handoffs: [],
-  hasNewInput: true,
-  streamResults: [],
-  functionHistory: [],
-  modelParts: [],
-  finalText: "",
-  detailsText: "",
-  thoughtLog: undefined,
-  contentDelivered: false,
-  unsent: [],
-  chainStarted: false,
-  usage: noUsage,
-  costUSD: initial.priced ? 0 : undefined,
-  unpriced: undefined,
-  spentUSD: 0,
-  lastCostUSD: 0,
-  consecutiveToolErrors: 0,
-  lastInbox: undefined,
-  activeMs: 0,
-  lastHook: undefined,
-  lastBatch: [],
-  toolLimitReached: false,
-  toolLimitBroken: false,
-  repetition: initial.repetition,
-  identical: noIdenticalCalls,
-  lastOutput: undefined,
-  invalidAnswers: 0,
-  finalAnswerTo: undefined,
-  retry: 0,
-  resumes: 0,
-  endChecks: 0,
-  iterationStart: 0,
-  beforeMessage: nothingBefore,
-  closedAfter: "start",
-  ending: undefined,
-});
 
 /** Returns the message with the context items, which comes at the end of each request. */
 export function toContextMessage(items: readonly Json[]): UserMessage | undefined {
@@ -285,20 +193,4 @@ export function neededBy(outcome: ToolOutcome): Pick<WaitingCall, "waitsFor" | "
   if (outcome.kind !== "deferred") return { waitsFor: "approval" };
   const { fromPage, question } = outcome;
   return { waitsFor: "result", ...(fromPage && { fromPage }), ...(question && { question }) };
-}
-
-export function suspensionOf({ lastBatch }: LoopState): Ending | undefined {
-  const calls = lastBatch.flatMap(pendingIn);
-  const isAsking = calls.some(({ waitsFor }) => waitsFor === "approval");
-  if (calls.length > 0)
-    return { status: "suspended", reason: { kind: isAsking ? "approval-required" : "result-required", calls } };
-  return lastBatch.find(({ suspended }) => suspended !== undefined)?.suspended;
-}
-
-function pendingIn({ outcome, awaiting, toolChanges, suspended }: SettledCall): readonly WaitingCall[] {
-  const { callId, name, args } = outcome.call;
-  if (awaiting !== undefined)
-    return [{ id: awaiting, callId, name, args, ...neededBy(outcome), ...(toolChanges === undefined ? {} : { toolChanges }) }];
-  if (suspended === undefined || !("calls" in suspended.reason)) return [];
-  return suspended.reason.calls.map((inner) => ({ ...inner, id: `${callId}/${inner.id}` }));
 }

@@ -60,11 +60,6 @@ export interface InboxAnswer {
   readonly goesOn?: true | undefined;
 }
 
-export interface InputCheckAnswer {
-  readonly kind: "checked";
-  readonly records: readonly GuardrailRecord[];
-}
-
 /** The result of a hook step. */
 export type HookAnswer =
   | { readonly kind: "continue" }

@@ -10,7 +10,6 @@ import type {
   UserMessage,
   ProviderMetadataPart,
 } from "../../types/message.ts";
-import { LoopError } from "../../errors/loop-error.ts";
 import { freezeDeep, toJson } from "../../utils/json.ts";
 import type { StreamResult } from "../../types/provider.ts";
 import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
@@ -194,37 +193,8 @@ function toResultPart({ outcome, restart, awaiting, textForModel }: SettledCall)
   return beside.length === 0 ? part : { ...part, content: beside };
 }
 
-/**
- * Returns the transcript of a run that has ended although the journal still records calls as waiting. Only a suspended run may
- * return waiting results, because no service accepts them.
- */
-export function endWaitingResults({ messages, lastBatch }: Pick<LoopState, "messages" | "lastBatch">): readonly Message[] {
-  const ended = new Map(
-    lastBatch.flatMap((one) => (one.awaiting === undefined ? [] : [[one.outcome.call.callId, toEndedPart(one)]])),
-  );
-  const last = messages.at(-1);
-  if (ended.size === 0 || last?.role !== "tool") return messages;
-  return [...messages.slice(0, -1), { ...last, results: last.results.map((part) => ended.get(part.callId) ?? part) }];
-}
-
-/** A call that waits for its result has begun, so it may have had an effect. */
-function toEndedPart({ outcome }: SettledCall): ToolResultPart {
-  const { call, durationMs } = outcome;
-  return toResultPart({ outcome: outcome.kind === "deferred" ? { call, durationMs, kind: "interrupted" } : outcome });
-}
-
-/** True if the service refused the last request as too long, before the model wrote anything. */
-export function isTooLong({ streamResults, current }: LoopState): boolean {
-  const last = streamResults.at(-1);
-  return last !== undefined && refusedAsTooLong(last) && isEmpty(current);
-}
-
 export function refusedAsTooLong({ reason }: Pick<StreamResult, "reason">): boolean {
   return reason?.kind === "provider-error" && reason.error.code === "context-too-long";
-}
-
-function isEmpty({ text, reasoning, calls }: LoopState["current"]): boolean {
-  return text === "" && reasoning === "" && calls.length === 0;
 }
 
 /**
@@ -240,12 +210,6 @@ export function toCompacted(messages: readonly Message[], compaction: CompactedM
 export function fitsMessages({ count, kept }: CompactedMessages, messages: readonly Message[]): boolean {
   const isCut = count <= messages.length && messages[count]?.role !== "tool";
   return isCut && kept.every((index) => messages[index]?.role === "user");
-}
-
-/** Throws LoopError "journal-damaged" if a recorded compaction does not fit the messages. */
-export function checkCompaction(compaction: CompactedMessages, messages: readonly Message[], key: string): void {
-  if (fitsMessages(compaction, messages)) return;
-  throw new LoopError("journal-damaged", { key, problem: 'has a "compaction" of other messages' });
 }
 
 /** Memoized, so that all requests with a summary contain the same message object. */

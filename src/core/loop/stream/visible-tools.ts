@@ -4,12 +4,9 @@ import type { Message } from "../../types/message.ts";
 import { frozenView, seal, toCompacted } from "../state/transcript.ts";
 import type { RequestViews, VisibleTools, Run } from "../run/run.ts";
 import type { IterationPlan } from "../../types/loop-options.ts";
-import type { ModelRequest, Provider, StreamResult } from "../../types/provider.ts";
-import type { ShownTool, ToolCall, ToolChange } from "../../types/tool-outcome.ts";
+import type { Provider } from "../../types/provider.ts";
 import type { ToolDefinition } from "../../types/tool.ts";
-import { stableJson } from "../../utils/json.ts";
 import { memoize } from "../../utils/promises.ts";
-import { findToolChanges, isBreaking, toShown } from "../../tools/compare-tools.ts";
 import { checkDefinitions } from "../../tools/registry.ts";
 
 /** A class whose objects share one getter, because V8 stores objects with separate getters much less efficiently. */
@@ -37,20 +34,6 @@ export class SharedViews implements RequestViews {
     this.#sent ??= createSentView(this.#run);
     return this.#sent();
   }
-}
-
-/** The property `messages` of each request. All requests share this getter, so that they also share a hidden class of V8. */
-const sentMessages: PropertyDescriptor = {
-  get(this: { readonly transcript: RequestViews }) {
-    return this.transcript.sent();
-  },
-  enumerable: true,
-  configurable: true,
-};
-
-/** The array `messages` is created when it is first read. */
-export function withMessages(fields: Omit<ModelRequest, "messages"> & { readonly transcript: RequestViews }): ModelRequest {
-  return Object.defineProperty<Partial<ModelRequest>>(fields, "messages", sentMessages) as ModelRequest;
 }
 
 /**
@@ -152,62 +135,6 @@ const toLoaded = /* @__PURE__ */ memoize((tool: ToolDefinition): ToolDefinition 
   isDeferred(tool) ? Object.freeze({ ...tool, deferred: undefined }) : tool,
 );
 
-/**
- * Returns the current definitions of the tools that the model saw in a replayed iteration. A removed tool keeps its recorded
- * definition. Breaking changes are collected only for called tools, because other tools do not affect the records.
- */
-export function exposeRecorded(run: Run, result: StreamResult): VisibleTools {
-  const { basis } = result;
-  const registered = run.registry.definitions();
-  const live = new Map(registered.map((tool) => [tool.name, tool]));
-  const calls = [...run.state.current.calls, ...result.calls];
-  const called = new Set(calls.map(({ name }) => name));
-  const recorded = new Map<string, ShownTool>();
-  const changes = new Map<string, readonly ToolChange[]>();
-  const tools: ToolDefinition[] = [];
-  for (const name of new Set([...result.visibleTools, ...findUnseen(calls, result)])) {
-    const was = findOwn(basis?.tools, name) ?? findOwn(run.firstTools?.shown, name);
-    const now = live.get(name);
-    const tool = now ?? (was === undefined ? undefined : { name, description: was.description, inputSchema: was.inputSchema });
-    if (tool !== undefined) tools.push(tool);
-    if (!called.has(name)) continue;
-    if (was !== undefined) recorded.set(name, was);
-    const breaking = findBreaking(name, was, now);
-    if (breaking.length > 0) changes.set(name, breaking);
-  }
-  const findable = findFindable(run, registered, result);
-  return toVisibleTools(tools, registered, { findable, recorded: { asks: basis?.asks === true, tools: recorded, changes } });
-}
-
-function findFindable(
-  { state: { hiddenTools } }: Run,
-  registered: readonly ToolDefinition[],
-  { basis }: StreamResult,
-): readonly ToolDefinition[] {
-  const findable = registered.filter((tool) => isDeferred(tool) && !hiddenTools.has(tool.name));
-  if (basis?.findable === undefined) return findable;
-  const recorded = new Set(basis.findable);
-  return findable.filter(({ name }) => recorded.has(name));
-}
-
-/**
- * Returns the names of the tools with a call that was not refused. These may include deferred tools that were not visible yet.
- * Compares ids, because one of two calls of a tool may be refused.
- */
-function findUnseen(calls: readonly ToolCall[], { refusals = [] }: StreamResult): readonly string[] {
-  const refused = new Set(refusals.map(({ call }) => call.callId));
-  return calls.filter(({ callId }) => !refused.has(callId)).map(({ name }) => name);
-}
-
-function findOwn(tools: { readonly [name: string]: ShownTool } | undefined, name: string): ShownTool | undefined {
-  return tools !== undefined && Object.hasOwn(tools, name) ? tools[name] : undefined;
-}
-
-function findBreaking(name: string, was: ShownTool | undefined, now: ToolDefinition | undefined): readonly ToolChange[] {
-  if (was === undefined) return now === undefined ? [{ toolName: name, kind: "removed" }] : [];
-  return findToolChanges(name, was, now === undefined ? undefined : toShown(now)).filter(isBreaking);
-}
-
 function toVisibleTools(
   tools: readonly ToolDefinition[],
   registered: VisibleTools["registered"],
@@ -228,57 +155,5 @@ function toVisibleTools(
   };
 }
 
-/**
- * If `prepareIteration` has limited the tools that a search may find, adds the names of these tools to the record, because a run
- * that is resumed before the search must find the same tools.
- */
-function withFindable({ state, visibleTools }: Run, result: StreamResult): StreamResult {
-  const { findable, source, registered } = visibleTools;
-  if (source !== noReuse.source) return result;
-  const finders = new Set(registered.filter(findsTools).map(({ name }) => name));
-  if (![...state.current.calls, ...result.calls].some(({ name }) => finders.has(name))) return result;
-  return { ...result, basis: { ...result.basis, findable: findable.map(({ name }) => name) } };
-}
-
-function isLater(shown: ShownTool, first: ShownTool | undefined): boolean {
-  return shown !== first && (first === undefined || stableJson(shown) !== stableJson(first));
-}
-
-/** True if the next calls may use tools that the first record of the run does not describe. */
-function needsCallFacts({ options, visibleTools, firstTools }: Run): boolean {
-  return (
-    firstTools !== undefined && (options.policies?.approve !== undefined || visibleTools.registered !== firstTools.registered)
-  );
-}
-
-/**
- * Adds the facts that a replay of the result needs, unless the first record of the run already contains them: the `toolChoice` of
- * the request, whether a policy decides about the calls, and which of the called tools were added or changed after the start of
- * the run.
- */
-export function addBasis(run: Run, streamed: StreamResult): StreamResult {
-  const { toolChoice } = run;
-  const result = toolChoice === undefined ? streamed : { ...streamed, toolChoice };
-  if (needsCallFacts(run)) return withFindable(run, withCallFacts(run, result));
-  return run.options.hooks?.prepareIteration === undefined ? result : withFindable(run, result);
-}
-
-function withCallFacts(run: Run, result: StreamResult): StreamResult {
-  const names = new Set([...run.state.current.calls, ...result.calls].map(({ name }) => name));
-  if (names.size === 0) return result;
-  const asks = run.options.policies?.approve !== undefined;
-  const called = [...run.visibleTools.byName.values()].filter(({ name }) => names.has(name));
-  const tools = called.map((tool) => [tool.name, toShown(tool)] as const);
-  const later = tools.filter(([name, shown]) => isLater(shown, findOwn(run.firstTools?.shown, name)));
-  if (!asks && later.length === 0) return result;
-  const basis = { ...(asks ? { asks } : {}), ...(later.length === 0 ? {} : { tools: Object.fromEntries(later) }) };
-  return { ...result, basis };
-}
-
 /** No registry returns this `source` array, so the tools of the next iteration are selected again. */
 const noReuse: Pick<VisibleTools, "source" | "hiddenCount"> = { source: [], hiddenCount: -1 };
-
-/** No tools are visible before the first iteration. */
-export function noVisibleToolsOf(definitions: readonly ToolDefinition[]): VisibleTools {
-  return toVisibleTools([], definitions, { source: definitions });
-}

@@ -1,126 +1,16 @@
 // Runs one tool call: decides if it may run, calls the tool, and turns whatever happens into an outcome.
 
-import { type ReadyCall, type ToolCallPorts, type BatchCall, eventBase, type NestedRun, readyOf, type Run } from "../run/run.ts";
+import { type ReadyCall, type ToolCallPorts } from "../run/run.ts";
 import type { ToolDefinition } from "../../types/tool.ts";
 import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
-import { findDeferralProblem, prepareCall, refuseUnknown, validateCall } from "./prepare-call.ts";
-import { promiseOrValue, whenReady } from "../../utils/promises.ts";
-import { sendToolEnd, sendToolStart } from "./call-ports.ts";
-import { assertNever, isThenable } from "../../utils/guards.ts";
+import { findDeferralProblem, prepareCall, refuseUnknown } from "./prepare-call.ts";
+import { promiseOrValue } from "../../utils/promises.ts";
+import { assertNever } from "../../utils/guards.ts";
 import { Deadline, type Raced } from "../../cancellation/deadline.ts";
 import { toPlainError } from "../../utils/plain-error.ts";
 import { findTool } from "../../tools/registry.ts";
-import { wasDispatched } from "../../tools/outcome-texts.ts";
 import { isGenerator, toFailure, toolFailure, toOutcome } from "../../tools/to-outcome.ts";
-import type { Json } from "../../types/common.ts";
-import type { ContextSource } from "../../types/policies.ts";
-import { toJson } from "../../utils/json.ts";
-import { detectContextRestart } from "../restart/context-restart.ts";
-import { askHook } from "../run/ask-hook.ts";
-import { endNested } from "./tool-context.ts";
 import { takeQuestion } from "../run/decisions.ts";
-
-/**
- * The maximum number of repeated decisions about one call. Without this limit, a registry that changes its tool every time would
- * require decisions forever.
- */
-const mostRounds = 3;
-
-/**
- * Returns the decision that a call still needs: "first" if there was no decision, or "again" if the approved tool has changed.
- * Returns undefined if the call needs no decision.
- */
-export function findNeededDecision(run: Run, one: BatchCall): BatchCall["mustAsk"] {
-  const { mayHaveRun, isBarred, round, mustAsk, isApproved } = one;
-  const { definition, unfit } = readyOf(one);
-  if (run.scope.cause !== undefined || isBarred || round === mostRounds || unfit !== undefined) return undefined;
-  if (mayHaveRun && !mayRunAgain(definition)) return undefined;
-  if (mustAsk !== undefined) return mustAsk;
-  return isApproved && !run.ports.isCurrent(definition) ? "again" : undefined;
-}
-
-function mayRunAgain({ replay, eager }: ToolDefinition): boolean {
-  return replay === "safe" || eager === true;
-}
-
-/** Runs one call and emits its events. A journal step calls this function, so a replayed call does not run again. */
-export function performCall(run: Run, one: BatchCall): ToolOutcome | PromiseLike<ToolOutcome> {
-  const { call } = one;
-  const mustAsk = findNeededDecision(run, one);
-  if (mustAsk !== undefined) return { call, durationMs: 0, kind: "not-run", mustAsk };
-  const admitted = admitCall(run, one);
-  // Set before the tool runs, because an engine may retry this step after the tool has run.
-  one.mayHaveRun = true;
-  const { ports } = run;
-  const outcome = isThenable(admitted)
-    ? admitted.then((fit) => executeToolCall(announce(run, fit), ports))
-    : executeToolCall(announce(run, admitted), ports);
-  return whenReady(outcome, (ended) =>
-    whenReady(finishCall(run, ended), (whole) => {
-      sendToolEnd(run, whole, true);
-      return whole;
-    }),
-  );
-}
-
-/**
- * Checks a call directly before the call begins. Calls that start a nested run are checked too. Returns the call with valid
- * arguments, or the outcome of a call that must not run. Counts each call that begins now or may have begun in an earlier
- * execution. Limits that are shared with other runs are checked here, because the other runs may have used up a limit since the
- * call was prepared.
- */
-export function admitCall(run: Run, one: BatchCall): ReadyCall | ToolOutcome | PromiseLike<ReadyCall | ToolOutcome> {
-  const { ports } = run;
-  const { call, mayHaveRun } = one;
-  const ready = readyOf(one);
-  const left = leftOf(one);
-  run.scope.checkDeadline(run.clock.now());
-  if (mustEnd(run) || one.isBarred) return left;
-  if (ready.unfit !== undefined) return mayHaveRun ? left : ready.unfit;
-  if (isLimited(run, one)) return { call, durationMs: 0, kind: "limit" };
-  if (mayHaveRun && !mayRunAgain(ready.definition)) {
-    countCall(run, one);
-    return left;
-  }
-  if (one.mustAsk !== undefined) {
-    return refuseChanged(call, ports);
-  }
-  return whenReady(ready.unvalidated === true ? validateCall(ready, ports) : ready, (checked) => {
-    if (checked.kind !== "ready") return checked;
-    // The validation may have taken a while.
-    if (mustEnd(run)) return left;
-    if (!ports.isCurrent(checked.definition)) return refuseChanged(call, ports);
-    countCall(run, one);
-    return checked;
-  });
-}
-
-/** Sends the start of a call that runs now, or that an earlier execution started. */
-function announce<Fit extends ReadyCall | ToolOutcome>(run: Run, fit: Fit): Fit {
-  if (fit.kind === "ready" || wasDispatched(fit.kind)) sendToolStart(run, fit.call, true);
-  return fit;
-}
-
-/**
- * Returns the outcome of a call that must not begin. "interrupted" means that the tool may have run, at least up to a question.
- */
-function leftOf(one: BatchCall): ToolOutcome {
-  return { call: one.call, durationMs: 0, kind: one.mayHaveRun || isAgain(one) ? "interrupted" : "not-run" };
-}
-
-/** True if the tool has run before: it stopped to ask a question, and the question was answered. */
-function isAgain({ answers }: BatchCall): boolean {
-  return answers.length > 0;
-}
-
-function isLimited({ meter }: Run, one: BatchCall): boolean {
-  return !isAgain(one) && meter.toolCallsLeft < 1;
-}
-
-/** A call whose tool runs again after an answer was already counted. */
-function countCall({ meter }: Run, one: BatchCall): void {
-  if (!isAgain(one)) meter.add({ toolCalls: 1 });
-}
 
 /** Refuses a call whose tool is another one now, or was removed. */
 export function refuseChanged(call: ToolCall, ports: ToolCallPorts): ToolOutcome {
@@ -174,11 +64,6 @@ export function executeToolCall(
     (value) => readGenerator(made, value, { ports, deadline }),
   );
   return raced.then((end) => conclude(made, end, { ports, deadline }));
-}
-
-/** True if no more calls may begin: the run was cancelled, or the rest of its time is reserved for a final answer. */
-function mustEnd({ scope, clock }: Run): boolean {
-  return scope.cause !== undefined || scope.reserveInMs(clock.now()) === 0;
 }
 
 async function prepareAndExecute(call: ToolCall, ports: ToolCallPorts): Promise<ToolOutcome> {
@@ -271,50 +156,4 @@ function readOutput(
   } catch (error) {
     return { ...facts, kind: "failed", error: toPlainError(error) };
   }
-}
-
-/** Adds the spending of nested runs, and the stash item that the result names. Returns synchronously if there is neither. */
-export function finishCall(run: Run, outcome: ToolOutcome): ToolOutcome | Promise<ToolOutcome> {
-  const nested = run.ports.takeNested(outcome.call.callId);
-  const key = detectContextRestart(outcome, run.options.policies?.restarts)?.pendingContextKey;
-  if (nested === undefined && key === undefined) return outcome;
-  return addNested(outcome, nested).then((whole) => (key === undefined ? whole : withContext(run, whole, key)));
-}
-
-async function addNested(outcome: ToolOutcome, nested: readonly NestedRun[] | undefined): Promise<ToolOutcome> {
-  return nested === undefined ? outcome : { ...outcome, nested: await endNested(nested, outcome.nested) };
-}
-
-/**
- * Adds the stash item to the outcome. If the stash fails, listeners get a `listener-error`, and the run continues without the
- * item.
- */
-async function withContext(run: Run, outcome: ToolOutcome, key: string): Promise<ToolOutcome> {
-  const end = await askHook(() => stashOf(run).take(key), toItem, run);
-  switch (end.kind) {
-    case "value":
-      return end.value === undefined || outcome.kind !== "completed" ? outcome : { ...outcome, pendingContext: end.value };
-    case "cancelled": {
-      // The run ended before the stash item arrived, so this call cannot restart the context.
-      const { call, durationMs, approvedArgs, nested } = outcome;
-      return { call, durationMs, approvedArgs, nested, kind: "interrupted" };
-    }
-    case "failed": {
-      run.events.send({ type: "listener-error", ...eventBase(run), event: "stash", error: end.error });
-      return outcome;
-    }
-    default:
-      return assertNever(end);
-  }
-}
-
-function stashOf({ options }: Run): ContextSource {
-  const stash = options.policies?.restarts?.stash;
-  if (stash === undefined)
-    throw new Error('The tool result has a "pending_context_key", but "policies.restarts.stash" is not set.');
-  return stash;
-}
-
-function toItem(value: unknown): Json | undefined {
-  return value === undefined || value === null ? undefined : toJson(value);
 }

@@ -5,23 +5,21 @@ import type { Message } from "../../types/message.ts";
 import type { StreamResult } from "../../types/provider.ts";
 import type { ToolBudget, ToolDefinition } from "../../types/tool.ts";
 import type { NestedLoopOptions, QuestionFields, ToolContext, LoopOptions } from "../../types/loop-options.ts";
-import type { ToolCall, NestedSpending } from "../../types/tool-outcome.ts";
+import type { ToolCall } from "../../types/tool-outcome.ts";
 import { frozenView } from "../state/transcript.ts";
 import { type Level, levelKey, noteLevel } from "../run/meter.ts";
-import type { ControlClaim, Run, NestedRun, Nesting, StartedRun } from "../run/run.ts";
+import type { ControlClaim, Run, Nesting, StartedRun } from "../run/run.ts";
 import { callKey } from "../state/step-key.ts";
 import type { CallEvent, EmittedPart, LoopEventType } from "../../types/loop-event.ts";
 import type { LoopResult } from "../../types/loop-result.ts";
 import { answerQuestion, readQuestion } from "../run/decisions.ts";
-import { Deadline, type Raced } from "../../cancellation/deadline.ts";
-import { CancelScope } from "../../cancellation/cancel-scope.ts";
+import { Deadline } from "../../cancellation/deadline.ts";
 import { findableKey, mayRunKey } from "../../tools/registry.ts";
 import { type Wave, waveKey } from "../../tools/wave.ts";
 import { deferred, deferredToPage } from "../../tools/to-outcome.ts";
 import { type Check, checkField, checkFields, type Checks, is, needed } from "../../errors/check-fields.ts";
 import { isRecord } from "../../utils/guards.ts";
 import { isPlainData, toJson } from "../../utils/json.ts";
-import { addSpending, noUsage } from "../../utils/count-usage.ts";
 
 export class CallContext implements ToolContext {
   readonly callId: string;
@@ -245,32 +243,6 @@ export function startNested(nesting: Nesting, options: NestedLoopOptions): Start
 function definedIn(options: NestedLoopOptions): Partial<LoopOptions> & Pick<LoopOptions, "messages"> {
   const given = Object.entries(options).filter(([, value]) => value !== undefined);
   return { ...Object.fromEntries(given), messages: options.messages };
-}
-
-const nothingSpent: NestedSpending = { usage: noUsage, costUSD: 0, toolCallsExecuted: 0 };
-
-/**
- * Called when a call has finished. Ends the nested runs of the call that still run, and adds the usage of the nested runs to
- * `known`. Cancelled runs end immediately. If the tool gave a nested run its own journal, and that journal never responds, the
- * run is abandoned after `timeouts.settleMs`.
- */
-export async function endNested(runs: readonly NestedRun[], known: NestedSpending = nothingSpent): Promise<NestedSpending> {
-  const ends = await Promise.all(runs.map(endRun));
-  return ends.reduce<NestedSpending>(
-    (sum, end, index) => (end.kind === "value" ? addSpending(sum, spendingOf(end.value, runs[index]?.run)) : sum),
-    known,
-  );
-}
-
-export function spendingOf({ usage, costUSD, toolCallsExecuted }: LoopResult, run: Run | undefined): NestedSpending {
-  const spent = { usage, costUSD, toolCallsExecuted };
-  return costUSD === undefined && run !== undefined ? { ...spent, knownCostUSD: run.state.spentUSD } : spent;
-}
-
-function endRun({ run, result }: NestedRun): Promise<Raced<LoopResult>> {
-  run.scope.cancel({ kind: "abort", reason: new DOMException("The tool call has ended.", "AbortError") });
-  const limitMs = Math.max(1, run.timeouts.settleMs);
-  return new Deadline({ limitMs }, { clock: run.clock, scope: new CancelScope() }).race(result);
 }
 
 const partType: Check = ['"text" or "data"', (type) => type === "text" || type === "data", undefined, true];
