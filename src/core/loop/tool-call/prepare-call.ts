@@ -2,54 +2,17 @@
 // what to do.
 
 import { quote } from "../../utils/texts.ts";
-import type { StreamResult } from "../../types/provider.ts";
 import type { ToolCall, ToolOutcome, ToolQuestion } from "../../types/tool-outcome.ts";
-import { isRecord, isThenable, type UnknownRecord, assertNever } from "../../utils/guards.ts";
+import { isRecord, type UnknownRecord, assertNever } from "../../utils/guards.ts";
 import type { Advice, ToolCallPorts, ReadyCall, Run } from "../run/run.ts";
 import type { OutsideResult } from "../../types/policies.ts";
 import { askHook } from "../run/ask-hook.ts";
-import { earlyOutcomesOf, joinMessage } from "../state/transcript.ts";
-import type { Issue, Json, Validation } from "../../types/common.ts";
+import type { Issue, Validation } from "../../types/common.ts";
 import { Deadline } from "../../cancellation/deadline.ts";
 import { edges } from "../../utils/edges.ts";
 import { toPlainError } from "../../utils/plain-error.ts";
 import { promiseOrValue } from "../../utils/promises.ts";
 import { toJson } from "../../utils/json.ts";
-
-/**
- * Prepares the calls of a complete message. Adds two fields to the result: `refusals` for refused calls, and `lateChecks` for the
- * ids of calls that are still being validated.
- */
-export function prepareCalls(run: Run, result: StreamResult): StreamResult {
-  if (result.status !== "tool-calls" || result.stop !== undefined) return result;
-  const calls = findCalls(run, result);
-  if (calls.length === 0) return result;
-  // From here on, `interrupt` comes too late. An interrupt would cut off the validation of a call, but the call would still run.
-  run.scope.withdrawInterrupt();
-  const prepared = new Map(calls.map((call) => [call.callId, prepareCall(call, run.ports)]));
-  run.prepared = prepared;
-  const found = findRefused(prepared);
-  if (found.lateChecks !== undefined) run.control?.startToolChain();
-  return found.refusals === undefined && found.lateChecks === undefined ? result : { ...result, ...found };
-}
-
-/** Omits fields without entries. */
-function findRefused(prepared: NonNullable<Run["prepared"]>): Pick<StreamResult, "refusals" | "lateChecks"> {
-  const found: { refusals?: ToolOutcome[]; lateChecks?: string[] } = {};
-  for (const [callId, entry] of prepared) {
-    if (isThenable(entry)) (found.lateChecks ??= []).push(callId);
-    else if (entry.kind !== "ready") (found.refusals ??= []).push(entry);
-  }
-  return found;
-}
-
-/** Omits the calls that were started during the stream. */
-function findCalls({ state: { continuation, current } }: Run, result: StreamResult): readonly ToolCall[] {
-  const { calls } = continuation === 0 ? result : joinMessage(current, result);
-  const early = earlyOutcomesOf(result);
-  const earlier = earlyOutcomesOf(continuation === 0 ? {} : current);
-  return calls.filter(({ callId }) => !early.has(callId) && !earlier.has(callId));
-}
 
 /** The maximum number of tool names in one result. */
 export const mostListed = 50;
@@ -118,27 +81,6 @@ function listNames(
 
 function namesOf(choice: NonNullable<ToolCallPorts["choice"]>): readonly string[] {
   return choice === "none" ? [] : [choice.name];
-}
-
-/** Edits by a person are validated like arguments from a model. */
-export function editCall(
-  ready: ReadyCall,
-  args: Json,
-  ports: ToolCallPorts,
-): ReadyCall | ToolOutcome | Promise<ReadyCall | ToolOutcome> {
-  const approvedArgs = toJson(args);
-  return validateCall({ ...ready, unfit: undefined, args: toJson(args), approvedArgs }, ports);
-}
-
-/**
- * Called for a recorded call that was ready when it was recorded, and that is refused now. Returns a ready call whose `unfit`
- * contains the refusal, because the tool may already have run.
- */
-export function toUnfit(refused: ToolOutcome, { exposed }: Pick<ToolCallPorts, "exposed">): ReadyCall | ToolOutcome {
-  const { call, approvedArgs } = refused;
-  const definition = exposed.get(call.name);
-  if (definition === undefined) return refused;
-  return { kind: "ready", call, definition, args: toJson(approvedArgs ?? call.args), approvedArgs, unfit: refused };
 }
 
 export function validateCall(ready: ReadyCall, ports: ToolCallPorts): ReadyCall | ToolOutcome | Promise<ReadyCall | ToolOutcome> {
