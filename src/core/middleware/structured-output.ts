@@ -50,7 +50,7 @@ function schemaOf(schema: StandardSchema): JsonSchema {
   throw new LoopError("invalid-option", details, { cause: made.cause });
 }
 
-interface OutputRules<Output> {
+export interface OutputRules<Output> {
   readonly schema: StandardSchema<unknown, Output>;
   /** The text that describes the schema to the model. */
   readonly prompt: string;

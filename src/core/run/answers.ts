@@ -1,16 +1,18 @@
 // Answers from outside: which wait they belong to, whether they fit, and what happens to those that do not.
 
-import type { Issue, Json } from "../types/common.ts";
+import type { Issue, Json, Validation } from "../types/common.ts";
 import type { OutsideResult } from "../types/policies.ts";
 import type { WaitingCall } from "../types/tool-outcome.ts";
 import { LoopError } from "../errors/loop-error.ts";
-import { findMisfit } from "../loop/tool-call/prepare-call.ts";
+import { readIssues } from "../loop/tool-call/prepare-call.ts";
+import { askCaller } from "../middleware/ask-caller.ts";
+import { toPlainError } from "../utils/plain-error.ts";
 import { pageProblem } from "../loop/run/decisions.ts";
 import { isOutsideResult } from "../tools/to-outcome.ts";
 import { renderIssues } from "../tools/outcome-texts.ts";
 import { edges } from "../utils/edges.ts";
 import { isRecord } from "../utils/guards.ts";
-import { isSameJson } from "../utils/json.ts";
+import { isSameJson, toJson } from "../utils/json.ts";
 import { describeValue, quote } from "../utils/texts.ts";
 import type { Run } from "./run.ts";
 import type { Wait } from "./seam.ts";
@@ -157,10 +159,15 @@ function findMisplaced(question: { readonly schema?: unknown }, given: OutsideRe
   return issue && { schema: "schema of its question", issues: [issue] };
 }
 
-async function findUnfit(run: Run, { id, facts }: ResultWait, given: OutsideResult): Promise<Misfit | undefined> {
+async function findUnfit(run: Run, { facts }: ResultWait, given: OutsideResult): Promise<Misfit | undefined> {
   const name = facts["name"];
-  if (typeof name !== "string") return undefined;
-  const issues = await findMisfit({ callId: id, name, args: null }, given, run);
+  const { registry, scope, clock, timeouts } = run;
+  if (typeof name !== "string" || given.kind === "failed" || registry.validateResult === undefined) return undefined;
+  const check = (): Promise<Validation> | Validation | undefined => registry.validateResult?.(name, toJson(given.result));
+  const issues = await askCaller(check, { clock, ms: timeouts.hookMs, signal: run.signal }).then(readIssues, (error: unknown) => {
+    if (scope.cause !== undefined) return undefined;
+    return [{ message: `could not be checked: ${toPlainError(error).message}` }];
+  });
   return issues && { schema: '"outputSchema" of its tool', issues };
 }
 

@@ -14,7 +14,7 @@ import { askCaller } from "../middleware/ask-caller.ts";
 import { checkFields, is } from "../errors/check-fields.ts";
 import { type Level, levelKey, noteLevel } from "../loop/run/meter.ts";
 import { frozenView } from "../loop/state/transcript.ts";
-import { toEmittedPart } from "../loop/tool-call/tool-context.ts";
+import { toEmittedPart } from "../tools/emitted-part.ts";
 import { deferred, deferredToPage } from "../tools/to-outcome.ts";
 import { findableKey } from "../tools/registry.ts";
 import type { Activity } from "./activity.ts";

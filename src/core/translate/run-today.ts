@@ -5,9 +5,8 @@ import type { LoopEvent } from "../types/loop-event.ts";
 import type { LoopOptions } from "../types/loop-options.ts";
 import type { LoopResult } from "../types/loop-result.ts";
 import type { WaitingCall } from "../types/tool-outcome.ts";
-import type { LoopDetection, LoopDetectionOptions, LoopPolicies, ResultPipeline, ResultProcessing } from "../types/policies.ts";
-import type { ResultProcessor } from "../loop/run/run.ts";
-import { pipelines } from "../loop/tool-call/process-results.ts";
+import type { LoopDetection, LoopDetectionOptions, LoopPolicies, StructuredOutput } from "../types/policies.ts";
+import type { ResultProcessor } from "../loop/tool-call/process-results.ts";
 import { checkOptions } from "../loop/start/check-options.ts";
 import type { Approve } from "../types/policies.ts";
 import type { EventQueue } from "../utils/event-queue.ts";
@@ -15,8 +14,8 @@ import { approve } from "../middleware/approve.ts";
 import { contextRestarts } from "../middleware/context-restarts.ts";
 import { deferTools } from "../middleware/deferred-tools.ts";
 import { maskWith } from "../middleware/mask-results.ts";
-import { readOutput } from "../middleware/structured-output.ts";
-import type { OutputReader, ResultMasking } from "../loop/run/run.ts";
+import { type OutputRules, readOutput } from "../middleware/structured-output.ts";
+import type { ResultMasking } from "../loop/run/run.ts";
 import { readRegistry } from "../tools/read-registry.ts";
 import { traitChecks } from "../tools/define-tool.ts";
 import { isToolRegistry } from "../tools/registry.ts";
@@ -84,7 +83,7 @@ function middlewareOf(options: LoopOptions): readonly Middleware[] {
 function callsOf({ gate, results, approve: policy }: LoopPolicies, guard: GuardedCalls | undefined) {
   return [
     gate && gateTools(gate),
-    results && processResults(toPipeline(results)),
+    results && processResults((results as ResultProcessor).pipeline),
     approve(guard?.approve ?? policy),
     guard?.last,
   ];
@@ -104,7 +103,7 @@ interface CheckedApproval {
 /** Each sees whether those below it end the run. */
 function endingsOf({ output, loopDetection, stopWhen: stop, finalAnswer: final, preToolText: preText }: LoopPolicies) {
   return [
-    output && readOutput(output as OutputReader),
+    output && readOutput(output as StructuredOutput & OutputRules<unknown>),
     loopDetection && detectLoops(toLoopOptions(loopDetection)),
     stop && stopWhen([stop].flat()),
     final !== undefined && final !== false && finalAnswer(final === true ? {} : final),
@@ -132,10 +131,6 @@ function viewsOf({ policies = {}, tools, contextItems, limits }: LoopOptions): r
 function toLoopOptions(given: LoopDetection): LoopDetectionOptions {
   const { threshold, action, cycles } = given as unknown as LoopDetectionOptions & { readonly cycles: LoopDetectionOptions };
   return { threshold, action, ...cycles };
-}
-
-function toPipeline(given: ResultProcessing): ResultPipeline {
-  return pipelines.get((given as ResultProcessor).process) ?? {};
 }
 
 /** A policy that is middleware. */

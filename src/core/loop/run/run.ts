@@ -4,7 +4,7 @@
 
 import type { CancelScope } from "../../cancellation/cancel-scope.ts";
 import type { Clock, Session, Timeouts, Json, Masking, Usage } from "../../types/common.ts";
-import type { Agent, IterationPlan, LoopOptions, LoopControl, ToolContext, ToolRegistry } from "../../types/loop-options.ts";
+import type { IterationPlan, LoopOptions, LoopControl, ToolContext, ToolRegistry } from "../../types/loop-options.ts";
 import type { Message } from "../../types/message.ts";
 import type {
   Provider,
@@ -16,9 +16,9 @@ import type {
   ModelRequest,
 } from "../../types/provider.ts";
 import type { ToolDefinition } from "../../types/tool.ts";
-import type { Ending, EndReason } from "../../types/termination.ts";
-import type { WaitingCall, ToolCall, ToolOutcome, ShownTool, ToolChange } from "../../types/tool-outcome.ts";
-import type { CallEvent, EmittedPart, EventBase, LoopEvent } from "../../types/loop-event.ts";
+import type { EndReason } from "../../types/termination.ts";
+import type { ToolCall, ToolOutcome, ShownTool, ToolChange } from "../../types/tool-outcome.ts";
+import type { CallEvent, LoopEvent } from "../../types/loop-event.ts";
 import type { Journal } from "../../types/old-journal.ts";
 import type { LoopResult } from "../../types/loop-result.ts";
 import type {
@@ -38,7 +38,7 @@ import type { Deadline, DeadlinePorts } from "../../cancellation/deadline.ts";
 import type { IdleTimer } from "../../cancellation/signals.ts";
 import type { HandOver, LoopState, Repetition } from "../state/loop-state.ts";
 import type { SettledCall, InboxMessage } from "../state/step-result.ts";
-import type { Asked, CallQuestions, Decisions, GivenAnswer } from "./decisions.ts";
+import type { Asked, CallQuestions, Decisions } from "./decisions.ts";
 import type { LoopEventSink } from "./emit.ts";
 import type { JournalTraffic } from "./journal-call.ts";
 import type { Meter } from "./meter.ts";
@@ -201,10 +201,6 @@ export interface CacheWatcher {
 
 export interface CacheWatch extends PromptCacheWatch {
   createWatcher(): CacheWatcher;
-}
-
-export function eventBase({ runId, state }: Pick<Run, "runId" | "state">, live: boolean = true): EventBase {
-  return { runId, iteration: state.iteration, replayed: live ? undefined : true };
 }
 
 export interface RunCallPorts extends ToolCallPorts {
@@ -389,68 +385,6 @@ export interface OutputReader extends StructuredOutput {
   readonly requested: RequestedOutput | undefined;
   readonly maxRetries: number;
   judge(run: Run, mayAskAgain: boolean): void | PromiseLike<void>;
-}
-
-/** The progress of one tool call, from the end of the assistant message to the result. */
-export interface BatchCall {
-  readonly call: ToolCall;
-  readonly index: number;
-  ready: ReadyCall | undefined;
-  /** Set if the tool is an agent, which runs the call as a nested run. */
-  agent: RunnableAgent | undefined;
-  deferred: DeferredOutcome | undefined;
-  /** The outcome. While the call waits, a preliminary outcome. */
-  outcome: ToolOutcome | undefined;
-  isLive: boolean | undefined;
-  /** True if the start and end events of the call were emitted. */
-  isEmitted: boolean;
-  /**
-   * Set while the call waits for a decision or for its result. Contains the id for the option `decisions`, and the key of the
-   * step that will record the answer.
-   */
-  pending: PendingStep | undefined;
-  /** Set while the nested run of this call is suspended: the ending of the nested run. */
-  suspended: Ending | undefined;
-  isApproved: boolean;
-  /** "first" if the call needs a decision before it runs. "again" if its tool has changed since an earlier decision. */
-  mustAsk: "first" | "again" | undefined;
-  /** True if the step of the call returned without running the tool, because the call needs a decision first. */
-  isOpen: boolean;
-  /** How often a decision was requested again because the tool had changed. */
-  round: number;
-  /** How many requests about this call have waited for the caller so far. This number is part of the id of the next request. */
-  requests: number;
-  readonly answers: GivenAnswer[];
-  /**
-   * A tool that asks a question runs again after the answer. This is the outcome of its newest execution that ended with a
-   * question. Includes the time and the spending of all executions of the tool so far.
-   */
-  asked: DeferredOutcome | undefined;
-  /** True if an earlier execution may have run the tool without recording an outcome. */
-  mayHaveRun: boolean;
-  /**
-   * True if no more calls of the batch may begin, for example after a fatal failure. A recorded outcome of this call is still
-   * replayed.
-   */
-  isBarred: boolean;
-  awaitsTurn: boolean;
-  /** True if the nested run has started, and waits until it may continue. */
-  hasBegun: boolean;
-  /** The nested run calls this function before it is suspended. Set after the nested run has started. */
-  park: Park | undefined;
-}
-
-/** The step that a call waits for. The caller answers it with the option `decisions` of a later execution. */
-export type PendingStep = Pick<WaitingCall, "id" | "toolChanges"> & { readonly key: string };
-
-export type DeferredOutcome = Extract<ToolOutcome, { readonly kind: "deferred" }>;
-
-export interface RunnableAgent extends Agent {
-  run(run: Run, one: BatchCall): Promise<void>;
-  createParking(): Parking;
-  /** True if `toResult` is a function of the caller, which gets the undelivered messages of the nested run. */
-  readonly hasReader: boolean;
-  readonly createTap?: ((emit: (part: EmittedPart) => void) => (event: LoopEvent) => void) | undefined;
 }
 
 export interface Features {

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import type { Json } from "../../types/common.ts";
 import type { ToolResultPart } from "../../types/message.ts";
 import type { ToolCall } from "../../types/tool-outcome.ts";
-import { createRepetition } from "./detect-loops.ts";
+import { CycleCounts } from "../../middleware/count-cycles.ts";
 import type { Repeats } from "./step-result.ts";
 import type { CycleRules } from "./step-key.ts";
 
@@ -12,7 +12,7 @@ const result = (value: Json): ToolResultPart => ({ callId: "c", name: "t", outco
 
 /** Finds loops in a string. Each letter stands for an iteration with one call, and each "." for an iteration without calls. */
 function findIn(iterations: string, threshold: number, maxCycle = 4): string {
-  let repetition = createRepetition({ maxCycle, compareResults: false });
+  let repetition = new CycleCounts({ maxCycle, compareResults: false });
   return Array.from(iterations, (name) => {
     repetition = repetition.countCalls(name === "." ? [] : [call(name)]);
     const found = repetition.findRepeats(threshold);
@@ -40,11 +40,11 @@ it.for<[title: string, iterations: string, threshold: number, found: string]>([
   ["finds no cycle if the last iteration differs", "ABCABD", 2, "- - - - - -"],
   ["starts counting again after an iteration without calls", "AA.A", 2, "- 2x1 - -"],
   ["finds no loop if an iteration without calls separates equal iterations", "AA.AA", 3, "- - - - -"],
-])("createRepetition: %s", ([, iterations, threshold, found]) => {
+])("CycleCounts: %s", ([, iterations, threshold, found]) => {
   expect(findIn(iterations, threshold)).toBe(found);
 });
 
-it("createRepetition: finds no cycle longer than maxCycle", () => {
+it("CycleCounts: finds no cycle longer than maxCycle", () => {
   expect([findIn("ABAB", 2, 1), findIn("AA", 2, 1)]).toEqual(["- - - -", "- 2x1"]);
 });
 
@@ -80,15 +80,15 @@ it.for<[title: string, first: readonly ToolCall[], second: readonly ToolCall[], 
     [call("a")],
     false,
   ],
-])("createRepetition: %s", ([, first, second, same]) => {
-  const repetition = createRepetition({ maxCycle: 1, compareResults: false }).countCalls(first).countCalls(second);
+])("CycleCounts: %s", ([, first, second, same]) => {
+  const repetition = new CycleCounts({ maxCycle: 1, compareResults: false }).countCalls(first).countCalls(second);
   expect(repetition.findRepeats(2)).toEqual(same ? { cycle: 1, count: 2 } : undefined);
 });
 
-it("createRepetition: compares results call by call, even if the calls change their order", () => {
+it("CycleCounts: compares results call by call, even if the calls change their order", () => {
   const one = [call("a"), call("b")];
   const other = [call("b"), call("a")];
-  const started = createRepetition({ maxCycle: 2, compareResults: true });
+  const started = new CycleCounts({ maxCycle: 2, compareResults: true });
   const first = started.countCalls(one).noteResults(one, [result(1), result(2)]);
   const same = first.countCalls(other).noteResults(other, [result(2), result(1)]);
   const swapped = first.countCalls(other).noteResults(other, [result(1), result(2)]);
@@ -122,7 +122,7 @@ function findByHand(
   return undefined;
 }
 
-it("createRepetition: finds the same loops as a search of the whole history, in bounded memory", () => {
+it("CycleCounts: finds the same loops as a search of the whole history, in bounded memory", () => {
   const letters = fc.tuple(fc.constantFrom("a", "b", "c"), fc.integer({ min: 0, max: 1 }));
   const block = fc.tuple(fc.array(letters, { minLength: 1, maxLength: 5 }), fc.integer({ min: 1, max: 5 }));
   const histories = fc
@@ -135,7 +135,7 @@ it("createRepetition: finds the same loops as a search of the whole history, in 
   });
   fc.assert(
     fc.property(histories, rules, (history: readonly Iteration[], { threshold, maxCycle, compareResults }) => {
-      let repetition = createRepetition({ maxCycle, compareResults });
+      let repetition = new CycleCounts({ maxCycle, compareResults });
       history.forEach(([name, gives], index) => {
         const calls = [call(name)];
         repetition = repetition.countCalls(calls);

@@ -3,7 +3,6 @@
 
 import type { LoopDetection, LoopDetectionOptions } from "../../types/policies.ts";
 import { checkFields, type Checks } from "../../errors/check-fields.ts";
-import { CycleCounts, type CycleRules } from "../../middleware/count-cycles.ts";
 
 const checks: Checks<LoopDetectionOptions> = {
   threshold: { min: 2 },
@@ -24,10 +23,6 @@ export function detectLoops(options: LoopDetectionOptions = {}): LoopDetection {
   checkFields("policies.loopDetection", options, checks);
   const { threshold = 3, action = "warn", maxCycle = 4, compareResults = false } = options;
   const cycles = { maxCycle, compareResults };
-  const detection = { kind: "loop-detection", threshold, action, cycles, begin: () => createRepetition(cycles) } as const;
+  const detection = { kind: "loop-detection", threshold, action, cycles } as const;
   return detection;
-}
-
-export function createRepetition(rules: CycleRules): CycleCounts {
-  return new CycleCounts(rules);
 }

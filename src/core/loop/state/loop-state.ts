@@ -5,7 +5,7 @@ import type { Message, ProviderMetadataPart, ToolResultPart, UserMessage } from 
 import type { CompactedMessages, CompactionAnswer } from "../../types/policies.ts";
 import type { StreamResult } from "../../types/provider.ts";
 import type { Ending } from "../../types/termination.ts";
-import type { ContextRelease, Handoff, WaitingCall, ToolCall, ToolHistoryEntry, ToolOutcome } from "../../types/tool-outcome.ts";
+import type { ContextRelease, Handoff, ToolCall, ToolHistoryEntry, ToolOutcome } from "../../types/tool-outcome.ts";
 import type { HookAnswer, InboxAnswer, InboxMessage, OutputAnswer, Phase, Repeats, SettledCall } from "./step-result.ts";
 
 /** The results that a tool released, and the iteration of that tool call. */
@@ -61,8 +61,6 @@ export interface HandOver {
   /** Carries out the first handoff of a message. */
   apply(state: LoopState, settled: readonly SettledCall[]): void;
 }
-
-export const noIdenticalCalls: IdenticalCalls = { outcomes: [], count: 0 };
 
 /** The state of a run. Only `applyStep` writes its fields. */
 export interface LoopState {
@@ -180,17 +178,9 @@ export interface BeforeMessage {
   readonly thoughtLog: Json | undefined;
 }
 
-export const emptyMessage: CurrentMessage = { text: "", reasoning: "", calls: [], providerMetadata: [] };
-
 /** Returns the message with the context items, which comes at the end of each request. */
 export function toContextMessage(items: readonly Json[]): UserMessage | undefined {
   if (items.length === 0) return undefined;
   const lines = items.map((item) => (typeof item === "string" ? item : JSON.stringify(item)));
   return { role: "user", content: ["Context:", ...lines].join("\n") };
-}
-
-export function neededBy(outcome: ToolOutcome): Pick<WaitingCall, "waitsFor" | "fromPage" | "question"> {
-  if (outcome.kind !== "deferred") return { waitsFor: "approval" };
-  const { fromPage, question } = outcome;
-  return { waitsFor: "result", ...(fromPage && { fromPage }), ...(question && { question }) };
 }

@@ -2,22 +2,17 @@
 // about an invalid answer.
 
 import type { StructuredOutput, StructuredOutputOptions } from "../../types/policies.ts";
-import type { Issue, Json, JsonSchema, StandardSchema, Validation } from "../../types/common.ts";
+import type { Issue, JsonSchema, StandardSchema, Validation } from "../../types/common.ts";
 import { checkFields, type Checks, invalidOption } from "../../errors/check-fields.ts";
 import { LoopError } from "../../errors/loop-error.ts";
-import { assertNever, isRecord } from "../../utils/guards.ts";
-import { isPlainData, toJson } from "../../utils/json.ts";
+import { isRecord } from "../../utils/guards.ts";
+import { isPlainData } from "../../utils/json.ts";
 import { cutText } from "../../utils/texts.ts";
 import { toPlainError } from "../../utils/plain-error.ts";
 import { convertSchema, isStandardSchema, validateArgs } from "../../tools/argument-schema.ts";
 import { renderIssues } from "../../tools/outcome-texts.ts";
-import { applyStep, misfitNote } from "../state/apply-step.ts";
-import { endingOfReason } from "../../cancellation/cancel-scope.ts";
-import type { OutputAnswer } from "../state/step-result.ts";
-import { stepKey } from "../state/step-key.ts";
-import { askAfterStream } from "../run/ask-hook.ts";
-import type { OutputReader, Run } from "../run/run.ts";
-import { runStep } from "../run/run-step.ts";
+import { misfitNote } from "../state/apply-step.ts";
+import type { OutputRules } from "../../middleware/structured-output.ts";
 
 /** The maximum length of the listed issues in the message to the model, in characters. */
 const longestComplaint = 2_000;
@@ -49,16 +44,14 @@ export function structuredOutput<Output>(
   const ask = "Give your final answer as JSON that fits this JSON Schema, with nothing before or after it:";
   const prompt = `${ask}\n${JSON.stringify(jsonSchema)}`;
   const requested = native ? { schema: jsonSchema, instructions: prompt } : undefined;
-  const judge: OutputReader["judge"] = (run, mayAskAgain) => judgeOutput(run, { schema, mayAskAgain });
-  const reader: OutputReader & StructuredOutput<Output> = {
+  const output: OutputRules<Output> & StructuredOutput<Output> = {
     kind: "structured-output",
     schema,
     prompt,
     requested,
     maxRetries,
-    judge,
   };
-  return reader;
+  return output;
 }
 
 function schemaOf(schema: StandardSchema): JsonSchema {
@@ -67,49 +60,6 @@ function schemaOf(schema: StandardSchema): JsonSchema {
   const expected = 'a schema that can be converted to JSON Schema, or have a "jsonSchema" option';
   const details = { option: "policies.output.schema", expected, received: `one that ${made.problem}` };
   throw new LoopError("invalid-option", details, { cause: made.cause });
-}
-
-interface Judging {
-  readonly schema: StandardSchema;
-  readonly mayAskAgain: boolean;
-}
-
-function judgeOutput(run: Run, { schema, mayAskAgain }: Judging): void | PromiseLike<void> {
-  const { state } = run;
-  const step = { key: stepKey(state, "output"), kind: "hook" as const, input: null, run: () => askSchema(run, schema) };
-  return runStep(step, run, (answer) => {
-    const asksAgain = answer.kind === "invalid" && mayAskAgain;
-    applyStep(state, { kind: "output", answer, complaint: asksAgain ? describeMisfit(answer.issues) : undefined });
-  });
-}
-
-async function askSchema(run: Run, schema: StandardSchema): Promise<OutputAnswer> {
-  const end = await askAfterStream(() => validateOutput(run.state.finalText, schema), toAnswer, run);
-  switch (end.kind) {
-    case "value":
-      return end.value;
-    case "failed":
-      return { kind: "ended", ending: { status: "error", reason: { kind: "hook-failed", hook: "output", error: end.error } } };
-    case "cancelled":
-      return { kind: "ended", ending: endingOfReason(end.cause) };
-    default:
-      return assertNever(end);
-  }
-}
-
-function toAnswer(answer: unknown): OutputAnswer {
-  const validation = answer as Validation;
-  if ("issues" in validation) return { kind: "invalid", issues: validation.issues };
-  return { kind: "valid", value: toPlain(validation.value) };
-}
-
-/** Converts the value to the form that the journal stores, so that a replayed run returns an equal value. */
-function toPlain(value: unknown): Json {
-  try {
-    return toJson(value);
-  } catch (error) {
-    throw new TypeError(`The schema returned a value that is not plain data: ${toPlainError(error).message}.`, { cause: error });
-  }
 }
 
 /** Returns a promise only if the schema validates asynchronously. */

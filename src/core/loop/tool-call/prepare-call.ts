@@ -4,9 +4,7 @@
 import { quote } from "../../utils/texts.ts";
 import type { ToolCall, ToolOutcome, ToolQuestion } from "../../types/tool-outcome.ts";
 import { isRecord, type UnknownRecord, assertNever } from "../../utils/guards.ts";
-import type { Advice, ToolCallPorts, ReadyCall, Run } from "../run/run.ts";
-import type { OutsideResult } from "../../types/policies.ts";
-import { askHook } from "../run/ask-hook.ts";
+import type { Advice, ToolCallPorts, ReadyCall } from "../run/run.ts";
 import type { Issue, Validation } from "../../types/common.ts";
 import { Deadline } from "../../cancellation/deadline.ts";
 import { edges } from "../../utils/edges.ts";
@@ -123,7 +121,7 @@ function judgeInput(ready: ReadyCall, validation: unknown): ReadyCall | ToolOutc
 }
 
 /** Returns undefined if the validation succeeded and has a value. */
-function readIssues(validation: unknown): readonly Issue[] | undefined {
+export function readIssues(validation: unknown): readonly Issue[] | undefined {
   const given: UnknownRecord = isRecord(validation) ? validation : {};
   const { issues } = given;
   if (Array.isArray(issues)) return issues.map(toIssue);
@@ -134,18 +132,6 @@ function toIssue(issue: unknown): Issue {
   const { message, path }: UnknownRecord = isRecord(issue) ? issue : {};
   const keys = Array.isArray(path) ? path.filter((key) => typeof key === "string" || typeof key === "number") : undefined;
   return { message: typeof message === "string" ? message : "does not fit the schema", path: keys };
-}
-
-export async function findMisfit(
-  { name }: ToolCall,
-  given: OutsideResult,
-  run: Pick<Run, "registry" | "clock" | "scope" | "timeouts">,
-): Promise<readonly Issue[] | undefined> {
-  const { registry } = run;
-  if (given.kind === "failed" || registry.validateResult === undefined) return undefined;
-  const end = await askHook(() => registry.validateResult?.(name, toJson(given.result)), readIssues, run);
-  if (end.kind === "failed") return [{ message: `could not be checked: ${end.error.message}` }];
-  return end.kind === "value" ? end.value : undefined;
 }
 
 function refuseInput({ call, approvedArgs }: ReadyCall, issues: readonly Issue[]): ToolOutcome {
