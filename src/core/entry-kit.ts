@@ -2,23 +2,7 @@
 
 export { type CancelReason, CancelScope } from "./cancellation/cancel-scope.ts";
 export { followSignal, longestTimerMs, systemClock } from "./cancellation/signals.ts";
-export {
-  type Check,
-  checkField,
-  checkFields,
-  type Checks,
-  type Choice,
-  describeRule,
-  invalidOption,
-  refuseOption,
-  is,
-  isFilled,
-  isFunction,
-  isText,
-  isWithin,
-  needed,
-  type NumberRule,
-} from "./errors/check-fields.ts";
+export { type Check, checkField, checkFields, type Checks, type Choice, describeRule, invalidOption, refuseOption, is, isFilled, isFunction, isText, isWithin, needed, type NumberRule } from "./errors/check-fields.ts";
 export { memoryJournal, wrapJournal } from "./journal/memory-journal.ts";
 export { checkStepRecord, isPacked } from "./run/check-record.ts";
 export { type AskedStep, inLockstep, type OrderedEngine } from "./run/journals.ts";
@@ -31,101 +15,27 @@ export { toReason } from "./translate/today-calls.ts";
 export { isLoopError, LoopError } from "./errors/loop-error.ts";
 export { assertProvider, isProviderError, providerCheck, providerError } from "./errors/provider-error.ts";
 export { toProviderError } from "./errors/read-sdk-error.ts";
-export { nextStep, type NextStep } from "./loop/next-step.ts";
 export { type AgentReport, reportOf, defineAgentTool } from "./tools/define-agent-tool.ts";
 export { detectContextRestart } from "./loop/restart/context-restart.ts";
 export { type JoiningRegistry, type Wave, waveOf, wrapToolsKey } from "./tools/wave.ts";
 export { runToolLoop } from "./loop/run-tool-loop.ts";
 export { maskResults } from "./loop/run/mask-results.ts";
 export { type LoopStream, streamToolLoop } from "./loop/stream-tool-loop.ts";
-export { buildResult } from "./loop/result/build-result.ts";
 export { checkNeededTools, checkOptions, refuseLoopOptions, refuseTools } from "./loop/start/check-options.ts";
-export {
-  limitChecks,
-  limitRules,
-  modelSettingsChecks,
-  optionChecks,
-  sessionChecks,
-  timeoutRules,
-  toolChoiceCheck,
-} from "./loop/run/option-table.ts";
-export { type Bounds, noLimits, resolveLimits, resolveTimeouts } from "./loop/run/limits.ts";
-export type {
-  CacheWatch,
-  CacheWatcher,
-  StreamWatch,
-  AgentTable,
-  Compactor,
-  DeferredOutcome,
-  FilteredMessages,
-  ResultProcessor,
-  Run,
-} from "./loop/run/run.ts";
-export { isRecorded, isReplayed, runStep } from "./loop/run/run-step.ts";
-export { createRepetition } from "./loop/state/detect-loops.ts";
-export { applyStep, malformedNote, misfitNote, warnOfLoop } from "./loop/state/apply-step.ts";
+export { limitChecks, limitRules, modelSettingsChecks, optionChecks, sessionChecks, timeoutRules, toolChoiceCheck } from "./loop/run/option-table.ts";
+export { type Bounds, resolveLimits, resolveTimeouts } from "./loop/run/limits.ts";
+export type { CacheWatch, CacheWatcher, StreamWatch, AgentTable, Compactor, FilteredMessages, ResultProcessor, Run } from "./loop/run/run.ts";
+export { malformedNote, misfitNote, warnOfLoop } from "./loop/state/apply-step.ts";
 export { checkAnswer, isCompaction } from "./loop/state/check-answer.ts";
 export { checkMessages, toUserMessage as copyUserMessage } from "./loop/state/check-messages.ts";
-export { findLoop } from "./loop/state/apply-call.ts";
 export { handOver } from "./loop/state/hand-over.ts";
-export { createLoopState, type LoopState, suspensionOf, toContextMessage } from "./loop/state/loop-state.ts";
-export type {
-  HookAnswer,
-  InboxAnswer,
-  InboxMessage,
-  InputCheckAnswer,
-  OutputAnswer,
-  ReopenAnswer,
-  SettledCall,
-  StepResult,
-} from "./loop/state/step-result.ts";
-export {
-  callKey,
-  type CallPlace,
-  decisionKey,
-  editKey,
-  endingKey,
-  inboxKey,
-  isCallKey,
-  isInboxKey,
-  isLastLook,
-  iterationOf,
-  lastInboxKey,
-  nextKeyAfter,
-  recordVersion,
-  retryKey,
-  retryOf,
-  runKey,
-  type RunRecord,
-  type RunStart,
-  stepKey,
-  streamKey,
-} from "./loop/state/step-key.ts";
-export {
-  earlyOutcomesOf,
-  fitsMessages,
-  frozenView,
-  placeResults,
-  refusedAsTooLong,
-  summaryTitle,
-  toCompacted,
-  userTextOf,
-} from "./loop/state/transcript.ts";
+export { type LoopState, toContextMessage } from "./loop/state/loop-state.ts";
+export type { HookAnswer, InboxAnswer, InboxMessage, OutputAnswer, ReopenAnswer, SettledCall, StepResult } from "./loop/state/step-result.ts";
+export { recordVersion, runKey } from "./loop/state/step-key.ts";
+export { fitsMessages, frozenView, refusedAsTooLong, summaryTitle, toCompacted, userTextOf } from "./loop/state/transcript.ts";
 export { processResults } from "./loop/tool-call/process-results.ts";
 export { executeToolCall } from "./loop/tool-call/execute-tool-call.ts";
 export { answerQuestion, createQuestions, type GivenAnswer, readQuestion } from "./loop/run/decisions.ts";
-export {
-  answeredBy,
-  answerIn,
-  type BegunRecord,
-  joinPhases,
-  decisionId,
-  type RecordedDecision,
-  type RecordedResult,
-  refusedBy,
-  unfitBy,
-  type Verdict,
-} from "./loop/tool-call/record-verdicts.ts";
 export { priceAttempts } from "./loop/run/pricing.ts";
 export { streamOnce } from "./loop/stream/stream-once.ts";
 export { expose } from "./loop/stream/visible-tools.ts";
@@ -141,105 +51,25 @@ export { findAnswerIssue } from "./tools/answer-issue.ts";
 export { argumentSchema, isStandardSchema, issue, toJsonSchema, validateArgs } from "./tools/argument-schema.ts";
 export { assertTool, refuseTool } from "./tools/define-tool.ts";
 export { renderIssues, renderOutcome, wasDispatched } from "./tools/outcome-texts.ts";
-export { toEmittedPart } from "./loop/tool-call/tool-context.ts";
+export { toEmittedPart } from "./tools/emitted-part.ts";
 export { createToolRegistry, findableTools, handoffKey, isToolRegistry, toRegistry } from "./tools/registry.ts";
-export {
-  deferred,
-  deferredToPage,
-  isOutsideResult,
-  markSignal,
-  toFailure,
-  type Conclusion,
-  toolResult,
-  type ToolResultFields,
-  toOutcome,
-  toPreliminary,
-} from "./tools/to-outcome.ts";
+export { deferred, deferredToPage, isOutsideResult, markSignal, toFailure, type Conclusion, toolResult, type ToolResultFields, toOutcome, toPreliminary } from "./tools/to-outcome.ts";
 export type { Clock, ContentPart, Issue, JsonSchema, PlainError, Pricing, ProviderError } from "./types/common.ts";
 export type { ProviderErrorCode, StandardResult, StandardSchema, ToolSchema, Session, Usage, UserPart } from "./types/common.ts";
 export type { Validation } from "./types/common.ts";
 export type { Journal } from "./types/journal.ts";
 export type { Json, Plain } from "./types/common.ts";
-export type {
-  CallSummary,
-  EmittedPart,
-  LoopEmitter,
-  LoopEvent,
-  LoopEvents,
-  LoopEventType,
-  ResultEvent,
-  TriggerMatch,
-} from "./types/loop-event.ts";
-export type {
-  EntryOptions,
-  LoopControl,
-  LoopLimits,
-  LoopOptions,
-  NestedLoopOptions,
-  QuestionFields,
-  RunOptions,
-} from "./types/loop-options.ts";
+export type { CallSummary, EmittedPart, LoopEmitter, LoopEvent, LoopEvents, LoopEventType, ResultEvent, TriggerMatch } from "./types/loop-event.ts";
+export type { EntryOptions, LoopControl, LoopLimits, LoopOptions, NestedLoopOptions, QuestionFields, RunOptions } from "./types/loop-options.ts";
 export type { StopRequest, ExecutableTool, Tool, ToolContext, ToolRegistry } from "./types/loop-options.ts";
 export type { LoopResult } from "./types/loop-result.ts";
-export type {
-  AssistantMessage,
-  AssistantPart,
-  Message,
-  ToolCallPart,
-  ToolMessage,
-  ToolResultPart,
-  UserMessage,
-} from "./types/message.ts";
+export type { AssistantMessage, AssistantPart, Message, ToolCallPart, ToolMessage, ToolResultPart, UserMessage } from "./types/message.ts";
 export type { GuardrailRecord, Guardrails } from "./types/guardrails.ts";
-export type {
-  ApprovalContext,
-  ApprovalDecision,
-  Approve,
-  CallDecision,
-  CompactedMessages,
-  Compaction,
-  CompactionAnswer,
-  DeliberateGate,
-  Handoffs,
-  ResultCacher,
-  ResultStore,
-  StoredResult,
-  OutsideResult,
-  StructuredOutput,
-} from "./types/policies.ts";
-export type {
-  CacheBreakCause,
-  PartDigest,
-  PromptCacheBreak,
-  PromptCacheUse,
-  PromptCacheWatch,
-  LastRequest,
-  RequestPrefix,
-  StreamCache,
-} from "./types/prompt-cache.ts";
-export type {
-  AttemptSpending,
-  FinishReason,
-  ModelCall,
-  ModelChunk,
-  ModelRequest,
-  ModelSettings,
-  Provider,
-  RequestTranscript,
-  StreamResult,
-  ToolChoice,
-} from "./types/provider.ts";
+export type { ApprovalContext, ApprovalDecision, Approve, CallDecision, CompactedMessages, Compaction, CompactionAnswer, DeliberateGate, Handoffs, ResultCacher, ResultStore, StoredResult, OutsideResult, StructuredOutput } from "./types/policies.ts";
+export type { CacheBreakCause, PartDigest, PromptCacheBreak, PromptCacheUse, PromptCacheWatch, LastRequest, RequestPrefix, StreamCache } from "./types/prompt-cache.ts";
+export type { AttemptSpending, FinishReason, ModelCall, ModelChunk, ModelRequest, ModelSettings, Provider, RequestTranscript, StreamResult, ToolChoice } from "./types/provider.ts";
 export type { Ending, EndReason, LoopStatus, StreamStatus } from "./types/termination.ts";
-export type {
-  Handoff,
-  NestedSpending,
-  ShownTool,
-  ToolCall,
-  ToolChange,
-  ToolOutcome,
-  ToolQuestion,
-  WaitingCall,
-} from "./types/tool-outcome.ts";
+export type { Handoff, NestedSpending, ShownTool, ToolCall, ToolChange, ToolOutcome, ToolQuestion, WaitingCall } from "./types/tool-outcome.ts";
 export type { ContextOf, ContextOption, InheritedContextOption } from "./types/typed-call.ts";
 export type { AnyTool, NeedsApproval, ToolBudget, ToolDefinition, ToolResult, ToolTraits } from "./types/tool.ts";
 export { assertNever, hasBrand } from "./utils/guards.ts";
@@ -254,19 +84,7 @@ export { dropPromise, memoize, promiseOrValue, whenAllReady, whenReady } from ".
 export { namesSecret } from "./utils/redact-fields.ts";
 export { redactSecrets, redactText } from "./utils/redact-secrets.ts";
 export { estimateMedia, estimateMetadata } from "./utils/estimate-media.ts";
-export {
-  countBytes,
-  cutText,
-  takeStart,
-  describeValue,
-  estimateTokens,
-  hasSucceeded,
-  hiddenContent,
-  isContent,
-  quote,
-  readAssistantMessage,
-  tokensOfBytes,
-} from "./utils/texts.ts";
+export { countBytes, cutText, takeStart, describeValue, estimateTokens, hasSucceeded, hiddenContent, isContent, quote, readAssistantMessage, tokensOfBytes } from "./utils/texts.ts";
 export { parseToolArguments } from "./utils/tool-arguments.ts";
 export { IdleTimer } from "./cancellation/signals.ts";
 export { contextOf, sendDecision, toDenied } from "./middleware/approve.ts";
@@ -274,18 +92,4 @@ export { toShown } from "./tools/compare-tools.ts";
 export { askCaller } from "./middleware/ask-caller.ts";
 export { emptyMessage, joinMessage, toMessage } from "./run/state.ts";
 export { endWith } from "./run/seam.ts";
-export type {
-  Answer,
-  CallRecorder,
-  EndedCall,
-  Ending as RunEnding,
-  Hooks,
-  Look,
-  Middleware,
-  Next,
-  Outcome,
-  Recorder,
-  RequestDraft,
-  RunFacts,
-  State,
-} from "./run/seam.ts";
+export type { Answer, CallRecorder, EndedCall, Ending as RunEnding, Hooks, Look, Middleware, Next, Outcome, Recorder, RequestDraft, RunFacts, State } from "./run/seam.ts";
