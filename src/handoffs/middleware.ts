@@ -93,6 +93,7 @@ function createHooks({ agents, listed, start, startsAfter, maxHandoffs }: Handof
       const answer = at.state.answers.at(-1);
       if (carriedOut === answer) return { call, durationMs, approvedArgs, kind: "failed", error: ignored };
       carriedOut = answer;
+      at.end(outcome);
       at.emit("handoff", { from: own.agent, to: handoff.to, reason: handoff.reason });
       return outcome;
     },

@@ -21,11 +21,11 @@ const mustFollow: { readonly [Type in CallEventOf["type"]]?: string } = {
   "tool-emit": "tool-start",
   "tool-end": "tool-args-end",
   "late-result": "tool-start",
-  restart: "tool-start",
-  "hidden-notice": "tool-start",
-  "result-processed": "tool-start",
-  "result-extracted": "tool-start",
-  "result-cached": "tool-start",
+  restart: "tool-end",
+  "hidden-notice": "tool-end",
+  "result-processed": "tool-end",
+  "result-extracted": "tool-end",
+  "result-cached": "tool-end",
 };
 
 const started: readonly string[] = ["completed", "failed", "timed-out", "interrupted", "deferred"];
@@ -44,11 +44,6 @@ const ends: { readonly [Type in CallEventOf["type"]]?: string } = {
   "tool-start": "tool-start",
   "tool-progress": "tool-end",
   "tool-emit": "tool-end",
-  restart: "tool-end",
-  "hidden-notice": "tool-end",
-  "result-processed": "tool-end",
-  "result-extracted": "tool-end",
-  "result-cached": "tool-end",
   "tool-end": "tool-end",
 };
 

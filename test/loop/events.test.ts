@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { contextRestart, createLoopEvents, type LoopEvent, type LoopOptions, toolResult } from "turnwright";
+import { contextRestart, createLoopEvents, type LoopEvent, type LoopOptions, processResults, toolResult } from "turnwright";
 import { createTestClock, fail, finish, type MockPart, reasoning, stall, text, toolCall } from "turnwright/testing";
-import { play, tool } from "./play.ts";
+import { play, type Playing, tool } from "./play.ts";
 
 const call = (name: string, args: object = {}): MockPart => toolCall(name, JSON.parse(JSON.stringify(args)), { fragments: 0 });
 
@@ -133,9 +133,9 @@ describe("loop events", () => {
           tool-args-end other (call_i0_1) {}
           tool-end other (call_i0_1) blocked
           tool-start enrich (call_i0_0) {}
+          tool-end enrich (call_i0_0) completed
           hidden-notice enrich (call_i0_0) stem "who"
           restart enrich (call_i0_0) profile
-          tool-end enrich (call_i0_0) completed
         iteration-end 0 continuation 1 tool-calls
         iteration-start 1
           text-delta "Thr"
@@ -238,6 +238,23 @@ describe("notice events", () => {
       at,
     ]);
     expect(playing.recording.events[at + 1]).toMatchObject({ type: "iteration-start", iteration: 20, continuation: 0 });
+  });
+});
+
+describe("tool-end events", () => {
+  it.each([
+    ["processed", (ask: () => string): LoopOptions["policies"] => ({ results: processResults({ processor: ask }) })],
+    ["followed by a stash item", (ask: () => string): LoopOptions["policies"] => ({ restarts: { stash: { take: ask } } })],
+  ])("are sent before a result is %s", async (_, policies) => {
+    const result = contextRestart({ type: "context_restart_profile", pending_context_key: "k" });
+    const seen: boolean[] = [];
+    const ask = (): string => (seen.push(playing.recording.types().includes("tool-end")), "ok");
+    const playing: Playing = play([call("give"), text("Done.")], {
+      tools: [tool("give", () => (policies(ask)?.restarts === undefined ? "long" : result))],
+      policies: policies(ask),
+    });
+    await playing.result;
+    expect([seen, playing.recording.of("tool-end").length]).toEqual([[true], 1]);
   });
 });
 

@@ -39,7 +39,9 @@ export function contextRestarts(options: ContextOptions = {}): Middleware {
           return next({ ...request, tools, messages: context.addTo(request.messages, state), contextItems: items });
         },
         async call(call, next, at) {
-          const outcome = await addPending(await next(call), { at, run, options });
+          const made = await next(call);
+          if (detectContextRestart(made, options) !== undefined) at.end(made);
+          const outcome = await addPending(made, { at, run, options });
           const restart = detectContextRestart(outcome, options);
           if (restart !== undefined) emitRestart(at, restart);
           // The data of a server or a page must not restart anything, so only the caller's own tools get this notice.

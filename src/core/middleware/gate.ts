@@ -42,7 +42,11 @@ interface Reported {
 }
 
 /** Errors of the functions of the gate do not affect the run. */
-function report(gate: DeliberateGate, { kind, call: { name, args } }: Outcome, { at, isLive }: Reported): void {
+function report(gate: DeliberateGate, outcome: Outcome, { at, isLive }: Reported): void {
+  const {
+    kind,
+    call: { name, args },
+  } = outcome;
   const guarded = (event: string, work: () => unknown): void => {
     const fail = (thrown: unknown): void =>
       at.emit("listener-error", { event, error: toPlainError(thrown) satisfies PlainError });
@@ -55,6 +59,7 @@ function report(gate: DeliberateGate, { kind, call: { name, args } }: Outcome, {
   };
   if (isLive && kind === "completed") guarded("retain", () => gate.retain?.(name));
   if (!wasDispatched(kind)) return;
+  at.end(outcome);
   let trigger: TriggerMatch | undefined;
   guarded("triggerMatchByToolName", () => {
     const found: unknown = gate.triggerMatchByToolName?.get(name);

@@ -68,6 +68,8 @@ interface Ports {
 
 async function processOutcome(outcome: Outcome, pipeline: ResultPipeline, ports: Ports): Promise<Outcome> {
   const { at } = ports;
+  // Other middleware may still refuse a handoff.
+  if (outcome.kind !== "completed" || outcome.handoff === undefined) at.end(outcome);
   const { text, changes, extraction } = await at.step("results", () => runStages(outcome, pipeline, ports));
   for (const { stage, tokensBefore, tokensAfter } of changes) at.emit(eventOf[stage], { tokensBefore, tokensAfter });
   if (extraction !== undefined) at.spend(extraction);

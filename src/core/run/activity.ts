@@ -7,7 +7,7 @@ import { type CallQuestions, createQuestions } from "../loop/run/decisions.ts";
 import { whenParked } from "./journals.ts";
 import type { Run } from "./run.ts";
 import type { Journal } from "../types/journal.ts";
-import type { Wait } from "./seam.ts";
+import type { Outcome, Wait } from "./seam.ts";
 
 /** The answer of code that waits. */
 export class Parked {
@@ -50,6 +50,8 @@ export class Activity {
   onIdle: (() => void) | undefined;
   /** Tells a deadline that the tool is alive. */
   beat: (() => void) | undefined;
+  /** Sends the end of its call once. */
+  end: (outcome: Outcome) => void = () => {};
   isOver = false;
   /** True if its newest step was new in this execution. Undefined before its first step. */
   isLive: boolean | undefined;

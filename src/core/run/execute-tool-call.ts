@@ -19,8 +19,9 @@ import { freezeDeep, isSameJson, toJson } from "../utils/json.ts";
 import type { OutsideResult } from "../types/policies.ts";
 import { chainHooks, HookError, inHook, StepCancelled } from "./hooks.ts";
 import { findLateAnswer } from "./answers.ts";
-import { EagerJournal, ReplayJournal } from "./journals.ts";
+import { ReplayJournal } from "./journals.ts";
 import { refuseAnswer, StepRecorder, sumOf } from "./recorder.ts";
+import { eagerSteps } from "./places.ts";
 import { isCurrent } from "./shown-tools.ts";
 import type { Activity } from "./activity.ts";
 import type { Run } from "./run.ts";
@@ -31,6 +32,10 @@ import { CallContext } from "./tool-context.ts";
 export async function performCall(activity: Activity, call: ToolCall): Promise<Outcome> {
   const { run } = activity;
   let made: Outcome | undefined;
+  activity.end = (outcome) => {
+    activity.end = () => {};
+    sendEnd(run, outcome, activity.isReplayed);
+  };
   const last: Next<ToolCall, Outcome> = async (given, signal) => (made = await runCall(activity, { made: call, given }, signal));
   const chain = chainHooks(
     run.hooks,
@@ -51,7 +56,7 @@ export async function performCall(activity: Activity, call: ToolCall): Promise<O
   }
   if (outcome.kind === "denied" && outcome.ends !== undefined) run.isBarred = true;
   await recordCallEnd(activity, outcome, made);
-  sendEnd(run, outcome, activity.isReplayed);
+  activity.end(outcome);
   return outcome;
 }
 
@@ -118,10 +123,10 @@ async function runCall(activity: Activity, call: Given, signal: AbortSignal | un
 }
 
 /** While a message streamed, a call of another attempt may have run for this one. Other outcomes must be of this call. */
-function checkRecorded({ run, journal }: Activity, recorded: Outcome, made: ToolCall): Outcome {
+function checkRecorded({ run }: Activity, recorded: Outcome, made: ToolCall): Outcome {
   const { callId } = recorded.call;
   if (callId === made.callId) return recorded;
-  if (journal instanceof EagerJournal) return { ...recorded, call: made };
+  if (eagerSteps(run.state.current, made.callId) !== undefined) return { ...recorded, call: made };
   throw refuseAnswer(run, new LoopError("journal-mismatch", { field: "call", expected: made.callId, received: callId }));
 }
 

@@ -149,6 +149,8 @@ export class StepRecorder implements CallRecorder {
     this.#activity.spent.push({ usage, costUSD, knownCostUSD, toolCallsExecuted: 0 });
   };
 
+  readonly end: CallRecorder["end"] = (outcome) => this.#activity.end(outcome);
+
   readonly heartbeat: CallRecorder["heartbeat"] = () => this.#activity.beat?.();
 
   readonly step: CallRecorder["step"] = <T>(name: string, body: () => T | PromiseLike<T>): Promise<T> => {

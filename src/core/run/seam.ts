@@ -216,6 +216,11 @@ export interface CallRecorder extends Recorder {
    * Await it before a decision about the call, because the message may be discarded.
    */
   afterMessage(): Promise<void>;
+  /**
+   * Sends `tool-end` now, once, and not after the outer middleware. Call it before slow work on a result, and before events about the
+   * result. The outcome must keep its kind.
+   */
+  end(outcome: Outcome): void;
   /** Calls another tool of the run, through the same middleware. Rejects if the call has no result. */
   call(tool: string, args: Json): Promise<Json>;
 }

@@ -51,7 +51,7 @@ describe("the callbacks and events of a call", () => {
     await playing.result;
     expect(log).toEqual([
       ...["iteration 0", "validate", "approve enrich", "start enrich", "execute enrich", "retain enrich"],
-      ...["hidden-notice enrich", "take k", "restart", "end enrich", "iteration", "iteration 1"],
+      ...["end enrich", "hidden-notice enrich", "take k", "restart", "iteration", "iteration 1"],
     ]);
   });
 
