@@ -68,9 +68,9 @@ describe("withTracing: the span tree", () => {
         - turnwright.approval_decided
         chat mock-model turnwright.iteration.status="tool-calls"
         execute_tool ! "unknown-tool" turnwright.tool.outcome="unknown-tool"
+        execute_tool secret turnwright.tool.outcome="denied"
         execute_tool broken ! "failed" turnwright.tool.outcome="failed"
         execute_tool deaf ! "timed-out" turnwright.tool.outcome="timed-out"
-        execute_tool secret turnwright.tool.outcome="denied"
         chat mock-model turnwright.iteration.status="completed"
       "
     `);
