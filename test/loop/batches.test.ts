@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Clock, createLoopEvents, FatalToolError, type Journal, memoryJournal, type Tool } from "turnwright";
+import { type Clock, createLoopEvents, FatalToolError, memoryJournal, type Tool } from "turnwright";
 import { createTestClock, text, toolCall, wait } from "turnwright/testing";
 import { answersOf, never, outcomesOf, play, tool, type Playing } from "./play.ts";
 
@@ -53,15 +53,6 @@ describe("a batch of tool calls", () => {
     expect(log).toEqual(["+slow", "+0", "-0", "+1", "-1", "+2", "-slow", "+last", "-2", "-last"]);
     expect(answersOf(await result).map((part) => part.result)).toEqual(["slow", "0", "1", "2", "last"]);
     expect((await result).durationMs).toBe(40);
-  });
-
-  it("starts calls in groups of toolConcurrency calls if the journal is ordered", async () => {
-    const clock = createTestClock();
-    const shop = workshop(clock);
-    const journal: Journal = { ...memoryJournal(), ordered: true };
-    play([[...fourCalls], text("Done.")], { clock, tools: shop.tools, journal, limits: { toolConcurrency: 2 } });
-    await clock.runAll();
-    expect(shop.log).toEqual(["+slow", "+0", "-0", "-slow", "+1", "+2", "-1", "-2"]);
   });
 
   it("lets control.stop() end the run after a batch of more calls than toolConcurrency", async () => {

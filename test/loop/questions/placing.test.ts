@@ -1,12 +1,12 @@
 import { z } from "zod";
 import { describe, expect, it } from "vitest";
-import { type Journal, memoryJournal, type SavedJournal } from "turnwright";
+import { memoryJournal, type SavedJournal } from "turnwright";
 import { inspectJournal } from "turnwright/journal";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 
 import { nesting, question } from "../nested/nesting.ts";
 import { answersOf, outcomesOf, tool } from "../play.ts";
-import { byAnn, type Decisions, inOslo, refusalOf, setUp, twoQuestions } from "./question-stage.ts";
+import { type Decisions, setUp, twoQuestions } from "./question-stage.ts";
 
 describe("a question that a tool asks", () => {
   it("comes after the approval of its call, and has its own id", async () => {

@@ -79,7 +79,7 @@ describe("the tool from createContextRelease", () => {
       },
     };
     const result = await play(releasing({}), { tools: breaking }).result;
-    expect(result.reason).toMatchObject({ kind: "hook-failed", hook: "definitions" });
+    expect(result.reason).toMatchObject({ kind: "hook-failed", hook: "tools.definitions" });
   });
 
   it("sends the same requests in a resumed run", async () => {

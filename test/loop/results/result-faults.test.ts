@@ -78,8 +78,8 @@ describe("processResults at the end of the run", () => {
     playing.control[verb]();
     await playing.clock.advance(1);
     const result = await playing.result;
-    // When the run ended, it had processed result "a" and was processing "b". It had not started with "c".
-    expect([result.reason.kind, await readingsOf(playing), asked]).toEqual([reason, ["A", "b", "c"], ["a", "b"]]);
+    // When the run ended, it had processed result "a" and was processing "b" and "c".
+    expect([result.reason.kind, await readingsOf(playing), asked]).toEqual([reason, ["A", "b", "c"], ["a", "b", "c"]]);
     expect([failuresOf(playing), playing.clock.pending, playing.provider.calls]).toEqual([[], 0, 1]);
     const journal = memoryJournal(JSON.parse(JSON.stringify(result.journal)));
     const again = play([], { ...playing.options, journal, control: undefined });

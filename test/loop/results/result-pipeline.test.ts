@@ -117,7 +117,7 @@ describe("processResults", () => {
     expect(seen).toEqual(["What is\nthis?", ""]);
   });
 
-  it("processes calls in call order, one after the other, in one step", async () => {
+  it("processes each call when it ends, in a step of its own", async () => {
     const seen: string[] = [];
     const processor = async (_: string, output: string): Promise<string> => {
       seen.push(`begin ${output}`);
@@ -131,9 +131,12 @@ describe("processResults", () => {
       policies: { results: processResults({ processor }) },
     });
     expect(await readingsOf(playing)).toEqual(["a!", "b!"]);
-    expect(seen).toEqual(["begin a", "end a", "begin b", "end b"]);
+    expect(seen).toEqual(["begin b", "end b", "begin a", "end a"]);
     const keys = memoryJournal(JSON.parse(JSON.stringify((await playing.result).journal))).keys();
-    expect(keys.filter((key) => key.includes("results"))).toEqual(["i0/results"]);
+    expect(keys.filter((key) => key.includes("results"))).toEqual([
+      "i0/call/1/now/@process-results/results",
+      "i0/call/0/later/@process-results/results",
+    ]);
   });
 });
 
@@ -171,7 +174,7 @@ it.for<[what: string, give: () => unknown]>([
     policies: { results: processResults({ processor }) },
   });
   const { journal } = await playing.result;
-  expect([asked, JSON.stringify(journal).includes("i0/results")]).toEqual([[], false]);
+  expect([asked, JSON.stringify(journal).includes("@process-results/")]).toEqual([[], false]);
 });
 
 it.for<[use: string, results: ResultProcessing]>([

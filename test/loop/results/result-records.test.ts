@@ -115,9 +115,7 @@ describe("processed results in a journal", () => {
     const { results, asked } = counting();
     const first = start(texts(100), {});
     const { steps } = memoryJournal(JSON.parse(JSON.stringify((await first.result).journal))).toJSON();
-    const kept = Object.fromEntries(
-      Object.entries(steps).filter(([key]) => key.startsWith("i0/tool") || /^i0\/(inbox|model)$/.test(key)),
-    );
+    const kept = Object.fromEntries(Object.entries(steps).filter(([key]) => /^begin|^i0\/(request|.*outcome$)/.test(key)));
     const again = play([text("Done.")], {
       tools: [tool("give", () => "unused")],
       policies: { results: processResults(results) },
@@ -148,7 +146,7 @@ describe("processed results in a journal", () => {
   };
 
   it("are processed again after a crash during processing", async () => {
-    expect(await durable({ within: "i0/results" })).toEqual([
+    expect(await durable({ within: "i0/call/0/give/@process-results/results" })).toEqual([
       "processor",
       "extractor",
       "store",
@@ -159,15 +157,15 @@ describe("processed results in a journal", () => {
   });
 
   it("are not processed again if recorded before a crash", async () => {
-    // The process crashes after six records: run, inbox, model, intent, tool and results.
+    // The process crashes after six records: run, begin, model, begun, outcome and results.
     expect(await durable({ afterRecords: 6 })).toEqual(["processor", "extractor", "store"]);
   });
 });
 
-it("processResults processes a suspended batch once, when the batch is complete", async () => {
+it("processResults processes each call of a suspended batch once, when the call ends", async () => {
   const asked: string[] = [];
   const { journal, options } = await suspended(asked);
-  expect(asked).toEqual([]);
+  expect(asked).toEqual(["plain"]);
   const result = await runToolLoop({ ...options, journal: memoryJournal(JSON.parse(JSON.stringify(journal))) });
   expect([result.status, asked, answersOf(result).map(({ result: reading }) => reading)]).toEqual([
     "completed",
