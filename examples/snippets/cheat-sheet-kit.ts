@@ -2,7 +2,6 @@
 // the real type, the compiler reports an error.
 
 import type {
-  Agent,
   Clock,
   FinishReason,
   Journal,
@@ -80,19 +79,15 @@ interface RegistryPort {
   executeTool(name: string, args: unknown, context: ToolContext): unknown; // a value or a promise
   validate?(name: string, args: unknown): Validation | Promise<Validation>; // { value, unchecked? } or { issues }
   validateResult?(name: string, result: unknown): Validation | Promise<Validation>; // of results from outside
-  agentOf?(name: string): Agent | undefined; // for tools of defineAgentTool
 }
 
 interface JournalPort {
-  durable: boolean;
-  ordered?: boolean; // steps must come in the same order in each execution
-  step: Journal["step"]; // <T>(step: { key, kind, input, run }) => T | PromiseLike<T>
-  all: Journal["all"]; // several steps at once; results in the same order
+  durable?: boolean | undefined; // true: records outlive the process, so the run needs a runId
+  readOnly?: boolean | undefined; // true: only replays its records; set by replayJournal
+  engine?: boolean | undefined; // true: a workflow engine, which repeats a write until it succeeds
+  step<T>(key: string, body: () => T | PromiseLike<T>): T | PromiseLike<T>; // runs body once; the result is a plain object
+  read(key: string): unknown; // the recorded result, undefined, or a promise for it
   open?(how?: { readonly readOnly?: boolean }): PromiseLike<() => PromiseLike<void>>; // called before the first step; returns a function that unlocks the journal
-  replays?(key: string): PromiseLike<boolean> | boolean; // set by replayJournal: true if a step is recorded
-  has?(key: string): PromiseLike<boolean> | boolean; // optional: true if a step is recorded
-  read?(): PromiseLike<ReadonlyMap<string, unknown>> | ReadonlyMap<string, unknown>; // all records in order, key to result; for inspectJournal
-  wait?(key: string): PromiseLike<Json>; // if present: a call waits here for its decision or result, and the run does not end
 }
 // #endregion ports
 

@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import {
   toolResult,
-  type Agent,
   type ContentPart,
   type Json,
   type JsonSchema,
@@ -37,13 +36,13 @@ interface ToolFields {
   eager?: boolean; // starts while the model still streams; for tools that only read
   requiresFollowUp?: boolean; // false: text of the same iteration is the answer, if the call succeeds
   needsApproval?: boolean | NeedsApproval<unknown>; // or (args, view) => boolean; policies.approve decides; without approve, the run ends as approval-required
+  durable?: true; // runs again from its start after each wait and on a resume: context.ask, step, wait, run and call need it
   replay?: "safe" | "never"; // "safe": may run again after a crash, with a durable journal
   origin?: string; // the original name, if `name` was derived from another name; models do not see it
   deferred?: boolean; // true: shown to the model only after a search has found it, or after the model has called it
   findsTools?: boolean; // set by withToolSearch
   triggers?: string | readonly string[]; // phrases for createDeliberateMode({ tools }); models do not see them
   masking?: Masking; // clears the results that this tool releases, in a run without policies.masking
-  agent?: Agent; // set by defineAgentTool
 }
 
 interface AgentFields {
@@ -97,9 +96,14 @@ interface Context {
   context: unknown; // options.context
   depth: number; // the number of outer runs
   defer(options?: { fromPage?: boolean }): Deferred; // return it if the result comes later, from outside
-  // asks a person, and runs the tool again after the answer; with `wait`, the tool waits in this process
+  // asks a person; a durable tool runs again after the answer; with `wait`, the tool waits in this process
   ask<Output>(question: QuestionFields & { schema: StandardSchema<unknown, Output> }): Promise<Output>;
   ask(question: QuestionFields & { schema?: undefined }): Promise<string>;
+  // only in tools with durable: true
+  step<T>(name: string, body: () => T | PromiseLike<T>): Promise<T>; // runs body once; recorded
+  wait(what: string, facts: Json, options?: { schema?: StandardSchema; until?: number }): Promise<Json>; // for an answer in `decisions`
+  run(options: NestedLoopOptions, name?: string): Promise<LoopResult>; // a nested run in the same journal
+  call(tool: string, args: Json): Promise<Json>; // another tool of this run
   runToolLoop(options: NestedLoopOptions): Promise<LoopResult>; // a run inside this call
 }
 // #endregion tools

@@ -9,26 +9,23 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { defineTool, isLoopError, type Journal, type LoopOptions, runToolLoop, type Step } from "turnwright";
+import { defineTool, isLoopError, type Journal, type LoopOptions, runToolLoop } from "turnwright";
 import { inspectJournal, replayJournal } from "turnwright/journal";
 import { createMockProvider, journalSuite, type SuiteCheck, text, toolCall } from "turnwright/testing";
 import { sqliteJournal } from "./sqlite-journal.ts";
 
 const LEASE_MS = 1_000;
 
-function stepOf(key: string, answer: string): Step<string> {
-  return { key, kind: "tool", input: null, run: () => answer };
+interface Note {
+  readonly text: string;
 }
+
+const note = (text: string): Note => ({ text });
 
 /** `open` is optional in the type `Journal`, but this journal always has it. */
 async function openOf(journal: Journal): Promise<() => PromiseLike<void>> {
   assert.ok(journal.open);
   return journal.open();
-}
-
-async function recordsOf(journal: Journal): Promise<readonly [string, unknown][]> {
-  assert.ok(journal.read);
-  return [...(await journal.read())];
 }
 
 const isLocked = (error: unknown): boolean => isLoopError(error, "journal-locked");
@@ -37,15 +34,15 @@ const isLocked = (error: unknown): boolean => isLoopError(error, "journal-locked
 async function checkLateOwner(file: string): Promise<void> {
   const late = sqliteJournal(file, "late", 0); // this lease expires immediately
   const closeLate = await openOf(late);
-  const slow: Step<string> = { ...stepOf("slow", "from the late owner"), run: () => sleep(300, "from the late owner") };
-  const lost = assert.rejects(async () => late.step(slow), /taken over/);
+  const slow = (): Promise<Note> => sleep(300, note("from the late owner"));
+  const lost = assert.rejects(async () => late.step("slow", slow), /taken over/);
   const next = sqliteJournal(file, "late", LEASE_MS);
   const close = await openOf(next);
-  assert.equal(await next.step(stepOf("slow", "from the new owner")), "from the new owner");
+  assert.deepEqual(await next.step("slow", () => note("from the new owner")), note("from the new owner"));
   await lost;
   await closeLate();
   await assert.rejects(openOf(sqliteJournal(file, "late")), isLocked);
-  assert.deepEqual(await recordsOf(late), [["slow", "from the new owner"]]);
+  assert.deepEqual(await late.read("slow"), note("from the new owner"));
   await close();
 }
 
@@ -53,16 +50,16 @@ async function checkLateOwner(file: string): Promise<void> {
 async function checkLateStep(file: string): Promise<void> {
   const journal = sqliteJournal(file, "late-step");
   const close = await openOf(journal);
-  const slow: Step<string> = { ...stepOf("a", "late"), run: () => sleep(200, "late") };
-  const late = assert.rejects(async () => journal.step(slow), /taken over/);
+  const slow = (): Promise<Note> => sleep(200, note("late"));
+  const late = assert.rejects(async () => journal.step("a", slow), /taken over/);
   await sleep(50);
   await close();
   const closeAgain = await openOf(journal);
   await late;
-  assert.deepEqual(await recordsOf(journal), []);
+  assert.equal(await journal.read("a"), undefined);
   await closeAgain();
   await assert.rejects(
-    async () => journal.step(stepOf("b", "b")),
+    async () => journal.step("b", () => note("b")),
     (error) => isLoopError(error, "journal-closed"),
   );
 }
@@ -71,13 +68,12 @@ async function checkLateStep(file: string): Promise<void> {
 async function checkRecords(file: string): Promise<void> {
   const journal = sqliteJournal(file, "strange\0run");
   const close = await openOf(journal);
-  const keys = ["i0/tool/0/a\0b", "i0/tool/0/a\0c", "i0/tool/0/\ud800", "i0/tool/0/\ud801", "i0/tool/0/A", "i0/tool/0/a"];
-  for (const key of keys) await journal.step(stepOf(key, key));
+  const keys = ["i0/call/0/a\0b", "i0/call/0/a\0c", "i0/call/0/\ud800", "i0/call/0/\ud801", "i0/call/0/A", "i0/call/0/a"];
+  for (const key of keys) await journal.step(key, () => note(key));
   const other = sqliteJournal(file, "strange\0run");
-  const recorded = keys.map((key) => [key, key]);
-  assert.deepEqual(await recordsOf(other), recorded);
+  for (const key of keys) assert.deepEqual(await other.read(key), note(key));
   await close();
-  assert.deepEqual(await recordsOf(sqliteJournal(file, "strange")), []);
+  for (const key of keys) assert.equal(await sqliteJournal(file, "strange").read(key), undefined);
 }
 
 /** If a process dies in a transaction, its lock of SQLite remains. */

@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, rmdirSync, statSync } from "node:fs";
 import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import sqlite from "node-sqlite3-wasm";
-import { type Journal, LoopError, type Step } from "turnwright";
+import { type Journal, LoopError } from "turnwright";
 
 // Run ids and step keys may be any text. SQLite cuts a text at a NUL character, and changes lone surrogates. JSON text contains
 // neither, so ids and keys are stored as JSON.
@@ -112,12 +112,17 @@ export function sqliteJournal(file: string, runId: string, leaseMs = 15_000): Jo
       const row = database.get("SELECT result FROM steps WHERE run = ? AND key = ?", [id.run, JSON.stringify(key)]);
       return row === null ? undefined : textOf(row["result"]);
     });
-  const step = async <T>({ key, run }: Step<T>): Promise<T> => {
-    const owner = current; // the owner when the step begins: a late step must not write into the next opening
+  const read = async (key: string): Promise<unknown> => {
+    if (!existsSync(file)) return undefined; // reading does not create the file
     const recorded = await find(key);
-    if (recorded !== undefined) return JSON.parse(recorded) as T;
+    return recorded === undefined ? undefined : JSON.parse(recorded);
+  };
+  const step = async <T>(key: string, body: () => T | PromiseLike<T>): Promise<T> => {
+    const owner = current; // the owner when the step begins: a late step must not write into the next opening
+    const recorded = await read(key);
+    if (recorded !== undefined) return recorded as T;
     if (owner === undefined) throw new LoopError("journal-closed", { path: file });
-    const answer = await run({});
+    const answer = await body();
     const row = [id.run, JSON.stringify(key), JSON.stringify(answer)];
     await transact(file, (database) => {
       renew(database, id, owner); // in the same transaction: otherwise, another process could take the run in between
@@ -139,12 +144,5 @@ export function sqliteJournal(file: string, runId: string, leaseMs = 15_000): Jo
       await transact(file, (database) => database.run("DELETE FROM owners WHERE run = ? AND owner = ?", [id.run, owner]));
     };
   };
-  const read = async (): Promise<ReadonlyMap<string, unknown>> => {
-    if (!existsSync(file)) return new Map(); // reading does not create the file
-    const query = "SELECT key, result FROM steps WHERE run = ? ORDER BY seq";
-    const rows = await transact(file, (database) => database.all(query, [id.run]));
-    return new Map(rows.map(({ key, result }) => [JSON.parse(textOf(key)), JSON.parse(textOf(result))]));
-  };
-  const all: Journal["all"] = (steps) => Promise.all(steps.map(step));
-  return { durable: true, step, all, has: async (key) => (await find(key)) !== undefined, open, read };
+  return { durable: true, step, read, open };
 }

@@ -29,8 +29,7 @@ const bare = DBOS.registerWorkflow(
 const journaled = DBOS.registerWorkflow(
   async () => {
     const journal = dbosJournal();
-    for (let index = 0; index < steps; index += 1)
-      await journal.step({ key: `step ${index}`, kind: "tool", input: null, run: async () => payload });
+    for (let index = 0; index < steps; index += 1) await journal.step(`step ${index}`, async () => ({ payload }));
   },
   { name: "journaled" },
 );
