@@ -87,6 +87,7 @@ interface JournalPort {
   engine?: boolean | undefined; // true: a workflow engine, which repeats a write until it succeeds
   step<T>(key: string, body: () => T | PromiseLike<T>): T | PromiseLike<T>; // runs body once; the result is a plain object
   read(key: string): unknown; // the recorded result, undefined, or a promise for it
+  keys?(): PromiseLike<readonly string[]> | readonly string[]; // the keys of all records; for inspectJournal
   open?(how?: { readonly readOnly?: boolean }): PromiseLike<() => PromiseLike<void>>; // called before the first step; returns a function that unlocks the journal
 }
 // #endregion ports

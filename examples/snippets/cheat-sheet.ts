@@ -179,6 +179,7 @@ interface Options {
   version?: string; // of your code; recorded, and returned by inspectJournal
   decisions?: { [id: string]: CallDecision }; // keyed by the id in reason.calls of a suspended run; results from outside are { kind: "result", result } or { kind: "failed", error }
   resume?: "retry-last"; // calls the model again over the journal of a run that ended with an error, a timeout or a stop
+  now?: number; // the time that ends waits with `until`, in milliseconds since 1970; default: the system time
   clock?: Clock;
   session?: Session; // conversationId, userId, locale, responseTarget, surfaceUserErrors, detailsLabel
   context?: unknown;

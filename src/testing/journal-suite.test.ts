@@ -49,7 +49,7 @@ interface Fault {
   /** Changes a key before it is used. */
   readonly toKey?: (runId: string, key: string) => string;
   readonly write?: (value: unknown) => string | undefined;
-  readonly change?: (journal: Required<Omit<Journal, "readOnly">>, records: Records) => Partial<Journal>;
+  readonly change?: (journal: Required<Omit<Journal, "readOnly" | "engine" | "keys">>, records: Records) => Partial<Journal>;
 }
 
 function brokenSetup({

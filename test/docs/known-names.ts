@@ -115,6 +115,7 @@ export const traits: Names<keyof ToolTraits> = {
   requiresFollowUp: true,
   needsApproval: true,
   replay: true,
+  durable: true,
   origin: true,
   deferred: true,
   findsTools: true,
