@@ -5,6 +5,7 @@ import type { LoopResult } from "../types/loop-result.ts";
 import type { NestedSpending, ToolCall } from "../types/tool-outcome.ts";
 import { type CallQuestions, createQuestions } from "../loop/run/decisions.ts";
 import { whenParked } from "./journals.ts";
+import type { Wave } from "../tools/wave.ts";
 import type { Run } from "./run.ts";
 import type { Journal } from "../types/journal.ts";
 import type { Outcome, Wait } from "./seam.ts";
@@ -44,6 +45,8 @@ export class Activity {
   readonly spent: NestedSpending[] = [];
   /** The questions that its tool has asked in this execution. */
   readonly questions: CallQuestions = createQuestions();
+  /** The calls that run together with it. */
+  wave: Wave | undefined;
   /** Waits until the tool of the call may begin. Undefined if it need not wait for other calls. */
   takeTurn: (() => Promise<void | Parked>) | undefined;
   /** Called when it has nothing more to wait for in the core. */

@@ -148,6 +148,10 @@ function worse(before: Before["any"], { phase }: Turn): Before["any"] {
   return before === "waits" || phase === "waiting" ? "waits" : "open";
 }
 
+function isDurable({ run, call }: Activity): boolean {
+  return call !== undefined && run.registered.get(call.name)?.durable === true;
+}
+
 interface Turn {
   readonly activity: Activity;
   readonly isAlone: boolean;
@@ -206,6 +210,7 @@ class Turns {
 
   leave(turn: Turn, waits: boolean): void {
     this.#move(turn, waits ? "waiting" : "ended");
+    turn.activity.wave?.leave(turn.activity.path);
     this.#advance();
   }
 
@@ -231,6 +236,7 @@ class Turns {
   #advance(): void {
     this.#hasBegun ||= this.#isComplete && this.#asked === 0;
     if (!this.#hasBegun) return;
+    this.#beginTogether();
     const before: Before = { any: "none", alone: "none" };
     for (const turn of this.#turns) {
       if (turn === undefined || turn.phase === "ended") continue;
@@ -238,6 +244,19 @@ class Turns {
       if (turn.phase === "ready") this.#offer(turn, turn.isAlone ? before.any : before.alone);
       before.any = worse(before.any, turn);
       if (turn.isAlone) before.alone = worse(before.alone, turn);
+    }
+  }
+
+  /** Begins the calls that the registry runs together. Durable tools run as usual. */
+  #beginTogether(): void {
+    const { registry, state } = this.#run;
+    if (registry.joins?.(state.messages) !== true) return;
+    const ready = this.#turns.filter((turn): turn is Turn => turn?.phase === "ready" && !isDurable(turn.activity));
+    const wave = ready.length === 0 ? undefined : registry.createWave?.(ready.map(({ activity }) => activity.path));
+    for (const turn of ready) {
+      turn.activity.wave = wave;
+      this.#move(turn, "running");
+      turn.begin();
     }
   }
 

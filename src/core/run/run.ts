@@ -23,6 +23,7 @@ import { checkMessages } from "../loop/state/check-messages.ts";
 import { checkDefinitions, createToolRegistry, isToolRegistry } from "../tools/registry.ts";
 import { invalidOption } from "../errors/check-fields.ts";
 import { readRegistry } from "../tools/read-registry.ts";
+import { type JoiningRegistry, wrapTools } from "../tools/wave.ts";
 import { mergeRegistries } from "../tools/merge-registries.ts";
 import { approve } from "../middleware/approve.ts";
 import type { EventQueue } from "../utils/event-queue.ts";
@@ -93,7 +94,7 @@ export class Run {
   readonly depth: number;
   readonly maxDepth: number;
   readonly session: Session;
-  readonly registry: ToolRegistry;
+  readonly registry: JoiningRegistry;
   readonly middleware: readonly Middleware[];
   readonly hooks: readonly NamedHooks[];
   readonly outer: Run | undefined;
@@ -195,7 +196,7 @@ export class Run {
     const { runId, timeouts, root } = this;
     this.middleware = withApproval(options.middleware);
     this.hooks = beginHooks(this.middleware, { runId, messages, clock, timeouts, session, pricing: options.pricing, root });
-    this.registry = collectTools(options.tools, this.hooks);
+    this.registry = wrapTools(options.provider, collectTools(options.tools, this.hooks));
     this.definitions = this.registry.definitions();
     checkDefinitions(this.definitions);
     this.registered = new Map(this.definitions.map((tool) => [tool.name, tool]));

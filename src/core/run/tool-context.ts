@@ -17,6 +17,7 @@ import { frozenView } from "../loop/state/transcript.ts";
 import { toEmittedPart } from "../tools/emitted-part.ts";
 import { deferred, deferredToPage } from "../tools/to-outcome.ts";
 import { findableKey } from "../tools/registry.ts";
+import { type Wave, waveKey } from "../tools/wave.ts";
 import type { Activity } from "./activity.ts";
 import { ReplayJournal } from "./journals.ts";
 import { StepRecorder } from "./recorder.ts";
@@ -58,6 +59,11 @@ export class CallContext implements ToolCallContext {
     Object.defineProperty(this.prototype, levelKey, {
       get(this: CallContext): Level {
         return this.#activity.run;
+      },
+    });
+    Object.defineProperty(this.prototype, waveKey, {
+      get(this: CallContext): Wave | undefined {
+        return this.#activity.wave;
       },
     });
     Object.defineProperty(this.prototype, findableKey, {
