@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type LoopOptions, memoryJournal, type SavedJournal, type Step } from "turnwright";
+import { type LoopOptions, memoryJournal, type SavedJournal } from "turnwright";
 import { fail, type MockMessage, text, toolCall, usage } from "turnwright/testing";
 import { play, tool, type Playing } from "./play.ts";
 
@@ -17,10 +17,10 @@ describe('resume: "retry-last"', () => {
     const journal = memoryJournal(await savedOf(first));
     const before = journal.keys();
     let steps = 0;
-    const step = <T>(next: Step<T>): T | PromiseLike<T> => {
+    const step = <T>(key: string, body: () => T | PromiseLike<T>): T | PromiseLike<T> => {
       steps += 1;
       if (steps > 100) throw new Error("The run goes round in circles.");
-      return journal.step(next);
+      return journal.step(key, body);
     };
     const again = play(() => turn, { ...options, tools: [note], journal: { ...journal, step }, resume: "retry-last" });
     expect((await again.result).reason.kind).toBe(kind);

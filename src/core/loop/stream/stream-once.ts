@@ -364,7 +364,7 @@ function toResult(draft: StreamDraft, end: StreamEnd, { request, ports, calls, d
   const { carried = nothingCarried } = ports;
   const turn = { text: draft.content.text.trim() !== "" || carried.text, calls: calls.length + carried.callCount > 0 };
   const judged = judgeEnd(end, draft, turn);
-  const error = judged.reason?.kind === "provider-error" ? judged.reason.error : undefined;
+  const error = errorOf(judged);
   if (error !== undefined) draft.endAttempt(error);
   const { usage, spendings } = draft;
   const { text, reasoning, order, details, thoughtLog } = draft.content;
@@ -401,6 +401,10 @@ function toResult(draft: StreamDraft, end: StreamEnd, { request, ports, calls, d
     notes: draft.notes && Object.fromEntries(draft.notes),
     durationMs,
   };
+}
+
+function errorOf({ reason }: Judgement): ProviderError | undefined {
+  return reason?.kind === "provider-error" ? reason.error : undefined;
 }
 
 function judgeEnd(end: StreamEnd, draft: StreamDraft, turn: MessageContent): Judgement {
