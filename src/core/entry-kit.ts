@@ -90,6 +90,5 @@ export { IdleTimer } from "./cancellation/signals.ts";
 export { contextOf, sendDecision, toDenied } from "./middleware/approve.ts";
 export { toShown } from "./tools/compare-tools.ts";
 export { askCaller } from "./middleware/ask-caller.ts";
-export { emptyMessage, joinMessage, toMessage } from "./run/state.ts";
 export { endWith } from "./run/seam.ts";
 export type { Answer, CallRecorder, EndedCall, Ending as RunEnding, Hooks, Look, Middleware, Next, Outcome, Recorder, RequestDraft, RunFacts, State } from "./run/seam.ts";

@@ -1,7 +1,6 @@
-// The checks of tool calls as middleware. All calls of a message are checked before one of them begins, because a check may end the run.
+// The checks of tool calls as middleware. The tools of a message begin after all its calls were checked, because a check may end the run.
 
 import {
-  type Answer,
   type ApprovalDecision,
   type Approve,
   askCaller,
@@ -9,25 +8,20 @@ import {
   contextOf,
   describeValue,
   digest,
-  emptyMessage,
   isRecord,
   isSameJson,
-  joinMessage,
   type Json,
   LoopError,
-  type Message,
   type Middleware,
   type Outcome,
   type PlainError,
   type Recorder,
-  type RequestDraft,
   type RunFacts,
   sendDecision,
   stableJson,
   textOrNone,
   toDenied,
   toJson,
-  toMessage,
   type ToolCall,
   type ToolDefinition,
   toPlainError,
@@ -99,44 +93,23 @@ function deny(denial: NonNullable<Verdict["denial"]>, call: ToolCall, at: CallRe
 function checkFirst(checks: readonly ToolCheck[], verdicts: Map<string, Verdict>, written: Map<string, Json>): Middleware {
   return {
     name: "guardrails-calls",
-    begin: (run) => {
-      /** The id of a call that ends the run, so that no other call of the message runs. */
-      let ender: string | undefined;
-      let message: ReadonlySet<string> = new Set();
-      return {
-        async request(request, next, at) {
-          const answer = await next(request);
-          const calls = answer.ends === undefined ? findCalls(answer, request, at) : [];
-          message = new Set(calls.map(({ call }) => call.callId));
-          const messages = calls.length === 0 ? [] : messagesWith(answer, at);
-          const made =
-            calls.length === 0
-              ? []
-              : await at.step("calls", () =>
-                  Promise.all(calls.map(async (one) => checkCall(checks, { run, at, messages }, one))),
-                );
-          verdicts.clear();
-          written.clear();
-          for (const [index, callId] of [...message].entries()) verdicts.set(callId, readVerdict(made[index] ?? {}));
-          [ender] = [...verdicts].find(([, { denial }]) => denial?.guardrail?.endsRun === true) ?? [];
-          return answer;
-        },
-        async call(call, next, at) {
-          await at.afterMessage();
-          const { callId } = call;
-          if (ender !== undefined && ender !== callId && message.has(callId)) return { call, durationMs: 0, kind: "not-run" };
-          const { tool, isChanged } = at;
-          if (tool === undefined) return next(call);
-          written.set(callId, call.args);
-          if (isChanged || !verdicts.has(callId)) {
-            const name = isChanged ? `check about ${digest(stableJson(toShown(tool)))}` : "check";
-            const verdict = await at.step(name, () => checkCall(checks, { run, at }, { call, tool }));
-            verdicts.set(callId, readVerdict(verdict));
-          }
-          return next(call);
-        },
-      };
-    },
+    begin: (run) => ({
+      request(request, next) {
+        verdicts.clear();
+        written.clear();
+        return next(request);
+      },
+      async call(call, next, at) {
+        await at.afterMessage();
+        const { tool, isChanged } = at;
+        if (tool === undefined) return next(call);
+        const name = isChanged ? `check about ${digest(stableJson(toShown(tool)))}` : "check";
+        const verdict = await at.step(name, () => checkCall(checks, { run, at }, { call, tool }));
+        verdicts.set(call.callId, readVerdict(verdict));
+        written.set(call.callId, call.args);
+        return next(call);
+      },
+    }),
   };
 }
 
@@ -145,41 +118,20 @@ interface CheckedTool {
   readonly tool: ToolDefinition;
 }
 
-/** Returns the calls of the message that were not refused. */
-function findCalls(answer: Answer, { tools, findableTools = [] }: RequestDraft, at: Recorder): readonly CheckedTool[] {
-  if (answer.status !== "tool-calls") return [];
-  const { continuation, current } = at.state;
-  const refused = new Set(answer.refusals?.map(({ call }) => call.callId));
-  const whole = continuation === 0 ? answer.calls : [...current.calls, ...answer.calls];
-  const shown = new Map([...tools, ...findableTools].map((tool) => [tool.name, tool]));
-  return whole.flatMap((call) => {
-    const tool = shown.get(call.name);
-    return tool === undefined || refused.has(call.callId) ? [] : [{ call, tool }];
-  });
-}
-
-/** Returns the transcript with the new message, which is not in the state yet. */
-function messagesWith(answer: Answer, { state }: Recorder): readonly Message[] {
-  const { continuation, current, messages, isCurrentPlaced } = state;
-  const whole = toMessage(joinMessage(continuation === 0 ? emptyMessage : current, answer));
-  return Object.freeze([...(isCurrentPlaced ? messages.slice(0, -1) : messages), ...(whole === undefined ? [] : [whole])]);
-}
-
 interface CheckPorts {
   readonly run: RunFacts;
   readonly at: Recorder;
-  readonly messages?: readonly Message[] | undefined;
 }
 
 /** Calls the checks in order. The first check that refuses the arguments denies the call. Never rejects. */
 async function checkCall(checks: readonly ToolCheck[], ports: CheckPorts, { call, tool }: CheckedTool): Promise<Verdict> {
-  const { run, at, messages } = ports;
+  const { run, at } = ports;
   const { clock, timeouts } = run;
   const { hookMs: ms } = timeouts;
   const { signal } = at;
   let rewritten: Verdict["rewritten"];
   try {
-    const context = await contextOf({ run, at, signal, messages }, { call, tool });
+    const context = await contextOf({ run, at, signal }, { call, tool });
     for (const { name, check } of checks) {
       const args = toJson(rewritten?.args ?? call.args);
       const limits = { clock, ms, signal, late: `The check took longer than ${ms} ms ("timeouts.hookMs").` };

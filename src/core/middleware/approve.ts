@@ -1,7 +1,6 @@
 // Approvals of calls, which may take days and come from another process.
 
 import type { Json, PlainError } from "../types/common.ts";
-import type { Message } from "../types/message.ts";
 import type { ApprovalContext, ApprovalDecision, Approve } from "../types/policies.ts";
 import type { NeedsApproval, ToolDefinition } from "../types/tool.ts";
 import type { ShownTool, ToolCall } from "../types/tool-outcome.ts";
@@ -80,17 +79,14 @@ interface ContextPorts {
   readonly run: RunFacts;
   readonly at: Recorder;
   readonly signal: AbortSignal;
-  /** Default: the transcript. */
-  readonly messages?: readonly Message[] | undefined;
 }
 
 /** Returns the facts about a call for a policy. Calls the function `needsApproval` of the tool. */
-export async function contextOf(ports: ContextPorts, { call, tool }: AskedTool): Promise<ApprovalContext> {
-  const { run, at, signal } = ports;
+export async function contextOf({ run, at, signal }: ContextPorts, { call, tool }: AskedTool): Promise<ApprovalContext> {
   const { clock, timeouts } = run;
   const { callId, name } = call;
   const { state, session, context } = at;
-  const view = { iteration: state.iteration, messages: ports.messages ?? frozenView(state.messages), session, context };
+  const view = { iteration: state.iteration, messages: frozenView(state.messages), session, context };
   const { needsApproval = false } = tool;
   if (typeof needsApproval !== "function") return { ...view, tool, needsApproval, signal };
   const needs = needsApproval as NeedsApproval<unknown>;

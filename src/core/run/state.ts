@@ -219,7 +219,7 @@ function applyMessage(state: State, answer: Answer): void {
 }
 
 /** Adds an answer to the message that it continues. */
-export function joinMessage(current: CurrentMessage, answer: Answer): CurrentMessage {
+function joinMessage(current: CurrentMessage, answer: Answer): CurrentMessage {
   const { text, reasoning, calls, provider, model, finish, eagerOutcomes = [] } = answer;
   const problem = problemOf(finish);
   return {
@@ -244,7 +244,7 @@ function placeMessage(state: State): void {
   state.isCurrentPlaced = true;
 }
 
-export function toMessage({ reasoning, text, calls, providerMetadata }: CurrentMessage): AssistantMessage | undefined {
+function toMessage({ reasoning, text, calls, providerMetadata }: CurrentMessage): AssistantMessage | undefined {
   const content: AssistantPart[] = [];
   if (reasoning !== "") content.push({ type: "reasoning", text: reasoning });
   if (text !== "") content.push({ type: "text", text });

@@ -57,7 +57,8 @@ const neutral: { readonly [step: string]: unknown } = {
   "@structured-output/output": { value: null },
   "@compaction/due": undefined,
   "@guardrails/input": [],
-  "@guardrails-calls/calls": [],
+  "@guardrails-calls/check": {},
+  "@guardrails-edits/check": {},
 };
 
 /** Steps that call no function of the caller. */
