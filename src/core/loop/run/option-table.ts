@@ -71,9 +71,13 @@ const has =
   (value: unknown): boolean =>
     (isRecord(value) || isFunction(value)) && methods.every((name) => isFunction(Reflect.get(value as object, name)));
 
-const madeBy = (maker: string, kind: string, method: string): Check => [
+const madeBy = (maker: string, kind: string, member: string): Check => [
   `made by ${maker}`,
-  (value) => has(method)(value) && Reflect.get(value as object, "kind") === kind,
+  (value) => {
+    if (!isRecord(value) && !isFunction(value)) return false;
+    const made: unknown = Reflect.get(value as object, member);
+    return Reflect.get(value as object, "kind") === kind && (isRecord(made) || isFunction(made));
+  },
 ];
 
 const number: Check = ["a number", Number.isFinite];
@@ -124,14 +128,14 @@ const policies: Checks<LoopPolicies> = {
   preToolText,
   finalAnswer: ["true, false or { reserve }", (value) => typeof value === "boolean" || isRecord(value)],
   stopWhen: ["a function, or an array of functions", (value) => [value].flat().every(isFunction)],
-  loopDetection: /* @__PURE__ */ madeBy("detectLoops", "loop-detection", "begin"),
-  output: /* @__PURE__ */ madeBy("structuredOutput", "structured-output", "judge"),
-  results: /* @__PURE__ */ madeBy("processResults", "result-processing", "process"),
+  loopDetection: /* @__PURE__ */ madeBy("detectLoops", "loop-detection", "cycles"),
+  output: /* @__PURE__ */ madeBy("structuredOutput", "structured-output", "schema"),
+  results: /* @__PURE__ */ madeBy("processResults", "result-processing", "pipeline"),
   masking: /* @__PURE__ */ madeBy("maskResults", "masking", "createView"),
-  compaction: /* @__PURE__ */ madeBy("compactMessages", "compaction", "compact"),
-  promptCache: /* @__PURE__ */ madeBy("watchPromptCache", "prompt-cache", "createWatcher"),
+  compaction: /* @__PURE__ */ madeBy("compactMessages", "compaction", "toMiddleware"),
+  promptCache: /* @__PURE__ */ madeBy("watchPromptCache", "prompt-cache", "toMiddleware"),
   guardrails: /* @__PURE__ */ madeBy("guardrails", "guardrails", "toMiddleware"),
-  handoffs: /* @__PURE__ */ madeBy("createHandoffs", "handoffs", "planFor"),
+  handoffs: /* @__PURE__ */ madeBy("createHandoffs", "handoffs", "toMiddleware"),
 };
 
 const hooks: Checks<LoopHooks> = { prepareIteration: is.fn, onIteration: is.fn };
