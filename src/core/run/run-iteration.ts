@@ -63,8 +63,10 @@ export async function runIteration(run: Run): Promise<void> {
   const { provider, system, toolChoice, modelSettings: settings } = options;
   const begin = async (): Promise<Answer> =>
     chain({ provider, messages: frozenView(state.messages), tools: readTools(run), system, toolChoice, settings });
+  run.held = { before: [], after: [] };
   const end = await activity.settle(begin().catch((error: unknown) => endFailed(run, streamed, error)));
   if ("waits" in end) {
+    releaseHeld(run);
     state.waits = end.waits;
     return;
   }
@@ -72,6 +74,7 @@ export async function runIteration(run: Run): Promise<void> {
   await recordRequestEnd(activity, answer, streamed);
   const earlier = state.current.calls.length;
   if (run.isRequestReplayed && answer.skipped !== true) showRecorded(run, answer, continuation === 0 ? 0 : earlier);
+  releaseHeld(run);
   sendAdjustments(run, answer);
   run.meter.addUsage(answer);
   run.meter.settle();
@@ -143,13 +146,22 @@ function sendAdjustments({ events, runId, state, told, isRequestReplayed }: Run,
   }
 }
 
-function sendIterationStart({ events, runId, state, limits, session, draft }: Run, isReplayed: boolean): void {
+function sendIterationStart(run: Run, isReplayed: boolean): void {
+  const { events, runId, state, limits, session, draft, held } = run;
   const { iteration, continuation } = state;
   const base = { runId, iteration, ...(isReplayed && { replayed: true }) };
   if (iteration === limits.softWarnIteration && continuation === 0 && session.surfaceUserErrors !== false)
     events.send({ type: "notice", ...base, kind: "still-working" });
   if (events.wants("iteration-start"))
     events.send({ type: "iteration-start", ...base, continuation, ...(draft?.agent !== undefined && { agent: draft.agent }) });
+  for (const event of held?.before.splice(0) ?? []) events.send(event);
+  if (!isReplayed) run.held = undefined;
+}
+
+function releaseHeld(run: Run): void {
+  const { events, held } = run;
+  run.held = undefined;
+  for (const event of [...(held?.before ?? []), ...(held?.after ?? [])]) events.send(event);
 }
 
 /** Streams one answer. Everything that is decided here becomes part of its record. */

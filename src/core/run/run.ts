@@ -136,6 +136,8 @@ export class Run {
   readonly places: Map<string, number> = new Map();
   /** The changes of requests that listeners were told. */
   readonly told: Set<string> = new Set();
+  /** The events of middleware around a request that wait for the events of the request. Undefined while events are sent at once. */
+  held: { readonly before: LoopEvent[]; readonly after: LoopEvent[] } | undefined;
   /** True if no further call may begin. */
   isBarred = false;
   /** True if the journal has the ending of the calls that are replayed, so that their waits take no answers any more. */
