@@ -9,7 +9,8 @@ export { type AskedStep, inLockstep, type OrderedEngine } from "./run/journals.t
 export type { Wait } from "./run/seam.ts";
 export { waitsOf } from "./translate/today-calls.ts";
 export { type PendingCall } from "./records/read-calls.ts";
-export { readRecords, type RecordedPlace, type RecordedRun, type Records, toRecords, type WatchRun } from "./records/read-run.ts";
+export { readRecords, type RecordedRun, type WatchRun } from "./records/read-run.ts";
+export { type RecordedPlace, type Records, toRecords } from "./records/recorded-places.ts";
 export { applyHandoff, type HandoffFold } from "./middleware/apply-handoff.ts";
 export { toReason } from "./translate/today-calls.ts";
 export { isLoopError, LoopError } from "./errors/loop-error.ts";

@@ -117,7 +117,10 @@ describe("turnwright rerun", () => {
     writeModule(folder, answer, ", limits: { maxCostUSD: 1 }, pricing: () => undefined");
     const args = ["rerun", "run.jsonl", "--from", "i2", "--module", "agent.mjs", "-o", "new.jsonl"];
     const { exitCode, notes } = await runCommand(folder, args);
-    expect([exitCode, notes.at(-1)]).toEqual([1, expect.stringContaining("with these options, the run ends at iteration 0 (cost-unknown)")]);
+    expect([exitCode, notes.at(-1)]).toEqual([
+      1,
+      expect.stringContaining("with these options, the run ends at iteration 0 (cost-unknown)"),
+    ]);
     expect(existsSync(join(folder, "new.jsonl"))).toBe(false);
   });
 

@@ -24,7 +24,7 @@ const json = (value: unknown): unknown => JSON.parse(JSON.stringify(value ?? nul
 
 const savedOf = (journal: unknown): SavedJournal => JSON.parse(JSON.stringify(journal)) as SavedJournal;
 
-/** Where a run keeps its records. */
+/** A journal and its content. */
 interface Keeping {
   open(): Journal;
   /** Copies the records, because a run adds more of them during an inspection. */

@@ -16,7 +16,7 @@ import { toWaitingCall, waitsOf } from "../translate/today-calls.ts";
 import { concludeOutside, isOutsideResult } from "../tools/to-outcome.ts";
 import { applyNested } from "../utils/count-usage.ts";
 import { isRecord } from "../utils/guards.ts";
-import type { RecordedPlace } from "./read-run.ts";
+import { findNested, type RecordedPlace } from "./recorded-places.ts";
 import { readWaits, type RecordedWait } from "./read-waits.ts";
 import { sendApproval } from "./send-approval.ts";
 
@@ -104,12 +104,6 @@ interface CallRecords {
   readonly waits: readonly RecordedWait[];
 }
 
-interface NestedRun {
-  /** The beginning of its keys, below the place of the call. */
-  readonly name: string;
-  readonly place: RecordedPlace;
-}
-
 interface CallReaderPorts {
   /** False if the journal does not record that a call has begun. */
   readonly durable: boolean;
@@ -166,39 +160,21 @@ export class CallReader {
   /** A call that has not ended: it waits, it is running, or it has not begun. */
   async #readOpen(place: RecordedPlace, reading: ReadingCall, records: CallRecords): Promise<EndedCall> {
     const { run, call, index } = reading;
-    const { begun, outcome, waits } = records;
-    sendApproval(run, call, records);
-    const hasBegun = begun !== undefined || outcome !== undefined;
-    if (hasBegun) sendStart(run, call, true);
-    if (outcome !== undefined) sendEnd(run, outcome, true);
-    const batch = this.#batchOf(run);
+    const hasBegun = sendBegun(run, call, records);
     const inner = await this.#readNested(place, reading);
-    const open = waits.filter(({ answer }) => answer === undefined);
-    const all = [...open, ...inner.flatMap(({ result }) => (result === undefined ? [] : waitsOf(result)))];
-    batch.pending[index] = [
-      ...toPending(reading, {
-        open,
-        path: place.path,
-        state: inner.length > 0 ? "nested-run" : hasBegun ? "may-have-run" : "not-begun",
-      }),
-      ...inner.flatMap(({ pending }) => pending),
-    ];
+    const open = records.waits.filter(({ answer }) => answer === undefined);
+    const waits = [...open, ...inner.flatMap(({ result }) => (result === undefined ? [] : waitsOf(result)))];
     const isDrained = inner.some(({ result }) => result?.reason.kind === "drained");
-    const isWaiting = all.length > 0 || isDrained;
-    const isRunning =
-      inner.some(({ result }) => result === undefined) ||
-      (begun !== undefined && begun.durable !== true && outcome === undefined);
-    if (!run.isSettled && (isRunning || !isWaiting)) {
-      const stuck = run.step<never>(`${callPlace(run.state, index, call.name)}/outcome/missing`, () =>
-        Promise.reject(new Error("Nothing runs.")),
-      );
-      // A call that has not begun may be held back by one that waits.
-      await (hasBegun || inner.length > 0 ? stuck : Promise.race([stuck, batch.waiting]));
-    }
+    const isWaiting = waits.length > 0 || isDrained;
+    const state = inner.length > 0 ? "nested-run" : hasBegun ? "may-have-run" : "not-begun";
+    const batch = this.#batchOf(run);
+    const own = toPending(reading, { open, path: place.path, state });
+    batch.pending[index] = [...own, ...inner.flatMap(({ pending }) => pending)];
+    if (!isWaiting || isRunning(records, inner)) await stick(reading, state === "not-begun" ? batch.waiting : undefined);
     if (isWaiting) batch.noteWaiting();
     for (const { result } of inner) if (result !== undefined) applyNested(run.state, result);
     const left: ToolOutcome = { call, durationMs: 0, kind: hasBegun ? "interrupted" : "not-run" };
-    return { call, outcome: left, waits: all, isDrained };
+    return { call, outcome: left, waits, isDrained };
   }
 
   /** Sends the events of a call that has ended. */
@@ -249,6 +225,31 @@ interface NestedEnd {
   readonly pending: readonly PendingCall[];
 }
 
+/** Sends the events of a call that has not ended. Returns true if it has begun. */
+function sendBegun(run: Run, call: ToolCall, records: CallRecords): boolean {
+  const { begun, outcome } = records;
+  const hasBegun = begun !== undefined || outcome !== undefined;
+  sendApproval(run, call, records);
+  if (hasBegun) sendStart(run, call, true);
+  if (outcome !== undefined) sendEnd(run, outcome, true);
+  return hasBegun;
+}
+
+function isRunning({ begun, outcome }: CallRecords, inner: readonly NestedEnd[]): boolean {
+  const isPlain = begun !== undefined && begun.durable !== true;
+  return (isPlain && outcome === undefined) || inner.some(({ result }) => result === undefined);
+}
+
+/** Stops at a step that is not recorded. A call that has not begun may be held back by one that waits: `waiting` then resolves. */
+async function stick({ run, call, index }: ReadingCall, waiting: Promise<void> | undefined): Promise<void> {
+  if (run.isSettled) return;
+  const never = (): never => {
+    throw new Error("Nothing runs.");
+  };
+  const stuck = run.step<never>(`${callPlace(run.state, index, call.name)}/outcome/missing`, never);
+  await (waiting === undefined ? stuck : Promise.race([stuck, waiting]));
+}
+
 /** True unless the calls have ended, and the run goes on. */
 function hasPending({ phase, waits, lastBatch }: State): boolean {
   return phase === "answer" || waits.length > 0 || lastBatch.some(({ isDrained }) => isDrained === true);
@@ -281,17 +282,19 @@ function outcomeOf(call: ToolCall, { ended, begun, outcome, waits }: CallRecords
   }
   if (begun?.refused !== undefined) return begun.refused;
   if (outcome === undefined) return undefined;
-  if (outcome.kind === "deferred") {
-    const wait = waits.findLast(({ what, answer }) => what === "result" && answer !== undefined);
-    if (wait?.answer === undefined) return undefined;
-    const { value } = wait.answer;
-    if (!isOutsideResult(value)) throw damaged(`${wait.key}/answer`, 'has an invalid "value"');
-    const { durationMs, approvedArgs } = outcome;
-    return { call, durationMs, ...(approvedArgs !== undefined && { approvedArgs }), ...concludeOutside(value) };
-  }
+  if (outcome.kind === "deferred") return concludeDeferred(call, outcome, waits);
   // Only a durable tool may leave waits open when it ends. Middleware waits after an ordinary tool.
   if (begun?.durable !== true && waits.some(({ answer }) => answer === undefined)) return undefined;
   return outcome.call.callId === call.callId ? outcome : { ...outcome, call };
+}
+
+function concludeDeferred(call: ToolCall, outcome: Outcome, waits: readonly RecordedWait[]): Outcome | undefined {
+  const wait = waits.findLast(({ what, answer }) => what === "result" && answer !== undefined);
+  if (wait?.answer === undefined) return undefined;
+  const { value } = wait.answer;
+  if (!isOutsideResult(value)) throw damaged(`${wait.key}/answer`, 'has an invalid "value"');
+  const { durationMs, approvedArgs } = outcome;
+  return { call, durationMs, ...(approvedArgs !== undefined && { approvedArgs }), ...concludeOutside(value) };
 }
 
 function damaged(key: string, problem: string): LoopError<"journal-damaged"> {
@@ -330,33 +333,4 @@ function toWaiting(base: Pick<PendingCall, "callId" | "index" | "name" | "args">
     tool: tool as unknown as ShownTool,
     ...(toolChanges && { toolChanges }),
   };
-}
-
-/** Finds the nested runs below a place, whose users are the tool and the middleware of the run. */
-async function findNested(outer: RecordedPlace, own: string, callId: string): Promise<readonly NestedRun[]> {
-  const { records, prefix, first } = outer;
-  const below = prefix + own;
-  const names: string[] = [];
-  for (const owner of ["tool", ...first.middleware.map((name) => `@${name}`)])
-    for (let count = 1; ; count += 1) {
-      const name = `${owner}/run${count === 1 ? "" : `~${count}`}`;
-      if ((await records.read(`${below}${name}/run`)) === undefined) break;
-      names.push(name);
-    }
-  // Nested runs with names of their own.
-  for (const key of await records.findRuns()) {
-    const name = key.startsWith(below) ? key.slice(below.length, -"/run".length) : "";
-    const isNamed = /^(?:tool|@[^/]+)\/run\/./.test(name) && !name.includes("/call/");
-    if (isNamed && !names.some((one) => name === one || name.startsWith(`${one}/i`))) names.push(name);
-  }
-  const found: NestedRun[] = [];
-  for (const name of names) {
-    const innerFirst = await records.read<RecordedPlace["first"]>(`${below}${name}/run`);
-    if (innerFirst === undefined || !Array.isArray(innerFirst.messages)) continue;
-    const suffix = name.slice(name.indexOf("/") + 1).replace(/^run\/?/, "");
-    const path = `${outer.path}${callId}${suffix === "" ? "" : `/${suffix}`}/`;
-    const place = { records, first: innerFirst, prefix: `${below}${name}/`, path, outer: { place: outer, callId } };
-    found.push({ name, place });
-  }
-  return found;
 }

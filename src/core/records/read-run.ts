@@ -3,11 +3,10 @@
 
 import type { Json } from "../types/common.ts";
 import type { CompactedMessages, CompactionAnswer } from "../types/policies.ts";
-import type { Journal } from "../types/journal.ts";
 import { applyHandoff, type HandoffFold } from "../middleware/apply-handoff.ts";
 import { isCompaction } from "../loop/state/check-answer.ts";
 import { toCompacted } from "../loop/state/transcript.ts";
-import { LoopError } from "../errors/loop-error.ts";
+import { isLoopError, LoopError } from "../errors/loop-error.ts";
 import { isUnfinished } from "../providers/judge-finish.ts";
 import { checkStepRecord } from "../run/check-record.ts";
 import { JournalFailure } from "../run/hooks.ts";
@@ -32,27 +31,7 @@ import { toPlainError } from "../utils/plain-error.ts";
 import { digest, stableJson } from "../utils/json.ts";
 import { CallReader, type PendingCall } from "./read-calls.ts";
 import { readWaits } from "./read-waits.ts";
-
-/** The records of one journal. `read` checks each record. */
-export interface Records {
-  /** False if the journal does not record that a tool call has begun. */
-  readonly durable: boolean;
-  read<T>(key: string): Promise<T | undefined>;
-  /** Returns the keys of the first records of nested runs, as far as the journal can list keys. */
-  findRuns(): Promise<readonly string[]>;
-}
-
-/** A run whose records are read. */
-export interface RecordedPlace {
-  readonly records: Records;
-  readonly first: FirstRecord;
-  /** The beginning of the keys of the run. Empty for the outermost run. */
-  readonly prefix: string;
-  /** The beginning of the ids of its waits. Empty for the outermost run. */
-  readonly path: string;
-  /** The run that contains this one, and the id of the call that does. */
-  readonly outer?: { readonly place: RecordedPlace; readonly callId: string } | undefined;
-}
+import type { RecordedPlace, Records } from "./recorded-places.ts";
 
 /** Returns middleware that looks on while a run is read, innermost. */
 export type WatchRun = (place: RecordedPlace) => Middleware;
@@ -60,23 +39,6 @@ export type WatchRun = (place: RecordedPlace) => Middleware;
 export interface RecordedRun extends ReadRun {
   readonly first: FirstRecord;
   readonly pendingCalls: readonly PendingCall[];
-}
-
-export function toRecords(journal: Pick<Journal, "durable" | "read" | "keys">): Records {
-  let runs: Promise<readonly string[]> | undefined;
-  return {
-    durable: journal.durable === true,
-    async read<T>(key: string): Promise<T | undefined> {
-      const found = await journal.read(key);
-      if (found !== undefined) checkStepRecord(key, found);
-      return found as T | undefined;
-    },
-    findRuns: () =>
-      (runs ??= (async () => {
-        const keys = (await journal.keys?.()) ?? [];
-        return keys.filter((key) => key.endsWith("/run"));
-      })()),
-  };
 }
 
 /** Returns undefined if the run has not started. Throws LoopError "journal-mismatch" or "journal-damaged". */
@@ -97,7 +59,7 @@ export async function readRecords(records: Records, watch?: WatchRun): Promise<R
   } catch (thrown) {
     const error: unknown = thrown instanceof JournalFailure ? thrown.cause : thrown;
     // Errors of a disk pass, and so do those that name the record.
-    if (error instanceof LoopError && error.code.startsWith("journal-")) throw error;
+    if (isLoopError(error) && error.code.startsWith("journal-")) throw error;
     if (error instanceof Error && "errno" in error) throw error;
     throw new LoopError("journal-damaged", { key: last, problem: `cannot be read: ${toPlainError(error).message}` });
   }
@@ -288,6 +250,14 @@ function readHandoffs({ records: { read }, prefix }: RecordedPlace): Hooks {
   };
 }
 
+function sendCompaction({ emit }: Recorder, answer: CompactionAnswer, cause: "due" | "forced"): void {
+  const { kind: outcome, tokensBefore, tokensAfter, spending } = answer;
+  const { provider, model, usage, costUSD } = spending ?? {};
+  const error = answer.kind === "failed" ? { error: answer.error } : {};
+  emit("compaction-start", { cause });
+  emit("compaction-end", { outcome, tokensBefore, tokensAfter, provider, model, usage, costUSD, ...error });
+}
+
 function readCompaction({ records: { read }, prefix }: RecordedPlace): Hooks {
   let compaction: CompactedMessages | undefined;
   return {
@@ -298,12 +268,8 @@ function readCompaction({ records: { read }, prefix }: RecordedPlace): Hooks {
       const summary = await read<{ readonly value?: CompactionAnswer }>(`${step}/summary`);
       if (summary?.value !== undefined) {
         const due = await read<{ readonly value?: Json }>(`${step}/due`);
-        const { kind: outcome, tokensBefore, tokensAfter, spending } = summary.value;
-        const { provider, model, usage, costUSD } = spending ?? {};
-        at.emit("compaction-start", { cause: due?.value === true ? "due" : "forced" });
+        sendCompaction(at, summary.value, due?.value === true ? "due" : "forced");
         if (summary.value.kind === "compacted" && isCompaction(summary.value.compaction)) ({ compaction } = summary.value);
-        const error = summary.value.kind === "failed" ? { error: summary.value.error } : {};
-        at.emit("compaction-end", { outcome, tokensBefore, tokensAfter, provider, model, usage, costUSD, ...error });
       }
       return next(compaction === undefined ? request : { ...request, messages: toCompacted(request.messages, compaction) });
     }),

@@ -152,7 +152,7 @@ class Execution implements LiveRun {
   }
 
   async execute(): Promise<ExecutionEnd> {
-    const { live, store } = this.#site;
+    const { live } = this.#site;
     const { runId } = this.#given;
     // This process may still have a previous execution of the run. If this process froze or lost the connection to the engine,
     // another worker took over the run, and the engine may later give the run back to this process.
@@ -169,13 +169,19 @@ class Execution implements LiveRun {
       if (this.#isOver) return this.#rest ?? abandoned;
       throw error;
     } finally {
-      this.#over.abort(new Error("The run has ended."));
-      this.#writer?.close();
-      // This worker is alive, so the execution must not count as a crash.
-      if (this.#isAbandoned && this.#writer !== undefined) await store.resetStalls(runId).catch(() => {});
-      if (live.get(runId) === this) live.delete(runId);
-      this.#end();
+      await this.#leave();
     }
+  }
+
+  async #leave(): Promise<void> {
+    const { live, store } = this.#site;
+    const { runId } = this.#given;
+    this.#over.abort(new Error("The run has ended."));
+    this.#writer?.close();
+    // This worker is alive, so the execution must not count as a crash.
+    if (this.#isAbandoned && this.#writer !== undefined) await store.resetStalls(runId).catch(() => {});
+    if (live.get(runId) === this) live.delete(runId);
+    this.#end();
   }
 
   async #run(): Promise<string> {

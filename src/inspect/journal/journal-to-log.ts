@@ -138,7 +138,7 @@ class RunLines {
   #write(event: LoopEvent): void {
     const { replayed: _, ...told } = event;
     this.#at = this.#timeOf(event);
-    this.recorder?.onEvent(told as LoopEvent);
+    this.recorder?.onEvent(told);
     if (event.type === "iteration-start") this.#writeRequest();
     const { outer } = this.#place;
     if (outer !== undefined) this.#outer?.ends.set(outer.callId, this.#at);

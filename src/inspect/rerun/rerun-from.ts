@@ -20,10 +20,10 @@ import {
   type Message,
   type Middleware,
   type RecordedPlace,
+  type RecordedRun,
   type State,
   toCompacted,
   type Tool,
-  type UserMessage,
   wrapJournal,
 } from "../../core/entry-kit.ts";
 import { readJournalRun } from "../../journal/inspect/inspect-journal.ts";
@@ -49,7 +49,7 @@ interface ReplayOptions {
   readonly warnsOfLoops: boolean;
 }
 
-/** What the functions of the caller answer in a repeated iteration, by the ends of the keys of their steps. */
+/** The answers of the functions of the caller in a repeated iteration, by the ends of the keys of their steps. */
 const neutral: { readonly [step: string]: unknown } = {
   "@on-iteration/said": null,
   "@prepare-iteration/plan": {},
@@ -80,19 +80,31 @@ function replayPast(past: Past, { from, base = memoryJournal(), warnsOfLoops }: 
   return {
     ...wrapJournal(base),
     step<T>(key: string, body: () => T | PromiseLike<T>): T | PromiseLike<T> {
-      const [, number = "-1", step = ""] = /^i(\d+)\/(.*)$/s.exec(key) ?? [];
-      const iteration = Number(number);
+      const { iteration, step, name } = readKey(key);
       if (iteration < 0 || iteration >= from) return base.step(key, body);
       if (known.has(key)) return base.step(key, () => known.get(key) as T);
       if (/^(?:answered|next|again)(?:#\d+)?$/.test(step))
         return base.step<unknown>(key, async () => lookAgain((await body()) as Look, iteration)) as PromiseLike<T>;
-      const [name = ""] = /@[^/]+\/[^/]+$/.exec(step) ?? [];
       if (Object.hasOwn(neutral, name)) return base.step(key, () => ({ value: neutral[name] }) as T);
       if (step.startsWith("request") && !step.endsWith("/ended") && !harmless.has(name))
         throw refuseRerun(from, `with these options, the run needs the step ${key}, which the first run did not have`);
       return base.step(key, body);
     },
   };
+}
+
+interface StepKey {
+  /** -1 for a step before the first iteration. */
+  readonly iteration: number;
+  readonly step: string;
+  /** The middleware and the step of it. Empty for a step of the loop. */
+  readonly name: string;
+}
+
+function readKey(key: string): StepKey {
+  const [, number = "-1", step = ""] = /^i(\d+)\/(.*)$/s.exec(key) ?? [];
+  const [name = ""] = /@[^/]+\/[^/]+$/.exec(step) ?? [];
+  return { iteration: Number(number), step, name };
 }
 
 type LookEnding = NonNullable<Look["ending"]>;
@@ -163,7 +175,6 @@ async function readPastOfJournal(source: string | Journal, from: number): Promis
   }
   const iterations = Array.from({ length: from }, (_, number) => toPast(drafts.get(number), number, from));
   const next = collector.next ?? state.answers.at(-1);
-  const tools = { ...first.tools, ...next?.shownTools };
   return {
     runId: first.runId ?? "",
     iterations,
@@ -171,14 +182,20 @@ async function readPastOfJournal(source: string | Journal, from: number): Promis
     messages: first.messages,
     contextItems: [],
     added: findAdded(iterations, transcript, first.messages.length),
-    tools: (next?.visibleTools ?? Object.keys(tools)).flatMap((name) => {
-      const shown = Object.hasOwn(tools, name) ? tools[name] : undefined;
-      return shown === undefined ? [] : [{ name, description: shown.description, inputSchema: shown.inputSchema }];
-    }),
+    tools: toolsOf(first, next),
     limits: {},
     provider: next?.provider ?? "",
     model: next?.model ?? "",
   };
+}
+
+/** Returns the tools that the model saw. */
+function toolsOf({ tools: first }: RecordedRun["first"], next: Answer | undefined): Past["tools"] {
+  const tools = { ...first, ...next?.shownTools };
+  return (next?.visibleTools ?? Object.keys(tools)).flatMap((name) => {
+    const shown = Object.hasOwn(tools, name) ? tools[name] : undefined;
+    return shown === undefined ? [] : [{ name, description: shown.description, inputSchema: shown.inputSchema }];
+  });
 }
 
 /** Collects the answers and the calls before iteration `from`, and the transcript at its start. */
