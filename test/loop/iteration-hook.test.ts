@@ -8,7 +8,7 @@ import { answersOf, never, outcomesOf, play, tool } from "./play.ts";
 const tools = ["a", "b"].map((name) => tool(name, () => name));
 const failedBy = (message: string): object => ({
   status: "error",
-  reason: { kind: "hook-failed", hook: "on-iteration.request", error: { message } },
+  reason: { kind: "hook-failed", hook: "on-iteration.afterCalls", error: { message } },
 });
 
 describe("hooks.onIteration", () => {

@@ -124,7 +124,7 @@ describe("processed results in a journal", () => {
     await again.result;
     expect(asked).toEqual(["processor", "extractor", "store"]);
     const { recording } = again;
-    expect([recording.of("tool-end")[0]?.replayed, recording.of("result-cached")[0]?.replayed]).toEqual([undefined, undefined]);
+    expect([recording.of("tool-end")[0]?.replayed, recording.of("result-cached")[0]?.replayed]).toEqual([true, undefined]);
     expect([recording.of("iteration-start")[0]?.replayed, recording.of("iteration-end")[0]?.replayed]).toEqual([true, true]);
   });
 
