@@ -14,12 +14,16 @@ interface CallLimits {
   readonly onLate?: (() => void) | undefined;
 }
 
-/** Waits for `call`. Rejects with a TimeoutError after `ms`, and with the reason of `signal` when it aborts. */
+/** Waits for `call`. Rejects with a TimeoutError after `ms`, and with the reason of `signal` when it aborts. Calls nothing after `signal` has aborted. */
 export function askCaller<T>(
   call: (signal: AbortSignal) => T | PromiseLike<T>,
   { clock, ms, signal, late = `The hook took longer than ${ms} ms.`, onLate }: CallLimits,
 ): Promise<T> {
   return new Promise<T>((resolve, reject) => {
+    if (signal.aborted) {
+      reject(signal.reason);
+      return;
+    }
     const own = new AbortController();
     let timer: unknown;
     const end = (): void => {
@@ -38,7 +42,6 @@ export function askCaller<T>(
       stop(new DOMException(late, "TimeoutError"));
     };
     if (ms !== Number.POSITIVE_INFINITY) timer = clock.setTimeout(expire, ms);
-    if (signal.aborted) stop(signal.reason);
     new Promise<T>((done) => done(call(own.signal))).then(resolve, reject).finally(end);
   });
 }
