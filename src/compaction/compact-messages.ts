@@ -8,8 +8,6 @@ import {
   type CompactedMessages,
   type Compaction,
   type CompactionAnswer,
-  type Compactor,
-  expose,
   type FilteredMessages,
   fitsMessages,
   invalidOption,
@@ -20,7 +18,6 @@ import {
   type Message,
   type PlainError,
   type Provider,
-  type Run,
   toCompacted,
   toPlainError,
   type ContentPart,
@@ -34,7 +31,7 @@ import {
   warnOfLoop,
 } from "../core/entry-kit.ts";
 import { compactWith, type CompactionFacts, type MiddlewareSource } from "./middleware.ts";
-import { portsOfRun, toError, writeSummary } from "./write-summary.ts";
+import { toError, writeSummary } from "./write-summary.ts";
 
 export interface CutRules {
   readonly keepTokens: number;
@@ -245,15 +242,11 @@ function readOptions(options: CompactionOptions): Settings {
   return { when, keep, contextWindow, summarise, native };
 }
 
-function createCompactor(settings: Settings, earlier: CompactedMessages | undefined): Compactor & MiddlewareSource {
+function createCompactor(settings: Settings, earlier: CompactedMessages | undefined): Compaction & MiddlewareSource {
   return {
     kind: "compaction",
-    earlierOf: (messages) => (earlier === undefined ? undefined : checkFit(earlier, messages)),
     startWith: (found) =>
       found === undefined ? createCompactor(settings, earlier) : createCompactor(settings, checkEarlier(found)),
-    isDue: (run) => isDue(factsOfRun(run), settings),
-    compact: (run) => compact(factsOfRun(run), settings),
-    thresholdFor: (provider) => thresholdFor(provider, settings),
     toMiddleware: () =>
       compactWith({
         earlierOf: (messages) => (earlier === undefined ? undefined : checkFit(earlier, messages)),
@@ -262,31 +255,6 @@ function createCompactor(settings: Settings, earlier: CompactedMessages | undefi
         compact: (facts) => compact(facts, settings),
         thresholdFor: (provider) => thresholdFor(provider, settings),
       }),
-  };
-}
-
-/** Reads the facts for a compaction from the driver of today. */
-function factsOfRun(run: Run): CompactionFacts {
-  const { state, options } = run;
-  const { provider, system, toolChoice } = options;
-  return {
-    provider,
-    system,
-    get tools() {
-      return expose(run, provider, { toolChoice }).tools;
-    },
-    transcript: state.messages,
-    get messages() {
-      return sentMessages(run);
-    },
-    get filtered() {
-      return run.features.handoffs?.filter(run, sentMessages(run));
-    },
-    earlier: state.compaction,
-    streams: state.streamResults,
-    last: state.lastCompaction,
-    isForced: state.lastInbox?.compact === "forced",
-    summaryRun: portsOfRun(run),
   };
 }
 
@@ -390,13 +358,6 @@ function shorten(
 ): Pick<CutRules, "keepTokens" | "keepLastTokens"> {
   const isAgain = last?.answer.kind === "compacted" && last.streams === streams.length - 1;
   return { keepTokens: isAgain ? 0 : Math.min(keep, Math.floor(tokens / 4)), keepLastTokens: Math.floor(tokens / 2) };
-}
-
-/**
- * Returns the messages of the next request, before summaries replace some of them. Masked results are left out.
- */
-function sentMessages({ view, state: { messages } }: Run): readonly Message[] {
-  return view === undefined ? messages : [...view.messages, ...messages.slice(view.messages.length)];
 }
 
 /**

@@ -67,57 +67,41 @@ export interface MiddlewareSource {
 
 type Cause = "due" | "forced";
 
+/** The state of one run. */
+interface CompactionState {
+  compaction: CompactedMessages | undefined;
+  last: LastCompaction | undefined;
+  isForced: boolean;
+  hasBegun: boolean;
+  /** The number of streams when a refusal last led to a compaction, so that a refusal leads to one only. */
+  forcedAt: number;
+}
+
 export function compactWith(core: CompactionCore): CompactionMiddleware {
   return {
     name: "compaction",
     begin: (run) => {
-      let compaction = core.earlierOf(run.messages);
-      let last: LastCompaction | undefined;
-      let isForced = false;
-      let hasBegun = false;
-      /** The number of streams when a refusal last led to a compaction, so that a refusal leads to one only. */
-      let forcedAt = 0;
-
-      /** A resumed run begins with the recorded summary. */
-      const begin = async (at: Recorder): Promise<void> => {
-        if (hasBegun) return;
-        hasBegun = true;
-        const earlier = await at.step("earlier", () => compaction ?? null);
-        compaction = earlier === null ? undefined : checkRecorded(earlier, at);
-      };
-
-      const compact = async (facts: CompactionFacts, cause: Cause, at: Recorder): Promise<CompactionAnswer> => {
-        at.emit("compaction-start", { cause });
-        const answer = await at.step("summary", async (): Promise<CompactionAnswer> => {
-          const made = await core.compact(facts);
-          return made.kind === "failed" && at.signal.aborted ? { ...made, cancelled: true } : made;
-        });
-        if (!isRecord(answer)) throw damaged("is no summary");
-        const { kind: outcome, tokensBefore, tokensAfter, spending } = answer;
-        const { provider, model, usage, costUSD } = spending ?? {};
-        if (spending !== undefined) at.addSpending(spending);
-        last = { answer, streams: facts.streams.length };
-        if (answer.kind === "compacted") compaction = checkRecorded(answer.compaction, at);
-        const error = answer.kind === "failed" ? { error: answer.error } : {};
-        at.emit("compaction-end", { outcome, tokensBefore, tokensAfter, provider, model, usage, costUSD, ...error });
-        return answer;
-      };
-
+      const compaction = core.earlierOf(run.messages);
+      const own: CompactionState = { compaction, last: undefined, isForced: false, hasBegun: false, forcedAt: 0 };
       return {
         async request(request, next, at) {
           const { state } = at;
           const { provider } = request;
-          const find = (): CompactionFacts => ({ ...factsOf(request, at, run), earlier: compaction, last, isForced });
+          const find = (): CompactionFacts => {
+            const { compaction: earlier, last, isForced } = own;
+            return { ...factsOf(request, at, run), earlier, last, isForced };
+          };
           const guard = <T>(work: () => T): T | undefined => guarded(at, work);
-          await begin(at);
+          await beginRecorded(own, at);
           if (state.continuation === 0) {
-            const cause = isForced
+            const cause = own.isForced
               ? "forced"
               : await findDue(at, () => core.mayBeDue(provider) && guard(() => core.isDue(find())) === true);
             if (cause !== undefined) {
-              const answer = await compact(find(), cause, at);
+              const facts = find();
+              const answer = await compactNow(own, { cause, at, facts }, () => core.compact(facts));
               const refusal = state.answers.at(-1)?.reason;
-              isForced = false;
+              own.isForced = false;
               // A run that was stopped during the summary ends in the next stream.
               if (cause === "forced" && answer.kind === "failed" && answer.cancelled !== true && refusal !== undefined)
                 return endWith({ status: "error", reason: refusal }, provider);
@@ -125,23 +109,60 @@ export function compactWith(core: CompactionCore): CompactionMiddleware {
               if (spent !== undefined) return endWith({ status: "error", reason: spent }, provider);
             }
           }
-          const messages = compaction === undefined ? request.messages : applySummary(request.messages, state, compaction);
+          const messages =
+            own.compaction === undefined ? request.messages : applySummary(request.messages, state, own.compaction);
           const compactAt = guard(() => core.thresholdFor(provider));
           return next({ ...request, messages, ...(compactAt !== undefined && { compactAt }) });
         },
         async beforeEnd(_ending, { state }) {
           const { length } = state.answers;
+          const { forcedAt, last } = own;
           // If the shortened request was refused too, the run ends with the refusal.
           const isAgain = forcedAt === length - 1 && last?.answer.kind === "compacted";
           if (!isTooLong(state) || forcedAt === length || (forcedAt > 0 && isAgain)) return undefined;
-          forcedAt = length;
-          isForced = true;
+          own.forcedAt = length;
+          own.isForced = true;
           return { again: [], isCounted: true };
         },
-        result: () => ({ compaction }),
+        result: () => ({ compaction: own.compaction }),
       };
     },
   };
+}
+
+/** A resumed run begins with the recorded summary. */
+async function beginRecorded(own: CompactionState, at: Recorder): Promise<void> {
+  if (own.hasBegun) return;
+  own.hasBegun = true;
+  const earlier = await at.step("earlier", () => own.compaction ?? null);
+  own.compaction = earlier === null ? undefined : checkRecorded(earlier, at);
+}
+
+interface DueCompaction {
+  readonly cause: Cause;
+  readonly at: Recorder;
+  readonly facts: CompactionFacts;
+}
+
+async function compactNow(
+  own: CompactionState,
+  { cause, at, facts }: DueCompaction,
+  compact: () => Promise<CompactionAnswer>,
+): Promise<CompactionAnswer> {
+  at.emit("compaction-start", { cause });
+  const answer = await at.step("summary", async (): Promise<CompactionAnswer> => {
+    const made = await compact();
+    return made.kind === "failed" && at.signal.aborted ? { ...made, cancelled: true } : made;
+  });
+  if (!isRecord(answer)) throw damaged("is no summary");
+  const { kind: outcome, tokensBefore, tokensAfter, spending } = answer;
+  const { provider, model, usage, costUSD } = spending ?? {};
+  if (spending !== undefined) at.addSpending(spending);
+  own.last = { answer, streams: facts.streams.length };
+  if (answer.kind === "compacted") own.compaction = checkRecorded(answer.compaction, at);
+  const error = answer.kind === "failed" ? { error: answer.error } : {};
+  at.emit("compaction-end", { outcome, tokensBefore, tokensAfter, provider, model, usage, costUSD, ...error });
+  return answer;
 }
 
 /** A saved journal may have been edited. */

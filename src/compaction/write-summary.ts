@@ -15,7 +15,6 @@ import {
   type Provider,
   readAssistantMessage,
   refusedAsTooLong,
-  type Run,
   streamOnce,
   type StreamResult,
   type ToolResultPart,
@@ -35,21 +34,6 @@ export interface SummaryRun extends Pick<
   readonly iteration: number;
   /** Returns the limit that a request of this cost would exceed, after `spent`. */
   findSpent(expectedUSD: number, spent: { readonly tokens: number; readonly costUSD: number }): EndReason | undefined;
-}
-
-export function portsOfRun(run: Run): SummaryRun {
-  const { state, clock, timeouts, scope, alarm, events, options, meter } = run;
-  return {
-    iteration: state.iteration,
-    clock,
-    timeouts,
-    scope,
-    alarm,
-    heldIds: state.heldIds,
-    pricing: options.pricing,
-    events,
-    findSpent: (expectedUSD, spent) => meter.findSpent(expectedUSD, spent),
-  };
 }
 
 export interface SummaryPorts {

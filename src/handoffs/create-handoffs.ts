@@ -1,13 +1,11 @@
 import {
   type Middleware,
-  type AgentTable,
   modelSettingsChecks,
   providerCheck,
   refuseTools,
   toolChoiceCheck,
   assertTool,
   cutText,
-  frozenView,
   checkFields,
   type Checks,
   type Handoffs,
@@ -20,15 +18,12 @@ import {
   LoopError,
   type Provider,
   quote,
-  type Run,
   type Tool,
   needed,
-  handOver,
 } from "../core/entry-kit.ts";
 import type { AgentOptions, Agents } from "./agent-options.ts";
-import { createHistoryView } from "./filter-history.ts";
 import { createMiddleware, type HandoffResult } from "./middleware.ts";
-import { findAgent, nameOf, namesOf, readSystem } from "./read-agent.ts";
+import { nameOf, namesOf } from "./read-agent.ts";
 import { createTransferTool, type TransferTool } from "./transfer-tool.ts";
 
 /** The options of `createHandoffs`. `A` are the agents. */
@@ -161,20 +156,15 @@ interface TableParts {
   readonly maxHandoffs: number;
 }
 
-function createTable<T extends Tool, Context>(parts: TableParts): AgentHandoffs<T, Context> & AgentTable {
+function createTable<T extends Tool, Context>(parts: TableParts): HandoffPolicy<T, Context> {
   const { agents, tools, start, startsAfter, maxHandoffs } = parts;
   if (!agents.has(start)) throw invalidOption("start", listNames(agents), start);
-  const views = new WeakMap<Run, ReturnType<typeof createHistoryView>>();
   const listed = new Set([...tools, ...[...agents.values()].flatMap(({ tools: own = [] }) => own)].map(nameOf));
-  const table: AgentHandoffs<T, Context> & AgentTable & MiddlewareSource = {
+  const table: HandoffPolicy<T, Context> = {
     kind: "handoffs",
     toMiddleware: () => createMiddleware({ agents, listed, start, startsAfter, maxHandoffs }),
     // The cast is safe: the tools come from the agents, and the caller passes the types of their tools as `T`.
     tools: tools as readonly (T | TransferTool<Context>)[],
-    start,
-    startsAfter,
-    maxHandoffs,
-    handOver,
     startWith: (agent, messagesBefore) => {
       checkCount(messagesBefore);
       if (agent === undefined || !agents.has(agent)) return table;
@@ -194,28 +184,20 @@ function createTable<T extends Tool, Context>(parts: TableParts): AgentHandoffs<
     },
     mapProviders: (map) =>
       createTable({ ...parts, agents: new Map([...agents].map(([name, agent]) => [name, mapAgent(agent, map)])) }),
-    planFor: (run: Run) => {
-      const { state, registry, options } = run;
-      const { context, session = {} } = options;
-      // Errors of a filter end the run like errors of `system`. In a request, they would look like errors of the provider.
-      table.filter(run, frozenView((run.view ?? state).messages));
-      const agent = findAgent(agents, state.agent);
-      const { system, provider, modelSettings, toolChoice } = agent;
-      const shared = registry.definitions().flatMap(({ name }) => (listed.has(name) ? [] : [name]));
-      const text = typeof system === "function" ? readSystem(system({ context, session })) : system;
-      return { system: text, provider, modelSettings, toolChoice, tools: [...shared, ...namesOf(agent)] };
-    },
-    filter: (run, messages) => {
-      const view = views.get(run) ?? createHistoryView(run, (agent) => agents.get(agent)?.history);
-      views.set(run, view);
-      return view(messages);
-    },
   };
   return table;
 }
 
-interface MiddlewareSource {
+interface HandoffPolicy<T extends Tool, Context> extends AgentHandoffs<T, Context> {
+  startWith(agent: string | undefined, messagesBefore?: number): HandoffPolicy<T, Context>;
   toMiddleware(): Middleware<HandoffResult>;
+  /**
+   * Throws LoopError "invalid-option" if the run lacks a tool of the agents, or if an agent has a `toolChoice` of a tool that it lacks.
+   * `names` are the tools of the run, and `option` is the place of the option `tools`.
+   */
+  checkTools(names: ReadonlySet<unknown>, option: string): void;
+  /** Returns the same agents with other providers. */
+  mapProviders(map: (provider: Provider) => Provider): HandoffPolicy<T, Context>;
 }
 
 /** Without this check, an agent would silently lack a tool whose name is misspelt. */

@@ -1,15 +1,6 @@
 // Filters for the messages before a handoff. A filter decides which of these messages the new agent sees.
 
-import {
-  type AssistantMessage,
-  checkMessages,
-  describeValue,
-  type FilteredMessages,
-  type Handoff,
-  isRecord,
-  type Message,
-  type Run,
-} from "../core/entry-kit.ts";
+import { type AssistantMessage, checkMessages, describeValue, type Handoff, isRecord, type Message } from "../core/entry-kit.ts";
 
 /**
  * Filters the messages before the handoff to an agent. A resumed run calls the filter again with the same messages, so equal
@@ -42,25 +33,31 @@ interface Filtered {
   readonly messages: readonly Message[];
 }
 
-interface View extends FilteredMessages {
+interface View {
   readonly base: readonly Message[];
   readonly kept: readonly Message[];
+  readonly messages: readonly Message[];
 }
 
 /** The facts about the handoffs of a run that a view needs. */
-export type HandoffState = Pick<Run["state"], "handoffs" | "agent" | "agentSince" | "compaction">;
+export interface HandoffState {
+  readonly agent: string | undefined;
+  /** The number of messages before the handoff to the first agent. Undefined if no earlier run made such a handoff. */
+  readonly agentSince: number | undefined;
+  readonly handoffs: readonly Handoff[];
+}
 
 /** Returns the function that filters the messages before the last handoff with the filter of the new agent. */
 export function createHistoryView(
-  { state }: { readonly state: HandoffState },
+  state: HandoffState,
   filterOf: (agent: string) => HistoryFilter | undefined,
-): (messages: readonly Message[]) => FilteredMessages | undefined {
+): (messages: readonly Message[]) => readonly Message[] | undefined {
   let filtered: Filtered | undefined;
   let view: View | undefined;
   return (base) => {
     const last = lastHandoff(state);
     const filter = last === undefined ? undefined : filterOf(last.to);
-    if (last === undefined || filter === undefined || isSummarized(state, last)) return undefined;
+    if (last === undefined || filter === undefined) return undefined;
     const { messagesBefore } = last;
     const before = base.slice(0, messagesBefore);
     if (filtered?.filter !== filter || !isSame(filtered.before, before)) {
@@ -69,18 +66,10 @@ export function createHistoryView(
     const kept = filtered.messages;
     if (view?.base !== base || view.kept !== kept) {
       const messages = Object.freeze([...kept, ...base.slice(messagesBefore)]);
-      view = { base, kept, messages, left: kept.length, before: before.length };
+      view = { base, kept, messages };
     }
-    return view;
+    return view.messages;
   };
-}
-
-/**
- * True if a summary has replaced all messages before the handoff. Such a summary was written after the handoff, from the filtered
- * messages. An older summary is not used, because it may repeat what the filter hides.
- */
-function isSummarized({ compaction }: HandoffState, { messagesBefore }: Pick<Handoff, "messagesBefore">): boolean {
-  return compaction !== undefined && compaction.count >= messagesBefore;
 }
 
 /** Returns the handoff to the current agent. An earlier run of the conversation may have made this handoff. */

@@ -46,8 +46,8 @@ interface CurrentAgent extends HandoffState {
 }
 
 function createHooks({ agents, listed, start, startsAfter, maxHandoffs }: HandoffRules): Hooks<HandoffResult> {
-  const own: CurrentAgent = { agent: start, agentSince: startsAfter, handoffs: [], compaction: undefined };
-  const view = createHistoryView({ state: own }, (name) => agents.get(name)?.history);
+  const own: CurrentAgent = { agent: start, agentSince: startsAfter, handoffs: [] };
+  const view = createHistoryView(own, (name) => agents.get(name)?.history);
   let isBegun = false;
   let last: State["lastBatch"] | undefined;
   /** The newest message with a handoff that was carried out. */
@@ -72,17 +72,16 @@ function createHooks({ agents, listed, start, startsAfter, maxHandoffs }: Handof
       read(at.state);
       const agent = findAgent(agents, own.agent);
       const { system, provider = request.provider, modelSettings = request.settings, toolChoice = request.toolChoice } = agent;
-      const text = typeof system === "function" ? readSystem(system({ context: at.context, session: at.session })) : system;
       const names = new Set<string>(namesOf(agent));
       const draft: RequestDraft = {
         ...request,
         agent: own.agent,
         provider,
-        system: text ?? request.system,
+        system: systemOf(system, at) ?? request.system,
         settings: modelSettings,
         toolChoice,
         tools: request.tools.filter(({ name }) => names.has(name) || !listed.has(name)),
-        messages: view(request.messages)?.messages ?? request.messages,
+        messages: view(request.messages) ?? request.messages,
       };
       return next(draft);
     },
@@ -109,4 +108,8 @@ function createHooks({ agents, listed, start, startsAfter, maxHandoffs }: Handof
       return { agent: own.agent, handoffs: [...own.handoffs] };
     },
   };
+}
+
+function systemOf(system: AgentOptions["system"], { context, session }: Recorder): string | undefined {
+  return typeof system === "function" ? readSystem(system({ context, session })) : system;
 }
