@@ -4,6 +4,19 @@ import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { never, play, tool } from "./play.ts";
 import { question } from "./ports/port.ts";
 
+/** An ordinary tool has no durable verbs, whether its call is over or not. */
+const refusalOf = (use: () => unknown): unknown => {
+  try {
+    return use();
+  } catch (error) {
+    return String(error);
+  }
+};
+const onlyDurable = (verb: string): readonly [string, string] => {
+  const said = `Error: Only a tool with "durable: true" can use context.${verb}. Add it to the tool "t".`;
+  return [said, said];
+};
+
 const verbs: { readonly [Member in keyof ToolContext]: (context: ToolContext) => unknown } = {
   runId: ({ runId }) => runId,
   callId: ({ callId }) => callId,
@@ -35,6 +48,10 @@ const verbs: { readonly [Member in keyof ToolContext]: (context: ToolContext) =>
       () => "ran",
       ({ message }: Error) => message,
     ),
+  step: (context) => refusalOf(() => context.step("one", () => 1)),
+  wait: (context) => refusalOf(() => context.wait("signature", {})),
+  run: (context) => refusalOf(() => context.run({ messages: question })),
+  call: (context) => refusalOf(() => context.call("t", {})),
 };
 
 const expected: { readonly [Member in keyof ToolContext]: readonly [answered: unknown, killed: unknown] } = {
@@ -66,6 +83,10 @@ const expected: { readonly [Member in keyof ToolContext]: readonly [answered: un
     "The tool call has ended, so it cannot start a nested run.",
     "The tool call has ended, so it cannot start a nested run.",
   ],
+  step: onlyDurable("step"),
+  wait: onlyDurable("wait"),
+  run: onlyDurable("run"),
+  call: onlyDurable("call"),
 };
 
 it.for(Object.keys(verbs) as (keyof ToolContext)[])(
