@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { createMockProvider, text, wait } from "turnwright/testing";
+import { defineTool } from "turnwright";
+import { createMockProvider, text, toolCall, wait } from "turnwright/testing";
 import type { DurableStore, LiveRun } from "../../src/host/durable/durable-store.ts";
 import { executeDurableRun, type RunFacts, type RunSite } from "../../src/host/durable/execute-durable-run.ts";
 import { factsOf } from "./durable-engine.ts";
@@ -35,6 +36,16 @@ describe("an execution of a durable run", () => {
     const site = createSite(new Set(["begin", "readMessages", "readRecords"]));
     const end = await executeDurableRun(site, { runId: "r", fields: { options }, input: "{}" });
     expect((JSON.parse(factsOf(end) ?? "{}") as RunFacts).text).toBe("Done.");
+  });
+
+  it("stores that its text is from the extra iteration of policies.finalAnswer", async () => {
+    const provider = createMockProvider(({ toolChoice }) => (toolChoice === "none" ? text("So far.") : toolCall("look")));
+    const look = defineTool({ name: "look", description: "Looks", inputSchema: { type: "object" }, execute: () => "seen" });
+    const limits = { maxIterations: 1 };
+    const options = () => ({ provider, tools: [look], messages, limits, policies: { finalAnswer: true } });
+    const end = await executeDurableRun(createSite(), { runId: "r", fields: { options }, input: "{}" });
+    const facts = JSON.parse(factsOf(end) ?? "{}") as RunFacts;
+    expect([facts.text, facts.finalAnswer, facts.reason.kind]).toEqual(["So far.", true, "max-iterations"]);
   });
 
   it("ends when a later execution of the run starts in the same process", async () => {
