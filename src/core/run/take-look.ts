@@ -93,9 +93,9 @@ export function mayEnd(run: Run, ending: Ending): boolean {
   return !isRetried(run, ending);
 }
 
-/** True if the recorded request is made again, although its end is not recorded. */
+/** True if the recorded request is made again, although its end is not recorded. An ending that this execution has found is new. */
 export function isRetried(run: Run, ending: Ending): boolean {
-  return run.isRequestReplayed && mayRetry(run, ending);
+  return run.isRequestReplayed && run.state.answers.at(-1)?.status === ending.status && mayRetry(run, ending);
 }
 
 /** True if this execution makes the request again that has ended this way in an earlier execution. */
