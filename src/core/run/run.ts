@@ -32,7 +32,6 @@ import { beginHooks, JournalFailure, type NamedHooks } from "./hooks.ts";
 import { HeldRuns } from "./held-runs.ts";
 import { GuardedJournal, recordSteps, ReplayJournal } from "./journals.ts";
 import type { EndedCall, Ending, InboxMessage, Middleware, NestedOptions, Outcome, RequestDraft, State } from "./seam.ts";
-import type { Recalled } from "./shown-tools.ts";
 import { createState } from "./state.ts";
 
 /** The options of a run on the seam. */
@@ -74,6 +73,15 @@ export interface BegunCall {
   readonly made: Promise<Outcome>;
   /** The spending of middleware around the call. */
   readonly spent: readonly NestedSpending[];
+}
+
+/** The facts that the records have about a call. */
+export interface Recalled {
+  /** True if the tool has returned. Its result may still come from outside. */
+  readonly hasRun: boolean;
+  readonly hasEnded: boolean;
+  /** True if the call waits for an approval, or waited for one. */
+  readonly wasAsked: boolean;
 }
 
 export class Run {

@@ -9,7 +9,7 @@ import { stableJson } from "../utils/json.ts";
 import { type AskedWait, waitKey } from "./answers.ts";
 import { HookError } from "./hooks.ts";
 import { callPlace, eagerSteps } from "./places.ts";
-import type { Run } from "./run.ts";
+import type { Recalled, Run } from "./run.ts";
 import type { Answer, Outcome } from "./seam.ts";
 
 export interface ShownTools {
@@ -103,15 +103,6 @@ function toRecalled(name: string, now: ToolDefinition | undefined, was: ShownToo
   if (now === undefined) return was && { name, description: was.description, inputSchema: was.inputSchema };
   const { needsApproval = false } = now;
   return was?.needsApproval === undefined || needsApproval !== false ? now : { ...now, needsApproval: true };
-}
-
-/** The facts that the records have about a call. */
-export interface Recalled {
-  /** True if the tool has returned. Its result may still come from outside. */
-  readonly hasRun: boolean;
-  readonly hasEnded: boolean;
-  /** True if the call waits for an approval, or waited for one. */
-  readonly wasAsked: boolean;
 }
 
 /**
