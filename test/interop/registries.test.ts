@@ -130,10 +130,9 @@ describe("mergeRegistries", () => {
       prepare: () => ({ messages: [{ role: "user", content: "?" }], provider: createMockProvider([text("Found.")]) }),
     });
     const merged = mergeRegistries([one], withPrefix([agent], "my_"));
-    expect([merged.agentOf?.("my_research"), merged.agentOf?.("research"), merged.agentOf?.("one")]).toEqual([
-      agent.agent,
-      undefined,
-      undefined,
+    expect(merged.definitions().map(({ name, durable }) => [name, durable])).toEqual([
+      ["one", undefined],
+      ["my_research", true],
     ]);
     const { recording, result } = play([toolCall("my_research"), text("Done.")], { tools: merged });
     expect(answersOf(await result)[0]).toMatchObject({ outcome: "completed", result: "Found." });
