@@ -5,7 +5,6 @@ import {
   type CompactionAnswer,
   CancelScope,
   endWith,
-  type FilteredMessages,
   fitsMessages,
   IdleTimer,
   isCompaction,
@@ -30,6 +29,15 @@ import type { SummaryRun } from "./write-summary.ts";
 interface LastCompaction {
   readonly answer: CompactionAnswer;
   readonly streams: number;
+}
+
+/** The messages that an agent sees whose handoff filters the messages before it. */
+export interface FilteredMessages {
+  readonly messages: readonly Message[];
+  /** The number of messages that the filter has left, at the beginning of `messages`. */
+  readonly left: number;
+  /** The number of messages of the transcript that the filter got. */
+  readonly before: number;
 }
 
 /** The facts of a run from which a compaction decides and works. */

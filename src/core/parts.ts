@@ -3,7 +3,7 @@
 export type { LoopErrorCode } from "./errors/loop-error.ts";
 export { type Cancellable, type CancelReason, CancelScope } from "./cancellation/cancel-scope.ts";
 export { detectContextRestart } from "./loop/restart/context-restart.ts";
-export type { CacheWatcher, StreamWatch } from "./loop/run/run.ts";
+export type { CacheWatcher, StreamWatch } from "./loop/run/ports.ts";
 export type { GuardPorts } from "./providers/guard-stream.ts";
 export type { EagerPorts } from "./loop/stream/eager-calls.ts";
 export { streamOnce, type StreamPorts } from "./loop/stream/stream-once.ts";

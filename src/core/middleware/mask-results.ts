@@ -34,13 +34,13 @@ export function releaseResults(tool: ExecutableTool): Middleware {
 /** The messages of a run in which results are masked. */
 type View = Pick<MaskedTranscript, "messages" | "findForced" | "update"> & Partial<Pick<MaskedTranscript, "replacementOf">>;
 
-interface Masking {
+export interface ResultMasking {
   /** Iterations whose results are masked even if they are recent. The set may change while the run is going on. */
   readonly force?: ReadonlySet<number> | undefined;
   createView(): View;
 }
 
-export function maskWith(name: string, { force, createView }: Masking): Middleware {
+export function maskWith(name: string, { force, createView }: ResultMasking): Middleware {
   return {
     name,
     // The set may change, so its content is recorded.

@@ -3,7 +3,7 @@
 import type { CancelReason, CancelScope } from "../cancellation/cancel-scope.ts";
 import type { LoopControl } from "../types/loop-options.ts";
 import { LoopError } from "../errors/loop-error.ts";
-import { claims, type ControlClaim } from "../loop/run/run.ts";
+import { claims, type ControlClaim } from "../loop/run/ports.ts";
 
 const liveRunIds = new Set<string>();
 const liveJournals = new WeakSet<object>();

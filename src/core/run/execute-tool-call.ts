@@ -11,7 +11,7 @@ import { detectContextRestart } from "../loop/restart/context-restart.ts";
 import { restartedResult } from "../loop/state/transcript.ts";
 import { executeToolCall, refuseChanged } from "../loop/tool-call/execute-tool-call.ts";
 import { refuseBlocked, refuseUnknown, validateCall } from "../loop/tool-call/prepare-call.ts";
-import type { ReadyCall, ToolCallPorts } from "../loop/run/run.ts";
+import type { ReadyCall, ToolCallPorts } from "../loop/run/ports.ts";
 import { renderOutcome, wasDispatched } from "../tools/outcome-texts.ts";
 import { findTool } from "../tools/registry.ts";
 import { concludeOutside, toPreliminary } from "../tools/to-outcome.ts";

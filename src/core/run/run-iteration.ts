@@ -4,7 +4,7 @@ import type { StreamResult, ToolChoice } from "../types/provider.ts";
 import type { Json } from "../types/common.ts";
 import type { NestedSpending, ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
 import type { ToolDefinition } from "../types/tool.ts";
-import type { ToolCallPorts } from "../loop/run/run.ts";
+import type { ToolCallPorts } from "../loop/run/ports.ts";
 import { partsOf } from "../loop/stream/call-drafts.ts";
 import type { EagerPorts } from "../loop/stream/eager-calls.ts";
 import { costOf } from "../loop/run/pricing.ts";

@@ -17,7 +17,7 @@ import { claimRun } from "./claims.ts";
 import { LoopEventSink } from "../loop/run/emit.ts";
 import { resolveLimits, type ResolvedLimits, resolveTimeouts } from "../loop/run/limits.ts";
 import { findOuterLevel, type Level, Meter } from "../loop/run/meter.ts";
-import type { ControlClaim } from "../loop/run/run.ts";
+import type { ControlClaim } from "../loop/run/ports.ts";
 import { createAdvice } from "../loop/tool-call/prepare-call.ts";
 import { checkMessages } from "../loop/state/check-messages.ts";
 import { checkDefinitions, createToolRegistry, isToolRegistry } from "../tools/registry.ts";

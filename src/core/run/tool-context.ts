@@ -8,8 +8,8 @@ import type { Message } from "../types/message.ts";
 import type { ToolBudget, ToolDefinition } from "../types/tool.ts";
 import type { Deadline } from "../cancellation/deadline.ts";
 import type { ToolCall } from "../types/tool-outcome.ts";
-import type { ControlClaim, LiveQuestion } from "../loop/run/run.ts";
-import { type CallQuestions, checkAnswerOf, readQuestion } from "../loop/run/decisions.ts";
+import type { ControlClaim, LiveQuestion } from "../loop/run/ports.ts";
+import { checkAnswerOf, readQuestion } from "../loop/run/decisions.ts";
 import { askCaller } from "../middleware/ask-caller.ts";
 import { checkFields, is } from "../errors/check-fields.ts";
 import { type Level, levelKey, noteLevel } from "../loop/run/meter.ts";
@@ -225,10 +225,7 @@ export class CallContext implements ToolCallContext {
   #askLive(asked: LiveQuestion["asked"]): Promise<unknown> {
     const control = findControl(this.#run);
     if (control === undefined) throw new Error('No control can answer the question. Pass the option "control" to the run.');
-    const { path, token, events, outer } = this.#run;
-    const questionsOf = (): CallQuestions => this.#activity.questions;
-    const run = { path, token, events, outer, control: this.#run.control, ports: { questionsOf } };
-    const live = { run: run as unknown as LiveQuestion["run"], place: this.#place, deadline: this.#deadline, asked };
+    const live = { run: this.#run, questions: this.#activity.questions, place: this.#place, deadline: this.#deadline, asked };
     const wait = (): Promise<unknown> => control.waitForAnswer(live);
     return this.#perform === undefined ? wait() : this.step("answer", wait);
   }

@@ -21,12 +21,6 @@ export function findTool(registry: ToolRegistry, name: string): ToolDefinition |
 /** A global symbol, so that every loaded copy of the package finds the list in a context. */
 export const findableKey: unique symbol = Symbol.for("turnwright.FindableTools");
 
-/**
- * A global symbol for a function in a context. It returns true for a call of the same message that has run, or may still run before
- * this one ends. It returns false for a call that was refused, failed, or waits.
- */
-export const mayRunKey: unique symbol = Symbol.for("turnwright.MayRun");
-
 /** A global symbol that marks the tools of `createHandoffs`, so that a run without their policy can refuse them. */
 export const handoffKey: unique symbol = Symbol.for("turnwright.Handoff");
 

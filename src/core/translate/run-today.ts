@@ -13,9 +13,8 @@ import type { EventQueue } from "../utils/event-queue.ts";
 import { approve } from "../middleware/approve.ts";
 import { contextRestarts } from "../middleware/context-restarts.ts";
 import { deferTools } from "../middleware/deferred-tools.ts";
-import { maskWith } from "../middleware/mask-results.ts";
+import { maskWith, type ResultMasking } from "../middleware/mask-results.ts";
 import { type OutputRules, readOutput } from "../middleware/structured-output.ts";
-import type { ResultMasking } from "../loop/run/run.ts";
 import { readRegistry } from "../tools/read-registry.ts";
 import { traitChecks } from "../tools/define-tool.ts";
 import { isToolRegistry } from "../tools/registry.ts";
@@ -118,7 +117,7 @@ function findMasking(tools: LoopOptions["tools"] = []): Masking | undefined {
 
 /** Messages are changed in this order: masking, filters of handoffs, compaction, context items. */
 function viewsOf({ policies = {}, tools, contextItems, limits }: LoopOptions): readonly Middleware[] {
-  const masking = (policies.masking ?? findMasking(tools)) as ResultMasking | undefined;
+  const masking = (policies.masking ?? findMasking(tools)) as (Masking & ResultMasking) | undefined;
   const views: Middleware[] = masking === undefined ? [] : [maskWith("mask-results", masking)];
   return [
     ...views,

@@ -1,6 +1,6 @@
 // The control of a running loop. Several runs can use the same control, one after another.
 
-import { claims, type ControlClaim, type LiveQuestion, type Run } from "../run/run.ts";
+import { type AskingRun, claims, type ControlClaim, type LiveQuestion } from "../run/ports.ts";
 import type { LoopControl, StopRequest } from "../../types/loop-options.ts";
 import type { UserMessage } from "../../types/message.ts";
 import { LoopError } from "../../errors/loop-error.ts";
@@ -238,9 +238,8 @@ async function waitForAnswer(live: LiveQuestion): Promise<unknown> {
 /** The maximum number of questions of one call that wait at the same time. A tool may ask one for each row of a large table. */
 const maxOpen = 100;
 
-function hold({ run, place, deadline, asked: { fromPage } }: LiveQuestion, question: ToolQuestion): Promise<OutsideResult> {
-  const { path, token, events, ports } = run;
-  const questions = ports.questionsOf(place.callId);
+function hold({ run, questions, place, deadline, asked: { fromPage } }: LiveQuestion, question: ToolQuestion): Promise<OutsideResult> {
+  const { path, token, events } = run;
   if (questions.withdraw.size >= maxOpen)
     throw new Error(`The call already waits for ${maxOpen} answers. Await one of them before you ask the next question.`);
   questions.count += 1;
@@ -269,10 +268,12 @@ function hold({ run, place, deadline, asked: { fromPage } }: LiveQuestion, quest
   });
 }
 
+type Controlled = Pick<AskingRun, "control" | "outer">;
+
 /** The controls of the run and its outer runs. The caller can answer the question with any of these controls. */
-function controlsOf(run: Run): readonly ControlClaim[] {
+function controlsOf(run: Controlled): readonly ControlClaim[] {
   const controls: ControlClaim[] = [];
-  for (let one: Run | undefined = run; one !== undefined; one = one.outer)
+  for (let one: Controlled | undefined = run; one !== undefined; one = one.outer)
     if (one.control !== undefined) controls.push(one.control);
   return controls;
 }

@@ -4,8 +4,7 @@ import type { Timeouts } from "../../types/common.ts";
 import type { LoopLimits, LoopOptions } from "../../types/loop-options.ts";
 import { checkFields, invalidOption, is, type NumberRule } from "../../errors/check-fields.ts";
 import { type LimitName, limitRules, none, reserveChecks, timeoutRules } from "./option-table.ts";
-import type { FinalAnswerReserve, LoopPolicies, PreToolTextPolicy } from "../../types/policies.ts";
-import type { LoopRule } from "../state/apply-call.ts";
+import type { FinalAnswerReserve, LoopPolicies } from "../../types/policies.ts";
 
 export type ResolvedLimits = { readonly [Name in LimitName]: number } & { readonly unknownCostEnds: boolean };
 
@@ -33,44 +32,6 @@ function resolveNumbers<Name extends string>(
 export type Reserve = { readonly [Field in keyof FinalAnswerReserve]-?: number };
 
 export const noReserve: Reserve = { tokens: 0, costUSD: 0, ms: 0 };
-
-/** The limits that `nextStep` checks. The value `Infinity` means that there is no limit. */
-export interface Bounds {
-  readonly maxIterations: number;
-  readonly maxConsecutiveToolErrors: number;
-  readonly maxRestarts: number;
-  /** The number of identical consecutive iterations that ends the run. Default: no limit. */
-  readonly maxIdenticalCalls?: number | undefined;
-  readonly maxPauses: number;
-  /** The maximum number of handoffs. Default: no limit. */
-  readonly maxHandoffs?: number | undefined;
-  readonly maxToolCalls: number;
-  readonly maxTokens: number;
-  /** The maximum cost in USD. Default: no limit. */
-  readonly maxCostUSD?: number | undefined;
-  /** True if a stream with an unknown cost ends a run with `maxCostUSD`. Default true. */
-  readonly unknownCostEnds?: boolean | undefined;
-  readonly wallClockMs: number;
-  /** True if the model may give a final answer without tools after a limit is reached. */
-  readonly finalAnswer: boolean;
-  /**
-   * The part of the limits that only a final answer may use. Without a reserve, `maxTokens`, `maxCostUSD` and `wallClockMs` end the
-   * run without a final answer.
-   */
-  readonly reserve?: Reserve | undefined;
-  /** True if the caller passed an `onIteration` hook. */
-  readonly asksIteration: boolean;
-  /** The rule that decides if repeated calls are a loop, and how the run reacts. Default: no loop detection. */
-  readonly loopRule?: LoopRule | undefined;
-  /** True if old messages can be summarized after the service has refused a request as too long. Default false. */
-  readonly compacts?: boolean | undefined;
-  /** The maximum number of consecutive retries after an invalid answer. Undefined if there is no output schema. */
-  readonly outputRetries?: number | undefined;
-  /** Decides if text before a tool call is already the answer. Default: see `PreToolTextPolicy`. */
-  readonly preToolText?: PreToolTextPolicy | undefined;
-}
-
-export type RunBounds = ResolvedLimits & Bounds;
 
 const reservedLimits = { tokens: "maxTokens", costUSD: "maxCostUSD", ms: "wallClockMs" } as const;
 

@@ -2,13 +2,12 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Message, ToolResultPart } from "../../types/message.ts";
 import type { ContextRelease, ToolHistoryEntry, ToolOutcome } from "../../types/tool-outcome.ts";
-import type { ReleasedResults } from "../state/loop-state.ts";
-import type { MaskedView, MaskingSource, ResultMasking } from "./run.ts";
+import type { MaskedTranscript, MaskingSource, ReleasedResults } from "../../middleware/masked-transcript.ts";
 import { maskResults } from "./mask-results.ts";
 
 type MaskingRules = Record<"keepIterations" | "minTokens" | "batchOf", number>;
 
-const createView = (rules: MaskingRules): MaskedView => (maskResults(rules) as ResultMasking).createView();
+const createView = (rules: MaskingRules): MaskedTranscript => (maskResults(rules) as unknown as { createView(): MaskedTranscript }).createView();
 
 interface Call {
   readonly outcome: ToolOutcome["kind"];

@@ -3,7 +3,7 @@
 import type { MaskingOptions } from "../../types/policies.ts";
 import type { Masking } from "../../types/common.ts";
 import { MaskedTranscript, readMaskingOptions } from "../../middleware/masked-transcript.ts";
-import type { ResultMasking } from "./run.ts";
+import type { ResultMasking } from "../../middleware/mask-results.ts";
 
 /**
  * Clears old tool results from requests, and puts a short note in their place. The transcript keeps the full results. Errors and
@@ -15,6 +15,6 @@ import type { ResultMasking } from "./run.ts";
  */
 export function maskResults(options: MaskingOptions = {}): Masking {
   const { force, ...rules } = readMaskingOptions("policies.masking", options);
-  const masking: ResultMasking = { kind: "masking", force, createView: () => new MaskedTranscript(rules) };
+  const masking: Masking & ResultMasking = { kind: "masking", force, createView: () => new MaskedTranscript(rules) };
   return masking;
 }

@@ -6,7 +6,6 @@ import { LoopError } from "../../errors/loop-error.ts";
 import { handoffKey } from "../../tools/registry.ts";
 import { isRecord } from "../../utils/guards.ts";
 import { none, optionChecks, planChecks } from "../run/option-table.ts";
-import type { AgentTable } from "../run/run.ts";
 
 const handoffsNeeded: Check = ['set if "tools" has tools of createHandoffs', is.any[1], "handoffs"];
 
@@ -48,7 +47,7 @@ export function checkNeededTools(options: Pick<LoopOptions, "tools" | "policies"
   if (!Array.isArray(tools)) return;
   if (handoffs === undefined && tools.some(isHandoff)) throw refuseOption(`${place}policies.handoffs`, handoffsNeeded, undefined);
   const names: ReadonlySet<unknown> = new Set(tools.map(nameOf));
-  (handoffs as AgentTable | undefined)?.checkTools(names, `${place}tools`);
+  (handoffs as NeededTools | undefined)?.checkTools(names, `${place}tools`);
   if (typeof toolChoice === "object" && !names.has(toolChoice.name))
     throw invalidOption(`${place}toolChoice.name`, 'the name of a tool in "tools"', toolChoice.name);
   checkNamed(names, results?.toolName, `${place}tools`);
@@ -70,4 +69,9 @@ function isHandoff(tool: unknown): boolean {
 export function refuseTools(option: string, missing: string, why: string): LoopError<"invalid-option"> {
   const expected = `an array with the tool "${missing}" (${why})`;
   return new LoopError("invalid-option", { option, expected, received: "an array without this tool" });
+}
+
+/** A policy that needs some tools of the run. */
+interface NeededTools {
+  checkTools(names: ReadonlySet<unknown>, option: string): void;
 }

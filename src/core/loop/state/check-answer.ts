@@ -2,12 +2,10 @@
 // checks cover only the fields that the loop needs.
 
 import { isText } from "../../errors/check-fields.ts";
-import { LoopError } from "../../errors/loop-error.ts";
 import { describeValue } from "../../utils/texts.ts";
 import type { CompactedMessages } from "../../types/policies.ts";
 import { isOutsideResult } from "../../tools/to-outcome.ts";
 import { isRecord, type UnknownRecord } from "../../utils/guards.ts";
-import { recordVersion, runKey } from "./step-key.ts";
 
 type Type = keyof typeof fits;
 type Fields = { readonly [name: string]: Type };
@@ -146,18 +144,6 @@ const kinds: { readonly [kind: string]: Fields } = {
 const plainKinds =
   "completed denied malformed truncated interrupted not-run limit continue abort valid checked approve modify deny cancelled fits cut begun";
 
-export function checkAnswer(key: string, answer: unknown): void {
-  // A record in another version of the format is rejected later, with "journal-mismatch".
-  if (key === runKey && isRecord(answer) && answer["version"] !== recordVersion) return;
-  const problem = describeProblem(wordOf(key), answer);
-  if (problem !== undefined) throw new LoopError("journal-damaged", { key, problem });
-}
-
-function describeProblem(word: string, answer: unknown): string | undefined {
-  if (word === "results") return Array.isArray(answer) ? undefined : `must be an array, but is ${describeValue(answer)}`;
-  return isRecord(answer) ? problemOf(answer, word) : `must be an object, but is ${describeValue(answer)}`;
-}
-
 export function problemOf(answer: UnknownRecord, word: string): string | undefined {
   const fields = Object.hasOwn(steps, word) ? steps[word] : undefined;
   const { kind } = answer;
@@ -189,8 +175,4 @@ type PlainFields = {
 /** Says which field of a record does not fit. */
 export function findMisfit(record: UnknownRecord, fields: PlainFields): string | undefined {
   return misfit(record, fields);
-}
-
-function wordOf(key: string): string {
-  return /^(?:retry\d+\/)?i\d+\/([\w-]+)/.exec(key)?.[1] ?? key.replace(/\d+$/, "");
 }

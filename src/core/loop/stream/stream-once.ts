@@ -22,7 +22,7 @@ import { judgeFinish, type Judgement, type MessageContent, problemOf } from "../
 import { type EagerPorts, EagerCalls, type SettledEarly } from "./eager-calls.ts";
 import { type GuardPorts, type StreamEnd, StreamGuard, type GuardedStream } from "../../providers/guard-stream.ts";
 import type { EndReason } from "../../types/termination.ts";
-import type { CacheWatcher, StreamWatch } from "../run/run.ts";
+import type { CacheWatcher, StreamWatch } from "../run/ports.ts";
 import { textIn } from "../../utils/texts.ts";
 import { toJson } from "../../utils/json.ts";
 import { countOf, textOrNone, toUsage } from "../../utils/plain-error.ts";

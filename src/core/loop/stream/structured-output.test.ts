@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { JsonSchema, StandardSchema } from "../../types/common.ts";
 import { isLoopError } from "../../errors/loop-error.ts";
-import type { OutputReader } from "../run/run.ts";
+import type { StructuredOutput } from "../../types/policies.ts";
+import type { OutputRules } from "../../middleware/structured-output.ts";
 import { describeMisfit, structuredOutput, validateOutput } from "./structured-output.ts";
 
 const anything: StandardSchema = { "~standard": { version: 1, vendor: "test", validate: (value) => ({ value }) } };
@@ -83,7 +84,7 @@ describe("structuredOutput", () => {
       { enum: ["yes", "no"] },
     ],
   ])("puts %s into the prompt", ([, policy, schema]) => {
-    const { prompt } = structuredOutput(policy.schema, { jsonSchema: policy.jsonSchema }) as OutputReader;
+    const { prompt } = structuredOutput(policy.schema, { jsonSchema: policy.jsonSchema }) as StructuredOutput & OutputRules<unknown>;
     expect(prompt.slice(0, ask.length)).toBe(ask);
     expect(JSON.parse(prompt.slice(ask.length))).toEqual(schema);
   });

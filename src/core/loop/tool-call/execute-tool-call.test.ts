@@ -8,7 +8,7 @@ import { createToolContext } from "../../../testing/run-tool.ts";
 import { defineTool } from "../../tools/define-tool.ts";
 import { createToolRegistry } from "../../tools/registry.ts";
 import { executeToolCall } from "./execute-tool-call.ts";
-import type { ToolCallPorts } from "../run/run.ts";
+import type { ToolCallPorts } from "../run/ports.ts";
 
 const add = defineTool({
   name: "add",

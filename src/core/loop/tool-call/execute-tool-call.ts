@@ -1,6 +1,6 @@
 // Runs one tool call: decides if it may run, calls the tool, and turns whatever happens into an outcome.
 
-import { type ReadyCall, type ToolCallPorts } from "../run/run.ts";
+import { type ReadyCall, type ToolCallPorts } from "../run/ports.ts";
 import type { ToolDefinition } from "../../types/tool.ts";
 import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
 import { findDeferralProblem, prepareCall, refuseUnknown } from "./prepare-call.ts";

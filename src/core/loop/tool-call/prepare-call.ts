@@ -4,7 +4,7 @@
 import { quote } from "../../utils/texts.ts";
 import type { ToolCall, ToolOutcome, ToolQuestion } from "../../types/tool-outcome.ts";
 import { isRecord, type UnknownRecord, assertNever } from "../../utils/guards.ts";
-import type { Advice, ToolCallPorts, ReadyCall } from "../run/run.ts";
+import type { Advice, ToolCallPorts, ReadyCall } from "../run/ports.ts";
 import type { Issue, Validation } from "../../types/common.ts";
 import { Deadline } from "../../cancellation/deadline.ts";
 import { edges } from "../../utils/edges.ts";
