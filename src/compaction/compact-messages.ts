@@ -8,7 +8,6 @@ import {
   type CompactedMessages,
   type Compaction,
   type CompactionAnswer,
-  type FilteredMessages,
   fitsMessages,
   invalidOption,
   is,
@@ -30,7 +29,7 @@ import {
   type UserMessage,
   warnOfLoop,
 } from "../core/entry-kit.ts";
-import { compactWith, type CompactionFacts, type MiddlewareSource } from "./middleware.ts";
+import { compactWith, type CompactionFacts, type FilteredMessages, type MiddlewareSource } from "./middleware.ts";
 import { toError, writeSummary } from "./write-summary.ts";
 
 export interface CutRules {

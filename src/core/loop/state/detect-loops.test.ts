@@ -3,9 +3,8 @@ import { expect, it } from "vitest";
 import type { Json } from "../../types/common.ts";
 import type { ToolResultPart } from "../../types/message.ts";
 import type { ToolCall } from "../../types/tool-outcome.ts";
-import { CycleCounts } from "../../middleware/count-cycles.ts";
+import { CycleCounts, type CycleRules } from "../../middleware/count-cycles.ts";
 import type { Repeats } from "./step-result.ts";
-import type { CycleRules } from "./step-key.ts";
 
 const call = (name: string, args: Json = {}): ToolCall => ({ callId: "c", name, args });
 const result = (value: Json): ToolResultPart => ({ callId: "c", name: "t", outcome: "completed", result: value });
