@@ -38,7 +38,6 @@ const snippets = [
   () => import("./imported-tools.ts"),
   () => import("./nesting.ts"),
   () => import("./teams.ts"),
-  () => import("./next-step.ts"),
   () => import("./options.ts"),
   () => import("./outside.ts"),
   () => import("./questions.ts"),

@@ -2,7 +2,23 @@
 
 export { CancelScope } from "./cancellation/cancel-scope.ts";
 export { followSignal, longestTimerMs, systemClock } from "./cancellation/signals.ts";
-export { type Check, checkField, checkFields, type Checks, type Choice, describeRule, invalidOption, refuseOption, is, isFilled, isFunction, isText, isWithin, needed, type NumberRule } from "./errors/check-fields.ts";
+export {
+  type Check,
+  checkField,
+  checkFields,
+  type Checks,
+  type Choice,
+  describeRule,
+  invalidOption,
+  refuseOption,
+  is,
+  isFilled,
+  isFunction,
+  isText,
+  isWithin,
+  needed,
+  type NumberRule,
+} from "./errors/check-fields.ts";
 export { memoryJournal, wrapJournal } from "./journal/memory-journal.ts";
 export { checkStepRecord, isPacked } from "./run/check-record.ts";
 export { type AskedStep, inLockstep, type OrderedEngine } from "./run/journals.ts";
@@ -22,7 +38,15 @@ export { runToolLoop } from "./loop/run-tool-loop.ts";
 export { maskResults } from "./loop/run/mask-results.ts";
 export { type LoopStream, streamToolLoop } from "./loop/stream-tool-loop.ts";
 export { checkNeededTools, checkOptions, refuseLoopOptions, refuseTools } from "./loop/start/check-options.ts";
-export { limitChecks, limitRules, modelSettingsChecks, optionChecks, sessionChecks, timeoutRules, toolChoiceCheck } from "./loop/run/option-table.ts";
+export {
+  limitChecks,
+  limitRules,
+  modelSettingsChecks,
+  optionChecks,
+  sessionChecks,
+  timeoutRules,
+  toolChoiceCheck,
+} from "./loop/run/option-table.ts";
 export { resolveLimits, resolveTimeouts } from "./loop/run/limits.ts";
 export type { CacheWatch, CacheWatcher, StreamWatch } from "./loop/run/ports.ts";
 export { malformedNote, misfitNote, warnOfLoop } from "./loop/state/apply-step.ts";
@@ -47,21 +71,92 @@ export { assertTool, refuseTool } from "./tools/define-tool.ts";
 export { renderIssues, renderOutcome, wasDispatched } from "./tools/outcome-texts.ts";
 export { toEmittedPart } from "./tools/emitted-part.ts";
 export { createToolRegistry, findableTools, handoffKey, isToolRegistry, toRegistry } from "./tools/registry.ts";
-export { deferred, deferredToPage, isOutsideResult, markSignal, toFailure, type Conclusion, toolResult, type ToolResultFields, toOutcome, toPreliminary } from "./tools/to-outcome.ts";
+export {
+  deferred,
+  deferredToPage,
+  isOutsideResult,
+  markSignal,
+  toFailure,
+  type Conclusion,
+  toolResult,
+  type ToolResultFields,
+  toOutcome,
+  toPreliminary,
+} from "./tools/to-outcome.ts";
 export type { Clock, ContentPart, Issue, JsonSchema, PlainError, Pricing, ProviderError } from "./types/common.ts";
 export type { ProviderErrorCode, StandardResult, StandardSchema, ToolSchema, Session, Usage, UserPart } from "./types/common.ts";
 export type { Validation } from "./types/common.ts";
 export type { Journal } from "./types/journal.ts";
 export type { Json, Plain } from "./types/common.ts";
-export type { CallSummary, EmittedPart, LoopEmitter, LoopEvent, LoopEvents, LoopEventType, ResultEvent, TriggerMatch } from "./types/loop-event.ts";
-export type { EntryOptions, LoopControl, LoopLimits, LoopOptions, NestedLoopOptions, QuestionFields, RunOptions } from "./types/loop-options.ts";
+export type {
+  CallSummary,
+  EmittedPart,
+  LoopEmitter,
+  LoopEvent,
+  LoopEvents,
+  LoopEventType,
+  ResultEvent,
+  TriggerMatch,
+} from "./types/loop-event.ts";
+export type {
+  EntryOptions,
+  LoopControl,
+  LoopLimits,
+  LoopOptions,
+  NestedLoopOptions,
+  QuestionFields,
+  RunOptions,
+} from "./types/loop-options.ts";
 export type { StopRequest, ExecutableTool, Tool, ToolContext, ToolRegistry } from "./types/loop-options.ts";
 export type { LoopResult } from "./types/loop-result.ts";
-export type { AssistantMessage, AssistantPart, Message, ToolCallPart, ToolMessage, ToolResultPart, UserMessage } from "./types/message.ts";
+export type {
+  AssistantMessage,
+  AssistantPart,
+  Message,
+  ToolCallPart,
+  ToolMessage,
+  ToolResultPart,
+  UserMessage,
+} from "./types/message.ts";
 export type { GuardrailRecord, Guardrails } from "./types/guardrails.ts";
-export type { ApprovalContext, ApprovalDecision, Approve, CallDecision, CompactedMessages, Compaction, CompactionAnswer, DeliberateGate, Handoffs, ResultCacher, ResultStore, StoredResult, OutsideResult, StructuredOutput } from "./types/policies.ts";
-export type { CacheBreakCause, PartDigest, PromptCacheBreak, PromptCacheUse, PromptCacheWatch, LastRequest, RequestPrefix, StreamCache } from "./types/prompt-cache.ts";
-export type { AttemptSpending, FinishReason, ModelCall, ModelChunk, ModelRequest, ModelSettings, Provider, RequestTranscript, StreamResult, ToolChoice } from "./types/provider.ts";
+export type {
+  ApprovalContext,
+  ApprovalDecision,
+  Approve,
+  CallDecision,
+  CompactedMessages,
+  Compaction,
+  CompactionAnswer,
+  DeliberateGate,
+  Handoffs,
+  ResultCacher,
+  ResultStore,
+  StoredResult,
+  OutsideResult,
+  StructuredOutput,
+} from "./types/policies.ts";
+export type {
+  CacheBreakCause,
+  PartDigest,
+  PromptCacheBreak,
+  PromptCacheUse,
+  PromptCacheWatch,
+  LastRequest,
+  RequestPrefix,
+  StreamCache,
+} from "./types/prompt-cache.ts";
+export type {
+  AttemptSpending,
+  FinishReason,
+  ModelCall,
+  ModelChunk,
+  ModelRequest,
+  ModelSettings,
+  Provider,
+  RequestTranscript,
+  StreamResult,
+  ToolChoice,
+} from "./types/provider.ts";
 export type { EndReason, LoopStatus, StreamStatus } from "./types/termination.ts";
 export type { Handoff, NestedSpending, ToolCall, ToolOutcome, ToolQuestion, WaitingCall } from "./types/tool-outcome.ts";
 export type { ContextOf, InheritedContextOption } from "./types/typed-call.ts";
@@ -78,11 +173,35 @@ export { dropPromise, memoize, promiseOrValue, whenAllReady, whenReady } from ".
 export { namesSecret } from "./utils/redact-fields.ts";
 export { redactSecrets, redactText } from "./utils/redact-secrets.ts";
 export { estimateMedia, estimateMetadata } from "./utils/estimate-media.ts";
-export { countBytes, cutText, takeStart, describeValue, estimateTokens, hasSucceeded, hiddenContent, isContent, quote, readAssistantMessage, tokensOfBytes } from "./utils/texts.ts";
+export {
+  countBytes,
+  cutText,
+  takeStart,
+  describeValue,
+  estimateTokens,
+  hasSucceeded,
+  hiddenContent,
+  isContent,
+  quote,
+  readAssistantMessage,
+  tokensOfBytes,
+} from "./utils/texts.ts";
 export { parseToolArguments } from "./utils/tool-arguments.ts";
 export { IdleTimer } from "./cancellation/signals.ts";
 export { contextOf, sendDecision, toDenied } from "./middleware/approve.ts";
 export { toShown } from "./tools/compare-tools.ts";
 export { askCaller } from "./middleware/ask-caller.ts";
 export { endWith } from "./run/seam.ts";
-export type { Answer, CallRecorder, EndedCall, Hooks, Look, Middleware, Outcome, Recorder, RequestDraft, RunFacts, State } from "./run/seam.ts";
+export type {
+  Answer,
+  CallRecorder,
+  EndedCall,
+  Hooks,
+  Look,
+  Middleware,
+  Outcome,
+  Recorder,
+  RequestDraft,
+  RunFacts,
+  State,
+} from "./run/seam.ts";

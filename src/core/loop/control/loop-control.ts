@@ -238,7 +238,10 @@ async function waitForAnswer(live: LiveQuestion): Promise<unknown> {
 /** The maximum number of questions of one call that wait at the same time. A tool may ask one for each row of a large table. */
 const maxOpen = 100;
 
-function hold({ run, questions, place, deadline, asked: { fromPage } }: LiveQuestion, question: ToolQuestion): Promise<OutsideResult> {
+function hold(
+  { run, questions, place, deadline, asked: { fromPage } }: LiveQuestion,
+  question: ToolQuestion,
+): Promise<OutsideResult> {
   const { path, token, events } = run;
   if (questions.withdraw.size >= maxOpen)
     throw new Error(`The call already waits for ${maxOpen} answers. Await one of them before you ask the next question.`);

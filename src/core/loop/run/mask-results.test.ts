@@ -7,7 +7,8 @@ import { maskResults } from "./mask-results.ts";
 
 type MaskingRules = Record<"keepIterations" | "minTokens" | "batchOf", number>;
 
-const createView = (rules: MaskingRules): MaskedTranscript => (maskResults(rules) as unknown as { createView(): MaskedTranscript }).createView();
+const createView = (rules: MaskingRules): MaskedTranscript =>
+  (maskResults(rules) as unknown as { createView(): MaskedTranscript }).createView();
 
 interface Call {
   readonly outcome: ToolOutcome["kind"];

@@ -15,7 +15,6 @@ import type { Asked, CallQuestions } from "./decisions.ts";
 import { sharedMap } from "../../utils/guards.ts";
 import type { PromptCacheUse, PromptCacheWatch, StreamCache } from "../../types/prompt-cache.ts";
 
-
 /** A call that may run, with the final arguments for its tool. */
 export interface ReadyCall {
   readonly kind: "ready";
@@ -32,7 +31,6 @@ export interface ReadyCall {
   readonly execute?: (() => unknown) | undefined;
 }
 
-
 /** The part of a run that a tool call uses. */
 /** Counts the advice in the results of one message. Limited, because a model may make thousands of mistakes. */
 export interface Advice {
@@ -41,7 +39,6 @@ export interface Advice {
   listed: number;
   explained: number;
 }
-
 
 export interface ToolCallPorts extends DeadlinePorts {
   readonly registry: ToolRegistry;
@@ -74,7 +71,6 @@ export interface ToolCallPorts extends DeadlinePorts {
   onLate?(call: ToolCall, success: boolean): void;
 }
 
-
 /** Watches the requests of one stream. */
 export interface StreamWatch {
   /** Called with each request body of the stream, as `sending` of the model call. */
@@ -82,7 +78,6 @@ export interface StreamWatch {
   /** Called after the stream has ended. Returns the facts about its requests, and makes `sending` ignore all further requests. */
   read(spendings: readonly AttemptSpending[], priceOf: (usage: Usage, by: AttemptSpending) => unknown): StreamCache | undefined;
 }
-
 
 /** Watches the prompt cache of one run. Created by the value of `policies.promptCache`. */
 export interface CacheWatcher {
@@ -94,16 +89,13 @@ export interface CacheWatcher {
   sum(results: readonly StreamResult[]): PromptCacheUse;
 }
 
-
 export interface CacheWatch extends PromptCacheWatch {
   createWatcher(): CacheWatcher;
 }
 
-
 /** Maps each control to the function that connects it to a run. All copies of the package share this map. */
 export const claims: WeakMap<LoopControl, (scope: CancelScope, maxInterrupts: number) => ControlClaim> =
   /* @__PURE__ */ sharedMap("control-claims");
-
 
 /** A run whose tool asks a question. */
 export interface AskingRun {
@@ -123,7 +115,6 @@ export interface LiveQuestion {
   readonly deadline: Deadline;
   readonly asked: Asked;
 }
-
 
 export interface ControlClaim {
   readonly questions: Map<string, { readonly fromPage: boolean; readonly take: (answer: OutsideResult) => void }>;

@@ -84,7 +84,8 @@ describe("structuredOutput", () => {
       { enum: ["yes", "no"] },
     ],
   ])("puts %s into the prompt", ([, policy, schema]) => {
-    const { prompt } = structuredOutput(policy.schema, { jsonSchema: policy.jsonSchema }) as StructuredOutput & OutputRules<unknown>;
+    const { prompt } = structuredOutput(policy.schema, { jsonSchema: policy.jsonSchema }) as StructuredOutput &
+      OutputRules<unknown>;
     expect(prompt.slice(0, ask.length)).toBe(ask);
     expect(JSON.parse(prompt.slice(ask.length))).toEqual(schema);
   });

@@ -1,20 +1,20 @@
-// A run made by hand out of the parts of the loop.
+// One model request made by hand out of the parts of the loop.
 
 const assert = require("node:assert/strict");
 
 exports.exercise = async (load) => {
-  const { applyStep, createLoopState, nextStep } = await load("turnwright/parts");
-  const state = createLoopState({ messages: [{ role: "user", content: "Hi" }], heldIds: [], contextItems: [], priced: false });
-  const bounds = {
-    maxIterations: 1,
-    maxConsecutiveToolErrors: 1,
-    maxRestarts: 0,
-    maxPauses: 0,
-    maxToolCalls: 1,
-    maxTokens: 1e9,
-    wallClockMs: 1e9,
-  };
-  assert.equal(nextStep(state, bounds).kind, "inbox");
-  applyStep(state, { kind: "inbox", answer: { now: 0, token: "t" } });
-  assert.equal(nextStep(state, bounds).kind, "model");
+  const { CancelScope, streamOnce } = await load("turnwright/parts");
+  const { createMockProvider, createTestClock, text } = await load("turnwright/testing");
+  const request = { messages: [{ role: "user", content: "Hi" }], tools: [], iteration: 0 };
+  const none = Number.POSITIVE_INFINITY;
+  const result = await streamOnce(request, {
+    provider: createMockProvider([text("Hello!")]),
+    clock: createTestClock(),
+    scope: new CancelScope(),
+    timeouts: { streamIdleMs: none, firstChunkMs: none, toolMs: none, settleMs: none, approvalMs: none, hookMs: none },
+    events: { runId: "own", wants: () => false, send: () => {}, room: () => undefined },
+    heldIds: new Set(),
+  });
+  assert.equal(result.status, "completed");
+  assert.equal(result.text, "Hello!");
 };

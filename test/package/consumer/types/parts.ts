@@ -1,6 +1,6 @@
-import type { Message } from "turnwright";
-import { type Bounds, createLoopState, nextStep, type NextStep } from "turnwright/parts";
+import type { ToolOutcome } from "turnwright";
+import { type ContextRestart, detectContextRestart } from "turnwright/parts";
 
-export function begin(messages: readonly Message[], bounds: Bounds): NextStep {
-  return nextStep(createLoopState({ messages, heldIds: [], contextItems: [], priced: false }), bounds);
+export function restartOf(outcome: ToolOutcome): ContextRestart | undefined {
+  return detectContextRestart(outcome, undefined);
 }
