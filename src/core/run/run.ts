@@ -17,7 +17,7 @@ import { claimRun } from "./claims.ts";
 import { LoopEventSink } from "../loop/run/emit.ts";
 import { resolveLimits, type ResolvedLimits, resolveTimeouts } from "../loop/run/limits.ts";
 import { findOuterLevel, type Level, Meter } from "../loop/run/meter.ts";
-import type { ControlClaim } from "../loop/run/ports.ts";
+import type { Advice, ControlClaim } from "../loop/run/ports.ts";
 import { createAdvice } from "../loop/tool-call/prepare-call.ts";
 import { checkMessages } from "../loop/state/check-messages.ts";
 import { checkDefinitions, createToolRegistry, isToolRegistry } from "../tools/registry.ts";
@@ -139,7 +139,7 @@ export class Run {
   /** The calls that ran while the newest message streamed, by call id. */
   readonly begun: Map<string, BegunCall> = new Map();
   /** Counts the advice in the results of the newest message. */
-  advice = createAdvice();
+  advice: Advice = createAdvice();
   /** The position of each call in its message, by call id. */
   readonly places: Map<string, number> = new Map();
   /** The changes of requests that listeners were told. */
