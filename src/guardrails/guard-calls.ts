@@ -105,7 +105,7 @@ function checkFirst(checks: readonly ToolCheck[], verdicts: Map<string, Verdict>
         if (tool === undefined) return next(call);
         const name = isChanged ? `check about ${digest(stableJson(toShown(tool)))}` : "check";
         const verdict = await at.step(name, () => checkCall(checks, { run, at }, { call, tool }));
-        verdicts.set(call.callId, readVerdict(verdict));
+        verdicts.set(call.callId, readRecorded(verdict));
         written.set(call.callId, call.args);
         return next(call);
       },
@@ -118,13 +118,13 @@ interface CheckedTool {
   readonly tool: ToolDefinition;
 }
 
-interface CheckPorts {
+interface ToolCheckPorts {
   readonly run: RunFacts;
   readonly at: Recorder;
 }
 
 /** Calls the checks in order. The first check that refuses the arguments denies the call. Never rejects. */
-async function checkCall(checks: readonly ToolCheck[], ports: CheckPorts, { call, tool }: CheckedTool): Promise<Verdict> {
+async function checkCall(checks: readonly ToolCheck[], ports: ToolCheckPorts, { call, tool }: CheckedTool): Promise<Verdict> {
   const { run, at } = ports;
   const { clock, timeouts } = run;
   const { hookMs: ms } = timeouts;
@@ -151,7 +151,7 @@ async function checkCall(checks: readonly ToolCheck[], ports: CheckPorts, { call
 }
 
 /** A saved journal may have been edited. A verdict that is not readable must not let a call run. */
-function readVerdict(value: unknown): Verdict {
+function readRecorded(value: unknown): Verdict {
   const known = ["rewritten", "denial", "failed"];
   if (isRecord(value) && Object.entries(value).every(([field, found]) => known.includes(field) && isRecord(found))) return value;
   throw new LoopError("journal-damaged", { key: "guardrails-calls", problem: "has an invalid verdict of a check" });

@@ -48,7 +48,7 @@ export function pause({ setup: { clock = systemClock, pauseMs = 20 } }: JournalB
 }
 
 /** Reads a step that is recorded. */
-function recall(journal: Journal, key: string): unknown {
+async function recall(journal: Journal, key: string): Promise<unknown> {
   return journal.step<unknown>(key, () => {
     throw new Error(`The step "${key}" is recorded, but it ran again.`);
   });
@@ -85,7 +85,7 @@ export async function checkParallel(bench: JournalBench): Promise<void> {
   };
   const expected = keys.map((_, position) => ({ position }));
   const results = await executeOpen(bench, (journal) =>
-    Promise.all(keys.map((key, position) => journal.step(key, bodyOf(position)))),
+    Promise.all(keys.map(async (key, position) => journal.step(key, bodyOf(position)))),
   );
   checkJson(results, expected, "The results of parallel steps");
   const again = await executeOpen(bench, (journal) => Promise.all(keys.map((key) => recall(journal, key))));

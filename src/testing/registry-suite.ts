@@ -93,7 +93,7 @@ const checks: readonly (readonly [title: string, run: (bench: RegistryBench) => 
   ["lists each tool in a form that every provider accepts", checkDefinitions],
   ["returns the same definitions while nothing changes", checkStable],
   ["returns the result of a tool", checkResult],
-  ["keeps parallel calls apart", checkParallel],
+  ["keeps parallel calls apart", checkParallelCalls],
   ["fails a call if the tool fails", checkToolFailure],
   ["fails a call of an unknown tool", checkUnknown],
   ["returns issues for invalid arguments", checkIssues],
@@ -159,7 +159,7 @@ async function checkResult(bench: RegistryBench): Promise<void> {
   checkEcho(await execute(bench, "echo", { text: "Grüße" }), "Grüße");
 }
 
-async function checkParallel(bench: RegistryBench): Promise<void> {
+async function checkParallelCalls(bench: RegistryBench): Promise<void> {
   const texts = ["one", "two", "three"];
   const outcomes = await Promise.all(texts.map((text) => execute(bench, "echo", { text })));
   for (const [index, outcome] of outcomes.entries()) checkEcho(outcome, texts[index]);

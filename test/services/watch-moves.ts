@@ -62,9 +62,7 @@ export function watchRun(moves: MoveCounts): MoveWatch {
         add(moves, `${name} ${outcome}`);
       }
       add(moves, `ended ${reason.kind}`);
-      if ("calls" in reason)
-        for (const { name, question } of reason.calls) if (question !== undefined) add(moves, `${name} waited`);
-      if ("calls" in reason && reason.calls.some(({ id }) => id.includes("/"))) add(moves, "nested call waited");
+      if ("calls" in reason) watchWaiting(reason.calls, moves);
       if (output !== undefined) add(moves, "output");
       for (const message of messages) {
         const done = message.role === "tool" ? message.results : [];
@@ -73,6 +71,11 @@ export function watchRun(moves: MoveCounts): MoveWatch {
       }
     },
   };
+}
+
+function watchWaiting(calls: LoopResult["pendingCalls"], moves: MoveCounts): void {
+  for (const { name, question } of calls) if (question !== undefined) add(moves, `${name} waited`);
+  if (calls.some(({ id }) => id.includes("/"))) add(moves, "nested call waited");
 }
 
 const serverTypes =

@@ -3,16 +3,22 @@
 import type { Issue, Json, JsonSchema, StandardSchema, Validation } from "../types/common.ts";
 import type { StructuredOutputOptions } from "../types/policies.ts";
 import type { RequestedOutput } from "../types/provider.ts";
-import { describeMisfit, validateOutput } from "../loop/stream/structured-output.ts";
+import { misfitNote } from "../loop/state/apply-step.ts";
+import { renderIssues } from "../tools/outcome-texts.ts";
+import { cutText } from "../utils/texts.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { checkFields, type Checks, invalidOption } from "../errors/check-fields.ts";
 import { isRecord } from "../utils/guards.ts";
 import { isPlainData, toJson } from "../utils/json.ts";
 import { toPlainError } from "../utils/plain-error.ts";
-import { convertSchema, isStandardSchema } from "../tools/argument-schema.ts";
+import { convertSchema, isStandardSchema, validateArgs } from "../tools/argument-schema.ts";
 import { isUnfinished } from "../providers/judge-finish.ts";
 import type { Answer, Middleware, RequestDraft, RunFacts, State } from "../run/seam.ts";
 import { askCaller } from "./ask-caller.ts";
+
+/** The maximum length of the listed issues in the message to the model, in characters. */
+const longestComplaint = 2_000;
+const longestParseError = 300;
 
 const checks: Checks<StructuredOutputOptions> = {
   jsonSchema: ["a JSON Schema: an object of plain data", (value) => isRecord(value) && isPlainData(value)],
@@ -50,7 +56,7 @@ function schemaOf(schema: StandardSchema): JsonSchema {
   throw new LoopError("invalid-option", details, { cause: made.cause });
 }
 
-export interface OutputRules<Output> {
+export interface AnswerRules<Output> {
   readonly schema: StandardSchema<unknown, Output>;
   /** The text that describes the schema to the model. */
   readonly prompt: string;
@@ -61,7 +67,7 @@ export interface OutputRules<Output> {
 
 type Checked = { readonly value: Json } | { readonly issues: readonly Issue[] };
 
-export function readOutput<Output>(rules: OutputRules<Output>): Middleware<{ readonly output: Output | undefined }> {
+export function readOutput<Output>(rules: AnswerRules<Output>): Middleware<{ readonly output: Output | undefined }> {
   const { schema, maxRetries } = rules;
   return {
     name: "structured-output",
@@ -97,7 +103,7 @@ export function readOutput<Output>(rules: OutputRules<Output>): Middleware<{ rea
 /** If the provider cannot send the schema of the answer, the system text contains it. */
 function describeOutput(
   request: RequestDraft,
-  { requested, prompt }: Pick<OutputRules<unknown>, "requested" | "prompt">,
+  { requested, prompt }: Pick<AnswerRules<unknown>, "requested" | "prompt">,
 ): RequestDraft {
   const { provider, system } = request;
   if (provider.structuresOutput === true && requested !== undefined) return { ...request, output: requested };
@@ -131,4 +137,29 @@ function toPlain(value: unknown): Json {
   } catch (error) {
     throw new TypeError(`The schema returned a value that is not plain data: ${toPlainError(error).message}.`, { cause: error });
   }
+}
+
+/** Returns a promise only if the schema validates asynchronously. */
+export function validateOutput(text: string, schema: StandardSchema): Validation | Promise<Validation> {
+  let value: unknown;
+  try {
+    value = JSON.parse(unwrapFence(text.trim()));
+  } catch (error) {
+    const message = cutText(toPlainError(error).message, longestParseError);
+    return { issues: [{ message: text.trim() === "" ? "there is no answer" : `it is not JSON: ${message}` }] };
+  }
+  return validateArgs(schema, value);
+}
+
+export function describeMisfit(issues: readonly Issue[]): string {
+  const complaint = cutText(renderIssues(issues), longestComplaint);
+  return `${misfitNote.start}${complaint}${misfitNote.end}`;
+}
+
+/** Removes a code fence around the whole answer, because models often add one. Other mistakes are not repaired. */
+function unwrapFence(text: string): string {
+  const start = text.indexOf("\n");
+  const isFenced = text.startsWith("```") && text.endsWith("```") && start !== -1;
+  const language = text.slice(3, start).trim().toLowerCase();
+  return isFenced && (language === "json" || language === "") ? text.slice(start + 1, -3) : text;
 }

@@ -152,7 +152,7 @@ async function waitForResult(activity: Activity, { call, durationMs, approvedArg
   return { call, durationMs, approvedArgs, ...concludeOutside(given) };
 }
 
-function isDurable({ registered }: Run, name: string): boolean {
+export function isDurable({ registered }: Run, name: string): boolean {
   return registered.get(name)?.durable === true;
 }
 

@@ -2,7 +2,7 @@
 // call that can run, unless its tool is sequential.
 
 import type { ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
-import { noteReplayed, performCall, sendEnd } from "./execute-tool-call.ts";
+import { isDurable, noteReplayed, performCall, sendEnd } from "./execute-tool-call.ts";
 import { EagerJournal, ReplayJournal, whenParked } from "./journals.ts";
 import { callPlace, eagerSteps, placeOf } from "./places.ts";
 import { type PlacedCall, recallCalls } from "./shown-tools.ts";
@@ -148,10 +148,6 @@ function worse(before: Before["any"], { phase }: Turn): Before["any"] {
   return before === "waits" || phase === "waiting" ? "waits" : "open";
 }
 
-function isDurable({ run, call }: Activity): boolean {
-  return call !== undefined && run.registered.get(call.name)?.durable === true;
-}
-
 interface Turn {
   readonly activity: Activity;
   readonly isAlone: boolean;
@@ -251,7 +247,9 @@ class Turns {
   #beginTogether(): void {
     const { registry, state } = this.#run;
     if (registry.joins?.(state.messages) !== true) return;
-    const ready = this.#turns.filter((turn): turn is Turn => turn?.phase === "ready" && !isDurable(turn.activity));
+    const ready = this.#turns.filter(
+      (turn): turn is Turn => turn?.phase === "ready" && !isDurable(turn.activity.run, turn.activity.call?.name ?? ""),
+    );
     const wave = ready.length === 0 ? undefined : registry.createWave?.(ready.map(({ activity }) => activity.path));
     for (const turn of ready) {
       turn.activity.wave = wave;

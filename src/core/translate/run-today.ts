@@ -14,7 +14,7 @@ import { approve } from "../middleware/approve.ts";
 import { contextRestarts } from "../middleware/context-restarts.ts";
 import { deferTools } from "../middleware/deferred-tools.ts";
 import { maskWith, type ResultMasking } from "../middleware/mask-results.ts";
-import { type OutputRules, readOutput } from "../middleware/structured-output.ts";
+import { type AnswerRules, readOutput } from "../middleware/structured-output.ts";
 import { readRegistry } from "../tools/read-registry.ts";
 import { traitChecks } from "../tools/define-tool.ts";
 import { isToolRegistry } from "../tools/registry.ts";
@@ -102,7 +102,7 @@ interface CheckedApproval {
 /** Each sees whether those below it end the run. */
 function endingsOf({ output, loopDetection, stopWhen: stop, finalAnswer: final, preToolText: preText }: LoopPolicies) {
   return [
-    output && readOutput(output as StructuredOutput & OutputRules<unknown>),
+    output && readOutput(output as StructuredOutput & AnswerRules<unknown>),
     loopDetection && detectLoops(toLoopOptions(loopDetection)),
     stop && stopWhen([stop].flat()),
     final !== undefined && final !== false && finalAnswer(final === true ? {} : final),

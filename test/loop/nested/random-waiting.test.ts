@@ -55,6 +55,16 @@ interface Lived {
 
 const begunIn = (deeds: readonly Deed[]): readonly string[] => deeds.flatMap(({ key, isEnd }) => (isEnd ? [] : [key]));
 
+/** Records the outcome of a promise, also a rejection. */
+function watchEnd(running: Promise<unknown>): readonly unknown[] {
+  const ends: unknown[] = [];
+  void running.then(
+    (result) => ends.push(result),
+    (error: unknown) => ends.push(error),
+  );
+  return ends;
+}
+
 async function live(plan: Plan, { journal, decisions, words = [] }: Process): Promise<Lived> {
   const stage: Stage = { clock: createTestClock(), deeds: [], controls: [] };
   const { clock, deeds, controls } = stage;
@@ -66,19 +76,15 @@ async function live(plan: Plan, { journal, decisions, words = [] }: Process): Pr
     clock,
     journal,
     runId: "tree",
-    ...(decisions && { decisions }),
+    decisions,
   });
-  const ends: unknown[] = [];
-  void running.then(
-    (result) => ends.push(result),
-    (error: unknown) => ends.push(error),
-  );
-  for (const { atMs, verb, run } of [...words].sort((a, b) => a.atMs - b.atMs)) {
-    await clock.advance(Math.max(0, atMs - clock.now()));
-    const answer = controls[run]?.[verb]();
-    if (run !== 0) continue;
+  const ends = watchEnd(running);
+  for (const word of [...words].sort((a, b) => a.atMs - b.atMs)) {
+    await clock.advance(Math.max(0, word.atMs - clock.now()));
+    const answer = controls[word.run]?.[word.verb]();
+    if (word.run !== 0) continue;
     if (answer === "finished") begunAtFinish ??= begunIn(deeds).length;
-    else if (verb !== "drain") isTold = true;
+    else isTold ||= word.verb !== "drain";
   }
   // A timer may be set several turns of the event loop after the last one has fired.
   for (let tick = 0; tick < 200 && (tick === 0 || ends.length === 0); tick += 1) await clock.runAll();

@@ -3,8 +3,9 @@ import { z } from "zod";
 import type { JsonSchema, StandardSchema } from "../../types/common.ts";
 import { isLoopError } from "../../errors/loop-error.ts";
 import type { StructuredOutput } from "../../types/policies.ts";
-import type { OutputRules } from "../../middleware/structured-output.ts";
-import { describeMisfit, structuredOutput, validateOutput } from "./structured-output.ts";
+import type { AnswerRules } from "../../middleware/structured-output.ts";
+import { describeMisfit, validateOutput } from "../../middleware/structured-output.ts";
+import { structuredOutput } from "./structured-output.ts";
 
 const anything: StandardSchema = { "~standard": { version: 1, vendor: "test", validate: (value) => ({ value }) } };
 const issueOf = async (text: string): Promise<string> => {
@@ -85,7 +86,7 @@ describe("structuredOutput", () => {
     ],
   ])("puts %s into the prompt", ([, policy, schema]) => {
     const { prompt } = structuredOutput(policy.schema, { jsonSchema: policy.jsonSchema }) as StructuredOutput &
-      OutputRules<unknown>;
+      AnswerRules<unknown>;
     expect(prompt.slice(0, ask.length)).toBe(ask);
     expect(JSON.parse(prompt.slice(ask.length))).toEqual(schema);
   });

@@ -1,22 +1,13 @@
-// Converts the answer of the model to a validated value. Contains the instructions to the model, the parser, and the message
-// about an invalid answer.
+// Requests a final answer that matches a schema.
 
 import type { StructuredOutput, StructuredOutputOptions } from "../../types/policies.ts";
-import type { Issue, JsonSchema, StandardSchema, Validation } from "../../types/common.ts";
+import type { JsonSchema, StandardSchema } from "../../types/common.ts";
 import { checkFields, type Checks, invalidOption } from "../../errors/check-fields.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import { isRecord } from "../../utils/guards.ts";
 import { isPlainData } from "../../utils/json.ts";
-import { cutText } from "../../utils/texts.ts";
-import { toPlainError } from "../../utils/plain-error.ts";
-import { convertSchema, isStandardSchema, validateArgs } from "../../tools/argument-schema.ts";
-import { renderIssues } from "../../tools/outcome-texts.ts";
-import { misfitNote } from "../state/apply-step.ts";
-import type { OutputRules } from "../../middleware/structured-output.ts";
-
-/** The maximum length of the listed issues in the message to the model, in characters. */
-const longestComplaint = 2_000;
-const longestParseError = 300;
+import { convertSchema, isStandardSchema } from "../../tools/argument-schema.ts";
+import type { AnswerRules } from "../../middleware/structured-output.ts";
 
 const checks: Checks<StructuredOutputOptions> = {
   jsonSchema: ["a JSON Schema: an object of plain data", (value) => isRecord(value) && isPlainData(value)],
@@ -44,7 +35,7 @@ export function structuredOutput<Output>(
   const ask = "Give your final answer as JSON that fits this JSON Schema, with nothing before or after it:";
   const prompt = `${ask}\n${JSON.stringify(jsonSchema)}`;
   const requested = native ? { schema: jsonSchema, instructions: prompt } : undefined;
-  const output: OutputRules<Output> & StructuredOutput<Output> = {
+  const output: AnswerRules<Output> & StructuredOutput<Output> = {
     kind: "structured-output",
     schema,
     prompt,
@@ -60,29 +51,4 @@ function schemaOf(schema: StandardSchema): JsonSchema {
   const expected = 'a schema that can be converted to JSON Schema, or have a "jsonSchema" option';
   const details = { option: "policies.output.schema", expected, received: `one that ${made.problem}` };
   throw new LoopError("invalid-option", details, { cause: made.cause });
-}
-
-/** Returns a promise only if the schema validates asynchronously. */
-export function validateOutput(text: string, schema: StandardSchema): Validation | Promise<Validation> {
-  let value: unknown;
-  try {
-    value = JSON.parse(unwrapFence(text.trim()));
-  } catch (error) {
-    const message = cutText(toPlainError(error).message, longestParseError);
-    return { issues: [{ message: text.trim() === "" ? "there is no answer" : `it is not JSON: ${message}` }] };
-  }
-  return validateArgs(schema, value);
-}
-
-export function describeMisfit(issues: readonly Issue[]): string {
-  const complaint = cutText(renderIssues(issues), longestComplaint);
-  return `${misfitNote.start}${complaint}${misfitNote.end}`;
-}
-
-/** Removes a code fence around the whole answer, because models often add one. Other mistakes are not repaired. */
-function unwrapFence(text: string): string {
-  const start = text.indexOf("\n");
-  const isFenced = text.startsWith("```") && text.endsWith("```") && start !== -1;
-  const language = text.slice(3, start).trim().toLowerCase();
-  return isFenced && (language === "json" || language === "") ? text.slice(start + 1, -3) : text;
 }
