@@ -12,12 +12,9 @@ const config: KnipConfig = {
     "examples/*/main.ts",
     "examples/web-chat/page/page.tsx",
     "src/inspect/ui/main.tsx!",
-    // The new core, which no entry exports yet, and the translation with which vitest.seam.config.ts runs the loop's tests on it.
-    "src/core/run/{run-tool-loop,journals,memory-steps}.ts!",
+    // Middleware that no entry exports yet.
     "src/core/middleware/*.ts!",
     "src/prompt-cache/middleware.ts!",
-    "src/handoffs/create-handoffs.ts!",
-    "src/host/durable/run-in-engine.ts!",
     "test/web-chat/serve-child.ts",
     "test/conversation/die-in-chat.ts",
     "scripts/*.ts",
@@ -29,7 +26,7 @@ const config: KnipConfig = {
   // A test may look at a function that its own file uses.
   ignoreExportsUsedInFile: true,
   project: ["src/**/*.{ts,tsx}!", "!src/**/*.test.ts!", "test/**/*.ts", "examples/**/*.{ts,tsx}", "scripts/**/*.ts"],
-  vitest: { config: ["vitest.config.ts", "vitest.seam.config.ts", "test/package/vitest.config.ts"] },
+  vitest: { config: ["vitest.config.ts", "test/package/vitest.config.ts"] },
   ignoreBinaries: ["mkfifo"],
   ignoreDependencies: [
     // The programs of the first two are called by scripts/check.ts, and the server by test/restate.

@@ -1,6 +1,7 @@
 // Counts the events of random programs, so that a test can show that every kind occurs.
 
 import type { LoopOptions, LoopResult } from "turnwright";
+import type { WaitingCall } from "turnwright/parts";
 import { recordEvents, type StrictRequest } from "turnwright/testing";
 
 /** The moves that the programs of a test must have. */
@@ -73,7 +74,7 @@ export function watchRun(moves: MoveCounts): MoveWatch {
   };
 }
 
-function watchWaiting(calls: LoopResult["pendingCalls"], moves: MoveCounts): void {
+function watchWaiting(calls: readonly WaitingCall[], moves: MoveCounts): void {
   for (const { name, question } of calls) if (question !== undefined) add(moves, `${name} waited`);
   if (calls.some(({ id }) => id.includes("/"))) add(moves, "nested call waited");
 }
