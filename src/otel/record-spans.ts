@@ -132,7 +132,7 @@ class ExecutionPlayer {
     // A resumed run does not start a recorded call again, but the nested run of that call may continue.
     for (const [callId, { name }] of this.#nested) this.#playNested(callId, name);
     this.#ports.setTime(lines.at(-1)?.at ?? first.at);
-    this.#observer.close(this.#failure);
+    this.#observer.close(this.#failure, false);
   }
 
   /** Sends the start of each iteration that a resumed run replayed. The lines of this execution do not contain these iterations. */

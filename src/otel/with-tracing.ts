@@ -196,6 +196,7 @@ export class RunTrace implements RunObserver {
   #replayedIterations = 0;
   #resumed = false;
   #errorType: string | undefined;
+  #end: LoopEvents["run-end"] | undefined;
   #known: { readonly definitions: readonly ToolDefinition[]; readonly byName: ReadonlyMap<string, ToolDefinition> } | undefined;
 
   constructor(run: ObservedRun, place: RunPlace) {
@@ -343,7 +344,7 @@ export class RunTrace implements RunObserver {
   }
 
   end(event: LoopEvents["run-end"]): void {
-    // A run that was replayed completely has no span.
+    this.#end = event;
     if (this.#begun === undefined) return;
     this.#endFailed(event);
     const { status, reason } = event;
@@ -352,7 +353,12 @@ export class RunTrace implements RunObserver {
     if (this.#errorType !== undefined) this.#fail("error" in reason ? reason.error.message : reason.kind);
   }
 
-  close(failure: { readonly error: unknown } | undefined): void {
+  close(failure: { readonly error: unknown } | undefined, isNew: boolean): void {
+    // A run that was replayed completely has no span. A new one may fail before any event that is not replayed.
+    if (isNew && this.#begun === undefined && this.#end !== undefined) {
+      this.#begin();
+      this.end(this.#end);
+    }
     if (failure !== undefined) this.#break(failure.error);
     this.#endOpen(this.#errorType ?? otherError);
     if (this.#begun === undefined) return;

@@ -102,6 +102,8 @@ export interface RunWatcher {
 export interface ClosedRun {
   readonly runId: string;
   readonly failure?: { readonly error: unknown } | undefined;
+  /** True if the run has done something that its journal did not have. */
+  readonly isNew: boolean;
 }
 
 export function notifyClosed(emitter: object | undefined, run: ClosedRun): void {

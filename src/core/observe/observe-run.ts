@@ -211,11 +211,11 @@ class ObservedRuns implements Watch {
     return this.#live.get(nearest);
   }
 
-  close({ runId, failure }: ClosedRun): void {
+  close({ runId, failure, isNew }: ClosedRun): void {
     const observer = this.#live.get(runId);
     if (observer === undefined) return;
     this.#live.delete(runId);
     if (this.#current === observer) this.#current = undefined;
-    observer.close(failure);
+    observer.close(failure, isNew);
   }
 }

@@ -181,8 +181,9 @@ export interface RunObserver {
   nest(call: ToolContext): StartObserving;
   /**
    * Called when the run is over. `failure` is set if the run rejected with an error, in which case no `run-end` event was sent.
+   * `isNew` is false if everything in the run was replayed.
    */
-  close(failure: { readonly error: unknown } | undefined): void;
+  close(failure: { readonly error: unknown } | undefined, isNew: boolean): void;
 }
 
 export interface StreamObserver {

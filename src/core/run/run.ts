@@ -358,7 +358,7 @@ export class Run {
 
   release(): void {
     for (const one of this.nested) one.release();
-    this.events.close();
+    this.events.close(!this.isReplayed);
     this.meter.settle();
     this.#release();
     this.alarm.stop();

@@ -83,10 +83,10 @@ export class LoopEventSink implements EventSink {
     this.#queue?.fail(error);
   }
 
-  close(): void {
+  close(isNew: boolean): void {
     this.#closed = true;
     this.#queue?.end();
-    notifyClosed(this.#emitter, { runId: this.runId, failure: this.#failure });
+    notifyClosed(this.#emitter, { runId: this.runId, failure: this.#failure, isNew });
   }
 
   #isHeard(type: LoopEventType): boolean {
