@@ -123,4 +123,26 @@ describe("a call that waits for approval", () => {
     expect(outcomesOf(await second.result)).toEqual(["call_i0_0: completed", "call_i0_1: completed", "call_i0_2: limit"]);
     expect(ran).toEqual(["call_i0_1", "call_i0_0 1"]);
   });
+
+  it("keeps its place in limits.maxToolCalls, which no later call takes", async () => {
+    const { ran, start } = setUp({ limits: { maxToolCalls: 1 } });
+    const first = start();
+    const result = await first.result;
+    expect(result.pendingCalls.map(({ callId }) => callId)).toEqual(["call_i0_0"]);
+    expect(outcomesOf(result)).toEqual(["call_i0_0: awaiting-approval", "call_i0_1: limit", "call_i0_2: limit"]);
+    const [end] = first.recording.of("iteration-end");
+    expect(end?.calls.map(({ outcome }) => outcome)).toEqual(["waiting", "limit", "limit"]);
+    const again = await start({ journal: replayJournal(await savedOf(first)) }).result;
+    expect([again.reason, again.messages]).toEqual([result.reason, result.messages]);
+    const second = start({ journal: await savedOf(first), decisions: { call_i0_0: { kind: "approve" } } });
+    expect(outcomesOf(await second.result)).toEqual(["call_i0_0: completed", "call_i0_1: limit", "call_i0_2: limit"]);
+    expect(ran).toEqual(["call_i0_0 1"]);
+  });
+
+  it("takes no decision after limits.maxToolCalls has refused it", async () => {
+    const { ran, start } = setUp({ limits: { maxToolCalls: 2 } });
+    const late = start({ journal: await savedOf(start()), decisions: { call_i0_2: { kind: "approve" } } });
+    await expect(late.result).rejects.toMatchObject({ code: "unknown-decision", details: { call: "call_i0_2" } });
+    expect(ran).toEqual(["call_i0_1"]);
+  });
 });

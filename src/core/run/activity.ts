@@ -64,7 +64,8 @@ export class Activity {
   isAnswered = false;
   readonly #nested = new Set<AbortController>();
   readonly #waits: Wait[] = [];
-  #isParked = false;
+  /** True after a wait without an answer. */
+  isParked = false;
   /** True if a nested run was suspended by a drain. */
   isDrained = false;
   /** The messages that its nested runs have not sent to a model, for the caller of this run. */
@@ -146,11 +147,11 @@ export class Activity {
       const value = await work();
       if (!(value instanceof Parked)) return this.isOver ? await forever() : value;
       this.#waits.push(...value.waits);
-      this.#isParked = true;
+      this.isParked = true;
     } finally {
       this.#busy -= 1;
       if (this.#busy === 0) this.onIdle?.();
-      if (this.#isParked) this.#check();
+      if (this.isParked) this.#check();
     }
     return forever();
   }

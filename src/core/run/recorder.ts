@@ -308,15 +308,20 @@ async function hasEnded({ run, journal, place, call }: Activity, key: string): P
   return (await journal.read(`${key}/answer`)) !== undefined;
 }
 
-/** Returns the answer of this execution A run that is being ended takes none, and neither do calls that have ended. */
-async function findGiven({ run }: Activity, wait: Wait): Promise<{ readonly value: Json } | undefined> {
+/** True if the run has ended while the call waited, or the limit was reached. Nothing waits for an answer any more. */
+function isSealed({ run, call }: Pick<Activity, "run" | "call">): boolean {
+  return run.isSealed || (call !== undefined && run.recalled.get(call.callId)?.isLimited === true);
+}
+
+/** Returns the answer of this execution. A run that is being ended takes none, and neither do calls that have ended. */
+async function findGiven({ run, call }: Activity, wait: Wait): Promise<{ readonly value: Json } | undefined> {
   if (run.scope.cause !== undefined) return undefined;
   const { id, until } = wait;
   const given = run.takeAnswer(id);
-  // The run has ended while the call waited, so nothing waits for this answer any more.
-  if (run.isSealed && given !== undefined && !isNoAnswer(given.value))
+  const isOver = isSealed({ run, call });
+  if (isOver && given !== undefined && !isNoAnswer(given.value))
     throw refuseAnswer(run, new LoopError("unknown-decision", { call: id }));
-  if (run.isSealed) return undefined;
+  if (isOver) return undefined;
   if (given === undefined) return until !== undefined && run.now >= until ? { value: null } : undefined;
   const problem = id.includes("/") ? await findAnswerProblem(run, wait, given.value) : undefined;
   if (problem === undefined) return { value: withoutSource(given.value) };

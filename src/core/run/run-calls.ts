@@ -34,27 +34,44 @@ export async function runCalls(run: Run): Promise<void> {
     return { call, outcome: refused, waits: [] };
   });
   turns.start();
-  const all = await Promise.all(begun);
+  const all = await Promise.all(begun).finally(() => turns.release());
   run.begun.clear();
-  const ended: EndedCall[] = [];
-  for (const [index, one] of all.entries()) ended.push(one.waits.length === 0 ? one : await endLimited(run, one, index));
+  const ended = await endBeyond(run, all);
   applyCalls(state, ended);
   for (const { undelivered = [] } of ended)
     run.returned.push(...undelivered.map((message) => ({ verb: "keep", message }) as const));
   sendIdentical(run);
 }
 
-/** A call must not wait for an approval if the calls beside it have used up the limit, because it could not run. */
-async function endLimited(run: Run, one: EndedCall, index: number): Promise<EndedCall> {
+async function endBeyond(run: Run, all: readonly EndedCall[]): Promise<readonly EndedCall[]> {
+  const ended: EndedCall[] = [];
+  let left = run.meter.toolCallsLeft;
+  for (const [index, one] of all.entries()) {
+    const end = one.waits.length === 0 ? one : await endLimited(run, one, { index, left });
+    if (end.isOpen === true && end.outcome.kind === "not-run") left -= 1;
+    ended.push(end);
+  }
+  return ended;
+}
+
+interface LimitedPlace {
+  readonly index: number;
+  /** How many calls the limit allows, apart from those of the calls before it that wait. */
+  readonly left: number;
+}
+
+/** A call must not wait for an approval if the calls beside it use up the limit, because it could not run. */
+async function endLimited(run: Run, one: EndedCall, { index, left }: LimitedPlace): Promise<EndedCall> {
   const { call, outcome } = one;
   const key = `${callPlace(run.state, index, call.name)}/ended`;
   const wasAsked = run.recalled.get(call.callId)?.wasAsked === true;
-  const mayRun = outcome.kind !== "not-run" || wasAsked || run.meter.toolCallsLeft > 0 || run.scope.cause !== undefined;
+  const mayWait = wasAsked || run.isSettled || run.scope.cause !== undefined;
+  const mayRun = outcome.kind !== "not-run" || mayWait || left > 0;
   if (mayRun && (await run.journal.read(run.prefix + key)) === undefined) return one;
   const { isReplayed } = run;
   const limited = await run.step<Outcome>(key, () => ({ call, durationMs: 0, kind: "limit" }));
   sendEnd(run, limited, isReplayed);
-  return { ...one, outcome: limited, waits: [] };
+  return { ...one, outcome: limited, waits: [], isOpen: undefined };
 }
 
 /** Replays the calls that have ended before any other call runs, so that listeners get what is recorded first. */
@@ -172,6 +189,7 @@ class Turns {
   #running = 0;
   #isComplete = false;
   #hasBegun = false;
+  #reserved = 0;
   #isWatching = false;
 
   constructor(run: Run) {
@@ -224,13 +242,33 @@ class Turns {
     whenParked(() => {
       this.#isWatching = false;
       if (this.#turns.some((turn) => turn?.phase === "asked" && turn.activity.isBusy)) return;
-      this.#hasBegun = true;
+      this.#begin();
       this.#advance();
     });
   }
 
+  /** In the order of the calls, a call that waits keeps its place in `maxToolCalls`, so that no later call takes it. */
+  #begin(): void {
+    if (this.#hasBegun) return;
+    this.#hasBegun = true;
+    const { meter } = this.#run;
+    let left = meter.toolCallsLeft;
+    for (const turn of this.#turns) {
+      if (left < 1) break;
+      const waits = turn?.activity.isParked === true && !turn.activity.hasBegun;
+      if (waits) this.#reserved += 1;
+      if (waits || turn?.phase === "ready") left -= 1;
+    }
+    meter.add({ toolCalls: this.#reserved });
+  }
+
+  /** Called when all calls have ended or wait. */
+  release(): void {
+    this.#run.meter.add({ toolCalls: -this.#reserved });
+  }
+
   #advance(): void {
-    this.#hasBegun ||= this.#isComplete && this.#asked === 0;
+    if (this.#isComplete && this.#asked === 0) this.#begin();
     if (!this.#hasBegun) return;
     this.#beginTogether();
     const before: Before = { any: "none", alone: "none" };

@@ -82,6 +82,8 @@ export interface Recalled {
   readonly hasEnded: boolean;
   /** True if the call waits for an approval, or waited for one. */
   readonly wasAsked: boolean;
+  /** True if the call was refused while it waited, because the limit was reached. */
+  readonly isLimited?: boolean | undefined;
 }
 
 export class Run {

@@ -135,11 +135,12 @@ export interface PlacedCall {
 async function recallCall(run: Run, { call, index }: PlacedCall): Promise<Recalled> {
   const { callId, name } = call;
   const early = eagerSteps(run.state.current, callId);
-  const key = `${run.prefix}${callPlace(run.state, index, name)}/outcome`;
-  const outcome = (early?.["/outcome"] ?? (await run.journal.read(key))) as Outcome | undefined;
+  const place = run.prefix + callPlace(run.state, index, name);
+  const outcome = (early?.["/outcome"] ?? (await run.journal.read(`${place}/outcome`))) as Outcome | undefined;
   if (outcome !== undefined) return { hasRun: true, hasEnded: outcome.kind !== "deferred", wasAsked: false };
   const asked = (await run.journal.read(`${waitKey({ id: run.path + callId, attempt: 1 })}/asked`)) as AskedWait | undefined;
-  return { hasRun: false, hasEnded: false, wasAsked: asked?.what === "approval" };
+  const ended = asked && ((await run.journal.read(`${place}/ended`)) as Outcome | undefined);
+  return { hasRun: false, hasEnded: false, wasAsked: asked?.what === "approval", isLimited: ended?.kind === "limit" };
 }
 
 /** Only the value `true` allows a change. A function that throws or returns a promise allows nothing. */
