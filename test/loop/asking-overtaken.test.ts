@@ -95,6 +95,13 @@ it("limits.maxToolCalls counts a call that stays undecided after a fatal error",
   ]);
 });
 
+it("a smaller limits.maxToolCalls refuses no call that waited when the run ended, not even in a replay", async () => {
+  const stage = setUp([toolCall("gone"), toolCall("pay")], { limits: { maxToolCalls: 2 } });
+  await stage.start().result;
+  const smaller: Stage = { ...stage, start: (more) => stage.start({ ...more, limits: { toolConcurrency: 1, maxToolCalls: 1 } }) };
+  expect(await endOf(smaller, { call_i0_0: approved })).toEqual(["fatal-tool-error", "call_i0_0: failed", "call_i0_1: not-run"]);
+});
+
 it("options.decisions accepts the same decision again after the run has ended", async () => {
   const { start } = setUp([toolCall("pay"), toolCall("gone")]);
   await start().result;
