@@ -7,7 +7,18 @@ import { type GetModuleInfo, type Plugin, rollup } from "rollup";
 import { entries } from "./entries.ts";
 
 /** The entries that import the whole loop. */
-const whole: ReadonlySet<string> = new Set(["index", "testing", "plan", "conversation", "host", "dbos", "restate", "cli"]);
+const whole: ReadonlySet<string> = new Set([
+  "index",
+  "testing",
+  "plan",
+  "conversation",
+  "host",
+  "dbos",
+  "restate",
+  "cli",
+  "journal",
+  "inspect",
+]);
 
 /** The files of entries. Other files of the build, which entries load later, have a hash in their names. */
 const known: ReadonlySet<string> = new Set(["cli", ...entries.map(({ name }) => name)]);

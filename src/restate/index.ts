@@ -24,5 +24,5 @@ export type {
   DurableStartOptions,
 } from "../host/durable/durable-host.ts";
 export type { Answers, ShownWait, WorkflowPorts } from "../host/durable/run-in-engine.ts";
-export { readWaits, runInWorkflow, sendAnswer } from "./run-in-workflow.ts";
+export { readWaits, runInWorkflow, sendAnswer, type RestateContext, type SharedContext } from "./run-in-workflow.ts";
 export { launchWorker, type Worker, type WorkerOptions } from "./worker.ts";

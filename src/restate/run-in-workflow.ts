@@ -14,6 +14,21 @@ import {
 
 const waitsState = "turnwright waits";
 
+/** The context of the handler `run` of a workflow: `WorkflowContext` of `@restatedev/restate-sdk`. */
+export interface RestateContext extends SharedContext {
+  run(name: string, action: () => unknown): PromiseLike<unknown>;
+  set(name: string, value: unknown): void;
+  sleep(ms: number): unknown;
+}
+
+/** The context of a shared handler of a workflow: `WorkflowSharedContext` of `@restatedev/restate-sdk`. */
+export interface SharedContext {
+  readonly key: string;
+  get(name: string): PromiseLike<unknown>;
+  promise(name: string): unknown;
+  request(): unknown;
+}
+
 /**
  * Runs the loop in the handler `run` of a Restate workflow. If the worker dies, Restate calls the workflow again, and the run
  * continues. While the run waits for answers, the workflow is suspended, for days if necessary. Give the workflow handlers that call
@@ -30,7 +45,7 @@ const waitsState = "turnwright waits";
  * });
  */
 export async function runInWorkflow(
-  ctx: WorkflowContext,
+  ctx: RestateContext,
   execute: (ports: WorkflowPorts) => Promise<LoopResult>,
 ): Promise<LoopResult> {
   requireNode22();
@@ -41,7 +56,7 @@ export async function runInWorkflow(
       received: describeValue(ctx),
     });
   }
-  return runInEngine(new RestateEngine(ctx), execute);
+  return runInEngine(new RestateEngine(ctx as WorkflowContext), execute);
 }
 
 /** Throws if this version of Node is too old. Restate's SDK would fail later, with a message that does not say why. */
@@ -154,15 +169,15 @@ function nameOf({ id, attempt }: ShownWait): string {
 }
 
 /** Reads what a workflow waits for, in a shared handler of the workflow. Empty if it does not wait. */
-export async function readWaits(ctx: WorkflowSharedContext): Promise<readonly ShownWait[]> {
-  return (await ctx.get<readonly ShownWait[]>(waitsState)) ?? [];
+export async function readWaits(ctx: SharedContext): Promise<readonly ShownWait[]> {
+  return (await (ctx as WorkflowSharedContext).get<readonly ShownWait[]>(waitsState)) ?? [];
 }
 
 /**
  * Answers a wait, in a shared handler of the workflow. The first answer counts. Ends the handler with a TerminalError if the
  * workflow does not wait for the answer, or has it already.
  */
-export async function sendAnswer(ctx: WorkflowSharedContext, id: string, value: Json): Promise<void> {
+export async function sendAnswer(ctx: SharedContext, id: string, value: Json): Promise<void> {
   const waits = await readWaits(ctx);
   let wait: ShownWait;
   try {
@@ -170,5 +185,5 @@ export async function sendAnswer(ctx: WorkflowSharedContext, id: string, value: 
   } catch (error) {
     throw new TerminalError(error instanceof Error ? error.message : String(error), { errorCode: 409 });
   }
-  await ctx.promise<Json>(nameOf(wait)).resolve(value);
+  await (ctx as WorkflowSharedContext).promise<Json>(nameOf(wait)).resolve(value);
 }

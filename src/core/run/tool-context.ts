@@ -54,32 +54,35 @@ export class CallContext implements ToolCallContext {
   readonly #perform: CallHow["perform"];
   #recorder: StepRecorder | undefined;
 
-  static {
-    // Lets a nested run find its outer run if this object is passed as the `context` option.
-    Object.defineProperty(this.prototype, levelKey, {
-      get(this: CallContext): Level {
-        return this.#activity.run;
-      },
-    });
-    Object.defineProperty(this.prototype, waveKey, {
-      get(this: CallContext): Wave | undefined {
-        return this.#activity.wave;
-      },
-    });
-    Object.defineProperty(this.prototype, findableKey, {
-      get(this: CallContext): readonly ToolDefinition[] {
-        return this.#activity.run.draft?.findableTools ?? [];
-      },
-    });
-  }
-
   constructor(activity: Activity, { callId, name }: ToolCall, how: CallHow) {
+    if (!(levelKey in this)) CallContext.#addKeys();
     this.callId = callId;
     this.name = name;
     this.iteration = activity.run.state.iteration;
     this.#activity = activity;
     this.#deadline = how.deadline;
     this.#perform = how.perform;
+  }
+
+  /** Gives other parts of the package access. Not a static block, which would keep the class in bundles that do not use it. */
+  static #addKeys(): void {
+    const { prototype } = this;
+    // Lets a nested run find its outer run if this object is passed as the `context` option.
+    Object.defineProperty(prototype, levelKey, {
+      get(this: CallContext): Level {
+        return this.#activity.run;
+      },
+    });
+    Object.defineProperty(prototype, waveKey, {
+      get(this: CallContext): Wave | undefined {
+        return this.#activity.wave;
+      },
+    });
+    Object.defineProperty(prototype, findableKey, {
+      get(this: CallContext): readonly ToolDefinition[] {
+        return this.#activity.run.draft?.findableTools ?? [];
+      },
+    });
   }
 
   get #run(): Activity["run"] {
