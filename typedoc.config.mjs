@@ -18,8 +18,6 @@ export default {
   intentionallyNotExported: [
     "fromSchema",
     "IdleTimer",
-    "Deadline",
-    "HandOver",
     // The rule of an option, which providers write as a value.
     ...["AdvisedOption", "NumberRule", "Choice", "Fields"],
     // Parts of a generic type, which is documented as a whole.
@@ -32,9 +30,6 @@ export default {
       "Refusal",
       "Spending",
       "prefix",
-      "Phase",
-      "CallQuestions",
-      "Reserve",
       "Named",
       "Readable",
       "AnswerIds",

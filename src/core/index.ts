@@ -47,6 +47,7 @@ export type {
   ToolContext,
   ToolRegistry,
 } from "./types/loop-options.ts";
+export type { WaitOptions } from "./types/wait.ts";
 export type { LoopResult } from "./types/loop-result.ts";
 export type { AssistantMessage, Message, ToolMessage, ToolResultPart, UserMessage } from "./types/message.ts";
 export type {

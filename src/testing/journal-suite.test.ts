@@ -167,7 +167,7 @@ describe("journalSuite", () => {
           },
         }),
       },
-      [failure, records, everyCut],
+      [failure, records, twice, everyCut, killed, approved],
     ],
     [
       "reports each step as recorded",

@@ -4,6 +4,7 @@ import type { Json, StandardSchema } from "./common.ts";
 export interface WaitOptions {
   /** An answer that does not fit leaves the wait open. */
   readonly schema?: StandardSchema | undefined;
+  /** The time at which the wait returns null if there is no answer, in milliseconds since 1970. Default: never. */
   readonly until?: number | undefined;
   /** Returns true if an answer for these earlier facts still applies. Pure. Default: only if the facts are equal. */
   isSame?(earlier: Json): boolean;
