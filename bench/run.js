@@ -40,6 +40,7 @@ const workloads = [
   "parallel",
   "cold-import",
   "first-runs",
+  "functions",
   "collected",
   "size",
   "concurrent",
