@@ -12,7 +12,8 @@ const config: KnipConfig = {
     "examples/*/main.ts",
     "examples/web-chat/page/page.tsx",
     "src/inspect/ui/main.tsx!",
-    // Middleware that no entry exports yet.
+    // The loop that takes middleware, and middleware, which no entry exports yet.
+    "src/core/run/run-tool-loop.ts!",
     "src/core/middleware/*.ts!",
     "src/prompt-cache/middleware.ts!",
     "test/web-chat/serve-child.ts",

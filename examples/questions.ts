@@ -18,6 +18,7 @@ const bookRoom = defineTool({
   name: "book_room",
   description: "Books a hotel room",
   inputSchema: z.object({ hotel: z.string() }),
+  durable: true,
   async execute({ hotel }, { ask }) {
     const { city } = await ask({ question: "Which city?", schema: z.object({ city: z.string().min(2) }) });
     const name = await ask({ question: `Whose name is on the booking in ${city}?` });

@@ -118,7 +118,7 @@ const started = await start("8", "Render my film.");
 assert.equal((await onFilm({ chat: "8", callId: "call_i0_0", url: "/films/8" })).status, 202);
 assert.equal(started.kind, "started");
 for await (const { event } of host.join("8") ?? []) assert.notEqual(event.type, "listener-error");
-assert.deepEqual(jobs, [{ film: "holiday", key: "8/1/i0/tool/0/render", reply: { chat: "8", callId: "call_i0_0" } }]);
+assert.deepEqual(jobs, [{ film: "holiday", key: "8/1/i0/call/0/render", reply: { chat: "8", callId: "call_i0_0" } }]);
 assert.equal((await onFilm({ chat: "8", callId: "call_i0_0", url: "/films/8" })).status, 410);
 assert.equal((await host.status("8"))?.status, "completed");
 

@@ -47,7 +47,7 @@ if (first.reason.kind !== "result-required") throw new Error("No call waits for 
 const [question, film] = first.reason.calls;
 // #endregion run
 assert.equal(first.status, "suspended");
-assert.deepEqual(jobs, ["holiday film-3/i0/tool/1/render"]);
+assert.deepEqual(jobs, ["holiday film-3/i0/call/1/render"]);
 assert(question !== undefined && film !== undefined);
 
 // This result does not match the `outputSchema`. It is refused, and the call keeps waiting.

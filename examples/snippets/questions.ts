@@ -20,6 +20,7 @@ const bookRoom = defineTool({
   name: "book_room",
   description: "Books a hotel room",
   inputSchema: z.object({}),
+  durable: true, // after each answer, `execute` runs again over its recorded steps
   async execute(_, { ask, idempotencyKey }) {
     // Ask first: after each answer, the tool runs again from here.
     const { city } = await ask({ question: "Which city?", schema: z.object({ city: z.string().min(2) }) });
@@ -52,7 +53,7 @@ const third = await runToolLoop({
   decisions: { "call_i0_0#2": { kind: "result", result: "Ann" } },
 });
 assert.equal(third.status, "completed");
-assert.deepEqual(booked, ["Oslo for Ann (trip-7/i0/tool/0/book_room)"]);
+assert.deepEqual(booked, ["Oslo for Ann (trip-7/i0/call/0/book_room)"]);
 
 // #region wait
 const confirm = defineTool({

@@ -116,7 +116,7 @@ describe("options.decisions", () => {
     expect(store.records.size).toBe(size);
   });
 
-  it("take effect for a call beyond maxToolCalls if an earlier call is denied", async () => {
+  it("are refused for a call beyond maxToolCalls, also if an earlier call is denied later", async () => {
     const ran: unknown[] = [];
     const store = createDurableStore();
     const pay = toolCall("pay", { n: 1 });
@@ -125,9 +125,10 @@ describe("options.decisions", () => {
     const tools = [tool("pay", (args) => void ran.push(args), { needsApproval: true })];
     const start = (decisions?: LoopOptions["decisions"]): Playing =>
       play([], { runId: "r", provider, tools, journal: store.open(), limits: { maxToolCalls: 1 }, decisions });
-    await start().result;
-    expect((await start({ call_i0_1: approved }).result).reason).toMatchObject({ calls: [{ id: "call_i0_0" }] });
-    expect((await start({ call_i0_0: { kind: "deny" } }).result).text).toBe("Done.");
-    expect(ran).toEqual([{ n: 2 }]);
+    expect((await start().result).reason).toMatchObject({ calls: [{ id: "call_i0_0" }] });
+    await expect(start({ call_i0_1: approved }).result).rejects.toMatchObject({ code: "unknown-decision" });
+    const last = await start({ call_i0_0: { kind: "deny" } }).result;
+    expect([last.text, outcomesOf(last)]).toEqual(["Done.", ["call_i0_0: denied", "call_i0_1: limit"]]);
+    expect(ran).toEqual([]);
   });
 });
