@@ -29,7 +29,13 @@ import {
   type UserMessage,
   warnOfLoop,
 } from "../core/entry-kit.ts";
-import { compactWith, type CompactionFacts, type FilteredMessages, type MiddlewareSource } from "./middleware.ts";
+import {
+  compactWith,
+  type CompactionFacts,
+  type FilteredMessages,
+  type MiddlewareSource,
+  type SummaryFacts,
+} from "./middleware.ts";
 import { toError, writeSummary } from "./write-summary.ts";
 
 export interface CutRules {
@@ -384,7 +390,7 @@ function estimateShown({ messages, earlier }: Shown): number {
   return estimateMessages(earlier === undefined ? messages : toCompacted(messages, earlier));
 }
 
-async function compact(facts: CompactionFacts, settings: Settings): Promise<CompactionAnswer> {
+async function compact(facts: SummaryFacts, settings: Settings): Promise<CompactionAnswer> {
   let tokensBefore = 0;
   const fail = (error: PlainError, spending?: CompactionAnswer["spending"]): CompactionAnswer => ({
     kind: "failed",

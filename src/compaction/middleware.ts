@@ -55,6 +55,10 @@ export interface CompactionFacts {
   readonly last: LastCompaction | undefined;
   /** True if the service has refused the previous request as too long. */
   readonly isForced: boolean;
+}
+
+/** The facts from which a compaction also writes its summary. */
+export interface SummaryFacts extends CompactionFacts {
   readonly summaryRun: SummaryRun;
 }
 
@@ -63,7 +67,7 @@ interface CompactionCore {
   /** False for a service that writes the summaries itself. */
   mayBeDue(provider: Provider): boolean;
   isDue(facts: CompactionFacts): boolean;
-  compact(facts: CompactionFacts): Promise<CompactionAnswer>;
+  compact(facts: SummaryFacts): Promise<CompactionAnswer>;
   thresholdFor(provider: Provider): number | undefined;
 }
 
@@ -97,7 +101,7 @@ export function compactWith(core: CompactionCore): CompactionMiddleware {
           const { provider } = request;
           const find = (): CompactionFacts => {
             const { compaction: earlier, last, isForced } = own;
-            return { ...factsOf(request, at, run), earlier, last, isForced };
+            return { ...factsOf(request, at), earlier, last, isForced };
           };
           const guard = <T>(work: () => T): T | undefined => guarded(at, work);
           await beginRecorded(own, at);
@@ -107,7 +111,7 @@ export function compactWith(core: CompactionCore): CompactionMiddleware {
               : await findDue(at, () => core.mayBeDue(provider) && guard(() => core.isDue(find())) === true);
             if (cause !== undefined) {
               const facts = find();
-              const answer = await compactNow(own, { cause, at, facts }, () => core.compact(facts));
+              const answer = await compactNow(own, { cause, at, facts }, () => summarize(facts, at, { run, core }));
               const refusal = state.answers.at(-1)?.reason;
               own.isForced = false;
               // A run that was stopped during the summary ends in the next stream.
@@ -200,7 +204,7 @@ function guarded<T>(at: Recorder, work: () => T): T | undefined {
 
 type Found = Omit<CompactionFacts, "earlier" | "last" | "isForced">;
 
-function factsOf({ provider, system, tools, messages }: RequestDraft, at: Recorder, run: RunFacts): Found {
+function factsOf({ provider, system, tools, messages }: RequestDraft, at: Recorder): Found {
   const { state } = at;
   const filtered = findFiltered(messages, state.messages);
   return {
@@ -211,20 +215,33 @@ function factsOf({ provider, system, tools, messages }: RequestDraft, at: Record
     messages: filtered === undefined ? messages : state.messages,
     filtered,
     streams: state.answers,
-    summaryRun: summaryRunOf(at, run),
   };
 }
 
-function summaryRunOf(at: Recorder, { runId, clock, timeouts, pricing }: RunFacts): SummaryRun {
+interface SummaryMaker {
+  readonly run: RunFacts;
+  readonly core: CompactionCore;
+}
+
+/** Releases the timer and the listener of the summary when it ends. */
+async function summarize(facts: CompactionFacts, at: Recorder, { run, core }: SummaryMaker): Promise<CompactionAnswer> {
   const scope = new CancelScope();
-  scope.follow(at.signal);
+  const unfollow = scope.follow(at.signal);
+  const alarm = new IdleTimer(run.clock);
+  try {
+    return await core.compact({ ...facts, summaryRun: { ...summaryRunOf(at, run), scope, alarm } });
+  } finally {
+    alarm.stop();
+    unfollow();
+  }
+}
+
+function summaryRunOf(at: Recorder, { runId, clock, timeouts, pricing }: RunFacts): Omit<SummaryRun, "scope" | "alarm"> {
   const { iteration, heldIds } = at.state;
   return {
     iteration,
     clock,
     timeouts,
-    scope,
-    alarm: new IdleTimer(clock),
     heldIds,
     pricing,
     events: {

@@ -1,12 +1,19 @@
 import { describe, expect, it } from "vitest";
 import { maskResults } from "turnwright";
 import { compactMessages, type CompactionOptions } from "turnwright/compaction";
-import { createMockProvider, text } from "turnwright/testing";
+import { createMockProvider, createTestClock, text } from "turnwright/testing";
 import { withToolSearch } from "turnwright/tool-search";
 import { tool } from "../loop/play.ts";
 import { outline, start } from "./compaction-stage.ts";
 
 describe("compactMessages with a nearly full context", () => {
+  it("leaves no timer behind, so that a process can end", async () => {
+    const clock = createTestClock();
+    const { summaries, result } = start({ calls: 5 }, { when: 3_500, keep: 1_500 }, { clock });
+    await result;
+    expect([summaries.length > 0, clock.pending]).toEqual([true, 0]);
+  });
+
   it("replaces old messages with a summary, but keeps the last message of the user and the latest messages", async () => {
     const { requests, summaries, playing, result } = start({ calls: 5 }, { when: 3_500, keep: 1_500 });
     const { messages, compaction, status } = await result;
