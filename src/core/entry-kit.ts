@@ -52,7 +52,7 @@ export type { CacheWatch, CacheWatcher, StreamWatch } from "./loop/run/ports.ts"
 export { malformedNote, misfitNote, warnOfLoop } from "./loop/state/apply-step.ts";
 export { isCompaction } from "./loop/state/check-answer.ts";
 export { checkMessages, toUserMessage as copyUserMessage } from "./loop/state/check-messages.ts";
-export { toContextMessage } from "./loop/state/loop-state.ts";
+export { toContextMessage } from "./middleware/context-restarts.ts";
 export { fitsMessages, refusedAsTooLong, summaryTitle, toCompacted, userTextOf } from "./loop/state/transcript.ts";
 export { executeToolCall } from "./loop/tool-call/execute-tool-call.ts";
 export { answerQuestion, createQuestions, readQuestion } from "./loop/run/decisions.ts";

@@ -5,7 +5,6 @@ import type { Message, UserMessage } from "../types/message.ts";
 import type { RestartPolicy } from "../types/policies.ts";
 import type { ContextRestart } from "../types/tool-outcome.ts";
 import { detectContextRestart, isUnmarkedRestart } from "../loop/restart/context-restart.ts";
-import { toContextMessage } from "../loop/state/loop-state.ts";
 import { seal } from "../loop/state/transcript.ts";
 import { freezeDeep, toJson } from "../utils/json.ts";
 import { toPlainError } from "../utils/plain-error.ts";
@@ -144,4 +143,11 @@ function toInterrupted({ call, durationMs, approvedArgs, nested }: Outcome): Out
 function emitRestart(at: CallRecorder, { suffix, disableTools, pendingContextKey, pendingContext }: ContextRestart): void {
   const found = pendingContext === undefined ? "missing" : "found";
   at.emit("restart", { suffix, disableTools, pendingContext: pendingContextKey === undefined ? undefined : found });
+}
+
+/** Returns the message with the context items, which comes at the end of each request. */
+export function toContextMessage(items: readonly Json[]): UserMessage | undefined {
+  if (items.length === 0) return undefined;
+  const lines = items.map((item) => (typeof item === "string" ? item : JSON.stringify(item)));
+  return { role: "user", content: ["Context:", ...lines].join("\n") };
 }

@@ -100,12 +100,11 @@ function didYouMean(field: string): string {
 }
 
 const deferrals: { readonly [Cause in DeferralCause]: readonly [because: string, remedy: string] } = {
-  agent: ["", 'Return a result from "toResult".'],
   eager: [', because it has "eager"', 'Remove "eager" from the tool.'],
   nested: [", because it belongs to a nested run that an ordinary tool started", "Start that run with defineAgentTool."],
 };
 
 export function describeDeferral(cause: DeferralCause, toolName: string, action: string): string {
   const [because, remedy] = deferrals[cause];
-  return `The ${cause === "agent" ? "agent tool" : "tool"} ${quote(toolName)} cannot ${action}${because}. ${remedy}`;
+  return `The tool ${quote(toolName)} cannot ${action}${because}. ${remedy}`;
 }

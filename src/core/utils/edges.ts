@@ -64,7 +64,7 @@ export interface Edges {
 }
 
 /** Why a tool must not ask a question or defer its result. */
-export type DeferralCause = "agent" | "eager" | "nested";
+export type DeferralCause = "eager" | "nested";
 
 export type SchemaChange = Omit<ToolChange, "toolName">;
 

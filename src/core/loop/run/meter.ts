@@ -2,7 +2,7 @@
 
 import { isRecord } from "../../utils/guards.ts";
 import type { StreamResult } from "../../types/provider.ts";
-import type { InboxAnswer } from "../state/step-result.ts";
+import type { EndReason } from "../../types/termination.ts";
 import { noReserve, type Reserve, type ResolvedLimits } from "./limits.ts";
 
 export interface Level {
@@ -54,6 +54,9 @@ export interface Expected {
 }
 
 const none = Number.POSITIVE_INFINITY;
+
+/** A spending limit that is reached. */
+type SpentLimit = Extract<EndReason, { kind: "max-tokens" | "max-cost" | "cost-unknown" }> | undefined;
 
 export class Meter {
   readonly #limits: SharedLimits;
@@ -153,16 +156,16 @@ export class Meter {
   /**
    * Returns the limit of an outer run that a stream with this cost would exceed. `unsettled` is spending that is not counted yet.
    */
-  findSpentOutside(costUSD: number, unsettled: Spending = {}): InboxAnswer["spentOutside"] {
+  findSpentOutside(costUSD: number, unsettled: Spending = {}): SpentLimit {
     return this.#outer?.findSpent(costUSD, unsettled);
   }
 
   /** Like `findSpentOutside`, but includes the limits of this run. The final answer (`isFinal`) may use the reserve of this run. */
-  findSpent(costUSD: number, unsettled: Spending = {}, isFinal: boolean = false): InboxAnswer["spentOutside"] {
+  findSpent(costUSD: number, unsettled: Spending = {}, isFinal: boolean = false): SpentLimit {
     return this.#findOwnSpent(costUSD, unsettled, isFinal) ?? this.findSpentOutside(costUSD, unsettled);
   }
 
-  #findOwnSpent(costUSD: number, unsettled: Spending, isFinal: boolean): InboxAnswer["spentOutside"] {
+  #findOwnSpent(costUSD: number, unsettled: Spending, isFinal: boolean): SpentLimit {
     const { maxTokens, maxCostUSD, unknownCostEnds } = this.#limits;
     const kept = isFinal ? noReserve : this.#reserve;
     if (maxCostUSD !== none && unknownCostEnds && this.#costUnknown) return { kind: "cost-unknown" };

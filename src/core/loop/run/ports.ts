@@ -6,7 +6,7 @@ import type { LoopControl, ToolContext, ToolRegistry } from "../../types/loop-op
 import type { StreamResult, AttemptSpending, ModelCall, ModelRequest } from "../../types/provider.ts";
 import type { ToolDefinition } from "../../types/tool.ts";
 import type { EndReason } from "../../types/termination.ts";
-import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
+import type { ToolCall } from "../../types/tool-outcome.ts";
 import type { CallEvent, EventSink } from "../../types/loop-event.ts";
 import type { OutsideResult } from "../../types/policies.ts";
 import type { Deadline, DeadlinePorts } from "../../cancellation/deadline.ts";
@@ -23,15 +23,8 @@ export interface ReadyCall {
   /** The arguments for the tool. Validated arguments are the output of the schema. */
   readonly args: unknown;
   readonly approvedArgs?: Json | undefined;
-  /** Set if the call may no longer run. The call then ends with this outcome, unless the journal has recorded another outcome. */
-  readonly unfit?: ToolOutcome | undefined;
-  /** Set for a recorded call whose tool has changed. The arguments must be validated before the tool runs. */
-  readonly unvalidated?: true | undefined;
-  /** Called instead of the tool in the registry. Set for an agent tool whose nested run has ended. */
-  readonly execute?: (() => unknown) | undefined;
 }
 
-/** The part of a run that a tool call uses. */
 /** Counts the advice in the results of one message. Limited, because a model may make thousands of mistakes. */
 export interface Advice {
   hints: number;
@@ -40,6 +33,7 @@ export interface Advice {
   explained: number;
 }
 
+/** The part of a run that a tool call uses. */
 export interface ToolCallPorts extends DeadlinePorts {
   readonly registry: ToolRegistry;
   readonly clock: Clock;
@@ -47,8 +41,6 @@ export interface ToolCallPorts extends DeadlinePorts {
   readonly scope: CancelScope;
   /** The tools that the model may call in this iteration. */
   readonly exposed: ReadonlyMap<string, ToolDefinition>;
-  /** The tools that have changed after their calls were recorded. Recorded calls are not checked against the new definitions. */
-  readonly changed?: ReadonlyMap<string, unknown> | undefined;
   /** The tool names that `policies.gate` allows. Undefined if the gate is not active. */
   readonly allowed?: ReadonlySet<string> | undefined;
   /** The `toolChoice` that the loop enforces, because servers and models may ignore it. Default: any tool may run. */

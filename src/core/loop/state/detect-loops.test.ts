@@ -4,7 +4,6 @@ import type { Json } from "../../types/common.ts";
 import type { ToolResultPart } from "../../types/message.ts";
 import type { ToolCall } from "../../types/tool-outcome.ts";
 import { CycleCounts, type CycleRules } from "../../middleware/count-cycles.ts";
-import type { Repeats } from "./step-result.ts";
 
 const call = (name: string, args: Json = {}): ToolCall => ({ callId: "c", name, args });
 const result = (value: Json): ToolResultPart => ({ callId: "c", name: "t", outcome: "completed", result: value });
@@ -101,7 +100,7 @@ function findByHand(
   iterations: readonly Iteration[],
   threshold: number,
   { maxCycle, compareResults }: CycleRules,
-): Repeats | undefined {
+): ReturnType<CycleCounts["findRepeats"]> {
   const isSame = (a: number, b: number): boolean =>
     iterations[a]?.[0] === iterations[b]?.[0] &&
     (!compareResults || a === iterations.length - 1 || iterations[a]?.[1] === iterations[b]?.[1]);

@@ -36,10 +36,10 @@ export function executeToolCall(
 ): ToolOutcome | Promise<ToolOutcome> {
   if (!("call" in made)) return prepareAndExecute(made, ports);
   if (made.kind !== "ready") return made;
-  const { call, definition, execute } = made;
+  const { call, definition } = made;
   // Check the time before each call, because timers cannot fire while a tool blocks the thread.
   ports.scope.checkDeadline(ports.clock.now());
-  const reserveInMs = execute === undefined ? ports.scope.reserveInMs(ports.clock.now()) : Number.POSITIVE_INFINITY;
+  const reserveInMs = ports.scope.reserveInMs(ports.clock.now());
   if (ports.scope.cause !== undefined || reserveInMs === 0) return { call, durationMs: 0, kind: "not-run" };
   const { timeouts } = ports;
   const limits = {
@@ -78,7 +78,6 @@ function maxAttemptsOf({ idempotent, retry }: ToolDefinition): number {
 const changed = Symbol("changed");
 
 function attempt(ready: ReadyCall, ports: ToolCallPorts, deadline: Deadline): unknown {
-  if (ready.execute !== undefined) return ready.execute();
   // Add no code between this check and the call: the tool that runs must be the tool that was approved or shown to the model.
   if (ports.isCurrent?.(ready.definition) === false) return changed;
   return ports.registry.executeTool(ready.call.name, ready.args, ports.contextFor(ready.call, deadline));

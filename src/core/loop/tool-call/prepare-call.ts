@@ -39,7 +39,7 @@ export function prepareCall(call: ToolCall, ports: ToolCallPorts): ReadyCall | T
   const chosen = ports.choice === undefined ? undefined : namesOf(ports.choice);
   if (chosen?.includes(name) === false) return { ...refused, kind: "blocked", allowed: chosen, by: "tool-choice" };
   const ready: ReadyCall = { kind: "ready", call, definition, args: toJson(call.args) };
-  return ports.changed?.has(name) === true ? { ...ready, unvalidated: true } : validateCall(ready, ports);
+  return validateCall(ready, ports);
 }
 
 /** Suggests the other tools that the model sees. The model may have seen the tool itself, before it was removed. */
@@ -116,8 +116,7 @@ async function awaitValidation(
 function judgeInput(ready: ReadyCall, validation: unknown): ReadyCall | ToolOutcome {
   const issues = readIssues(validation);
   if (issues !== undefined) return refuseInput(ready, issues);
-  const { kind, call, definition, approvedArgs, unfit, unvalidated, execute } = ready;
-  return { kind, call, definition, args: (validation as UnknownRecord)["value"], approvedArgs, unfit, unvalidated, execute };
+  return { ...ready, args: (validation as UnknownRecord)["value"] };
 }
 
 /** Returns undefined if the validation succeeded and has a value. */
@@ -151,14 +150,14 @@ function parseErrorOf({ argsText = "" }: ToolCall, { advice = createAdvice() }: 
 }
 
 export function findDeferralProblem(
-  { definition, execute }: ReadyCall,
+  { definition }: ReadyCall,
   ports: ToolCallPorts,
   question: ToolQuestion | undefined,
 ): string | undefined {
   const { name } = definition;
   const action = question === undefined ? "defer its result" : "wait for an answer";
   const outer = ports.mayDefer === false ? "nested" : undefined;
-  const cause = execute !== undefined ? "agent" : definition.eager === true ? "eager" : outer;
+  const cause = definition.eager === true ? "eager" : outer;
   if (cause === undefined) return undefined;
   return edges.describeDeferral?.(cause, name, action) ?? `The tool ${quote(name)} cannot ${action}.`;
 }
