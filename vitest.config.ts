@@ -47,6 +47,8 @@ const config: ViteUserConfig = {
           name: "hooked",
           include: slowing,
           isolate: true,
+          // A page may need several frames until it shows what a test expects.
+          expect: { poll: { timeout: 10_000 } },
           globalSetup: ["test/dbos/share-postgres.ts"],
           // These mostly wait for the processes that they start.
           maxWorkers: availableParallelism() + 1,

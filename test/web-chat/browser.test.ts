@@ -72,10 +72,10 @@ describe("web-chat page", () => {
     stage.gate.holdAfter(3);
     await page.getByRole("button", { name: "Tell me a story" }).click();
     await shows(answer(page), "Tea began as");
-    expect(await textOf(page)).toBe("Tea began as ");
+    await expect.poll(() => textOf(page)).toBe("Tea began as ");
     stage.gate.open();
     await shows(answer(page), "0.00100 USD");
-    expect(await textOf(page)).toMatch(/compare two teas\.$/);
+    await expect.poll(() => textOf(page)).toMatch(/compare two teas\.$/);
     expect(problems).toEqual([]);
   });
 
@@ -92,7 +92,7 @@ describe("web-chat page", () => {
     await shows(answer(page), "I have ordered 2 bags of Sencha.");
     await shows(card(page, "place_order"), "Done");
     expect(stage.orders).toEqual([{ tea: "Sencha", bags: 2 }]);
-    expect(await textOf(page)).toBe(`${beforeOrder}|I have ordered 2 bags of Sencha.`);
+    await expect.poll(() => textOf(page)).toBe(`${beforeOrder}|I have ordered 2 bags of Sencha.`);
     expect(problems).toEqual([]);
   });
 
@@ -129,12 +129,12 @@ describe("web-chat page", () => {
     await page.getByRole("button", { name: "Approve" }).click();
     await shows(answer(page), "2 bags of Sencha.");
     const whole = `${beforeOrder}|I have ordered 2 bags of Sencha.`;
-    expect(await textOf(page)).toBe(whole);
+    await expect.poll(() => textOf(page)).toBe(whole);
     await isOver(page);
     await page.reload();
     await shows(answer(page), "2 bags of Sencha.");
-    expect(await textOf(page)).toBe(whole);
-    expect(await page.locator(".message").count()).toBe(2);
+    await expect.poll(() => textOf(page)).toBe(whole);
+    await expect.poll(() => page.locator(".message").count()).toBe(2);
     expect(stage.orders).toHaveLength(1);
     expect(problems).toEqual([]);
   });
@@ -149,8 +149,8 @@ describe("web-chat page", () => {
     await second.getByRole("button", { name: "Stop" }).click();
     await shows(answer(first), "Stopped.");
     await shows(answer(second), "Stopped.");
-    expect(await textOf(first)).toBe("Tea began as medicine. A ");
-    expect((await stage.host.status("c1"))?.status).toBe("stopped-by-user");
+    await expect.poll(() => textOf(first)).toBe("Tea began as medicine. A ");
+    await expect.poll(async () => (await stage.host.status("c1"))?.status).toBe("stopped-by-user");
     await isOver(first);
     expect(problems).toEqual([]);
   });
@@ -178,10 +178,10 @@ describe("web-chat page", () => {
     const next = await openStage({ store: fileRunStore(folder), port: Number(new URL(killed.url).port) });
     try {
       await shows(card(page, "place_order"), "Waits for you");
-      expect(await textOf(page)).toBe(beforeOrder);
+      await expect.poll(() => textOf(page)).toBe(beforeOrder);
       await page.getByRole("button", { name: "Approve" }).click();
       await shows(answer(page), "I have ordered 2 bags of Sencha.");
-      expect(await page.locator(".message").count()).toBe(2);
+      await expect.poll(() => page.locator(".message").count()).toBe(2);
     } finally {
       await next.close();
       rmSync(folder, { recursive: true, force: true });

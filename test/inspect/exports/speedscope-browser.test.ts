@@ -82,15 +82,16 @@ const imported = ["Importing as Trace Event Format profile"];
 describe("speedscope with a trace of toChromeTrace", () => {
   it("shows a profile for each lane, and a frame for each event", async () => {
     const page = await openTrace(parallelLog());
-    expect(await profilesOf(page)).toMatchInlineSnapshot(`
-      [
+    await expect
+      .poll(() => profilesOf(page))
+      .toEqual([
         "run r (pid 1), main (tid 1): 100.00ms",
         "run r (pid 1), parallel 1 (tid 2): 50.00ms",
         "run r (pid 1), parallel 2 (tid 3): 39.00ms",
-      ]
-    `);
-    expect(await framesOf(page)).toMatchInlineSnapshot(`
-      [
+      ]);
+    await expect
+      .poll(() => framesOf(page))
+      .toEqual([
         "1.00ms (1.0%) wait for other calls",
         "100.00ms (100%) run",
         "18.00ms (18%) tool_a",
@@ -98,18 +99,17 @@ describe("speedscope with a trace of toChromeTrace", () => {
         "2.00ms (2.0%) wait for other calls",
         "25.00ms (25%) stream m",
         "93.00ms (93%) iteration 0",
-      ]
-    `);
+      ]);
     await page.keyboard.press("n");
     await page.getByText("(2/3)").waitFor();
-    expect(await framesOf(page)).toMatchInlineSnapshot(`
-      [
+    await expect
+      .poll(() => framesOf(page))
+      .toEqual([
         "25.00ms (50%) iteration 0",
         "27.00ms (54%) nested run",
         "3.00ms (6.0%) wait for other calls",
         "47.00ms (94%) tool_b",
-      ]
-    `);
+      ]);
     expect(said).toEqual(imported);
   });
 
@@ -121,8 +121,11 @@ describe("speedscope with a trace of toChromeTrace", () => {
     ]);
     const { log } = await logRun(optionsFor(0, { provider }), { clock });
     const page = await openTrace(log);
-    expect((await framesOf(page)).map((frame) => frame.replace(/^\S+ \(\S+\) /, ""))).toMatchInlineSnapshot(`
-      [
+    const namesOf = async (): Promise<readonly string[]> =>
+      (await framesOf(page)).map((frame) => frame.replace(/^\S+ \(\S+\) /, ""));
+    await expect
+      .poll(namesOf)
+      .toEqual([
         "iteration 2",
         "look_up",
         "look_up",
@@ -133,8 +136,7 @@ describe("speedscope with a trace of toChromeTrace", () => {
         "iteration 1",
         "iteration 0",
         "run",
-      ]
-    `);
+      ]);
     expect(said).toEqual(imported);
   });
 
@@ -147,7 +149,7 @@ describe("speedscope with a trace of toChromeTrace", () => {
       { at: 9, type: "tool-end", ...named, outcome: "completed", result: 1 },
     ]);
     const page = await openTrace(log);
-    expect(await framesOf(page)).toContain("4.00ms (44%) CpuProfile");
+    await expect.poll(() => framesOf(page)).toContain("4.00ms (44%) CpuProfile");
     expect(said).toEqual(imported);
   });
 });

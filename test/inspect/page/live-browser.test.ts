@@ -61,7 +61,7 @@ describe("the live inspect page", () => {
     writeFileSync(join(folder, "b.jsonl"), await ordinaryLog());
     await page.getByRole("link", { name: "All runs" }).click();
     await page.getByRole("link", { name: "order-1182" }).click();
-    expect(await page.evaluate(() => location.hash)).toBe("#r2");
+    await expect.poll(() => page.evaluate(() => location.hash)).toBe("#r2");
     await page.evaluate(() => {
       location.hash = "#r1";
     });
@@ -91,10 +91,10 @@ describe("the live inspect page", () => {
     const before = Number(await iterations.innerText());
 
     appendFileSync(path, lines.slice(120, 200).join(""));
-    await expect.poll(async () => Number(await iterations.innerText()), { timeout: 10_000 }).toBeGreaterThan(before);
+    await expect.poll(async () => Number(await iterations.innerText())).toBeGreaterThan(before);
     // If a mark appears in an earlier entry, the height of that entry changes by a fraction of a pixel.
-    expect(Math.abs((await placeOf()) - place)).toBeLessThan(2);
-    expect(await page.evaluate(() => location.hash)).toBe("#r1/i5/tool/0");
+    await expect.poll(async () => Math.abs((await placeOf()) - place)).toBeLessThan(2);
+    await expect.poll(() => page.evaluate(() => location.hash)).toBe("#r1/i5/tool/0");
 
     // The server ends the response for a file that became shorter.
     await page.context().setOffline(true);
@@ -104,10 +104,10 @@ describe("the live inspect page", () => {
     writeFileSync(path, lines.join(""));
     await page.context().setOffline(false);
     await page.getByText("Completed: the model answered.").first().waitFor();
-    expect(await iterations.innerText()).toBe("60");
+    await expect.poll(() => iterations.innerText()).toBe("60");
     expect([starts.at(0), starts.at(-1)]).toEqual([0, Buffer.byteLength(lines.slice(0, 200).join(""))]);
-    expect(Math.abs((await placeOf()) - place)).toBeLessThan(2);
-    expect(await page.evaluate(() => location.hash)).toBe("#r1/i5/tool/0");
+    await expect.poll(async () => Math.abs((await placeOf()) - place)).toBeLessThan(2);
+    await expect.poll(() => page.evaluate(() => location.hash)).toBe("#r1/i5/tool/0");
     expect(errors).toEqual([]);
   });
 
@@ -119,7 +119,7 @@ describe("the live inspect page", () => {
     const iterations = page.locator(".figures div").filter({ hasText: "Iterations" }).locator("dd");
     await expect.poll(() => iterations.innerText()).toBe("30");
     renameSync(join(other, "new.jsonl"), join(folder, "run.jsonl"));
-    await expect.poll(() => iterations.innerText(), { timeout: 5000 }).toBe("40");
+    await expect.poll(() => iterations.innerText()).toBe("40");
     expect([starts.at(0), starts.at(-1), starts.length, errors]).toEqual([0, 0, 3, []]);
   });
 });

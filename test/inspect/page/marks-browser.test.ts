@@ -37,8 +37,9 @@ describe("the inspect page of a run", () => {
     const bottomOf = (selector: string): Promise<number> =>
       page.locator(selector).evaluate((element) => element.getBoundingClientRect().bottom);
     await page.locator(".budget-plot .legend").waitFor();
-    expect(await bottomOf(".budget-plot .legend")).toBeLessThanOrEqual(await bottomOf(".run-header"));
-    expect(await bottomOf(".run-header")).toBeLessThanOrEqual(height);
+    const overflow = async (): Promise<number> => (await bottomOf(".budget-plot .legend")) - (await bottomOf(".run-header"));
+    await expect.poll(overflow).toBeLessThanOrEqual(0);
+    await expect.poll(() => bottomOf(".run-header")).toBeLessThanOrEqual(height);
     const scrolls = await page.locator(".run-header").evaluate((element) => {
       element.scrollTop = element.scrollHeight;
       return element.scrollTop + element.clientHeight >= element.scrollHeight - 1;
@@ -50,10 +51,10 @@ describe("the inspect page of a run", () => {
     const page = await openLogs({ name: "long.jsonl", text: await longLog(60) });
     const breaks = page.locator(".cache-breaks");
     await breaks.waitFor();
-    expect((await breaks.innerText()).replaceAll(/\s+/g, " ")).toBe("Cache breaks: i30 i40 i50");
+    await expect.poll(async () => (await breaks.innerText()).replaceAll(/\s+/g, " ")).toBe("Cache breaks: i30 i40 i50");
     await breaks.getByRole("link", { name: "i40" }).click();
     const entry = page.locator("article[aria-current=true]");
-    expect(await entry.locator(".mark").innerText()).toMatch(/^cache broke: \d+ messages were masked$/);
+    await expect.poll(() => entry.locator(".mark").innerText()).toMatch(/^cache broke: \d+ messages were masked$/);
     await page.getByRole("tree").press("Home");
     await page.locator("article").getByText("· 0 cached ·").waitFor();
   });

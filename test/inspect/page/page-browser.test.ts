@@ -35,16 +35,18 @@ describe("the inspect page of a run", () => {
   it("shows the header, the timeline and the texts of an ordinary run", async () => {
     const opening = openRunPage(browser, { name: "order.jsonl", text: await ordinaryLog() });
     await withPage(opening, async ({ page }) => {
-      expect(await header(page)).toBe(
-        "order.jsonl Completed: the model answered. Active 4.92 s Wall clock 4.92 s Tokens in 6,852 Cached 59.8 % (4,096) " +
-          "Tokens out 234 Cost $0.0130 Iterations 3 Calls 3 Model mock mock-model Settings and budgets",
-      );
-      expect(await page.title()).toBe("order.jsonl");
+      await expect
+        .poll(() => header(page))
+        .toBe(
+          "order.jsonl Completed: the model answered. Active 4.92 s Wall clock 4.92 s Tokens in 6,852 Cached 59.8 % (4,096) " +
+            "Tokens out 234 Cost $0.0130 Iterations 3 Calls 3 Model mock mock-model Settings and budgets",
+        );
+      await expect.poll(() => page.title()).toBe("order.jsonl");
       const rows = ["i0", "search_catalogue", "read_stock", "i1", "attempt 1", "attempt 2", "read_file", "i2"];
-      expect(await rowNames(page)).toEqual(rows);
-      expect(await page.getByRole("list", { name: "Legend" }).innerText()).toBe(
-        ["to the first token", "streaming", "discarded attempt", "tool", "wait before the next attempt"].join("\n"),
-      );
+      await expect.poll(() => rowNames(page)).toEqual(rows);
+      await expect
+        .poll(() => page.getByRole("list", { name: "Legend" }).innerText())
+        .toBe(["to the first token", "streaming", "discarded attempt", "tool", "wait before the next attempt"].join("\n"));
       const transcript = page.getByRole("region", { name: "Transcript" });
       await transcript.getByText("You are the assistant of a tea shop.").waitFor();
       await transcript.getByText("Do you mean the organic one?").waitFor();
@@ -53,7 +55,7 @@ describe("the inspect page of a run", () => {
       await selectedEntry(page).getByText("  for (const price of prices) sum += price;").waitFor();
       await transcript.getByText("Discarded attempt 1 (mock mock-model)").waitFor();
       await page.getByRole("button", { name: "Settings and budgets" }).click();
-      expect(await header(page)).toContain("Limits maxIterations: 20 maxCostUSD: 0.5 maxTokens: 100,000");
+      await expect.poll(() => header(page)).toContain("Limits maxIterations: 20 maxCostUSD: 0.5 maxTokens: 100,000");
     });
   });
 
@@ -61,9 +63,9 @@ describe("the inspect page of a run", () => {
     const opening = openRunPage(browser, { name: "a", text: await nestedLog() }, { hash: "#i0/tool/1/i0/tool/0" });
     await withPage(opening, async ({ page, open }) => {
       await selectedEntry(page).getByText("Three pages about tide tables.").waitFor();
-      expect(await selectedRow(page)).toBe("search_web");
+      await expect.poll(() => selectedRow(page)).toBe("search_web");
       await rowOf(page, "research").click();
-      expect(await hashOf(page)).toBe("#i0/tool/0");
+      await expect.poll(() => hashOf(page)).toBe("#i0/tool/0");
       await selectedEntry(page).getByText("High tide?").waitFor();
       await page.goBack();
       await selectedEntry(page).getByText("Three pages about tide tables.").waitFor();
@@ -80,24 +82,28 @@ describe("the inspect page of a run", () => {
   it("supports the keyboard for rows, folds, requests and the list of keys", async () => {
     const opening = openRunPage(browser, { name: "a", text: await nestedLog() });
     await withPage(opening, async ({ page }) => {
-      const press = async (...keys: readonly string[]): Promise<string> => {
-        for (const key of keys) await page.keyboard.press(key);
-        return hashOf(page);
+      const press = async (keys: string, hash: string): Promise<void> => {
+        for (const key of keys.split(" ")) await page.keyboard.press(key);
+        await expect.poll(() => hashOf(page)).toBe(hash);
       };
-      expect(await press("j")).toBe("#i0");
-      expect(await press("ArrowDown")).toBe("#i0/tool/0");
-      expect(await rowNames(page)).toEqual(["i0", "research", "research", "i1"]);
-      expect(await press("ArrowRight", "ArrowRight")).toBe("#i0/tool/0/i0");
-      expect(await rowNames(page)).toEqual(["i0", "research", "i0", "search_web", "read_source", "i1", "research", "i1"]);
-      expect(await press("Enter")).toBe("#i0/tool/0/i0");
+      await focusSearch(page);
+      await page.keyboard.press("Escape");
+      await press("j", "#i0");
+      await press("ArrowDown", "#i0/tool/0");
+      await expect.poll(() => rowNames(page)).toEqual(["i0", "research", "research", "i1"]);
+      await press("ArrowRight ArrowRight", "#i0/tool/0/i0");
+      await expect
+        .poll(() => rowNames(page))
+        .toEqual(["i0", "research", "i0", "search_web", "read_source", "i1", "research", "i1"]);
+      await press("Enter", "#i0/tool/0/i0");
       await selectedEntry(page).locator(".fold[aria-expanded=true]").waitFor();
-      expect(await press("h", "h")).toBe("#i0/tool/0");
-      expect(await press("h", "k", "ArrowLeft")).toBe("#i0");
-      expect(await rowNames(page)).toEqual(["i0", "i1"]);
-      expect(await press("End")).toBe("#i1");
-      await press("?");
+      await press("h h", "#i0/tool/0");
+      await press("h k ArrowLeft", "#i0");
+      await expect.poll(() => rowNames(page)).toEqual(["i0", "i1"]);
+      await press("End", "#i1");
+      await page.keyboard.press("?");
       await page.getByRole("dialog", { name: "Keys" }).getByText("Next row, previous row").waitFor();
-      await press("Escape");
+      await page.keyboard.press("Escape");
       await page.getByRole("dialog").waitFor({ state: "detached" });
     });
   });
@@ -112,10 +118,10 @@ describe("the inspect page of a run", () => {
       await count.getByText("6 hits").waitFor();
       await page.keyboard.press("Enter");
       await count.getByText("1 of 6").waitFor();
-      expect(await hashOf(page)).toBe("#i0/tool/0/i0/tool/1");
+      await expect.poll(() => hashOf(page)).toBe("#i0/tool/0/i0/tool/1");
       await page.keyboard.press("Shift+Enter");
       await count.getByText("6 of 6").waitFor();
-      expect(await hashOf(page)).toContain("#i0/tool/1/i0/tool/1/i1");
+      await expect.poll(() => hashOf(page)).toContain("#i0/tool/1/i0/tool/1/i1");
       const marked = (): Promise<readonly string[]> =>
         page.evaluate(() => [...(CSS.highlights.get("found-now") ?? [])].map(String));
       await expect.poll(marked).toEqual(["reliable"]);
@@ -143,29 +149,33 @@ describe("the inspect page of a run", () => {
 
   it("shows the waits, the decision and the shortened gap of a resumed run", async () => {
     await withPage(openRunPage(browser, { name: "a", text: await suspendedLog() }), async ({ page }) => {
-      expect(await header(page)).toContain("Suspended: 1 call waits for a decision. place_order waits for a decision, call_i0_1");
+      await expect
+        .poll(() => header(page))
+        .toContain("Suspended: 1 call waits for a decision. place_order waits for a decision, call_i0_1");
       await page.getByRole("button", { name: "place_order" }).click();
-      expect(await hashOf(page)).toBe("#i0/tool/1");
-      expect(await selectedEntry(page).innerText()).toContain("waits for approval");
+      await expect.poll(() => hashOf(page)).toBe("#i0/tool/1");
+      await expect.poll(() => selectedEntry(page).innerText()).toContain("waits for approval");
     });
     await withPage(openRunPage(browser, { name: "a", text: await suspendedLog(3) }, { hash: "#i0/tool/1" }), async ({ page }) => {
-      expect(await header(page)).toContain("Wall clock 3 d 0 h");
-      const entry = await selectedEntry(page).innerText();
-      for (const part of ["approved with changes", "waited 3 d 0 h for approval", '"bags": 1']) expect(entry).toContain(part);
-      expect(await page.locator(".axis b").innerText()).toBe("3 d 0 h");
+      await expect.poll(() => header(page)).toContain("Wall clock 3 d 0 h");
+      for (const part of ["approved with changes", "waited 3 d 0 h for approval", '"bags": 1'])
+        await expect.poll(() => selectedEntry(page).innerText()).toContain(part);
+      await expect.poll(() => page.locator(".axis b").innerText()).toBe("3 d 0 h");
       await page.getByText("Resumed", { exact: true }).waitFor();
     });
   });
 
   it("shows errors, outcomes of calls, and calls that may have run", async () => {
     await withPage(openRunPage(browser, { name: "a", text: await failedLog() }), async ({ page }) => {
-      expect(await header(page)).toContain("Failed: the provider had an error (auth). The key was refused by the service");
-      expect(await page.locator(".row .note").allInnerTexts()).toEqual([
-        ...["failed", "unknown tool", "malformed arguments", "error"],
-      ]);
+      await expect
+        .poll(() => header(page))
+        .toContain("Failed: the provider had an error (auth). The key was refused by the service");
+      await expect
+        .poll(() => page.locator(".row .note").allInnerTexts())
+        .toEqual([...["failed", "unknown tool", "malformed arguments", "error"]]);
     });
     await withPage(openRunPage(browser, { name: "a", text: await crashedLog() }, { hash: "#i0/tool/0" }), async ({ page }) => {
-      expect(await header(page)).toContain("No end in the log: still running, or its process died.");
+      await expect.poll(() => header(page)).toContain("No end in the log: still running, or its process died.");
       await selectedEntry(page).getByText("no end in the log, may have run").waitFor();
     });
   });
@@ -173,14 +183,14 @@ describe("the inspect page of a run", () => {
   it("has no horizontal scrolling on a screen of 400 pixels", async () => {
     const viewport = { width: 400, height: 800 };
     await withPage(openRunPage(browser, { name: "a", text: await ordinaryLog() }, { viewport }), async ({ page }) => {
-      expect(await page.locator(".transcript").isVisible()).toBe(false);
+      await expect.poll(() => page.locator(".transcript").isVisible()).toBe(false);
       await rowOf(page, "read_stock").click();
-      expect(await page.locator(".transcript").isVisible()).toBe(true);
-      expect(await page.locator(".timeline").isVisible()).toBe(false);
+      await expect.poll(() => page.locator(".transcript").isVisible()).toBe(true);
+      await expect.poll(() => page.locator(".timeline").isVisible()).toBe(false);
       await selectedEntry(page).getByText("t-17").waitFor();
       await page.getByRole("button", { name: "Timeline" }).click();
       await rowOf(page, "read_stock").waitFor();
-      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(400);
+      await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth)).toBe(400);
     });
   });
 
@@ -188,8 +198,8 @@ describe("the inspect page of a run", () => {
     const opening = openRunPage(browser, { name: "a", text: await longLog(300) }, { hash: "#i150/tool/0" });
     await withPage(opening, async ({ page }) => {
       await selectedEntry(page).getByText("left out of requests from i").waitFor();
-      expect(await page.locator(".row").count()).toBeLessThan(80);
-      expect(await page.locator("article").count()).toBeLessThan(40);
+      await expect.poll(() => page.locator(".row").count()).toBeLessThan(80);
+      await expect.poll(() => page.locator("article").count()).toBeLessThan(40);
       await page.keyboard.press("End");
       await page.getByText("All orders are checked.").waitFor();
     });
@@ -202,19 +212,17 @@ describe("the inspect page of several runs", () => {
     await withPage(openRunPage(browser, { name: "run.journal", text }), async ({ page }) => {
       await page.getByText("run.journal is a journal. A journal has no dates, so times begin at 0.").waitFor();
       await page.getByRole("button", { name: "Settings and budgets" }).click();
-      expect(await header(page)).not.toContain("Started");
+      await expect.poll(() => header(page)).not.toContain("Started");
     });
     const logs = [
       { name: "run.journal", text },
       { name: "run.jsonl", text: await ordinaryLog() },
     ];
     await withPage(openRunPage(browser, logs), async ({ page }) => {
-      const dates = await page
-        .getByRole("row")
-        .filter({ has: page.getByRole("checkbox") })
-        .locator("td:nth-child(6)")
-        .allInnerTexts();
-      expect(dates.map((date) => date.slice(0, 7))).toEqual(["", "2026-11"]);
+      const rows = page.getByRole("row").filter({ has: page.getByRole("checkbox") });
+      const months = async (): Promise<readonly string[]> =>
+        (await rows.locator("td:nth-child(6)").allInnerTexts()).map((date) => date.slice(0, 7));
+      await expect.poll(months).toEqual(["", "2026-11"]);
     });
   });
 
@@ -232,12 +240,17 @@ describe("the inspect page of several runs", () => {
         ["a", "b"].map((name) => ({ name, text })),
       ),
       async ({ page }) => {
-        const row = (await page.getByRole("row").nth(1).innerText()).split("\t").map((cell) => cell.trim());
-        expect(row.slice(6, -1)).toEqual(["2.95 s", "1", "8", "4", "8,524", "31.6 %", "$0.0237"]);
+        const row = async (): Promise<readonly string[]> =>
+          (await page.getByRole("row").nth(1).innerText()).split("\t").map((cell) => cell.trim());
+        await expect
+          .poll(async () => (await row()).slice(6, -1))
+          .toEqual(["2.95 s", "1", "8", "4", "8,524", "31.6 %", "$0.0237"]);
         await page.getByRole("link", { name: "tides" }).first().click();
-        expect(await header(page)).toContain(
-          "Active 2.95 s Wall clock 2.95 s Tokens in 8,100 Cached 31.6 % (2,560) Tokens out 424 Cost $0.0237 so far Iterations 1 Calls 8",
-        );
+        await expect
+          .poll(() => header(page))
+          .toContain(
+            "Active 2.95 s Wall clock 2.95 s Tokens in 8,100 Cached 31.6 % (2,560) Tokens out 424 Cost $0.0237 so far Iterations 1 Calls 8",
+          );
       },
     );
   });
@@ -249,19 +262,19 @@ describe("the inspect page of several runs", () => {
     ];
     await withPage(openRunPage(browser, logs), async ({ page, open }) => {
       await page.getByRole("link", { name: "order-1184" }).click();
-      expect(await hashOf(page)).toBe("#r2");
-      expect(await header(page)).toContain("second.jsonl Failed");
+      await expect.poll(() => hashOf(page)).toBe("#r2");
+      await expect.poll(() => header(page)).toContain("second.jsonl Failed");
       await rowOf(page, "read_stock").click();
-      expect(await hashOf(page)).toBe("#r2/i0/tool/0");
+      await expect.poll(() => hashOf(page)).toBe("#r2/i0/tool/0");
       await page.reload();
       await selectedEntry(page).getByText("ECONNREFUSED").waitFor();
       await page.getByRole("link", { name: "All runs" }).click();
       await page.getByRole("checkbox").first().check();
       await page.getByRole("checkbox").last().check();
       await page.getByRole("link", { name: "Compare" }).click();
-      expect(await hashOf(page)).toBe("#compare/r1/r2");
+      await expect.poll(() => hashOf(page)).toBe("#compare/r1/r2");
       await page.reload();
-      expect(await page.locator("main").innerText()).toContain("second.jsonl");
+      await expect.poll(() => page.locator("main").innerText()).toContain("second.jsonl");
       await open("#r7");
       await page.getByRole("alert").getByText("This page has no “r7”.").waitFor();
     });
