@@ -97,7 +97,7 @@ describe("toJsonSchema", () => {
     [
       "a schema that converts to a cyclic value",
       schemaOf(() => cyclic),
-      `cannot be converted to JSON Schema: a cyclic value. ${remedy}`,
+      `cannot be converted to JSON Schema: a cyclic value, or more than 1,000 levels. ${remedy}`,
     ],
     ["a schema that converts to null", schemaOf(() => JSON.parse("null")), `cannot be converted to JSON Schema: null. ${remedy}`],
     ["a zod schema of a string", z.string(), 'must have the type "object", but has "string"'],
@@ -118,7 +118,7 @@ describe("toJsonSchema", () => {
     ["a list of values", { enum: ["a", 1] }, "must accept objects, but accepts other values only"],
     ["a constant", { const: null }, "must accept objects, but accepts other values only"],
     ["a class instance as the schema", new Map(), "is neither a Standard Schema nor a plain JSON Schema object"],
-    ["a cyclic JSON Schema", cyclic, "is not JSON: a cyclic value"],
+    ["a cyclic JSON Schema", cyclic, "is not JSON: a cyclic value, or more than 1,000 levels"],
   ])("rejects %s", ([, schema, problem]) => {
     expect(problemOf(schema as ToolSchema)).toBe(problem);
   });

@@ -182,7 +182,7 @@ describe("createContextStash: errors", () => {
     ["undefined", undefined, "undefined"],
     ["a function", () => 1, "a function"],
     ["a BigInt", { deep: [1n] }, "a BigInt"],
-    ["a cyclic object", cyclic, "a cyclic value"],
+    ["a cyclic object", cyclic, "a cyclic value, or more than 1,000 levels"],
     ["a Map", new Map([["a", 1]]), "a Map"],
     ["a Set", new Set([1]), "a Set"],
     ["an async generator", (async function* () {})(), "an async generator, which has to be read to its end first"],
