@@ -102,27 +102,21 @@ function copyValue(given: unknown, depth: number, isSorted: boolean): Value {
   if (typeof given === "string") return given;
   if (ArrayBuffer.isView(given)) countParts(given.byteLength);
   const value = hasToJson(given) ? given.toJSON("") : given;
-  switch (typeof value) {
-    case "string":
-    case "boolean":
-      return value;
-    case "number":
-      // Adding 0 turns -0 into 0, as JSON does.
-      return Number.isFinite(value) ? value + 0 : null;
-    case "bigint":
-      throw new TypeError("a BigInt");
-    case "object":
-      return value === null ? null : copyObject(value, depth + 1, isSorted);
-    default:
-      return undefined;
-  }
+  if (typeof value === "object") return value === null ? null : copyObject(value, depth + 1, isSorted);
+  // Adding 0 turns -0 into 0, as JSON does.
+  if (typeof value === "number") return Number.isFinite(value) ? value + 0 : null;
+  if (typeof value === "bigint") throw new TypeError("a BigInt");
+  return typeof value === "string" || typeof value === "boolean" ? value : undefined;
 }
 
 function copyObject(value: object, depth: number, isSorted: boolean): Json {
   if (depth > deepestLevel) throw new TypeError("a cyclic value, or more than 1,000 levels");
-  const keys = Array.isArray(value) ? value : Object.keys(value);
+  if (Array.isArray(value)) {
+    countParts(value.length);
+    return Array.from(value, (item) => copyValue(item, depth, isSorted) ?? null);
+  }
+  const keys = Object.keys(value);
   countParts(keys.length);
-  if (Array.isArray(value)) return Array.from(value, (item) => copyValue(item, depth, isSorted) ?? null);
   const copy: { [key: string]: Json } = {};
   for (const key of isSorted ? keys.sort() : keys) {
     const field = copyValue((value as UnknownRecord)[key], depth, isSorted);
