@@ -80,9 +80,7 @@ function addMember(member: ts.ObjectLiteralElementLike, parts: Parts, ports: Por
     return;
   }
   if (!members.some((one) => one.isList)) members.push({ text: "", leads, isList: true });
-  if (name === "contextItems") restarts.push(value.getText() === "items" ? "items" : `items: ${ports.render(value)}`);
-  else if (ts.isArrayLiteralExpression(value))
-    items.push(...value.elements.map((one): Item => ({ rank: undefined, text: ports.render(one) })));
+  if (name === "contextItems") restarts.push(`items: ${ports.render(value)}`);
   else items.push(...itemsOf(value, parts, ports));
 }
 
@@ -121,6 +119,7 @@ type Lists = Pick<Parts, "moved"> & { readonly restarts?: string[] };
 function itemsOf(given: ts.Expression, lists: Lists, ports: Ports): readonly Item[] {
   const value = unwrap(given);
   if (value.getText() === "undefined") return [];
+  if (ts.isArrayLiteralExpression(value)) return value.elements.map((one) => ({ rank: undefined, text: ports.render(one) }));
   if (ts.isObjectLiteralExpression(value)) return sort(value.properties.flatMap((member) => itemOf(member, lists, ports)));
   if (ts.isConditionalExpression(value)) {
     const [yes = [], no = []] = [value.whenTrue, value.whenFalse].map((one) => itemsOf(one, { moved: lists.moved }, ports));
