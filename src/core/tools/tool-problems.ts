@@ -69,8 +69,14 @@ function findFieldProblem(fields: UnknownRecord, field: keyof Tool): string | un
     if (word !== undefined) return `${describeField(field, value)}. Rename ${quote(word)} to ${quote(field)}`;
     return field in requiredChecks ? describeField(field, value) : undefined;
   }
-  const checks: { readonly [name: string]: ((given: unknown) => boolean) | undefined } = { ...requiredChecks, ...optionalChecks };
-  return checks[field]?.(value) === false ? describeField(field, value) : undefined;
+  return checkOf(field)?.(value) === false ? describeField(field, value) : undefined;
+}
+
+type Checks = { readonly [name: string]: ((given: unknown) => boolean) | undefined };
+
+function checkOf(field: keyof Tool): Checks[string] {
+  const [required, optional]: readonly [Checks, Checks] = [requiredChecks, optionalChecks];
+  return required[field] ?? optional[field];
 }
 
 export function describeField(field: keyof Tool, value: unknown): string {
