@@ -17,7 +17,7 @@ export const mostGrowth = 15;
 const factor = 10;
 
 /** The maximum number of measurements if the growth is far above `mostGrowth`. Then more measurements would not help. */
-const mostRounds = 5;
+const mostRounds = 3;
 
 /**
  * The maximum number of measurements if the growth is near `mostGrowth`. On a busy machine, even 15 measurements can all be too
