@@ -8,10 +8,9 @@ import { wordsOf } from "./errors/loop-ended-error.ts";
 import { toProviderError } from "./errors/read-sdk-error.ts";
 import { checkStepRecord } from "./run/check-record.ts";
 import { findAnswerIssue } from "./tools/answer-issue.ts";
-import { findRootProblem } from "./tools/root-schema.ts";
-import { adviseSchema, describeFailure, explainSchema } from "./tools/schema-problems.ts";
-import { describeDeferral, describeField, findToolProblem } from "./tools/tool-problems.ts";
-import { findSchemaChanges } from "./tools/schema-changes.ts";
+import { describeFailure, findSchemaProblem } from "./tools/schema-problems.ts";
+import { checkDefinition, checkTool, describeDeferral } from "./tools/tool-problems.ts";
+import { findToolChanges } from "./tools/schema-changes.ts";
 import { addEdges, type Edges } from "./utils/edges.ts";
 import { nearestName } from "./utils/nearest-name.ts";
 import { describeUnexpected, putInWords } from "./utils/value-words.ts";
@@ -22,7 +21,7 @@ const allEdges: Edges = {
   redactJson,
   readError: toProviderError,
   describeError,
-  findSchemaChanges,
+  findToolChanges,
   checkRecord: checkStepRecord,
   describeRule,
   describeValue: putInWords,
@@ -31,15 +30,13 @@ const allEdges: Edges = {
   describeReason: wordsOf,
   describeDeferral,
   refuseSteps,
-  findSchemaProblem: explainSchema,
-  findRootProblem,
+  findSchemaProblem,
   findAnswerIssue,
-  findToolProblem,
-  describeField,
+  checkTool,
+  checkDefinition,
   nearestName,
   adviseName,
   advisePart,
-  adviseSchema,
   describeMessage,
   findMisspelt,
   adviseFinish,

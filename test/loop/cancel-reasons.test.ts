@@ -42,7 +42,7 @@ const verbs: readonly (readonly [verb: string, act: (playing: Playing) => unknow
     "an abort with a cyclic value",
     ({ abort }) => abort.abort(cyclic),
     cyclic,
-    { kind: "aborted", reason: { message: "a cyclic value" } },
+    { kind: "aborted", reason: { message: "a cyclic value, or more than 1,000 levels" } },
   ],
   [
     "an abort with a TimeoutError",

@@ -103,7 +103,7 @@ describe("a hostile model with nested arguments", () => {
         `call_i1_0: ${outcome}`,
       ]);
       if (outcome === "malformed") {
-        const reads = { status: "malformed_arguments", reason: "a value nested too deeply", tool_name: "echo" };
+        const reads = { status: "malformed_arguments", reason: "a cyclic value, or more than 1,000 levels", tool_name: "echo" };
         expect(answersOf(result)[0]?.result).toEqual(reads);
       }
     }

@@ -34,12 +34,17 @@ describe("tool results", () => {
     ["array items without a value", [1, undefined, () => 1], "completed", [1, null, null]],
     ["fields without a value", { a: undefined, b: () => 1, c: Symbol("c"), d: 1 }, "completed", { d: 1 }],
     ["a huge string", huge, "completed", huge],
-    ["a cycle", cyclic, "failed", unwritable("a cyclic value")],
+    ["a cycle", cyclic, "failed", unwritable("a cyclic value, or more than 1,000 levels")],
     ["a BigInt", { n: 7n }, "failed", unwritable("a BigInt")],
     ["a function", () => 1, "failed", unwritable("a function")],
     ["an error", new Error("no"), "failed", { status: "tool_execution_failed", reason: "no", tool_name: "work" }],
     ["an empty toolResult", toolResult({}), "completed", null],
-    ["a toolResult with a cycle", toolResult({ data: cyclic }), "failed", unwritable("a cyclic value")],
+    [
+      "a toolResult with a cycle",
+      toolResult({ data: cyclic }),
+      "failed",
+      unwritable("a cyclic value, or more than 1,000 levels"),
+    ],
     ["a plain object that looks like a toolResult", { success: false, error: "E" }, "completed", { success: false, error: "E" }],
   ])("have the expected outcome and text if the tool returns %s", async ([, given, outcome, read]) => {
     expect(await answerTo(() => given)).toEqual([outcome, read]);

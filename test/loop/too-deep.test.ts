@@ -45,6 +45,6 @@ it.for([1_100, 20_000])("createMcpRegistry rejects a tool whose schema has %d ne
   const error: unknown = await createMcpRegistry({ client: client as McpClient }).catch((reason: unknown) => reason);
   expect(isLoopError(error, "invalid-schema") && error.details).toEqual({
     toolName: "t",
-    problem: "is not JSON: a value nested too deeply",
+    problem: "is not JSON: a cyclic value, or more than 1,000 levels",
   });
 });

@@ -2,7 +2,7 @@
 
 import type { Clock, Json, Session, Timeouts } from "../types/common.ts";
 import type { LoopEvent } from "../types/loop-event.ts";
-import type { RunOptions, ToolRegistry } from "../types/loop-options.ts";
+import type { RunOptions } from "../types/loop-options.ts";
 import type { Journal } from "../types/journal.ts";
 import type { LoopResult } from "../types/loop-result.ts";
 import type { EndReason } from "../types/termination.ts";
@@ -20,11 +20,8 @@ import { findOuterLevel, type Level, Meter } from "../loop/run/meter.ts";
 import type { Advice, ControlClaim } from "../loop/run/ports.ts";
 import { createAdvice } from "../loop/tool-call/prepare-call.ts";
 import { checkMessages } from "../loop/state/check-messages.ts";
-import { checkDefinitions, createToolRegistry, isToolRegistry } from "../tools/registry.ts";
-import { invalidOption } from "../errors/check-fields.ts";
-import { readRegistry } from "../tools/read-registry.ts";
+import { collectTools } from "../tools/registry.ts";
 import { type JoiningRegistry, wrapTools } from "../tools/wave.ts";
-import { mergeRegistries } from "../tools/merge-registries.ts";
 import { approve } from "../middleware/approve.ts";
 import type { EventQueue } from "../utils/event-queue.ts";
 import { freezeDeep, toJson } from "../utils/json.ts";
@@ -208,9 +205,14 @@ export class Run {
     const { runId, timeouts, root } = this;
     this.middleware = withApproval(options.middleware);
     this.hooks = beginHooks(this.middleware, { runId, messages, clock, timeouts, session, pricing: options.pricing, root });
-    this.registry = wrapTools(options.provider, collectTools(options.tools, this.hooks));
+    this.registry = wrapTools(
+      options.provider,
+      collectTools(
+        options.tools ?? [],
+        this.hooks.flatMap(({ tools }) => tools ?? []),
+      ),
+    );
     this.definitions = this.registry.definitions();
-    checkDefinitions(this.definitions);
     this.registered = new Map(this.definitions.map((tool) => [tool.name, tool]));
     const claims = claimRun(this, nesting);
     this.control = claims.control;
@@ -435,14 +437,4 @@ function findLevel(options: SeamOptions, run: Run | undefined, limits: ResolvedL
   const depth = outer.depth + 1;
   if (depth >= maxDepth) throw new LoopError("depth-exceeded", { current: depth, limit: maxDepth });
   return { depth, maxDepth };
-}
-
-function collectTools(tools: SeamOptions["tools"] = [], hooks: readonly NamedHooks[]): ToolRegistry {
-  const brought = hooks.flatMap((one) => one.tools ?? []);
-  if (isToolRegistry(tools)) {
-    const given = readRegistry(tools);
-    return brought.length === 0 ? given : mergeRegistries(given, createToolRegistry(brought));
-  }
-  if (!Array.isArray(tools)) throw invalidOption("tools", "an array of tools, or a registry", tools);
-  return createToolRegistry([...tools, ...brought]);
 }

@@ -4,7 +4,7 @@ import type { ShownTool, ToolCall, ToolChange } from "../types/tool-outcome.ts";
 import type { ToolDefinition } from "../types/tool.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { findToolChanges, isBreaking, isSameTool, toShown } from "../tools/compare-tools.ts";
-import { checkDefinitions, findTool } from "../tools/registry.ts";
+import { findTool } from "../tools/registry.ts";
 import { stableJson } from "../utils/json.ts";
 import { type AskedWait, waitKey } from "./answers.ts";
 import { HookError } from "./hooks.ts";
@@ -29,12 +29,11 @@ export function noteShown(run: Run, tools: readonly ToolDefinition[]): void {
   run.changes = noChanges;
 }
 
-/** Reads the tools of the registry before a request. They are checked again if they have changed. */
+/** Reads the tools of the registry before a request. */
 export function readTools(run: Run): readonly ToolDefinition[] {
   try {
     const definitions = run.registry.definitions();
     if (definitions === run.definitions) return definitions;
-    checkDefinitions(definitions);
     run.definitions = definitions;
     run.registered = byName(definitions);
     return definitions;

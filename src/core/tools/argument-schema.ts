@@ -1,7 +1,7 @@
-import type { Issue, Json, JsonSchema, StandardResult, StandardSchema, ToolSchema, Validation } from "../types/common.ts";
+import type { Issue, JsonSchema, StandardResult, StandardSchema, ToolSchema, Validation } from "../types/common.ts";
 import { LoopError } from "../errors/loop-error.ts";
-import { cutText, describeValue, quote } from "../utils/texts.ts";
-import { isLiteral, isRecord, type UnknownRecord } from "../utils/guards.ts";
+import { cutText, describeValue } from "../utils/texts.ts";
+import { isRecord } from "../utils/guards.ts";
 import { toPlainError } from "../utils/plain-error.ts";
 import { isPlainData, toJson } from "../utils/json.ts";
 import { promiseOrValue } from "../utils/promises.ts";
@@ -22,10 +22,14 @@ const converted = new WeakMap<object, JsonSchema>();
  * @see https://standardschema.dev/json-schema
  */
 export function toJsonSchema(schema: ToolSchema, toolName: string): JsonSchema {
-  const json = isStandardSchema(schema) ? convert(schema, toolName) : checkJson(schema, toolName);
-  const problem = edges.findRootProblem?.(json) ?? "";
-  if (problem !== "") throw invalidSchema(toolName, problem);
-  return json;
+  const made: ConvertedSchema = isStandardSchema(schema) ? convertSchema(schema) : { json: schema };
+  const problem = "problem" in made ? `${made.problem}. ${remedy}` : findSchemaProblem(made.json);
+  if ("json" in made && problem === "") return made.json;
+  throw new LoopError("invalid-schema", { toolName, problem }, "cause" in made ? { cause: made.cause } : undefined);
+}
+
+function findSchemaProblem(schema: JsonSchema): string {
+  return edges.findSchemaProblem?.(schema) ?? (isPlainData(schema) ? "" : "is not JSON");
 }
 
 /** `problem` is the reason why there is no JSON Schema. In messages, this text comes directly after the name of the schema. */
@@ -44,38 +48,10 @@ export function convertSchema(schema: StandardSchema): ConvertedSchema {
   }
 }
 
-function convert(schema: StandardSchema, toolName: string): JsonSchema {
-  const made = convertSchema(schema);
-  if ("problem" in made) throw invalidSchema(toolName, `${made.problem}. ${remedy}`, made.cause);
-  return made.json;
-}
-
-function checkJson(schema: JsonSchema, toolName: string): JsonSchema {
-  if (converted.has(schema)) return schema;
-  const problem = isLiteral(schema)
-    ? findSchemaProblem(schema)
-    : `is neither a Standard Schema nor a plain JSON Schema object${edges.adviseSchema?.(schema) ?? ""}`;
-  if (problem !== "") throw invalidSchema(toolName, problem);
-  converted.set(schema, schema);
-  return schema;
-}
-
 function toFields(schema: unknown): JsonSchema {
   const json = toJson(schema);
   if (isRecord(json)) return json;
   throw new TypeError(describeValue(json));
-}
-
-function invalidSchema(toolName: string, problem: string, cause?: unknown): LoopError<"invalid-schema"> {
-  return new LoopError("invalid-schema", { toolName, problem }, cause === undefined ? undefined : { cause });
-}
-
-/**
- * Returns the reason why an object is not a JSON Schema, as text that comes directly after the name of the schema in messages.
- * Returns "" for a JSON Schema.
- */
-export function findSchemaProblem(schema: object): string {
-  return edges.findSchemaProblem?.(schema) ?? (isPlainData(schema) ? "" : "is not JSON");
 }
 
 /** In some libraries, a Standard Schema is a function. */
@@ -83,30 +59,6 @@ export function isStandardSchema(value: unknown): value is StandardSchema {
   if ((typeof value !== "object" && typeof value !== "function") || value === null) return false;
   const standard: unknown = Reflect.get(value, "~standard");
   return isRecord(standard) && typeof standard["validate"] === "function";
-}
-
-/**
- * Makes a Standard Schema from the properties of a tool's arguments and a function that validates their values. Refuses unknown
- * fields, because a misspelt optional field would otherwise be ignored.
- */
-export function argumentSchema<Output>(
-  { properties, ...more }: JsonSchema & { readonly properties: { readonly [name: string]: Json } },
-  read: (fields: UnknownRecord) => StandardResult<Output>,
-): StandardSchema<unknown, Output> {
-  const json: JsonSchema = { ...more, properties, additionalProperties: false };
-  const validate = (args: unknown): StandardResult<Output> => {
-    if (!isRecord(args)) return issue("must be an object with fields");
-    const unknown = Object.keys(args).find((name) => !Object.hasOwn(properties, name));
-    return unknown === undefined ? read(args) : issue(describeUnknown(unknown, Object.keys(properties)), unknown);
-  };
-  return { "~standard": { version: 1, vendor: "turnwright", validate, jsonSchema: { input: () => ({ ...json }) } } };
-}
-
-function describeUnknown(name: string, known: readonly string[]): string {
-  const nearest = edges.nearestName?.(name, known);
-  return nearest === undefined
-    ? `is not a field of this tool; its fields are ${known.join(", ")}`
-    : `is not a field of this tool; did you mean ${quote(nearest)}?`;
 }
 
 export function issue(message: string, field?: string): { readonly issues: readonly { message: string; path?: string[] }[] } {

@@ -5,7 +5,7 @@ import type { ShownTool, ToolChange } from "../types/tool-outcome.ts";
 import type { ToolDefinition } from "../types/tool.ts";
 import { memoize } from "../utils/promises.ts";
 import { stableJson, toJson } from "../utils/json.ts";
-import { edges, type SchemaChange } from "../utils/edges.ts";
+import { edges } from "../utils/edges.ts";
 
 /** Returns the parts of a tool that journals record. Cached, because several runs use the same definitions. */
 export const toShown: (definition: ToolDefinition) => ShownTool = /* @__PURE__ */ memoize(
@@ -39,24 +39,6 @@ export function isBreaking({ kind }: Pick<ToolChange, "kind">): boolean {
 export function findToolChanges(toolName: string, was: ShownTool, now: ShownTool | undefined): readonly ToolChange[] {
   if (now === undefined) return [{ toolName, kind: "removed" }];
   if (was === now || stableJson(was) === stableJson(now)) return [];
-  return [...findChanges(was, now)].map((change) => ({ toolName, ...change }));
-}
-
-function* findChanges(was: ShownTool, now: ShownTool): Generator<SchemaChange> {
-  if (was.origin !== now.origin) yield { kind: "source-changed", was: was.origin, now: now.origin };
-  yield* edges.findSchemaChanges?.(was.inputSchema, now.inputSchema) ?? findAnyChange(was, now);
-  if (was.description !== now.description) yield { kind: "description-changed" };
-  // Does not report that the tool now needs less approval, because a recorded approval is then still enough.
-  if (caution(now) > caution(was)) yield { kind: "trait-changed", field: "needsApproval" };
-  if (was.idempotent === true && now.idempotent !== true) yield { kind: "trait-changed", field: "idempotent" };
-}
-
-/** A recorded tool may lack its schema, so the schemas are compared as items of a list. */
-function findAnyChange(was: ShownTool, now: ShownTool): readonly SchemaChange[] {
-  return stableJson([was.inputSchema]) === stableJson([now.inputSchema]) ? [] : [{ kind: "constraint-changed" }];
-}
-
-function caution({ needsApproval }: ShownTool): number {
-  if (needsApproval === undefined) return 0;
-  return needsApproval === true ? 2 : 1;
+  const changes = edges.findToolChanges?.(was, now) ?? [{ kind: "constraint-changed" }];
+  return changes.map((change) => ({ toolName, ...change }));
 }

@@ -1,80 +1,37 @@
 import type { ExecutableTool, Tool, Unvalidated } from "../types/loop-options.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { edges } from "../utils/edges.ts";
-import { describeValue } from "../utils/texts.ts";
-import { isLiteral, isRecord, type UnknownRecord } from "../utils/guards.ts";
-import { isFunction, isText, isWithin, timeLimit } from "../errors/check-fields.ts";
-import { findSchemaProblem, isStandardSchema } from "./argument-schema.ts";
+import { isRecord } from "../utils/guards.ts";
 import type { JsonSchema, StandardSchema, ToolSchema } from "../types/common.ts";
 import type { ToolTraits } from "../types/tool.ts";
 import type { CallOf } from "../types/typed-call.ts";
 
-type Fits = (value: unknown) => boolean;
-
-const isFlag: Fits = (value) => typeof value === "boolean";
-const isTimeout: Fits = (value) => isWithin(value, timeLimit);
-const isMade =
-  (kind: string, method: string): Fits =>
-  (value) =>
-    isRecord(value) && value["kind"] === kind && typeof value[method] === "function";
-
-/** Absent traits always fit. */
-export const traitChecks: { readonly [Trait in keyof ToolTraits]-?: Fits } = {
-  sequential: isFlag,
-  timeoutMs: isTimeout,
-  idleTimeoutMs: isTimeout,
-  idempotent: isFlag,
-  retry: (value) =>
-    isRecord(value) && isWithin(value["maxAttempts"], { min: 2, infinite: false }) && Object.keys(value).length === 1,
-  polls: isFlag,
-  requiresFollowUp: isFlag,
-  eager: isFlag,
-  durable: isFlag,
-  needsApproval: (value) => isFlag(value) || isFunction(value),
-  replay: (value) => value === "safe" || value === "never",
-  origin: isText,
-  deferred: isFlag,
-  findsTools: isFlag,
-  triggers: (value) => [value].flat().every(isText),
-  masking: /* @__PURE__ */ isMade("masking", "createView"),
-};
-
-export const requiredChecks: { readonly [Field in "name" | "description" | "inputSchema"]: Fits } = {
-  name: (value) => typeof value === "string" && /^[\w-]{1,64}$/.test(value),
-  description: isText,
-  inputSchema: (value) => isRecord(value) || isFunction(value),
-};
-
-export const optionalChecks: { readonly [Field in Exclude<keyof Tool, keyof typeof requiredChecks>]-?: Fits } = {
-  jsonSchema: isRecord,
-  execute: isFunction,
-  outputSchema: isStandardSchema,
-  ...traitChecks,
+/** The optional fields that a tool and its definition share. */
+export const traits: { readonly [Trait in keyof ToolTraits]-?: true } = {
+  sequential: true,
+  timeoutMs: true,
+  idleTimeoutMs: true,
+  idempotent: true,
+  retry: true,
+  polls: true,
+  requiresFollowUp: true,
+  eager: true,
+  durable: true,
+  needsApproval: true,
+  replay: true,
+  origin: true,
+  deferred: true,
+  findsTools: true,
+  triggers: true,
+  masking: true,
 };
 
 /** Throws LoopError "invalid-tool" for a wrong shape, and "invalid-schema" for a schema that is not JSON. */
 export function assertTool(value: unknown): asserts value is Tool {
-  if (!isRecord(value)) throw refuseTool("", `must be an object, but is ${describeValue(value)}`);
-  const toolName = value["name"];
-  const problem = edges.findToolProblem?.(value) ?? (isTool(value) ? undefined : "has a wrong field");
-  if (problem !== undefined) throw refuseTool(toolName, problem);
-  for (const schema of [value["inputSchema"], value["jsonSchema"]]) {
-    const schemaProblem = isRecord(schema) && isLiteral(schema) && !isStandardSchema(schema) ? findSchemaProblem(schema) : "";
-    if (schemaProblem !== "") throw new LoopError("invalid-schema", { toolName: String(toolName), problem: schemaProblem });
-  }
-}
-
-function isTool(fields: UnknownRecord): boolean {
-  const { retry, idempotent, eager, execute, replay, sequential, needsApproval = false } = fields;
-  const isEagerFit = execute !== undefined && replay !== "never" && sequential !== true && needsApproval === false;
-  return (
-    Object.entries(requiredChecks).every(([field, fits]) => fits(fields[field])) &&
-    Object.entries(optionalChecks).every(([field, fits]) => fields[field] === undefined || fits(fields[field])) &&
-    (retry === undefined || idempotent === true) &&
-    (eager !== true || isEagerFit) &&
-    (!isLiteral(fields) ||
-      Object.keys(fields).every((key) => Object.hasOwn(requiredChecks, key) || Object.hasOwn(optionalChecks, key)))
-  );
+  if (edges.checkTool !== undefined) return edges.checkTool(value);
+  const { name, description } = isRecord(value) ? value : {};
+  if (typeof description !== "string" || typeof name !== "string" || !/^[\w-]{1,64}$/.test(name))
+    throw refuseTool(name, "has a wrong field");
 }
 
 export function refuseTool(toolName: unknown, problem: string): LoopError<"invalid-tool"> {

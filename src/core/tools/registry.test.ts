@@ -177,8 +177,6 @@ describe("isToolRegistry", () => {
   it.for<[what: string, value: unknown, is: boolean]>([
     ["a registry of createToolRegistry", createToolRegistry(), true],
     ["an object with definitions and executeTool", { definitions, executeTool }, true],
-    ["a registry whose validate is undefined", { definitions, executeTool, validate: undefined }, true],
-    ["a registry whose validate is not a function", { definitions, executeTool, validate: true }, false],
     ["an object without executeTool", { definitions }, false],
     ["an array of tools", [forecast], false],
     ["null", null, false],

@@ -2,12 +2,13 @@ import type { Tool, ToolContext, ToolRegistry } from "../types/loop-options.ts";
 import type { ToolDefinition } from "../types/tool.ts";
 import { isRecord } from "../utils/guards.ts";
 import { LoopError } from "../errors/loop-error.ts";
-import { describeValue, quote } from "../utils/texts.ts";
+import { dropPromise } from "../utils/promises.ts";
+import { quote } from "../utils/texts.ts";
 import { invalidOption } from "../errors/check-fields.ts";
-import { findSchemaProblem, toJsonSchema, validateArgs } from "./argument-schema.ts";
+import { toJsonSchema, validateArgs } from "./argument-schema.ts";
 import type { Validation } from "../types/common.ts";
 import { edges } from "../utils/edges.ts";
-import { assertTool, refuseTool, traitChecks } from "./define-tool.ts";
+import { assertTool, traits } from "./define-tool.ts";
 import { deferredToPage, failedResult } from "./to-outcome.ts";
 
 export function findTool(registry: ToolRegistry, name: string): ToolDefinition | undefined {
@@ -30,30 +31,6 @@ export const handoffKey: unique symbol = Symbol.for("turnwright.Handoff");
  */
 export function findableTools(context: ToolContext): readonly ToolDefinition[] | undefined {
   return (context as { readonly [findableKey]?: readonly ToolDefinition[] })[findableKey];
-}
-
-/**
- * Checks the definitions, which a registry of the caller made. Throws LoopError "duplicate-tool" or "invalid-schema". Throws
- * LoopError "invalid-tool" if a time limit or `masking` is wrong.
- */
-export function checkDefinitions(definitions: readonly ToolDefinition[]): void {
-  const seen = new Set<string>();
-  for (const { name, timeoutMs, idleTimeoutMs, masking, inputSchema } of definitions) {
-    if (seen.has(name)) throw new LoopError("duplicate-tool", { toolName: name });
-    seen.add(name);
-    checkTrait(name, "timeoutMs", timeoutMs);
-    checkTrait(name, "idleTimeoutMs", idleTimeoutMs);
-    checkTrait(name, "masking", masking);
-    const problem = isRecord(inputSchema)
-      ? findSchemaProblem(inputSchema) || (edges.findRootProblem?.(inputSchema) ?? "")
-      : `is not JSON: ${describeValue(inputSchema)}`;
-    if (problem !== "") throw new LoopError("invalid-schema", { toolName: name, problem });
-  }
-}
-
-function checkTrait(toolName: string, trait: "timeoutMs" | "idleTimeoutMs" | "masking", value: unknown): void {
-  if (value === undefined || traitChecks[trait](value)) return;
-  throw refuseTool(toolName, edges.describeField?.(trait, value) ?? `has an invalid "${trait}"`);
 }
 
 /** A registry in which tools can be added and removed. A running loop uses a change from its next iteration on. */
@@ -135,17 +112,7 @@ export function createToolRegistry(tools: readonly Tool[] = []): MutableToolRegi
 }
 
 export function isToolRegistry(value: unknown): value is ToolRegistry {
-  return (
-    isRecord(value) &&
-    typeof value["definitions"] === "function" &&
-    typeof value["executeTool"] === "function" &&
-    isMethodOrNone(value["validate"]) &&
-    isMethodOrNone(value["validateResult"])
-  );
-}
-
-function isMethodOrNone(value: unknown): boolean {
-  return value === undefined || typeof value === "function";
+  return isRecord(value) && typeof value["definitions"] === "function" && typeof value["executeTool"] === "function";
 }
 
 export function toRegistry(source: ToolSource, option: string): ToolRegistry {
@@ -155,16 +122,65 @@ export function toRegistry(source: ToolSource, option: string): ToolRegistry {
   return given;
 }
 
+/** Returns the tools of a run: those of the caller, and those that middleware brings. */
+export function collectTools(source: ToolSource, brought: readonly Tool[]): ToolRegistry {
+  return "definitions" in source ? readRegistry(source, brought) : createToolRegistry([...source, ...brought]);
+}
+
+/**
+ * Checks the tools that a registry of the caller returns, and adds others. Its method `definitions` throws LoopError "invalid-option",
+ * "duplicate-tool", "invalid-tool" or "invalid-schema".
+ */
+function readRegistry(given: ToolRegistry, brought: readonly Tool[]): ToolRegistry {
+  const own = createToolRegistry(brought);
+  const names = new Set(brought.map(({ name }) => name));
+  const ownerOf = (name: string): ToolRegistry => (names.has(name) ? own : given);
+  let source: unknown;
+  let definitions: readonly ToolDefinition[] = [];
+  return {
+    definitions(): readonly ToolDefinition[] {
+      const now: unknown = given.definitions();
+      // The same array again means that the tools have not changed.
+      if (now === source) return definitions;
+      if (!isTools(now)) {
+        dropPromise(now);
+        throw invalidOption("tools.definitions()", "an array of tools, not a promise", now);
+      }
+      definitions = brought.length === 0 ? now : [...now, ...own.definitions()];
+      checkDefinitions(definitions);
+      source = now;
+      return definitions;
+    },
+    executeTool: (name, args, context) => ownerOf(name).executeTool(name, args, context),
+    validate: (name, args) => ownerOf(name).validate?.(name, args) ?? { value: args, unchecked: true },
+    validateResult: (name, result) => ownerOf(name).validateResult?.(name, result) ?? { value: result, unchecked: true },
+  };
+}
+
+function isTools(value: unknown): value is readonly ToolDefinition[] {
+  return Array.isArray(value) && value.every((tool) => isRecord(tool) && typeof tool["name"] === "string");
+}
+
+function checkDefinitions(definitions: readonly ToolDefinition[]): void {
+  const seen = new Set<string>();
+  for (const definition of definitions) {
+    const { name } = definition;
+    if (seen.has(name)) throw new LoopError("duplicate-tool", { toolName: name });
+    seen.add(name);
+    edges.checkDefinition?.(definition);
+  }
+}
+
 function toDefinition(tool: Tool): ToolDefinition {
   const { name, description, inputSchema, jsonSchema = inputSchema } = tool;
   // Reads the traits one by one, because the fields of a class instance may be getters, which spreading would not copy.
-  const traits: { [trait: string]: unknown } = {};
-  for (const trait of Object.keys(traitChecks)) {
+  const own: { [trait: string]: unknown } = {};
+  for (const trait of Object.keys(traits)) {
     const value: unknown = Reflect.get(tool, trait);
-    if (value !== undefined) traits[trait] = value;
+    if (value !== undefined) own[trait] = value;
   }
   // Without `execute`, a call has no effect, so it can safely run again after a crash.
   const replay = tool.execute === undefined ? ({ replay: "safe" } as const) : {};
   // The definition is frozen, because hooks and providers get this object.
-  return Object.freeze({ name, description, inputSchema: toJsonSchema(jsonSchema, name), ...traits, ...replay });
+  return Object.freeze({ name, description, inputSchema: toJsonSchema(jsonSchema, name), ...own, ...replay });
 }

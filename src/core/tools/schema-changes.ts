@@ -1,5 +1,6 @@
-// Describes how a schema has changed since a model or a person saw it.
+// Describes how a tool has changed since a model or a person saw it.
 
+import type { ShownTool } from "../types/tool-outcome.ts";
 import type { SchemaChange } from "../utils/edges.ts";
 import { isRecord, type UnknownRecord } from "../utils/guards.ts";
 import { stableJson } from "../utils/json.ts";
@@ -33,8 +34,24 @@ const upperBounds = new Set(["maximum", "exclusiveMaximum", "maxLength", "maxIte
 
 const longestWord = 80;
 
+/** Finds the changes of a tool that matter for calls that were recorded, or shown to a person. */
+export function findToolChanges(was: ShownTool, now: ShownTool): readonly SchemaChange[] {
+  const changes: SchemaChange[] = was.origin === now.origin ? [] : [{ kind: "source-changed", was: was.origin, now: now.origin }];
+  changes.push(...findSchemaChanges(was.inputSchema, now.inputSchema));
+  if (was.description !== now.description) changes.push({ kind: "description-changed" });
+  // Does not report that the tool now needs less approval, because a recorded approval is then still enough.
+  if (caution(now) > caution(was)) changes.push({ kind: "trait-changed", field: "needsApproval" });
+  if (was.idempotent === true && now.idempotent !== true) changes.push({ kind: "trait-changed", field: "idempotent" });
+  return changes;
+}
+
+function caution({ needsApproval }: ShownTool): number {
+  if (needsApproval === undefined) return 0;
+  return needsApproval === true ? 2 : 1;
+}
+
 /** Finds what the current schema no longer accepts, and texts that differ. */
-export function* findSchemaChanges(was: unknown, now: unknown, field = ""): Generator<SchemaChange> {
+function* findSchemaChanges(was: unknown, now: unknown, field = ""): Generator<SchemaChange> {
   if (now === true || now === undefined) return;
   if (!isRecord(was) || !isRecord(now)) {
     if (was !== now) yield constraint(field, { was, now });

@@ -1,12 +1,13 @@
 // Finds out why a value is not the JSON Schema of a tool. The loop calls these functions through `edges`.
 
-import type { StandardSchema } from "../types/common.ts";
-import { isRecord, type UnknownRecord } from "../utils/guards.ts";
+import type { JsonSchema, StandardSchema } from "../types/common.ts";
+import { isLiteral, isRecord, type UnknownRecord } from "../utils/guards.ts";
 import { toJson } from "../utils/json.ts";
 import { toPlainError } from "../utils/plain-error.ts";
 import { memoize } from "../utils/promises.ts";
 import { quote } from "../utils/texts.ts";
 import { isStandardSchema } from "./argument-schema.ts";
+import { findRootProblem } from "./root-schema.ts";
 
 /** Says why a Standard Schema cannot be converted to JSON Schema: it has no conversion, or its conversion has failed. */
 export function describeFailure(schema: StandardSchema, cause: unknown): string {
@@ -15,10 +16,14 @@ export function describeFailure(schema: StandardSchema, cause: unknown): string 
   return `: ${toPlainError(cause).message.replace(/\.$/, "")}`;
 }
 
-/** Returns advice for an instance of a class, which may be a schema of zod. */
-export function adviseSchema(schema: object): string {
+/**
+ * Returns the reason why an object is not a JSON Schema, or why the arguments of a call, which are an object, never fit it. The text
+ * comes directly after the name of the schema in messages. Returns "" for the schema of a tool.
+ */
+export function findSchemaProblem(schema: JsonSchema): string {
+  if (isLiteral(schema)) return explainSchema(schema) || findRootProblem(schema);
   const advice = adviseZod(schema);
-  return advice === undefined ? "" : `: ${advice}`;
+  return `is neither a Standard Schema nor a plain JSON Schema object${advice === undefined ? "" : `: ${advice}`}`;
 }
 
 function adviseZod(schema: object): string | undefined {

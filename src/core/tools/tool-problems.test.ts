@@ -29,19 +29,24 @@ const rows: readonly [what: string, fields: object, problem: string | undefined]
   ["a field of Object.prototype", { toString: () => "" }, 'has an unknown field "toString"'],
 ];
 
-it.for(rows)("defineTool: a tool with %s is judged alike with and without the words", ([, fields, problem]) => {
+it.for(rows)("defineTool: judges a tool with %s", ([, fields, problem]) => {
   const define = (): unknown => defineTool({ ...tool, ...fields } as never);
   if (problem === undefined) expect(define).not.toThrow();
   else expect(define).toThrow(problem);
-  leaveOut("findToolProblem");
-  if (problem === undefined) expect(define).not.toThrow();
-  // The words see a misnamed field. Without them, it is only unknown.
-  else expect(define).toThrow("has a wrong field");
 });
+
+it.for([[{ name: "a b" }], [{ name: undefined }], [{ description: undefined }]])(
+  "defineTool: refuses a tool with %o, also without the words",
+  ([fields]) => {
+    leaveOut("checkTool");
+    expect(() => defineTool({ ...tool, ...fields } as never)).toThrow("has a wrong field");
+    expect(defineTool(tool)).toBe(tool);
+  },
+);
 
 it("a registry refuses a schema that is not JSON, also without the words", () => {
   const define = (): unknown => createToolRegistry([{ ...tool, inputSchema: { type: "object", default: 1n as never } }]);
   expect(define).toThrow("is not JSON: a BigInt");
-  leaveOut("findSchemaProblem", "findRootProblem");
+  leaveOut("findSchemaProblem", "checkTool");
   expect(define).toThrow("is not JSON");
 });

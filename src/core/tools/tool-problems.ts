@@ -1,13 +1,60 @@
 // Says what is wrong with a tool. The loop calls these functions through `edges`.
 
-import { describeRule, timeLimit } from "../errors/check-fields.ts";
+import { describeRule, isFunction, isText, isWithin, timeLimit } from "../errors/check-fields.ts";
 import { adviseTool, replacementOf } from "../errors/foreign-words.ts";
 import type { DeferralCause } from "../utils/edges.ts";
+import { LoopError } from "../errors/loop-error.ts";
 import type { Tool } from "../types/loop-options.ts";
-import { isLiteral, type UnknownRecord } from "../utils/guards.ts";
+import type { ToolDefinition, ToolTraits } from "../types/tool.ts";
+import { isLiteral, isRecord, type UnknownRecord } from "../utils/guards.ts";
 import { nearestName } from "../utils/nearest-name.ts";
 import { describeValue, quote } from "../utils/texts.ts";
-import { optionalChecks, requiredChecks } from "./define-tool.ts";
+import { isStandardSchema } from "./argument-schema.ts";
+import { refuseTool } from "./define-tool.ts";
+import { explainSchema, findSchemaProblem } from "./schema-problems.ts";
+
+type Fits = (value: unknown) => boolean;
+
+const isFlag: Fits = (value) => typeof value === "boolean";
+const isTimeout: Fits = (value) => isWithin(value, timeLimit);
+const isMade =
+  (kind: string, method: string): Fits =>
+  (value) =>
+    isRecord(value) && value["kind"] === kind && typeof value[method] === "function";
+
+/** Absent traits always fit. */
+export const traitChecks: { readonly [Trait in keyof ToolTraits]-?: Fits } = {
+  sequential: isFlag,
+  timeoutMs: isTimeout,
+  idleTimeoutMs: isTimeout,
+  idempotent: isFlag,
+  retry: (value) =>
+    isRecord(value) && isWithin(value["maxAttempts"], { min: 2, infinite: false }) && Object.keys(value).length === 1,
+  polls: isFlag,
+  requiresFollowUp: isFlag,
+  eager: isFlag,
+  durable: isFlag,
+  needsApproval: (value) => isFlag(value) || isFunction(value),
+  replay: (value) => value === "safe" || value === "never",
+  origin: isText,
+  deferred: isFlag,
+  findsTools: isFlag,
+  triggers: (value) => [value].flat().every(isText),
+  masking: /* @__PURE__ */ isMade("masking", "createView"),
+};
+
+const requiredChecks: { readonly [Field in "name" | "description" | "inputSchema"]: Fits } = {
+  name: (value) => typeof value === "string" && /^[\w-]{1,64}$/.test(value),
+  description: isText,
+  inputSchema: (value) => isRecord(value) || isFunction(value),
+};
+
+const optionalChecks: { readonly [Field in Exclude<keyof Tool, keyof typeof requiredChecks>]-?: Fits } = {
+  jsonSchema: isRecord,
+  execute: isFunction,
+  outputSchema: isStandardSchema,
+  ...traitChecks,
+};
 
 const time = /* @__PURE__ */ describeRule(timeLimit);
 const flag = "true or false";
@@ -39,11 +86,31 @@ const expected: { readonly [Field in keyof Tool]-?: string } = {
 
 const fieldNames = /* @__PURE__ */ Object.keys(expected) as readonly (keyof Tool)[];
 
-/** Returns text that comes directly after the name of the tool. Returns undefined for a tool. */
-export function findToolProblem(fields: UnknownRecord): string | undefined {
-  const problem = findShapeProblem(fields);
-  const advice = problem === undefined ? undefined : adviseTool(fields);
-  return advice === undefined ? problem : `${problem}. ${advice}`;
+/** Throws LoopError "invalid-tool" for a wrong shape, and "invalid-schema" for a schema that is not JSON. */
+export function checkTool(value: unknown): void {
+  if (!isRecord(value)) throw refuseTool("", `must be an object, but is ${describeValue(value)}`);
+  const { name, inputSchema, jsonSchema } = value;
+  const problem = findShapeProblem(value);
+  const advice = problem === undefined ? undefined : adviseTool(value);
+  if (problem !== undefined) throw refuseTool(name, advice === undefined ? problem : `${problem}. ${advice}`);
+  for (const schema of [inputSchema, jsonSchema])
+    if (isRecord(schema) && isLiteral(schema) && !isStandardSchema(schema)) refuseSchema(String(name), explainSchema(schema));
+}
+
+function refuseSchema(toolName: string, problem: string): void {
+  if (problem !== "") throw new LoopError("invalid-schema", { toolName, problem });
+}
+
+const checkedTraits = ["timeoutMs", "idleTimeoutMs", "masking"] as const;
+
+/** Throws LoopError "invalid-tool" if a time limit or `masking` is wrong, and "invalid-schema" if the schema is not JSON. */
+export function checkDefinition(definition: ToolDefinition): void {
+  const { name, inputSchema } = definition;
+  for (const trait of checkedTraits) {
+    const value: unknown = definition[trait];
+    if (value !== undefined && !traitChecks[trait](value)) throw refuseTool(name, describeField(trait, value));
+  }
+  refuseSchema(name, isRecord(inputSchema) ? findSchemaProblem(inputSchema) : `is not JSON: ${describeValue(inputSchema)}`);
 }
 
 function findShapeProblem(fields: UnknownRecord): string | undefined {
@@ -79,7 +146,7 @@ function checkOf(field: keyof Tool): Checks[string] {
   return required[field] ?? optional[field];
 }
 
-export function describeField(field: keyof Tool, value: unknown): string {
+function describeField(field: keyof Tool, value: unknown): string {
   return `has an invalid ${quote(field)}: it must be ${expected[field]}, but is ${describeValue(value)}`;
 }
 

@@ -15,9 +15,7 @@ import { contextRestarts } from "../middleware/context-restarts.ts";
 import { deferTools } from "../middleware/deferred-tools.ts";
 import { maskWith, type ResultMasking } from "../middleware/mask-results.ts";
 import { type AnswerRules, readOutput } from "../middleware/structured-output.ts";
-import { readRegistry } from "../tools/read-registry.ts";
-import { traitChecks } from "../tools/define-tool.ts";
-import { isToolRegistry } from "../tools/registry.ts";
+import { collectTools, isToolRegistry } from "../tools/registry.ts";
 import { resolveLimits, resolveReserve } from "../loop/run/limits.ts";
 import { isRecord } from "../utils/guards.ts";
 import { detectLoops } from "../middleware/detect-loops.ts";
@@ -111,8 +109,8 @@ function endingsOf({ output, loopDetection, stopWhen: stop, finalAnswer: final, 
 }
 
 function findMasking(tools: LoopOptions["tools"] = []): Masking | undefined {
-  const listed = isToolRegistry(tools) ? readRegistry(tools).definitions() : tools;
-  return listed.find(({ masking }) => masking !== undefined && traitChecks.masking(masking))?.masking;
+  const listed = isToolRegistry(tools) ? collectTools(tools, []).definitions() : tools;
+  return listed.find(({ masking }) => masking?.kind === "masking")?.masking;
 }
 
 /** Messages are changed in this order: masking, filters of handoffs, compaction, context items. */

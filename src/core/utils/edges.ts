@@ -4,8 +4,8 @@
 
 import type { Issue, Json, JsonSchema, ProviderError, StandardSchema } from "../types/common.ts";
 import type { EndReason } from "../types/termination.ts";
-import type { ToolTraits } from "../types/tool.ts";
-import type { ToolChange } from "../types/tool-outcome.ts";
+import type { ToolDefinition } from "../types/tool.ts";
+import type { ShownTool, ToolChange } from "../types/tool-outcome.ts";
 
 export interface Edges {
   /** Removes credentials, and cuts the text to at most `longest` UTF-16 units. Appends `ending` to a text that was cut. */
@@ -16,8 +16,8 @@ export interface Edges {
   readError?(thrown: unknown): ProviderError;
   /** Writes the message of a LoopError. */
   describeError?(code: string, details: object): string;
-  /** Finds how a schema differs from another one. Without this function, each difference is a "constraint-changed". */
-  findSchemaChanges?(was: unknown, now: unknown): Iterable<SchemaChange>;
+  /** Finds how a tool differs from an earlier version. Without this function, each difference is a "constraint-changed". */
+  findToolChanges?(was: ShownTool, now: ShownTool): readonly SchemaChange[];
   /** Throws LoopError "journal-damaged" if a record of a journal lacks what the loop needs. */
   checkRecord?(key: string, record: unknown): void;
   /** Returns the name that is most similar to `name`. */
@@ -29,8 +29,7 @@ export interface Edges {
   /** Says in words why a run ended. */
   describeReason?(reason: EndReason): string | undefined;
   /** Says why an object is not a JSON Schema, or why the arguments of a call, which are an object, never fit it. "" if it is one. */
-  findSchemaProblem?(schema: object): string;
-  findRootProblem?(schema: JsonSchema): string;
+  findSchemaProblem?(schema: JsonSchema): string;
   /** Says why a Standard Schema cannot be converted to JSON Schema. */
   describeFailure?(schema: StandardSchema, cause: unknown): string;
   /** Describes a value that no case of the program expects. */
@@ -41,18 +40,17 @@ export interface Edges {
   describeDeferral?(cause: DeferralCause, toolName: string, action: string): string;
   /** Lets stop conditions of the AI SDK, which read `steps`, throw a clear error. */
   refuseSteps?(context: object): void;
-  /** Says which field of a tool is wrong. */
-  findToolProblem?(tool: { readonly [field: string]: unknown }): string | undefined;
-  /** Says what a wrong field of a tool must be. */
-  describeField?(field: keyof ToolTraits, value: unknown): string;
+  /** Throws if a field of a tool is wrong. Without this function, only its name and its description are checked. */
+  checkTool?(tool: unknown): void;
+  /** Throws if the definition of a tool of a registry is wrong. */
+  checkDefinition?(definition: ToolDefinition): void;
   /**
    * Returns what to write instead of an unknown name of a field: the name from this library, the place of a field of a group, or the
    * most similar name. `fields` has the known names, and the fields of groups.
    */
   adviseName?(name: string, fields: object): Replacement | undefined;
-  /** Advice on a content part or a schema of another library: a sentence without its full stop. */
+  /** Advice on a content part of another library: a sentence without its full stop. */
   advisePart?(part: object): string | undefined;
-  adviseSchema?(schema: object): string;
   /** Advice on a finish reason that no adapter knows. */
   adviseFinish?(word: string): string;
   /** Says what is wrong with a message, with advice. */

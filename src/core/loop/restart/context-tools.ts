@@ -13,7 +13,8 @@ import { toJson } from "../../utils/json.ts";
 import { lossyKindOf, markSignal, toolResult } from "../../tools/to-outcome.ts";
 import type { ExecutableTool, ToolContext } from "../../types/loop-options.ts";
 import type { ToolResult } from "../../types/tool.ts";
-import { argumentSchema, issue } from "../../tools/argument-schema.ts";
+import { issue } from "../../tools/argument-schema.ts";
+import { argumentSchema } from "../../tools/own-schema.ts";
 import { maskResults } from "../run/mask-results.ts";
 
 /** The options of `createContextStash`. */
