@@ -50,7 +50,7 @@ it.for<[what: string, path: string, code: string]>([
   expect([ran, existsSync(`${join(folder, name)}.lock`)]).toEqual([[], name === "taken"]);
 });
 
-it.for([1, 2, 3, 4, 5, 6, 7, 8, 9])(
+it.for([1, 2, 3, 4, 5, 6, 7, 8])(
   "fileJournal rejects a run if the disk is full at write %d, and resumes the run later",
   async (at) => {
     const folder = makeFolder();
@@ -65,7 +65,7 @@ it.for([1, 2, 3, 4, 5, 6, 7, 8, 9])(
     expect([result.text, torn.length]).toEqual(["Done.", 1]);
     const ran = [...first.ran, ...second.ran].map((args) => JSON.stringify(args));
     expect(ran).toEqual([...new Set(ran)]);
-    expect(readRecords(path)).toHaveLength(11);
+    expect(readRecords(path)).toHaveLength(10);
   },
 );
 

@@ -26,7 +26,7 @@ describe("fileJournal", () => {
         .map(({ key }) => key)
         .join(" "),
     ).toMatchInlineSnapshot(
-      `"run begin i0/request/model i0/call/0/save/begun i0/call/1/save/begun i0/call/0/save/outcome i0/call/1/save/outcome i0/next i1/request/model i1/answered i1/answered/over"`,
+      `"run begin i0/request/model i0/call/0/save/begun i0/call/1/save/begun i0/call/0/save/outcome i0/call/1/save/outcome i0/next i1/request/model i1/answered"`,
     );
     const [head = ""] = readFileSync(path, "utf8").split("\n");
     expect(JSON.parse(head)).toEqual({ format: "turnwright-journal", version: 1 });
@@ -133,8 +133,8 @@ describe("fileJournal", () => {
     const wave = [toolCall("save"), toolCall("save"), toolCall("save"), toolCall("save")];
     const script = [wave, text("Done.")];
     await runToolLoop({ ...runOver(path, { fsync: true }).options, provider: createMockProvider(script) });
-    // One datasync for the run, begin, the request, the begun calls, their outcomes, next, the request, answered and over.
-    expect(datasync).toHaveBeenCalledTimes(9);
+    // One datasync for the run, begin, the request, the begun calls, their outcomes, next, the request and answered.
+    expect(datasync).toHaveBeenCalledTimes(8);
     datasync.mockClear();
     await runToolLoop({ ...runOver(join(path, "..", "other.jsonl")).options, provider: createMockProvider(script) });
     expect(datasync).not.toHaveBeenCalled();

@@ -146,7 +146,7 @@ it("a call with invalid arguments adds no journal step", async () => {
   const journal = memoryJournal();
   await createLives(() => journal, tools)(turns);
   expect([journal.keys(), mind.fits]).toEqual([
-    ["run", "begin", "i0/request/model", "i0/next", "i1/request/model", "i1/answered", "i1/answered/over"],
+    ["run", "begin", "i0/request/model", "i0/next", "i1/request/model", "i1/answered"],
     false,
   ]);
 });
@@ -184,7 +184,7 @@ describe("calls that are blocked, unknown, malformed or invalid", () => {
       { call: { callId: "call_i0_4" }, kind: "blocked", allowed: ["look", "nope", "strict"] },
     ]);
     const before = ["run", "begin", "i0/request/model"];
-    const after = ["i0/next", "i1/request/model", "i1/answered", "i1/answered/over"];
+    const after = ["i0/next", "i1/request/model", "i1/answered"];
     expect(Object.keys(steps)).toEqual([...before, "i0/call/0/look/outcome", ...after]);
   });
 

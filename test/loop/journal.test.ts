@@ -133,8 +133,7 @@ describe("journal keys", () => {
       i2/request/@prepare-iteration/plan
       i2/request/model
       i2/request/ended
-      i2/answered
-      i2/answered/over"
+      i2/answered"
     `);
     const again = await runToolLoop({ ...options, provider: createMockProvider(script) });
     const inMemory = memoryJournal(JSON.parse(JSON.stringify(again.journal))).keys();

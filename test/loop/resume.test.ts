@@ -77,18 +77,15 @@ it('resume: "retry-last" records repeated steps under retry keys', async () => {
     i0/next
     i1/request/model
     i1/answered
-    i1/answered/over
     i1/answered#2
     i1~2/request/model
     i1~2/call/0/save/outcome
     i1~2/next
     i2/request/model
     i2/answered
-    i2/answered/over
     i2/answered#2
     i2~2/request/model
-    i2~2/answered
-    i2~2/answered/over"
+    i2~2/answered"
   `);
 });
 

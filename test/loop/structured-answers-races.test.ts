@@ -205,7 +205,6 @@ describe("structuredOutput with a journal", () => {
       "i2/request/model",
       "i2/request/@structured-output/output",
       "i2/answered",
-      "i2/answered/over",
     ]);
   });
 

@@ -145,16 +145,18 @@ export class AttemptReader implements GuardedStream {
     this.#hasText = continuesMessage(attempt.request);
   }
 
-  get isOver(): boolean {
-    return this.fault !== undefined;
-  }
-
   open(guard: ModelCall): AsyncIterable<ModelChunk> {
     const { provider, request } = this.#attempt;
     return provider.stream(request, this.#toCall(guard));
   }
 
-  take(chunk: ModelChunk): void {
+  take(chunk: ModelChunk): ReturnType<GuardedStream["take"]> {
+    this.#take(chunk);
+    if (this.fault !== undefined) return "over";
+    return this.hasFinished ? "finished" : undefined;
+  }
+
+  #take(chunk: ModelChunk): void {
     const { log, tell } = this.#ports;
     if (chunk.type === "attempt-start") return this.#start(chunk);
     if (chunk.type === "attempt-discarded") return this.#forget(toProviderError(chunk.error));

@@ -37,15 +37,17 @@ export interface GuardPorts {
 export interface GuardedStream {
   readonly iteration: number;
   readonly mayAsk?: ModelCall["mayAsk"];
-  readonly sending?: ModelCall["sending"];
   readonly note?: ModelCall["note"];
   open(call: ModelCall): AsyncIterable<ModelChunk>;
-  /** Called with each chunk. After a time limit has expired, called only with usage chunks, so that all usage is counted. */
-  take(chunk: ModelChunk): void;
-  readonly isOver?: boolean | undefined;
-  /** True if the answer is complete. An error or a silence then no longer fails the stream. */
-  readonly hasFinished?: boolean | undefined;
+  /**
+   * Called with each chunk. After a time limit has expired, called only with usage chunks, so that all usage is counted. Returns
+   * "finished" while the answer is complete, so that an error or a silence no longer fails the stream. Returns "over" if the stream
+   * has failed, even if the provider keeps it open.
+   */
+  take(chunk: ModelChunk): "finished" | "over" | undefined;
 }
+
+type OpenPhase = "first-chunk" | "stream-idle" | "finished" | "settling";
 
 /** Heartbeats extend a limit on silence to at most this multiple of its length. */
 const mostDelays = 12;
@@ -72,25 +74,25 @@ export class StreamGuard implements ModelCall, Cancellable {
   readonly clock: Clock;
   readonly timeouts: Timeouts;
   readonly mayAsk: ModelCall["mayAsk"];
-  readonly sending: ModelCall["sending"];
   readonly note: ModelCall["note"];
   readonly #stream: GuardedStream;
   readonly #ports: GuardPorts;
   readonly #alarm: IdleTimer;
-  #signal: LazySignal | undefined;
+  readonly #signal = new LazySignal();
   #iterator: AsyncIterator<ModelChunk> | undefined;
   /**
    * "first-chunk" and "stream-idle" name the limit on silence that applies now. After `finish`, the phase is "finished": the stream
    * may send more until it is silent for a moment. After a limit has expired, the phase is "settling": only usage is still read.
    */
-  #phase: "first-chunk" | "stream-idle" | "finished" | "settling" | "closed" = "first-chunk";
-  #held = false;
-  #heldAt = 0;
-  /** When `timeouts.streamMs` expires. Moves while a slow reader holds the stream back. */
+  #phase: OpenPhase | "closed" = "first-chunk";
+  /** Since when a slow reader holds the stream back. The time limits do not count meanwhile. */
+  #heldAt: number | undefined;
+  /** When `timeouts.streamMs` expires. */
   #mustEndAt = Number.POSITIVE_INFINITY;
   #lastSign = 0;
   #lastContent = 0;
   readonly #lull = new Lull();
+  /** When a "finished" or "settling" stream is closed. */
   #settleBy = 0;
   #resolve: (end: StreamEnd) => void = () => {};
   /** How the stream ends when it is closed. `#giveUp` sets this field to the expired limit or the cancellation. */
@@ -101,7 +103,6 @@ export class StreamGuard implements ModelCall, Cancellable {
     this.clock = ports.clock;
     this.timeouts = ports.timeouts;
     this.mayAsk = stream.mayAsk;
-    this.sending = stream.sending;
     this.note = stream.note;
     this.#stream = stream;
     this.#ports = ports;
@@ -109,7 +110,7 @@ export class StreamGuard implements ModelCall, Cancellable {
   }
 
   get signal(): AbortSignal {
-    return this.#lazySignal().signal;
+    return this.#signal.signal;
   }
 
   // This is a field, not a method, so that a provider may destructure the call.
@@ -136,8 +137,8 @@ export class StreamGuard implements ModelCall, Cancellable {
     }
     this.#ports.scope.join(this);
     this.#refresh();
-    this.#mustEndAt = this.#lastSign + this.#streamMs;
-    this.#alarm.set(this.#dueAt, this.#ring);
+    this.#mustEndAt = this.#lastSign + (this.timeouts.streamMs ?? defaultStreamMs);
+    this.#enter("first-chunk");
     try {
       this.#iterator = iterateChunks(this.#stream.open(this));
       // The run may have been cancelled while the provider opened its stream.
@@ -177,26 +178,24 @@ export class StreamGuard implements ModelCall, Cancellable {
       this.#onSignOfLife(chunk, hasContent);
       // `#onSignOfLife` closes the stream if a limit has expired while no timer could fire.
       const isLate = this.#phase === "settling" || this.#isClosed();
-      if (!isLate || chunk.type === "usage") this.#stream.take(chunk);
-      this.#goOn(hasContent);
+      const said = !isLate || chunk.type === "usage" ? this.#stream.take(chunk) : undefined;
+      if (!this.#isClosed()) this.#goOn(said, hasContent);
     } catch (error) {
       this.#fail(error);
     }
   };
 
+  /** Checks the limits for each chunk, because the timer cannot fire while chunks arrive without a pause. */
   #onSignOfLife({ type }: ModelChunk, hasContent: boolean): void {
     const now = this.clock.now();
-    if (this.#isEnding) return this.#settleUntil(now);
-    if (now >= this.#mustEndAt) return this.#ring();
-    if (hasContent) this.#refresh(now);
-    else if (type === "attempt-start" || type === "attempt-discarded") this.#lastSign = now;
-    // Checks the limit for each chunk, because the timer cannot fire while chunks arrive without a pause.
-    else if (now >= this.#dueAt) return this.#ring();
-    const phase = hasContent ? "stream-idle" : type === "attempt-start" ? "first-chunk" : this.#phase;
-    if (this.#phase !== phase) {
-      this.#phase = phase;
-      this.#alarm.set(this.#dueAt, this.#ring);
+    if (!this.#isEnding && now < this.#mustEndAt) {
+      if (hasContent) this.#refresh(now);
+      else if (type === "attempt-start" || type === "attempt-discarded") this.#lastSign = now;
     }
+    if (now >= this.#dueAt) return this.#ring();
+    if (this.#phase === "closed" || this.#isEnding) return;
+    const phase = hasContent ? "stream-idle" : type === "attempt-start" ? "first-chunk" : this.#phase;
+    if (this.#phase !== phase) this.#enter(phase);
     this.#ports.scope.checkDeadline(now);
   }
 
@@ -204,74 +203,49 @@ export class StreamGuard implements ModelCall, Cancellable {
     return this.#phase === "first-chunk" ? this.timeouts.firstChunkMs : this.timeouts.streamIdleMs;
   }
 
-  get #streamMs(): number {
-    return this.timeouts.streamMs ?? defaultStreamMs;
-  }
-
   get #dueAt(): number {
     const limitMs = this.#limitMs;
+    if (this.#isEnding) return this.#settleBy;
     return Math.min(this.#lastSign + limitMs, this.#lastContent + mostDelays * limitMs, this.#mustEndAt);
   }
 
-  /**
-   * Closes the stream if the time for the remaining chunks is over. Called for each chunk, because the timer cannot fire while
-   * chunks arrive without a pause.
-   */
-  #settleUntil(now: number): void {
-    if (now >= this.#settleBy) this.#close(this.#verdict, givenUp);
+  #enter(phase: OpenPhase, settleMs: number = 0): void {
+    this.#phase = phase;
+    if (this.#isEnding) this.#settleBy = this.clock.now() + settleMs;
+    this.#alarm.set(this.#dueAt, this.#ring);
   }
 
-  /**
-   * Requests the next chunk, if necessary after waiting for the promise of `room`. The time limits do not count during this wait.
-   */
-  #goOn(hasContent: boolean): void {
-    if (this.#isClosed()) return;
-    if (this.#stream.isOver === true) return this.#close(this.#phase === "finished" ? ended : failed, givenUp);
-    this.#followFinish();
+  /** Requests the next chunk, if necessary after waiting for the promise of `room`. */
+  #goOn(said: "finished" | "over" | undefined, hasContent: boolean): void {
+    if (said === "over") return this.#close(this.#phase === "finished" ? ended : failed, givenUp);
+    if (this.#phase !== "settling" && (said === "finished") !== (this.#phase === "finished")) {
+      if (said === "finished") this.#enter("finished", hangUpAfterMs);
+      else {
+        // A wrapper discards a finished answer, and tries again.
+        this.#refresh();
+        this.#enter("first-chunk");
+      }
+    }
     const room = this.#ports.events?.room();
-    if (room !== undefined) return this.#hold(room);
-    const pause = this.#lull.note(hasContent);
+    const pause = room === undefined ? this.#lull.note(hasContent) : this.#hold(room);
     if (pause === undefined) this.#pull();
     else void pause.then(() => this.#isClosed() || this.#pull());
   }
 
-  #hold(room: PromiseLike<void>): void {
-    this.#held = true;
+  #hold(room: PromiseLike<void>): PromiseLike<void> {
     this.#heldAt = this.clock.now();
-    void room.then(() => {
+    return room.then(() => {
       this.#resume();
-      this.#held = false;
-      if (!this.#isClosed()) this.#pull();
+      this.#heldAt = undefined;
     });
   }
 
   #resume(): void {
+    if (this.#heldAt === undefined) return;
     this.#refresh();
     this.#mustEndAt += this.#lastSign - this.#heldAt;
     this.#heldAt = this.#lastSign;
-    if (this.#phase === "finished") this.#settleIn(hangUpAfterMs);
-  }
-
-  /**
-   * Changes the phase if `hasFinished` has changed. `hasFinished` becomes false again if a wrapper discards a finished answer and
-   * tries again.
-   */
-  #followFinish(): void {
-    const hasFinished = this.#stream.hasFinished === true;
-    if (this.#phase === "settling" || hasFinished === (this.#phase === "finished")) return;
-    if (hasFinished) {
-      this.#phase = "finished";
-      this.#settleIn(hangUpAfterMs);
-    } else {
-      this.#phase = "first-chunk";
-      this.#refresh();
-      this.#alarm.set(this.#dueAt, this.#ring);
-    }
-  }
-
-  #settleIn(ms: number): void {
-    this.#settleBy = this.clock.now() + ms;
-    this.#alarm.set(this.#settleBy, this.#ring);
+    if (this.#phase === "finished") this.#enter("finished", hangUpAfterMs);
   }
 
   get #isEnding(): boolean {
@@ -284,35 +258,31 @@ export class StreamGuard implements ModelCall, Cancellable {
   }
 
   readonly #fail = (error: unknown): void => {
-    if (this.#phase === "closed") return;
-    this.#close(this.#isEnding ? this.#verdict : { kind: "failed", error });
+    if (this.#phase !== "closed") this.#close(this.#isEnding ? this.#verdict : { kind: "failed", error });
   };
 
   readonly #ring = (): void => {
     if (this.#phase === "closed") return;
-    if (this.#held) this.#resume();
-    if (this.#phase === "settling" || this.#phase === "finished") return this.#settleUntil(this.clock.now());
+    this.#resume();
     const now = this.clock.now();
     if (now < this.#dueAt) return this.#alarm.set(this.#dueAt, this.#ring);
-    if (now >= this.#mustEndAt) {
-      const limitMs = this.#streamMs;
-      const tooLong = (): unknown => new DOMException(`The model was still writing after ${limitMs} ms.`, "TimeoutError");
-      return this.#giveUp({ kind: "timed-out", phase: "stream-too-long", limitMs }, tooLong);
-    }
-    const limitMs = now < this.#lastSign + this.#limitMs ? mostDelays * this.#limitMs : this.#limitMs;
-    const silence = (): unknown => new DOMException(`The model sent nothing for ${limitMs} ms.`, "TimeoutError");
-    this.#giveUp({ kind: "timed-out", phase: this.#phase, limitMs }, silence);
+    if (this.#phase === "settling" || this.#phase === "finished") return this.#close(this.#verdict, givenUp);
+    const isLong = now >= this.#mustEndAt;
+    const silentMs = now < this.#lastSign + this.#limitMs ? mostDelays * this.#limitMs : this.#limitMs;
+    const limitMs = isLong ? (this.timeouts.streamMs ?? defaultStreamMs) : silentMs;
+    const message = isLong ? `The model was still writing after ${limitMs} ms.` : `The model sent nothing for ${limitMs} ms.`;
+    const end = { kind: "timed-out", phase: isLong ? "stream-too-long" : this.#phase, limitMs } as const;
+    this.#giveUp(end, () => new DOMException(message, "TimeoutError"));
   };
 
   #giveUp(verdict: StreamEnd, reason: () => unknown): void {
     if (this.#phase === "closed" || this.#phase === "settling") return;
     if (this.#phase === "finished") return this.#close(ended, reason);
     const { settleMs } = this.timeouts;
-    if (settleMs === 0 || this.#held) return this.#close(verdict, reason);
-    this.#phase = "settling";
+    if (settleMs === 0 || this.#heldAt !== undefined) return this.#close(verdict, reason);
     this.#verdict = verdict;
-    this.#settleIn(settleMs);
-    this.#lazySignal().abort(reason);
+    this.#enter("settling", settleMs);
+    this.#signal.abort(reason);
   }
 
   #close(end: StreamEnd, reason?: () => unknown): void {
@@ -321,18 +291,11 @@ export class StreamGuard implements ModelCall, Cancellable {
     this.#ports.scope.leave(this);
     if (this.#ports.alarm === undefined) this.#alarm.stop();
     else this.#alarm.silence();
-    if (end.kind !== "ended" || reason !== undefined) this.#abandon(reason ?? givenUp);
+    if (end.kind !== "ended" || reason !== undefined) {
+      this.#signal.abort(reason ?? givenUp);
+      this.#leave();
+    }
     this.#resolve(end);
-  }
-
-  #lazySignal(): LazySignal {
-    this.#signal ??= new LazySignal();
-    return this.#signal;
-  }
-
-  #abandon(reason: () => unknown): void {
-    this.#lazySignal().abort(reason);
-    this.#leave();
   }
 
   #leave(): void {

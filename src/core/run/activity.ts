@@ -3,7 +3,7 @@
 import type { UserMessage } from "../types/message.ts";
 import type { LoopResult } from "../types/loop-result.ts";
 import type { NestedSpending, ToolCall } from "../types/tool-outcome.ts";
-import { type CallQuestions, createQuestions } from "../loop/run/decisions.ts";
+import type { CallQuestions } from "../loop/run/decisions.ts";
 import { whenParked } from "./journals.ts";
 import type { Wave } from "../tools/wave.ts";
 import type { Run } from "./run.ts";
@@ -44,7 +44,7 @@ export class Activity {
   /** The spending of its nested runs. */
   readonly spent: NestedSpending[] = [];
   /** The questions that its tool has asked in this execution. */
-  readonly questions: CallQuestions = createQuestions();
+  questions: CallQuestions | undefined;
   /** The calls that run together with it. */
   wave: Wave | undefined;
   /** Waits until the tool of the call may begin. Undefined if it need not wait for other calls. */

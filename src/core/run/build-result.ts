@@ -1,6 +1,6 @@
 // Builds the result of a run from its state.
 
-import type { LoopResult } from "../types/loop-result.ts";
+import type { LoopResult, PartialResult } from "../types/loop-result.ts";
 import type { UserMessage } from "../types/message.ts";
 import type { EndReason } from "../types/termination.ts";
 import type { PlainError } from "../types/common.ts";
@@ -9,42 +9,51 @@ import { frozenView, isNamed } from "../loop/state/transcript.ts";
 import { edges } from "../utils/edges.ts";
 import type { Run } from "./run.ts";
 import type { Ending } from "./seam.ts";
-import { answerOpenCalls, endWaiting } from "./state.ts";
+import { answerOpenCalls, endWaiting, metadataOf } from "./state.ts";
+
+/** What a run has made so far. */
+export function summarize({ runId, state }: Run): Omit<PartialResult, "unrecorded"> {
+  return {
+    runId,
+    text: state.finalText.trim(),
+    messages: [...state.messages],
+    streamResults: state.answers,
+    functionHistory: state.functionHistory,
+    usage: state.usage,
+    costUSD: state.costUSD,
+    iterations: state.countedIterations,
+    toolCallsExecuted: state.toolCallsExecuted,
+  };
+}
 
 export function buildResult(run: Run, ending: Ending): LoopResult {
-  const { state, limits, session, runId } = run;
+  const { state, limits, session } = run;
   answerOpenCalls(state);
   const undelivered = takeUndelivered(run, ending);
-  const text = state.finalText.trim();
-  const details = state.detailsText.trim();
-  const { thoughtLog } = state;
+  const facts = summarize(run);
+  const { text } = facts;
+  const details = state.answers.findLast((answer) => answer.details.trim() !== "")?.details.trim() ?? "";
+  const thoughtLog = state.answers.findLast((answer) => (answer.thoughtLog ?? null) !== null)?.thoughtLog;
   const result: Omit<LoopResult, "journal"> = {
+    ...facts,
     status: ending.status,
     reason: ending.reason as EndReason,
-    text,
     details,
     responseText: joinDetails(text, details, session.detailsLabel),
     thoughtLog,
     thoughtLogOwner: thoughtLog === undefined ? undefined : { kind: "default", name: undefined, ...session.responseTarget },
-    streamResults: state.answers,
     calls: state.functionHistory.map(toRunCall),
-    functionHistory: state.functionHistory,
-    accumulatedModelParts: state.modelParts,
+    accumulatedModelParts: state.answers.flatMap(metadataOf),
     messages: [
       ...frozenView(ending.status === "suspended" ? state.messages : [...state.messages.slice(0, -1), ...endWaiting(state)]),
     ],
-    usage: state.usage,
-    costUSD: state.costUSD,
     knownCostUSD: state.spentUSD,
-    iterations: state.countedIterations,
-    toolCallsExecuted: state.toolCallsExecuted,
     durationMs: state.activeMs,
     error: errorOf(ending.reason),
     budgetExceeded: state.spentUSD > limits.maxCostUSD,
     finalAnswer: false,
     pendingCalls: ending.reason.kind === "stop-condition" ? state.current.calls.filter(isNamed) : [],
     undelivered,
-    runId,
   };
   const extra = run.hooks.map((hooks) => hooks.result?.(state) ?? {});
   const whole = Object.assign(result, ...extra) as Omit<LoopResult, "journal">;

@@ -32,7 +32,6 @@ const checkLook: Check = (record) => (isInbox(record["messages"]) ? problemOf(re
 const checks: readonly (readonly [RegExp, Check])[] = [
   [/^run$/, checkRun],
   [/^(?:begin|i\d+(?:~\d+)?\/(?:answered|next|again))(?:#\d+)?$/, checkLook],
-  [/^(?:begin|i\d+(?:~\d+)?\/(?:answered|next|again))(?:#\d+)?\/over$/, (record) => findMisfit(record, { token: "text" })],
   [/^i\d+(?:~\d+)?\/request(?:~\d+)?\/model(?:~\d+)?$/, (record) => problemOf(record, "model") ?? checkEnds(record)],
   [/^i\d+(?:~\d+)?\/call\/\d+\/[^/]+\/begun(?:~\d+)?$/, (record) => checkBegun(record)],
   [/^i\d+(?:~\d+)?\/call\/\d+\/[^/]+\/outcome(?:~\d+)?$/, (record) => checkOutcome(record)],

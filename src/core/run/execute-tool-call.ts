@@ -17,7 +17,7 @@ import { findTool } from "../tools/registry.ts";
 import { concludeOutside, toPreliminary } from "../tools/to-outcome.ts";
 import { freezeDeep, isSameJson, toJson } from "../utils/json.ts";
 import type { OutsideResult } from "../types/policies.ts";
-import { chainHooks, HookError, inHook, StepCancelled } from "./hooks.ts";
+import { chainHooks, HookError, StepCancelled } from "./hooks.ts";
 import { findLateAnswer } from "./answers.ts";
 import { ReplayJournal } from "./journals.ts";
 import { refuseAnswer, StepRecorder, sumOf } from "./recorder.ts";
@@ -37,15 +37,8 @@ export async function performCall(activity: Activity, call: ToolCall): Promise<O
     sendEnd(run, outcome, activity.isReplayed);
   };
   const last: Next<ToolCall, Outcome> = async (given, signal) => (made = await runCall(activity, { made: call, given }, signal));
-  const chain = chainHooks(
-    run.hooks,
-    ({ name, call: hook }) => {
-      if (hook === undefined) return undefined;
-      const recorder = new StepRecorder(activity, `@${name}`, performCall);
-      return (given, next) => inHook(name, "call", () => hook(given, next, recorder));
-    },
-    last,
-  );
+  const recorderOf = (name: string): StepRecorder => new StepRecorder(activity, `@${name}`, performCall);
+  const chain = chainHooks(run.hooks, "call", { last, recorderOf });
   let outcome: Outcome;
   try {
     outcome = await chain(call);

@@ -20,15 +20,11 @@ export class HookError extends Error {
   }
 }
 
-/** Names the hook that failed: the innermost one, if the error passes others. */
-export async function inHook<T>(name: string, hook: string, work: () => PromiseLike<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    const isKnown = error instanceof HookError || error instanceof JournalFailure || error instanceof StepCancelled;
-    if (!isKnown && isLoopError(error, "journal-damaged")) throw new JournalFailure("A record is damaged.", { cause: error });
-    throw isKnown ? error : new HookError(`${name}.${hook}`, error);
-  }
+/** Returns the error of a run whose hook has failed. Names the innermost hook, if the error passes others. */
+export function blame(error: unknown, hook: string): Error {
+  if (error instanceof HookError || error instanceof JournalFailure || error instanceof StepCancelled) return error;
+  if (isLoopError(error, "journal-damaged")) return new JournalFailure("A record is damaged.", { cause: error });
+  return new HookError(hook, error);
 }
 
 /** The run was cancelled while a step of a hook or a durable tool was running. Recorded, so that a replay is cancelled there too. */
@@ -56,16 +52,29 @@ export function beginHooks(middleware: readonly Middleware[], facts: RunFacts): 
   });
 }
 
-/** Returns the chain of the hooks around `last`. The first middleware is the outermost. */
-export function chainHooks<Given, Made>(
-  hooks: readonly NamedHooks[],
-  around: (hooks: NamedHooks) => ((given: Given, next: Next<Given, Made>) => Promise<Made>) | undefined,
-  last: Next<Given, Made>,
+type Around<Given, Made, At> = (given: Given, next: Next<Given, Made>, at: At) => Promise<Made>;
+
+interface Chained<Given, Made, At> {
+  readonly last: Next<Given, Made>;
+  recorderOf(name: string): At;
+}
+
+/** Returns the chain of one kind of hooks around `last`. The first middleware is the outermost. */
+export function chainHooks<Kind extends "request" | "call", Given, Made, At>(
+  hooks: readonly (NamedHooks & { readonly [Name in Kind]?: Around<Given, Made, At> })[],
+  kind: Kind,
+  { last, recorderOf }: Chained<Given, Made, At>,
 ): Next<Given, Made> {
-  return hooks.reduceRight<Next<Given, Made>>((next, one) => {
-    const hook = around(one);
+  return hooks.reduceRight<Next<Given, Made>>((next, { name, [kind]: hook }) => {
     if (hook === undefined) return next;
-    return (given, outer) => hook(given, (inner, signal) => next(inner, signal ?? outer));
+    const recorder = recorderOf(name);
+    return async (given, outer) => {
+      try {
+        return await hook(given, (inner, signal) => next(inner, signal ?? outer), recorder);
+      } catch (error) {
+        throw blame(error, `${name}.${kind}`);
+      }
+    };
   }, last);
 }
 

@@ -7,6 +7,7 @@ import { invalidOption } from "../errors/check-fields.ts";
 import { isLoopError, LoopError } from "../errors/loop-error.ts";
 import { isRecord } from "../utils/guards.ts";
 import { toPlainError } from "../utils/plain-error.ts";
+import { summarize } from "./build-result.ts";
 import type { Run } from "./run.ts";
 import type { Ending } from "./seam.ts";
 
@@ -53,20 +54,9 @@ export function withPartial(run: Run, error: unknown): unknown {
   return new LoopError("journal-failed", keep(failed, partial), { cause: error });
 }
 
-function toPartial({ guard, runId, state }: Run): PartialResult {
-  const { key, answer } = guard?.broken ?? {};
-  return {
-    runId,
-    text: state.finalText.trim(),
-    messages: [...state.messages],
-    streamResults: [...state.answers],
-    functionHistory: [...state.functionHistory],
-    usage: state.usage,
-    costUSD: state.costUSD,
-    iterations: state.countedIterations,
-    toolCallsExecuted: state.toolCallsExecuted,
-    unrecorded: key === undefined || answer === undefined ? [] : [{ key, answer }],
-  };
+function toPartial(run: Run): PartialResult {
+  const { key, answer } = run.guard?.broken ?? {};
+  return { ...summarize(run), unrecorded: key === undefined || answer === undefined ? [] : [{ key, answer }] };
 }
 
 /** Not enumerable, because the transcript may be large and private. */

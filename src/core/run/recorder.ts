@@ -118,14 +118,11 @@ export class StepRecorder implements CallRecorder {
     isStreaming(this.#activity) ? this.#activity.park([]) : Promise.resolve();
 
   readonly emit: CallRecorder["emit"] = (type, fields) => {
-    const { run, call, index, isReplayed, isAnswered } = this.#activity;
+    const { run, call, index, isReplayed } = this.#activity;
     const { runId, state } = run;
     const place = { runId, iteration: state.iteration, ...(isReplayed && { replayed: true }) };
     const at = call === undefined ? place : { ...place, callId: call.callId, name: call.name, index };
-    const event = { type, ...at, ...fields } as LoopEvent;
-    // A compaction comes between two iterations.
-    if (call !== undefined || run.held === undefined || type.startsWith("compaction-")) run.events.send(event);
-    else run.held[isAnswered ? "after" : "before"].push(event);
+    run.events.send({ type, ...at, ...fields } as LoopEvent);
   };
 
   readonly price: CallRecorder["price"] = (usage, model) => {

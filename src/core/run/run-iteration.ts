@@ -7,14 +7,13 @@ import type { ToolDefinition } from "../types/tool.ts";
 import type { ToolCallPorts } from "../loop/run/ports.ts";
 import { partsOf } from "../loop/stream/call-drafts.ts";
 import type { EagerPorts } from "../loop/stream/eager-calls.ts";
-import { costOf } from "../loop/run/pricing.ts";
+import { priceAttempts } from "../loop/run/pricing.ts";
 import { frozenView } from "../loop/state/transcript.ts";
 import { streamOnce } from "../loop/stream/stream-once.ts";
 import { createAdvice, prepareCall } from "../loop/tool-call/prepare-call.ts";
 import { CancelScope, endingOfReason } from "../cancellation/cancel-scope.ts";
-import { toUsage } from "../utils/plain-error.ts";
 import { freezeDeep, isSameJson } from "../utils/json.ts";
-import { chainHooks, HookError, inHook, StepCancelled } from "./hooks.ts";
+import { chainHooks, HookError, StepCancelled } from "./hooks.ts";
 import { EagerJournal } from "./journals.ts";
 import { callEvent, performCall, sendEnd, sendStart } from "./execute-tool-call.ts";
 import { StepRecorder, sumOf } from "./recorder.ts";
@@ -49,32 +48,21 @@ export async function runIteration(run: Run): Promise<void> {
       });
       activity.isAnswered = true;
       run.isRequestReplayed = activity.isReplayed;
+      if (run.isRequestReplayed && streamed.skipped !== true) showRecorded(run, streamed);
       return streamed;
     });
-  const chain = chainHooks(
-    run.hooks,
-    ({ name, request: hook }) => {
-      if (hook === undefined) return undefined;
-      const recorder = new StepRecorder(activity, `@${name}`, performCall);
-      return (given, next) => inHook(name, "request", () => hook(given, next, recorder));
-    },
-    last,
-  );
+  const recorderOf = (name: string): StepRecorder => new StepRecorder(activity, `@${name}`, performCall);
+  const chain = chainHooks(run.hooks, "request", { last, recorderOf });
   const { provider, system, toolChoice, modelSettings: settings } = options;
   const begin = async (): Promise<Answer> =>
     chain({ provider, messages: frozenView(state.messages), tools: readTools(run), system, toolChoice, settings });
-  run.held = { before: [], after: [] };
   const end = await activity.settle(begin().catch((error: unknown) => endFailed(run, streamed, error)));
   if ("waits" in end) {
-    releaseHeld(run);
     state.waits = end.waits;
     return;
   }
   const answer = end.value;
   await recordRequestEnd(activity, answer, streamed);
-  const earlier = state.current.calls.length;
-  if (run.isRequestReplayed && answer.skipped !== true) showRecorded(run, answer, continuation === 0 ? 0 : earlier);
-  releaseHeld(run);
   sendAdjustments(run, answer);
   run.meter.addUsage(answer);
   run.meter.settle();
@@ -116,13 +104,14 @@ function endFailed({ options: { provider } }: Run, streamed: Answer | undefined,
 }
 
 /** Restores what the calls of a recorded answer need, and sends its events again. */
-function showRecorded(run: Run, answer: Answer, firstIndex: number): void {
+function showRecorded(run: Run, answer: Answer): void {
+  const { events, runId, state } = run;
+  const firstIndex = state.continuation === 0 ? 0 : state.current.calls.length;
   recallShown(run, answer);
   run.toolChoice = answer.toolChoice;
   run.prepared = new Map();
   for (const [index, { callId }] of answer.calls.entries()) run.places.set(callId, firstIndex + index);
   sendIterationStart(run, true);
-  const { events, runId, state } = run;
   const base = { runId, iteration: state.iteration, replayed: true } as const;
   for (const part of partsOf(answer)) {
     if (part.type !== "call") {
@@ -147,21 +136,13 @@ function sendAdjustments({ events, runId, state, told, isRequestReplayed }: Run,
 }
 
 function sendIterationStart(run: Run, isReplayed: boolean): void {
-  const { events, runId, state, limits, session, draft, held } = run;
+  const { events, runId, state, limits, session, draft } = run;
   const { iteration, continuation } = state;
   const base = { runId, iteration, ...(isReplayed && { replayed: true }) };
   if (iteration === limits.softWarnIteration && continuation === 0 && session.surfaceUserErrors !== false)
     events.send({ type: "notice", ...base, kind: "still-working" });
   if (events.wants("iteration-start"))
     events.send({ type: "iteration-start", ...base, continuation, ...(draft?.agent !== undefined && { agent: draft.agent }) });
-  for (const event of held?.before.splice(0) ?? []) events.send(event);
-  if (!isReplayed) run.held = undefined;
-}
-
-function releaseHeld(run: Run): void {
-  const { events, held } = run;
-  run.held = undefined;
-  for (const event of [...(held?.before ?? []), ...(held?.after ?? [])]) events.send(event);
 }
 
 /** Streams one answer. Everything that is decided here becomes part of its record. */
@@ -199,19 +180,8 @@ async function stream(run: Run, draft: RequestDraft, signal: AbortSignal | undef
     pricing: options.pricing,
     eager: eagerPorts(run, draft),
     findSpent: (attempts) => {
-      let [tokens, costUSD] = [0, 0];
-      let lastCostUSD: number | undefined;
-      for (const { usage: given, provider, model } of attempts) {
-        if (given === undefined) continue;
-        const usage = toUsage(given);
-        tokens += usage.totalTokens;
-        const cost =
-          options.pricing === undefined
-            ? undefined
-            : costOf(usage, { provider, model, iteration: state.iteration }, { pricing: options.pricing, events });
-        if (typeof cost === "number") costUSD += lastCostUSD = cost;
-      }
-      return run.meter.findSpent(lastCostUSD ?? state.lastCostUSD, { tokens, costUSD }, state.isGranted);
+      const { lastCostUSD = state.lastCostUSD, ...spent } = priceAttempts(attempts, state.iteration, { ...options, events });
+      return run.meter.findSpent(lastCostUSD, spent, state.isGranted);
     },
   });
   forget();

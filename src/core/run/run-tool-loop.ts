@@ -11,7 +11,7 @@ import { digest, stableJson } from "../utils/json.ts";
 import { checkAnswers } from "./answers.ts";
 import { buildResult } from "./build-result.ts";
 import { performCall } from "./execute-tool-call.ts";
-import { compareMiddleware, HookError, inHook, JournalFailure, recordingNames, StepCancelled } from "./hooks.ts";
+import { blame, compareMiddleware, HookError, JournalFailure, recordingNames, StepCancelled } from "./hooks.ts";
 import { findLimit, type NextStep, nextStep } from "./next-step.ts";
 import { recordVersion, ReplayJournal } from "./journals.ts";
 import { type Close, closeFailed, openJournal, withPartial } from "./open-journal.ts";
@@ -25,7 +25,7 @@ import type { Answer, Ending, State } from "./seam.ts";
 import { describeTools } from "./shown-tools.ts";
 import { applyNested } from "../utils/count-usage.ts";
 import { type Again, applyAgain } from "./state.ts";
-import { lookKey, type Looking, isRetried, mayEnd, mayRetry, see, sendSteered, takeLook } from "./take-look.ts";
+import { lookKey, type Looking, mayEnd, mayRetry, see, sendSteered, takeLook } from "./take-look.ts";
 
 /** Runs a model and its tools until there is an answer, a limit is reached, or the caller ends the run. */
 export async function runToolLoop(options: SeamOptions): Promise<LoopResult> {
@@ -48,10 +48,8 @@ async function drive(run: Run): Promise<LoopResult> {
   let close: Close | undefined;
   try {
     const opened = await openJournal(run);
-    const isLate = typeof opened === "object";
-    if (isLate) sendRunStart(run);
-    else close = opened;
-    const ending = isLate ? opened : await begin(run);
+    if (typeof opened === "function") close = opened;
+    const ending = await begin(run, typeof opened === "object" ? opened : undefined);
     // An open control would accept messages that nobody reads.
     if (run.outer === undefined) run.control?.shut();
     const closing = close;
@@ -70,10 +68,18 @@ async function drive(run: Run): Promise<LoopResult> {
   }
 }
 
-async function begin(run: Run): Promise<Ending> {
+/** `late` is the ending of a run whose time was over before the journal has opened. */
+async function begin(run: Run, late: Ending | undefined): Promise<Ending> {
+  if (late !== undefined) {
+    sendRunStart(run);
+    return late;
+  }
   const unknown = run.root === run ? await checkAnswers(run) : undefined;
-  if (unknown !== undefined) throw await refuseUnknown(run, unknown);
-  return takeSteps(run);
+  if (unknown === undefined) return takeSteps(run);
+  // Runs over the records, to find the waits that the error lists. Nothing new runs, and nothing is recorded.
+  await followRecords(run);
+  const waiting = [...run.opened].slice(0, maxListed);
+  throw new LoopError("unknown-decision", { call: unknown, ...(waiting.length > 0 && { waiting }) });
 }
 
 async function takeSteps(run: Run): Promise<Ending> {
@@ -128,8 +134,14 @@ async function look(run: Run, planned: Ending | undefined): Promise<Ending | und
   const first = phase === "calls" && !isCapped ? await askAfterCalls(run, planned) : planned;
   const ending = first === undefined || isFinal(first) ? first : await askBeforeEnd(run, first);
   if (ending !== undefined && "waits" in ending.reason) return endUndone(run, ending);
-  if (first === undefined || ending !== undefined) await takeLook(run, { planned: ending });
+  if (first === undefined || ending !== undefined) await takeLook(run, { planned: ending, retries: isRetried(run, ending) });
   return undefined;
+}
+
+/** True if an earlier execution made the request that failed, but did not record its end, and this execution makes it again. */
+function isRetried(run: Run, planned: Ending | undefined): boolean {
+  if (planned === undefined || !run.isRequestReplayed) return false;
+  return run.state.answers.at(-1)?.status === planned.status && mayRetry(run, planned);
 }
 
 function isFinal({ status }: Ending): boolean {
@@ -190,16 +202,6 @@ async function recordFirst(run: Run): Promise<void> {
   compareMiddleware(first.middleware, middleware);
 }
 
-/**
- * Returns the error of an answer that nothing waits for. Runs over the records first, to find the waits that the error lists.
- * Nothing new runs, and nothing is recorded.
- */
-async function refuseUnknown(run: Run, call: string): Promise<LoopError> {
-  await followRecords(run);
-  const waiting = [...run.opened].sort(byDepth).slice(0, maxListed);
-  return new LoopError("unknown-decision", { call, ...(waiting.length > 0 && { waiting }) });
-}
-
 /** Goes as far as the records go. Returns the ending of the run, or undefined if its next step is not recorded. */
 async function followRecords(run: Run): Promise<Ending | undefined> {
   const replay = new ReplayJournal(run.journal);
@@ -232,11 +234,6 @@ export async function readRun(options: SeamOptions, ports: Pick<RunPorts, "readC
 
 const maxListed = 10;
 
-/** The waits of the run itself come before those of nested runs. */
-function byDepth(one: string, other: string): number {
-  return one.split("/").length - other.split("/").length || (one < other ? -1 : 1);
-}
-
 /** Asks the middleware whether to go on instead. Returns undefined if the run goes on. */
 async function endRun(run: Run, first: Ending): Promise<Ending | undefined> {
   // A planned ending was asked about before the look. After a drain, the iteration has ended, so middleware may still end the run.
@@ -246,12 +243,7 @@ async function endRun(run: Run, first: Ending): Promise<Ending | undefined> {
   if (ending === undefined) return ending;
   // Calls that wait, or whose nested run was drained, go on where they are. Only what a look has decided has an end to record.
   if ("waits" in ending.reason || run.state.phase === "calls") return endUndone(run, ending);
-  const { token } = await run.step<{ readonly token: string }>(`${lookKey(run.state)}/over`, () => {
-    // An open control would accept messages that nobody reads.
-    if (mayEnd(run, ending)) run.control?.shut();
-    return { token: run.token };
-  });
-  if (token === run.token && !(await goesOn(run, ending))) return ending;
+  if (await isOver(run, ending)) return ending;
   const goOn = await findContinuation(run, ending);
   if (goOn === undefined) return ending;
   const { lookAttempt } = run.state;
@@ -260,9 +252,12 @@ async function endRun(run: Run, first: Ending): Promise<Ending | undefined> {
   return undefined;
 }
 
-/** True if the run goes on after an ending that this execution has recorded. */
-async function goesOn(run: Run, ending: Ending): Promise<boolean> {
-  return ending.status === "suspended" ? run.hold() : isRetried(run, ending);
+/** True if this execution has decided to end. A nested run that is suspended waits until nothing else can go on. */
+async function isOver(run: Run, ending: Ending): Promise<boolean> {
+  if (run.state.look?.token !== run.token) return false;
+  // An open control would accept messages that nobody reads.
+  if (mayEnd(run, ending)) run.control?.shut();
+  return ending.status !== "suspended" || !(await run.hold());
 }
 
 /**
@@ -320,65 +315,75 @@ export function endPlace(state: State): string {
   return `${placeOf(state)}/end${state.agains === 0 ? "" : `~${state.agains + 1}`}${count === 1 ? "" : `#${count}`}`;
 }
 
+type Said = { readonly ending: Ending } | ({ readonly ending: Ending } & Again);
+
 /** Asks the middleware after the calls of a message. Returns the ending, or undefined if the run goes on. */
 async function askAfterCalls(run: Run, planned: Ending | undefined): Promise<Ending | undefined> {
-  const place = `${placeOf(run.state)}/after`;
-  const activity = new Activity(run, { place, path: place, journal: run.journal });
-  const end = await settleHooks(activity, async () => {
+  if (run.hooks.every(({ afterCalls }) => afterCalls === undefined)) return planned;
+  const asked = await askHooks(run, `${placeOf(run.state)}/after`, async (recorderOf) => {
     for (const { name, afterCalls } of run.hooks) {
-      if (afterCalls === undefined) continue;
-      const recorder = new StepRecorder(activity, `@${name}`, performCall);
-      const ending = await inHook(name, "afterCalls", () => afterCalls(planned, recorder));
+      const ending = await afterCalls?.(planned, recorderOf(name, "afterCalls"));
       if (ending !== undefined) return { ending };
     }
-    return { ending: planned };
+    return undefined;
   });
-  return "waits" in end ? waiting(run) : end.value.ending;
+  return asked.said === undefined ? planned : asked.said.ending;
 }
 
-/** Settles hooks, and counts what they have spent. A failed hook ends the run. */
-async function settleHooks<T>(
-  activity: Activity,
-  ask: () => Promise<T>,
-): ReturnType<typeof activity.settle<T | { readonly ending: Ending }>> {
-  const { state } = activity.run;
-  const failed = (error: unknown): { readonly ending: Ending } => {
+interface AskedHooks {
+  readonly said: Said | undefined;
+  readonly spent: NestedSpending | undefined;
+}
+
+/** Asks hooks, and counts what they have spent. A failed hook ends the run. */
+async function askHooks(
+  run: Run,
+  place: string,
+  ask: (recorderOf: (name: string, hook: string) => StepRecorder) => Promise<Said | undefined>,
+): Promise<AskedHooks> {
+  const { state } = run;
+  const activity = new Activity(run, { place, path: place, journal: run.journal });
+  let asking = "";
+  const recorderOf = (name: string, hook: string): StepRecorder => {
+    asking = `${name}.${hook}`;
+    return new StepRecorder(activity, `@${name}`, performCall);
+  };
+  const failed = (thrown: unknown): Said => {
+    const error = blame(thrown, asking);
     if (error instanceof HookError || error instanceof StepCancelled) return { ending: error.ending };
     throw error;
   };
-  const end = await activity.settle<T | { readonly ending: Ending }>(ask().catch(failed));
-  for (const spent of activity.spent) applyNested(state, spent);
-  if ("waits" in end) state.waits = end.waits;
-  return end;
+  const end = await activity.settle(ask(recorderOf).catch(failed));
+  const spent = sumOf(activity.spent);
+  if (spent !== undefined) applyNested(state, spent);
+  if ("value" in end) return { said: end.value, spent };
+  state.waits = end.waits;
+  return { said: { ending: waiting(run) }, spent };
 }
 
 async function askBeforeEnd(run: Run, first: Ending): Promise<Ending | undefined> {
-  const { state } = run;
+  const { state, limits } = run;
+  if (run.hooks.every(({ beforeEnd }) => beforeEnd === undefined)) return first;
   const place = endPlace(state);
-  const activity = new Activity(run, { place, path: place, journal: run.journal });
-  const ask = async (): Promise<Said> => {
+  const { said = { ending: first }, spent } = await askHooks(run, place, async (recorderOf) => {
     let ending = first;
     for (const { name, beforeEnd } of run.hooks) {
-      if (beforeEnd === undefined) continue;
-      const recorder = new StepRecorder(activity, `@${name}`, performCall);
-      const said = await inHook(name, "beforeEnd", () => beforeEnd(ending, recorder));
-      if (said === undefined) continue;
-      if ("ending" in said) ending = said.ending;
+      const answer = await beforeEnd?.(ending, recorderOf(name, "beforeEnd"));
+      if (answer === undefined) continue;
+      if ("ending" in answer) ending = answer.ending;
       else if (ending.status === "suspended") continue;
-      else if (said.isCounted === true && state.countedIterations >= run.limits.maxIterations) continue;
+      else if (answer.isCounted === true && state.countedIterations >= limits.maxIterations) continue;
       else if (state.agains < maxAgains && (ending.status === "completed" || state.look?.isExhausted !== true))
-        return { ending, ...said };
+        return { ending, ...answer };
     }
     return { ending };
-  };
-  const end = await settleHooks(activity, ask);
-  if ("waits" in end) return waiting(run);
-  const spent = sumOf(activity.spent);
-  const record: AskedEnd = { phase: state.phase, planned: first, ...end.value, ...(spent !== undefined && { spent }) };
+  });
+  if ("waits" in said.ending.reason) return said.ending;
+  const record: AskedEnd = { phase: state.phase, planned: first, ...said, ...(spent !== undefined && { spent }) };
   const isChanged = "again" in record || record.ending !== first || spent !== undefined;
-  const said = await recordAsked(run, `${place}/ended`, { record, isChanged });
-  if (!("again" in said)) return said.ending;
-  applyAgain(state, said, said.ending);
+  const recorded = await recordAsked(run, `${place}/ended`, { record, isChanged });
+  if (!("again" in recorded)) return recorded.ending;
+  applyAgain(state, recorded, recorded.ending);
   sendSteered(run);
   return undefined;
 }
@@ -404,8 +409,6 @@ async function recordAsked(run: Run, first: string, { record, isChanged }: NewEn
     if ("again" in recorded) return recorded;
   }
 }
-
-type Said = { readonly ending: Ending } | ({ readonly ending: Ending } & Again);
 
 /** The record of an ending that middleware has changed, for readers that do not run the middleware. */
 export type AskedEnd = Said & {

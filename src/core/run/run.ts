@@ -143,8 +143,6 @@ export class Run {
   readonly places: Map<string, number> = new Map();
   /** The changes of requests that listeners were told. */
   readonly told: Set<string> = new Set();
-  /** The events of middleware around a request that wait for the events of the request. Undefined while events are sent at once. */
-  held: { readonly before: LoopEvent[]; readonly after: LoopEvent[] } | undefined;
   /** True if no further call may begin. */
   isBarred = false;
   /** True if the journal has the ending of the calls that are replayed, so that their waits take no answers any more. */
@@ -221,7 +219,13 @@ export class Run {
     this.guard = guardOf(this, nesting);
     this.journal = journalOf(this, nesting);
     const taps = this.hooks.flatMap(({ on }) => on ?? []);
-    this.events = new LoopEventSink({ runId, emitter: options.events, queue, outer: targetOf(nesting), taps });
+    this.events = new LoopEventSink({
+      runId,
+      emitter: options.events,
+      queue,
+      outer: nesting && { sink: nesting.run.events, callId: nesting.callId },
+      taps,
+    });
     outer?.nested.add(this);
     this.#release = () => {
       claims.release();
@@ -423,10 +427,6 @@ function guardOf(run: Run, nesting: Nesting | undefined): GuardedJournal | undef
 /** A nested run with a place in its outer run records there. */
 function journalOf({ guard, records }: Run, nesting: Nesting | undefined): Journal {
   return nesting?.journal ?? guard ?? records;
-}
-
-function targetOf(nesting: Nesting | undefined): ConstructorParameters<typeof LoopEventSink>[0]["outer"] {
-  return nesting === undefined ? undefined : { sink: nesting.run.events, callId: nesting.callId, tap: undefined };
 }
 
 /** A nested run is one level deeper than its outer run, and cannot raise `maxDepth`. */

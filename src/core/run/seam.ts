@@ -302,13 +302,8 @@ export interface State {
   readonly unsent: InboxMessage[];
   /** The messages of the user that this iteration put at the end of the transcript. */
   steered: readonly UserMessage[];
-  /** The unsent messages before this iteration put some of them into the transcript. */
-  unsentBefore: readonly InboxMessage[];
   readonly functionHistory: ToolHistoryEntry[];
-  readonly modelParts: ProviderMetadataPart[];
   finalText: string;
-  detailsText: string;
-  thoughtLog: Json | undefined;
   /** True if a tool has returned content that users can see. */
   contentDelivered: boolean;
   usage: Usage;
@@ -339,9 +334,6 @@ export interface State {
 /** The values that a retry restores when it takes the newest message back. Numbers are lengths of arrays. */
 interface BeforeMessage {
   readonly messages: number;
-  readonly modelParts: number;
   readonly functionHistory: number;
   readonly finalText: string;
-  readonly detailsText: string;
-  readonly thoughtLog: Json | undefined;
 }

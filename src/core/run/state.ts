@@ -39,12 +39,8 @@ export function createState(messages: readonly Message[], heldIds: Iterable<stri
     waits: [],
     unsent: [],
     steered: [],
-    unsentBefore: [],
     functionHistory: [],
-    modelParts: [],
     finalText: "",
-    detailsText: "",
-    thoughtLog: undefined,
     contentDelivered: false,
     usage: noUsage,
     costUSD: isPriced ? 0 : undefined,
@@ -62,14 +58,7 @@ export function createState(messages: readonly Message[], heldIds: Iterable<stri
     agains: 0,
     isGranted: false,
     retry: 0,
-    before: {
-      messages: messages.length,
-      modelParts: 0,
-      functionHistory: 0,
-      finalText: "",
-      detailsText: "",
-      thoughtLog: undefined,
-    },
+    before: { messages: messages.length, functionHistory: 0, finalText: "" },
   };
 }
 
@@ -94,7 +83,6 @@ function beginIteration(state: State, { retries }: Look): void {
   state.waits = [];
   if (retries === true) takeBack(state);
   else if (!state.isFresh) nextIteration(state);
-  state.unsentBefore = [...state.unsent];
   state.steered = takeSteered(state);
   clearIteration(state);
 }
@@ -120,15 +108,8 @@ function clearIteration(state: State): void {
   state.continuation = 0;
   state.current = emptyMessage;
   state.isCurrentPlaced = false;
-  const { messages, modelParts, functionHistory, finalText, detailsText, thoughtLog } = state;
-  state.before = {
-    messages: messages.length,
-    modelParts: modelParts.length,
-    functionHistory: functionHistory.length,
-    finalText,
-    detailsText,
-    thoughtLog,
-  };
+  const { messages, functionHistory, finalText } = state;
+  state.before = { messages: messages.length, functionHistory: functionHistory.length, finalText };
 }
 
 /** Returns the last message of a run that does not wait any more. Only a suspended run has waiting results: no service accepts them. */
@@ -154,11 +135,10 @@ function takeBack(state: State): void {
     nextIteration(state);
     return;
   }
-  const { messages, modelParts, functionHistory, ...texts } = state.before;
+  const { messages, functionHistory, finalText } = state.before;
   state.messages.length = messages;
-  state.modelParts.length = modelParts;
   state.functionHistory.length = functionHistory;
-  Object.assign(state, texts);
+  state.finalText = finalText;
   if (state.skipped === undefined) state.countedIterations -= 1;
 }
 
@@ -178,7 +158,6 @@ export function applyAnswer(state: State, answer: Answer, spent: readonly Nested
   else if (!state.isGranted) state.countedIterations += 1;
   state.isGranted = false;
   applyCost(state, answer);
-  state.thoughtLog = answer.thoughtLog ?? state.thoughtLog;
   // The text of an interrupted iteration does not enter the transcript, because the next run answers again.
   if (answer.status !== "follow-up-interrupt") applyMessage(state, answer);
   if (answer.status !== "tool-calls" && !isUnfinished(answer)) state.identical = noIdenticalCalls;
@@ -186,12 +165,11 @@ export function applyAnswer(state: State, answer: Answer, spent: readonly Nested
 
 /** The model did not get the messages, because no request was made. */
 function returnSteered(state: State): void {
-  const { messages, unsent, unsentBefore, before } = state;
-  const count = unsentBefore.length - unsent.length;
-  if (count <= 0 || state.continuation > 0) return;
-  const first = before.messages - count;
-  messages.splice(first, count);
-  unsent.splice(0, unsent.length, ...unsentBefore);
+  const { messages, unsent, steered, before } = state;
+  if (steered.length === 0 || state.continuation > 0) return;
+  const first = before.messages - steered.length;
+  messages.splice(first, steered.length);
+  unsent.unshift(...steered.map((message) => ({ verb: "steer", message }) as const));
   state.before = { ...before, messages: first };
 }
 
@@ -205,13 +183,10 @@ function applyCost(state: State, answer: Answer): void {
 function applyMessage(state: State, answer: Answer): void {
   const { calls, finish } = answer;
   const { current, continuation } = state;
-  const joined = joinMessage(continuation === 0 ? emptyMessage : current, answer);
-  state.modelParts.push(...joined.providerMetadata.slice(continuation === 0 ? 0 : current.providerMetadata.length));
+  state.current = joinMessage(continuation === 0 ? emptyMessage : current, answer);
   for (const { callId } of calls) state.heldIds.add(callId);
   for (const callId of answer.discardedIds ?? []) state.heldIds.add(callId);
-  state.current = joined;
   if (state.current.text.trim() !== "") state.finalText = state.current.text;
-  if (answer.details.trim() !== "") state.detailsText = answer.details;
   const isResent = isUnfinished(answer);
   // After the finish reason "continue", the same request is sent again. After "paused", the request includes the message so far.
   if (!isResent || finish === "paused") placeMessage(state);
@@ -220,7 +195,7 @@ function applyMessage(state: State, answer: Answer): void {
 
 /** Adds an answer to the message that it continues. */
 function joinMessage(current: CurrentMessage, answer: Answer): CurrentMessage {
-  const { text, reasoning, calls, provider, model, finish, eagerOutcomes = [] } = answer;
+  const { text, reasoning, calls, finish, eagerOutcomes = [] } = answer;
   const problem = problemOf(finish);
   return {
     text: current.text + text,
@@ -228,11 +203,12 @@ function joinMessage(current: CurrentMessage, answer: Answer): CurrentMessage {
     // If a continuation is cut off, the earlier calls of the message must not run either.
     calls: [...(problem === undefined ? current.calls : current.calls.map((call) => ({ ...call, problem }))), ...calls],
     early: [...current.early, ...eagerOutcomes],
-    providerMetadata: [
-      ...current.providerMetadata,
-      ...answer.providerMetadata.map((item): ProviderMetadataPart => ({ provider, model, item })),
-    ],
+    providerMetadata: [...current.providerMetadata, ...metadataOf(answer)],
   };
+}
+
+export function metadataOf({ provider, model, providerMetadata }: Answer): readonly ProviderMetadataPart[] {
+  return providerMetadata.map((item) => ({ provider, model, item }));
 }
 
 /** Puts the current message at the end of the transcript. A continued message replaces its earlier version. */

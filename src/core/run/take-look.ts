@@ -87,15 +87,9 @@ function isAsked({ hooks }: Run, { status }: Ending): boolean {
   return !unasked.has(status) && hooks.some(({ beforeEnd }) => beforeEnd !== undefined);
 }
 
-/** True if this execution ends with this ending. A nested run that is suspended goes on, and so does a retry. */
-export function mayEnd(run: Run, ending: Ending): boolean {
-  if (ending.status === "suspended") return run.outer === undefined;
-  return !isRetried(run, ending);
-}
-
-/** True if the recorded request is made again, although its end is not recorded. An ending that this execution has found is new. */
-export function isRetried(run: Run, ending: Ending): boolean {
-  return run.isRequestReplayed && run.state.answers.at(-1)?.status === ending.status && mayRetry(run, ending);
+/** True if this execution ends with this ending. A nested run that is suspended may go on. */
+export function mayEnd({ outer }: Run, { status }: Ending): boolean {
+  return status !== "suspended" || outer === undefined;
 }
 
 /** True if this execution makes the request again that has ended this way in an earlier execution. */

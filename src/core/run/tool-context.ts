@@ -9,7 +9,7 @@ import type { ToolBudget, ToolDefinition } from "../types/tool.ts";
 import type { Deadline } from "../cancellation/deadline.ts";
 import type { ToolCall } from "../types/tool-outcome.ts";
 import type { ControlClaim, LiveQuestion } from "../loop/run/ports.ts";
-import { checkAnswerOf, readQuestion } from "../loop/run/decisions.ts";
+import { checkAnswerOf, createQuestions, readQuestion } from "../loop/run/decisions.ts";
 import { askCaller } from "../middleware/ask-caller.ts";
 import { checkFields, is } from "../errors/check-fields.ts";
 import { type Level, levelKey, noteLevel } from "../loop/run/meter.ts";
@@ -228,7 +228,8 @@ export class CallContext implements ToolCallContext {
   #askLive(asked: LiveQuestion["asked"]): Promise<unknown> {
     const control = findControl(this.#run);
     if (control === undefined) throw new Error('No control can answer the question. Pass the option "control" to the run.');
-    const live = { run: this.#run, questions: this.#activity.questions, place: this.#place, deadline: this.#deadline, asked };
+    const questions = (this.#activity.questions ??= createQuestions());
+    const live = { run: this.#run, questions, place: this.#place, deadline: this.#deadline, asked };
     const wait = (): Promise<unknown> => control.waitForAnswer(live);
     return this.#perform === undefined ? wait() : this.step("answer", wait);
   }

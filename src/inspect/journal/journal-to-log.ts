@@ -68,8 +68,9 @@ class RunLines {
   readonly #place: RecordedPlace;
   readonly #outer: RunLines | undefined;
   recorder: RunRecorder | undefined;
-  /** The events before the first answer, which names the provider of the run. */
-  #early: LoopEvent[] = [];
+  /** The events of a request whose answer is not read yet. The first answer names the provider of the run. */
+  readonly #early: LoopEvent[] = [];
+  #isAsked = false;
   #newest: ReadRequest | undefined;
   #state: State | undefined;
   #look: { readonly token: string; readonly now: number; readonly at: number } | undefined;
@@ -89,9 +90,12 @@ class RunLines {
     this.hooks = {
       request: async (draft, next, { state }) => {
         this.#state = state;
+        this.#isAsked = true;
         const answer = await next(draft);
+        this.#isAsked = false;
         this.#newest = { draft, answer };
         this.begin();
+        this.#writeEarly();
         return answer;
       },
       on: (event) => this.#take(event),
@@ -116,9 +120,11 @@ class RunLines {
     const run = { runId: this.runId, options: { version: first.codeVersion }, provider: { id, model }, definitions: () => [] };
     const ports = { ...this.#ports, now: () => this.#at, release: () => {}, startNested: () => () => undefined };
     this.recorder = new RunRecorder(run as never, ports, { path: this.path, parent: this.#outer?.recorder?.number });
-    const early = this.#early;
-    this.#early = [];
-    for (const event of early) this.#write(event);
+    this.#writeEarly();
+  }
+
+  #writeEarly(): void {
+    for (const event of this.#early.splice(0)) this.#write(event);
   }
 
   /** Writes what is left of a run, which may not have ended. */
@@ -131,7 +137,7 @@ class RunLines {
     // Nested runs write their own lines.
     if (event.path !== undefined || event.type === "run-start" || event.type === "replay-end") return;
     if (event.type === "run-end") this.begin();
-    if (this.recorder === undefined) this.#early.push(event);
+    if (this.recorder === undefined || this.#isAsked) this.#early.push(event);
     else this.#write(event);
   }
 

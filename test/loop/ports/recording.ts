@@ -80,8 +80,6 @@ export const recordingPorts: Ports = {
   "journal.step for a tool call": asked(atStep("i1/call/0/t/outcome"), ["journal-damaged"]),
   "journal.step for a call that begins": asked(atStep("i1/call/0/t/begun"), ["journal-damaged"]),
   "journal.step for the last look": asked(atStep("i2/answered"), ["journal-damaged"]),
-  // If the last step has an unexpected result, the run looks for new messages once more.
-  "journal.step for the last step": asked(atStep("i2/answered/over"), ["answered", "journal-damaged"]),
   // Nothing is read in a run without earlier records.
   "journal.read": { over: (fault) => journal(() => ({ read: fault })), ends: ["answered"] },
   "journal.read (in a resumed run)": asked(

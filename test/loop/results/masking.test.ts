@@ -166,7 +166,7 @@ describe("masked results", () => {
       [3, ["c0"], 1_000, 18],
       [4, ["c1"], 1_000, 18],
     ]);
-    expect(recording.outline()).toContain("  iteration-start 3\n    masked c0 1000 -> 18\n");
+    expect(recording.outline()).toContain("  masked c0 1000 -> 18\n  iteration-start 3\n");
   });
 
   it("are the same objects in every later request", async () => {

@@ -10,15 +10,10 @@ export interface EventTargets {
   readonly runId: string;
   readonly emitter: LoopEmitter | undefined;
   readonly queue: EventQueue<LoopEvent> | undefined;
-  readonly outer?: OuterTarget | undefined;
+  /** The events of the outer run, and the call that contains this run. */
+  readonly outer?: { readonly sink: EventSink; readonly callId: string } | undefined;
   /** Functions that get each event. */
-  readonly taps?: readonly ((event: LoopEvent) => void)[] | undefined;
-}
-
-interface OuterTarget {
-  readonly sink: EventSink;
-  readonly callId: string;
-  readonly tap: ((event: LoopEvent) => void) | undefined;
+  readonly taps: readonly ((event: LoopEvent) => void)[];
 }
 
 interface EventPlace {
@@ -28,98 +23,69 @@ interface EventPlace {
 
 export class LoopEventSink implements EventSink {
   readonly runId: string;
-  readonly #emitter: LoopEmitter | undefined;
-  readonly #queue: EventQueue<LoopEvent> | undefined;
-  readonly #outer: EventTargets["outer"];
-  readonly #taps: EventTargets["taps"];
+  readonly #targets: EventTargets;
   /** The listeners whose failure is already reported. A listener is reported once. */
   #reported: WeakSet<object> | undefined;
   #failure: ClosedRun["failure"];
   #closed = false;
 
-  constructor({ runId, emitter, queue, outer, taps }: EventTargets) {
-    this.runId = runId;
-    this.#emitter = emitter;
-    this.#queue = queue;
-    this.#outer = outer;
-    this.#taps = taps?.length === 0 ? undefined : taps;
+  constructor(targets: EventTargets) {
+    this.runId = targets.runId;
+    this.#targets = targets;
   }
 
   wants(type: LoopEventType): boolean {
+    const { emitter, queue, outer, taps } = this.#targets;
     if (this.#closed) return false;
-    const outer = this.#outer;
-    if (this.#taps !== undefined) return true;
-    return this.#queue !== undefined || this.#isHeard(type) || outer?.tap !== undefined || outer?.sink.wants(type) === true;
+    return taps.length > 0 || queue !== undefined || (emitter?.listenerCount(type) ?? 0) > 0 || outer?.sink.wants(type) === true;
   }
 
   send(event: LoopEvent): void {
+    const { emitter, queue, outer, taps } = this.#targets;
     if (this.#closed) return;
-    this.#queue?.push(event);
-    for (const tap of this.#taps ?? []) this.guard(event, () => tap(event));
-    if (this.#outer !== undefined) this.#pass(event, this.#outer);
-    if (this.#isHeard(event.type)) this.#emit(event);
+    queue?.push(event);
+    for (const tap of taps) this.guard(event, () => tap(event), tap);
+    if (outer?.sink.wants(event.type) === true) outer.sink.send({ ...event, path: [outer.callId, ...(event.path ?? [])] });
+    if (emitter === undefined) return;
+    // The `emit` of eventemitter3 would skip the remaining listeners after a listener throws, and would ignore rejections.
+    for (const listener of emitter.listeners(event.type) as ((event: LoopEvent) => unknown)[]) {
+      // With these arguments, only a listener that was added with `once` is removed.
+      emitter.removeListener(event.type, listener as never, undefined, true);
+      this.guard(event, () => listener.call(emitter, event), listener);
+    }
   }
 
   room(): Promise<void> | undefined {
-    return this.#queue?.room() ?? this.#outer?.sink.room();
+    const { queue, outer } = this.#targets;
+    return queue?.room() ?? outer?.sink.room();
   }
 
-  #pass(event: LoopEvent, { sink, callId, tap }: OuterTarget): void {
-    tap?.(event);
-    if (sink.wants(event.type)) sink.send({ ...event, path: [callId, ...(event.path ?? [])] });
-  }
-
-  guard(at: EventPlace, call: () => unknown): void {
+  /** Calls code of the caller, and reports its first failure. `by` is the function that fails. */
+  guard(at: EventPlace, call: () => unknown, by: object = call): void {
+    const report = (error: unknown): void => {
+      this.#reported ??= new WeakSet();
+      if (at.type === "listener-error" || this.#reported.has(by)) return;
+      this.#reported.add(by);
+      const { type: event, iteration } = at;
+      this.send({ type: "listener-error", runId: this.runId, iteration, event, error: toPlainError(error) });
+    };
     try {
       const answer = promiseOrValue(call());
-      if (answer instanceof Promise) answer.catch((error: unknown) => this.#sendError(at, error));
+      if (answer instanceof Promise) answer.catch(report);
     } catch (error) {
-      this.#sendError(at, error);
+      report(error);
     }
   }
 
   fail(error: unknown): void {
     this.#failure = { error };
-    this.#queue?.fail(error);
+    this.#targets.queue?.fail(error);
   }
 
   close(isNew: boolean): void {
     this.#closed = true;
-    this.#queue?.end();
-    notifyClosed(this.#emitter, { runId: this.runId, failure: this.#failure, isNew });
-  }
-
-  #isHeard(type: LoopEventType): boolean {
-    return this.#emitter !== undefined && this.#emitter.listenerCount(type) > 0;
-  }
-
-  /**
-   * Calls the listeners one by one. The `emit` of eventemitter3 would skip the remaining listeners after a listener throws, and
-   * would ignore rejections.
-   */
-  #emit(event: LoopEvent): void {
-    const emitter = this.#emitter;
-    if (emitter === undefined) return;
-    for (const listener of emitter.listeners(event.type) as ((event: LoopEvent) => unknown)[]) {
-      // With these arguments, only a listener that was added with `once` is removed.
-      emitter.removeListener(event.type, listener as never, undefined, true);
-      try {
-        const answer = promiseOrValue(listener.call(emitter, event));
-        if (answer instanceof Promise) answer.catch((error: unknown) => this.#report(event, listener, error));
-      } catch (error) {
-        this.#report(event, listener, error);
-      }
-    }
-  }
-
-  #report(at: EventPlace, listener: object, error: unknown): void {
-    this.#reported ??= new WeakSet();
-    if (at.type === "listener-error" || this.#reported.has(listener)) return;
-    this.#reported.add(listener);
-    this.#sendError(at, error);
-  }
-
-  #sendError({ type, iteration }: EventPlace, error: unknown): void {
-    this.send({ type: "listener-error", runId: this.runId, iteration, event: type, error: toPlainError(error) });
+    const { emitter, queue } = this.#targets;
+    queue?.end();
+    notifyClosed(emitter, { runId: this.runId, failure: this.#failure, isNew });
   }
 }

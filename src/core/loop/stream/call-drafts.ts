@@ -1,35 +1,23 @@
 // Assembles texts and calls from the chunks of a stream. Providers number, interleave and repeat chunks in different ways.
 
-import type { ModelChunk, PartStart, RequestChange, StreamResult } from "../../types/provider.ts";
+import type { FinishReason, ModelChunk, PartStart, RequestChange, StreamResult } from "../../types/provider.ts";
 import type { ToolCall } from "../../types/tool-outcome.ts";
-import { assertNever, isRecord } from "../../utils/guards.ts";
+import { isRecord } from "../../utils/guards.ts";
 import { textOf } from "../../utils/plain-error.ts";
 import { textIn } from "../../utils/texts.ts";
 import { freezeDeep, toJson } from "../../utils/json.ts";
 import { parseToolArguments } from "../../utils/tool-arguments.ts";
-import type { Json, ProviderError, ProviderErrorCode } from "../../types/common.ts";
+import type { Json, ProviderError, ProviderErrorCode, Usage } from "../../types/common.ts";
 
-export type IdOf = (index: number, id: string | undefined) => string;
-
-interface IdScope {
+/** Where the calls of a stream get their positions and ids. */
+export interface CallPlaces {
   readonly iteration: number;
+  /** The number of calls in earlier streams of the same message. */
+  readonly firstIndex: number;
+  /** The call ids in the transcript, which new calls must not reuse. */
   readonly heldIds: ReadonlySet<string>;
   /** The position of each call, by call id. New calls are added to the map. */
   readonly places: Map<string, number>;
-}
-
-export function createCallIds({ iteration, heldIds, places }: IdScope): IdOf {
-  return (index, id) => {
-    // A call id from the provider is replaced if the id could be mistaken for an id with a special meaning. A path to a call in
-    // a nested run contains slashes. The id of a repeated question about a call ends with a number sign and a number, such as
-    // "#2".
-    let callId = id === undefined || /\/|#\d+$/.test(id) ? "" : id;
-    for (let copy = 0; callId === "" || heldIds.has(callId) || places.has(callId); copy += 1) {
-      callId = `call_i${iteration}_${index}${copy === 0 ? "" : `_${copy}`}`;
-    }
-    places.set(callId, index);
-    return callId;
-  };
 }
 
 export type CallChunk = Extract<ModelChunk, { type: `call-${string}` }>;
@@ -51,113 +39,100 @@ export interface CallDraft {
 
 /** Assembles the calls of one stream. Checks every field of the chunks, because a provider may be untyped. */
 export class CallDrafts {
-  readonly #firstIndex: number;
-  readonly #idOf: IdOf;
-  readonly #placed: CallDraft[] = [];
+  readonly placed: CallDraft[] = [];
+  readonly #places: CallPlaces;
   readonly #byKey = new Map<string, CallDraft>();
   #taken = 0;
 
-  /** @param firstIndex the number of calls in earlier streams of the same message */
-  constructor(firstIndex: number, idOf: IdOf) {
-    this.#firstIndex = firstIndex;
-    this.#idOf = idOf;
+  constructor(places: CallPlaces) {
+    this.#places = places;
   }
 
   /** Adds one chunk, and returns its call. Returns undefined if the call has no position yet or was already complete. */
   take(chunk: CallChunk): CallDraft | undefined {
-    const call = this.#callOf(textIn(chunk, "key"));
-    if (call.ready) return undefined;
-    switch (chunk.type) {
-      case "call-start":
-        call.id = idIn(chunk) ?? call.id;
-        // A chunk without a name keeps the earlier name, because events may already contain it.
-        call.name = nameIn(chunk) || call.name;
-        break;
-      case "call-args-delta":
-        call.argsText += textIn(chunk, "text");
-        call.untold += chunk.text;
-        break;
-      case "call-ready":
-        call.ready = true;
-        call.id = idIn(chunk) ?? call.id;
-        call.name = nameIn(chunk);
-        if (typeof chunk.argsText === "string") call.argsText = chunk.argsText;
-        takeArgs(call, chunk);
-        break;
-      default:
-        assertNever(chunk);
+    const key = textIn(chunk, "key");
+    let call = this.#byKey.get(key);
+    if (call === undefined) {
+      call = {
+        index: -1,
+        id: undefined,
+        callId: undefined,
+        name: "",
+        argsText: "",
+        untold: "",
+        args: {},
+        ready: false,
+        problem: undefined,
+      };
+      this.#byKey.set(key, call);
     }
-    return this.#place(call) ? call : undefined;
-  }
-
-  /** Gives the call a position. A call without a name gets none, because the stream may end before the name arrives. */
-  #place(call: CallDraft): boolean {
+    if (call.ready) return undefined;
+    if (chunk.type === "call-args-delta") {
+      call.argsText += textIn(chunk, "text");
+      call.untold += chunk.text;
+    } else takeHead(call, chunk);
     if (call.index === -1) {
-      if (!call.ready && call.name.trim() === "") return false;
-      call.index = this.#firstIndex + this.#placed.length;
-      this.#placed.push(call);
+      // A call without a name gets no position, because the stream may end before the name arrives.
+      if (!call.ready && call.name.trim() === "") return undefined;
+      call.index = this.#places.firstIndex + this.placed.length;
+      this.placed.push(call);
     }
     if (call.id !== undefined) this.idOf(call);
-    return true;
+    return call;
   }
 
   /**
    * The id of a call is the first id that the provider sends. If an event needs an id before the provider sends one, an id is
-   * generated.
+   * generated. An id is replaced if it could be mistaken for an id with a special meaning: a path to a call in a nested run contains
+   * slashes, and the id of a repeated question ends with a number sign and a number, such as "#2".
    */
   idOf(draft: CallDraft): string {
-    draft.callId ??= this.#idOf(draft.index, draft.id);
-    return draft.callId;
+    const { iteration, heldIds, places } = this.#places;
+    const { id = "", index } = draft;
+    if (draft.callId !== undefined) return draft.callId;
+    let callId = /\/|#\d+$/.test(id) ? "" : id;
+    for (let copy = 0; callId === "" || heldIds.has(callId) || places.has(callId); copy += 1)
+      callId = `call_i${iteration}_${index}${copy === 0 ? "" : `_${copy}`}`;
+    places.set(callId, index);
+    draft.callId = callId;
+    return callId;
   }
 
   /** Returns the complete calls that come before all incomplete calls. Returns each call only once. */
-  takeReady(): readonly CallDraft[] {
+  takeReady(): readonly ToolCall[] {
     const first = this.#taken;
-    while (this.#placed[this.#taken]?.ready === true) this.#taken += 1;
-    return this.#placed.slice(first, this.#taken);
+    while (this.placed[this.#taken]?.ready === true) this.#taken += 1;
+    return this.placed.slice(first, this.#taken).map((draft) => this.toCall(draft));
   }
 
-  get count(): number {
-    return this.#placed.length;
-  }
-
-  /** The ids that events may already contain. */
-  get ids(): readonly string[] {
-    return this.#placed.flatMap(({ callId }) => callId ?? []);
-  }
-
-  get open(): readonly CallDraft[] {
-    return this.#placed.filter(({ ready }) => !ready);
-  }
-
-  toCall(draft: CallDraft, turnProblem?: ToolCall["problem"]): ToolCall {
-    return toCall(draft, this.idOf(draft), turnProblem);
-  }
-
-  toCalls(turnProblem: ToolCall["problem"]): readonly ToolCall[] {
-    return this.#placed.map((draft) => this.toCall(draft, turnProblem));
-  }
-
-  #callOf(key: string): CallDraft {
-    const known = this.#byKey.get(key);
-    if (known !== undefined) return known;
-    const call: CallDraft = {
-      index: -1,
-      id: undefined,
-      callId: undefined,
-      name: "",
-      argsText: "",
-      untold: "",
-      args: {},
-      ready: false,
-      problem: undefined,
+  /** Marks an incomplete draft as cut off. A problem of the whole message replaces the problem of each complete call. */
+  toCall(draft: CallDraft, messageProblem?: ToolCall["problem"]): ToolCall {
+    const { id, name, args, argsText, ready, problem } = draft;
+    return {
+      callId: this.idOf(draft),
+      providerCallId: id,
+      name,
+      // Frozen, because the transcript, the events and the callbacks share this object.
+      args: freezeDeep(ready && problem !== "truncated" ? args : readWholeArgs(argsText)),
+      argsText: argsText === "" ? undefined : argsText,
+      problem: ready ? (messageProblem ?? problem) : "truncated",
     };
-    this.#byKey.set(key, call);
-    return call;
   }
 }
 
-function takeArgs(call: CallDraft, { args, problem }: { readonly args: unknown; readonly problem?: unknown }): void {
+function takeHead(call: CallDraft, chunk: Exclude<CallChunk, { type: "call-args-delta" }>): void {
+  const { id, name }: { readonly id?: unknown; readonly name: unknown } = chunk;
+  if (typeof id === "string") call.id = id;
+  // A call without a name ends the run as `malformed-call`. A start without a name keeps the earlier name, because events may already
+  // contain it.
+  const given = typeof name === "string" ? name : "";
+  call.name = chunk.type === "call-ready" ? given : given || call.name;
+  if (chunk.type === "call-ready") takeArgs(call, chunk);
+}
+
+function takeArgs(call: CallDraft, { args, argsText, problem }: Extract<CallChunk, { type: "call-ready" }>): void {
+  call.ready = true;
+  if (typeof argsText === "string") call.argsText = argsText;
   if (problem !== undefined && problem !== null) {
     call.problem = problem === "truncated" ? "truncated" : "malformed";
     return;
@@ -170,20 +145,6 @@ function takeArgs(call: CallDraft, { args, problem }: { readonly args: unknown; 
   }
 }
 
-/** Marks an incomplete draft as cut off. A problem of the whole message replaces the problem of each complete call. */
-function toCall(draft: CallDraft, callId: string, turnProblem: ToolCall["problem"]): ToolCall {
-  const { id, name, args, argsText, ready, problem } = draft;
-  return {
-    callId,
-    providerCallId: id,
-    name,
-    // Frozen, because the transcript, the events and the callbacks share this object.
-    args: freezeDeep(ready && problem !== "truncated" ? args : readWholeArgs(argsText)),
-    argsText: argsText === "" ? undefined : argsText,
-    problem: ready ? (turnProblem ?? problem) : "truncated",
-  };
-}
-
 function readWholeArgs(argsText: string): Json {
   try {
     const parsed = parseToolArguments(argsText);
@@ -193,20 +154,11 @@ function readWholeArgs(argsText: string): Json {
   }
 }
 
-/** Returns "" if there is no name. A call without a name ends the run as `malformed-call`. */
-function nameIn({ name }: { readonly name: unknown }): string {
-  return typeof name === "string" ? name : "";
-}
-
-function idIn({ id }: { readonly id?: unknown }): string | undefined {
-  return typeof id === "string" ? id : undefined;
-}
-
 /** The content of one attempt. A provider such as `withRetry` may discard the attempt. */
-export interface AttemptContent {
-  text: string;
-  reasoning: string;
-  details: string;
+export class AttemptContent {
+  text = "";
+  reasoning = "";
+  details = "";
   thoughtLog: Json | undefined;
   /** The tool calls. Like `providerMetadata`, created only when needed, because most messages have no calls. */
   calls: CallDrafts | undefined;
@@ -214,18 +166,13 @@ export interface AttemptContent {
   last: PartStart["type"] | undefined;
   /** The type and start of each part. Undefined while the parts are in the usual order: reasoning, text, calls. */
   order: PartStart[] | undefined;
+  /** A new usage report may replace it. */
+  usage: Usage | undefined;
+  finish: FinishReason | undefined;
+  finishRaw: string | undefined;
+  token: string | undefined;
+  error: ProviderError | undefined;
 }
-
-export const emptyAttempt = (): AttemptContent => ({
-  text: "",
-  reasoning: "",
-  details: "",
-  thoughtLog: undefined,
-  calls: undefined,
-  providerMetadata: undefined,
-  last: undefined,
-  order: undefined,
-});
 
 const usualOrder: readonly PartStart[] = [
   { type: "reasoning", from: 0 },
@@ -234,18 +181,16 @@ const usualOrder: readonly PartStart[] = [
 ];
 
 /** Records that a new part begins, before its content is added. `count` is the number of calls before this part. */
-export function beginPart(attempt: AttemptContent, type: PartStart["type"], count: number = attempt.calls?.count ?? 0): void {
+export function beginPart(attempt: AttemptContent, type: PartStart["type"], count: number): void {
   const { last, text, reasoning } = attempt;
   attempt.last = type;
-  if (attempt.order === undefined && (last === undefined || rankOf(last) <= rankOf(type))) return;
+  if (attempt.order === undefined && (last === undefined || rank[last] <= rank[type])) return;
   const sizes = { reasoning: reasoning.length, text: text.length, call: count };
   attempt.order ??= usualOrder.filter((start) => sizes[start.type] > 0);
   attempt.order.push({ type, from: sizes[type] });
 }
 
-function rankOf(type: PartStart["type"]): number {
-  return usualOrder.findIndex((start) => start.type === type);
-}
+const rank = { reasoning: 0, text: 1, call: 2 } as const;
 
 /** A part of a streamed message: a text, or consecutive calls. `from` is the position of the first call. */
 export type StreamedPart =

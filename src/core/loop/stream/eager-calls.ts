@@ -20,48 +20,48 @@ export type SettledEarly = Pick<StreamResult, "eagerOutcomes" | "eagerSpent">;
 
 interface StartedCall {
   readonly call: ToolCall;
+  /** The name and the arguments. */
   readonly signature: string;
   readonly outcome: Promise<ToolOutcome | undefined>;
+  /** The id of the call of the current attempt that gets the outcome. Undefined after its attempt was discarded. */
+  claimedBy: string | undefined;
 }
 
 export class EagerCalls {
   readonly #ports: EagerPorts;
   readonly #started: StartedCall[] = [];
-  /** The started calls of the current attempt, by call id. */
-  readonly #claimed = new Map<string, StartedCall>();
-  /** The started calls of discarded attempts that no later attempt has requested yet, by name and arguments. */
-  #unclaimed: ReadonlyMap<string, StartedCall[]> = new Map();
 
   constructor(ports: EagerPorts) {
     this.#ports = ports;
   }
 
-  get isEmpty(): boolean {
-    return this.#started.length === 0;
-  }
-
   offer(call: ToolCall): void {
-    if (call.problem !== undefined) return;
+    if (call.problem !== undefined || this.#claim(call) !== undefined) return;
+    const outcome = this.#ports.start(call);
+    if (outcome === undefined) return;
     const signature = signatureOf(call);
-    const started = this.#unclaimed.get(signature)?.shift() ?? this.#start(call, signature);
-    if (started !== undefined) this.#claimed.set(call.callId, started);
+    this.#started.push({ call, signature, outcome: Promise.resolve(outcome), claimedBy: call.callId });
   }
 
-  #start(call: ToolCall, signature: string): StartedCall | undefined {
-    const outcome = this.#ports.start(call);
-    if (outcome === undefined) return undefined;
-    const started = { call, signature, outcome: Promise.resolve(outcome) };
-    this.#started.push(started);
-    return started;
+  /** Finds a call of a discarded attempt with the same name and arguments. */
+  #claim(call: ToolCall): StartedCall | undefined {
+    const signature = this.#started.some(({ claimedBy }) => claimedBy === undefined) ? signatureOf(call) : undefined;
+    const found = this.#started.find((one) => one.claimedBy === undefined && one.signature === signature);
+    if (found !== undefined) found.claimedBy = call.callId;
+    return found;
   }
 
   /** Called when the current attempt is discarded. The next attempt can then use the outcomes of all started calls. */
   release(): void {
-    this.#claimed.clear();
-    this.#unclaimed = bySignature(this.#started);
+    for (const one of this.#started) one.claimedBy = undefined;
   }
 
-  async settle(calls: readonly ToolCall[]): Promise<SettledEarly> {
+  /** Returns undefined if no call was started. */
+  settle(calls: readonly ToolCall[]): Promise<SettledEarly> | undefined {
+    return this.#started.length === 0 ? undefined : this.#settle(calls);
+  }
+
+  async #settle(calls: readonly ToolCall[]): Promise<SettledEarly> {
     const left = new Map<StartedCall, ToolOutcome>();
     await Promise.all(
       this.#started.map(async (started) => {
@@ -69,37 +69,21 @@ export class EagerCalls {
         if (end !== undefined) left.set(started, end);
       }),
     );
-    const eagerOutcomes = calls.flatMap((call): readonly ToolOutcome[] => {
-      const started = this.#claimed.get(call.callId) ?? this.#claimLate(call);
+    const eagerOutcomes: ToolOutcome[] = [];
+    for (const call of calls) {
+      const claimed = this.#started.find(({ claimedBy }) => claimedBy === call.callId);
+      // `offer` does not get the calls that follow an incomplete call. A call with unusable arguments matches no other call.
+      const started = claimed ?? (call.problem === undefined ? this.#claim(call) : undefined);
       const end = started && left.get(started);
-      if (started === undefined || end === undefined) return [];
+      if (started === undefined || end === undefined) continue;
       left.delete(started);
       const outcome = { ...end, call };
       if (started.call.callId !== call.callId) this.#ports.onAdopted(outcome);
-      return [outcome];
-    });
+      eagerOutcomes.push(outcome);
+    }
     const eagerSpent = [...left.values()].flatMap(({ nested }) => nested ?? []);
     return eagerSpent.length === 0 ? { eagerOutcomes } : { eagerOutcomes, eagerSpent };
   }
-
-  /**
-   * Finds a call that a discarded attempt has started, with the same name and arguments as `call`. Usually, `offer` has already
-   * done this. But `offer` does not get the calls that follow an incomplete call. A call with unusable arguments matches no other
-   * call.
-   */
-  #claimLate(call: ToolCall): StartedCall | undefined {
-    return call.problem === undefined ? this.#unclaimed.get(signatureOf(call))?.shift() : undefined;
-  }
-}
-
-function bySignature(started: readonly StartedCall[]): ReadonlyMap<string, StartedCall[]> {
-  const groups = new Map<string, StartedCall[]>();
-  for (const one of started) {
-    const group = groups.get(one.signature);
-    if (group === undefined) groups.set(one.signature, [one]);
-    else group.push(one);
-  }
-  return groups;
 }
 
 function signatureOf({ name, args }: ToolCall): string {

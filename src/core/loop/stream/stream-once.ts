@@ -1,28 +1,19 @@
 // Performs one stream of a provider: collects its chunks in a draft, emits their events, and returns the result.
 
 import type { EventSink } from "../../types/loop-event.ts";
-import type {
-  AttemptSpending,
-  ModelRequest,
-  Provider,
-  StreamResult,
-  FinishReason,
-  ModelCall,
-  ModelChunk,
-} from "../../types/provider.ts";
+import type { AttemptSpending, ModelRequest, Provider, StreamResult, ModelCall, ModelChunk } from "../../types/provider.ts";
 import type { ToolCall } from "../../types/tool-outcome.ts";
 import type { Pricing, Json, ProviderError, Usage } from "../../types/common.ts";
 import { readProviderError } from "../../errors/provider-error.ts";
 import { assertNever } from "../../utils/guards.ts";
 import { memoize } from "../../utils/promises.ts";
 import { noUsage, addUsage } from "../../utils/count-usage.ts";
-import { costOf, priceAttempts } from "../run/pricing.ts";
+import { priceAttempts } from "../run/pricing.ts";
 import { endingOfReason } from "../../cancellation/cancel-scope.ts";
 import { judgeFinish, type Judgement, type MessageContent, problemOf } from "../../providers/judge-finish.ts";
 import { type EagerPorts, EagerCalls, type SettledEarly } from "./eager-calls.ts";
 import { type GuardPorts, type StreamEnd, StreamGuard, type GuardedStream } from "../../providers/guard-stream.ts";
 import type { EndReason } from "../../types/termination.ts";
-import type { CacheWatcher, StreamWatch } from "../run/ports.ts";
 import { textIn } from "../../utils/texts.ts";
 import { toJson } from "../../utils/json.ts";
 import { countOf, textOrNone, toUsage } from "../../utils/plain-error.ts";
@@ -30,284 +21,12 @@ import {
   type CallChunk,
   type CallDraft,
   CallDrafts,
-  createCallIds,
-  type IdOf,
   addAdjustment,
-  type AttemptContent,
+  AttemptContent,
   beginPart,
-  emptyAttempt,
   mergeDetails,
   wasRefused,
 } from "./call-drafts.ts";
-
-export interface DraftPorts {
-  readonly provider: Provider;
-  readonly events: EventSink;
-  readonly carried?: { readonly callCount: number } | undefined;
-  readonly heldIds: ReadonlySet<string>;
-  /**
-   * The position of each call that events have mentioned so far, by call id. New calls must not reuse these ids. Default: none.
-   */
-  readonly places?: Map<string, number> | undefined;
-  readonly eager?: EagerPorts | undefined;
-  readonly findSpent?: ((spent: readonly AttemptSpending[]) => EndReason | undefined) | undefined;
-  readonly cacheWatcher?: CacheWatcher | undefined;
-}
-
-const nothing: readonly never[] = [];
-
-/** Collects the chunks of one stream, and emits its events. */
-class StreamDraft implements GuardedStream {
-  readonly open: GuardedStream["open"];
-  readonly #firstIndex: number;
-  readonly #events: EventSink;
-  readonly iteration: number;
-  /**
-   * The id of the provider of the current attempt. A provider such as `withFallback` may change the provider and the model with
-   * each attempt.
-   */
-  provider: string;
-  model: string;
-  family: string | undefined;
-  #attempt: AttemptContent = emptyAttempt();
-  #attemptNumber: number | undefined;
-  #isFinal = false;
-  #usage: Usage | undefined;
-  /**
-   * The usage of earlier attempts. `#usage` is only for the current attempt, because a new usage report may replace it. Undefined
-   * until the first attempt ends.
-   */
-  #ended: AttemptSpending[] | undefined;
-  #isBetween = false;
-  /** The ids of the calls of discarded attempts. Undefined if there are none. */
-  discardedIds: readonly string[] | undefined;
-  finish: FinishReason | undefined;
-  finishRaw: string | undefined;
-  token: string | undefined;
-  error: ProviderError | undefined;
-  /** The adjustments of all attempts, because each attempt has its own request. */
-  adjustments: StreamResult["adjustments"];
-  readonly #eager: EagerCalls | undefined;
-  readonly #idOf: IdOf;
-  readonly mayAsk: ModelCall["mayAsk"];
-  readonly watch: StreamWatch | undefined;
-  readonly sending: ModelCall["sending"];
-  /** The notes about the answer. Undefined if there are none. */
-  notes: Map<string, Json> | undefined;
-  spent: EndReason | undefined;
-
-  constructor(request: ModelRequest, ports: DraftPorts) {
-    const { provider, events, carried, heldIds, places = new Map(), eager, findSpent, cacheWatcher } = ports;
-    this.watch = cacheWatcher?.watch(request);
-    this.sending = this.watch?.sending;
-    this.mayAsk = (spent) => {
-      this.spent = findSpent?.(spent);
-      return this.spent === undefined;
-    };
-    this.#firstIndex = carried?.callCount ?? 0;
-    this.#eager = eager === undefined ? undefined : new EagerCalls(eager);
-    this.iteration = request.iteration;
-    this.#idOf = createCallIds({ iteration: this.iteration, heldIds, places });
-    this.open = provider.stream.bind(provider, request);
-    this.#events = events;
-    this.provider = provider.id;
-    this.model = provider.model;
-    this.family = provider.family;
-  }
-
-  readonly note = (name: string, value: Json): void => {
-    this.notes ??= new Map();
-    this.notes.set(name, toJson(value));
-  };
-
-  /** True after an error chunk. The stream is then over, even if the provider keeps it open. */
-  get isOver(): boolean {
-    return this.error !== undefined;
-  }
-
-  get hasFinished(): boolean {
-    return this.finish !== undefined;
-  }
-
-  /** The content of the current attempt. */
-  get content(): Readonly<AttemptContent> {
-    return this.#attempt;
-  }
-
-  get providerMetadata(): readonly Json[] {
-    return this.#attempt.providerMetadata ?? nothing;
-  }
-
-  get usage(): Usage | undefined {
-    if (this.#ended === undefined) return this.#usage;
-    let sum: Usage | undefined;
-    for (const { usage } of this.spendings) if (usage !== undefined) sum = sum === undefined ? usage : addUsage(sum, usage);
-    return sum;
-  }
-
-  /** The usage of each attempt, including the current one. Omits attempts that the service rejected. */
-  get spendings(): readonly AttemptSpending[] {
-    const ended = this.#ended ?? nothing;
-    if (this.#isBetween && this.#usage === undefined) return ended;
-    const { provider, model } = this;
-    return [...ended, { provider, model, usage: this.#usage }];
-  }
-
-  /** Throws for an invalid chunk. The iteration then ends with a provider error. */
-  take(chunk: ModelChunk): void {
-    const { type } = chunk;
-    // This check is first, because nearly every chunk is text.
-    if (type === "text-delta" || type === "refusal-delta") {
-      const text = textIn(chunk, "text");
-      if (this.#attempt.last !== "text" && text !== "") beginPart(this.#attempt, "text");
-      this.#attempt.text += text;
-      this.#sendDelta("text-delta", text);
-    } else if (type === "reasoning-delta") {
-      const text = textIn(chunk, "text");
-      if (this.#attempt.last !== "reasoning" && text !== "") beginPart(this.#attempt, "reasoning");
-      this.#attempt.reasoning += text;
-      this.#sendDelta("reasoning-delta", text);
-    } else if (type === "call-start" || type === "call-args-delta" || type === "call-ready") {
-      this.#takeCall(chunk);
-    } else if (type === "request-adjusted") {
-      this.adjustments = addAdjustment(this, chunk.changes);
-    } else {
-      this.#takeBookkeeping(chunk);
-    }
-  }
-
-  /** Called after the stream has ended. Emits `tool-args-end` for the calls that were cut off. */
-  endCalls(): readonly ToolCall[] {
-    const { calls } = this.#attempt;
-    if (calls === undefined) return nothing;
-    for (const draft of calls.open) this.#sendArgsEnd(calls, draft);
-    return calls.toCalls(problemOf(this.finish));
-  }
-
-  settleEager(calls: readonly ToolCall[]): Promise<SettledEarly> | undefined {
-    return this.#eager === undefined || this.#eager.isEmpty ? undefined : this.#eager.settle(calls);
-  }
-
-  #takeBookkeeping(chunk: Exclude<ModelChunk, { type: `${string}-delta` | `call-${string}` | "request-adjusted" }>): void {
-    switch (chunk.type) {
-      case "usage":
-        this.#usage = chunk.mode === "delta" ? addUsage(this.#usage ?? noUsage, toUsage(chunk.usage)) : toUsage(chunk.usage);
-        return;
-      case "provider-metadata":
-        this.#attempt.providerMetadata ??= [];
-        this.#attempt.providerMetadata.push(toJson(chunk.item));
-        return;
-      case "details":
-        this.#attempt.details = mergeDetails(this.#attempt.details, textIn(chunk, "text"));
-        return;
-      case "thought-log":
-        this.#attempt.thoughtLog = toJson(chunk.payload);
-        return;
-      case "attempt-start":
-        return this.#startAttempt(chunk);
-      case "attempt-discarded":
-        return this.#discard(chunk);
-      case "finish":
-        textIn(chunk, "reason");
-        this.finish = chunk.reason;
-        this.finishRaw = textOrNone(chunk.raw);
-        this.token = textOrNone(chunk.token);
-        return;
-      case "error":
-        this.error = readProviderError(chunk.error);
-        return;
-      default:
-        return assertNever(chunk);
-    }
-  }
-
-  #takeCall(chunk: CallChunk): void {
-    this.#attempt.calls ??= new CallDrafts(this.#firstIndex, this.#idOf);
-    const attempt = this.#attempt;
-    const { calls } = this.#attempt;
-    const { count } = calls;
-    const draft = calls.take(chunk);
-    if (draft === undefined) return;
-    if (attempt.last !== "call" && calls.count > count) beginPart(attempt, "call", count);
-    if (draft.untold !== "") this.#sendArgsDelta(calls, draft);
-    if (!draft.ready) return;
-    this.#sendArgsEnd(calls, draft);
-    if (this.#eager !== undefined) for (const ready of calls.takeReady()) this.#eager.offer(calls.toCall(ready));
-  }
-
-  #startAttempt(chunk: Extract<ModelChunk, { type: "attempt-start" }>): void {
-    const provider = textIn(chunk, "provider");
-    const model = textIn(chunk, "model");
-    const isAnother = provider !== this.provider || model !== this.model;
-    // `#usage` still belongs to the previous attempt. `#countAttempt` stores this usage with the provider and model of the
-    // previous attempt, which determine the price.
-    if (isAnother && this.#usage !== undefined) this.#countAttempt();
-    this.#isBetween = false;
-    this.#attemptNumber = countOf(chunk.attempt);
-    this.#isFinal = chunk.isFinal === true;
-    this.provider = provider;
-    this.model = model;
-    this.family = textOrNone(chunk.family);
-  }
-
-  #countAttempt(): void {
-    this.#ended ??= [];
-    this.#ended.push({ provider: this.provider, model: this.model, usage: this.#usage });
-    this.#usage = undefined;
-  }
-
-  /** Counts a failed attempt, unless the service rejected it. */
-  endAttempt(failure: ProviderError): void {
-    if (this.#usage !== undefined || (!this.#isBetween && !wasRefused(this.#attempt, failure))) this.#countAttempt();
-    this.#isBetween = true;
-  }
-
-  #discard({ attempt, error }: Extract<ModelChunk, { type: "attempt-discarded" }>): void {
-    const failure = readProviderError(error);
-    this.endAttempt(failure);
-    const { ids = nothing } = this.#attempt.calls ?? {};
-    if (ids.length > 0) this.discardedIds = [...(this.discardedIds ?? nothing), ...ids];
-    this.#attempt = emptyAttempt();
-    this.#eager?.release();
-    this.finish = undefined;
-    this.finishRaw = undefined;
-    this.token = undefined;
-    this.error = undefined;
-    const events = this.#events;
-    const base = { runId: events.runId, iteration: this.iteration };
-    events.send({ type: "attempt-discarded", ...base, attempt: countOf(attempt) ?? 0, error: failure });
-  }
-
-  #sendDelta(type: "text-delta" | "reasoning-delta", text: string): void {
-    const events = this.#events;
-    if (text === "" || !events.wants(type)) return;
-    const attempt = this.#attemptNumber;
-    const { iteration } = this;
-    const { runId } = events;
-    if (attempt === undefined) events.send({ type, runId, iteration, text });
-    else if (this.#isFinal) events.send({ type, runId, iteration, text, attempt, isFinal: true });
-    else events.send({ type, runId, iteration, text, attempt });
-  }
-
-  /** Gives the call its id even without listeners. Otherwise the ids would depend on the listeners. */
-  #sendArgsDelta(calls: CallDrafts, draft: CallDraft): void {
-    const events = this.#events;
-    const callId = calls.idOf(draft);
-    const { name, index, untold: text } = draft;
-    draft.untold = "";
-    if (!events.wants("tool-args-delta")) return;
-    events.send({ type: "tool-args-delta", runId: events.runId, iteration: this.iteration, callId, name, index, text });
-  }
-
-  #sendArgsEnd(calls: CallDrafts, draft: CallDraft): void {
-    const events = this.#events;
-    const callId = calls.idOf(draft);
-    if (!events.wants("tool-args-end")) return;
-    const { name, args, problem } = calls.toCall(draft);
-    const { index } = draft;
-    events.send({ type: "tool-args-end", runId: events.runId, iteration: this.iteration, callId, name, index, args, problem });
-  }
-}
 
 /** The parts of a run that one stream needs. */
 export interface StreamPorts extends GuardPorts {
@@ -326,9 +45,210 @@ export interface StreamPorts extends GuardPorts {
   /** Starts calls while the model is still streaming. Default: calls start after the message is complete. */
   readonly eager?: EagerPorts | undefined;
   /** Returns the limit that prevents another request after these attempts. Default: no limit. */
-  readonly findSpent?: DraftPorts["findSpent"];
-  /** Watches the requests that the provider sends. Default: not watched. */
-  readonly cacheWatcher?: DraftPorts["cacheWatcher"];
+  readonly findSpent?: ((spent: readonly AttemptSpending[]) => EndReason | undefined) | undefined;
+}
+
+const nothing: readonly never[] = [];
+
+/** Collects the chunks of one stream, and emits its events. */
+class StreamDraft implements GuardedStream {
+  readonly open: GuardedStream["open"];
+  readonly iteration: number;
+  readonly #ports: StreamPorts;
+  readonly #eager: EagerCalls | undefined;
+  /**
+   * The id of the provider of the current attempt. A provider such as `withFallback` may change the provider and the model with
+   * each attempt.
+   */
+  provider: string;
+  model: string;
+  family: string | undefined;
+  attempt: AttemptContent = new AttemptContent();
+  /** Set if the provider makes several attempts. Part of its events. */
+  #number: { readonly attempt?: number; readonly isFinal?: true } = {};
+  /** The usage of earlier attempts. */
+  readonly #ended: AttemptSpending[] = [];
+  #isBetween = false;
+  /** The ids of the calls of discarded attempts. Undefined if there are none. */
+  discardedIds: readonly string[] | undefined;
+  /** The adjustments of all attempts, because each attempt has its own request. */
+  adjustments: StreamResult["adjustments"];
+  /** The notes about the answer. Undefined if there are none. */
+  notes: { [name: string]: Json } | undefined;
+  spent: EndReason | undefined;
+
+  constructor(request: ModelRequest, ports: StreamPorts) {
+    const { provider, eager } = ports;
+    this.#ports = ports;
+    this.#eager = eager && new EagerCalls(eager);
+    this.iteration = request.iteration;
+    this.open = provider.stream.bind(provider, request);
+    this.provider = provider.id;
+    this.model = provider.model;
+    this.family = provider.family;
+  }
+
+  readonly mayAsk: ModelCall["mayAsk"] = (spent) => {
+    this.spent = this.#ports.findSpent?.(spent);
+    return this.spent === undefined;
+  };
+
+  readonly note = (name: string, value: Json): void => {
+    this.notes = { ...this.notes, [name]: toJson(value) };
+  };
+
+  /** The usage of each attempt, including the current one. Omits attempts that the service rejected. */
+  get spendings(): readonly AttemptSpending[] {
+    const { provider, model, attempt } = this;
+    if (this.#isBetween && attempt.usage === undefined) return this.#ended;
+    return [...this.#ended, { provider, model, usage: attempt.usage }];
+  }
+
+  /** Throws for an invalid chunk. The iteration then ends with a provider error. */
+  take(chunk: ModelChunk): ReturnType<GuardedStream["take"]> {
+    const { type } = chunk;
+    // This check is first, because nearly every chunk is text.
+    if (type === "text-delta" || type === "refusal-delta") this.#addText("text", textIn(chunk, "text"));
+    else if (type === "reasoning-delta") this.#addText("reasoning", textIn(chunk, "text"));
+    else if (type === "call-start" || type === "call-args-delta" || type === "call-ready") this.#takeCall(chunk);
+    else if (type === "request-adjusted") this.adjustments = addAdjustment(this, chunk.changes);
+    else this.#takeBookkeeping(chunk);
+    const { error, finish } = this.attempt;
+    if (error !== undefined) return "over";
+    return finish === undefined ? undefined : "finished";
+  }
+
+  /** Called after the stream has ended. Emits `tool-args-end` for the calls that were cut off. */
+  endCalls(): readonly ToolCall[] {
+    const { calls, finish } = this.attempt;
+    if (calls === undefined) return nothing;
+    for (const draft of calls.placed) if (!draft.ready) this.#sendArgsEnd(calls, draft);
+    return calls.placed.map((draft) => calls.toCall(draft, problemOf(finish)));
+  }
+
+  settleEager(calls: readonly ToolCall[]): Promise<SettledEarly> | undefined {
+    return this.#eager?.settle(calls);
+  }
+
+  #addText(part: "text" | "reasoning", text: string): void {
+    const { attempt, iteration } = this;
+    const { events } = this.#ports;
+    if (text === "") return;
+    if (attempt.last !== part) beginPart(attempt, part, attempt.calls?.placed.length ?? 0);
+    attempt[part] += text;
+    const type = `${part}-delta` as const;
+    if (events.wants(type)) events.send({ type, runId: events.runId, iteration, text, ...this.#number });
+  }
+
+  #takeBookkeeping(chunk: Exclude<ModelChunk, { type: `${string}-delta` | `call-${string}` | "request-adjusted" }>): void {
+    const { attempt } = this;
+    switch (chunk.type) {
+      case "usage":
+        attempt.usage = chunk.mode === "delta" ? addUsage(attempt.usage ?? noUsage, toUsage(chunk.usage)) : toUsage(chunk.usage);
+        return;
+      case "provider-metadata":
+        attempt.providerMetadata ??= [];
+        attempt.providerMetadata.push(toJson(chunk.item));
+        return;
+      case "details":
+        attempt.details = mergeDetails(attempt.details, textIn(chunk, "text"));
+        return;
+      case "thought-log":
+        attempt.thoughtLog = toJson(chunk.payload);
+        return;
+      case "attempt-start":
+        return this.#startAttempt(chunk);
+      case "attempt-discarded":
+        return this.#discard(chunk);
+      case "finish":
+        textIn(chunk, "reason");
+        attempt.finish = chunk.reason;
+        attempt.finishRaw = textOrNone(chunk.raw);
+        attempt.token = textOrNone(chunk.token);
+        return;
+      case "error":
+        attempt.error = readProviderError(chunk.error);
+        return;
+      default:
+        return assertNever(chunk);
+    }
+  }
+
+  #takeCall(chunk: CallChunk): void {
+    const { attempt, iteration } = this;
+    const { carried, heldIds, places = new Map() } = this.#ports;
+    attempt.calls ??= new CallDrafts({ iteration, heldIds, places, firstIndex: carried?.callCount ?? 0 });
+    const { calls } = attempt;
+    const { length } = calls.placed;
+    const draft = calls.take(chunk);
+    if (draft === undefined) return;
+    if (attempt.last !== "call" && calls.placed.length > length) beginPart(attempt, "call", length);
+    this.#sendArgsDelta(calls, draft);
+    if (!draft.ready) return;
+    this.#sendArgsEnd(calls, draft);
+    if (this.#eager !== undefined) for (const ready of calls.takeReady()) this.#eager.offer(ready);
+  }
+
+  #startAttempt(chunk: Extract<ModelChunk, { type: "attempt-start" }>): void {
+    const provider = textIn(chunk, "provider");
+    const model = textIn(chunk, "model");
+    // The usage so far belongs to the previous attempt, whose provider and model determine the price.
+    if ((provider !== this.provider || model !== this.model) && this.attempt.usage !== undefined) this.#countAttempt();
+    this.#isBetween = false;
+    const attempt = countOf(chunk.attempt);
+    this.#number = attempt === undefined ? {} : { attempt, ...(chunk.isFinal === true && { isFinal: true }) };
+    this.provider = provider;
+    this.model = model;
+    this.family = textOrNone(chunk.family);
+  }
+
+  #countAttempt(): void {
+    const { provider, model, attempt } = this;
+    this.#ended.push({ provider, model, usage: attempt.usage });
+    attempt.usage = undefined;
+  }
+
+  /** Counts a failed attempt, unless the service rejected it. */
+  endAttempt(failure: ProviderError): void {
+    if (this.attempt.usage !== undefined || (!this.#isBetween && !wasRefused(this.attempt, failure))) this.#countAttempt();
+    this.#isBetween = true;
+  }
+
+  #discard({ attempt, error }: Extract<ModelChunk, { type: "attempt-discarded" }>): void {
+    const { events } = this.#ports;
+    const { iteration } = this;
+    const failure = readProviderError(error);
+    this.endAttempt(failure);
+    // Events may already contain these ids.
+    const ids = (this.attempt.calls?.placed ?? nothing).flatMap(({ callId }) => callId ?? []);
+    if (ids.length > 0) this.discardedIds = [...(this.discardedIds ?? nothing), ...ids];
+    this.attempt = new AttemptContent();
+    this.#eager?.release();
+    const number = countOf(attempt) ?? 0;
+    events.send({ type: "attempt-discarded", runId: events.runId, iteration, attempt: number, error: failure });
+  }
+
+  #sendArgsDelta(calls: CallDrafts, draft: CallDraft): void {
+    if (draft.untold === "") return;
+    const { iteration } = this;
+    const { events } = this.#ports;
+    // The call gets its id even without listeners. Otherwise the ids would depend on the listeners.
+    const callId = calls.idOf(draft);
+    const { name, index, untold: text } = draft;
+    draft.untold = "";
+    if (events.wants("tool-args-delta"))
+      events.send({ type: "tool-args-delta", runId: events.runId, iteration, callId, name, index, text });
+  }
+
+  #sendArgsEnd(calls: CallDrafts, draft: CallDraft): void {
+    const { iteration } = this;
+    const { events } = this.#ports;
+    const callId = calls.idOf(draft);
+    if (!events.wants("tool-args-end")) return;
+    const { name, args, problem } = calls.toCall(draft);
+    const { index } = draft;
+    events.send({ type: "tool-args-end", runId: events.runId, iteration, callId, name, index, args, problem });
+  }
 }
 
 /**
@@ -338,17 +258,16 @@ export interface StreamPorts extends GuardPorts {
  * @example
  * const result = await streamOnce({ messages, tools: [], iteration: 0 }, { provider, clock, timeouts, scope, events, heldIds });
  */
-export function streamOnce(request: ModelRequest, ports: StreamPorts): Promise<StreamResult> {
+export async function streamOnce(request: ModelRequest, ports: StreamPorts): Promise<StreamResult> {
   const startedAt = ports.clock.now();
   const draft = new StreamDraft(request, ports);
-  return new StreamGuard(draft, ports).run().then((end) => {
-    const calls = draft.endCalls();
-    const facts = { request, ports, calls, durationMs: ports.clock.now() - startedAt };
-    const eager = draft.settleEager(calls);
-    return eager === undefined
-      ? toResult(draft, end, facts)
-      : eager.then((early) => ({ ...toResult(draft, end, facts), ...early }));
-  });
+  const end = await new StreamGuard(draft, ports).run();
+  const calls = draft.endCalls();
+  const durationMs = ports.clock.now() - startedAt;
+  const early = draft.settleEager(calls);
+  const settled = early && (await early);
+  const result = toResult(draft, end, { request, ports, calls, durationMs });
+  return settled === undefined ? result : { ...result, ...settled };
 }
 
 const nothingCarried = { text: false, callCount: 0 };
@@ -362,12 +281,15 @@ interface Iteration {
 
 function toResult(draft: StreamDraft, end: StreamEnd, { request, ports, calls, durationMs }: Iteration): StreamResult {
   const { carried = nothingCarried } = ports;
-  const turn = { text: draft.content.text.trim() !== "" || carried.text, calls: calls.length + carried.callCount > 0 };
-  const judged = judgeEnd(end, draft, turn);
-  const error = errorOf(judged);
+  const { attempt } = draft;
+  const { text, reasoning, order, details, thoughtLog, finish, token, providerMetadata = nothing } = attempt;
+  const judged = judgeEnd(end, attempt, {
+    text: text.trim() !== "" || carried.text,
+    calls: calls.length + carried.callCount > 0,
+  });
+  const error = judged.reason?.kind === "provider-error" ? judged.reason.error : undefined;
   if (error !== undefined) draft.endAttempt(error);
-  const { usage, spendings } = draft;
-  const { text, reasoning, order, details, thoughtLog } = draft.content;
+  const { spendings } = draft;
   const { costUSD, knownCostUSD, unpriced } = costOfAttempts(spendings, draft.iteration, ports);
   // If a limit prevented another attempt, report this limit instead of the error.
   const { status, reason } =
@@ -383,10 +305,10 @@ function toResult(draft: StreamDraft, end: StreamEnd, { request, ports, calls, d
     thoughtLog,
     calls,
     discardedIds: draft.discardedIds,
-    finish: draft.finish,
-    token: draft.token,
-    providerMetadata: draft.providerMetadata,
-    usage,
+    finish,
+    token,
+    providerMetadata,
+    usage: sumOf(spendings),
     lastUsage: spendings.length > 1 ? (spendings.at(-1)?.usage ?? noUsage) : undefined,
     costUSD,
     knownCostUSD,
@@ -397,22 +319,23 @@ function toResult(draft: StreamDraft, end: StreamEnd, { request, ports, calls, d
     visibleTools: namesOf(request.tools),
     error,
     adjustments: draft.adjustments,
-    cache: draft.watch?.read(spendings, (spent, by) => costOf(spent, { ...by, iteration: draft.iteration }, ports)),
-    notes: draft.notes && Object.fromEntries(draft.notes),
+    notes: draft.notes,
     durationMs,
   };
 }
 
-function errorOf({ reason }: Judgement): ProviderError | undefined {
-  return reason?.kind === "provider-error" ? reason.error : undefined;
+function sumOf(spendings: readonly AttemptSpending[]): Usage | undefined {
+  let sum: Usage | undefined;
+  for (const { usage } of spendings) if (usage !== undefined) sum = sum === undefined ? usage : addUsage(sum, usage);
+  return sum;
 }
 
-function judgeEnd(end: StreamEnd, draft: StreamDraft, turn: MessageContent): Judgement {
+function judgeEnd(end: StreamEnd, { finish, finishRaw, error }: AttemptContent, message: MessageContent): Judgement {
   switch (end.kind) {
     case "ended":
-      return judgeFinish(draft.finish, turn, draft.finishRaw);
+      return judgeFinish(finish, message, finishRaw);
     case "failed":
-      return { status: "error", reason: { kind: "provider-error", error: draft.error ?? readProviderError(end.error) } };
+      return { status: "error", reason: { kind: "provider-error", error: error ?? readProviderError(end.error) } };
     case "timed-out":
       return { status: "timeout", reason: { kind: end.phase, limitMs: end.limitMs } };
     case "cancelled":
