@@ -69,21 +69,21 @@ export { findAnswerIssue } from "./tools/answer-issue.ts";
 export { isStandardSchema, issue, toJsonSchema, validateArgs } from "./tools/argument-schema.ts";
 export { argumentSchema } from "./tools/own-schema.ts";
 export { assertTool, refuseTool } from "./tools/define-tool.ts";
-export { renderIssues, renderOutcome, wasDispatched } from "./tools/outcome-texts.ts";
-export { toEmittedPart } from "./tools/emitted-part.ts";
-export { createToolRegistry, findableTools, handoffKey, isToolRegistry, toRegistry } from "./tools/registry.ts";
 export {
+  type Conclusion,
   deferred,
   deferredToPage,
   isOutsideResult,
-  markSignal,
+  renderIssues,
+  renderOutcome,
   toFailure,
-  type Conclusion,
-  toolResult,
-  type ToolResultFields,
   toOutcome,
   toPreliminary,
+  wasDispatched,
 } from "./tools/to-outcome.ts";
+export { markSignal, toolResult, type ToolResultFields } from "./tools/tool-result.ts";
+export { toEmittedPart } from "./tools/emitted-part.ts";
+export { createToolRegistry, findableTools, handoffKey, isToolRegistry, toRegistry } from "./tools/registry.ts";
 export type { Clock, ContentPart, Issue, JsonSchema, PlainError, Pricing, ProviderError } from "./types/common.ts";
 export type { ProviderErrorCode, StandardResult, StandardSchema, ToolSchema, Session, Usage, UserPart } from "./types/common.ts";
 export type { Validation } from "./types/common.ts";

@@ -73,7 +73,8 @@ export {
   SuspendedError,
   TimedOutError,
 } from "./errors/loop-ended-error.ts";
-export { FatalToolError, isFatalToolError } from "./tools/to-outcome.ts";
+export { FatalToolError, isFatalToolError, toolResult } from "./tools/tool-result.ts";
+export { isToolResult } from "./tools/to-outcome.ts";
 export { explainErrors };
 export { isLoopError, LoopError } from "./errors/loop-error.ts";
 export { isProviderError, providerError } from "./errors/provider-error.ts";
@@ -101,7 +102,6 @@ export { defineAgentTool } from "./tools/define-agent-tool.ts";
 export { emitText } from "./tools/emit-text.ts";
 export { defineTool, isCallOf } from "./tools/define-tool.ts";
 export { createToolRegistry } from "./tools/registry.ts";
-export { isToolResult, toolResult } from "./tools/to-outcome.ts";
 export { mergeRegistries, withFilter, withPrefix } from "./tools/merge-registries.ts";
 
 explainErrors();

@@ -14,4 +14,4 @@ export {
   type StreamObserver,
 } from "./observe/run-observer.ts";
 export { observeRun } from "./observe/observe-run.ts";
-export { countsAsError } from "./tools/outcome-texts.ts";
+export { countsAsError } from "./tools/to-outcome.ts";

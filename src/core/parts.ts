@@ -30,7 +30,7 @@ export type { ContextRestartFields } from "./loop/restart/context-restart.ts";
 export type { ArgsOf, DefineTool, FromSchema } from "./tools/define-tool.ts";
 export type { ToolFilter } from "./tools/merge-registries.ts";
 export type { MutableToolRegistry, ToolSource } from "./tools/registry.ts";
-export type { ToolResultFields } from "./tools/to-outcome.ts";
+export type { ToolResultFields } from "./tools/tool-result.ts";
 export type {
   Issue,
   Masking,

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { Tool, ToolContext } from "../core/types/loop-options.ts";
 import type { ToolOutcome } from "../core/types/tool-outcome.ts";
-import { FatalToolError, toolResult } from "../core/tools/to-outcome.ts";
+import { FatalToolError, toolResult } from "../core/tools/tool-result.ts";
 import { defineTool } from "../core/tools/define-tool.ts";
 import { runTool } from "./run-tool.ts";
 import { createMockProvider } from "./mock-provider.ts";

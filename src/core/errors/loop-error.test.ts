@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { FatalToolError, isFatalToolError } from "../tools/to-outcome.ts";
+import { FatalToolError, isFatalToolError } from "../tools/tool-result.ts";
 import { isLoopError, LoopError } from "./loop-error.ts";
 
 describe("LoopError", () => {

@@ -6,7 +6,7 @@ import type { NeedsApproval, ToolDefinition } from "../types/tool.ts";
 import type { ShownTool, ToolCall } from "../types/tool-outcome.ts";
 import { toDecision, waitWhereNeeded } from "../policies/approval.ts";
 import { findToolChanges, toShown } from "../tools/compare-tools.ts";
-import { denials } from "../tools/outcome-texts.ts";
+import { denials } from "../tools/to-outcome.ts";
 import { digest, isSameJson, stableJson, toJson } from "../utils/json.ts";
 import { toPlainError } from "../utils/plain-error.ts";
 import type { CallRecorder, Middleware, Next, Outcome, Recorder, RunFacts } from "../run/seam.ts";

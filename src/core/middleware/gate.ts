@@ -4,7 +4,7 @@ import type { DeliberateGate } from "../types/policies.ts";
 import type { TriggerMatch } from "../types/loop-event.ts";
 import type { PlainError } from "../types/common.ts";
 import type { CallRecorder, Middleware, Outcome } from "../run/seam.ts";
-import { wasDispatched } from "../tools/outcome-texts.ts";
+import { wasDispatched } from "../tools/to-outcome.ts";
 import { edges } from "../utils/edges.ts";
 import { isRecord, isThenable } from "../utils/guards.ts";
 import { toPlainError } from "../utils/plain-error.ts";

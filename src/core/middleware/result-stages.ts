@@ -5,7 +5,7 @@ import type { ResultEvent } from "../types/loop-event.ts";
 import type { Usage } from "../types/common.ts";
 import type { ToolOutcome } from "../types/tool-outcome.ts";
 import { type Check, checkFields, type Checks, type Fields, isFunction, isText } from "../errors/check-fields.ts";
-import { contentOf, renderOutcome } from "../tools/outcome-texts.ts";
+import { contentOf, renderOutcome } from "../tools/to-outcome.ts";
 import { isLiteral, isRecord } from "../utils/guards.ts";
 import { countOf, readUsage } from "../utils/plain-error.ts";
 

@@ -4,7 +4,7 @@ import type { Issue, Json, JsonSchema, StandardSchema, Validation } from "../typ
 import type { StructuredOutputOptions } from "../types/policies.ts";
 import type { RequestedOutput } from "../types/provider.ts";
 import { misfitNote } from "../loop/state/apply-step.ts";
-import { renderIssues } from "../tools/outcome-texts.ts";
+import { renderIssues } from "../tools/to-outcome.ts";
 import { cutText } from "../utils/texts.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { checkFields, type Checks, invalidOption } from "../errors/check-fields.ts";

@@ -3,7 +3,7 @@
 
 import { type Check, isFilled } from "../errors/check-fields.ts";
 import { LoopError } from "../errors/loop-error.ts";
-import { renderOutcome } from "../tools/outcome-texts.ts";
+import { renderOutcome } from "../tools/to-outcome.ts";
 import type { ContentPart, Json } from "../types/common.ts";
 import type {
   AssistantMessage,

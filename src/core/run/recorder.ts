@@ -14,7 +14,7 @@ import { toPlainError } from "../utils/plain-error.ts";
 import { validateArgs } from "../tools/argument-schema.ts";
 import { isRecord } from "../utils/guards.ts";
 import { findTool } from "../tools/registry.ts";
-import { renderIssues } from "../tools/outcome-texts.ts";
+import { renderIssues } from "../tools/to-outcome.ts";
 import { Activity, Parked } from "./activity.ts";
 import { type AskedWait, findAnswerProblem, isNoAnswer, toWaitId, waitKey, withoutSource } from "./answers.ts";
 import { JournalFailure, StepCancelled } from "./hooks.ts";

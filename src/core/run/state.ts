@@ -14,7 +14,7 @@ import { isUnfinished, problemOf } from "../providers/judge-finish.ts";
 import { detectContextRestart } from "../loop/restart/context-restart.ts";
 import { malformedNote } from "../loop/state/apply-step.ts";
 import { isNamed, restartedResult } from "../loop/state/transcript.ts";
-import { contentOf, countsAsError, renderOutcome, wasDispatched } from "../tools/outcome-texts.ts";
+import { contentOf, countsAsError, renderOutcome, wasDispatched } from "../tools/to-outcome.ts";
 import { applyNested, applySpending, noUsage } from "../utils/count-usage.ts";
 import { countIdenticalCalls, noIdenticalCalls } from "./identical-calls.ts";
 import type { Answer, CurrentMessage, EndedCall, Ending, Look, Outcome, State } from "./seam.ts";

@@ -12,7 +12,7 @@ import { cutText, describeValue } from "../utils/texts.ts";
 import { isRecord } from "../utils/guards.ts";
 import { type ArgsOf, defineTool, type FromSchema, refuseTool } from "./define-tool.ts";
 import { emitText as emitTextOf, tapEvents } from "./emit-text.ts";
-import { toolResult } from "./to-outcome.ts";
+import { toolResult } from "./tool-result.ts";
 
 type CutOff = "length" | "content-filter" | "refusal";
 

@@ -5,7 +5,7 @@ import type { Validation } from "../types/common.ts";
 import type { ToolDefinition } from "../types/tool.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { quote } from "../utils/texts.ts";
-import { toolResult } from "./to-outcome.ts";
+import { toolResult } from "./tool-result.ts";
 import { refuseTool } from "./define-tool.ts";
 import { type ToolSource, toRegistry } from "./registry.ts";
 import { invalidOption, isFunction, isText } from "../errors/check-fields.ts";

@@ -1,61 +1,31 @@
-import type { ContentPart, Json, PlainError } from "../types/common.ts";
+// The outcomes of calls: made from what a tool returns, and written for the model.
+
+import type { ContentPart, Issue, Json, PlainError } from "../types/common.ts";
 import type { Steps } from "../cancellation/deadline.ts";
-import { type Check, checkFields, type Checks, invalidOption, is } from "../errors/check-fields.ts";
-import { edges } from "../utils/edges.ts";
-import { hasBrand, isLiteral, isRecord, isThenable, type UnknownRecord } from "../utils/guards.ts";
+import { hasBrand, isRecord, isThenable } from "../utils/guards.ts";
 import type { ContextRelease, Handoff, ToolOutcome } from "../types/tool-outcome.ts";
 import { tidyMessage, toPlainError } from "../utils/plain-error.ts";
 import { isPlainData, toJson } from "../utils/json.ts";
 import type { OutsideResult } from "../types/policies.ts";
 import type { Deferred, ToolResult } from "../types/tool.ts";
+import { cutText, quote } from "../utils/texts.ts";
 
-/** The fields of `toolResult`. `success` defaults to true, or to false if there is an `error`. */
-export type ToolResultFields = Omit<ToolResult, "success"> & { readonly success?: boolean | undefined };
-
-const brand: unique symbol = Symbol.for("turnwright.ToolResult");
-
-const flag: Check = ["a boolean", is.flag[1]];
-
-const resultChecks: Checks<ToolResult> = {
-  success: flag,
-  data: is.any,
-  error: is.text,
-  message: is.text,
-  endTurn: flag,
-  content: ["an array", Array.isArray],
-  metadata: is.any,
-};
-
-/**
- * Makes a tool result with more than data. The result can report a failure without an exception, end the run, contain images and
- * files, and carry metadata for listeners. A plain object with the same fields is ordinary data.
- *
- * Throws LoopError "unknown-option" or "invalid-option" if a field is unknown or has the wrong type.
- *
- * @example return toolResult({ data: { sent: true }, endTurn: true });
- * @example return toolResult({ success: false, message: "The inbox is full." });
- */
-export function toolResult(fields: ToolResultFields): ToolResult {
-  checkFields("toolResult", fields, resultChecks);
-  const { success = fields.error === undefined, content } = fields;
-  // The brand is enumerable, so that a copy made with `{ ...result }` is still a tool result.
-  const result: ToolResult & { readonly [brand]: true } = Object.assign({ [brand]: true } as const, fields, { success });
-  return content === undefined ? result : Object.assign(result, { content: content.map(toContentPart) });
-}
+// Global symbols, so that values from every loaded copy of the package are recognized.
+export const resultBrand: unique symbol = Symbol.for("turnwright.ToolResult");
+const deferral: unique symbol = Symbol.for("turnwright.Deferred");
+export const fatalBrand: unique symbol = Symbol.for("turnwright.FatalToolError");
+export const mark: unique symbol = Symbol.for("turnwright.LoopSignal");
 
 /** Makes the same result as `toolResult({ error })`, without its checks. */
 export function failedResult(error: string): ToolResult {
-  const result: ToolResult & { readonly [brand]: true } = { [brand]: true, success: false, error };
+  const result: ToolResult & { readonly [resultBrand]: true } = { [resultBrand]: true, success: false, error };
   return result;
 }
 
 /** True for a value made by `toolResult`, from any copy of the package. */
 export function isToolResult(value: unknown): value is ToolResult {
-  return hasBrand(value, brand);
+  return hasBrand(value, resultBrand);
 }
-
-/** A global symbol, so that `toOutcome` recognizes the value of `context.defer()` from every loaded copy of the package. */
-const deferral: unique symbol = Symbol.for("turnwright.Deferred");
 
 function toJSON(): never {
   throw new TypeError("it contains the value of context.defer(), which the tool must return by itself");
@@ -73,32 +43,6 @@ export function isContentPart(part: unknown): part is ContentPart {
   return (
     (type === "image" || type === "file") && typeof mediaType === "string" && (typeof data === "string" || data instanceof URL)
   );
-}
-
-function toContentPart(part: unknown, index: number): ContentPart {
-  const at = `toolResult.content[${index}]`;
-  if (!isRecord(part)) throw invalidOption(at, "a content part", part);
-  const { type, text, mediaType, data, filename } = part;
-  if (type === "text") return { type, text: textOf(text, `${at}.text`) };
-  if (type !== "image" && type !== "file") throw invalidOption(`${at}.type`, '"text", "image" or "file"', type);
-  return {
-    type,
-    mediaType: textOf(mediaType, `${at}.mediaType`),
-    data: dataOf(data, part, `${at}.data`),
-    ...(filename === undefined ? {} : { filename: textOf(filename, `${at}.filename`) }),
-  };
-}
-
-function dataOf(data: unknown, part: UnknownRecord, at: string): string {
-  const text = data instanceof URL ? data.href : data;
-  if (typeof text === "string") return text;
-  const advice = edges.advisePart?.(part);
-  throw invalidOption(at, `base64 text or a URL${advice === undefined ? "" : ` (${advice})`}`, text);
-}
-
-function textOf(value: unknown, at: string): string {
-  if (typeof value === "string") return value;
-  throw invalidOption(at, "a string", value);
 }
 
 type WithoutCall<Outcome> = Outcome extends unknown ? Omit<Outcome, "call" | "durationMs" | "approvedArgs"> : never;
@@ -128,17 +72,7 @@ export function toOutcome(output: unknown): {
 export function isOutsideResult(value: unknown): value is OutsideResult {
   if (!isRecord(value)) return false;
   const { kind, result, error } = value;
-  if (kind === "failed") return typeof error === "string";
-  return kind === "result" && isPlainData(result) && isExact(result);
-}
-
-/** True if JSON keeps the whole value, except for undefined fields. The value must have no cycles. */
-function isExact(value: unknown): boolean {
-  if (typeof value === "number") return Number.isFinite(value);
-  if (typeof value !== "object" || value === null)
-    return value === null || typeof value === "string" || typeof value === "boolean";
-  if (Array.isArray(value)) return value.every(isExact);
-  return isLiteral(value) && Object.values(value).every((field) => field === undefined || isExact(field));
+  return kind === "failed" ? typeof error === "string" : kind === "result" && isPlainData(result);
 }
 
 /**
@@ -157,7 +91,7 @@ export function concludeOutside(given: OutsideResult): Conclusion<"completed" | 
 
 export function toFailure(thrown: unknown): Conclusion<"failed"> {
   const error = toPlainError(thrown);
-  return isFatalToolError(thrown) ? { kind: "failed", error, fatal: true } : { kind: "failed", error };
+  return hasBrand(thrown, fatalBrand) ? { kind: "failed", error, fatal: true } : { kind: "failed", error };
 }
 
 function complete(value: unknown): Conclusion<"completed" | "failed"> {
@@ -174,40 +108,11 @@ function complete(value: unknown): Conclusion<"completed" | "failed"> {
 function completeWith(result: ToolResult): Conclusion<"completed" | "failed"> {
   const { data, message, content = [], endTurn } = result;
   if (!Array.isArray(content) || !content.every(isContentPart)) return unwritable('"content" must be an array of content parts');
-  // The loop awaits the return value of a tool, but no promise inside a tool result.
-  if (isThenable(data)) return unwritable('"data" is a promise, which has to be awaited first');
   const completion = complete(data === undefined ? message : data);
   if (completion.kind === "failed") return completion;
-  const kept = limitParts(content);
-  const written = complete(kept);
-  if (written.kind === "failed") return written;
-  return {
-    ...completion,
-    ...(kept.length === 0 ? {} : { content: kept }),
-    ...(endTurn === true ? { endTurn } : {}),
-    ...writeSignal(signalOf(result)),
-  };
-}
-
-function writeSignal({ release, load, restart, handoff }: LoopSignal): LoopSignal {
-  return {
-    ...(handoff === undefined ? {} : { handoff }),
-    ...(release === undefined ? {} : { release }),
-    ...(load === undefined ? {} : { load }),
-    ...(restart === undefined ? {} : { restart }),
-  };
-}
-
-/**
- * The maximum number of parts in a tool result. The number is limited, because each part is sent again with every later request.
- */
-const mostParts = 1_000;
-
-function limitParts(content: readonly ContentPart[]): readonly ContentPart[] {
-  const filled = content.filter((part) => part.type !== "text" || part.text !== "");
-  if (filled.length <= mostParts) return filled;
-  const left = filled.length - mostParts;
-  return [...filled.slice(0, mostParts), { type: "text", text: `(${left} more parts of this result were left out.)` }];
+  const kept = content.filter((part) => part.type !== "text" || part.text !== "");
+  const signal = mark in result ? (result[mark] as LoopSignal) : undefined;
+  return { ...completion, ...(kept.length > 0 && { content: kept }), ...(endTurn === true && { endTurn }), ...signal };
 }
 
 /** If the data or the content cannot be written, the problem is added to the reason. */
@@ -220,38 +125,33 @@ function failWith({ message, error, data, content }: ToolResult): Conclusion<"fa
   return {
     kind: "failed",
     error: toolFailure(reason),
-    ...(data === undefined ? {} : { data: given.data }),
-    ...(given.content === undefined ? {} : { content: given.content }),
+    ...(data !== undefined && { data: given.data }),
+    ...(given.content && { content: given.content }),
   };
 }
 
 /** True for a generator. False for arrays, maps and streams, which are iterable but are not generators. */
 export function isGenerator(value: unknown): value is Steps {
-  try {
-    if (!isRecord(value) || typeof value["next"] !== "function" || typeof value["return"] !== "function") return false;
-    return Symbol.asyncIterator in value || Symbol.iterator in value;
-  } catch {
-    return false;
-  }
+  return isIterator(value) && typeof value["return"] === "function";
+}
+
+function isIterator(value: unknown): value is { readonly [field: string]: unknown } {
+  return isRecord(value) && typeof value["next"] === "function" && (Symbol.iterator in value || Symbol.asyncIterator in value);
 }
 
 /** Makes the preliminary result for listeners. Returns undefined for a value that the tool could not return as a success. */
 export function toPreliminary(value: unknown): Json | undefined {
-  try {
-    const { outcome } = toOutcome(value);
-    return value === undefined || outcome.kind !== "completed" ? undefined : outcome.data;
-  } catch {
-    return undefined;
-  }
+  const { outcome } = toOutcome(value);
+  return value === undefined || outcome.kind !== "completed" ? undefined : outcome.data;
 }
 
+/** Describes a value of which JSON would keep nothing. */
 export function lossyKindOf(value: unknown): string | undefined {
-  if (typeof value !== "object" || value === null) return undefined;
   if (value instanceof Map) return "a Map";
   if (value instanceof Set) return "a Set";
-  const isAsync = Symbol.asyncIterator in value;
-  const isIterator = isAsync || (Symbol.iterator in value && "next" in value && typeof value.next === "function");
-  return isIterator ? `${isAsync ? "an async" : "a"} generator, which has to be read to its end first` : undefined;
+  if (isThenable(value)) return "a promise, which has to be awaited first";
+  const isUnread = isIterator(value) || (isRecord(value) && Symbol.asyncIterator in value);
+  return isUnread ? "a generator or a stream, which has to be read to its end first" : undefined;
 }
 
 function unwritable(problem: string): Conclusion<"failed"> {
@@ -262,28 +162,6 @@ export function toolFailure(message: string): PlainError {
   return { name: "ToolFailure", message: tidyMessage(message) };
 }
 
-const fatalBrand = Symbol.for("turnwright.FatalToolError");
-
-/**
- * Throw this error in a tool to end the run as `fatal-tool-error`. Use it if the run cannot continue, for example after a licence
- * was revoked. Any other error is a failed result that the model reads.
- *
- * @example throw new FatalToolError("The database is gone.", { cause: error });
- */
-export class FatalToolError extends Error {
-  override readonly name = "FatalToolError";
-
-  constructor(message?: string, options?: ErrorOptions) {
-    super(message, options);
-    Object.defineProperty(this, fatalBrand, { value: true });
-  }
-}
-
-/** True for a FatalToolError from any copy of the package. */
-export function isFatalToolError(value: unknown): value is FatalToolError {
-  return hasBrand(value, fatalBrand);
-}
-
 /** A request that a tool result makes to the loop. The model does not read this request. */
 export interface LoopSignal {
   readonly release?: ContextRelease | undefined;
@@ -292,16 +170,100 @@ export interface LoopSignal {
   readonly restart?: true | undefined;
 }
 
-/** A global symbol, so that a LoopSignal is found in results from every loaded copy of the package. */
-const mark: unique symbol = Symbol.for("turnwright.LoopSignal");
+export const denials = {
+  changedSchema: "The arguments no longer fit the schema of the tool.",
+  insideTool: "Calls inside this tool cannot request a decision.",
+} as const;
 
-type Marked = ToolResult & { readonly [mark]: LoopSignal };
+type Kind = ToolOutcome["kind"];
+type OutcomeOf<Wanted extends Kind> = ToolOutcome & { readonly kind: Wanted };
+type Told = Exclude<Kind, "completed" | "deferred" | "blocked">;
+type Text<Each extends Kind> = readonly [status: string, reason: string | ((outcome: OutcomeOf<Each>) => string | undefined)];
 
-export function markSignal(result: ToolResult, signal: LoopSignal): ToolResult {
-  const marked: Marked = Object.assign(result, { [mark]: signal } as const);
-  return marked;
+/** Existing prompts rely on the statuses of failed and blocked calls, so do not rename them. */
+const texts: { readonly [Each in Told]: Text<Each> } = {
+  failed: ["tool_execution_failed", ({ error }) => error.message || error.name],
+  "timed-out": ["tool_execution_failed", ({ limitMs }) => `timed out after ${limitMs} ms`],
+  denied: ["denied", ({ reason }) => reason],
+  "approval-failed": ["approval_failed", "no decision about the call could be made, so the call was not run"],
+  "unknown-tool": [
+    "unknown_tool",
+    ({ call, nearest }) =>
+      `There is no tool ${quote(call.name)}.${nearest === undefined ? "" : ` Did you mean ${quote(nearest)}?`}`,
+  ],
+  "invalid-input": ["invalid_input", ({ issues }) => renderIssues(issues)],
+  malformed: ["malformed_arguments", ({ message }) => message ?? "the arguments are not valid JSON"],
+  truncated: ["truncated", "the call was cut off before it was complete, so it was not run; send a shorter call"],
+  interrupted: ["interrupted", "the call was cut off before it ended, so it may have run"],
+  "not-run": ["not_run", "the run ended before this call started"],
+  limit: ["limit", "the limit of tool calls is reached, so the call was not run; answer with the results you have"],
+};
+
+/** Returns what the model reads: the tool's data unchanged, or a status with a reason. Never contains a stack trace. */
+export function renderOutcome(outcome: ToolOutcome): Json {
+  const { kind, call } = outcome;
+  if (kind === "completed") return outcome.data;
+  if (kind === "deferred") return { status: "awaiting_result" };
+  // A model may write a very long name, and each later request would repeat it.
+  const name = cutText(call.name, 64);
+  if (kind === "blocked") {
+    const by = outcome.by === "tool-choice" ? "tool_choice" : "deliberate_tool_mode";
+    return { status: `blocked_by_${by}`, functionName: name, allowedToolNames: listNames(outcome.allowed, outcome.more) };
+  }
+  const [status, given] = texts[kind] as Text<never>;
+  const reason = typeof given === "string" ? given : given(outcome as never);
+  return {
+    status,
+    ...(reason !== undefined && { reason }),
+    tool_name: name,
+    ...(kind === "failed" && outcome.data !== undefined && { data: outcome.data }),
+    ...(kind === "unknown-tool" && { available_tools: listNames(outcome.known, outcome.more) }),
+  };
 }
 
-function signalOf(result: ToolResult): LoopSignal {
-  return mark in result ? (result as Marked)[mark] : {};
+/** A message with one of these outcomes, and without the outcome `completed`, adds 1 to the count of consecutive tool errors. */
+const errors: ReadonlySet<Kind> = new Set([
+  "failed",
+  "timed-out",
+  "blocked",
+  "unknown-tool",
+  "invalid-input",
+  "malformed",
+  "truncated",
+]);
+
+/** The outcomes of calls whose tool has run. A log may contain an unknown kind. */
+const dispatched: ReadonlySet<string> = new Set<Kind>(["completed", "failed", "timed-out", "interrupted", "deferred"]);
+
+export function countsAsError(kind: Kind): boolean {
+  return errors.has(kind);
+}
+
+export function wasDispatched(kind: string): boolean {
+  return dispatched.has(kind);
+}
+
+export function isFatal(outcome: ToolOutcome): outcome is OutcomeOf<"failed"> {
+  return outcome.kind === "failed" && outcome.fatal === true;
+}
+
+/** Returns the content parts of a tool's result. */
+export function contentOf(outcome: ToolOutcome): readonly ContentPart[] {
+  return ("content" in outcome ? outcome.content : undefined) ?? [];
+}
+
+function listNames(named: readonly string[], more: number | undefined): readonly string[] {
+  if (more === undefined) return named;
+  return [
+    ...named,
+    named.length === 0 ? `… ${more} tools, which are listed in the results of other calls` : `… and ${more} more`,
+  ];
+}
+
+export function renderIssues(issues: readonly Issue[]): string {
+  return issues.map(renderIssue).join("; ");
+}
+
+function renderIssue({ message, path = [] }: Issue): string {
+  return path.length === 0 ? message : `${path.join(".")}: ${message}`;
 }

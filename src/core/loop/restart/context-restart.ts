@@ -6,7 +6,7 @@ import type { RestartPolicy } from "../../types/policies.ts";
 import { isRecord } from "../../utils/guards.ts";
 import type { ContextRestart, ToolOutcome } from "../../types/tool-outcome.ts";
 import type { ToolResult } from "../../types/tool.ts";
-import { markSignal, toolResult } from "../../tools/to-outcome.ts";
+import { markSignal, toolResult } from "../../tools/tool-result.ts";
 import { checkFields, type Checks, is } from "../../errors/check-fields.ts";
 
 /** The fields of `contextRestart`. */

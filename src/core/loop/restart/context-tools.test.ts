@@ -185,7 +185,7 @@ describe("createContextStash: errors", () => {
     ["a cyclic object", cyclic, "a cyclic value, or more than 1,000 levels"],
     ["a Map", new Map([["a", 1]]), "a Map"],
     ["a Set", new Set([1]), "a Set"],
-    ["an async generator", (async function* () {})(), "an async generator, which has to be read to its end first"],
+    ["an async generator", (async function* () {})(), "a generator or a stream, which has to be read to its end first"],
     ["an object that throws when read", unreadable, "a value that cannot be read"],
   ])("put() rejects %s", ([, item, received]) => {
     const { stash } = setUp();

@@ -8,8 +8,7 @@ import { edges, type MessageProblem } from "../../utils/edges.ts";
 import { isLiteral, isRecord, type UnknownRecord } from "../../utils/guards.ts";
 import { isSameJson } from "../../utils/json.ts";
 import { toPlainError } from "../../utils/plain-error.ts";
-import { renderOutcome } from "../../tools/outcome-texts.ts";
-import { isContentPart } from "../../tools/to-outcome.ts";
+import { isContentPart, renderOutcome } from "../../tools/to-outcome.ts";
 import { seal, sealedCopy } from "./transcript.ts";
 
 export interface CheckedMessages {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ToolOutcome } from "../types/tool-outcome.ts";
-import { countsAsError, renderOutcome } from "./outcome-texts.ts";
+import { countsAsError, renderOutcome } from "./to-outcome.ts";
 
 type Kind = ToolOutcome["kind"];
 type Ending = ToolOutcome extends infer Outcome
