@@ -81,7 +81,7 @@ function createEngine(loop: string, worker: WorkerProcess): DurableEngine {
       return state === "ended" ? { state, readEnd: async () => (await store.read(id, "end")) ?? undefined } : { state };
     },
     readInput: async (id) => ((await peek(id)) === undefined ? undefined : ((await store.read(id, "input")) ?? undefined)),
-    waitForEnd: (id, look, signal) => worker.waitFor(id, look, signal),
+    waitForEnd: (id, look, signal) => worker.waitForEnd(id, look, signal),
     retry: (id) => store.retry(id),
   };
 }

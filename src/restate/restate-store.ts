@@ -20,8 +20,8 @@ export interface RestateStoreOptions {
   readonly workerId: string;
   /** When this signal fires, all requests end. */
   readonly signal: AbortSignal;
-  /** Called after this process has changed a run. */
-  readonly onChange: (runId: string) => void;
+  /** Called after this process has changed a run. `mayBeOver` is true if the run may have ended, or continues in another process. */
+  readonly onChange: (runId: string, mayBeOver: boolean) => void;
 }
 
 /** The error of a run that failed, and has not been retried since. */
@@ -56,7 +56,7 @@ export class RestateStore implements DurableStore {
   async append(runId: string, execution: number, { blobs, ...added }: Added): Promise<boolean> {
     const appended: Appended = { execution, ...added, blobs: Object.fromEntries(blobs) };
     const isCurrent = await this.#change<boolean>(runId, "append", appended);
-    this.#options.onChange(runId);
+    this.#options.onChange(runId, !isCurrent);
     return isCurrent;
   }
 
@@ -96,7 +96,7 @@ export class RestateStore implements DurableStore {
 
   async send(runId: string, ...messages: readonly RunMessage[]): Promise<void> {
     await this.#change(runId, "send", messages);
-    this.#options.onChange(runId);
+    this.#options.onChange(runId, false);
   }
 
   readMessages(runId: string, after: number): Promise<readonly Row<RunMessage>[]> {
@@ -109,7 +109,7 @@ export class RestateStore implements DurableStore {
 
   /** Wakes the readers in this process. Readers in other processes poll. */
   async wake(runId: string): Promise<void> {
-    this.#options.onChange(runId);
+    this.#options.onChange(runId, true);
   }
 
   async resetStalls(runId: string): Promise<void> {
@@ -137,7 +137,7 @@ export class RestateStore implements DurableStore {
   /** Stores the end or the failure of a run. Returns false if a newer execution of the run has begun. */
   async finish(runId: string, execution: number, end: { readonly end: string } | { readonly error: string }): Promise<boolean> {
     const isStored = await this.#change<boolean>(runId, "end" in end ? "finish" : "fail", { execution, ...end });
-    this.#options.onChange(runId);
+    this.#options.onChange(runId, true);
     return isStored;
   }
 

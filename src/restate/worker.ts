@@ -2,7 +2,7 @@
 
 import { type Checks, checkFields, invalidOption, is, needed, type NumberRule } from "../core/entry-kit.ts";
 import { ProcessLoops } from "../host/durable/process-loops.ts";
-import { WorkerSite } from "../host/durable/worker-site.ts";
+import { RunWaits, WorkerSite } from "../host/durable/worker-site.ts";
 import { Admin } from "./admin.ts";
 import { requireNode22 } from "./run-in-workflow.ts";
 import { RestateStore } from "./restate-store.ts";
@@ -183,6 +183,7 @@ export class WorkerProcess extends WorkerSite implements RunWorker {
   readonly admin: Admin;
   readonly settings: Settings;
   readonly loops: RunWorker["loops"] = here.loops;
+  readonly #ends = new RunWaits();
   #server: HandlerServer | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #looks = 0;
@@ -194,7 +195,10 @@ export class WorkerProcess extends WorkerSite implements RunWorker {
     this.names = namesOf(settings.name);
     this.admin = new Admin(settings.adminUrl, signal);
     const { names, id: workerId } = this;
-    const onChange = (runId: string): void => this.waits.wake(runId);
+    const onChange = (runId: string, mayBeOver: boolean): void => {
+      this.waits.wake(runId);
+      if (mayBeOver) this.#ends.wake(runId);
+    };
     this.store = new RestateStore({ ingressUrl: settings.ingressUrl, names, workerId, signal, onChange });
   }
 
@@ -242,22 +246,38 @@ export class WorkerProcess extends WorkerSite implements RunWorker {
     }
   }
 
+  override waitFor<T>(runId: string, look: () => Promise<T | undefined>, signal?: AbortSignal): Promise<T> {
+    return this.#poll(this.waits, { runId, look, signal });
+  }
+
+  /** As `waitFor`, but a record or an event of the run causes no look. */
+  waitForEnd<T>(runId: string, look: () => Promise<T | undefined>, signal?: AbortSignal): Promise<T> {
+    return this.#poll(this.#ends, { runId, look, signal });
+  }
+
   /** Polls, because Restate can only notify processes by calling their handlers. */
-  override async waitFor<T>(runId: string, look: () => Promise<T | undefined>, signal?: AbortSignal): Promise<T> {
+  async #poll<T>(waits: RunWaits, { runId, look, signal }: Waiting<T>): Promise<T> {
+    const { signal: stopping } = this.stopping;
     let waitMs = firstWaitMs;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const lookOften = async (): Promise<T | undefined> => {
       clearTimeout(timer);
       const found = await look();
       if (found !== undefined) return found;
-      timer = setTimeout(() => this.waits.wake(runId), Math.min(waitMs, this.live.has(runId) ? longestOwnWaitMs : longestWaitMs));
+      timer = setTimeout(() => waits.wake(runId), Math.min(waitMs, this.live.has(runId) ? longestOwnWaitMs : longestWaitMs));
       waitMs *= waitGrowth;
       return undefined;
     };
     try {
-      return await super.waitFor(runId, lookOften, signal);
+      return await waits.waitFor(runId, lookOften, signal === undefined ? [stopping] : [stopping, signal]);
     } finally {
       clearTimeout(timer);
     }
   }
+}
+
+interface Waiting<T> {
+  readonly runId: string;
+  readonly look: () => Promise<T | undefined>;
+  readonly signal: AbortSignal | undefined;
 }
