@@ -20,9 +20,10 @@ export interface RunHead {
   readonly stalls: number;
   /** The position of the next event. */
   readonly next: number;
+  /** The number of full chunks. */
   readonly chunks: number;
-  /** The length of the last chunk, in characters. */
-  readonly lastLength: number;
+  /** The newest events, until they fill a chunk. Each append reads the head, so that it needs no second read. */
+  readonly tail: readonly string[];
   readonly messages: number;
   readonly records: number;
   /**
@@ -36,13 +37,13 @@ export function readHead(ctx: ObjectContext | ObjectSharedContext): Promise<RunH
   return ctx.get<RunHead>("head");
 }
 
-/** The events are stored in chunks. Each chunk has its own key in the state, so that a chunk can be read alone. */
+/** Full chunks of events are stored under keys of their own, so that each can be read alone. */
 interface Chunk {
   readonly first: number;
   readonly events: readonly string[];
 }
 
-/** The length of a full chunk, in characters. New events are added to the last chunk until it is full. */
+/** The length of a full chunk, in characters. */
 const fullLength = 8_192;
 
 /** A read ends after about this many characters or events. */
@@ -69,17 +70,16 @@ export async function appendEvents(ctx: ObjectContext, appended: Appended): Prom
   for (const [index, record] of records.entries()) ctx.set<StepRecord>(`record ${head.records + index}`, record);
   const stalls = isProgress ? 0 : head.stalls;
   const changed = { ...head, stalls, records: head.records + records.length };
-  ctx.set<RunHead>("head", events.length === 0 ? changed : await appendChunk(ctx, changed, events));
+  ctx.set<RunHead>("head", addEvents(ctx, changed, events));
   return true;
 }
 
-async function appendChunk(ctx: ObjectContext, head: RunHead, fresh: readonly string[]): Promise<RunHead> {
-  const isFull = head.chunks === 0 || head.lastLength >= fullLength;
-  const number = isFull ? head.chunks : head.chunks - 1;
-  const old = isFull ? null : await ctx.get<Chunk>(`chunk ${number}`);
-  ctx.set<Chunk>(`chunk ${number}`, { first: old?.first ?? head.next, events: [...(old?.events ?? []), ...fresh] });
-  const lastLength = fresh.reduce((sum, { length }) => sum + length, isFull ? 0 : head.lastLength);
-  return { ...head, next: head.next + fresh.length, chunks: number + 1, lastLength };
+function addEvents(ctx: ObjectContext, head: RunHead, fresh: readonly string[]): RunHead {
+  const events = [...head.tail, ...fresh];
+  const next = head.next + fresh.length;
+  if (events.reduce((sum, { length }) => sum + length, 0) < fullLength) return { ...head, next, tail: events };
+  ctx.set<Chunk>(`chunk ${head.chunks}`, { first: next - events.length, events });
+  return { ...head, next, chunks: head.chunks + 1, tail: [] };
 }
 
 /** Returns records from the position `from` on. Returns at least one, and stops after about a million characters. */
@@ -134,13 +134,17 @@ export async function readEvents(ctx: ObjectSharedContext, { from, chunk: known 
   const head = await readHead(ctx);
   const rows: Row<string>[] = [];
   if (head === null || from >= head.next) return { rows, chunk: known ?? 0 };
-  let number = known ?? (await findChunk(ctx, from, head.chunks));
+  let number = known ?? (await findChunk(ctx, from, head));
   for (let length = 0; ; number += 1) {
-    const found = rowsOf(await ctx.get<Chunk>(`chunk ${number}`), from);
+    const found = rowsOf(await readChunk(ctx, number, head), from);
     rows.push(...found);
     length += found.reduce((sum, { body }) => sum + body.length, 0);
-    if (number + 1 >= head.chunks || length >= mostLength || rows.length >= mostEvents) return { rows, chunk: number };
+    if (number >= head.chunks || length >= mostLength || rows.length >= mostEvents) return { rows, chunk: number };
   }
+}
+
+async function readChunk(ctx: ObjectSharedContext, number: number, { chunks, next, tail }: RunHead): Promise<Chunk | null> {
+  return number < chunks ? ctx.get<Chunk>(`chunk ${number}`) : { first: next - tail.length, events: tail };
 }
 
 function rowsOf(chunk: Chunk | null, from: number): readonly Row<string>[] {
@@ -149,11 +153,11 @@ function rowsOf(chunk: Chunk | null, from: number): readonly Row<string>[] {
 }
 
 /** Finds the number of the chunk that contains the event at the position `from`. */
-async function findChunk(ctx: ObjectSharedContext, from: number, chunks: number): Promise<number> {
-  let [low, high] = [0, from === 0 ? 0 : chunks - 1];
+async function findChunk(ctx: ObjectSharedContext, from: number, head: RunHead): Promise<number> {
+  let [low, high] = [0, from === 0 ? 0 : head.chunks];
   while (low < high) {
     const middle = Math.ceil((low + high) / 2);
-    const chunk = await ctx.get<Chunk>(`chunk ${middle}`);
+    const chunk = await readChunk(ctx, middle, head);
     if (chunk !== null && chunk.first <= from) low = middle;
     else high = middle - 1;
   }

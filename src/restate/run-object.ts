@@ -77,7 +77,7 @@ function runHandlers({ names, retentionMs }: ObjectPorts): Handlers {
       const to = { service: names.workflow, method: "run", key: ctx.key };
       const run = ctx.genericSend({ ...to, parameter: { loop }, inputSerde: jsonSerde });
       ctx.set("input", input);
-      const counts = { execution: 0, stalls: 0, next: 0, chunks: 0, lastLength: 0, messages: 0, records: 0 };
+      const counts = { execution: 0, stalls: 0, next: 0, chunks: 0, tail: [], messages: 0, records: 0 };
       ctx.set<RunHead>("head", { loop, invocation: await run.invocationId, state: "live", ...counts });
       return true;
     },
@@ -168,7 +168,11 @@ function messageHandlers({ names, admin }: ObjectPorts): Handlers {
 }
 
 const readHandlers = {
-  peek: handlers.object.shared(readHead),
+  peek: handlers.object.shared(async (ctx: ObjectSharedContext): Promise<RunHead | null> => {
+    const head = await readHead(ctx);
+    // A caller that polls does not read the events.
+    return head && { ...head, tail: [] };
+  }),
   read: handlers.object.shared((ctx: ObjectSharedContext, key: "input" | "end"): Promise<string | null> => ctx.get<string>(key)),
   events: handlers.object.shared(readEvents),
   records: handlers.object.shared(readRecords),
