@@ -1,14 +1,12 @@
 // Checks a conversation before it is sent. Each call must have exactly one result, directly after its assistant message.
 // Violations are repaired if the caller sets `repair`, and otherwise rejected with the index of the message.
 
-import type { Json } from "../../types/common.ts";
-import type { AssistantMessage, Message, ToolMessage, ToolResultPart, UserMessage } from "../../types/message.ts";
+import type { AssistantMessage, Message, ToolCallPart, ToolMessage, ToolResultPart, UserMessage } from "../../types/message.ts";
 import { LoopError } from "../../errors/loop-error.ts";
-import { edges, type MessageProblem } from "../../utils/edges.ts";
-import { isLiteral, isRecord, type UnknownRecord } from "../../utils/guards.ts";
-import { isSameJson } from "../../utils/json.ts";
-import { toPlainError } from "../../utils/plain-error.ts";
 import { isContentPart, renderOutcome } from "../../tools/to-outcome.ts";
+import { edges, type MessageProblem } from "../../utils/edges.ts";
+import { isRecord, type UnknownRecord } from "../../utils/guards.ts";
+import { toPlainError } from "../../utils/plain-error.ts";
 import { seal, sealedCopy } from "./transcript.ts";
 
 export interface CheckedMessages {
@@ -16,123 +14,106 @@ export interface CheckedMessages {
   readonly heldIds: ReadonlySet<string>;
 }
 
-interface OpenCall {
-  readonly callId: string;
-  readonly name: string;
+export function checkMessages(given: readonly unknown[], repair: boolean): CheckedMessages {
+  const checker = new Checker(repair);
+  for (const [index, value] of given.entries()) checker.add(assertMessage(value, index), index);
+  checker.close(given.length - 1);
+  if (checker.messages.length === 0) throw invalid(0, "nothing-to-send");
+  return checker;
 }
 
-export function checkMessages(messages: readonly unknown[], repair: boolean): CheckedMessages {
-  const heldIds = new Set<string>();
-  const checked: Message[] = [];
-  let open: readonly OpenCall[] = [];
-  placeMessages(messages, repair).forEach(({ value, index }) => {
-    const message = assertMessage(value, index);
+class Checker implements CheckedMessages {
+  readonly messages: Message[] = [];
+  readonly heldIds: Set<string> = new Set();
+  readonly #repair: boolean;
+  /** The calls of the newest assistant message, by id. */
+  #calls = new Map<string, ToolCallPart>();
+  #results = new Map<string, ToolResultPart>();
+  /** The message that has all results, and nothing else. */
+  #whole: ToolMessage | undefined;
+
+  constructor(repair: boolean) {
+    this.#repair = repair;
+  }
+
+  add(message: Message, index: number): void {
     if (message.role === "tool") {
-      const answer = checkAnswers(message, { open, index, repair });
-      if (answer.results.length > 0) checked.push(answer === message ? message : answer);
-      open = [];
+      this.#addResults(message, index);
       return;
     }
-    if (open.length > 0) checked.push(...answerOpen(open, index - 1, repair));
-    open = message.role === "assistant" ? callsOf(message, { index, heldIds }) : [];
-    checked.push(message);
-  });
-  if (open.length > 0) checked.push(...answerOpen(open, messages.length - 1, repair));
-  if (checked.length === 0) throw invalid(0, "nothing-to-send");
-  return { messages: checked, heldIds };
-}
-
-interface Placed {
-  readonly value: unknown;
-  readonly index: number;
-}
-
-/** With `repair`, joins consecutive tool messages, because other libraries use one tool message for each result. */
-function placeMessages(messages: readonly unknown[], repair: boolean): readonly Placed[] {
-  if (!repair) return messages.map((value, index) => ({ value, index }));
-  const placed: Placed[] = [];
-  /**
-   * The results of the current group of consecutive tool messages. The loop pushes to this array, because copying it for each
-   * message would take quadratic time.
-   */
-  let joined: unknown[] | undefined;
-  messages.forEach((value, index) => {
-    if (!isAnswers(value)) {
-      joined = undefined;
-      placed.push({ value, index });
-    } else if (joined === undefined) {
-      joined = [...value.results];
-      placed.push({ value: { ...value, results: joined }, index });
-    } else for (const result of value.results) joined.push(result);
-  });
-  return placed;
-}
-
-function isAnswers(message: unknown): message is { readonly role: "tool"; readonly results: readonly unknown[] } {
-  return isRecord(message) && message.role === "tool" && Array.isArray(message.results);
-}
-
-interface Seen {
-  readonly index: number;
-  readonly heldIds: Set<string>;
-}
-
-function callsOf(message: AssistantMessage, { index, heldIds }: Seen): readonly OpenCall[] {
-  const calls: OpenCall[] = [];
-  for (const part of message.content) {
-    if (part.type !== "tool-call") continue;
-    if (heldIds.has(part.callId)) throw invalid(index, "reused-call-id");
-    heldIds.add(part.callId);
-    calls.push({ callId: part.callId, name: part.name });
+    this.close(index - 1);
+    if (message.role === "assistant") this.#open(message, index);
+    this.messages.push(message);
   }
-  return calls;
-}
 
-interface AnswerCheck {
-  readonly open: readonly OpenCall[];
-  readonly index: number;
-  readonly repair: boolean;
-}
-
-function checkAnswers(message: ToolMessage, { open, index, repair }: AnswerCheck): ToolMessage {
-  const results = new Map<string, ToolResultPart>();
-  const ids = new Set(open.map(({ callId }) => callId));
-  for (const result of message.results) {
-    const known = ids.has(result.callId) && !results.has(result.callId);
-    if (known) results.set(result.callId, result);
-    else if (!repair) throw invalid(index, "unknown-result");
+  #open({ content }: AssistantMessage, index: number): void {
+    for (const part of content) {
+      if (part.type !== "tool-call") continue;
+      if (this.heldIds.has(part.callId)) throw invalid(index, "reused-call-id");
+      this.heldIds.add(part.callId);
+      this.#calls.set(part.callId, part);
+    }
   }
-  if (results.size === open.length && results.size === message.results.length) return message;
-  if (!repair) throw invalid(index, "missing-result");
-  return { role: "tool", results: open.map((call) => results.get(call.callId) ?? notRun(call)) };
+
+  /** Consecutive tool messages are joined, because other libraries use one tool message for each result. */
+  #addResults(message: ToolMessage, index: number): void {
+    const isFirst = this.#results.size === 0;
+    for (const result of message.results) {
+      const isKnown = this.#calls.has(result.callId) && !this.#results.has(result.callId);
+      if (isKnown) this.#results.set(result.callId, result);
+      else if (!this.#repair) throw invalid(index, "unknown-result");
+    }
+    const { size } = this.#calls;
+    this.#whole = isFirst && this.#results.size === size && message.results.length === size ? message : undefined;
+    if (this.#results.size < size && !this.#repair) throw invalid(index, "missing-result");
+  }
+
+  /** Adds the results of the newest assistant message. */
+  close(index: number): void {
+    if (this.#calls.size === 0) return;
+    if (this.#results.size < this.#calls.size && !this.#repair) throw invalid(index, "missing-results");
+    const results = [...this.#calls.values()].map((call) => this.#results.get(call.callId) ?? toNotRun(call));
+    this.messages.push(this.#whole ?? { role: "tool", results });
+    this.#calls = new Map();
+    this.#results = new Map();
+    this.#whole = undefined;
+  }
 }
 
-function answerOpen(open: readonly OpenCall[], index: number, repair: boolean): readonly ToolMessage[] {
-  if (!repair) throw invalid(index, "missing-results");
-  return [{ role: "tool", results: open.map(notRun) }];
-}
-
-function notRun({ callId, name }: OpenCall): ToolResultPart {
-  const call = { callId, name, args: {} };
+function toNotRun({ callId, name, args }: ToolCallPart): ToolResultPart {
+  const call = { callId, name, args };
   return { callId, name, outcome: "not-run", result: renderOutcome({ call, durationMs: 0, kind: "not-run" }) };
 }
 
-const problems: {
-  readonly [Role in Message["role"]]: (message: { readonly [field: string]: unknown }) => MessageProblem | undefined;
-} = {
-  user: ({ content, id }) => {
+type Fits = (fields: UnknownRecord) => boolean;
+
+const isFilled = (value: unknown): boolean => typeof value === "string" && value !== "";
+const isListOf = (value: unknown, fits: Fits): boolean =>
+  Array.isArray(value) && value.every((item) => isRecord(item) && fits(item));
+
+const isAssistantPart: Fits = ({ type, text, callId, name, args }) =>
+  type === "text" || type === "reasoning"
+    ? typeof text === "string"
+    : type === "tool-call" && isFilled(callId) && isFilled(name) && args !== undefined;
+
+const isResult: Fits = ({ callId, name, result, content = [] }) =>
+  isFilled(callId) && isFilled(name) && result !== undefined && isListOf(content, isContentPart);
+
+const problems: { readonly [Role in Message["role"]]: (message: UnknownRecord) => MessageProblem | undefined } = {
+  user({ content, id, metadata = {} }) {
     if (id !== undefined && !isFilled(id)) return "id";
+    if (!isRecord(metadata)) return "metadata";
     return typeof content === "string" || isListOf(content, isContentPart) ? undefined : "user-content";
   },
   assistant: ({ content }) => (isListOf(content, isAssistantPart) ? undefined : "assistant-content"),
   tool: ({ results }) => (isListOf(results, isResult) ? undefined : "results"),
 };
 
+/** Returns undefined for a value that is not a user message. */
 export function toUserMessage(given: unknown): UserMessage | undefined {
   try {
-    const value = sealedCopy(given);
-    const isFit = isRecord(value) && value["role"] === "user" && problems.user(value) === undefined;
-    return isFit && isMetadataKept(given, value) ? seal(value as unknown as UserMessage) : undefined;
+    const message = assertMessage(given, 0);
+    return message.role === "user" ? message : undefined;
   } catch {
     return undefined;
   }
@@ -142,12 +123,9 @@ function assertMessage(given: unknown, index: number): Message {
   const value = withTextPart(copy(given, index));
   if (!isRecord(value)) throw invalid(index, "not-an-object");
   const { role } = value;
-  if (role !== "user" && role !== "assistant" && role !== "tool") {
-    throw invalid(index, "role", given);
-  }
+  if (role !== "user" && role !== "assistant" && role !== "tool") throw invalid(index, "role", given);
   const problem = problems[role](value);
   if (problem !== undefined) throw invalid(index, problem, given);
-  if (!isMetadataKept(given, value)) throw invalid(index, "metadata");
   const misspelt = edges.findMisspelt?.(value);
   if (misspelt !== undefined) throw refuse(index, misspelt);
   return seal(value as unknown as Message);
@@ -160,38 +138,12 @@ function withTextPart(value: unknown): unknown {
   return { ...value, content: text === "" ? [] : [{ type: "text", text }] };
 }
 
-/** True if the message has no metadata, or if the copy of the metadata as plain data is complete. */
-function isMetadataKept(given: unknown, { metadata: copied }: UnknownRecord): boolean {
-  const metadata: unknown = isRecord(given) ? given["metadata"] : undefined;
-  return metadata === undefined || (isRecord(metadata) && isLiteral(metadata) && isSameJson(metadata as Json, copied as Json));
-}
-
 function copy(value: unknown, index: number): unknown {
   try {
     return sealedCopy(value);
   } catch (error) {
     throw refuse(index, `cannot be written as JSON: ${toPlainError(error).message}`);
   }
-}
-
-function isListOf(value: unknown, isItem: (item: { readonly [field: string]: unknown }) => boolean): boolean {
-  return Array.isArray(value) && value.every((item) => isRecord(item) && isItem(item));
-}
-
-function isAssistantPart(part: { readonly [field: string]: unknown }): boolean {
-  if (part["type"] === "text" || part["type"] === "reasoning") return typeof part["text"] === "string";
-  return part["type"] === "tool-call" && isFilled(part["callId"]) && isFilled(part["name"]) && part["args"] !== undefined;
-}
-
-function isResult(part: { readonly [field: string]: unknown }): boolean {
-  const { callId, name, result, content } = part;
-  return (
-    isFilled(callId) && isFilled(name) && result !== undefined && (content === undefined || isListOf(content, isContentPart))
-  );
-}
-
-function isFilled(value: unknown): boolean {
-  return typeof value === "string" && value !== "";
 }
 
 /** `given` is the message of the caller, because our copy of the message contains no binary data. */
