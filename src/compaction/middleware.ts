@@ -169,7 +169,7 @@ async function compactNow(
   if (!isRecord(answer)) throw damaged("is no summary");
   const { kind: outcome, tokensBefore, tokensAfter, spending } = answer;
   const { provider, model, usage, costUSD } = spending ?? {};
-  if (spending !== undefined) at.addSpending(spending);
+  if (spending !== undefined) at.spend(spending);
   own.last = { answer, streams: facts.streams.length };
   if (answer.kind === "compacted") own.compaction = checkRecorded(answer.compaction, at);
   const error = answer.kind === "failed" ? { error: answer.error } : {};

@@ -152,7 +152,7 @@ function judge({ notes, ...answer }: Answer, input: readonly GuardrailRecord[], 
   const { [name]: note, ...others } = notes ?? {};
   const output = note === undefined ? [] : readRecords(note);
   for (const record of output) at.emit("guardrail", { stage: "output", ...record });
-  for (const { spent } of [...input, ...output]) if (spent !== undefined) at.addSpending(spent);
+  for (const { spent } of [...input, ...output]) if (spent !== undefined) at.spend(spent);
   const whole: Answer = {
     ...answer,
     ...(Object.keys(others).length > 0 && { notes: others }),

@@ -221,7 +221,7 @@ export async function runTool<T extends Tool>(
     return answerQuestion(questions, asked);
   }) as ToolContext["ask"];
   try {
-    return await executeToolCall(call, {
+    const outcome = await executeToolCall(call, {
       registry,
       clock,
       timeouts,
@@ -248,9 +248,13 @@ export async function runTool<T extends Tool>(
         const data = toPreliminary(value);
         if (data !== undefined) onProgress?.(data);
       },
-      questionsIn: () => questions,
       onMetadata: (_, metadata) => onMetadata?.(metadata),
     });
+    const { open } = questions;
+    if (open === undefined) return outcome;
+    // The question stays open even if the tool caught the rejection of `ask`, and then returned a value or took too long.
+    const { question, fromPage } = open;
+    return { call, durationMs: outcome.durationMs, kind: "deferred", question, ...(fromPage && { fromPage }) };
   } finally {
     letGo();
   }

@@ -210,7 +210,7 @@ function merge(place: string, answer: Answer, { end, at }: Merged): Answer {
 }
 
 function addSpent(at: Recorder, { toolCallsExecuted, ...spending }: NonNullable<RequestEnd["spent"]>): void {
-  at.addSpending(spending);
+  at.spend(spending);
   at.state.toolCallsExecuted += toolCallsExecuted;
 }
 

@@ -21,7 +21,7 @@ export class Parked {
 
 const forever = (): Promise<never> => new Promise<never>(() => {});
 
-interface ActivityPlace {
+export interface ActivityPlace {
   /** The beginning of the keys of its steps. */
   readonly place: string;
   /** The beginning of the ids of its waits. */

@@ -10,7 +10,7 @@ import { Deadline } from "../cancellation/deadline.ts";
 import { detectContextRestart } from "../loop/restart/context-restart.ts";
 import { restartedResult } from "../loop/state/transcript.ts";
 import { executeToolCall, refuseChanged } from "../loop/tool-call/execute-tool-call.ts";
-import { refuseBlocked, refuseUnknown, validateCall } from "../loop/tool-call/prepare-call.ts";
+import { refuseBlocked, validateCall } from "../loop/tool-call/prepare-call.ts";
 import type { ReadyCall, ToolCallPorts } from "../loop/run/ports.ts";
 import { concludeOutside, renderOutcome, toPreliminary, wasDispatched } from "../tools/to-outcome.ts";
 import { findTool } from "../tools/registry.ts";
@@ -20,7 +20,6 @@ import { chainHooks, HookError, StepCancelled } from "./hooks.ts";
 import { findLateAnswer } from "./answers.ts";
 import { ReplayJournal } from "./journals.ts";
 import { refuseAnswer, StepRecorder, sumOf } from "./recorder.ts";
-import { eagerSteps } from "./places.ts";
 import { isCurrent } from "./shown-tools.ts";
 import type { Activity } from "./activity.ts";
 import type { Run } from "./run.ts";
@@ -35,7 +34,7 @@ export async function performCall(activity: Activity, call: ToolCall): Promise<O
     activity.end = () => {};
     sendEnd(run, outcome, activity.isReplayed);
   };
-  const last: Next<ToolCall, Outcome> = async (given, signal) => (made = await runCall(activity, { made: call, given }, signal));
+  const last: Next<ToolCall, Outcome> = async (given, signal) => (made = await runCall(activity, { made: call, given, signal }));
   const recorderOf = (name: string): StepRecorder => new StepRecorder(activity, `@${name}`, performCall);
   const chain = chainHooks(run.hooks, "call", { last, recorderOf });
   let outcome: Outcome;
@@ -44,7 +43,10 @@ export async function performCall(activity: Activity, call: ToolCall): Promise<O
   } catch (error) {
     if (error instanceof StepCancelled) outcome = made ?? { call, durationMs: 0, kind: "not-run" };
     else if (!(error instanceof HookError)) throw error;
-    else outcome = { ...(made ?? failWith(call, error)), ends: error.ending };
+    else {
+      const failed: Outcome = { call, durationMs: 0, kind: "failed", error: { name: "HookError", message: error.message } };
+      outcome = { ...(made ?? failed), ends: error.ending };
+    }
   }
   if (outcome.kind === "denied" && outcome.ends !== undefined) run.isBarred = true;
   await recordCallEnd(activity, outcome, made);
@@ -55,18 +57,14 @@ export async function performCall(activity: Activity, call: ToolCall): Promise<O
 /** The record of a call whose outcome or spending middleware has changed, for readers that do not run the middleware. */
 export type EndRecord = Outcome & { readonly spent?: NestedSpending | undefined };
 
-async function recordCallEnd(activity: Activity, outcome: Outcome, made: Outcome | undefined): Promise<void> {
-  const spent = sumOf(activity.spent);
+async function recordCallEnd(
+  { run, place, journal, spent: all }: Activity,
+  outcome: Outcome,
+  made: Outcome | undefined,
+): Promise<void> {
+  const spent = sumOf(all);
   if (spent === undefined && made !== undefined && isSameJson(outcome as unknown as Json, made as unknown as Json)) return;
-  const key = `${activity.run.prefix}${activity.place}/ended`;
-  const end: EndRecord = { ...outcome, ...(spent !== undefined && { spent }) };
-  const { isLive } = activity;
-  await activity.busy(() => activity.record<EndRecord>(key, () => end));
-  activity.isLive = isLive;
-}
-
-function failWith(call: ToolCall, { message }: HookError): Outcome {
-  return { call, durationMs: 0, kind: "failed", error: { name: "HookError", message } };
+  await run.step<EndRecord>(`${place}/ended`, () => ({ ...outcome, ...(spent !== undefined && { spent }) }), journal);
 }
 
 interface Given {
@@ -74,6 +72,7 @@ interface Given {
   readonly made: ToolCall;
   /** The call with the arguments that middleware has chosen. */
   readonly given: ToolCall;
+  readonly signal: AbortSignal | undefined;
 }
 
 export interface Begun {
@@ -83,28 +82,25 @@ export interface Begun {
   readonly refused?: Outcome | undefined;
 }
 
-async function runCall(activity: Activity, call: Given, signal: AbortSignal | undefined): Promise<Outcome> {
-  const { run, place, journal } = activity;
-  const { name } = call.made;
-  const begunKey = `${place}/${activity.unique("begun")}`;
-  const outcomeKey = `${place}/${activity.unique("outcome")}`;
-  const { takeTurn } = activity;
+async function runCall(activity: Activity, call: Given): Promise<Outcome> {
+  const { run, place, journal, takeTurn } = activity;
+  const begunKey = `${run.prefix}${place}/${activity.unique("begun")}`;
+  const outcomeKey = `${run.prefix}${place}/${activity.unique("outcome")}`;
   if (takeTurn !== undefined) await activity.busy(takeTurn);
-  if (isDurable(run, name)) return runDurable(activity, call, { begunKey, outcomeKey, signal });
+  if (isDurable(run, call.made.name)) return runDurable(activity, call, { begunKey, outcomeKey });
   let isLive = false;
   const recorded = await activity.busy(async () => {
     // A token of this execution says on a replay without an outcome that the tool may have run.
-    const { token }: Begun =
-      journal.durable === true ? await activity.record<Begun>(run.prefix + begunKey, () => ({ token: run.token })) : run;
-    const body = (): Promise<Outcome> => {
+    const { token }: Begun = journal.durable === true ? await activity.record(begunKey, () => ({ token: run.token })) : run;
+    return activity.record(outcomeKey, () => {
       // An engine may run the body of a step twice.
       const mayHaveRun = isLive || token !== run.token;
       isLive = true;
-      return beginPlain(activity, call, { signal, mayHaveRun });
-    };
-    return activity.record<Outcome>(run.prefix + outcomeKey, body);
+      return runPlain(activity, call, mayHaveRun);
+    });
   });
-  const outcome = checkRecorded(activity, recorded, call.made);
+  // While a message streamed, a call of another attempt may have run for this one.
+  const outcome = recorded.call.callId === call.made.callId ? recorded : { ...recorded, call: call.made };
   if (!isLive) noteReplayed(run, outcome);
   if (outcome.kind !== "deferred") return outcome;
   activity.hasBegun = true;
@@ -112,14 +108,6 @@ async function runCall(activity: Activity, call: Given, signal: AbortSignal | un
   if (outcome.nested !== undefined) activity.spent.push(outcome.nested);
   sendEnd(run, outcome, !isLive);
   return waitForResult(activity, outcome);
-}
-
-/** While a message streamed, a call of another attempt may have run for this one. Other outcomes must be of this call. */
-function checkRecorded({ run }: Activity, recorded: Outcome, made: ToolCall): Outcome {
-  const { callId } = recorded.call;
-  if (callId === made.callId) return recorded;
-  if (eagerSteps(run.state.current, made.callId) !== undefined) return { ...recorded, call: made };
-  throw refuseAnswer(run, new LoopError("journal-mismatch", { field: "call", expected: made.callId, received: callId }));
 }
 
 /** Counts a recorded call, and sends its start. */
@@ -148,57 +136,47 @@ export function isDurable({ registered }: Run, name: string): boolean {
   return registered.get(name)?.durable === true;
 }
 
-interface Durable {
+interface DurableKeys {
   readonly begunKey: string;
   readonly outcomeKey: string;
-  readonly signal: AbortSignal | undefined;
 }
 
 /** Runs a tool whose code runs again on a resume. Once its outcome is recorded, it runs over its records only. */
-async function runDurable(activity: Activity, call: Given, { begunKey, outcomeKey, signal }: Durable): Promise<Outcome> {
-  const { run, journal } = activity;
+async function runDurable(activity: Activity, call: Given, { begunKey, outcomeKey }: DurableKeys): Promise<Outcome> {
+  const { run, path, journal } = activity;
   let isLive = false;
-  const begin = async (): Promise<Begun> => {
-    isLive = true;
-    const ready = await prepare(activity, call, portsOf(activity, signal));
-    const refused = ready.kind === "ready" ? admit(run, call, { signal, mayHaveRun: false }) : ready;
-    return { token: run.token, durable: true, ...(refused !== undefined && { refused }) };
-  };
-  const begun = await activity.busy(() => activity.record<Begun>(run.prefix + begunKey, begin));
+  const begun = await activity.busy(() =>
+    activity.record<Begun>(begunKey, async () => {
+      isLive = true;
+      const ready = admit(run, call, { prepared: await prepare(activity, call, portsOf(activity, call.signal)) });
+      return { token: run.token, durable: true, ...(ready.kind !== "ready" && { refused: ready }) };
+    }),
+  );
   if (begun.refused !== undefined) return begun.refused;
   activity.hasBegun = true;
   if (!isLive) run.meter.add({ toolCalls: 1 });
   sendStart(run, call.made, !isLive);
-  const recorded = (await activity.busy(async () => (await journal.read(run.prefix + outcomeKey)) ?? null)) as Outcome | null;
+  const recorded = (await activity.busy(async () => (await journal.read(outcomeKey)) ?? null)) as Outcome | null;
   if (recorded !== null) return replayOutcome(activity, call, recorded);
-  // A run that was cancelled before it did anything new only finds out what the call waits for.
-  const isOver = !isLive && run.isReplayed && run.scope.cause !== undefined;
-  const waits = isOver ? await replayTool(activity, call) : undefined;
-  if (waits !== undefined) return activity.park(waits);
   const mark = activity.spent.length;
-  if (isOver) activity.spent.push(...spendingInside(run, `${run.path}${activity.path}/`));
-  const made = await executeDurable(activity, call, signal);
+  // A run that was cancelled before it did anything new only finds out what the call waits for.
+  if (!isLive && run.isReplayed && run.scope.cause !== undefined) {
+    const waits = await replayTool(activity, call);
+    if (waits !== undefined) return activity.park(waits);
+    // The recorded spending of nested runs that have not ended.
+    for (const { path: inner, state } of run.nested) if (inner.startsWith(`${run.path}${path}/`)) activity.spent.push(state);
+  }
+  const made = await execute(activity, call);
   // An earlier execution has begun the call.
   const outcome: Outcome = made.kind === "not-run" && !isLive ? { ...made, kind: "interrupted" } : made;
   const whole = await addNested(activity, outcome, mark);
-  return activity.busy(() => activity.record<Outcome>(run.prefix + outcomeKey, () => whole));
-}
-
-/** Returns the recorded spending of nested runs that have not ended. */
-function spendingInside({ nested }: Run, path: string): readonly NestedSpending[] {
-  return [...nested].flatMap((one) => {
-    if (!one.path.startsWith(path)) return [];
-    const { usage, costUSD, toolCallsExecuted } = one.state;
-    return [{ usage, costUSD, toolCallsExecuted }, ...spendingInside(one, path)];
-  });
+  return activity.busy(() => activity.record<Outcome>(outcomeKey, () => whole));
 }
 
 async function replayOutcome(activity: Activity, call: Given, recorded: Outcome): Promise<Outcome> {
   const { run, path } = activity;
-  checkRecorded(activity, recorded, call.made);
   activity.isLive = false;
-  const isCut = recorded.kind === "interrupted" || recorded.kind === "not-run";
-  if (!isCut) await replayTool(activity, call);
+  if (recorded.kind !== "interrupted" && recorded.kind !== "not-run") await replayTool(activity, call);
   const late = await activity.busy(() => findLateAnswer(run, run.path + path));
   if (late !== undefined) throw refuseAnswer(run, new LoopError("unknown-decision", { call: late }));
   return recorded;
@@ -218,102 +196,90 @@ async function addNested(activity: Activity, outcome: Outcome, mark: number): Pr
 async function replayTool(activity: Activity, call: Given): Promise<readonly Wait[] | undefined> {
   const replay = new ReplayJournal(activity.journal);
   const fork = activity.fork(replay);
-  const ended = fork.settle(executeDurable(fork, call, undefined)).then((end) => ("waits" in end ? end.waits : undefined));
-  const waits = await Promise.race([ended, replay.stuck.then(() => undefined)]);
+  const ended = fork.settle(execute(fork, { ...call, signal: undefined }));
+  const waits = await Promise.race([ended.then((end) => ("waits" in end ? end.waits : undefined)), replay.stuck]);
   fork.close();
   activity.undelivered.push(...fork.undelivered);
-  return waits;
-}
-
-interface Admission {
-  readonly signal: AbortSignal | undefined;
-  /** True if an earlier execution may have run the tool without recording an outcome. */
-  readonly mayHaveRun: boolean;
+  return waits ?? undefined;
 }
 
 /** Runs an ordinary tool, unless the call must not begin or its arguments do not fit. */
-async function beginPlain(activity: Activity, call: Given, admission: Admission): Promise<Outcome> {
+async function runPlain(activity: Activity, call: Given, mayHaveRun: boolean): Promise<Outcome> {
   const { run } = activity;
-  const { signal } = admission;
-  const ports = portsOf(activity, signal);
-  const left = leave(run, call, admission);
-  if (left !== undefined) return left;
-  const ready = await prepare(activity, call, ports);
-  if (ready.kind !== "ready") return leave(run, call, admission) ?? ready;
-  const refused = admit(run, call, admission);
-  if (refused !== undefined) return refused;
+  const ports = portsOf(activity, call.signal);
+  const ready = admit(run, call, { prepared: await prepare(activity, call, ports), mayHaveRun });
+  if (ready.kind !== "ready") return ready;
   sendStart(run, call.made, false);
   const mark = activity.spent.length;
-  return addNested(activity, await execute(run, ready, ports), mark);
+  return addNested(activity, await runReady(activity, ready, ports), mark);
 }
 
-/** Returns the outcome of a call that must not begin, or that may have run before. */
-function leave(run: Run, call: Given, { signal, mayHaveRun }: Admission): Outcome | undefined {
-  const { scope, meter, clock, registry } = run;
-  scope.checkDeadline(clock.now());
-  const isOver = scope.cause !== undefined || run.isBarred || signal?.aborted === true;
-  if (!mayHaveRun) return isOver ? { ...factsOf(call), kind: "not-run" } : undefined;
-  const { replay, eager } = findTool(registry, call.made.name) ?? {};
-  if (!isOver && (replay === "safe" || eager === true)) return undefined;
-  if (!isOver) meter.add({ toolCalls: 1 });
-  // Its start was told by the execution that was cut off.
-  sendStart(run, call.made, true);
-  return { ...factsOf(call), kind: "interrupted" };
+/** Runs the code of a durable tool, from its start. */
+async function execute(activity: Activity, call: Given): Promise<Outcome> {
+  const ports = portsOf(activity, call.signal);
+  const ready = await prepare(activity, call, ports);
+  return ready.kind === "ready" ? runReady(activity, ready, ports) : ready;
+}
+
+async function runReady(activity: Activity, ready: ReadyCall, ports: ToolCallPorts): Promise<Outcome> {
+  const made = executeToolCall(ready, ports);
+  // A fatal error of a synchronous tool bars the next call of the message.
+  const outcome = made instanceof Promise ? await made : made;
+  activity.questions?.withdrawAll();
+  if (outcome.kind === "failed" && outcome.fatal === true) activity.run.isBarred = true;
+  return outcome;
+}
+
+interface Admission {
+  readonly prepared: ReadyCall | ToolOutcome;
+  /** True if an earlier execution may have run the tool without recording an outcome. */
+  readonly mayHaveRun?: boolean;
 }
 
 /** Counts a call that begins now. Returns its outcome instead if it must not begin. Parallel calls share the limits. */
-function admit(run: Run, call: Given, admission: Admission): Outcome | undefined {
-  const { meter } = run;
-  const left = leave(run, call, admission);
-  if (left !== undefined) return left;
+function admit(run: Run, call: Given, { prepared, mayHaveRun = false }: Admission): ReadyCall | Outcome {
+  const { meter, places, draft } = run;
+  const { made, given } = call;
+  const kind = findCut(run, call, mayHaveRun);
+  const facts = factsOf(made, given);
+  if (kind !== undefined) return { ...facts, kind };
+  if (prepared.kind !== "ready") return prepared;
   // A resumed run may have another gate than the run that made the request.
-  const { allowedTools } = run.draft ?? {};
-  const { name, callId } = call.made;
-  if (allowedTools?.includes(name) === false && run.places.has(callId))
-    return refuseBlocked(call.made, new Set(allowedTools), {});
-  if (meter.toolCallsLeft < 1) return { ...factsOf(call), kind: "limit" };
+  const allowed = places.has(made.callId) ? draft?.allowedTools : undefined;
+  if (allowed?.includes(made.name) === false) return refuseBlocked(made, new Set(allowed), {});
+  if (meter.toolCallsLeft < 1) return { ...facts, kind: "limit" };
   meter.add({ toolCalls: 1 });
-  return undefined;
+  return prepared;
 }
 
-function factsOf({ made, given }: Given): Pick<Outcome, "call" | "durationMs" | "approvedArgs"> {
+/** Returns the kind of the outcome of a call that must not begin, because the run ends or the call may have run before. */
+function findCut(run: Run, { made, signal }: Given, mayHaveRun: boolean): "interrupted" | "not-run" | undefined {
+  const { scope, clock, meter, registry } = run;
+  scope.checkDeadline(clock.now());
+  const isOver = scope.cause !== undefined || run.isBarred || signal?.aborted === true;
+  if (!mayHaveRun) return isOver ? "not-run" : undefined;
+  const { replay, eager } = findTool(registry, made.name) ?? {};
+  if (!isOver && (replay === "safe" || eager === true)) return undefined;
+  if (!isOver) meter.add({ toolCalls: 1 });
+  // Its start was told by the execution that was cut off.
+  sendStart(run, made, true);
+  return "interrupted";
+}
+
+function factsOf(made: ToolCall, given: ToolCall): Pick<Outcome, "call" | "durationMs" | "approvedArgs"> {
   const isEdited = given !== made && !isSameJson(given.args, made.args);
   return { call: made, durationMs: 0, ...(isEdited && { approvedArgs: given.args }) };
 }
 
-/** Runs the code of a durable tool, from its start. */
-async function executeDurable(activity: Activity, call: Given, signal: AbortSignal | undefined): Promise<Outcome> {
-  const { run } = activity;
-  const ports = portsOf(activity, signal);
-  const ready = await prepare(activity, call, ports);
-  return ready.kind === "ready" ? execute(run, withoutLimit(ready), ports) : ready;
-}
-
-/** The time of a durable tool includes its waits, so only a limit of its own applies. */
-function withoutLimit(ready: ReadyCall): ReadyCall {
-  const { definition } = ready;
-  return { ...ready, definition: { ...definition, timeoutMs: definition.timeoutMs ?? Number.POSITIVE_INFINITY } };
-}
-
-async function execute(run: Run, ready: ReadyCall, ports: ToolCallPorts): Promise<Outcome> {
-  const made = executeToolCall(ready, ports);
-  // A fatal error of a synchronous tool bars the next call of the message.
-  const outcome = made instanceof Promise ? await made : made;
-  if (outcome.kind === "failed" && outcome.fatal === true) run.isBarred = true;
-  return outcome;
-}
-
 /** Validates the arguments, unless they were validated when the message ended. */
-async function prepare(activity: Activity, call: Given, ports: ToolCallPorts): Promise<ReadyCall | ToolOutcome> {
+async function prepare(activity: Activity, { made, given }: Given, ports: ToolCallPorts): Promise<ReadyCall | ToolOutcome> {
   const { run } = activity;
-  const { made, given } = call;
   const definition = run.registered.get(made.name) ?? findTool(run.registry, made.name);
-  if (definition === undefined) return refuseUnknown(made, ports);
-  if (!isCurrent(run, definition)) return refuseChanged(made, ports);
-  const { approvedArgs } = factsOf(call);
-  const ready: ReadyCall = { kind: "ready", call: made, definition, args: toJson(given.args), approvedArgs };
-  const prepared = approvedArgs === undefined ? run.prepared.get(made.callId) : undefined;
-  return prepared === undefined ? activity.busy(async () => validateCall(ready, ports)) : { ...ready, args: prepared };
+  if (definition === undefined || !isCurrent(run, definition)) return refuseChanged(made, ports);
+  const { approvedArgs } = factsOf(made, given);
+  const args = approvedArgs === undefined ? run.prepared.get(made.callId) : undefined;
+  const ready: ReadyCall = { kind: "ready", call: made, definition, args: args ?? toJson(given.args), approvedArgs };
+  return args === undefined ? activity.busy(async () => validateCall(ready, ports)) : ready;
 }
 
 /** Ends the nested runs that the tool has left, and waits for them a moment, so that their usage is counted. */
@@ -338,7 +304,6 @@ function portsOf(activity: Activity, signal?: AbortSignal): ToolCallPorts {
     scope: scopeOf(activity, signal),
     exposed: run.shown,
     mayDefer: run.mayWait,
-    questionsIn: () => activity.questions,
     isCurrent: (definition) => isCurrent(run, definition),
     contextFor: (call, deadline) => {
       activity.beat = () => deadline.heartbeat();

@@ -25,15 +25,11 @@ export class HeldRuns {
     });
   }
 
-  /** Takes the place of calls that wait. */
-  async letEnd(work: () => Promise<unknown>): Promise<void> {
+  /** Takes the place of calls that wait, until the work begins. */
+  feed(begins: Promise<unknown> | undefined): void {
     this.#hungry += 1;
     this.check();
-    try {
-      await work();
-    } finally {
-      this.#hungry -= 1;
-    }
+    void begins?.then(() => (this.#hungry -= 1));
   }
 
   check(): void {

@@ -13,6 +13,11 @@ export function callPlace(state: State, index: number, name: string): string {
   return `${placeOf(state)}/call/${index}/${name.replaceAll("%", "%25").replaceAll("/", "%2F")}`;
 }
 
+/** The key of the look after the calls. */
+export function nextKeyOf(state: State): string {
+  return `${placeOf(state)}/next`;
+}
+
 /** The outcome of a call that ran while its message streamed, with the steps of the call. */
 export type EagerOutcome = ToolOutcome & { readonly steps?: { readonly [key: string]: unknown } };
 

@@ -4,28 +4,29 @@
 import type { ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
 import { isDurable, noteReplayed, performCall, sendEnd } from "./execute-tool-call.ts";
 import { EagerJournal, ReplayJournal, whenParked } from "./journals.ts";
-import { callPlace, eagerSteps, placeOf } from "./places.ts";
+import { callPlace, eagerSteps, nextKeyOf } from "./places.ts";
 import { type PlacedCall, recallCalls } from "./shown-tools.ts";
-import { Activity, Parked } from "./activity.ts";
+import { Activity, type ActivityPlace, Parked } from "./activity.ts";
 import { type Run } from "./run.ts";
 import { findIdenticalCalls } from "./identical-calls.ts";
-import type { EndedCall, Outcome, State } from "./seam.ts";
+import type { EndedCall, Outcome } from "./seam.ts";
 import { applyNested } from "../utils/count-usage.ts";
 import type { NextStep } from "./next-step.ts";
 import { applyCalls } from "./state.ts";
 
 export async function runCalls(run: Run): Promise<void> {
-  const { state } = run;
+  const { state, isReplayed } = run;
   const { calls } = state.current;
   if (calls.length > 0) run.control?.startToolChain();
-  run.isBarred = false;
-  run.isSettled = run.isReplayed && (await run.journal.read(run.prefix + nextKeyOf(state))) !== undefined;
+  run.isBarred = run.isSettled = false;
   run.recalled.clear();
-  if (run.isReplayed && !run.isSettled) await recallCalls(run, calls);
+  if (isReplayed) await recallCalls(run, calls);
   const refusals = new Map((state.answers.at(-1)?.refusals ?? []).map((outcome) => [outcome.call.callId, outcome]));
-  const { isReplayed } = run;
   const turns = new Turns(run);
-  const replayed = await replayEnded(run, calls, turns);
+  const replayed = new Map<ToolCall, EndedCall>();
+  // Listeners get what is recorded before anything new happens.
+  for (const [index, call] of calls.entries())
+    if (run.recalled.get(call.callId)?.hasEnded === true) replayed.set(call, await runOne(run, { call, index }, turns));
   const begun = calls.map(async (call, index): Promise<EndedCall> => {
     const refused = refusals.get(call.callId);
     if (refused === undefined) return replayed.get(call) ?? runOne(run, { call, index }, turns);
@@ -43,63 +44,47 @@ export async function runCalls(run: Run): Promise<void> {
   sendIdentical(run);
 }
 
+/** A call must not wait for an approval if the calls beside it use up the limit, because it could not run. */
 async function endBeyond(run: Run, all: readonly EndedCall[]): Promise<readonly EndedCall[]> {
+  const { state, meter, scope, isReplayed, isSettled } = run;
   const ended: EndedCall[] = [];
-  let left = run.meter.toolCallsLeft;
+  let left = meter.toolCallsLeft;
   for (const [index, one] of all.entries()) {
-    const end = one.waits.length === 0 ? one : await endLimited(run, one, { index, left });
-    if (end.isOpen === true && end.outcome.kind === "not-run") left -= 1;
-    ended.push(end);
+    const { call, outcome, waits, isOpen } = one;
+    const isAsked = waits.length > 0;
+    const wasAsked = run.recalled.get(call.callId)?.wasAsked === true;
+    const mayWait = outcome.kind !== "not-run" || left > 0 || wasAsked || isSettled || scope.cause !== undefined;
+    const key = `${callPlace(state, index, call.name)}/ended`;
+    if (isAsked && (!mayWait || (await run.journal.read(run.prefix + key)) !== undefined)) {
+      const limited = await run.step<Outcome>(key, () => ({ call, durationMs: 0, kind: "limit" }));
+      sendEnd(run, limited, isReplayed);
+      ended.push({ ...one, outcome: limited, waits: [], isOpen: undefined });
+    } else {
+      if (isOpen === true && outcome.kind === "not-run") left -= 1;
+      ended.push(one);
+    }
   }
   return ended;
 }
 
-interface LimitedPlace {
-  readonly index: number;
-  /** How many calls the limit allows, apart from those of the calls before it that wait. */
-  readonly left: number;
-}
-
-/** A call must not wait for an approval if the calls beside it use up the limit, because it could not run. */
-async function endLimited(run: Run, one: EndedCall, { index, left }: LimitedPlace): Promise<EndedCall> {
-  const { call, outcome } = one;
-  const key = `${callPlace(run.state, index, call.name)}/ended`;
-  const wasAsked = run.recalled.get(call.callId)?.wasAsked === true;
-  const mayWait = wasAsked || run.isSettled || run.scope.cause !== undefined;
-  const mayRun = outcome.kind !== "not-run" || mayWait || left > 0;
-  if (mayRun && (await run.journal.read(run.prefix + key)) === undefined) return one;
-  const { isReplayed } = run;
-  const limited = await run.step<Outcome>(key, () => ({ call, durationMs: 0, kind: "limit" }));
-  sendEnd(run, limited, isReplayed);
-  return { ...one, outcome: limited, waits: [], isOpen: undefined };
-}
-
-/** Replays the calls that have ended before any other call runs, so that listeners get what is recorded first. */
-async function replayEnded(run: Run, calls: readonly ToolCall[], turns: Turns): Promise<ReadonlyMap<ToolCall, EndedCall>> {
-  const replayed = new Map<ToolCall, EndedCall>();
-  for (const [index, call] of calls.entries())
-    if (run.recalled.get(call.callId)?.hasEnded === true) replayed.set(call, await runOne(run, { call, index }, turns));
-  return replayed;
-}
-
-/** Tells the recorded calls that ran while the message streamed, if the run ends before its other calls. */
+/** Replays the recorded calls that ran while the message streamed, if the run ends before its other calls. */
 export async function replayEarly(run: Run): Promise<void> {
-  const { state, journal, prefix } = run;
-  if (state.phase !== "answer") return;
+  const { state, begun } = run;
+  if (state.phase !== "answer" || state.current.early.length === 0) return;
   for (const [index, call] of state.current.calls.entries()) {
-    const steps = run.begun.has(call.callId) ? undefined : eagerSteps(state.current, call.callId);
-    if (steps === undefined) continue;
-    const place = callPlace(state, index, call.name);
-    const activity = new Activity(run, {
-      place,
-      path: call.callId,
-      journal: new ReplayJournal(new EagerJournal(journal, prefix + place, steps)),
-      call,
-      index,
-    });
-    const { stuck } = activity.journal as ReplayJournal;
-    await Promise.race([activity.settle(performCall(activity, call)), stuck]);
+    const found = begun.has(call.callId) ? undefined : placeCall(run, { call, index });
+    if (!(found?.journal instanceof EagerJournal)) continue;
+    const journal = new ReplayJournal(found.journal);
+    const activity = new Activity(run, { ...found, journal });
+    await Promise.race([activity.settle(performCall(activity, call)), journal.stuck]);
   }
+}
+
+function placeCall({ state, journal, prefix }: Run, { call, index }: PlacedCall): ActivityPlace {
+  const place = callPlace(state, index, call.name);
+  const steps = eagerSteps(state.current, call.callId);
+  const own = steps === undefined ? journal : new EagerJournal(journal, prefix + place, steps);
+  return { place, path: call.callId, journal: own, call, index };
 }
 
 function sendIdentical({ state, limits, events, runId, isReplayed }: Run): void {
@@ -115,11 +100,6 @@ export function sendCutEnds(run: Run): void {
   for (const { outcome, waits } of run.state.lastBatch) if (waits.length > 0) sendEnd(run, outcome, run.isReplayed);
 }
 
-/** The key of the look after the calls. */
-export function nextKeyOf(state: State): string {
-  return `${placeOf(state)}/next`;
-}
-
 /** True if the journal goes on with the calls of the newest answer, although this execution would end the run before them. */
 export async function hasCallRecords({ state, journal, prefix, isReplayed }: Run, next: NextStep): Promise<boolean> {
   // A paused message goes on with a request, although its calls may have records.
@@ -132,20 +112,15 @@ export async function hasCallRecords({ state, journal, prefix, isReplayed }: Run
 async function runOne(run: Run, { call, index }: PlacedCall, turns: Turns): Promise<EndedCall> {
   const { state, readCall } = run;
   if (readCall !== undefined) return readCall(run, call, index);
-  const { sequential, polls: mayRepeat } = run.shown.get(call.name) ?? {};
-  const polls = mayRepeat === true ? ({ polls: true } as const) : {};
+  const polls = run.shown.get(call.name)?.polls === true ? ({ polls: true } as const) : {};
   const begun = run.begun.get(call.callId);
   if (begun !== undefined) {
     const outcome = await begun.made;
     for (const spent of begun.spent) applyNested(state, spent);
     return { call, outcome: { ...outcome, call }, waits: [], ...polls };
   }
-  const place = callPlace(state, index, call.name);
-  const steps = eagerSteps(state.current, call.callId);
-  const journal = steps === undefined ? run.journal : new EagerJournal(run.journal, run.prefix + place, steps);
-  const activity = new Activity(run, { place, path: call.callId, journal, call, index });
-  const hasRun = run.recalled.get(call.callId)?.hasRun === true;
-  const turn = turns.join(activity, { isAlone: sequential === true, hasRun });
+  const activity = new Activity(run, placeCall(run, { call, index }));
+  const turn = turns.join(activity, call);
   const end = await activity.settle(performCall(activity, call));
   turns.leave(turn, "waits" in end);
   for (const spent of activity.spent) applyNested(state, spent);
@@ -155,26 +130,20 @@ async function runOne(run: Run, { call, index }: PlacedCall, turns: Turns): Prom
   return { call, outcome, waits: end.waits, isOpen: true, isDrained: activity.isDrained, undelivered };
 }
 
-/** The calls before a call that have not ended: all of them, and the sequential ones. "waits" if one of them waits. */
-interface Before {
-  any: "none" | "open" | "waits";
-  alone: "none" | "open" | "waits";
-}
-
-function worse(before: Before["any"], { phase }: Turn): Before["any"] {
-  return before === "waits" || phase === "waiting" ? "waits" : "open";
-}
-
 interface Turn {
   readonly activity: Activity;
+  /** True for a sequential tool: no call overtakes it, and it overtakes none. */
   readonly isAlone: boolean;
+  readonly hasRun: boolean;
   /** "asked" until the call has passed the middleware. "waiting" if it can only go on in a later execution. */
   phase: "asked" | "ready" | "running" | "waiting" | "ended";
   /** Resolves when the tool may begin. */
-  readonly begins: Promise<void | Parked>;
-  /** True if it needs the place of a call that waits. */
-  isHungry: boolean;
+  begins?: Promise<void | Parked>;
   begin(held?: Parked): void;
+  /** True if it needs the place of a call that waits. */
+  isHungry?: boolean;
+  /** True if it keeps its place in `maxToolCalls`. */
+  isReserved?: boolean;
 }
 
 /**
@@ -183,13 +152,9 @@ interface Turn {
  */
 class Turns {
   readonly #run: Run;
-  /** By the index of the call. Refused calls have none. */
-  readonly #turns: (Turn | undefined)[] = [];
-  #asked = 0;
-  #running = 0;
-  #isComplete = false;
-  #hasBegun = false;
-  #reserved = 0;
+  /** In the order of the calls. Refused calls have none. */
+  readonly #turns: Turn[] = [];
+  #phase: "joining" | "asking" | "running" = "joining";
   #isWatching = false;
 
   constructor(run: Run) {
@@ -197,51 +162,47 @@ class Turns {
   }
 
   /** Adds a call. A call that ran in an earlier execution only replays its records, so it need not wait. */
-  join(activity: Activity, { isAlone, hasRun }: { readonly isAlone: boolean; readonly hasRun: boolean }): Turn {
-    let begin: Turn["begin"] = () => {};
-    const begins = new Promise<void | Parked>((resolve) => (begin = resolve));
-    const turn: Turn = { activity, isAlone, phase: "asked", begins, isHungry: false, begin };
-    this.#turns[activity.index] = turn;
-    this.#asked += 1;
-    if (hasRun) this.#move(turn, "running");
-    else {
-      activity.onIdle = () => this.#watch();
-      activity.takeTurn = () => {
-        if (turn.phase === "asked") this.#move(turn, "ready");
-        this.#advance();
-        return begins;
-      };
-    }
+  join(activity: Activity, { callId, name }: ToolCall): Turn {
+    const { recalled, shown } = this.#run;
+    const hasRun = recalled.get(callId)?.hasRun === true;
+    const isAlone = shown.get(name)?.sequential === true;
+    const turn: Turn = { activity, isAlone, hasRun, phase: hasRun ? "running" : "asked", begin: () => {} };
+    this.#turns.push(turn);
+    if (hasRun) return turn;
+    activity.onIdle = () => this.#watch();
+    activity.takeTurn = () => {
+      if (turn.phase === "asked") turn.phase = "ready";
+      turn.begins ??= new Promise<void | Parked>((resolve) => (turn.begin = resolve));
+      this.#free(turn);
+      this.#advance();
+      return turn.begins;
+    };
     return turn;
   }
 
   /** Called when all calls have joined. */
   start(): void {
-    this.#isComplete = true;
+    this.#phase = "asking";
+    this.#turns.sort((one, other) => one.activity.index - other.activity.index);
     this.#advance();
     this.#watch();
   }
 
   leave(turn: Turn, waits: boolean): void {
-    this.#move(turn, waits ? "waiting" : "ended");
-    turn.activity.wave?.leave(turn.activity.path);
+    const { wave, path } = turn.activity;
+    turn.phase = waits ? "waiting" : "ended";
+    if (!waits) this.#free(turn);
+    wave?.leave(path);
     this.#advance();
-  }
-
-  #move(turn: Turn, phase: Turn["phase"]): void {
-    if (turn.phase === "asked") this.#asked -= 1;
-    if (turn.phase === "running") this.#running -= 1;
-    if (phase === "running") this.#running += 1;
-    turn.phase = phase;
   }
 
   /** Middleware may hold a call back until a sibling has ended. Nothing is recorded meanwhile, so the siblings begin. */
   #watch(): void {
-    if (!this.#isComplete || this.#hasBegun || this.#asked === 0 || this.#isWatching) return;
+    if (this.#phase !== "asking" || this.#isWatching) return;
     this.#isWatching = true;
     whenParked(() => {
       this.#isWatching = false;
-      if (this.#turns.some((turn) => turn?.phase === "asked" && turn.activity.isBusy)) return;
+      if (this.#phase !== "asking" || this.#turns.some(({ phase, activity }) => phase === "asked" && activity.isBusy)) return;
       this.#begin();
       this.#advance();
     });
@@ -249,35 +210,43 @@ class Turns {
 
   /** In the order of the calls, a call that waits keeps its place in `maxToolCalls`, so that no later call takes it. */
   #begin(): void {
-    if (this.#hasBegun) return;
-    this.#hasBegun = true;
+    this.#phase = "running";
     const { meter } = this.#run;
     let left = meter.toolCallsLeft;
     for (const turn of this.#turns) {
       if (left < 1) break;
-      const waits = turn?.activity.isParked === true && !turn.activity.hasBegun;
-      if (waits) this.#reserved += 1;
-      if (waits || turn?.phase === "ready") left -= 1;
+      if (turn.hasRun || turn.activity.hasBegun || turn.phase === "ended") continue;
+      left -= 1;
+      if (turn.phase === "ready") continue;
+      turn.isReserved = true;
+      meter.add({ toolCalls: 1 });
     }
-    meter.add({ toolCalls: this.#reserved });
+  }
+
+  #free(turn: Turn): void {
+    if (turn.isReserved !== true) return;
+    turn.isReserved = false;
+    this.#run.meter.add({ toolCalls: -1 });
   }
 
   /** Called when all calls have ended or wait. */
   release(): void {
-    this.#run.meter.add({ toolCalls: -this.#reserved });
+    for (const turn of this.#turns) this.#free(turn);
   }
 
   #advance(): void {
-    if (this.#isComplete && this.#asked === 0) this.#begin();
-    if (!this.#hasBegun) return;
-    this.#beginTogether();
-    const before: Before = { any: "none", alone: "none" };
+    if (this.#phase === "asking" && this.#turns.every(({ phase }) => phase !== "asked")) this.#begin();
+    if (this.#phase !== "running") return;
+    if (this.#run.registry.joins !== undefined) this.#beginTogether();
+    let running = this.#turns.filter(({ phase }) => phase === "running").length;
+    // What the calls before are: 0 if they have ended, 1 if they run, 2 if one of them waits.
+    let [any, alone] = [0, 0];
     for (const turn of this.#turns) {
-      if (turn === undefined || turn.phase === "ended") continue;
-      // No call overtakes a sequential call, and a sequential call overtakes none.
-      if (turn.phase === "ready") this.#offer(turn, turn.isAlone ? before.any : before.alone);
-      before.any = worse(before.any, turn);
-      if (turn.isAlone) before.alone = worse(before.alone, turn);
+      if (turn.phase === "ended") continue;
+      if (turn.phase === "ready" && this.#offer(turn, turn.isAlone ? any : alone, running)) running += 1;
+      const own = turn.phase === "waiting" ? 2 : 1;
+      any = Math.max(any, own);
+      if (turn.isAlone) alone = Math.max(alone, own);
     }
   }
 
@@ -286,27 +255,31 @@ class Turns {
     const { registry, state } = this.#run;
     if (registry.joins?.(state.messages) !== true) return;
     const ready = this.#turns.filter(
-      (turn): turn is Turn => turn?.phase === "ready" && !isDurable(turn.activity.run, turn.activity.call?.name ?? ""),
+      ({ phase, activity: { run, call } }) => phase === "ready" && !isDurable(run, call?.name ?? ""),
     );
     const wave = ready.length === 0 ? undefined : registry.createWave?.(ready.map(({ activity }) => activity.path));
     for (const turn of ready) {
       turn.activity.wave = wave;
-      this.#move(turn, "running");
+      turn.phase = "running";
       turn.begin();
     }
   }
 
-  #offer(turn: Turn, before: Before["any"]): void {
-    if (before === "waits") {
-      // The call runs when the run is resumed.
-      this.#move(turn, "waiting");
-      turn.begin(new Parked([]));
-    } else if (before === "none" && this.#running < this.#run.limits.toolConcurrency) {
-      this.#move(turn, "running");
+  /** Returns true if the tool of the call begins. */
+  #offer(turn: Turn, before: number, running: number): boolean {
+    if (before === 0 && running < this.#run.limits.toolConcurrency) {
+      turn.phase = "running";
       turn.begin();
-    } else if (before === "none" && !turn.isHungry) {
-      turn.isHungry = true;
-      void this.#run.root.waiting.letEnd(() => turn.begins);
+      return true;
     }
+    if (before === 2) {
+      // The call runs when the run is resumed.
+      turn.phase = "waiting";
+      turn.begin(new Parked([]));
+    } else if (before === 0 && turn.isHungry !== true) {
+      turn.isHungry = true;
+      this.#run.root.waiting.feed(turn.begins);
+    }
+    return false;
   }
 }

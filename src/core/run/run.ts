@@ -315,11 +315,6 @@ export class Run {
     return this.#ports.toReason?.(reason) ?? (reason as EndReason);
   }
 
-  takeAnswer(id: string): { readonly value: Json } | undefined {
-    const value = this.answers.get(id);
-    return value === undefined ? undefined : { value };
-  }
-
   /** True if the calls that are replayed have ended, in this run or an outer run, so that nothing new may happen in them. */
   get isSealed(): boolean {
     return this.isSettled || this.isInSealed;

@@ -177,8 +177,6 @@ export interface Recorder {
    * not counted yet.
    */
   findSpent(expectedUSD: number, spent?: { readonly tokens: number; readonly costUSD: number }): EndReason | undefined;
-  /** Counts a request that middleware made in a step. Call it after the step, also if the step was recorded before. */
-  addSpending(spending: Pick<Answer, "usage" | "costUSD" | "knownCostUSD">): void;
   readonly state: State;
   readonly signal: AbortSignal;
   readonly session: Session;
@@ -192,8 +190,11 @@ export interface Recorder {
   price(usage: Usage, model?: { readonly provider: string; readonly model: string }): number | undefined;
   /** Validates the arguments of a call. Returns a copy as the schema of its tool returns them, or undefined if they do not fit. */
   validated(call: ToolCall): Promise<{ readonly value: unknown } | undefined>;
-  /** Adds tokens and their cost to the usage, the cost and the limits of the run and its outer runs. */
-  spend(spending: { readonly usage: Usage; readonly costUSD?: number | undefined }): void;
+  /**
+   * Adds tokens and their cost to the usage, the cost and the limits of the run and its outer runs. Call it after the step that spent
+   * them, also if the step was recorded before.
+   */
+  spend(spending: Pick<Answer, "usage" | "costUSD" | "knownCostUSD">): void;
   /** False inside an ordinary tool, whose step cannot wait. */
   readonly mayWait: boolean;
   /** Sends an event of the run. The recorder adds the place: the run, the iteration, and the call if there is one. */

@@ -8,7 +8,7 @@ import { findTool } from "../tools/registry.ts";
 import { stableJson } from "../utils/json.ts";
 import { type AskedWait, waitKey } from "./answers.ts";
 import { HookError } from "./hooks.ts";
-import { callPlace, eagerSteps } from "./places.ts";
+import { callPlace, eagerSteps, nextKeyOf } from "./places.ts";
 import type { Recalled, Run } from "./run.ts";
 import type { Answer, Outcome } from "./seam.ts";
 
@@ -110,6 +110,8 @@ function toRecalled(name: string, now: ToolDefinition | undefined, was: ShownToo
  * approval is asked about again, so only the removal of its tool is an error.
  */
 export async function recallCalls(run: Run, calls: readonly ToolCall[]): Promise<void> {
+  run.isSettled = (await run.journal.read(run.prefix + nextKeyOf(run.state))) !== undefined;
+  if (run.isSettled) return;
   const answer = run.state.answers.at(-1);
   const refused = new Set((answer?.refusals ?? []).map(({ call }) => call.callId));
   const changes = new Set<ToolChange>();

@@ -177,7 +177,7 @@ const deferrals: { readonly [Cause in DeferralCause]: readonly [because: string,
   nested: [", because it belongs to a nested run that an ordinary tool started", "Start that run with defineAgentTool."],
 };
 
-export function describeDeferral(cause: DeferralCause, toolName: string, action: string): string {
+export function describeDeferral(cause: DeferralCause, toolName: string): string {
   const [because, remedy] = deferrals[cause];
-  return `The tool ${quote(toolName)} cannot ${action}${because}. ${remedy}`;
+  return `The tool ${quote(toolName)} cannot defer its result${because}. ${remedy}`;
 }

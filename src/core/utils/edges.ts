@@ -36,8 +36,8 @@ export interface Edges {
   describeUnexpected?(value: unknown): string;
   /** Finds out why an answer does not fit the schema of its question. The tool checks the answer again. */
   findAnswerIssue?(schema: unknown, answer: unknown): Issue | undefined;
-  /** Says why a tool must not ask or defer, and what to do. */
-  describeDeferral?(cause: DeferralCause, toolName: string, action: string): string;
+  /** Says why a tool must not defer its result, and what to do. */
+  describeDeferral?(cause: DeferralCause, toolName: string): string;
   /** Lets stop conditions of the AI SDK, which read `steps`, throw a clear error. */
   refuseSteps?(context: object): void;
   /** Throws if a field of a tool is wrong. Without this function, only its name and its description are checked. */
@@ -61,7 +61,7 @@ export interface Edges {
   adviseOption?(option: AdvisedOption, value: unknown): Advice | undefined;
 }
 
-/** Why a tool must not ask a question or defer its result. */
+/** Why a tool must not defer its result. */
 export type DeferralCause = "eager" | "nested";
 
 export type SchemaChange = Omit<ToolChange, "toolName">;

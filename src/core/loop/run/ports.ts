@@ -27,10 +27,8 @@ export interface ReadyCall {
 
 /** Counts the advice in the results of one message. Limited, because a model may make thousands of mistakes. */
 export interface Advice {
-  hints: number;
-  names: number;
+  given: number;
   listed: number;
-  explained: number;
 }
 
 /** The part of a run that a tool call uses. */
@@ -55,8 +53,6 @@ export interface ToolCallPorts extends DeadlinePorts {
   contextFor(call: ToolCall, deadline: Deadline): ToolContext;
   /** Called with each value that the generator of a tool yields, until the call is over. Must not throw. */
   onYield?(call: ToolCall, value: unknown): void;
-  /** Returns the questions that the tool asked with `context.ask`. Default: no questions. */
-  questionsIn?(call: ToolCall): CallQuestions | undefined;
   /** Called with the metadata of a tool result, which only event listeners get. */
   onMetadata?(call: ToolCall, metadata: unknown): void;
   /** Called when a call ends after the loop stopped waiting for it. */

@@ -5,12 +5,10 @@ import type { ToolDefinition } from "../../types/tool.ts";
 import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
 import { findDeferralProblem, prepareCall, refuseUnknown } from "./prepare-call.ts";
 import { promiseOrValue } from "../../utils/promises.ts";
-import { assertNever } from "../../utils/guards.ts";
 import { Deadline, type Raced } from "../../cancellation/deadline.ts";
 import { toPlainError } from "../../utils/plain-error.ts";
 import { findTool } from "../../tools/registry.ts";
 import { isGenerator, toFailure, toolFailure, toOutcome } from "../../tools/to-outcome.ts";
-import { takeQuestion } from "../run/decisions.ts";
 
 /** Refuses a call whose tool is another one now, or was removed. */
 export function refuseChanged(call: ToolCall, ports: ToolCallPorts): ToolOutcome {
@@ -42,9 +40,11 @@ export function executeToolCall(
   const reserveInMs = ports.scope.reserveInMs(ports.clock.now());
   if (ports.scope.cause !== undefined || reserveInMs === 0) return { call, durationMs: 0, kind: "not-run" };
   const { timeouts } = ports;
+  // The time of a durable tool includes its waits, so only a limit of its own applies.
+  const ownMs = definition.timeoutMs ?? (definition.durable === true ? Number.POSITIVE_INFINITY : timeouts.toolMs);
   const limits = {
     // A tool that hangs must not use the time that is reserved for a final answer.
-    limitMs: Math.min(definition.timeoutMs ?? timeouts.toolMs, Math.ceil(reserveInMs)),
+    limitMs: Math.min(ownMs, Math.ceil(reserveInMs)),
     idleMs: definition.idleTimeoutMs,
     settleMs: timeouts.settleMs,
   };
@@ -93,10 +93,7 @@ function readGenerator({ call }: ReadyCall, output: unknown, { ports, deadline }
 async function attemptAgain(ready: ReadyCall, ports: ToolCallPorts, deadline: Deadline): Promise<unknown> {
   const maxAttempts = maxAttemptsOf(ready.definition);
   const isOver = (): boolean =>
-    ports.questionsIn?.(ready.call)?.open !== undefined ||
-    deadline.expired ||
-    ports.scope.cause !== undefined ||
-    ports.isCurrent?.(ready.definition) === false;
+    deadline.expired || ports.scope.cause !== undefined || ports.isCurrent?.(ready.definition) === false;
   for (let count = 1; ; count += 1) {
     try {
       // Timers cannot fire between attempts that fail synchronously, so check the time here.
@@ -119,24 +116,12 @@ interface CallTimer {
 function conclude(ready: ReadyCall, end: Raced<unknown>, { ports, deadline }: CallTimer): ToolOutcome {
   const { call, approvedArgs } = ready;
   deadline.end();
-  const question = takeQuestion(ports.questionsIn?.(call));
   if (end.kind === "value" && end.value === changed) return refuseChanged(call, ports);
   const facts = { call, durationMs: deadline.elapsedMs(), approvedArgs };
-  if (ports.scope.cause !== undefined) return { ...facts, kind: "interrupted" };
-  // The question stays open even if the tool caught the rejection of `ask`, and then returned a value or took too long.
-  if (question !== undefined) return readOutput(ready, question, { ports, facts });
-  if (end.kind === "expired") return { ...facts, kind: "timed-out", limitMs: end.limitMs };
-  if (deadline.expired) return { ...facts, kind: "timed-out", limitMs: deadline.limitMs };
-  switch (end.kind) {
-    case "value":
-      return readOutput(ready, end.value, { ports, facts });
-    case "thrown":
-      return { ...facts, ...toFailure(end.error) };
-    case "cancelled":
-      return { ...facts, kind: "interrupted" };
-    default:
-      return assertNever(end);
-  }
+  if (ports.scope.cause !== undefined || end.kind === "cancelled") return { ...facts, kind: "interrupted" };
+  if (end.kind === "expired" || deadline.expired)
+    return { ...facts, kind: "timed-out", limitMs: end.kind === "expired" ? end.limitMs : deadline.limitMs };
+  return end.kind === "value" ? readOutput(ready, end.value, { ports, facts }) : { ...facts, ...toFailure(end.error) };
 }
 
 /** If a getter of the value throws an error, the call has failed. */
@@ -148,7 +133,7 @@ function readOutput(
   try {
     const { outcome, metadata } = toOutcome(value);
     if (metadata !== undefined) ports.onMetadata?.(ready.call, metadata);
-    const problem = outcome.kind === "deferred" ? findDeferralProblem(ready, ports, outcome.question) : undefined;
+    const problem = outcome.kind === "deferred" ? findDeferralProblem(ready, ports) : undefined;
     if (problem !== undefined) return { ...facts, kind: "failed", error: toolFailure(problem) };
     // `facts` was made for this outcome. An object spread takes longer than the rest of a synchronous call.
     return Object.assign(facts, outcome);

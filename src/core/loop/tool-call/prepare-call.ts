@@ -2,8 +2,8 @@
 // what to do.
 
 import { quote } from "../../utils/texts.ts";
-import type { ToolCall, ToolOutcome, ToolQuestion } from "../../types/tool-outcome.ts";
-import { isRecord, type UnknownRecord, assertNever } from "../../utils/guards.ts";
+import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
+import { isRecord, type UnknownRecord } from "../../utils/guards.ts";
 import type { Advice, ToolCallPorts, ReadyCall } from "../run/ports.ts";
 import type { Issue, Validation } from "../../types/common.ts";
 import { Deadline } from "../../cancellation/deadline.ts";
@@ -16,11 +16,13 @@ import { toJson } from "../../utils/json.ts";
 export const mostListed = 50;
 
 export function createAdvice(): Advice {
-  return { hints: 0, names: 0, listed: 0, explained: 0 };
+  return { given: 0, listed: 0 };
 }
 
-/** Names are compared until one of these numbers is reached, because each hint compares all names. */
-const mostAdvice: Advice = { hints: 16, names: 20_000, listed: 200, explained: 16 };
+const mostAdvice = { given: 16, listed: 200 };
+
+/** A hint compares all names, so their number is limited too. */
+const mostCompared = 20_000;
 
 export function refuseBlocked(call: ToolCall, allowed: ReadonlySet<string>, ports: Pick<ToolCallPorts, "advice">): ToolOutcome {
   const { listed, ...rest } = listNames(allowed, ports);
@@ -56,9 +58,8 @@ function findNearest(
   known: ToolCallPorts["exposed"],
   { advice = createAdvice() }: Pick<ToolCallPorts, "advice">,
 ): string | undefined {
-  if (advice.hints >= mostAdvice.hints || advice.names >= mostAdvice.names) return undefined;
-  advice.hints += 1;
-  advice.names += known.size;
+  if (advice.given >= mostAdvice.given || advice.given * known.size >= mostCompared) return undefined;
+  advice.given += 1;
   return edges.nearestName?.(name, known.keys());
 }
 
@@ -67,14 +68,9 @@ function listNames(
   names: ReadonlySet<string> | ToolCallPorts["exposed"],
   { advice = createAdvice() }: Pick<ToolCallPorts, "advice">,
 ): { readonly listed: readonly string[]; readonly more?: number } {
-  const most = advice.listed >= mostAdvice.listed ? 0 : Math.min(names.size, mostListed);
-  advice.listed += most;
-  const listed: string[] = [];
-  for (const name of names.keys()) {
-    if (listed.length === most) break;
-    listed.push(name);
-  }
-  return most === names.size ? { listed } : { listed, more: names.size - most };
+  const listed = advice.listed >= mostAdvice.listed ? [] : [...names.keys()].slice(0, mostListed);
+  advice.listed += listed.length;
+  return listed.length === names.size ? { listed } : { listed, more: names.size - listed.length };
 }
 
 function namesOf(choice: NonNullable<ToolCallPorts["choice"]>): readonly string[] {
@@ -98,19 +94,12 @@ async function awaitValidation(
   ports: ToolCallPorts,
 ): Promise<ReadyCall | ToolOutcome> {
   const raced = await new Deadline({ limitMs: ports.timeouts.hookMs }, ports).race(validation);
-  switch (raced.kind) {
-    case "value":
-      return judgeInput(ready, raced.value);
-    case "thrown":
-      return refuseInput(ready, [{ message: toPlainError(raced.error).message }]);
-    case "expired":
-      return refuseInput(ready, [{ message: `The validation took longer than ${raced.limitMs} ms.` }]);
-    // The step of the call detects the cancellation, and reports it.
-    case "cancelled":
-      return ready;
-    default:
-      return assertNever(raced);
-  }
+  if (raced.kind === "value") return judgeInput(ready, raced.value);
+  // The step of the call detects the cancellation, and reports it.
+  if (raced.kind === "cancelled") return ready;
+  const message =
+    raced.kind === "thrown" ? toPlainError(raced.error).message : `The validation took longer than ${raced.limitMs} ms.`;
+  return refuseInput(ready, [{ message }]);
 }
 
 function judgeInput(ready: ReadyCall, validation: unknown): ReadyCall | ToolOutcome {
@@ -122,15 +111,8 @@ function judgeInput(ready: ReadyCall, validation: unknown): ReadyCall | ToolOutc
 /** Returns undefined if the validation succeeded and has a value. */
 export function readIssues(validation: unknown): readonly Issue[] | undefined {
   const given: UnknownRecord = isRecord(validation) ? validation : {};
-  const { issues } = given;
-  if (Array.isArray(issues)) return issues.map(toIssue);
+  if (Array.isArray(given["issues"])) return given["issues"] as readonly Issue[];
   return "value" in given ? undefined : [{ message: "The validation returned neither issues nor a value." }];
-}
-
-function toIssue(issue: unknown): Issue {
-  const { message, path }: UnknownRecord = isRecord(issue) ? issue : {};
-  const keys = Array.isArray(path) ? path.filter((key) => typeof key === "string" || typeof key === "number") : undefined;
-  return { message: typeof message === "string" ? message : "does not fit the schema", path: keys };
 }
 
 function refuseInput({ call, approvedArgs }: ReadyCall, issues: readonly Issue[]): ToolOutcome {
@@ -139,8 +121,8 @@ function refuseInput({ call, approvedArgs }: ReadyCall, issues: readonly Issue[]
 
 /** The message is the error of the JSON parser, or the limit that the arguments exceed. */
 function parseErrorOf({ argsText = "" }: ToolCall, { advice = createAdvice() }: ToolCallPorts): string | undefined {
-  advice.explained += 1;
-  if (advice.explained > mostAdvice.explained) return undefined;
+  if (advice.given >= mostAdvice.given) return undefined;
+  advice.given += 1;
   try {
     toJson(JSON.parse(argsText));
     return undefined;
@@ -149,15 +131,9 @@ function parseErrorOf({ argsText = "" }: ToolCall, { advice = createAdvice() }: 
   }
 }
 
-export function findDeferralProblem(
-  { definition }: ReadyCall,
-  ports: ToolCallPorts,
-  question: ToolQuestion | undefined,
-): string | undefined {
-  const { name } = definition;
-  const action = question === undefined ? "defer its result" : "wait for an answer";
-  const outer = ports.mayDefer === false ? "nested" : undefined;
-  const cause = definition.eager === true ? "eager" : outer;
-  if (cause === undefined) return undefined;
-  return edges.describeDeferral?.(cause, name, action) ?? `The tool ${quote(name)} cannot ${action}.`;
+export function findDeferralProblem({ definition }: ReadyCall, ports: ToolCallPorts): string | undefined {
+  const { name, eager } = definition;
+  if (eager !== true && ports.mayDefer !== false) return undefined;
+  const cause = eager === true ? "eager" : "nested";
+  return edges.describeDeferral?.(cause, name) ?? `The tool ${quote(name)} cannot defer its result.`;
 }
