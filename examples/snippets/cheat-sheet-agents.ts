@@ -1,7 +1,7 @@
 // A summary for llms.txt: guardrails and handoffs. If a type here differs from the real type, the compiler reports an error.
 
 import type {
-  Guardrails,
+  Middleware,
   Handoffs,
   Json,
   Message,
@@ -26,7 +26,7 @@ interface GuardrailsEntry {
     input?: readonly InputCheck[]; // run at the same time as the request; nothing is shown and no tool runs before they have passed
     output?: readonly OutputCheck[]; // run in order, on the text and the reasoning of each response, before it is shown or recorded
     tools?: readonly ToolCheck[]; // run in order, before policies.approve
-  }): Guardrails;
+  }): Middleware;
 }
 
 interface InputCheck {

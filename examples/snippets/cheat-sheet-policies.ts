@@ -8,15 +8,13 @@ import type {
   ContextSource,
   DeliberateGate,
   FallbackOptions,
-  Guardrails,
   Handoffs,
   JsonSchema,
-  LoopDetection,
   LoopPolicies,
   ResultCacher,
   ResultExtractor,
   ResultPipeline,
-  ResultProcessing,
+  Middleware,
   RetryOptions,
   StopCondition,
   StructuredOutput,
@@ -25,7 +23,6 @@ import type {
   FinalAnswerReserve,
   LoopAction,
   LoopDetectionOptions,
-  Masking,
   MaskingOptions,
   PromptCacheWatch,
   StructuredOutputOptions,
@@ -44,15 +41,15 @@ interface Policies {
     readonly endAfterTextFamilies?: readonly string[]; // []; values are the `family` of a provider, not its `id`
     readonly suppressFollowUpAfterText?: readonly string[]; // []; values are tool names
   };
-  results?: ResultProcessing; // processResults({ processor, extractor, cacher }) or truncateResults(...): changes results the model reads
-  masking?: Masking; // maskResults({ ... }): clears old results from requests, not from the transcript
+  results?: Middleware; // processResults({ processor, extractor, cacher }) or truncateResults(...): changes results the model reads
+  masking?: Middleware; // maskResults({ ... }): clears old results from requests, not from the transcript
   compaction?: Compaction; // compactMessages({ ... }) from turnwright/compaction: a summary replaces old messages in requests
-  guardrails?: Guardrails; // guardrails({ input, output, tools }) from "turnwright/guardrails"
-  handoffs?: Handoffs; // createHandoffs({ agents, start }) from "turnwright/handoffs"; pass its `tools` too
+  guardrails?: Middleware; // guardrails({ input, output, tools }) from "turnwright/guardrails"
+  handoffs?: Handoffs; // createHandoffs({ agents, start }) from "turnwright/handoffs"; brings the tools of the agents
   promptCache?: PromptCacheWatch; // watchPromptCache() from "turnwright/prompt-cache": result.cache and the event "cache-break"
   finalAnswer?: boolean | { readonly reserve: FinalAnswerReserve }; // one more iteration without tools at a limit; reserve: { tokens?, costUSD?, ms? }
   stopWhen?: StopCondition | readonly StopCondition[]; // ({ iteration, response, totalUsage, ... }) => true | { kind: "stop", reason? } | ...
-  loopDetection?: LoopDetection; // detectLoops({ ... })
+  loopDetection?: Middleware; // detectLoops({ ... })
   output?: StructuredOutput; // structuredOutput(schema, { ... }): the answer as a value; the service or the system text gets the schema
 }
 

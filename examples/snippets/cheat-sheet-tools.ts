@@ -16,7 +16,7 @@ import {
   type ToolContext,
   type ToolResult,
 } from "turnwright";
-import type { AgentToolFields, Deferred, EmittedPart, Masking, QuestionFields, ToolSchema } from "turnwright/parts";
+import type { AgentToolFields, Deferred, EmittedPart, QuestionFields, ToolSchema } from "turnwright/parts";
 import { type Differing, expectNone } from "./same-names.ts";
 
 // #region tools
@@ -42,7 +42,7 @@ interface ToolFields {
   deferred?: boolean; // true: shown to the model only after a search has found it, or after the model has called it
   findsTools?: boolean; // set by withToolSearch
   triggers?: string | readonly string[]; // phrases for createDeliberateMode({ tools }); models do not see them
-  masking?: Masking; // clears the results that this tool releases, in a run without policies.masking
+  releasesResults?: boolean; // false: a result may release earlier results; needs maskResults
 }
 
 interface AgentFields {

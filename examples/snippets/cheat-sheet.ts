@@ -3,9 +3,11 @@
 import assert from "node:assert/strict";
 import * as turnwright from "turnwright";
 import type {
+  Approve,
   CallDecision,
   Clock,
   ContextStash,
+  DeliberateGate,
   GenerateOptions,
   Handoff,
   Journal,
@@ -14,13 +16,14 @@ import type {
   LoopEndedError,
   LoopError,
   LoopEvent,
-  LoopDetection,
   LoopHooks,
   LoopOptions,
   LoopPolicies,
   LoopResult,
   LoopStatus,
   Message,
+  Middleware,
+  MiddlewareList,
   ModelSettings,
   PlainError,
   Pricing,
@@ -28,7 +31,6 @@ import type {
   ProviderError,
   ProviderErrorCode,
   ResultPipeline,
-  ResultProcessing,
   SavedJournal,
   Session,
   StandardSchema,
@@ -54,19 +56,22 @@ import type { CompactedMessages } from "turnwright/compaction";
 import type {
   LoopErrorCode,
   EndedKind,
+  ContextOptions,
   EndedResult,
+  FinalAnswerReserve,
   GenerateRequest,
   LoopEmitter,
   LoopDetectionOptions,
-  Masking,
   MaskingOptions,
   CallOf,
   PromptCacheUse,
+  PreToolTextPolicy,
   ProviderMetadataPart,
   RunCall,
   ProviderErrorFacts,
   StructuredOutputOptions,
   ThoughtLogOwner,
+  ToolChange,
   ToolHistoryEntry,
   TruncatedResults,
   TruncateResultsOptions,
@@ -122,12 +127,21 @@ interface Core {
   tokenBudget(tokens: number): StopCondition;
   textMatches(pattern: string | RegExp): StopCondition;
   createContextRelease(): Tool<never>; // the tool context_release: the model releases results that it no longer needs
-  // values for the fields of `policies`; your bundle contains only the ones that you import
-  truncateResults(options: TruncateResultsOptions): TruncatedResults; // policies.results: maxTokens or maxBytes, keep
-  processResults(pipeline: ResultPipeline): ResultProcessing; // policies.results: processor, extractor, cacher
-  maskResults(options?: MaskingOptions): Masking; // policies.masking
-  detectLoops(options?: LoopDetectionOptions): LoopDetection; // policies.loopDetection
-  structuredOutput<Output>(schema: StandardSchema<unknown, Output>, options?: StructuredOutputOptions): StructuredOutput<Output>; // policies.output
+  // middleware, in the recommended order; your bundle contains only the ones that you import
+  onIteration(ask: NonNullable<LoopHooks["onIteration"]>): Middleware; // after the calls; { abort: true } ends the run
+  maskResults(options?: MaskingOptions): Middleware; // clears old results from requests, not from the transcript
+  contextRestarts(options?: ContextOptions): Middleware; // effects, stash, items, maxRestarts
+  prepareIteration(plan: NonNullable<LoopHooks["prepareIteration"]>): Middleware; // changes the next request
+  deferTools(): Middleware; // hides tools with `deferred` until a search has found them
+  structuredOutput<Output>(schema: StandardSchema<unknown, Output>, options?: StructuredOutputOptions): StructuredOutput<Output>; // result.output
+  detectLoops(options?: LoopDetectionOptions): Middleware; // threshold, action, maxCycle, compareResults
+  stopWhen(condition: StopCondition | readonly StopCondition[]): Middleware;
+  finalAnswer(options?: { readonly reserve?: FinalAnswerReserve }): Middleware; // one more iteration without tools at a limit
+  preToolText(policy?: PreToolTextPolicy): Middleware; // ends the run after a message with both text and tool calls
+  gateTools(gate: DeliberateGate): Middleware; // active, allowedNames, triggerMatchByToolName, retain
+  processResults(pipeline: ResultPipeline): Middleware; // processor, extractor, cacher
+  truncateResults(options: TruncateResultsOptions): TruncatedResults; // maxTokens or maxBytes, keep
+  approve(policy?: Approve): Middleware; // (call, context) => approve, deny, modify or ask
   // providers
   withRetry(provider: Provider, options?: RetryOptions): Provider; // retries after retryable errors, until content arrives
   withFallback(providers: readonly Provider[], options?: FallbackOptions): Provider; // uses the next provider after an error or a timeout
@@ -168,6 +182,8 @@ interface Options {
   repair?: boolean; // repair messages with open calls or orphan results
   limits?: Limits;
   timeouts?: { readonly [Name in keyof Timeouts]?: number };
+  middleware?: MiddlewareList; // optional features, the outermost first
+  allowToolChange?: (change: ToolChange) => boolean; // on resume, if recorded calls no longer fit a tool; default: LoopError "tools-changed"
   policies?: LoopPolicies;
   hooks?: LoopHooks; // prepareIteration(view), onIteration(iteration, state)
   pricing?: Pricing; // (usage, { provider, model }) => USD | undefined
@@ -177,6 +193,7 @@ interface Options {
   journal?: Journal;
   runId?: string;
   version?: string; // of your code; recorded, and returned by inspectJournal
+  answers?: { [id: string]: CallDecision }; // like decisions
   decisions?: { [id: string]: CallDecision }; // keyed by the id in reason.calls of a suspended run; results from outside are { kind: "result", result } or { kind: "failed", error }
   resume?: "retry-last"; // calls the model again over the journal of a run that ended with an error, a timeout or a stop
   now?: number; // the time that ends waits with `until`, in milliseconds since 1970; default: the system time

@@ -107,7 +107,7 @@ function readIn(provider: MockProvider, request: number): string {
     messages,
     policies: {
       results: processResults({
-        processor: (toolName, output) => (toolName === "read_page" ? cut(toolName, output) : undefined),
+        processor: (toolName, output) => (toolName === "read_page" ? cut.processor(toolName, output) : undefined),
         cacher: cache.cacher, // stores the results of the other tools in full
       }),
     },

@@ -7,7 +7,6 @@ import {
   isFunction,
   isRecord,
   isText,
-  maskResults,
   type ResultCacher,
   type ResultStore,
   type StandardSchema,
@@ -106,8 +105,7 @@ export function createResultCache(options: ResultCacheOptions = {}): ResultCache
       description: describeTool(sources),
       inputSchema: readRequestSchema,
       replay: "safe",
-      // Masking leaves out only the results that the model released. Other results stay in requests at any age.
-      masking: maskResults({ keepIterations: Number.POSITIVE_INFINITY }),
+      releasesResults: true,
       execute: createReader({ shelf, indexOf, sources }),
     },
   };

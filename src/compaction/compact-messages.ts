@@ -29,13 +29,7 @@ import {
   type UserMessage,
   warnOfLoop,
 } from "../core/entry-kit.ts";
-import {
-  compactWith,
-  type CompactionFacts,
-  type FilteredMessages,
-  type MiddlewareSource,
-  type SummaryFacts,
-} from "./middleware.ts";
+import { compactWith, type CompactionFacts, type FilteredMessages, type SummaryFacts } from "./middleware.ts";
 import { toError, writeSummary } from "./write-summary.ts";
 
 export interface CutRules {
@@ -240,26 +234,23 @@ export function compactMessages(options: CompactionOptions = {}): Compaction {
 }
 
 function readOptions(options: CompactionOptions): Settings {
-  checkFields("policies.compaction", options, checks);
+  checkFields("compactMessages", options, checks);
   const { when = 0.8, keep = 0.1, contextWindow, summarise = {}, native } = options;
-  if (isShare(when) === isShare(keep) && keep >= when)
-    throw invalidOption("policies.compaction.keep", "smaller than `when`", keep);
+  if (isShare(when) === isShare(keep) && keep >= when) throw invalidOption("compactMessages.keep", "smaller than `when`", keep);
   return { when, keep, contextWindow, summarise, native };
 }
 
-function createCompactor(settings: Settings, earlier: CompactedMessages | undefined): Compaction & MiddlewareSource {
+function createCompactor(settings: Settings, earlier: CompactedMessages | undefined): Compaction {
   return {
-    kind: "compaction",
+    ...compactWith({
+      earlierOf: (messages) => (earlier === undefined ? undefined : checkFit(earlier, messages)),
+      mayBeDue: (provider) => !isNative(provider, settings),
+      isDue: (facts) => isDue(facts, settings),
+      compact: (facts) => compact(facts, settings),
+      thresholdFor: (provider) => thresholdFor(provider, settings),
+    }),
     startWith: (found) =>
       found === undefined ? createCompactor(settings, earlier) : createCompactor(settings, checkEarlier(found)),
-    toMiddleware: () =>
-      compactWith({
-        earlierOf: (messages) => (earlier === undefined ? undefined : checkFit(earlier, messages)),
-        mayBeDue: (provider) => !isNative(provider, settings),
-        isDue: (facts) => isDue(facts, settings),
-        compact: (facts) => compact(facts, settings),
-        thresholdFor: (provider) => thresholdFor(provider, settings),
-      }),
   };
 }
 
@@ -268,7 +259,7 @@ function thresholdFor(provider: Provider, settings: Settings): number | undefine
 }
 
 function checkEarlier(given: CompactedMessages): CompactedMessages {
-  if (!isCompaction(given)) throw invalidOption("policies.compaction.startWith()", "the `compaction` of a result", given);
+  if (!isCompaction(given)) throw invalidOption("compactMessages().startWith()", "the `compaction` of a result", given);
   const { summary, count, kept } = given;
   return { summary, count, kept };
 }
@@ -278,7 +269,7 @@ function checkEarlier(given: CompactedMessages): CompactedMessages {
  */
 function checkFit(earlier: CompactedMessages, messages: readonly Message[]): CompactedMessages {
   if (fitsMessages(earlier, messages)) return earlier;
-  throw invalidOption("policies.compaction.startWith()", "the `compaction` of an earlier run of the same conversation", earlier);
+  throw invalidOption("compactMessages().startWith()", "the `compaction` of an earlier run of the same conversation", earlier);
 }
 
 function isNative({ compacts }: Provider, { native }: Settings): boolean {

@@ -71,12 +71,6 @@ interface CompactionCore {
   thresholdFor(provider: Provider): number | undefined;
 }
 
-type CompactionMiddleware = Middleware<{ readonly compaction: CompactedMessages | undefined }>;
-
-export interface MiddlewareSource {
-  toMiddleware(): CompactionMiddleware;
-}
-
 type Cause = "due" | "forced";
 
 /** The state of one run. */
@@ -89,7 +83,7 @@ interface CompactionState {
   forcedAt: number;
 }
 
-export function compactWith(core: CompactionCore): CompactionMiddleware {
+export function compactWith(core: CompactionCore): Middleware {
   return {
     name: "compaction",
     begin: (run) => {

@@ -22,7 +22,7 @@ export {
 export { memoryJournal, wrapJournal } from "./journal/memory-journal.ts";
 export { checkStepRecord, isPacked } from "./run/check-record.ts";
 export { type AskedStep, inLockstep, type OrderedEngine } from "./run/journals.ts";
-export type { Wait } from "./run/seam.ts";
+export type { Next, StructuredOutput, Wait } from "./types/middleware.ts";
 export { waitsOf } from "./translate/today-calls.ts";
 export { type PendingCall } from "./records/read-calls.ts";
 export { readRecords, type RecordedRun, type WatchRun } from "./records/read-run.ts";
@@ -35,9 +35,9 @@ export { toProviderError } from "./errors/read-sdk-error.ts";
 export { type AgentReport, reportOf, defineAgentTool } from "./tools/define-agent-tool.ts";
 export { type JoiningRegistry, type Wave, waveOf, wrapToolsKey } from "./tools/wave.ts";
 export { runToolLoop } from "./loop/run-tool-loop.ts";
-export { maskResults } from "./loop/run/mask-results.ts";
+export { maskResults } from "./middleware/mask-results.ts";
 export { type LoopStream, streamToolLoop } from "./loop/stream-tool-loop.ts";
-export { checkNeededTools, checkOptions, refuseLoopOptions, refuseTools } from "./loop/start/check-options.ts";
+export { checkNeededTools, checkOptions, refuseLoopOptions } from "./loop/start/check-options.ts";
 export {
   limitChecks,
   limitRules,
@@ -48,7 +48,7 @@ export {
   toolChoiceCheck,
 } from "./loop/run/option-table.ts";
 export { resolveLimits, resolveTimeouts } from "./loop/run/limits.ts";
-export type { CacheWatch, CacheWatcher, StreamWatch } from "./loop/run/ports.ts";
+export type { CacheWatcher, StreamWatch } from "./loop/run/ports.ts";
 export { malformedNote, misfitNote, warnOfLoop } from "./loop/state/apply-step.ts";
 export { isCompaction } from "./loop/state/check-answer.ts";
 export { checkMessages, toUserMessage as copyUserMessage } from "./loop/state/check-messages.ts";
@@ -119,7 +119,7 @@ export type {
   ToolResultPart,
   UserMessage,
 } from "./types/message.ts";
-export type { GuardrailRecord, Guardrails } from "./types/guardrails.ts";
+export type { GuardrailRecord } from "./types/guardrails.ts";
 export type {
   ApprovalContext,
   ApprovalDecision,
@@ -134,7 +134,6 @@ export type {
   ResultStore,
   StoredResult,
   OutsideResult,
-  StructuredOutput,
 } from "./types/policies.ts";
 export type {
   CacheBreakCause,

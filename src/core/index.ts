@@ -24,16 +24,27 @@ export type {
   ContextStash,
   DeliberateGate,
   Handoffs,
-  LoopDetection,
   LoopPolicies,
   ResultCacher,
   ResultExtractor,
   ResultPipeline,
-  ResultProcessing,
   StopCondition,
-  StructuredOutput,
 } from "./types/policies.ts";
-export type { Guardrails } from "./types/guardrails.ts";
+export type {
+  Answer,
+  CallRecorder,
+  Hooks,
+  Middleware,
+  MiddlewareList,
+  Next,
+  Outcome,
+  Recorder,
+  RequestDraft,
+  RunFacts,
+  State,
+  StructuredOutput,
+  Wait,
+} from "./types/middleware.ts";
 export type { Journal } from "./types/journal.ts";
 export type { Json } from "./types/common.ts";
 export type { LoopEvent, LoopEvents } from "./types/loop-event.ts";
@@ -88,11 +99,18 @@ export { createLoopControl } from "./loop/control/loop-control.ts";
 export { runToolLoop } from "./loop/run-tool-loop.ts";
 export { unwrap } from "./loop/unwrap.ts";
 export { hasToolCall, iterationCountIs, textMatches, tokenBudget, toolCallCountIs } from "./policies/stop-when.ts";
-export { truncateResults } from "./loop/tool-call/truncate-results.ts";
-export { processResults } from "./loop/tool-call/process-results.ts";
-export { detectLoops } from "./loop/state/detect-loops.ts";
-export { maskResults } from "./loop/run/mask-results.ts";
-export { structuredOutput } from "./loop/stream/structured-output.ts";
+export { approve } from "./middleware/approve.ts";
+export { contextRestarts } from "./middleware/context-restarts.ts";
+export { deferTools } from "./middleware/deferred-tools.ts";
+export { detectLoops } from "./middleware/detect-loops.ts";
+export { finalAnswer } from "./middleware/final-answer.ts";
+export { gateTools } from "./middleware/gate.ts";
+export { maskResults } from "./middleware/mask-results.ts";
+export { onIteration, prepareIteration, stopWhen } from "./middleware/iteration-hooks.ts";
+export { preToolText } from "./middleware/pre-tool-text.ts";
+export { processResults } from "./middleware/process-results.ts";
+export { structuredOutput } from "./middleware/structured-output.ts";
+export { truncateResults } from "./middleware/truncate-results.ts";
 export { type FallbackOptions, withFallback } from "./providers/with-fallback.ts";
 export { type RetryOptions, withRetry } from "./providers/with-retry.ts";
 export { contextRestart } from "./loop/restart/context-restart.ts";

@@ -25,7 +25,8 @@ export type {
   Inherited,
   PreparedOptions,
 } from "./tools/define-agent-tool.ts";
-export type { TruncateResultsOptions, TruncatedResults } from "./loop/tool-call/truncate-results.ts";
+export type { TruncateResultsOptions, TruncatedResults } from "./middleware/truncate-results.ts";
+export type { ContextOptions } from "./middleware/context-restarts.ts";
 export type { ContextRestartFields } from "./loop/restart/context-restart.ts";
 export type { ArgsOf, DefineTool, FromSchema } from "./tools/define-tool.ts";
 export type { ToolFilter } from "./tools/merge-registries.ts";
@@ -33,7 +34,6 @@ export type { MutableToolRegistry, ToolSource } from "./tools/registry.ts";
 export type { ToolResultFields } from "./tools/tool-result.ts";
 export type {
   Issue,
-  Masking,
   MediaContent,
   ResponseTarget,
   StandardResult,

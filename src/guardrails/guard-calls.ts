@@ -2,7 +2,6 @@
 
 import {
   type ApprovalDecision,
-  type Approve,
   askCaller,
   type CallRecorder,
   contextOf,
@@ -11,8 +10,9 @@ import {
   isRecord,
   isSameJson,
   type Json,
+  type Hooks,
   LoopError,
-  type Middleware,
+  type Next,
   type Outcome,
   type PlainError,
   type Recorder,
@@ -26,91 +26,58 @@ import {
   type ToolDefinition,
   toPlainError,
   toShown,
-  waitWhereNeeded,
 } from "../core/entry-kit.ts";
 import type { ToolCheck } from "./checks.ts";
 
 /** The verdict of the checks about a call. Plain data. */
 interface Verdict {
-  /** The rewritten arguments, and the name of the last check that rewrote them. */
-  readonly rewritten?: { readonly args: Json; readonly by: string } | undefined;
+  /** The rewritten arguments. */
+  readonly rewritten?: { readonly args: Json } | undefined;
   readonly denial?: Extract<ApprovalDecision, { readonly kind: "deny" }> | undefined;
   /** The error of a check that failed. */
   readonly failed?: PlainError | undefined;
 }
 
-/** The parts that check the calls of one run. */
-export interface CallGuard {
-  /** Outside all other middleware: checks each call as the model made it. */
-  readonly first: Middleware;
-  /** The policy for `approve`, which applies the verdicts. */
-  readonly approve: Approve;
-  /** After the approval: checks the arguments that a decision has edited. */
-  readonly last: Middleware;
-}
-
-/** Returns the parts that check the calls of one run. `policy` gets the rewritten arguments of calls that were not refused. */
-export function guardCalls(checks: readonly ToolCheck[], policy: Approve = waitWhereNeeded): CallGuard {
-  const verdicts = new Map<string, Verdict>();
-  /** The arguments of the calls as the model wrote them. */
-  const written = new Map<string, Json>();
+/** Returns the hooks that check the calls of one run: each call as the model made it, and the arguments that a decision has edited. */
+export function guardCalls(checks: readonly ToolCheck[], run: RunFacts): Pick<Hooks, "call" | "execute"> {
+  /** The arguments that have passed the checks, by call id. */
+  const passed = new Map<string, Json>();
+  const take = async (name: string, next: Next<ToolCall, Outcome>, { call, at }: CheckedCall): Promise<Outcome> => {
+    const { tool } = at;
+    if (tool === undefined) return next(call);
+    const verdict = readRecorded(await at.step(name, () => checkCall(checks, { run, at }, { call, tool })));
+    const { failed, denial, rewritten } = verdict;
+    if (failed !== undefined) {
+      sendDecision(at, { kind: "failed", error: failed }, undefined);
+      return { call, durationMs: 0, kind: "approval-failed", error: failed };
+    }
+    if (denial !== undefined) {
+      sendDecision(at, denial, undefined);
+      return toDenied(denial, call);
+    }
+    passed.set(call.callId, rewritten?.args ?? call.args);
+    if (rewritten === undefined) return next(call);
+    sendDecision(at, { kind: "modify", args: rewritten.args }, undefined);
+    return next({ ...call, args: rewritten.args });
+  };
   return {
-    first: checkFirst(checks, verdicts, written),
-    approve: async (call, context) => {
-      const { failed, denial, rewritten } = verdicts.get(call.callId) ?? {};
-      if (failed !== undefined) throw Object.assign(new Error(failed.message), { name: failed.name });
-      if (denial !== undefined) return denial;
-      if (rewritten === undefined) return policy(call, context);
-      const { args, by } = rewritten;
-      const decision = await policy({ ...call, args }, context);
-      // A waiting call has the arguments of the model, so an approval after the wait would undo the rewrite.
-      if (decision.kind === "ask") throw refuseWaiting(by);
-      return decision.kind === "approve" ? { kind: "modify", args } : decision;
+    async call(call, next, at) {
+      await at.afterMessage();
+      const { tool, isChanged } = at;
+      const about = isChanged && tool !== undefined ? ` about ${digest(stableJson(toShown(tool)))}` : "";
+      return take(`check${about}`, next, { call, at });
     },
-    last: {
-      name: "guardrails-edits",
-      begin: (run) => ({
-        async call(call, next, at) {
-          const { callId, args } = call;
-          const checked = verdicts.get(callId)?.rewritten?.args ?? written.get(callId);
-          const { tool } = at;
-          if (tool === undefined || checked === undefined || isSameJson(args, checked)) return next(call);
-          const verdict = await at.step("check", () => checkCall(checks, { run, at }, { call, tool }));
-          if (verdict.failed !== undefined) return { call, durationMs: 0, kind: "approval-failed", error: verdict.failed };
-          if (verdict.denial !== undefined) return deny(verdict.denial, call, at);
-          return next(verdict.rewritten === undefined ? call : { ...call, args: verdict.rewritten.args });
-        },
-      }),
+    async execute(call, next, at) {
+      const checked = passed.get(call.callId);
+      const isChecked = checked === undefined || isSameJson(call.args, checked);
+      return isChecked ? next(call) : take("check of edits", next, { call, at });
     },
   };
 }
 
-function deny(denial: NonNullable<Verdict["denial"]>, call: ToolCall, at: CallRecorder): Outcome {
-  sendDecision(at, denial, undefined);
-  return toDenied(denial, call);
-}
-
-function checkFirst(checks: readonly ToolCheck[], verdicts: Map<string, Verdict>, written: Map<string, Json>): Middleware {
-  return {
-    name: "guardrails-calls",
-    begin: (run) => ({
-      request(request, next) {
-        verdicts.clear();
-        written.clear();
-        return next(request);
-      },
-      async call(call, next, at) {
-        await at.afterMessage();
-        const { tool, isChanged } = at;
-        if (tool === undefined) return next(call);
-        const name = isChanged ? `check about ${digest(stableJson(toShown(tool)))}` : "check";
-        const verdict = await at.step(name, () => checkCall(checks, { run, at }, { call, tool }));
-        verdicts.set(call.callId, readRecorded(verdict));
-        written.set(call.callId, call.args);
-        return next(call);
-      },
-    }),
-  };
+interface CheckedCall {
+  readonly call: ToolCall;
+  readonly at: CallRecorder;
 }
 
 interface CheckedTool {
@@ -141,7 +108,7 @@ async function checkCall(checks: readonly ToolCheck[], ports: ToolCheckPorts, { 
         const guardrail = endsRun === true ? ({ name, endsRun } as const) : { name };
         return { denial: { kind: "deny", reason: textOrNone(reason), guardrail } };
       }
-      if (kind === "rewrite" && edited !== undefined) rewritten = { args: toJson(edited), by: name };
+      if (kind === "rewrite" && edited !== undefined) rewritten = { args: toJson(edited) };
       else if (kind !== "pass") throw refuseVerdict(name, verdict);
     }
     return rewritten === undefined ? {} : { rewritten };
@@ -154,18 +121,12 @@ async function checkCall(checks: readonly ToolCheck[], ports: ToolCheckPorts, { 
 function readRecorded(value: unknown): Verdict {
   const known = ["rewritten", "denial", "failed"];
   if (isRecord(value) && Object.entries(value).every(([field, found]) => known.includes(field) && isRecord(found))) return value;
-  throw new LoopError("journal-damaged", { key: "guardrails-calls", problem: "has an invalid verdict of a check" });
+  throw new LoopError("journal-damaged", { key: "guardrails/check", problem: "has an invalid verdict of a check" });
 }
 
 function refuseVerdict(name: string, verdict: unknown): TypeError {
   const expected = '"pass", "refuse" or "rewrite" (with "args")';
   return new TypeError(
     `The tool check "${name}" must return an object whose "kind" is ${expected}, but returned ${describeValue(verdict)}.`,
-  );
-}
-
-function refuseWaiting(name: string): Error {
-  return new Error(
-    `The tool check "${name}" rewrote the arguments of a call that must wait for a decision. Refuse such a call, or approve it in "policies.approve".`,
   );
 }

@@ -1,10 +1,8 @@
 // Reads the checks that `guardrails` gets.
 
 import {
-  type Approve,
   checkFields,
   type Checks,
-  type Guardrails,
   type Middleware,
   invalidOption,
   is,
@@ -14,7 +12,7 @@ import {
   needed,
 } from "../core/entry-kit.ts";
 import type { InputCheck, OutputCheck, ToolCheck } from "./checks.ts";
-import { type CallGuard, guardCalls } from "./guard-calls.ts";
+import { guardCalls } from "./guard-calls.ts";
 import { guardRequests } from "./middleware.ts";
 
 /** The options of `guardrails`. `Context` is the type of the option `context` of the run. */
@@ -45,14 +43,14 @@ const ofOutput: Checks<OutputCheck> = {
 };
 
 /**
- * Checks the input, the output and the tool calls of a run. Pass the returned value as `policies.guardrails`. In events and
- * results, `guardrail` is the name of a check.
+ * Checks the input, the output and the tool calls of a run. Put it before `approve`, so that nobody is asked about a refused call. In
+ * events and results, `guardrail` is the name of a check.
  *
  * - `input`: runs at the same time as each request with new user messages, such as the first one. Until all checks have passed, no
  *   part of the response is shown and no tool runs. A refusal cuts off the request and ends the run as `input-guardrail`.
  * - `output`: passes, rewrites or refuses the text of each response, before it is shown, recorded or used. A refusal ends the run as
  *   `output-guardrail`.
- * - `tools`: passes, rewrites or denies each tool call, like `policies.approve`.
+ * - `tools`: passes, rewrites or denies each tool call, and again the arguments that an approval has edited.
  *
  * A check that throws or takes longer than `timeouts.hookMs` blocks like a refusal, and ends the run as `hook-failed`. If a tool
  * check fails, only the checked call fails, with the outcome `approval-failed`.
@@ -60,18 +58,17 @@ const ofOutput: Checks<OutputCheck> = {
  * Throws LoopError "unknown-option" or "invalid-option".
  *
  * @example
- * const policies = {
- *   guardrails: guardrails({
- *     output: [{ name: "phone", window: 40, check: ({ text }) => ({ kind: "rewrite", text: text.replaceAll(/\d{6,}/g, "[number]") }) }],
- *   }),
- * };
+ * const guard = guardrails({
+ *   output: [{ name: "phone", window: 40, check: ({ text }) => ({ kind: "rewrite", text: text.replaceAll(/\d{6,}/g, "[number]") }) }],
+ * });
+ * await runToolLoop({ provider, messages, middleware: [guard] });
  */
-export function guardrails<Context = unknown>(options: GuardrailOptions<Context>): Guardrails {
+export function guardrails<Context = unknown>(options: GuardrailOptions<Context>): Middleware {
   // The cast is safe: the run passes the value of its option `context`, which the caller declares to be a `Context`.
   return createGuardrails(options as GuardrailOptions);
 }
 
-function createGuardrails(options: GuardrailOptions): Guardrails {
+function createGuardrails(options: GuardrailOptions): Middleware {
   checkFields("guardrails", options, optionChecks);
   const input = readChecks("input", options.input, own);
   const output = readChecks("output", options.output, ofOutput);
@@ -79,18 +76,13 @@ function createGuardrails(options: GuardrailOptions): Guardrails {
   if (input.length + output.length + tools.length === 0) {
     throw invalidOption("guardrails", "an object with at least one check", options);
   }
-  const feature: GuardrailPolicy = {
-    kind: "guardrails",
-    toMiddleware: () => guardRequests({ input, output }),
-    guardCalls: (policy) => (tools.length === 0 ? undefined : guardCalls(tools, policy)),
+  return {
+    name: "guardrails",
+    begin: (run) => ({
+      ...(input.length + output.length > 0 && guardRequests({ input, output }, run)),
+      ...(tools.length > 0 && guardCalls(tools, run)),
+    }),
   };
-  return feature;
-}
-
-interface GuardrailPolicy extends Guardrails {
-  toMiddleware(): Middleware;
-  /** Returns undefined if there are no tool checks. */
-  guardCalls(policy: Approve | undefined): CallGuard | undefined;
 }
 
 function readChecks<Check extends object>(

@@ -4,10 +4,10 @@
 import {
   type Answer,
   type GuardrailRecord,
+  type Hooks,
   isRecord,
   LoopError,
   type Message,
-  type Middleware,
   type Recorder,
   type RunFacts,
   type State,
@@ -29,34 +29,28 @@ const name = "guardrails";
 const noText = { text: "", reasoning: "" };
 const unchecked: Guarding = { checked: undefined, createGate: undefined };
 
-export function guardRequests({ input, output }: RequestChecks): Middleware {
-  if (input.length + output.length === 0) return { name, pure: true };
+export function guardRequests({ input, output }: RequestChecks, run: RunFacts): Pick<Hooks, "provider" | "request"> {
+  let hasNewInput = true;
+  let guarding = unchecked;
   return {
-    name,
-    begin: (run) => {
-      let hasNewInput = true;
-      let guarding = unchecked;
-      return {
-        provider: (provider) => guardProvider(provider, () => guarding),
-        async request(request, next, at) {
-          const { continuation, steered, messages } = at.state;
-          if (continuation === 0 && steered.length > 0) hasNewInput = true;
-          const newMessages = hasNewInput ? findNewMessages(messages) : [];
-          const own = new AbortController();
-          const ports = portsOf(run, at, AbortSignal.any([at.signal, own.signal]));
-          const checking =
-            newMessages.length * input.length === 0 ? undefined : checkInput(at, { input, messages, newMessages, ports });
-          guarding = { checked: checking?.verdict, createGate: gateMaker(output, at.state, ports) };
-          try {
-            const answer = await settleBoth(next(request), checking?.records);
-            const records = (await checking?.records) ?? [];
-            if (checking !== undefined) hasNewInput = !records.every(hasPassed);
-            return judge(answer, records, at);
-          } finally {
-            own.abort(new DOMException("The request is over.", "AbortError"));
-          }
-        },
-      };
+    provider: (provider) => guardProvider(provider, () => guarding),
+    async request(request, next, at) {
+      const { continuation, steered, messages } = at.state;
+      if (continuation === 0 && steered.length > 0) hasNewInput = true;
+      const newMessages = hasNewInput ? findNewMessages(messages) : [];
+      const own = new AbortController();
+      const ports = portsOf(run, at, AbortSignal.any([at.signal, own.signal]));
+      const checking =
+        newMessages.length * input.length === 0 ? undefined : checkInput(at, { input, messages, newMessages, ports });
+      guarding = { checked: checking?.verdict, createGate: gateMaker(output, at.state, ports) };
+      try {
+        const answer = await settleBoth(next(request), checking?.records);
+        const records = (await checking?.records) ?? [];
+        if (checking !== undefined) hasNewInput = !records.every(hasPassed);
+        return judge(answer, records, at);
+      } finally {
+        own.abort(new DOMException("The request is over.", "AbortError"));
+      }
     },
   };
 }

@@ -1,8 +1,6 @@
 import {
-  type Middleware,
   modelSettingsChecks,
   providerCheck,
-  refuseTools,
   toolChoiceCheck,
   assertTool,
   cutText,
@@ -22,7 +20,7 @@ import {
   needed,
 } from "../core/entry-kit.ts";
 import type { AgentOptions, Agents } from "./agent-options.ts";
-import { createMiddleware, type HandoffResult } from "./middleware.ts";
+import { createHooks } from "./middleware.ts";
 import { nameOf, namesOf } from "./read-agent.ts";
 import { createTransferTool, type TransferTool } from "./transfer-tool.ts";
 
@@ -60,7 +58,7 @@ type NeededBySystem<System> = System extends (facts: infer Facts) => string
     : never
   : never;
 
-/** The agents of a run, as the value of `policies.handoffs`. `T` are their tools. `Context` is the context of their prompts. */
+/** The agents of a run, as middleware that brings their tools. `T` are their tools. `Context` is the context of their prompts. */
 export interface AgentHandoffs<T extends Tool = Tool, Context = unknown> extends Handoffs {
   readonly tools: readonly (T | TransferTool<Context>)[];
   startWith(agent: string | undefined, messagesBefore?: number): AgentHandoffs<T, Context>;
@@ -86,7 +84,7 @@ const agentChecks: Checks<AgentOptions> = {
 /**
  * Defines agents that can hand a run over to one another. After a handoff, the run continues in the same transcript, with the
  * system prompt, the tools and the provider of the new agent. Each agent gets a tool `transfer_to_NAME` for each agent in its
- * `handoffs`. Pass the returned value as `policies.handoffs`, and the `tools` of this value in the option `tools`.
+ * `handoffs`. The middleware brings all tools of the agents. Pass `tools: agents.tools` too, if the result should have their types.
  *
  * Only the first handoff in a message is carried out, and the others fail. A resumed run continues as the agent of its last
  * handoff. Each handoff emits the event `handoff`, and `result.agent` is the last agent.
@@ -102,7 +100,7 @@ const agentChecks: Checks<AgentOptions> = {
  *     billing: { description: "Answers questions about invoices.", tools: [findInvoice], handoffs: ["triage"] },
  *   },
  * });
- * await runToolLoop({ provider, messages, tools: agents.tools, policies: { handoffs: agents } });
+ * await runToolLoop({ provider, messages, middleware: [agents] });
  */
 export function createHandoffs<const A extends Agents>(
   options: HandoffOptions<A>,
@@ -160,27 +158,27 @@ function createTable<T extends Tool, Context>(parts: TableParts): HandoffPolicy<
   const { agents, tools, start, startsAfter, maxHandoffs } = parts;
   if (!agents.has(start)) throw invalidOption("start", listNames(agents), start);
   const listed = new Set([...tools, ...[...agents.values()].flatMap(({ tools: own = [] }) => own)].map(nameOf));
+  /** Throws LoopError "invalid-option" if an agent names a tool that the run lacks, or requires a tool that the agent lacks. */
+  const checkTools = (given: readonly Tool[]): void => {
+    const names = new Set<string>(given.map(nameOf));
+    const shared = [...names].filter((name) => !listed.has(name));
+    for (const [name, agent] of agents) {
+      checkNames(name, agent, names);
+      checkChoice(name, agent, new Set([...shared, ...namesOf(agent)]));
+    }
+  };
   const table: HandoffPolicy<T, Context> = {
-    kind: "handoffs",
-    toMiddleware: () => createMiddleware({ agents, listed, start, startsAfter, maxHandoffs }),
+    name: "handoffs",
+    begin: (run) => {
+      if (run.tools !== undefined) checkTools(run.tools);
+      return createHooks({ agents, listed, start, startsAfter, maxHandoffs });
+    },
     // The cast is safe: the tools come from the agents, and the caller passes the types of their tools as `T`.
     tools: tools as readonly (T | TransferTool<Context>)[],
     startWith: (agent, messagesBefore) => {
       checkCount(messagesBefore);
       if (agent === undefined || !agents.has(agent)) return table;
       return createTable<T, Context>({ ...parts, start: agent, startsAfter: messagesBefore });
-    },
-    checkTools: (names, option) => {
-      const missing = tools.find(({ name }) => !names.has(name));
-      if (missing !== undefined) {
-        const why = 'one of agents.tools, which "policies.handoffs" needs';
-        throw refuseTools(option, missing.name, why);
-      }
-      const shared = [...names].filter((name) => !listed.has(String(name)));
-      for (const [name, agent] of agents) {
-        checkNames(name, agent, names);
-        checkChoice(name, agent, new Set([...shared, ...namesOf(agent)]));
-      }
     },
     mapProviders: (map) =>
       createTable({ ...parts, agents: new Map([...agents].map(([name, agent]) => [name, mapAgent(agent, map)])) }),
@@ -190,12 +188,6 @@ function createTable<T extends Tool, Context>(parts: TableParts): HandoffPolicy<
 
 interface HandoffPolicy<T extends Tool, Context> extends AgentHandoffs<T, Context> {
   startWith(agent: string | undefined, messagesBefore?: number): HandoffPolicy<T, Context>;
-  toMiddleware(): Middleware<HandoffResult>;
-  /**
-   * Throws LoopError "invalid-option" if the run lacks a tool of the agents, or if an agent has a `toolChoice` of a tool that it lacks.
-   * `names` are the tools of the run, and `option` is the place of the option `tools`.
-   */
-  checkTools(names: ReadonlySet<unknown>, option: string): void;
   /** Returns the same agents with other providers. */
   mapProviders(map: (provider: Provider) => Provider): HandoffPolicy<T, Context>;
 }
@@ -216,7 +208,7 @@ function checkChoice(name: string, { toolChoice }: AgentOptions, own: ReadonlySe
 
 function checkCount(messages: number | undefined): void {
   if (messages === undefined || isWithin(messages, { min: 0, infinite: false })) return;
-  throw invalidOption("policies.handoffs.startWith()", "a number of messages", messages);
+  throw invalidOption("createHandoffs().startWith()", "a number of messages", messages);
 }
 
 function mapAgent(agent: AgentOptions, map: (provider: Provider) => Provider): AgentOptions {

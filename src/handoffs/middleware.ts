@@ -5,7 +5,6 @@ import {
   applyHandoff,
   type Handoff,
   type Hooks,
-  type Middleware,
   type Recorder,
   type RequestDraft,
   type State,
@@ -35,17 +34,13 @@ export interface HandoffResult {
   readonly handoffs: readonly Handoff[];
 }
 
-export function createMiddleware(rules: HandoffRules): Middleware<HandoffResult> {
-  return { name: "handoffs", begin: () => createHooks(rules) };
-}
-
 interface CurrentAgent extends HandoffState {
   agent: string | undefined;
   agentSince: number | undefined;
   readonly handoffs: Handoff[];
 }
 
-function createHooks({ agents, listed, start, startsAfter, maxHandoffs }: HandoffRules): Hooks<HandoffResult> {
+export function createHooks({ agents, listed, start, startsAfter, maxHandoffs }: HandoffRules): Hooks {
   const own: CurrentAgent = { agent: start, agentSince: startsAfter, handoffs: [] };
   const view = createHistoryView(own, (name) => agents.get(name)?.history);
   let isBegun = false;

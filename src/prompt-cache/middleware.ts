@@ -3,7 +3,7 @@
 import {
   addUsage,
   type AttemptSpending,
-  type CacheWatch,
+  type CacheWatcher,
   isRecord,
   LoopError,
   type Middleware,
@@ -11,7 +11,6 @@ import {
   type ModelChunk,
   noUsage,
   type Pricing,
-  type PromptCacheUse,
   type Provider,
   type StreamCache,
   type StreamWatch,
@@ -25,11 +24,11 @@ interface Watched {
   readonly spendings: Spendings;
 }
 
-export function watchRequests(watch: CacheWatch): Middleware<{ readonly cache: PromptCacheUse }> {
+export function watchRequests(createWatcher: () => CacheWatcher): Middleware {
   return {
     name: "prompt-cache",
     begin: ({ pricing }) => {
-      const watcher = watch.createWatcher();
+      const watcher = createWatcher();
       let watched: Watched | undefined;
       return {
         provider: (inner) => ({

@@ -170,6 +170,6 @@ export function checkLastRequest(given: LastRequest): LastRequest {
     isListOf(system, isDigest) &&
     isRecord(settings) &&
     isListOf(messages, isGroup);
-  if (!isFit) throw invalidOption("policies.promptCache.startWith()", "the `cache.last` of a result", given);
+  if (!isFit) throw invalidOption("watchPromptCache().startWith()", "the `cache.last` of a result", given);
   return structuredClone(given);
 }

@@ -2,7 +2,6 @@ import {
   addCost,
   type AttemptSpending,
   type CacheBreakCause,
-  type CacheWatch,
   type CacheWatcher,
   type LastRequest,
   type ModelCall,
@@ -51,14 +50,11 @@ export function watchPromptCache(): PromptCacheWatch {
   return createWatch(undefined);
 }
 
-function createWatch(earlier: LastRequest | undefined): CacheWatch {
-  const watch = {
-    kind: "prompt-cache",
-    startWith: (found: LastRequest | undefined) => createWatch(found === undefined ? earlier : checkLastRequest(found)),
-    createWatcher: () => new RunWatcher(earlier),
-    toMiddleware: () => watchRequests(watch),
-  } as const;
-  return watch;
+function createWatch(earlier: LastRequest | undefined): PromptCacheWatch {
+  return {
+    ...watchRequests(() => new RunWatcher(earlier)),
+    startWith: (found) => createWatch(found === undefined ? earlier : checkLastRequest(found)),
+  };
 }
 
 type Sender = Pick<RequestPrefix, "provider" | "model">;

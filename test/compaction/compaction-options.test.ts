@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { runToolLoop } from "turnwright";
 import { compactMessages, type CompactionOptions } from "turnwright/compaction";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { play, tool } from "../loop/play.ts";
@@ -7,27 +6,18 @@ import { start } from "./compaction-stage.ts";
 
 describe("compactMessages", () => {
   it.for<[options: object, message: string]>([
-    [{ when: 0 }, "policies.compaction.when"],
-    [{ when: -1 }, "policies.compaction.when"],
-    [{ keep: Number.NaN }, "policies.compaction.keep"],
-    [{ when: 0.2, keep: 0.5 }, "policies.compaction.keep"],
-    [{ when: 1_000, keep: 2_000 }, "policies.compaction.keep"],
-    [{ contextWindow: "large" }, "policies.compaction.contextWindow"],
-    [{ summarise: { provider: {} } }, "policies.compaction.summarise.provider"],
-    [{ summarise: { maxOutputTokens: 0 } }, "policies.compaction.summarise.maxOutputTokens"],
+    [{ when: 0 }, "compactMessages.when"],
+    [{ when: -1 }, "compactMessages.when"],
+    [{ keep: Number.NaN }, "compactMessages.keep"],
+    [{ when: 0.2, keep: 0.5 }, "compactMessages.keep"],
+    [{ when: 1_000, keep: 2_000 }, "compactMessages.keep"],
+    [{ contextWindow: "large" }, "compactMessages.contextWindow"],
+    [{ summarise: { provider: {} } }, "compactMessages.summarise.provider"],
+    [{ summarise: { maxOutputTokens: 0 } }, "compactMessages.summarise.maxOutputTokens"],
     [{ summarise: { prompt: "x" } }, "prompt"],
     [{ when: 0.5, at: 3 }, "at"],
   ])("rejects the options %j", ([options, message]) => {
     expect(() => compactMessages(options as CompactionOptions)).toThrow(message);
-  });
-
-  it("makes the only kind of object that policies.compaction accepts", async () => {
-    const provider = createMockProvider([text("Hi.")]);
-    const policies = { compaction: { kind: "compaction", startWith: () => undefined } } as never;
-    await expect(runToolLoop({ provider, messages: [{ role: "user", content: "Go." }], policies })).rejects.toThrow(
-      "compactMessages",
-    );
-    expect(provider.requests.length).toBe(0);
   });
 
   it("reports the error of a throwing contextWindow function without ending the run", async () => {

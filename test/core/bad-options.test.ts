@@ -14,7 +14,11 @@ describe("the options of a run", () => {
     ["a middleware without a name", named(undefined), '"middleware[0].name" must be a name'],
     ["two middleware with one name", { middleware: [{ name: "a" }, { name: "a" }] }, "which is in use"],
     ["wrong hooks from begin", named("a", { begin: () => ({ ask: 1 }) }), ".begin().ask"],
-    ["a middleware that is no object", { middleware: ["a"] }, '"middleware[0]" must be an object'],
+    [
+      "a middleware that is no object",
+      { middleware: ["a"] },
+      '"middleware[0]" must be middleware: an object with a name and hooks',
+    ],
     ["middleware outside an array", { middleware: { name: "a" } }, '"middleware" must be an array of middleware'],
     ["a journal of another kind", { journal: { step: () => undefined } }, '"journal" must be a journal'],
     ["a durable journal without an id", { journal: { ...recordSteps(), durable: true } }, '"runId" must be a string'],

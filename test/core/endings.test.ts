@@ -13,7 +13,6 @@ import { runToolLoop } from "../../src/core/run/run-tool-loop.ts";
 import type { Journal } from "turnwright";
 import type { Middleware } from "../../src/core/run/seam.ts";
 
-const handOff = (agents: object): Middleware => (agents as { toMiddleware(): Middleware }).toMiddleware();
 const messages = [{ role: "user", content: "Go." }] as const;
 const look = defineTool({ name: "look", description: "", inputSchema: { type: "object" }, execute: () => "seen" });
 const spent = usage({ inputTokens: 9, outputTokens: 1 });
@@ -126,8 +125,8 @@ describe("handOff", () => {
     const provider = createMockProvider(script);
     const journal = recordSteps();
     const options = { journal, tools: agents.tools, provider };
-    const first = await run([], [handOff(agents)], options);
-    const again = await run([], [handOff(agents)], options);
+    const first = await run([], [agents], options);
+    const again = await run([], [agents], options);
     for (const { reason, agent, handoffs } of [first, again])
       expect([reason, agent, handoffs?.map(({ from, to }) => `${from} ${to}`)]).toEqual([
         { kind: "handoff-cap", count: 2 },

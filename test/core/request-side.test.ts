@@ -12,11 +12,10 @@ import type { ExecutableTool } from "turnwright/parts";
 import { compactMessages } from "turnwright/compaction";
 import { createMockProvider, fail, type MockMessage, text, toolCall } from "turnwright/testing";
 import { z } from "zod";
-import type { MiddlewareSource } from "../../src/compaction/middleware.ts";
 import { contextRestarts } from "../../src/core/middleware/context-restarts.ts";
 import { deferTools } from "../../src/core/middleware/deferred-tools.ts";
 import { prepareIteration } from "../../src/core/middleware/iteration-hooks.ts";
-import { maskResults, releaseResults } from "../../src/core/middleware/mask-results.ts";
+import { maskResults } from "../../src/core/middleware/mask-results.ts";
 import { structuredOutput } from "../../src/core/middleware/structured-output.ts";
 import { recordSteps } from "../../src/core/run/journals.ts";
 import { runToolLoop } from "../../src/core/run/run-tool-loop.ts";
@@ -112,9 +111,9 @@ describe("maskResults", () => {
     const release = createContextRelease() as unknown as ExecutableTool;
     const calls = [toolCall("look", {}, { id: "c0" }), toolCall("context_release", { call_ids: ["c0"] }), text("Done.")];
     const played = await playCut(
-      () => [releaseResults(release)],
+      () => [maskResults({ keepIterations: Number.POSITIVE_INFINITY })],
       calls,
-      () => ({ tools: [look] }),
+      () => ({ tools: [look, release] }),
     );
     expect(played.requests.map(({ messages: sent }) => JSON.stringify(sent).includes("left out"))).toEqual([false, false, true]);
   });
@@ -189,9 +188,7 @@ describe("structuredOutput", () => {
 });
 
 describe("compactMessages as middleware", () => {
-  const compact = (): readonly Middleware[] => [
-    (compactMessages({ when: 2_500, keep: 1_200 }) as unknown as MiddlewareSource).toMiddleware(),
-  ];
+  const compact = (): readonly Middleware[] => [compactMessages({ when: 2_500, keep: 1_200 })];
   const summarizing = (asked: ModelRequest[]) =>
     createMockProvider((request) => {
       if (request.purpose === "summary") return text("Short.");

@@ -120,7 +120,7 @@ export const traits: Names<keyof ToolTraits> = {
   deferred: true,
   findsTools: true,
   triggers: true,
-  masking: true,
+  releasesResults: true,
 };
 
 export const requestFields: Names<keyof ModelRequest> = {

@@ -92,7 +92,7 @@ const runs: readonly Row[] = [
         policies: {
           ...policies,
           results: processResults({
-            processor: truncateResults({ maxTokens: 50 }),
+            processor: truncateResults({ maxTokens: 50 }).processor,
             cacher: createResultCache({ threshold: 1 }).cacher,
           }),
         },

@@ -75,7 +75,11 @@ const texts: readonly Row[] = [
       return () => nearestName("jihgfedcba".repeat(6), names);
     },
   ],
-  ["truncateResults: truncating a long result", 200_000, onText("é", (text) => truncateResults({ maxTokens: 1_000 })("t", text))],
+  [
+    "truncateResults: truncating a long result",
+    200_000,
+    onText("é", (text) => truncateResults({ maxTokens: 1_000 }).processor("t", text)),
+  ],
   ["textMatches: searching a long text", 200_000, onText("a", (text) => textMatches("ab")({ response: { text } } as never))],
   [
     "compileLinearRegExp: searching a long text",

@@ -38,7 +38,6 @@ describe("tool checks of guardrails", () => {
     expect(JSON.stringify(provider.requests[1]?.messages.at(-1))).toContain("outside the folder");
     expect(recording.of("approval-decided").map(({ decision, guardrail }) => ({ decision, guardrail }))).toEqual([
       { decision: "deny", guardrail: { name: "paths" } },
-      { decision: "approve", guardrail: undefined },
     ]);
     expect(result.status).toBe("completed");
   });
@@ -145,14 +144,18 @@ describe("tool checks of guardrails", () => {
     expect({ asked, read }).toEqual({ asked: [{ path: "a" }], read: ["a"] });
   });
 
-  it('refuse a call with rewritten arguments if policies.approve returns "ask"', async () => {
-    const lower: ToolCheck = { name: "lower", check: ({ args }) => ({ kind: "rewrite", args: { path: pathOf(args) } }) };
+  it("show the rewritten arguments to the person who decides", async () => {
+    const lower: ToolCheck = {
+      name: "lower",
+      check: ({ args }) => ({ kind: "rewrite", args: { path: pathOf(args).toLowerCase() } }),
+    };
     const { read, options } = createStage([lower], () => ({ kind: "ask" }));
     const provider = createMockProvider([toolCall("read", { path: "A" }), text("Done.")]);
-    const recording = recordEvents();
-    const { functionHistory } = await runToolLoop({ ...options, provider, events: recording.emitter });
-    expect({ read, outcome: functionHistory[0]?.outcome }).toEqual({ read: [], outcome: "approval-failed" });
-    expect(recording.of("approval-decided")[0]?.error?.message).toContain('"lower" rewrote the arguments');
+    const run = { ...options, provider, journal: memoryJournal(), runId: "r1" };
+    const { reason } = await runToolLoop(run);
+    expect([reason, read]).toMatchObject([{ kind: "approval-required", calls: [{ args: { path: "a" } }] }, []]);
+    const { functionHistory } = await runToolLoop({ ...run, answers: { call_i0_0: { kind: "approve" } } });
+    expect([functionHistory[0]?.outcome, read]).toEqual(["completed", ["a"]]);
   });
 
   it("check arguments again after an edit by a person or by policies.approve", async () => {

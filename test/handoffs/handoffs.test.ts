@@ -9,7 +9,7 @@ describe("a run with createHandoffs", () => {
   it("is refused without its policy, because a handoff would have no effect", async () => {
     const provider = createMockProvider([toBilling, text("Done.")]);
     await expect(runToolLoop({ provider, messages, tools: createAgents().tools })).rejects.toThrow(
-      'Option "policies.handoffs" must be set if "tools" has tools of createHandoffs, because a handoff has no effect without it, but is undefined. Write: tools: agents.tools, policies: { handoffs: agents }.',
+      'Option "middleware" must be a list with the agents if "tools" has tools of createHandoffs, because a handoff has no effect without it, but is undefined. Write: middleware: [agents].',
     );
     expect(provider.calls).toBe(0);
   });

@@ -125,18 +125,10 @@ describe("options of handoffs", () => {
     );
   });
 
-  it("runToolLoop refuses policies.handoffs if `tools` lacks the handoff tools", async () => {
-    const agents = createAgents();
-    const running = runToolLoop({
-      provider: createMockProvider([text("Hi")]),
-      messages,
-      tools: [shared],
-      policies: { handoffs: agents },
-    });
-    await expect(running).rejects.toMatchObject({
-      code: "invalid-option",
-      message: expect.stringContaining("policies.handoffs") as string,
-    });
+  it("the run gets the handoff tools with the middleware", async () => {
+    const provider = createMockProvider([text("Hi")]);
+    await runToolLoop({ provider, messages, tools: [shared], middleware: [createAgents()] });
+    expect(provider.requests[0]?.tools.map(({ name }) => name)).toContain("transfer_to_billing");
   });
 });
 

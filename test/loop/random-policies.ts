@@ -1,6 +1,7 @@
 import {
   type Approve,
   type LoopOptions,
+  type Middleware,
   detectLoops,
   maskResults,
   processResults,
@@ -14,7 +15,6 @@ import {
   withFallback,
   withRetry,
 } from "turnwright";
-import type { Masking } from "turnwright/parts";
 import { never } from "./play.ts";
 import type { Plan } from "./random-run.ts";
 import type { Workshop } from "./random-tools.ts";
@@ -82,7 +82,7 @@ function pipelineOf({ results }: Plan, { later }: Workshop): ResultPipeline | un
   return results === "none" ? undefined : pipelines[results];
 }
 
-function maskingOf({ masking }: Plan, { force }: Workshop): Masking | undefined {
+function maskingOf({ masking }: Plan, { force }: Workshop): Middleware | undefined {
   return masking && maskResults({ ...masking, minTokens: 1, force });
 }
 

@@ -186,14 +186,6 @@ it("watchPromptCache: ignores a body that cannot be measured", async () => {
   expect(() => expectPrefix(result)).toThrow("No provider of the run reported its requests.");
 });
 
-it("policies.promptCache: rejects a value that watchPromptCache did not make", async () => {
-  const policies = { promptCache: { kind: "prompt-cache" } as never };
-  await expect(runToolLoop({ provider: createMockProvider([]), messages, policies })).rejects.toMatchObject({
-    code: "invalid-option",
-    details: { option: "policies.promptCache", expected: "made by watchPromptCache" },
-  });
-});
-
 it("expectPrefix: throws an error that names the first requests with a cache break", async () => {
   const policies = { promptCache: watchPromptCache() };
   const { result } = await playWatched(rounds(9), { ...systems((iteration) => `${iteration}`), policies });

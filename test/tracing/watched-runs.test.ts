@@ -5,7 +5,6 @@ import {
   defineTool,
   type LoopOptions,
   memoryJournal,
-  processResults,
   runToolLoop,
   streamToolLoop,
   type ToolContext,
@@ -117,16 +116,6 @@ describe("observeRun: an observed run", () => {
     ["a duplicate tool", { provider: createMockProvider([]), messages, tools: [look, look] }, "look"],
     ["the events option process", { provider: createMockProvider([]), messages, events: process }, '"events"'],
     ["an invalid hook", { provider: createMockProvider([]), messages, hooks: { prepareIteration: 7 } }, "prepareIteration"],
-    [
-      "a result cache without its tool",
-      {
-        provider: createMockProvider([]),
-        messages,
-        tools: [look],
-        policies: { results: processResults({ cacher: { store: () => "x", toolName: "read_part" } }) },
-      },
-      "read_part",
-    ],
   ])("throws the same error as an unobserved run for %s", async ([, options, message]) => {
     const { observing } = createLog();
     const plain = await runToolLoop(options as LoopOptions).catch((error: unknown) => String(error));

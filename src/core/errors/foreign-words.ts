@@ -103,7 +103,7 @@ const adviceOn: { readonly [Option in AdvisedOption]: (value: unknown) => Advice
   pricing: () => ({ instead: 'genaiPrices(), from "turnwright/prices"' }),
   handoffs: () => ({
     hint: ", because a handoff has no effect without it",
-    instead: "tools: agents.tools, policies: { handoffs: agents }",
+    instead: "middleware: [agents]",
   }),
   clock: () => ({ hint: ': an object with "now", "setTimeout" and "clearTimeout"' }),
   events: () => ({ hint: ", for example createLoopEvents()" }),

@@ -4,6 +4,7 @@ import type { Json, PlainError } from "../types/common.ts";
 import type { ApprovalContext, ApprovalDecision, Approve } from "../types/policies.ts";
 import type { NeedsApproval, ToolDefinition } from "../types/tool.ts";
 import type { ShownTool, ToolCall } from "../types/tool-outcome.ts";
+import { invalidOption, isFunction } from "../errors/check-fields.ts";
 import { toDecision, waitWhereNeeded } from "../policies/approval.ts";
 import { findToolChanges, toShown } from "../tools/compare-tools.ts";
 import { denials } from "../tools/to-outcome.ts";
@@ -17,9 +18,12 @@ import { askCaller } from "./ask-caller.ts";
  * Asks for a decision about each call, or about the calls of tools with `needsApproval` if there is no policy. A call that is not
  * decided waits for an answer: `{ kind: "approve" }`, `{ kind: "deny", reason }` or `{ kind: "modify", args }`.
  *
+ * Throws LoopError "invalid-option".
+ *
  * @example approve(({ name }) => ({ kind: name === "search" ? "approve" : "ask" }))
  */
 export function approve(policy?: Approve): Middleware {
+  if (policy !== undefined && !isFunction(policy)) throw invalidOption("approve", "a function", policy);
   return {
     name: "approve",
     begin: (run) => ({ call: (call, next, at) => decideCall(policy, { run, at }, { call, next }) }),

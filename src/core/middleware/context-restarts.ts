@@ -6,7 +6,9 @@ import type { RestartPolicy } from "../types/policies.ts";
 import type { ContextRestart } from "../types/tool-outcome.ts";
 import { detectContextRestart, isUnmarkedRestart } from "../loop/restart/context-restart.ts";
 import { seal } from "../loop/state/transcript.ts";
-import { freezeDeep, toJson } from "../utils/json.ts";
+import { checkFields, type Checks, is, isFunction } from "../errors/check-fields.ts";
+import { isRecord } from "../utils/guards.ts";
+import { freezeDeep, isPlainData, toJson } from "../utils/json.ts";
 import { toPlainError } from "../utils/plain-error.ts";
 import type { CallRecorder, Middleware, Outcome, RunFacts, State } from "../run/seam.ts";
 import { askCaller } from "./ask-caller.ts";
@@ -18,13 +20,23 @@ export interface ContextOptions extends RestartPolicy {
   readonly maxRestarts?: number | undefined;
 }
 
+const checks: Checks<ContextOptions> = {
+  effects: { "*": ["an array of tool names", is.texts[1], undefined, true] },
+  stash: ["a stash", (value) => isRecord(value) && isFunction(value["take"]), "stash"],
+  items: ["an array of plain data", (value) => Array.isArray(value) && value.every(isPlainData)],
+  maxRestarts: { min: 0 },
+};
+
 /**
  * Adds context items to each request, in a message of their own. A tool adds an item, and hides tools for the rest of the run, by
  * returning `contextRestart(...)`. The transcript does not contain the items.
  *
+ * Throws LoopError "unknown-option" or "invalid-option".
+ *
  * @example await runToolLoop({ provider, tools, messages, middleware: [contextRestarts({ effects: { profile: ["read_profile"] } })] });
  */
 export function contextRestarts(options: ContextOptions = {}): Middleware {
+  checkFields("contextRestarts", options, checks);
   const { maxRestarts = 5 } = options;
   return {
     name: "context-restarts",
@@ -122,7 +134,7 @@ async function addPending(outcome: Outcome, { at, run, options }: PendingPorts):
   try {
     const item = await at.step("stash", async () => {
       if (options.stash === undefined)
-        throw new Error('The tool result has a "pending_context_key", but "policies.restarts.stash" is not set.');
+        throw new Error('The tool result has a "pending_context_key", but contextRestarts() has no "stash".');
       const { stash } = options;
       const found = await askCaller(() => stash.take(key), { clock: run.clock, ms: run.timeouts.hookMs, signal: at.signal });
       return found === undefined || found === null ? undefined : toJson(found);

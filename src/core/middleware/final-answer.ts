@@ -1,6 +1,8 @@
 // Lets the model answer once more, without tools, after a limit is reached.
 
 import type { FinalAnswerReserve } from "../types/policies.ts";
+import { checkFields } from "../errors/check-fields.ts";
+import { reserveChecks } from "../loop/run/option-table.ts";
 import { isUnfinished } from "../providers/judge-finish.ts";
 import type { Ending, Middleware } from "../run/seam.ts";
 
@@ -11,15 +13,16 @@ const reserved: ReadonlySet<string> = new Set(["max-tokens", "max-cost", "wall-c
  * Grants one more iteration without tools if `maxIterations` or `maxToolCalls` ends the run. With a `reserve`, also if `maxTokens`,
  * `maxCostUSD` or `wallClockMs` ends the run. The run still ends with the limit as its reason.
  *
+ * Throws LoopError "unknown-option" or "invalid-option".
+ *
  * @example finalAnswer({ reserve: { tokens: 2_000 } })
  */
-export function finalAnswer(
-  options: { readonly reserve?: FinalAnswerReserve } = {},
-): Middleware<{ readonly finalAnswer?: true }> {
+export function finalAnswer(options: { readonly reserve?: FinalAnswerReserve } = {}): Middleware {
+  checkFields("finalAnswer", options, { reserve: reserveChecks });
   const { reserve } = options;
   return {
     name: "final-answer",
-    ...("reserve" in options && { reserve }),
+    reserve,
     begin: () => {
       let endedBy: { readonly ending: Ending; isGiven: boolean } | undefined;
       return {

@@ -18,7 +18,8 @@ export function forceFirstCall(): Middleware {
           if (since === undefined || request.agent !== agent) since = since === undefined ? givenMessages : messages.length;
           ({ agent } = request);
           const { toolChoice } = request;
-          const isDone = isForced(toolChoice) && messages.slice(since).some(({ role }) => role === "tool");
+          const isDone =
+            request.keepsChoice !== true && isForced(toolChoice) && messages.slice(since).some(({ role }) => role === "tool");
           return next(isDone ? { ...request, toolChoice: "auto", enforced: toolChoice } : request);
         },
       };

@@ -4,18 +4,34 @@ import type { DeliberateGate } from "../types/policies.ts";
 import type { TriggerMatch } from "../types/loop-event.ts";
 import type { PlainError } from "../types/common.ts";
 import type { CallRecorder, Middleware, Outcome } from "../run/seam.ts";
+import { checkFields, type Checks, is, needed } from "../errors/check-fields.ts";
 import { wasDispatched } from "../tools/to-outcome.ts";
 import { edges } from "../utils/edges.ts";
 import { isRecord, isThenable } from "../utils/guards.ts";
 import { toPlainError } from "../utils/plain-error.ts";
 import { promiseOrValue } from "../utils/promises.ts";
 
+// Unknown fields must throw, because a gate with a misspelt `allowedNames` would allow all tools.
+const checks: Checks<DeliberateGate> = {
+  active: /* @__PURE__ */ needed(is.flag),
+  allowedNames: [
+    "an array or a set of tool names",
+    (value) => typeof value === "object" && value !== null && Symbol.iterator in value,
+  ],
+  triggerMatchByToolName: ["a Map", (value) => value instanceof Map],
+  unsearched: ["an array of triggers", is.texts[1]],
+  retain: is.fn,
+};
+
 /**
  * Lets only the tools of an active gate run. Calls of other tools get the outcome "blocked", although the model sees these tools.
+ *
+ * Throws LoopError "unknown-option" or "invalid-option".
  *
  * @example gateTools({ active: true, allowedNames: ["search"] })
  */
 export function gateTools(gate: DeliberateGate): Middleware {
+  checkFields("gateTools", gate, checks);
   const { active, allowedNames } = gate;
   if (!active) return { name: "gate", pure: true };
   return {

@@ -3,7 +3,8 @@
 import type { IterationPlan, LoopHooks } from "../types/loop-options.ts";
 import type { StopCondition, StopContext } from "../types/policies.ts";
 import type { Provider } from "../types/provider.ts";
-import { checkPlan } from "../loop/start/check-options.ts";
+import { checkField, checkFields, is, isFunction, needed } from "../errors/check-fields.ts";
+import { planChecks } from "../loop/run/option-table.ts";
 import { isUnfinished } from "../providers/judge-finish.ts";
 import { addCost, addUsage, noUsage } from "../utils/count-usage.ts";
 import { edges } from "../utils/edges.ts";
@@ -22,8 +23,16 @@ import {
 } from "../run/seam.ts";
 import { askCaller } from "./ask-caller.ts";
 
-/** Calls `ask` after the calls of each iteration. `{ abort: true }` ends the run. */
+/**
+ * Calls `ask` after the calls of each iteration, with the number of finished iterations. `{ abort: true }` ends the run as
+ * `iteration-abort`. If `ask` throws or takes longer than `timeouts.hookMs`, the run ends as `hook-failed`.
+ *
+ * Throws LoopError "invalid-option".
+ *
+ * @example onIteration((finished, { cumulativeCost }) => ({ abort: (cumulativeCost ?? 0) > 1 }))
+ */
 export function onIteration(ask: NonNullable<LoopHooks["onIteration"]>): Middleware {
+  checkField("onIteration", ask, needed(is.fn));
   return {
     name: "on-iteration",
     begin: (run) => ({
@@ -57,8 +66,16 @@ function limitsOf({ clock, timeouts }: RunFacts, { signal }: Recorder): Paramete
   return { clock, ms: timeouts.hookMs, signal };
 }
 
-/** Calls `plan` before each request. It may choose another provider, tools, settings or system text for this request. */
+/**
+ * Calls `plan` before each request, including continuations. The plan may choose another provider, tools, settings or system text
+ * for this request. If `plan` throws or takes longer than `timeouts.hookMs`, the run ends as `hook-failed`.
+ *
+ * Throws LoopError "invalid-option".
+ *
+ * @example prepareIteration(({ iteration }) => (iteration === 0 ? { toolChoice: { name: "search" } } : undefined))
+ */
 export function prepareIteration(plan: NonNullable<LoopHooks["prepareIteration"]>): Middleware {
+  checkField("prepareIteration", plan, needed(is.fn));
   return {
     name: "prepare-iteration",
     begin: (run) => ({
@@ -69,8 +86,8 @@ export function prepareIteration(plan: NonNullable<LoopHooks["prepareIteration"]
         let chosen: Provider | undefined;
         const ask = async (): Promise<Omit<IterationPlan, "provider">> => {
           const answer: unknown = (await askCaller(() => plan(view), limitsOf(run, at))) ?? {};
-          checkPlan(answer);
-          const { provider, ...rest } = answer;
+          checkFields("prepareIteration", answer, planChecks);
+          const { provider, ...rest } = answer as IterationPlan;
           chosen = provider;
           return rest;
         };
@@ -111,17 +128,26 @@ function applyPlan(request: RequestDraft, plan: Omit<IterationPlan, "provider">,
   const { system = request.system, modelSettings: settings = request.settings, toolChoice = request.toolChoice } = plan;
   const names = plan.tools === undefined ? undefined : new Set(plan.tools);
   const tools = names === undefined ? request.tools : request.tools.filter(({ name }) => names.has(name));
-  const enforced = plan.toolChoice === undefined ? request.enforced : undefined;
-  return { ...request, provider, system, settings, toolChoice, enforced, tools };
+  const keepsChoice = plan.toolChoice === undefined ? request.keepsChoice : true;
+  return { ...request, provider, system, settings, toolChoice, keepsChoice, tools };
 }
 
-/** Ends the run after a message if one of the conditions says so. The calls of the message do not run. */
-export function stopWhen(conditions: readonly StopCondition[]): Middleware {
+/**
+ * Ends the run as `stop-condition` after a response, so that its tool calls do not run. Several conditions are called in order,
+ * until one of them stops the run. A forced `toolChoice` then forces a call in each iteration.
+ *
+ * Throws LoopError "invalid-option".
+ *
+ * @example stopWhen([hasToolCall("submit"), tokenBudget(50_000)])
+ */
+export function stopWhen(condition: StopCondition | readonly StopCondition[]): Middleware {
+  const conditions = [condition].flat();
+  checkField("stopWhen", conditions, ["a function, or an array of functions", () => conditions.every(isFunction)]);
   return {
     name: "stop-when",
     begin: (run) => ({
       async request(request, next, at) {
-        const answer = await next(request);
+        const answer = await next({ ...request, keepsChoice: true });
         const { status } = answer;
         const isOver = status === "tool-calls" || (status === "completed" && !isUnfinished(answer));
         if (!isOver || answer.ends !== undefined) return answer;

@@ -1,16 +1,9 @@
 // Clears old tool results from requests ("masking"), and the results that the model has released with `context_release`.
 
-import type { ExecutableTool } from "../types/loop-options.ts";
 import type { MaskingOptions } from "../types/policies.ts";
 import { frozenView } from "../loop/state/transcript.ts";
 import type { Middleware, State } from "../run/seam.ts";
-import {
-  MaskedTranscript,
-  type MaskingSource,
-  minMasked,
-  readMaskingOptions,
-  type ReleasedResults,
-} from "./masked-transcript.ts";
+import { MaskedTranscript, type MaskingSource, readMaskingOptions, type ReleasedResults } from "./masked-transcript.ts";
 
 /**
  * Clears old tool results from requests, and puts a short note in their place. The transcript keeps the full results. Errors and
@@ -22,31 +15,12 @@ import {
  */
 export function maskResults(options: MaskingOptions = {}): Middleware {
   const { force, ...rules } = readMaskingOptions("maskResults", options);
-  return maskWith("mask-results", { force, createView: () => new MaskedTranscript(rules) });
-}
-
-/** Brings a tool with which the model releases results. Leave it out if the run has `maskResults`, and add the tool to `tools`. */
-export function releaseResults(tool: ExecutableTool): Middleware {
-  const rules = { keepIterations: Number.POSITIVE_INFINITY, minTokens: minMasked, batchOf: 1 };
-  return { ...maskWith("release-results", { createView: () => new MaskedTranscript(rules) }), tools: [tool] };
-}
-
-/** The messages of a run in which results are masked. */
-type View = Pick<MaskedTranscript, "messages" | "findForced" | "update"> & Partial<Pick<MaskedTranscript, "replacementOf">>;
-
-export interface ResultMasking {
-  /** Iterations whose results are masked even if they are recent. The set may change while the run is going on. */
-  readonly force?: ReadonlySet<number> | undefined;
-  createView(): View;
-}
-
-export function maskWith(name: string, { force, createView }: ResultMasking): Middleware {
   return {
-    name,
+    name: "mask-results",
     // The set may change, so its content is recorded.
     ...(force === undefined && { pure: true }),
     begin: () => {
-      const view = createView();
+      const view = new MaskedTranscript(rules);
       const forcedIterations: number[] = [];
       const releases: ReleasedResults[] = [];
       return {
@@ -62,7 +36,7 @@ export function maskWith(name: string, { force, createView }: ResultMasking): Mi
           const isWhole = request.messages === frozenView(state.messages);
           const messages = isWhole
             ? frozenView(view.messages)
-            : request.messages.map((message) => view.replacementOf?.(message) ?? message);
+            : request.messages.map((message) => view.replacementOf(message) ?? message);
           return next({ ...request, messages });
         },
       };

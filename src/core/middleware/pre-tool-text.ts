@@ -1,15 +1,25 @@
 // Ends the run if the model has written its whole answer before its tool calls.
 
 import type { PreToolTextPolicy } from "../types/policies.ts";
+import { checkFields, type Checks, is } from "../errors/check-fields.ts";
 import type { Middleware, State } from "../run/seam.ts";
+
+const checks: Checks<PreToolTextPolicy> = {
+  endAfterTextFamilies: ["an array of provider families", is.texts[1]],
+  suppressFollowUpAfterText: ["an array of tool names", is.texts[1]],
+};
 
 /**
  * Ends the run as `pre-tool-text` after an iteration with text, if every called tool succeeded and needs no further iteration: see
  * `PreToolTextPolicy`.
  *
+ * Throws LoopError "unknown-option" or "invalid-option".
+ *
  * @example preToolText({ suppressFollowUpAfterText: ["remember"] })
  */
-export function preToolText({ endAfterTextFamilies = [], suppressFollowUpAfterText = [] }: PreToolTextPolicy = {}): Middleware {
+export function preToolText(policy: PreToolTextPolicy = {}): Middleware {
+  checkFields("preToolText", policy, checks);
+  const { endAfterTextFamilies = [], suppressFollowUpAfterText = [] } = policy;
   const families: ReadonlySet<string> = new Set(endAfterTextFamilies);
   return {
     name: "pre-tool-text",

@@ -2,6 +2,7 @@
 
 import type { ResultPipeline } from "../types/policies.ts";
 import type { Usage } from "../types/common.ts";
+import { LoopError } from "../errors/loop-error.ts";
 import { toPlainError } from "../utils/plain-error.ts";
 import { estimateTokens } from "../utils/texts.ts";
 import { detectContextRestart } from "../loop/restart/context-restart.ts";
@@ -32,13 +33,23 @@ export function processResults(given: ResultPipeline): Middleware {
   const pipeline = readPipeline("processResults", given);
   return {
     name: "process-results",
-    begin: (run) => ({
-      async call(call, next, at) {
-        const outcome = await next(call);
-        return isEligible(outcome) ? processOutcome(outcome, pipeline, { run, at }) : outcome;
-      },
-    }),
+    begin: (run) => {
+      checkTool(pipeline.cacher?.toolName, run);
+      return {
+        async call(call, next, at) {
+          const outcome = await next(call);
+          return isEligible(outcome) ? processOutcome(outcome, pipeline, { run, at }) : outcome;
+        },
+      };
+    },
   };
+}
+
+/** A registry may add the tool later. */
+function checkTool(toolName: string | undefined, { tools }: RunFacts): void {
+  if (toolName === undefined || tools === undefined || tools.some(({ name }) => name === toolName)) return;
+  const expected = `an array with the tool "${toolName}" (the texts of the cacher of processResults mention this tool)`;
+  throw new LoopError("invalid-option", { option: "tools", expected, received: "an array without this tool" });
 }
 
 /**

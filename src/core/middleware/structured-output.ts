@@ -13,7 +13,7 @@ import { isPlainData, toJson } from "../utils/json.ts";
 import { toPlainError } from "../utils/plain-error.ts";
 import { convertSchema, isStandardSchema, validateArgs } from "../tools/argument-schema.ts";
 import { isUnfinished } from "../providers/judge-finish.ts";
-import type { Answer, Middleware, RequestDraft, RunFacts, State } from "../run/seam.ts";
+import type { Answer, Hooks, RequestDraft, RunFacts, State, StructuredOutput } from "../types/middleware.ts";
 import { askCaller } from "./ask-caller.ts";
 
 /** The maximum length of the listed issues in the message to the model, in characters. */
@@ -39,13 +39,14 @@ const checks: Checks<StructuredOutputOptions> = {
 export function structuredOutput<Output>(
   schema: StandardSchema<unknown, Output>,
   options: StructuredOutputOptions = {},
-): Middleware<{ readonly output: Output | undefined }> {
+): StructuredOutput<Output> {
   if (!isStandardSchema(schema)) throw invalidOption("structuredOutput.schema", "a Standard Schema, such as zod makes", schema);
   checkFields("structuredOutput", options, checks);
   const { jsonSchema = schemaOf(schema), native = true, maxRetries = 2 } = options;
   const ask = "Give your final answer as JSON that fits this JSON Schema, with nothing before or after it:";
   const prompt = `${ask}\n${JSON.stringify(jsonSchema)}`;
-  return readOutput({ schema, prompt, requested: native ? { schema: jsonSchema, instructions: prompt } : undefined, maxRetries });
+  const requested = native ? { schema: jsonSchema, instructions: prompt } : undefined;
+  return { name: "structured-output", schema, begin: (run) => createHooks({ schema, prompt, requested, maxRetries }, run) };
 }
 
 function schemaOf(schema: StandardSchema): JsonSchema {
@@ -56,7 +57,7 @@ function schemaOf(schema: StandardSchema): JsonSchema {
   throw new LoopError("invalid-option", details, { cause: made.cause });
 }
 
-export interface AnswerRules<Output> {
+interface AnswerRules<Output> {
   readonly schema: StandardSchema<unknown, Output>;
   /** The text that describes the schema to the model. */
   readonly prompt: string;
@@ -67,36 +68,31 @@ export interface AnswerRules<Output> {
 
 type Checked = { readonly value: Json } | { readonly issues: readonly Issue[] };
 
-export function readOutput<Output>(rules: AnswerRules<Output>): Middleware<{ readonly output: Output | undefined }> {
+function createHooks<Output>(rules: AnswerRules<Output>, run: RunFacts): Hooks {
   const { schema, maxRetries } = rules;
+  let checked: Checked | undefined;
+  let invalid = 0;
   return {
-    name: "structured-output",
-    begin: (run) => {
-      let checked: Checked | undefined;
-      let invalid = 0;
-      return {
-        async request(request, next, at) {
-          const { look, continuation, steered } = at.state;
-          // A new message of the user begins a new question.
-          const isNew = look?.retries === true || steered.length > 0;
-          if (continuation === 0 && isNew) invalid = 0;
-          checked = undefined;
-          const answer = await next(describeOutput(request, rules));
-          const text = answer.ends === undefined ? finalTextOf(answer, at.state) : undefined;
-          // Validated here, so that a message of the user that arrives meanwhile still gets an answer.
-          if (text !== undefined) checked = await at.step("output", () => validate(text, schema, { run, signal: at.signal }));
-          return answer;
-        },
-        async beforeEnd({ reason }) {
-          if (reason.kind !== "answered" || checked === undefined || "value" in checked) return undefined;
-          invalid += 1;
-          const { issues } = checked;
-          if (invalid <= maxRetries) return { again: [{ role: "user", content: describeMisfit(issues) }] };
-          return { ending: { status: "error", reason: { kind: "invalid-output", issues, attempts: invalid } } };
-        },
-        result: () => ({ output: checked !== undefined && "value" in checked ? (checked.value as Output) : undefined }),
-      };
+    async request(request, next, at) {
+      const { look, continuation, steered } = at.state;
+      // A new message of the user begins a new question.
+      const isNew = look?.retries === true || steered.length > 0;
+      if (continuation === 0 && isNew) invalid = 0;
+      checked = undefined;
+      const answer = await next(describeOutput(request, rules));
+      const text = answer.ends === undefined ? finalTextOf(answer, at.state) : undefined;
+      // Validated here, so that a message of the user that arrives meanwhile still gets an answer.
+      if (text !== undefined) checked = await at.step("output", () => validate(text, schema, { run, signal: at.signal }));
+      return answer;
     },
+    async beforeEnd({ reason }) {
+      if (reason.kind !== "answered" || checked === undefined || "value" in checked) return undefined;
+      invalid += 1;
+      const { issues } = checked;
+      if (invalid <= maxRetries) return { again: [{ role: "user", content: describeMisfit(issues) }] };
+      return { ending: { status: "error", reason: { kind: "invalid-output", issues, attempts: invalid } } };
+    },
+    result: () => ({ output: checked !== undefined && "value" in checked ? (checked.value as Output) : undefined }),
   };
 }
 

@@ -38,13 +38,9 @@ interface ToolPorts {
  * Makes the registry that the run would make from its tools. Returns undefined if there are no tools. Also returns undefined if
  * the tools are invalid, because the run itself reports the mistake.
  */
-function toRegistry({ tools, policies }: Pick<LoopOptions, "tools" | "policies">): ToolRegistry | undefined {
+function toRegistry({ tools }: Pick<LoopOptions, "tools">): ToolRegistry | undefined {
   if (isToolRegistry(tools)) return tools;
   if (!Array.isArray(tools)) return undefined;
-  const needed = policies?.results?.toolName;
-  // Makes no registry if the tool that `policies.results` needs is missing. The run then gets the array, and reports the missing
-  // tool. With a registry, the run would not report the missing tool.
-  if (needed !== undefined && !tools.some((tool: unknown) => isRecord(tool) && tool["name"] === needed)) return undefined;
   try {
     return createToolRegistry(tools);
   } catch {

@@ -185,7 +185,7 @@ export class CallReader {
   ): Promise<void> {
     const { run, call } = reading;
     if (!run.events.wants("tool-end")) return;
-    sendApproval(run, call, records);
+    sendApproval(run, call, { ...records, ended: outcome });
     const made = records.outcome ?? outcome;
     noteReplayed(run, made);
     await this.#readNested(place, reading);

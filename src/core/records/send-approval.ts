@@ -6,7 +6,7 @@ import { type Decided, sendDecision } from "../middleware/approve.ts";
 import { toDecision } from "../policies/approval.ts";
 import { callEvent } from "../run/execute-tool-call.ts";
 import type { Run } from "../run/run.ts";
-import type { CallRecorder } from "../run/seam.ts";
+import type { CallRecorder, Outcome } from "../run/seam.ts";
 import { isRecord } from "../utils/guards.ts";
 import type { RecordedWait } from "./read-waits.ts";
 
@@ -14,13 +14,18 @@ interface Approval {
   /** The answer of the policy. */
   readonly decision: unknown;
   readonly waits: readonly RecordedWait[];
+  /** The outcome of the call, if it has ended. */
+  readonly ended?: Outcome | undefined;
 }
 
-export function sendApproval(run: Run, call: ToolCall, { decision, waits }: Approval): void {
+/** A check of `guardrails` denies a call before anybody is asked. */
+export function sendApproval(run: Run, call: ToolCall, { decision, waits, ended }: Approval): void {
   const wait = waits.find(({ what }) => what === "approval");
-  if (wait === undefined && !isRecord(decision)) return;
   const emit: CallRecorder["emit"] = (type, fields) =>
     run.events.send({ type, ...callEvent(run, call, true), ...fields } as LoopEvent);
+  if (ended?.kind === "denied" && ended.guardrail !== undefined)
+    return sendDecision({ emit }, { ...ended, kind: "deny" }, wait?.id);
+  if (wait === undefined && !isRecord(decision)) return;
   emit("approval-asked", { args: call.args });
   if (wait === undefined) sendDecision({ emit }, decision as Decided, undefined);
   else if (wait.answer !== undefined) sendDecision({ emit }, toDecision(wait.answer.value), wait.id);

@@ -2,8 +2,8 @@
 
 import { type Check, checkFields, type Checks, invalidOption, is, isText, needed, refuseOption } from "../errors/check-fields.ts";
 import { none, optionChecks, reserveChecks } from "../loop/run/option-table.ts";
-import type { ResolvedLimits } from "../loop/run/limits.ts";
-import type { FinalAnswerReserve } from "../types/policies.ts";
+import { noReserve, type Reserve, type ResolvedLimits } from "../loop/run/limits.ts";
+import { edges } from "../utils/edges.ts";
 import { isRecord } from "../utils/guards.ts";
 import { isPlainData } from "../utils/json.ts";
 import type { Hooks, Middleware } from "./seam.ts";
@@ -13,6 +13,7 @@ const hookChecks: Checks<Hooks> = {
   provider: is.fn,
   request: is.fn,
   call: is.fn,
+  execute: is.fn,
   ends: is.fn,
   afterCalls: is.fn,
   beforeEnd: is.fn,
@@ -70,21 +71,28 @@ function isJournal(value: unknown): boolean {
 function checkMiddleware(middleware: readonly unknown[]): void {
   const names = new Set<unknown>();
   for (const [index, one] of middleware.entries()) {
-    checkFields(`middleware[${index}]`, one, middlewareChecks);
+    checkKnown(`middleware[${index}]`, one);
     const name = isRecord(one) && isText(one["name"]) ? one["name"] : "";
     if (names.has(name)) throw invalidOption(`middleware[${index}].name`, `a name other than "${name}", which is in use`, name);
     names.add(name);
   }
 }
 
+/** Middleware may have fields of its own, but not a misspelt hook. */
+function checkKnown(option: string, one: unknown): void {
+  if (!isRecord(one)) throw invalidOption(option, "middleware: an object with a name and hooks", one);
+  const near = (name: string): readonly string[] => knownNames.filter(({ length }) => Math.abs(length - name.length) < 3);
+  const own = (name: string): boolean =>
+    !Object.hasOwn(middlewareChecks, name) && edges.nearestName?.(name, near(name)) === undefined;
+  checkFields(option, Object.fromEntries(Object.entries(one).filter(([name]) => !own(name))), middlewareChecks);
+}
+
+const knownNames: readonly string[] = Object.keys(middlewareChecks);
+
 /** Checks the hooks that `begin` of a middleware returns. */
 export function checkHooks(name: string, hooks: unknown): void {
   checkFields(`middleware "${name}".begin()`, hooks, hookChecks);
 }
-
-export type Reserve = { readonly [Field in keyof FinalAnswerReserve]-?: number };
-
-export const noReserve: Reserve = { tokens: 0, costUSD: 0, ms: 0 };
 
 const reserved = { tokens: "maxTokens", costUSD: "maxCostUSD", ms: "wallClockMs" } as const;
 

@@ -36,7 +36,8 @@ export async function performCall(activity: Activity, call: ToolCall): Promise<O
   };
   const last: Next<ToolCall, Outcome> = async (given, signal) => (made = await runCall(activity, { made: call, given, signal }));
   const recorderOf = (name: string): StepRecorder => new StepRecorder(activity, `@${name}`, performCall);
-  const chain = chainHooks(run.hooks, "call", { last, recorderOf });
+  const inner = chainHooks(run.hooks, "execute", { last, recorderOf });
+  const chain = chainHooks(run.hooks, "call", { last: inner, recorderOf });
   let outcome: Outcome;
   try {
     outcome = await chain(call);

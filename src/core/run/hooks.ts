@@ -60,7 +60,7 @@ interface Chained<Given, Made, At> {
 }
 
 /** Returns the chain of one kind of hooks around `last`. The first middleware is the outermost. */
-export function chainHooks<Kind extends "request" | "call", Given, Made, At>(
+export function chainHooks<Kind extends "request" | "call" | "execute", Given, Made, At>(
   hooks: readonly (NamedHooks & { readonly [Name in Kind]?: Around<Given, Made, At> })[],
   kind: Kind,
   { last, recorderOf }: Chained<Given, Made, At>,
@@ -81,7 +81,11 @@ export function chainHooks<Kind extends "request" | "call", Given, Made, At>(
 /** The names of the middleware whose steps are in the journal. Others may come and go while a run is suspended. */
 export function recordingNames(middleware: readonly Middleware[]): readonly string[] {
   return middleware
-    .filter((one) => one.pure !== true && (one.begin ?? one.call ?? one.request ?? one.afterCalls ?? one.beforeEnd) !== undefined)
+    .filter(
+      (one) =>
+        one.pure !== true &&
+        (one.begin ?? one.call ?? one.execute ?? one.request ?? one.afterCalls ?? one.beforeEnd) !== undefined,
+    )
     .map(({ name }) => name);
 }
 

@@ -2,7 +2,7 @@
 
 import type { Clock, Json, Session, Timeouts } from "../types/common.ts";
 import type { LoopEvent } from "../types/loop-event.ts";
-import type { RunOptions } from "../types/loop-options.ts";
+import type { RunOptions, Tool } from "../types/loop-options.ts";
 import type { Journal } from "../types/journal.ts";
 import type { LoopResult } from "../types/loop-result.ts";
 import type { EndReason } from "../types/termination.ts";
@@ -12,10 +12,10 @@ import type { NestedSpending, ShownTool, ToolCall, ToolChange } from "../types/t
 import { abortReasonOf, type Cancellable, CancelScope, isEnded } from "../cancellation/cancel-scope.ts";
 import { IdleTimer, LazySignal, systemClock } from "../cancellation/signals.ts";
 import { LoopError } from "../errors/loop-error.ts";
-import { checkRunOptions, type Reserve, resolveReserve } from "./check-options.ts";
+import { checkRunOptions, resolveReserve } from "./check-options.ts";
 import { claimRun } from "./claims.ts";
 import { LoopEventSink } from "../loop/run/emit.ts";
-import { resolveLimits, type ResolvedLimits, resolveTimeouts } from "../loop/run/limits.ts";
+import { type Reserve, resolveLimits, type ResolvedLimits, resolveTimeouts } from "../loop/run/limits.ts";
 import { findOuterLevel, type Level, Meter } from "../loop/run/meter.ts";
 import type { Advice, ControlClaim } from "../loop/run/ports.ts";
 import { createAdvice } from "../loop/tool-call/prepare-call.ts";
@@ -23,16 +23,30 @@ import { checkMessages } from "../loop/state/check-messages.ts";
 import { collectTools } from "../tools/registry.ts";
 import { type JoiningRegistry, wrapTools } from "../tools/wave.ts";
 import { approve } from "../middleware/approve.ts";
+import { forceFirstCall } from "../middleware/forced-choice.ts";
 import type { EventQueue } from "../utils/event-queue.ts";
 import { freezeDeep, toJson } from "../utils/json.ts";
 import { beginHooks, JournalFailure, type NamedHooks } from "./hooks.ts";
 import { HeldRuns } from "./held-runs.ts";
 import { GuardedJournal, recordSteps, ReplayJournal } from "./journals.ts";
-import type { EndedCall, Ending, InboxMessage, Middleware, NestedOptions, Outcome, RequestDraft, State } from "./seam.ts";
+import type {
+  EndedCall,
+  Ending,
+  InboxMessage,
+  Middleware,
+  NestedOptions,
+  Outcome,
+  RequestDraft,
+  RunFacts,
+  State,
+} from "./seam.ts";
 import { createState } from "./state.ts";
 
 /** The options of a run on the seam. */
-export interface SeamOptions extends Omit<RunOptions, "policies" | "hooks" | "decisions" | "contextItems" | "timeouts"> {
+export interface SeamOptions extends Omit<
+  RunOptions,
+  "policies" | "hooks" | "decisions" | "contextItems" | "timeouts" | "middleware" | "answers"
+> {
   readonly timeouts?: RunOptions["timeouts"];
   readonly context?: unknown;
   readonly middleware?: readonly Middleware[] | undefined;
@@ -201,13 +215,23 @@ export class Run {
     const { messages, heldIds } = checkMessages(options.messages, options.repair === true);
     this.state = createState(messages, heldIds, options.pricing !== undefined);
     const { runId, timeouts, root } = this;
-    this.middleware = withApproval(options.middleware);
-    this.hooks = beginHooks(this.middleware, { runId, messages, clock, timeouts, session, pricing: options.pricing, root });
+    this.middleware = withDefaults(options.middleware);
+    const tools = listTools(options.tools, this.middleware);
+    this.hooks = beginHooks(this.middleware, {
+      runId,
+      messages,
+      tools,
+      clock,
+      timeouts,
+      session,
+      pricing: options.pricing,
+      root,
+    });
     this.registry = wrapTools(
       options.provider,
       collectTools(
         options.tools ?? [],
-        this.hooks.flatMap(({ tools }) => tools ?? []),
+        this.hooks.flatMap((one) => one.tools ?? []),
       ),
     );
     this.definitions = this.registry.definitions();
@@ -370,8 +394,15 @@ export class Run {
 }
 
 /** A tool with `needsApproval` never runs without a decision, even if no middleware decides. */
-function withApproval(middleware: readonly Middleware[] = []): readonly Middleware[] {
-  return middleware.some(({ name }) => name === "approve") ? middleware : [...middleware, approve()];
+function withDefaults(middleware: readonly Middleware[] = []): readonly Middleware[] {
+  const decides = middleware.some(({ name }) => name === "approve");
+  return [...middleware, ...(decides ? [] : [approve()]), forceFirstCall()];
+}
+
+/** Returns undefined for a registry, which may add tools later. */
+function listTools(tools: SeamOptions["tools"] = [], middleware: readonly Middleware[]): RunFacts["tools"] {
+  if (!Array.isArray(tools)) return undefined;
+  return [...(tools as readonly Tool[]), ...middleware.flatMap((one) => one.tools ?? [])];
 }
 
 /** Copies options that the run reads later, so that changes by the caller do not affect the run. */

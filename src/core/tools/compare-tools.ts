@@ -27,8 +27,8 @@ const textOf = /* @__PURE__ */ memoize((definition: ToolDefinition) => {
 });
 
 /** Compares the content, because a registry may make new objects each time. */
-export function isSameTool(one: ToolDefinition, other: ToolDefinition): boolean {
-  return one === other || textOf(one) === textOf(other);
+export function isSameTool(one: ToolDefinition, other: ToolDefinition | undefined): boolean {
+  return one === other || (other !== undefined && textOf(one) === textOf(other));
 }
 
 /** True if a value that is valid for the recorded schema can be invalid now, or can mean something else. */

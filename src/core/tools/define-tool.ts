@@ -23,7 +23,7 @@ export const traits: { readonly [Trait in keyof ToolTraits]-?: true } = {
   deferred: true,
   findsTools: true,
   triggers: true,
-  masking: true,
+  releasesResults: true,
 };
 
 /** Throws LoopError "invalid-tool" for a wrong shape, and "invalid-schema" for a schema that is not JSON. */

@@ -8,6 +8,7 @@ import { invalidOption } from "../errors/check-fields.ts";
 import { toJsonSchema, validateArgs } from "./argument-schema.ts";
 import type { Validation } from "../types/common.ts";
 import { edges } from "../utils/edges.ts";
+import { isSameTool } from "./compare-tools.ts";
 import { assertTool, traits } from "./define-tool.ts";
 import { deferredToPage, failedResult } from "./to-outcome.ts";
 
@@ -124,7 +125,9 @@ export function toRegistry(source: ToolSource, option: string): ToolRegistry {
 
 /** Returns the tools of a run: those of the caller, and those that middleware brings. */
 export function collectTools(source: ToolSource, brought: readonly Tool[]): ToolRegistry {
-  return "definitions" in source ? readRegistry(source, brought) : createToolRegistry([...source, ...brought]);
+  return "definitions" in source
+    ? readRegistry(source, brought)
+    : createToolRegistry([...source, ...brought.filter((tool) => !source.includes(tool))]);
 }
 
 /**
@@ -133,7 +136,7 @@ export function collectTools(source: ToolSource, brought: readonly Tool[]): Tool
  */
 function readRegistry(given: ToolRegistry, brought: readonly Tool[]): ToolRegistry {
   const own = createToolRegistry(brought);
-  const names = new Set(brought.map(({ name }) => name));
+  let names: ReadonlySet<string> = new Set();
   const ownerOf = (name: string): ToolRegistry => (names.has(name) ? own : given);
   let source: unknown;
   let definitions: readonly ToolDefinition[] = [];
@@ -146,7 +149,11 @@ function readRegistry(given: ToolRegistry, brought: readonly Tool[]): ToolRegist
         dropPromise(now);
         throw invalidOption("tools.definitions()", "an array of tools, not a promise", now);
       }
-      definitions = brought.length === 0 ? now : [...now, ...own.definitions()];
+      // The registry may have the same tools already.
+      const known = new Map(now.map((tool) => [tool.name, tool]));
+      const added = own.definitions().filter((tool) => !isSameTool(tool, known.get(tool.name)));
+      names = new Set(added.map(({ name }) => name));
+      definitions = added.length === 0 ? now : [...now, ...added];
       checkDefinitions(definitions);
       source = now;
       return definitions;

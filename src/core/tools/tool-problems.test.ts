@@ -24,7 +24,7 @@ const rows: readonly [what: string, fields: object, problem: string | undefined]
   ["eager without execute", { eager: true, execute: undefined }, 'has "eager" without "execute"'],
   ["eager and sequential", { eager: true, sequential: true }, "exclude each other"],
   ["eager and needsApproval", { eager: true, needsApproval: true }, "exclude each other"],
-  ["a masking that maskResults did not make", { masking: {} }, 'has an invalid "masking"'],
+  ["a releasesResults that is no flag", { releasesResults: {} }, 'has an invalid "releasesResults"'],
   ["an unknown field", { sequental: true }, 'did you mean "sequential"?'],
   ["a field of Object.prototype", { toString: () => "" }, 'has an unknown field "toString"'],
 ];

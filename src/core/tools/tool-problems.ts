@@ -17,10 +17,6 @@ type Fits = (value: unknown) => boolean;
 
 const isFlag: Fits = (value) => typeof value === "boolean";
 const isTimeout: Fits = (value) => isWithin(value, timeLimit);
-const isMade =
-  (kind: string, method: string): Fits =>
-  (value) =>
-    isRecord(value) && value["kind"] === kind && typeof value[method] === "function";
 
 /** Absent traits always fit. */
 export const traitChecks: { readonly [Trait in keyof ToolTraits]-?: Fits } = {
@@ -40,7 +36,7 @@ export const traitChecks: { readonly [Trait in keyof ToolTraits]-?: Fits } = {
   deferred: isFlag,
   findsTools: isFlag,
   triggers: (value) => [value].flat().every(isText),
-  masking: /* @__PURE__ */ isMade("masking", "createView"),
+  releasesResults: isFlag,
 };
 
 const requiredChecks: { readonly [Field in "name" | "description" | "inputSchema"]: Fits } = {
@@ -81,7 +77,7 @@ const expected: { readonly [Field in keyof Tool]-?: string } = {
   deferred: flag,
   findsTools: flag,
   triggers: "a string or an array of strings",
-  masking: "a value made by maskResults",
+  releasesResults: flag,
 };
 
 const fieldNames = /* @__PURE__ */ Object.keys(expected) as readonly (keyof Tool)[];
@@ -101,9 +97,9 @@ function refuseSchema(toolName: string, problem: string): void {
   if (problem !== "") throw new LoopError("invalid-schema", { toolName, problem });
 }
 
-const checkedTraits = ["timeoutMs", "idleTimeoutMs", "masking"] as const;
+const checkedTraits = ["timeoutMs", "idleTimeoutMs"] as const;
 
-/** Throws LoopError "invalid-tool" if a time limit or `masking` is wrong, and "invalid-schema" if the schema is not JSON. */
+/** Throws LoopError "invalid-tool" if a time limit is wrong, and "invalid-schema" if the schema is not JSON. */
 export function checkDefinition(definition: ToolDefinition): void {
   const { name, inputSchema } = definition;
   for (const trait of checkedTraits) {

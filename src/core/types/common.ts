@@ -213,11 +213,6 @@ export interface ResponseTarget {
   readonly name?: string | undefined;
 }
 
-/** A policy that removes old tool results from requests. Created by `maskResults`. */
-export interface Masking {
-  readonly kind: "masking";
-}
-
 /** Plain data: any value that remains the same after JSON.stringify and JSON.parse. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json | undefined };
 

@@ -3,11 +3,6 @@
 import type { PlainError, Usage } from "./common.ts";
 import type { Json } from "./common.ts";
 
-/** Checks the input, the output and the tool calls. Created by `guardrails` from `turnwright/guardrails`. */
-export interface Guardrails {
-  readonly kind: "guardrails";
-}
-
 /** The recorded result of one check of `policies.guardrails`. */
 export interface GuardrailRecord {
   /** The name of the check. */

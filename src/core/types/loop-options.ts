@@ -1,7 +1,8 @@
 import type { GivenMessage, Message, UserMessage } from "./message.ts";
 import type { ModelSettings, Provider, ToolChoice } from "./provider.ts";
 import type { Deferred, ToolBudget, ToolDefinition, ToolTraits } from "./tool.ts";
-import type { ToolCall } from "./tool-outcome.ts";
+import type { ToolCall, ToolChange } from "./tool-outcome.ts";
+import type { MiddlewareList } from "./middleware.ts";
 import type {
   Clock,
   Json,
@@ -213,6 +214,13 @@ export interface RunOptions<Output = unknown, T extends Tool = Tool> {
   readonly timeouts?: { readonly [Name in keyof Timeouts]?: number | undefined } | undefined;
   /** Computes the cost of each stream. Without this option, `costUSD` is undefined. */
   readonly pricing?: Pricing | undefined;
+  /** Optional features, the outermost first. Entries that are `false` or `undefined` are left out. Default: none. */
+  readonly middleware?: MiddlewareList<Output> | undefined;
+  /**
+   * Called in a resumed run for each tool change that does not fit a recorded call that has not ended. Return `true` to accept the
+   * change. Otherwise, and by default, the run rejects with LoopError "tools-changed".
+   */
+  readonly allowToolChange?: ((change: ToolChange) => boolean) | undefined;
   readonly policies?: LoopPolicies<Output, ContextOf<T>> | undefined;
   readonly hooks?: LoopHooks | undefined;
   /** Sends messages to the run, or ends it. Only one run at a time can use a control. */
@@ -237,6 +245,8 @@ export interface RunOptions<Output = unknown, T extends Tool = Tool> {
   readonly resume?: "retry-last" | undefined;
   /** The decisions about waiting calls, and the results for waiting calls. The keys are the values of `id` in `reason.calls`. */
   readonly decisions?: { readonly [id: string]: CallDecision } | undefined;
+  /** The answers to waiting calls: decisions, and results. The keys are the values of `id` in `reason.calls`. */
+  readonly answers?: { readonly [id: string]: CallDecision } | undefined;
   /**
    * The time that ends waits with `until`, in milliseconds since 1970. An engine that replays runs passes the time that it has
    * recorded. Default: the system time.

@@ -1,20 +1,13 @@
-import type { JsonSchema, Masking, PlainError, StandardSchema, Usage } from "./common.ts";
+import type { JsonSchema, PlainError, Usage } from "./common.ts";
 import type { Json } from "./common.ts";
-import type { DenyingGuardrail, Guardrails } from "./guardrails.ts";
+import type { DenyingGuardrail } from "./guardrails.ts";
+import type { Tool } from "./loop-options.ts";
+import type { Middleware, StructuredOutput } from "./middleware.ts";
 import type { PromptCacheWatch } from "./prompt-cache.ts";
 import type { StreamResult } from "./provider.ts";
 import type { ToolCall, ToolChange, ToolOutcome } from "./tool-outcome.ts";
 import type { LoopAction, TriggerMatch } from "./loop-event.ts";
 import type { ApprovalView, ToolDefinition } from "./tool.ts";
-
-/** Processes successful results before they enter the transcript. Created by `processResults` or `truncateResults`. */
-export interface ResultProcessing {
-  readonly kind: "result-processing";
-  /**
-   * The name of the tool that the model has to call, according to the texts of the cacher. A run without this tool is rejected.
-   */
-  readonly toolName?: string | undefined;
-}
 
 /**
  * The stages for successful results, in the order in which they run. Each stage is optional and may return a promise. A stage
@@ -192,7 +185,7 @@ export interface LoopPolicies<Output = unknown, Context = unknown> {
    */
   readonly stopWhen?: StopCondition | readonly StopCondition[] | undefined;
   /** Detects a model that repeats its calls. Created by `detectLoops`. Default: no detection. */
-  readonly loopDetection?: LoopDetection | undefined;
+  readonly loopDetection?: Middleware | undefined;
   /**
    * Validates the answer and converts it to a value. An invalid answer is requested again. Created by `structuredOutput`.
    * Default: no validation.
@@ -202,13 +195,13 @@ export interface LoopPolicies<Output = unknown, Context = unknown> {
    * Processes successful results before they enter the transcript. Created by `processResults` or `truncateResults`. Default:
    * none.
    */
-  readonly results?: ResultProcessing | undefined;
+  readonly results?: Middleware | undefined;
   /** Removes old tool results from requests. Created by `maskResults`. Default: no masking. */
-  readonly masking?: Masking | undefined;
+  readonly masking?: Middleware | undefined;
   /** Replaces old messages in requests with a summary. Created by `compactMessages`. Default: no compaction. */
   readonly compaction?: Compaction | undefined;
   /** Checks the input, the output and the tool calls. Created by `guardrails`. Default: no checks. */
-  readonly guardrails?: Guardrails | undefined;
+  readonly guardrails?: Middleware | undefined;
   /** Lets the run continue as another agent. Created by `createHandoffs`. Default: no handoffs. */
   readonly handoffs?: Handoffs | undefined;
   /** Reports requests that break the prompt cache of the service. Created by `watchPromptCache`. Default: not watched. */
@@ -216,8 +209,7 @@ export interface LoopPolicies<Output = unknown, Context = unknown> {
 }
 
 /** Replaces old messages in requests with a summary. Created by `compactMessages` from `turnwright/compaction`. */
-export interface Compaction {
-  readonly kind: "compaction";
+export interface Compaction extends Middleware {
   /**
    * Returns a policy that uses the summary in `earlier` from the first request on. Pass the `compaction` in the result of an
    * earlier run of the same conversation. Returns the policy unchanged for `undefined`.
@@ -252,10 +244,9 @@ export type CompactionAnswer = {
 );
 
 /** The agents that a run may continue as. Created by `createHandoffs` from `turnwright/handoffs`. */
-export interface Handoffs {
-  readonly kind: "handoffs";
-  /** All tools of the agents, and the tools for handoffs. Pass them in the option `tools` of the run. */
-  readonly tools: readonly { readonly name: string }[];
+export interface Handoffs extends Middleware {
+  /** All tools of the agents, and the tools for handoffs. The run gets them with the middleware. */
+  readonly tools: readonly Tool[];
   /**
    * Returns the same agents with a different first agent. To continue a conversation, pass the `agent` from the result of its last
    * run. Returns the agents unchanged for `undefined`, and for an agent that no longer exists. `messagesBefore` is this field of the
@@ -263,11 +254,6 @@ export interface Handoffs {
    * messages.
    */
   startWith(agent: string | undefined, messagesBefore?: number): Handoffs;
-}
-
-/** Detects a model that repeats its calls. Created by `detectLoops`. */
-export interface LoopDetection {
-  readonly kind: "loop-detection";
 }
 
 /** The options of `detectLoops`. */
@@ -286,13 +272,6 @@ export interface LoopDetectionOptions {
   readonly maxCycle?: number | undefined;
   /** If true, a call counts as a repetition only if its result is equal too. Useful for a model that polls a job. Default false. */
   readonly compareResults?: boolean | undefined;
-}
-
-/** Converts the answer to a validated value. Created by `structuredOutput`. `Output` is the output type of the schema. */
-export interface StructuredOutput<Output = unknown> {
-  readonly kind: "structured-output";
-  /** The schema that validates the answer. */
-  readonly schema: StandardSchema<unknown, Output>;
 }
 
 /** The options of `structuredOutput`. */

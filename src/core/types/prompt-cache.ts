@@ -1,12 +1,13 @@
 // Types for the prompt cache of model services. If a request begins like an earlier request, the service reads the equal
 // beginning from its cache.
 
+import type { Middleware } from "./middleware.ts";
+
 /**
  * Watches how much of each request begins like the previous request. Created by `watchPromptCache` from
  * `turnwright/prompt-cache`.
  */
-export interface PromptCacheWatch {
-  readonly kind: "prompt-cache";
+export interface PromptCacheWatch extends Middleware {
   /**
    * Returns a policy that compares the first request of a run with `earlier`, the final request of an earlier run of the same
    * conversation. Pass `cache.last` of the result of that run. Returns the policy unchanged for `undefined`.

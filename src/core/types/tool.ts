@@ -1,4 +1,4 @@
-import type { ContentPart, JsonSchema, Masking, Session, ToolSchema } from "./common.ts";
+import type { ContentPart, JsonSchema, Session, ToolSchema } from "./common.ts";
 import type { Message } from "./message.ts";
 import type { ToolQuestion } from "./tool-outcome.ts";
 
@@ -74,10 +74,10 @@ export interface ToolTraits<Args = never, Context = never> {
    */
   readonly triggers?: string | readonly string[] | undefined;
   /**
-   * The masking for the results that this tool releases, if the run has no `policies.masking`. Set by `createContextRelease`.
-   * Default: none.
+   * Set to true if a result of the tool may release results of earlier calls. The run then needs `maskResults()`. Set by
+   * `createContextRelease` and `createResultCache`. Default false.
    */
-  readonly masking?: Masking | undefined;
+  readonly releasesResults?: boolean | undefined;
 }
 
 /**

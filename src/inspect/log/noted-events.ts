@@ -128,13 +128,12 @@ function namesOf(parts: object | undefined): Json | undefined {
 /** Copies the definitions of tools. A `needsApproval` function is written as "some", as in a journal. */
 export function describeTools(tools: readonly ToolDefinition[], cleaner: Cleaner): Writable {
   return tools.map((tool) => {
-    const { needsApproval, masking, ...definition } = tool;
+    const { needsApproval, ...definition } = tool;
     const asks = typeof needsApproval === "function" ? "some" : needsApproval;
     const copied = cleaner.fields(definition, "tools");
     return {
       ...(isRecord(copied) ? copied : { name: tool.name }),
       ...(asks !== undefined && { needsApproval: asks }),
-      ...(masking !== undefined && { releasesResults: true }),
     };
   });
 }

@@ -4,7 +4,6 @@
 import {
   type Answer,
   type CompactedMessages,
-  type Compaction,
   checkFields,
   type Checks,
   type EndedCall,
@@ -57,8 +56,8 @@ const neutral: { readonly [step: string]: unknown } = {
   "@structured-output/output": { value: null },
   "@compaction/due": undefined,
   "@guardrails/input": [],
-  "@guardrails-calls/check": {},
-  "@guardrails-edits/check": {},
+  "@guardrails/check": {},
+  "@guardrails/check of edits": {},
 };
 
 /** Steps that call no function of the caller. */
@@ -132,7 +131,7 @@ function toSteps({ iterations, compactions }: Past): ReadonlyMap<string, unknown
 }
 
 /** Repeats the compactions of the first run in a run that has no compaction of its own. */
-function repeatCompactions(compactions: Past["compactions"]): Compaction {
+function repeatCompactions(compactions: Past["compactions"]): Middleware {
   const begin = (): Hooks => {
     let compaction: CompactedMessages | undefined;
     return {
@@ -145,11 +144,7 @@ function repeatCompactions(compactions: Past["compactions"]): Compaction {
       result: () => ({ compaction }),
     };
   };
-  const refuse = (): never => {
-    throw new Error("Only recorded compactions are repeated.");
-  };
-  const repeated = { kind: "compaction", compact: refuse, toMiddleware: () => ({ name: "past-compactions", pure: true, begin }) };
-  return repeated as unknown as Compaction;
+  return { name: "past-compactions", pure: true, begin };
 }
 
 interface DraftIteration {

@@ -195,21 +195,15 @@ describe("masked results", () => {
 });
 
 it.for<[title: string, option: string, masking: unknown, code: string]>([
-  ["true as options", "policies.masking", true, "invalid-option"],
-  ["a negative keepIterations", "policies.masking.keepIterations", { keepIterations: -1 }, "invalid-option"],
-  ["a keepIterations that is not whole", "policies.masking.keepIterations", { keepIterations: 1.5 }, "invalid-option"],
-  ["a minTokens that is NaN", "policies.masking.minTokens", { minTokens: Number.NaN }, "invalid-option"],
-  ["a batchOf of 0", "policies.masking.batchOf", { batchOf: 0 }, "invalid-option"],
-  ["an infinite batchOf", "policies.masking.batchOf", { batchOf: Number.POSITIVE_INFINITY }, "invalid-option"],
-  ["a number in force", "policies.masking.force", { force: [1] }, "invalid-option"],
-  ["an unknown option", "policies.masking.keep", { keep: 1 }, "unknown-option"],
+  ["true as options", "maskResults", true, "invalid-option"],
+  ["a negative keepIterations", "maskResults.keepIterations", { keepIterations: -1 }, "invalid-option"],
+  ["a keepIterations that is not whole", "maskResults.keepIterations", { keepIterations: 1.5 }, "invalid-option"],
+  ["a minTokens that is NaN", "maskResults.minTokens", { minTokens: Number.NaN }, "invalid-option"],
+  ["a batchOf of 0", "maskResults.batchOf", { batchOf: 0 }, "invalid-option"],
+  ["an infinite batchOf", "maskResults.batchOf", { batchOf: Number.POSITIVE_INFINITY }, "invalid-option"],
+  ["a number in force", "maskResults.force", { force: [1] }, "invalid-option"],
+  ["an unknown option", "maskResults.keep", { keep: 1 }, "unknown-option"],
 ])("maskResults throws for %s", ([, option, masking, code]) => {
   const make = (): unknown => maskResults(masking as MaskingOptions);
   expect(make).toThrow(expect.objectContaining({ code, details: expect.objectContaining({ option }) as unknown }));
-});
-
-it("runToolLoop rejects a policies.masking that maskResults did not make", async () => {
-  const { provider, result } = playIterations(1, { policies: { masking: { keepIterations: 1 } as never } });
-  await expect(result).rejects.toThrow('Option "policies.masking" must be made by maskResults, but is an object.');
-  expect(provider.calls).toBe(0);
 });

@@ -5,7 +5,7 @@ import {
   memoryJournal,
   processResults,
   type ResultPipeline,
-  type ResultProcessing,
+  type Middleware,
   toolResult,
   truncateResults,
 } from "turnwright";
@@ -87,7 +87,7 @@ describe("processResults", () => {
     const output = toolResult({ data: { ok: true }, content });
     const seen: string[] = [];
     const playing = start(output, {
-      processor: (name, given) => (seen.push(given), truncateResults({ maxBytes: 200 })(name, given)),
+      processor: (name, given) => (seen.push(given), truncateResults({ maxBytes: 200 }).processor(name, given)),
     });
     const [answer] = answersOf(await playing.result);
     expect(seen).toEqual([`{"ok":true}\n${texts(500)}\nend`]);
@@ -177,9 +177,9 @@ it.for<[what: string, give: () => unknown]>([
   expect([asked, JSON.stringify(journal).includes("@process-results/")]).toEqual([[], false]);
 });
 
-it.for<[use: string, results: ResultProcessing]>([
-  ["a policy", truncateResults({ maxTokens: 100 })],
-  ["a processor", processResults({ processor: truncateResults({ maxTokens: 100 }) })],
+it.for<[use: string, results: Middleware]>([
+  ["middleware", truncateResults({ maxTokens: 100 })],
+  ["a processor", processResults({ processor: truncateResults({ maxTokens: 100 }).processor })],
 ])("truncateResults can be used as %s", async ([, results]) => {
   const tools = [tool("give", () => texts(1_000))];
   const playing = play([toolCall("give"), text("Done.")], { tools, policies: { results } });
@@ -188,15 +188,15 @@ it.for<[use: string, results: ResultProcessing]>([
 });
 
 it.for<[option: string, results: unknown, code: string]>([
-  ["policies.results", 7, "invalid-option"],
-  ["policies.results.processor", { processor: "x" }, "invalid-option"],
-  ["policies.results.extractors", { extractors: {} }, "unknown-option"],
-  ["policies.results.extractor", { extractor: () => "x" }, "invalid-option"],
-  ["policies.results.extractor.extract", { extractor: {} }, "invalid-option"],
-  ["policies.results.extractor.threshold", { extractor: { extract: String, threshold: -1 } }, "invalid-option"],
-  ["policies.results.extractor.treshold", { extractor: { extract: String, treshold: 1 } }, "unknown-option"],
-  ["policies.results.cacher.store", { cacher: { threshold: 3 } }, "invalid-option"],
-  ["policies.results.cacher.threshold", { cacher: { store: String, threshold: 1.5 } }, "invalid-option"],
+  ["processResults", 7, "invalid-option"],
+  ["processResults.processor", { processor: "x" }, "invalid-option"],
+  ["processResults.extractors", { extractors: {} }, "unknown-option"],
+  ["processResults.extractor", { extractor: () => "x" }, "invalid-option"],
+  ["processResults.extractor.extract", { extractor: {} }, "invalid-option"],
+  ["processResults.extractor.threshold", { extractor: { extract: String, threshold: -1 } }, "invalid-option"],
+  ["processResults.extractor.treshold", { extractor: { extract: String, treshold: 1 } }, "unknown-option"],
+  ["processResults.cacher.store", { cacher: { threshold: 3 } }, "invalid-option"],
+  ["processResults.cacher.threshold", { cacher: { store: String, threshold: 1.5 } }, "invalid-option"],
 ])("runToolLoop rejects an invalid %s", ([option, results, code]) => {
   const make = (): unknown => processResults(results as ResultPipeline);
   expect(make).toThrow(expect.objectContaining({ code, details: expect.objectContaining({ option }) as unknown }));

@@ -16,7 +16,6 @@ import type { ExecutableTool, ToolContext } from "../../types/loop-options.ts";
 import type { ToolResult } from "../../types/tool.ts";
 import { issue } from "../../tools/argument-schema.ts";
 import { argumentSchema } from "../../tools/own-schema.ts";
-import { maskResults } from "../run/mask-results.ts";
 
 /** The options of `createContextStash`. */
 export interface ContextStashOptions {
@@ -172,11 +171,13 @@ const inputSchema = argumentSchema<ReleaseRequest>(
  * Makes the tool `context_release`. A model calls this tool to release results that it no longer needs: the results of the calls
  * that it names, or all results from earlier iterations.
  *
- * Later requests contain a short note in place of each released result, as with `policies.masking`. The limit `minTokens` of the
- * masking applies here too. The transcript keeps the results. The tool also works without `policies.masking`. The outcome of the
- * call records the released ids, so that a resumed run sends the same requests.
+ * The tool needs `maskResults()`. Later requests contain a short note in place of each released result of at least `minTokens`. With
+ * `keepIterations: Infinity`, only released results are left out. The transcript keeps the results. The outcome of the call
+ * records the released ids, so that a resumed run sends the same requests.
  *
- * @example await runToolLoop({ provider, tools: [search, createContextRelease()], messages });
+ * @example
+ * const middleware = [maskResults({ keepIterations: Number.POSITIVE_INFINITY })];
+ * await runToolLoop({ provider, tools: [search, createContextRelease()], messages, middleware });
  */
 export function createContextRelease(): ContextReleaseTool {
   return {
@@ -185,8 +186,7 @@ export function createContextRelease(): ContextReleaseTool {
       "Frees space in your context: drops results of earlier tool calls that you no longer need. First write down what you still need from these results.",
     inputSchema,
     replay: "safe",
-    // With an infinite age limit, only the results that the model releases are masked.
-    masking: maskResults({ keepIterations: Number.POSITIVE_INFINITY }),
+    releasesResults: true,
     execute: ({ callIds }, { messages }) => {
       if (callIds === undefined) return markSignal(toolResult({ data: { released: "all" } }), { release: "all" });
       const answered = answeredCalls(messages);

@@ -2,9 +2,9 @@
 
 import type { Timeouts } from "../../types/common.ts";
 import type { LoopLimits, LoopOptions } from "../../types/loop-options.ts";
-import { checkFields, invalidOption, is, type NumberRule } from "../../errors/check-fields.ts";
-import { type LimitName, limitRules, none, reserveChecks, timeoutRules } from "./option-table.ts";
-import type { FinalAnswerReserve, LoopPolicies } from "../../types/policies.ts";
+import type { FinalAnswerReserve } from "../../types/policies.ts";
+import type { NumberRule } from "../../errors/check-fields.ts";
+import { type LimitName, limitRules, timeoutRules } from "./option-table.ts";
 
 export type ResolvedLimits = { readonly [Name in LimitName]: number } & { readonly unknownCostEnds: boolean };
 
@@ -32,24 +32,3 @@ function resolveNumbers<Name extends string>(
 export type Reserve = { readonly [Field in keyof FinalAnswerReserve]-?: number };
 
 export const noReserve: Reserve = { tokens: 0, costUSD: 0, ms: 0 };
-
-const reservedLimits = { tokens: "maxTokens", costUSD: "maxCostUSD", ms: "wallClockMs" } as const;
-
-/** Throws LoopError "invalid-option" if the limit of a reserve is not set, or if a reserve is not less than its limit. */
-export function resolveReserve(
-  { finalAnswer: policy }: LoopPolicies | undefined = {},
-  limits: Pick<ResolvedLimits, "maxTokens" | "maxCostUSD" | "wallClockMs">,
-): Reserve | undefined {
-  if (policy === undefined || typeof policy === "boolean") return undefined;
-  const path = "policies.finalAnswer";
-  checkFields(path, policy, { reserve: is.any });
-  checkFields(`${path}.reserve`, policy.reserve, reserveChecks);
-  const { tokens = 0, costUSD = 0, ms = 0 } = policy.reserve;
-  const reserve = { tokens, costUSD, ms };
-  for (const [field, name] of Object.entries(reservedLimits) as [keyof FinalAnswerReserve, keyof typeof limits][]) {
-    const kept = reserve[field];
-    if (kept > 0 && (limits[name] === none || kept >= limits[name]))
-      throw invalidOption(`${path}.reserve.${field}`, `less than "limits.${name}", which must be set`, kept);
-  }
-  return reserve;
-}

@@ -3,7 +3,7 @@
 
 import type { Timeouts } from "../../types/common.ts";
 import type { IterationPlan, LoopHooks, LoopLimits, LoopOptions } from "../../types/loop-options.ts";
-import type { DeliberateGate, FinalAnswerReserve, LoopPolicies, PreToolTextPolicy, RestartPolicy } from "../../types/policies.ts";
+import type { FinalAnswerReserve, LoopPolicies } from "../../types/policies.ts";
 import type { ModelSettings } from "../../types/provider.ts";
 import type { ResponseTarget, Session } from "../../types/common.ts";
 import {
@@ -71,18 +71,9 @@ const has =
   (value: unknown): boolean =>
     (isRecord(value) || isFunction(value)) && methods.every((name) => isFunction(Reflect.get(value as object, name)));
 
-const madeBy = (maker: string, kind: string, member: string): Check => [
-  `made by ${maker}`,
-  (value) => {
-    if (!isRecord(value) && !isFunction(value)) return false;
-    const made: unknown = Reflect.get(value as object, member);
-    return Reflect.get(value as object, "kind") === kind && (isRecord(made) || isFunction(made));
-  },
-];
-
 const number: Check = ["a number", Number.isFinite];
 const filledText: Check = ["a string that is not empty", (value) => isText(value) && value !== ""];
-const toolNames: Check = ["an array of tool names", is.texts[1]];
+export const toolNames: Check = ["an array of tool names", is.texts[1]];
 
 export const modelSettingsChecks: Checks<ModelSettings> = {
   maxOutputTokens: ["a whole number of at least 1", (value) => Number.isInteger(value) && Number(value) > 0],
@@ -98,44 +89,22 @@ export const toolChoiceCheck: Check = [
   (value) => value === "auto" || value === "required" || value === "none" || (isRecord(value) && isText(value["name"])),
 ];
 
-// Unknown fields must throw, because a gate with a misspelt `allowedNames` would allow all tools.
-const gate: Checks<DeliberateGate> = {
-  active: /* @__PURE__ */ needed(is.flag),
-  allowedNames: [
-    "an array or a set of tool names",
-    (value) => typeof value === "object" && value !== null && Symbol.iterator in value,
-  ],
-  triggerMatchByToolName: ["a Map", /* @__PURE__ */ has("get")],
-  unsearched: ["an array of triggers", is.texts[1]],
-  retain: is.fn,
-};
-
-const restarts: Checks<RestartPolicy> = {
-  effects: { "*": /* @__PURE__ */ needed(toolNames) },
-  stash: ["a stash", /* @__PURE__ */ has("take"), "stash"],
-};
-
-const preToolText: Checks<PreToolTextPolicy> = {
-  endAfterTextFamilies: ["an array of provider families", is.texts[1]],
-  suppressFollowUpAfterText: toolNames,
-};
-
 const policies: Checks<LoopPolicies> = {
-  gate,
+  gate: is.object,
   approve: is.fn,
   allowToolChange: is.fn,
-  restarts,
-  preToolText,
+  restarts: is.object,
+  preToolText: is.object,
   finalAnswer: ["true, false or { reserve }", (value) => typeof value === "boolean" || isRecord(value)],
   stopWhen: ["a function, or an array of functions", (value) => [value].flat().every(isFunction)],
-  loopDetection: /* @__PURE__ */ madeBy("detectLoops", "loop-detection", "cycles"),
-  output: /* @__PURE__ */ madeBy("structuredOutput", "structured-output", "schema"),
-  results: /* @__PURE__ */ madeBy("processResults", "result-processing", "pipeline"),
-  masking: /* @__PURE__ */ madeBy("maskResults", "masking", "createView"),
-  compaction: /* @__PURE__ */ madeBy("compactMessages", "compaction", "toMiddleware"),
-  promptCache: /* @__PURE__ */ madeBy("watchPromptCache", "prompt-cache", "toMiddleware"),
-  guardrails: /* @__PURE__ */ madeBy("guardrails", "guardrails", "toMiddleware"),
-  handoffs: /* @__PURE__ */ madeBy("createHandoffs", "handoffs", "toMiddleware"),
+  loopDetection: is.object,
+  output: is.object,
+  results: is.object,
+  masking: is.object,
+  compaction: is.object,
+  promptCache: is.object,
+  guardrails: is.object,
+  handoffs: is.object,
 };
 
 const hooks: Checks<LoopHooks> = { prepareIteration: is.fn, onIteration: is.fn };
@@ -182,6 +151,9 @@ export const optionChecks: Checks<LoopOptions> = {
   pricing: is.fn,
   policies,
   hooks,
+  middleware: ["an array of middleware", Array.isArray],
+  allowToolChange: is.fn,
+  answers: { "*": decision },
   control: ["a control made by createLoopControl", /* @__PURE__ */ has("stop", "kill")],
   signal: ["an AbortSignal", (value) => value instanceof AbortSignal, "signal"],
   events: ["an eventemitter3 emitter", isEmitter, "events"],

@@ -13,7 +13,7 @@ import type { Deadline, DeadlinePorts } from "../../cancellation/deadline.ts";
 import type { InboxMessage } from "../state/step-result.ts";
 import type { Asked, CallQuestions } from "./decisions.ts";
 import { sharedMap } from "../../utils/guards.ts";
-import type { PromptCacheUse, PromptCacheWatch, StreamCache } from "../../types/prompt-cache.ts";
+import type { PromptCacheUse, StreamCache } from "../../types/prompt-cache.ts";
 
 /** A call that may run, with the final arguments for its tool. */
 export interface ReadyCall {
@@ -75,10 +75,6 @@ export interface CacheWatcher {
   replay(cache: StreamCache): void;
   /** Returns the sums for the result of the run. */
   sum(results: readonly StreamResult[]): PromptCacheUse;
-}
-
-export interface CacheWatch extends PromptCacheWatch {
-  createWatcher(): CacheWatcher;
 }
 
 /** Maps each control to the function that connects it to a run. All copies of the package share this map. */

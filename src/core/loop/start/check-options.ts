@@ -1,13 +1,14 @@
 // Checks the caller's options before any request: unknown names, wrong types, limits that are out of range, and options that need others.
 
-import type { IterationPlan, LoopOptions } from "../../types/loop-options.ts";
+import type { LoopOptions } from "../../types/loop-options.ts";
 import { type Check, checkFields, invalidOption, is, isText, refuseOption } from "../../errors/check-fields.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import { handoffKey } from "../../tools/registry.ts";
+import type { Middleware } from "../../types/middleware.ts";
 import { isRecord } from "../../utils/guards.ts";
-import { none, optionChecks, planChecks } from "../run/option-table.ts";
+import { none, optionChecks } from "../run/option-table.ts";
 
-const handoffsNeeded: Check = ['set if "tools" has tools of createHandoffs', is.any[1], "handoffs"];
+const handoffsNeeded: Check = ['a list with the agents if "tools" has tools of createHandoffs', is.any[1], "handoffs"];
 
 const pricingNeeded: Check = ['a function if "limits.maxCostUSD" is set', is.any[1], "pricing"];
 
@@ -34,28 +35,22 @@ export function checkOptions(options: unknown): asserts options is LoopOptions {
   checkNeededTools(options as LoopOptions);
 }
 
-export function checkPlan(plan: unknown): asserts plan is IterationPlan {
-  checkFields("prepareIteration", plan, planChecks);
-}
-
 /**
  * Throws if the array `tools` lacks a tool that a policy or `toolChoice` needs. A registry is not checked, because it may add the
  * tool later. `place` is the place of the options in other options, such as "members.researcher.".
  */
-export function checkNeededTools(options: Pick<LoopOptions, "tools" | "policies" | "toolChoice">, place = ""): void {
-  const { tools = [], policies: { handoffs, results } = {}, toolChoice } = options;
+export function checkNeededTools(
+  options: Pick<LoopOptions, "tools" | "policies" | "middleware" | "toolChoice">,
+  place = "",
+): void {
+  const { tools = [], policies: { handoffs } = {}, middleware = [], toolChoice } = options;
   if (!Array.isArray(tools)) return;
-  if (handoffs === undefined && tools.some(isHandoff)) throw refuseOption(`${place}policies.handoffs`, handoffsNeeded, undefined);
-  const names: ReadonlySet<unknown> = new Set(tools.map(nameOf));
-  (handoffs as NeededTools | undefined)?.checkTools(names, `${place}tools`);
+  const all = [handoffs, ...middleware].filter((one) => isRecord(one)) as readonly Middleware[];
+  if (tools.some(isHandoff) && !all.some(({ name }) => name === "handoffs"))
+    throw refuseOption(`${place}middleware`, handoffsNeeded, undefined);
+  const names: ReadonlySet<unknown> = new Set([...tools, ...all.flatMap((one) => one.tools ?? [])].map(nameOf));
   if (typeof toolChoice === "object" && !names.has(toolChoice.name))
     throw invalidOption(`${place}toolChoice.name`, 'the name of a tool in "tools"', toolChoice.name);
-  checkNamed(names, results?.toolName, `${place}tools`);
-}
-
-function checkNamed(names: ReadonlySet<unknown>, toolName: string | undefined, option: string): void {
-  if (toolName !== undefined && !names.has(toolName))
-    throw refuseTools(option, toolName, 'the texts from "policies.results.cacher" mention this tool');
 }
 
 function nameOf(tool: unknown): unknown {
@@ -64,14 +59,4 @@ function nameOf(tool: unknown): unknown {
 
 function isHandoff(tool: unknown): boolean {
   return isRecord(tool) && handoffKey in tool;
-}
-
-export function refuseTools(option: string, missing: string, why: string): LoopError<"invalid-option"> {
-  const expected = `an array with the tool "${missing}" (${why})`;
-  return new LoopError("invalid-option", { option, expected, received: "an array without this tool" });
-}
-
-/** A policy that needs some tools of the run. */
-interface NeededTools {
-  checkTools(names: ReadonlySet<unknown>, option: string): void;
 }

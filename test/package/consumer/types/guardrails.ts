@@ -1,4 +1,4 @@
-import type { Guardrails, LoopResult } from "turnwright";
+import type { LoopResult, Middleware } from "turnwright";
 import {
   type CheckContext,
   type CheckedInput,
@@ -31,4 +31,4 @@ export const input: InputCheck = { name: "judge", check: judge };
 export const output: OutputCheck = { name: "redact", window: 40, parts: ["text"], check: redact };
 export const call: ToolCheck = { name: "deny", check: ({ name }) => deny(name) };
 export const options: GuardrailOptions = { input: [input], output: [output], tools: [call] };
-export const policy: Guardrails = guardrails(options);
+export const policy: Middleware = guardrails(options);

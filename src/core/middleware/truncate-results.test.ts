@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { countBytes } from "../../utils/texts.ts";
+import { countBytes } from "../utils/texts.ts";
 import { truncateResults, type TruncateResultsOptions } from "./truncate-results.ts";
 
-const cut = (text: string, options: TruncateResultsOptions): unknown => truncateResults(options)("search", text);
+const cut = (text: string, options: TruncateResultsOptions): unknown => truncateResults(options).processor("search", text);
 const note = /\n\[\.\.\. (\d+) of (\d+) bytes left out here, about (\d+) tokens \.\.\.\]\n/;
 
 it("truncateResults: leaves a short result unchanged", () => {

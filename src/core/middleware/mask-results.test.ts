@@ -1,14 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Message, ToolResultPart } from "../../types/message.ts";
-import type { ContextRelease, ToolHistoryEntry, ToolOutcome } from "../../types/tool-outcome.ts";
-import type { MaskedTranscript, MaskingSource, ReleasedResults } from "../../middleware/masked-transcript.ts";
-import { maskResults } from "./mask-results.ts";
+import type { Message, ToolResultPart } from "../types/message.ts";
+import type { ContextRelease, ToolHistoryEntry, ToolOutcome } from "../types/tool-outcome.ts";
+import { MaskedTranscript, type MaskingSource, type ReleasedResults } from "./masked-transcript.ts";
 
 type MaskingRules = Record<"keepIterations" | "minTokens" | "batchOf", number>;
 
-const createView = (rules: MaskingRules): MaskedTranscript =>
-  (maskResults(rules) as unknown as { createView(): MaskedTranscript }).createView();
+const createView = (rules: MaskingRules): MaskedTranscript => new MaskedTranscript(rules);
 
 interface Call {
   readonly outcome: ToolOutcome["kind"];

@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import type { JsonSchema, StandardSchema } from "../../types/common.ts";
-import { isLoopError } from "../../errors/loop-error.ts";
-import type { StructuredOutput } from "../../types/policies.ts";
-import type { AnswerRules } from "../../middleware/structured-output.ts";
-import { describeMisfit, validateOutput } from "../../middleware/structured-output.ts";
+import type { JsonSchema, StandardSchema } from "../types/common.ts";
+import { isLoopError } from "../errors/loop-error.ts";
+import { runToolLoop } from "../loop/run-tool-loop.ts";
+import type { StructuredOutput } from "../types/middleware.ts";
+import { createMockProvider, text } from "turnwright/testing";
+import { describeMisfit, validateOutput } from "./structured-output.ts";
 import { structuredOutput } from "./structured-output.ts";
 
 const anything: StandardSchema = { "~standard": { version: 1, vendor: "test", validate: (value) => ({ value }) } };
@@ -64,6 +65,13 @@ it("describeMisfit: lists each problem with its path, up to a maximum length", (
   expect(describeMisfit([{ message: "x".repeat(1e5) }]).length).toBeLessThan(2_200);
 });
 
+/** Returns the system text of a request to a provider that cannot send a schema. */
+async function promptOf(output: StructuredOutput): Promise<string | undefined> {
+  const provider = createMockProvider([text("1")]);
+  await runToolLoop({ provider, messages: [{ role: "user", content: "Go." }], middleware: [output] });
+  return provider.requests[0]?.system;
+}
+
 describe("structuredOutput", () => {
   const ask = "Give your final answer as JSON that fits this JSON Schema, with nothing before or after it:\n";
 
@@ -84,11 +92,10 @@ describe("structuredOutput", () => {
       { schema: anything, jsonSchema: { enum: ["yes", "no"] } },
       { enum: ["yes", "no"] },
     ],
-  ])("puts %s into the prompt", ([, policy, schema]) => {
-    const { prompt } = structuredOutput(policy.schema, { jsonSchema: policy.jsonSchema }) as StructuredOutput &
-      AnswerRules<unknown>;
-    expect(prompt.slice(0, ask.length)).toBe(ask);
-    expect(JSON.parse(prompt.slice(ask.length))).toEqual(schema);
+  ])("puts %s into the prompt", async ([, policy, schema]) => {
+    const prompt = await promptOf(structuredOutput(policy.schema, { jsonSchema: policy.jsonSchema }));
+    expect(prompt?.slice(0, ask.length)).toBe(ask);
+    expect(JSON.parse(prompt?.slice(ask.length) ?? "")).toEqual(schema);
   });
 
   it.for<[title: string, schema: StandardSchema, why: string]>([
@@ -106,7 +113,7 @@ describe("structuredOutput", () => {
       error = thrown;
     }
     const option =
-      'Option "policies.output.schema" must be a schema that can be converted to JSON Schema, or have a "jsonSchema" option';
+      'Option "structuredOutput.schema" must be a schema that can be converted to JSON Schema, or have a "jsonSchema" option';
     expect(isLoopError(error, "invalid-option") && error.message).toBe(`${option}, but is ${why}.`);
   });
 });

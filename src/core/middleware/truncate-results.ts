@@ -1,6 +1,7 @@
-import type { ResultPipeline, ResultProcessing } from "../../types/policies.ts";
-import { checkEither, checkFields, type Checks } from "../../errors/check-fields.ts";
-import { bytesPerToken, countBytes, isPairAt, tokensOfBytes } from "../../utils/texts.ts";
+import type { ResultPipeline } from "../types/policies.ts";
+import type { Middleware } from "../types/middleware.ts";
+import { checkEither, checkFields, type Checks } from "../errors/check-fields.ts";
+import { bytesPerToken, countBytes, isPairAt, tokensOfBytes } from "../utils/texts.ts";
 import { processResults } from "./process-results.ts";
 
 /** The maximum length of a result, in tokens or in bytes, and the part of the result to keep. */
@@ -23,17 +24,19 @@ const checks: Checks<TruncateResultsOptions> = {
   keep: ["head", "head-and-tail"],
 };
 
-/** Cuts long results. Can be used as `policies.results`, or as the `processor` of `processResults`. */
-export type TruncatedResults = NonNullable<ResultPipeline["processor"]> & ResultProcessing;
+/** Cuts long results. */
+export interface TruncatedResults extends Middleware {
+  /** The function that cuts a result, for use as a stage of `processResults`. */
+  readonly processor: NonNullable<ResultPipeline["processor"]>;
+}
 
 /**
- * Makes a function that cuts every result longer than `maxTokens` or `maxBytes`, and inserts a note at the cut. Use the function
- * as `policies.results`, or as the `processor` of `processResults`. Characters are never split. An object is cut as JSON text, so
- * the cut text is no longer valid JSON.
+ * Cuts every result longer than `maxTokens` or `maxBytes`, and inserts a note at the cut. Characters are never split. An object is
+ * cut as JSON text, so the cut text is no longer valid JSON. To add other stages, pass its `processor` to `processResults`.
  *
  * Throws LoopError "unknown-option" or "invalid-option". Exactly one of `maxTokens` and `maxBytes` is required.
  *
- * @example await runToolLoop({ provider, tools, messages, policies: { results: truncateResults({ maxTokens: 4_000 }) } });
+ * @example await runToolLoop({ provider, tools, messages, middleware: [truncateResults({ maxTokens: 4_000 })] });
  */
 export function truncateResults(options: TruncateResultsOptions): TruncatedResults {
   checkFields("options", options, checks);
@@ -41,7 +44,7 @@ export function truncateResults(options: TruncateResultsOptions): TruncatedResul
   checkEither("options", options, ["maxTokens", "maxBytes"]);
   const most = maxBytes ?? (maxTokens ?? 0) * bytesPerToken;
   const processor = (_: string, output: string): string | undefined => truncate(output, most, keep);
-  return Object.assign(processor, processResults({ processor }));
+  return { ...processResults({ processor }), name: "truncate-results", processor };
 }
 
 function truncate(text: string, most: number, keep: "head" | "head-and-tail"): string | undefined {

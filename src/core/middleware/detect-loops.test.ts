@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import type { Json } from "../../types/common.ts";
-import type { ToolResultPart } from "../../types/message.ts";
-import type { ToolCall } from "../../types/tool-outcome.ts";
-import { CycleCounts, type CycleRules } from "../../middleware/count-cycles.ts";
+import type { Json } from "../types/common.ts";
+import type { ToolResultPart } from "../types/message.ts";
+import type { ToolCall } from "../types/tool-outcome.ts";
+import { CycleCounts, type CycleRules } from "./count-cycles.ts";
 
 const call = (name: string, args: Json = {}): ToolCall => ({ callId: "c", name, args });
 const result = (value: Json): ToolResultPart => ({ callId: "c", name: "t", outcome: "completed", result: value });

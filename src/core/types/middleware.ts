@@ -1,0 +1,349 @@
+// The interface between the loop and everything optional: middleware, durable tools, and the journal below them.
+
+import type { Clock, Json, Pricing, Session, StandardSchema, Timeouts, Usage } from "./common.ts";
+import type { CallEvent, LoopEvent, LoopEvents, LoopEventType } from "./loop-event.ts";
+import type { Message, ProviderMetadataPart, UserMessage } from "./message.ts";
+import type { ModelSettings, Provider, RequestedOutput, StreamResult, ToolChoice } from "./provider.ts";
+import type { Ending as PlainEnding, EndReason } from "./termination.ts";
+import type { ToolDefinition } from "./tool.ts";
+import type { ShownTool, ToolCall, ToolHistoryEntry, ToolOutcome } from "./tool-outcome.ts";
+import type { Tool } from "./loop-options.ts";
+import type { FinalAnswerReserve } from "./policies.ts";
+import type { LoopResult } from "./loop-result.ts";
+import type { WaitOptions } from "./wait.ts";
+
+/** Something that only the outside can answer: an approval, a question, a late result, a timer. */
+export interface Wait {
+  /**
+   * The key of the answer in the option `answers`. In a nested run, a path of call ids such as "call_1/call_2". Ends with a number,
+   * such as "call_1~2", if the wait was opened again.
+   */
+  readonly id: string;
+  readonly what: string;
+  /** The facts that were shown with the question. If they change before the answer is used, the wait opens again. */
+  readonly facts: Json;
+  /** The time from which the run answers the wait itself with null, in milliseconds since 1970. */
+  readonly until?: number | undefined;
+  /** The facts that were shown before, if they have changed since. */
+  readonly earlier?: Json | undefined;
+  /** Why the answer that was given does not fit. */
+  readonly problem?: string | undefined;
+}
+
+/** An ending of a run. `waiting` is the reason of a run that can only go on with answers from outside. */
+export type Ending =
+  | PlainEnding
+  | { readonly status: "suspended"; readonly reason: { readonly kind: "waiting"; readonly waits: readonly Wait[] } };
+
+/** The result of one model request. Plain data, because a journal records it. `ends` ends the run. */
+export type Answer = StreamResult & {
+  readonly ends?: Ending | undefined;
+  /** The called tools, if the first record of the run describes them in another way. */
+  readonly shownTools?: { readonly [name: string]: ShownTool } | undefined;
+  /** The messages that middleware has added to the transcript before the request. */
+  readonly added?: readonly Message[] | undefined;
+  /** True if no request was made, because the run ends. */
+  readonly skipped?: true | undefined;
+};
+
+/** The outcome of one call. Plain data, because a journal records it. `ends` ends the run after the calls of the message. */
+export type Outcome = ToolOutcome & {
+  readonly ends?: Ending | undefined;
+  /** The text that the model reads instead of the result. */
+  readonly textForModel?: string | undefined;
+};
+
+/** A model request as middleware sees it. */
+export interface RequestDraft {
+  readonly provider: Provider;
+  /** The messages that the model gets. The transcript of the run stays whole. */
+  readonly messages: readonly Message[];
+  readonly tools: readonly ToolDefinition[];
+  /** The names of the tools that may run in this iteration. Default: all tools that are shown. */
+  readonly allowedTools?: readonly string[] | undefined;
+  /** Tools that a tool search may find. The model may call them although the request does not show them. */
+  readonly findableTools?: readonly ToolDefinition[] | undefined;
+  /** The items that `messages` contains beside the transcript, for the context of tools. */
+  readonly contextItems?: readonly Json[] | undefined;
+  readonly system?: string | undefined;
+  readonly toolChoice?: ToolChoice | undefined;
+  /** The choice that limits which tools may run, if `toolChoice` is "auto". */
+  readonly enforced?: ToolChoice | undefined;
+  /** True if a forced choice stays forced after the first call. Default: the following requests get "auto". */
+  readonly keepsChoice?: true | undefined;
+  readonly settings?: ModelSettings | undefined;
+  readonly compactAt?: number | undefined;
+  /** The name of the agent that makes the request, for events. */
+  readonly agent?: string | undefined;
+  readonly output?: RequestedOutput | undefined;
+}
+
+/** Calls the rest of the chain. An aborted `signal` cancels only this request or call. */
+export type Next<Given, Made> = (given: Given, signal?: AbortSignal) => Promise<Made>;
+
+/**
+ * An optional feature of a run. Its code runs again when a run is resumed, so it must be deterministic apart from what it does
+ * inside `step`.
+ *
+ * @example
+ * const logged: Middleware = {
+ *   name: "logged",
+ *   pure: true,
+ *   async call(call, next) {
+ *     const outcome = await next(call);
+ *     console.log(call.name, outcome.kind);
+ *     return outcome;
+ *   },
+ * };
+ */
+export interface Middleware extends Hooks {
+  readonly name: string;
+  /** The part of the limits that only an iteration that `beforeEnd` grants may use. Default: none. */
+  readonly reserve?: FinalAnswerReserve | undefined;
+  /** True if it never records a step, so that it may be added and removed while a run is suspended. Default false. */
+  readonly pure?: true | undefined;
+  /** Returns hooks with state of their own. Called once for each run. */
+  begin?(run: RunFacts): Hooks;
+}
+
+/**
+ * The list of middleware of a run. The first one is the outermost. Entries that are `false` or `undefined` are left out. `Output` is
+ * the output type of the schema in `structuredOutput`. The empty tuple lets TypeScript infer each entry with its own type.
+ */
+export type MiddlewareList<Output = unknown> =
+  | readonly []
+  | readonly (Middleware | StructuredOutput<Output> | false | undefined)[];
+
+/** Converts the answer to a validated value. Created by `structuredOutput`. `Output` is the output type of the schema. */
+export interface StructuredOutput<Output = unknown> extends Middleware {
+  /** The schema that validates the answer. */
+  readonly schema: StandardSchema<unknown, Output>;
+}
+
+export interface Hooks {
+  /** Tools that it brings. */
+  readonly tools?: readonly Tool[] | undefined;
+  /** Wraps the provider, inside the recorded step: a wrapper may read clocks and try again. */
+  provider?(provider: Provider): Provider;
+  /** Called around each model request. The outcomes of the calls before are in `at.state.lastBatch`, in call order. */
+  request?(request: RequestDraft, next: Next<RequestDraft, Answer>, at: Recorder): Promise<Answer>;
+  /** Called around each call. Calls run in parallel, so keep what they teach you in `request`, from `at.state.lastBatch`. */
+  call?(call: ToolCall, next: Next<ToolCall, Outcome>, at: CallRecorder): Promise<Outcome>;
+  /** Called around the tool itself, inside the hooks `call` of all middleware, with the arguments that the tool gets. */
+  execute?(call: ToolCall, next: Next<ToolCall, Outcome>, at: CallRecorder): Promise<Outcome>;
+  /** Pure. Called before each request, after each answer and after the calls of each message. */
+  ends?(state: State): Ending | undefined;
+  /**
+   * Called after the calls of each message, before the run looks at messages and cancellations, with the ending that the calls have
+   * caused. Returns an ending to end the run. Not called if the calls have reached `maxConsecutiveToolErrors`.
+   */
+  afterCalls?(planned: Ending | undefined, at: Recorder): Promise<Ending | undefined>;
+  /**
+   * Goes on instead of ending, or ends in another way. After a limit, `again` grants one more iteration. With `isCounted`, the
+   * limits apply to it as to any other, and the run ends if `maxIterations` is reached.
+   */
+  beforeEnd?(
+    ending: Ending,
+    at: Recorder,
+  ): Promise<
+    | void
+    | undefined
+    | { readonly again: readonly UserMessage[]; readonly isCounted?: true | undefined }
+    | { readonly ending: Ending }
+  >;
+  on?(event: LoopEvent): void;
+  /** Returns fields for the result of the run. */
+  result?(state: State): object;
+}
+
+export interface RunFacts {
+  readonly runId: string;
+  readonly messages: readonly Message[];
+  /** The tools at the start. Undefined for a registry, which may add tools later. */
+  readonly tools: readonly Tool[] | undefined;
+  readonly clock: Clock;
+  readonly timeouts: Timeouts;
+  readonly session: Session;
+  readonly pricing?: Pricing | undefined;
+  /** The same object for a run and all its nested runs. */
+  readonly root: object;
+}
+
+/** Records effects and waits for answers. The code around it runs again when the run is resumed. */
+export interface Recorder {
+  /** Runs `body` once, and returns its recorded value from then on. An error of `body` is recorded too. */
+  step<T>(name: string, body: () => T | PromiseLike<T>): Promise<T>;
+  /** True if the step is recorded. Do not decide anything else by it, because a step of this execution is recorded too. */
+  isRecorded(name: string): Promise<boolean>;
+  /** Waits for an answer from outside. Stays pending in an execution that has no answer. */
+  wait(what: string, facts: Json, options?: WaitOptions): Promise<Json>;
+  /** Runs a nested run in the same journal. Nested runs that are parallel need different names. */
+  run(options: NestedOptions, name?: string): Promise<LoopResult>;
+  /** Adds a message at the end of the transcript. Call it before `next` of a request. */
+  addMessage(message: UserMessage): void;
+  /**
+   * Returns the limit of this run or an outer run that a request of this cost would exceed, after requests of middleware that are
+   * not counted yet.
+   */
+  findSpent(expectedUSD: number, spent?: { readonly tokens: number; readonly costUSD: number }): EndReason | undefined;
+  readonly state: State;
+  readonly signal: AbortSignal;
+  readonly session: Session;
+  /** The option `context` of the run. */
+  readonly context: unknown;
+  /** The same in each execution of the run. */
+  readonly idempotencyKey: string;
+  /** True until this execution does something new. Meant for reports only: a decision must not depend on it. */
+  readonly isReplayed: boolean;
+  /** Returns the cost of tokens in USD, with the prices of the run. Call it inside a step. Default model: that of the run. */
+  price(usage: Usage, model?: { readonly provider: string; readonly model: string }): number | undefined;
+  /** Validates the arguments of a call. Returns a copy as the schema of its tool returns them, or undefined if they do not fit. */
+  validated(call: ToolCall): Promise<{ readonly value: unknown } | undefined>;
+  /**
+   * Adds tokens and their cost to the usage, the cost and the limits of the run and its outer runs. Call it after the step that spent
+   * them, also if the step was recorded before.
+   */
+  spend(spending: Pick<Answer, "usage" | "costUSD" | "knownCostUSD">): void;
+  /** False inside an ordinary tool, whose step cannot wait. */
+  readonly mayWait: boolean;
+  /** Sends an event of the run. The recorder adds the place: the run, the iteration, and the call if there is one. */
+  emit<Type extends LoopEventType>(type: Type, fields: Omit<LoopEvents[Type], keyof CallEvent>): void;
+  heartbeat(): void;
+}
+
+export interface CallRecorder extends Recorder {
+  readonly callId: string;
+  /** The tool as the model was shown it. Undefined if it has been removed since. */
+  readonly tool: ToolDefinition | undefined;
+  /** True if the tool has changed since an earlier execution asked about this call, which has not run. */
+  readonly isChanged: boolean;
+  /** True if an earlier execution has run the call or ended it. Do not ask about it then. */
+  readonly isOver: boolean;
+  /** True if an earlier execution waited for an approval of this call. */
+  readonly wasAsked: boolean;
+  /**
+   * Resolves when the message of the call is complete. A call of a tool with `eager` is left here, and goes on with the other calls.
+   * Await it before a decision about the call, because the message may be discarded.
+   */
+  afterMessage(): Promise<void>;
+  /**
+   * Sends `tool-end` now, once, and not after the outer middleware. Call it before slow work on a result, and before events about the
+   * result. The outcome must keep its kind.
+   */
+  end(outcome: Outcome): void;
+  /** Calls another tool of the run, through the same middleware. Rejects if the call has no result. */
+  call(tool: string, args: Json): Promise<Json>;
+}
+
+export type NestedOptions = { readonly messages: readonly Message[] } & { readonly [option: string]: unknown };
+
+export interface InboxMessage {
+  readonly verb: "steer" | "interrupt" | "keep";
+  readonly message: UserMessage;
+}
+
+/** The record of what a run saw from outside when it decided to go on or to end. */
+export interface Look {
+  /** The time of the run's clock, in milliseconds. */
+  readonly now: number;
+  /** The id of the execution. Times of different executions cannot be compared. */
+  readonly token: string;
+  readonly messages?: readonly InboxMessage[] | undefined;
+  readonly ending?: Ending | undefined;
+  /** The option `version` of the run, if it has changed since the last record of it. */
+  readonly codeVersion?: string | undefined;
+  /** True if the newest request is made again, because the run was resumed to retry it. */
+  readonly retries?: true | undefined;
+  /** True if the limits leave no room for one more request, not even for one that `beforeEnd` grants. */
+  readonly isExhausted?: true | undefined;
+}
+
+/** One call of a message, with its outcome. `text` is what the model reads, if a middleware has changed the result. */
+export interface EndedCall {
+  readonly call: ToolCall;
+  readonly outcome: Outcome;
+  readonly waits: readonly Wait[];
+  /** True for a tool with `polls`, whose calls may be repeated. */
+  readonly polls?: true | undefined;
+  /** True if the call goes on when the run is resumed. */
+  readonly isOpen?: true | undefined;
+  /** True if a nested run of the call was suspended by a drain. */
+  readonly isDrained?: boolean | undefined;
+  /** The messages that nested runs of the call have not sent to a model. */
+  readonly undelivered?: readonly UserMessage[] | undefined;
+}
+
+/** The outcomes of the newest calls, and how often in a row the model got them. */
+export interface IdenticalCalls {
+  readonly outcomes: readonly Outcome[];
+  readonly count: number;
+}
+
+/** The assistant message of the current iteration, with its continuations so far. */
+export interface CurrentMessage {
+  readonly text: string;
+  readonly reasoning: string;
+  readonly calls: readonly ToolCall[];
+  /** The outcomes of the calls that ran while the message streamed. */
+  readonly early: readonly ToolOutcome[];
+  readonly providerMetadata: readonly ProviderMetadataPart[];
+}
+
+export interface State {
+  phase: "start" | "look" | "answer" | "calls" | "again";
+  /** True if this iteration has made no request yet. */
+  isFresh: boolean;
+  /** The index of the iteration, counted from 0. */
+  iteration: number;
+  /** The index of the stream in this iteration. Above 0 while a paused message is continued. */
+  continuation: number;
+  pauses: number;
+  /** The number of iterations that count towards `maxIterations`. */
+  countedIterations: number;
+  readonly messages: Message[];
+  readonly givenMessages: number;
+  /** The ids of all calls in the transcript. */
+  readonly heldIds: Set<string>;
+  readonly answers: Answer[];
+  current: CurrentMessage;
+  isCurrentPlaced: boolean;
+  lastBatch: readonly EndedCall[];
+  waits: readonly Wait[];
+  readonly unsent: InboxMessage[];
+  /** The messages of the user that this iteration put at the end of the transcript. */
+  steered: readonly UserMessage[];
+  readonly functionHistory: ToolHistoryEntry[];
+  finalText: string;
+  /** True if a tool has returned content that users can see. */
+  contentDelivered: boolean;
+  usage: Usage;
+  costUSD: number | undefined;
+  spentUSD: number;
+  lastCostUSD: number;
+  unpriced: (NonNullable<Answer["unpriced"]> & { readonly iteration: number }) | undefined;
+  toolCallsExecuted: number;
+  consecutiveToolErrors: number;
+  identical: IdenticalCalls;
+  /** The ending, if the newest request was not made. */
+  skipped: Ending | undefined;
+  look: Look | undefined;
+  /** The key of the newest look, and how often the run looked there. */
+  lookAttempt: { readonly base: string; readonly count: number };
+  /** The newest recorded option `version`. */
+  codeVersion: string | undefined;
+  activeMs: number;
+  /** How often `beforeEnd` went on. */
+  agains: number;
+  /** True while an iteration that `beforeEnd` granted may pass the limits. */
+  isGranted: boolean;
+  /** How often the newest request was retried. */
+  retry: number;
+  before: BeforeMessage;
+}
+
+/** The values that a retry restores when it takes the newest message back. Numbers are lengths of arrays. */
+interface BeforeMessage {
+  readonly messages: number;
+  readonly functionHistory: number;
+  readonly finalText: string;
+}
