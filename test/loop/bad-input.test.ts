@@ -1,7 +1,18 @@
 import { EventEmitter } from "node:events";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { createToolRegistry, processResults } from "turnwright";
+import {
+  approve,
+  contextRestarts,
+  createToolRegistry,
+  finalAnswer,
+  gateTools,
+  onIteration,
+  prepareIteration,
+  preToolText,
+  processResults,
+  stopWhen,
+} from "turnwright";
 import { createResultCache } from "turnwright/cache";
 import { text } from "turnwright/testing";
 import { play, tool } from "./play.ts";
@@ -57,14 +68,8 @@ describe("the options of runToolLoop", () => {
     ["pricing", [0.01, {}]],
     ["policies", [7, [], null]],
     ["policies.gate", [true, 7, [], null]],
-    ["policies.gate.active", [undefined, "yes", null]],
-    ["policies.gate.allowedNames", [5, "search", {}]],
-    ["policies.gate.triggerMatchByToolName", [{}, 7]],
-    ["policies.gate.retain", [true]],
     ["policies.approve", [true, {}]],
     ["policies.restarts", [7, null, []]],
-    ["policies.restarts.effects", [7, null, ["search"]]],
-    ["policies.restarts.effects.profile", ["search", [7], ["search", null], null, undefined, {}]],
     ["policies.finalAnswer", ["yes", 1]],
     ["hooks", [7, [], null, () => 1]],
     ["hooks.prepareIteration", [true, {}]],
@@ -96,24 +101,12 @@ describe("the options of runToolLoop", () => {
     ["a misspelled limit", { limits: { maxIteration: 5 } }, "limits.maxIteration", "limits.maxIterations"],
     ["a misspelled timeout", { timeouts: { streamIdle: 5 } }, "timeouts.streamIdle", "timeouts.streamIdleMs"],
     [
-      "a misspelled field of the gate",
-      { policies: { gate: { active: true, allowedName: [] } } },
-      "policies.gate.allowedName",
-      "policies.gate.allowedNames",
-    ],
-    [
       "a misspelled model setting",
       { modelSettings: { maxTokens: 5 } },
       "modelSettings.maxTokens",
       "modelSettings.maxOutputTokens",
     ],
     ["a misspelled policy", { policies: { aprove: () => 1 } }, "policies.aprove", "policies.approve"],
-    [
-      "a misspelled field of policies.restarts",
-      { policies: { restarts: { effect: {} } } },
-      "policies.restarts.effect",
-      "policies.restarts.effects",
-    ],
     ["a misspelled hook", { hooks: { onIteratoin: () => 1 } }, "hooks.onIteratoin", "hooks.onIteration"],
     [
       "a misspelled field of the session",
@@ -128,12 +121,6 @@ describe("the options of runToolLoop", () => {
       "session.responseTarget.nam",
       "session.responseTarget.name",
     ],
-    [
-      "a misspelled field of policies.preToolText",
-      { policies: { preToolText: { endAfterTextFamily: [] } } },
-      "policies.preToolText.endAfterTextFamily",
-      "policies.preToolText.endAfterTextFamilies",
-    ],
     ["a limit named __proto__", JSON.parse('{"limits": {"__proto__": 5}}'), "limits.__proto__", undefined],
     ["a limit named toString", { limits: { toString: 5 } }, "limits.toString", undefined],
     ["an unknown option with the value undefined", { something: undefined }, "something", undefined],
@@ -142,29 +129,21 @@ describe("the options of runToolLoop", () => {
   });
 
   it.for<[what: string, bad: object, message: string]>([
-    [
-      "a schema as policies.output",
-      { policies: { output: z.string() } },
-      'Option "policies.output" must be made by structuredOutput, but is an object.',
-    ],
+    ["a schema as middleware", { middleware: [z.string()] }, '.name" must be a name'],
     [
       "a cacher without its tool",
       { policies: { results: processResults({ cacher: createResultCache().cacher }) } },
       'Option "tools" must be an array with the tool "read_part"',
     ],
     ["a saved journal", { journal: { steps: {} } }, "memoryJournal(saved)"],
-    [
-      "plain options as policies.loopDetection",
-      { policies: { loopDetection: { threshold: 3 } } },
-      "must be made by detectLoops, but is an object.",
-    ],
+    ["a misspelled hook", { middleware: [{ name: "own", requests: () => 1 }] }, '.request"?'],
   ])("are rejected with a message that explains the fix if they contain %s", async ([, bad, message]) => {
     expect((await refusal(bad)).message).toContain(message);
   });
 
   it("are rejected if `cacher` is the cache itself, and not the field `cacher` of the cache", () => {
     expect(() => processResults({ cacher: createResultCache() as never })).toThrow(
-      'Option "policies.results.cacher.store" must be a function, but is undefined.',
+      'Option "processResults.cacher.store" must be a function, but is undefined.',
     );
   });
 
@@ -178,6 +157,64 @@ describe("the options of runToolLoop", () => {
     expect(message).toBe(
       'Option "limits.maxIterations" must be a whole number of at least 1, or Infinity, but is a string of 21 characters.',
     );
+  });
+});
+
+describe("middleware with wrong options", () => {
+  const makers: { readonly [name: string]: (options: never) => unknown } = {
+    approve,
+    contextRestarts,
+    finalAnswer,
+    gateTools,
+    onIteration,
+    preToolText,
+    prepareIteration,
+    stopWhen,
+  };
+
+  it.for<[option: string, values: readonly unknown[]]>([
+    ["approve", [true, {}, null]],
+    ["onIteration", [true, {}, undefined]],
+    ["prepareIteration", [true, {}, undefined]],
+    ["stopWhen", [true, [7], null]],
+    ["gateTools", [true, 7, [], null, undefined]],
+    ["gateTools.active", [undefined, "yes", null]],
+    ["gateTools.allowedNames", [5, "search", {}]],
+    ["gateTools.triggerMatchByToolName", [{}, 7]],
+    ["gateTools.retain", [true]],
+    ["contextRestarts", [7, null, []]],
+    ["contextRestarts.effects", [7, null, ["search"]]],
+    ["contextRestarts.effects.profile", ["search", [7], ["search", null], null, undefined, {}]],
+    ["contextRestarts.items", ["It is night.", {}, [7n], [undefined], [() => 1]]],
+    ["contextRestarts.maxRestarts", [-1, 1.5, "5", null]],
+    ["contextRestarts.stash", [{}, { put: () => "k" }]],
+    ["finalAnswer", [true, null, "yes"]],
+    ["finalAnswer.reserve.tokens", [0, 1.5, "5", Number.POSITIVE_INFINITY]],
+    ["preToolText", [7, null]],
+    ["preToolText.endAfterTextFamilies", ["novelai", [7]]],
+    ["preToolText.suppressFollowUpAfterText", [new Set(["plain"]), [null]]],
+  ])("throws invalid-option if %s has a value of the wrong type", ([option, values]) => {
+    const [name = "", ...path] = option.split(".");
+    for (const value of values) {
+      const bad = path.reduceRight<unknown>((inner, key) => ({ [key]: inner }), value);
+      const details = expect.objectContaining({ option }) as unknown;
+      const expected = expect.objectContaining({ code: "invalid-option", details }) as Error;
+      expect(() => makers[name]?.(bad as never), `value ${values.indexOf(value)}`).toThrow(expected);
+    }
+  });
+
+  it.for<[option: string, nearest: string | undefined, options: object]>([
+    // A gate without its misspelled names would allow all tools.
+    ["gateTools.allowedName", "gateTools.allowedNames", { active: true, allowedName: [] }],
+    ["contextRestarts.effect", "contextRestarts.effects", { effect: {} }],
+    ["finalAnswer.reserves", "finalAnswer.reserve", { reserves: {} }],
+    ["finalAnswer.reserve.usd", undefined, { reserve: { usd: 1 } }],
+    ["preToolText.endAfterTextFamily", "preToolText.endAfterTextFamilies", { endAfterTextFamily: [] }],
+    ["preToolText.families", undefined, { families: [] }],
+  ])("throws unknown-option for %s", ([option, nearest, options]) => {
+    const details = expect.objectContaining({ option, nearest }) as unknown;
+    const make = (): unknown => makers[option.split(".")[0] ?? ""]?.(options as never);
+    expect(make).toThrow(expect.objectContaining({ code: "unknown-option", details }) as Error);
   });
 });
 

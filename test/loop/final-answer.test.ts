@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import {
   defineAgentTool,
+  finalAnswer,
   type LoopLimits,
   type LoopOptions,
   memoryJournal,
@@ -10,6 +11,7 @@ import {
   structuredOutput,
   withRetry,
 } from "turnwright";
+import type { FinalAnswerReserve } from "turnwright/parts";
 import {
   createMockProvider,
   failInBand,
@@ -247,22 +249,13 @@ describe("nested runs of a run whose policies.finalAnswer has a reserve", () => 
   });
 });
 
-describe("policies.finalAnswer with an invalid reserve", () => {
-  it.for<[message: string, finalAnswer: object, limits?: LoopLimits]>([
-    ['Option "policies.finalAnswer.reserve" must be an object, but is undefined.', {}],
-    ['There is no option "policies.finalAnswer.reserves".', { reserves: {} }],
-    ['There is no option "policies.finalAnswer.reserve.usd".', { reserve: { usd: 1 } }],
-    ['Option "policies.finalAnswer.reserve.tokens" must be a whole number of at least 1', { reserve: { tokens: 0 } }],
-    [
-      'Option "policies.finalAnswer.reserve.tokens" must be less than "limits.maxTokens", which must be set',
-      { reserve: { tokens: 5 } },
-    ],
-    [
-      'Option "policies.finalAnswer.reserve.ms" must be less than "limits.wallClockMs", which must be set, but is 10.',
-      { reserve: { ms: 10 } },
-      { wallClockMs: 10 },
-    ],
-  ])("throws the error: %s", async ([message, finalAnswer, limits]) => {
-    await expect(play([], { limits, policies: { finalAnswer: finalAnswer as never } }).result).rejects.toThrow(message);
+describe("finalAnswer with an invalid reserve", () => {
+  it.for<[field: string, reserve: FinalAnswerReserve, limit: string, limits?: LoopLimits]>([
+    ["tokens", { tokens: 5 }, "maxTokens"],
+    ["ms", { ms: 10 }, "wallClockMs", { wallClockMs: 10 }],
+  ])("is rejected if %s are not less than their limit", async ([field, reserve, limit, limits]) => {
+    await expect(play([], { limits, middleware: [finalAnswer({ reserve })] }).result).rejects.toThrow(
+      `Option "final-answer.reserve.${field}" must be less than "limits.${limit}", which must be set`,
+    );
   });
 });

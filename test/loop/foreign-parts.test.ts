@@ -74,18 +74,6 @@ describe("a custom tool registry", () => {
   );
 });
 
-it("a custom tool registry is rejected before any request if the field `masking` of a tool does not come from maskResults", async () => {
-  const tools: ToolRegistry = {
-    definitions: () => [{ ...definition, masking: { kind: "masking" } }],
-    executeTool: () => "done",
-  };
-  const playing = play([toolCall("t"), text("unused")], { tools });
-  await expect(playing.result).rejects.toThrow(
-    'has an invalid "masking": it must be a value made by maskResults, but is an object',
-  );
-  expect(playing.provider.calls).toBe(0);
-});
-
 it.for<[from: string, create: (execute: () => Promise<string>, traits: Partial<Tool>) => LoopOptions["tools"]]>([
   ["a custom registry", (executeTool, traits) => ({ definitions: () => [{ ...definition, ...traits }], executeTool })],
   ["a list", (execute, traits) => [tool("t", execute, traits)]],

@@ -247,5 +247,5 @@ it.for<[title: string, option: string, policy: object, expected: string]>([
   ["an infinite maxCycle", "maxCycle", { maxCycle: Number.POSITIVE_INFINITY }, "a whole number from 1 to 100, but is Infinity"],
   ["a compareResults that is a number", "compareResults", { compareResults: 1 }, "true or false, but is 1"],
 ])("detectLoops throws for %s", ([, option, policy, expected]) => {
-  expect(() => detectLoops(policy)).toThrow(`Option "policies.loopDetection.${option}" must be ${expected}.`);
+  expect(() => detectLoops(policy)).toThrow(`Option "detectLoops.${option}" must be ${expected}.`);
 });

@@ -211,6 +211,6 @@ it.for<
   ["a string as the jsonSchema", "jsonSchema", { schema, jsonSchema: "x" }, 'a JSON Schema: an object of plain data, but is "x"'],
 ])("structuredOutput throws for %s", ([, option, { schema: given, ...options }, expected]) => {
   expect(() => structuredOutput(given as StandardSchema, options)).toThrow(
-    `Option "policies.output.${option}" must be ${expected}.`,
+    `Option "structuredOutput.${option}" must be ${expected}.`,
   );
 });

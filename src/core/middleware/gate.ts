@@ -4,7 +4,7 @@ import type { DeliberateGate } from "../types/policies.ts";
 import type { TriggerMatch } from "../types/loop-event.ts";
 import type { PlainError } from "../types/common.ts";
 import type { CallRecorder, Middleware, Outcome } from "../run/seam.ts";
-import { checkFields, type Checks, is, needed } from "../errors/check-fields.ts";
+import { checkFields, type Checks, is, isFunction, needed } from "../errors/check-fields.ts";
 import { wasDispatched } from "../tools/to-outcome.ts";
 import { edges } from "../utils/edges.ts";
 import { isRecord, isThenable } from "../utils/guards.ts";
@@ -18,7 +18,7 @@ const checks: Checks<DeliberateGate> = {
     "an array or a set of tool names",
     (value) => typeof value === "object" && value !== null && Symbol.iterator in value,
   ],
-  triggerMatchByToolName: ["a Map", (value) => value instanceof Map],
+  triggerMatchByToolName: ["a Map", (value) => isRecord(value) && isFunction(value["get"])],
   unsearched: ["an array of triggers", is.texts[1]],
   retain: is.fn,
 };

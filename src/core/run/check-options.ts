@@ -101,7 +101,7 @@ export function resolveReserve(middleware: readonly Middleware[] = [], limits: R
   let whole = noReserve;
   for (const { name, reserve } of middleware) {
     if (reserve === undefined) continue;
-    const path = `middleware "${name}".reserve`;
+    const path = `${name}.reserve`;
     checkFields(path, reserve, reserveChecks);
     const { tokens = 0, costUSD = 0, ms = 0 } = reserve;
     whole = { tokens: whole.tokens + tokens, costUSD: whole.costUSD + costUSD, ms: whole.ms + ms };

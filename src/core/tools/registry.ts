@@ -125,9 +125,9 @@ export function toRegistry(source: ToolSource, option: string): ToolRegistry {
 
 /** Returns the tools of a run: those of the caller, and those that middleware brings. */
 export function collectTools(source: ToolSource, brought: readonly Tool[]): ToolRegistry {
-  return "definitions" in source
-    ? readRegistry(source, brought)
-    : createToolRegistry([...source, ...brought.filter((tool) => !source.includes(tool))]);
+  if ("definitions" in source) return readRegistry(source, brought);
+  const given = createToolRegistry(source);
+  return brought.length === 0 ? given : readRegistry(given, brought);
 }
 
 /**

@@ -109,7 +109,7 @@ it('a pending_context_key without a stash adds no item and emits "listener-error
     {
       event: "stash",
       error: {
-        message: 'The tool result has a "pending_context_key", but "policies.restarts.stash" is not set.',
+        message: 'The tool result has a "pending_context_key", but contextRestarts() has no "stash".',
       },
     },
   ]);
@@ -235,7 +235,7 @@ describe("a custom stash", () => {
     const misused = start(naming("k"), { put: () => "k" } as never);
     await expect(misused.result).rejects.toMatchObject({
       code: "invalid-option",
-      details: { option: "policies.restarts.stash" },
+      details: { option: "contextRestarts.stash" },
     });
     expect(misused.provider.calls).toBe(0);
   });

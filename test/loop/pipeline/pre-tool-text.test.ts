@@ -233,18 +233,6 @@ describe("policies.preToolText with various values", () => {
     policies.preToolText = { endAfterTextFamilies: [] };
     expect((await playing.result).reason.kind).toBe("pre-tool-text");
   });
-
-  it.for<[preToolText: unknown, code: string, option: string]>([
-    [7, "invalid-option", "policies.preToolText"],
-    [null, "invalid-option", "policies.preToolText"],
-    [{ endAfterTextFamilies: "novelai" }, "invalid-option", "policies.preToolText.endAfterTextFamilies"],
-    [{ endAfterTextFamilies: [7] }, "invalid-option", "policies.preToolText.endAfterTextFamilies"],
-    [{ suppressFollowUpAfterText: new Set(["plain"]) }, "invalid-option", "policies.preToolText.suppressFollowUpAfterText"],
-    [{ suppressFollowUpAfterText: [null] }, "invalid-option", "policies.preToolText.suppressFollowUpAfterText"],
-    [{ families: [] }, "unknown-option", "policies.preToolText.families"],
-  ])("rejects the invalid value %j with an error that names the option", async ([preToolText, code, option]) => {
-    expect(await refusal({ policies: { preToolText } })).toMatchObject({ code, details: { option } });
-  });
 });
 
 describe("requiresFollowUp", () => {
