@@ -6,7 +6,9 @@ import { adviseName, adviseOption, adviseFinish, advisePart, refuseSteps } from 
 import { describeMessage, findMisspelt } from "./errors/message-words.ts";
 import { wordsOf } from "./errors/loop-ended-error.ts";
 import { toProviderError } from "./errors/read-sdk-error.ts";
+import { checkHooks, checkRunOptions } from "./run/check-options.ts";
 import { checkStepRecord } from "./run/check-record.ts";
+import { checkGiven } from "./tools/given-fields.ts";
 import { findAnswerIssue } from "./tools/answer-issue.ts";
 import { describeFailure, findSchemaProblem } from "./tools/schema-problems.ts";
 import { checkDefinition, checkTool, describeDeferral } from "./tools/tool-problems.ts";
@@ -23,6 +25,9 @@ const allEdges: Edges = {
   describeError,
   findToolChanges,
   checkRecord: checkStepRecord,
+  checkOptions: checkRunOptions,
+  checkHooks,
+  checkGiven,
   describeRule,
   describeValue: putInWords,
   describeUnexpected,

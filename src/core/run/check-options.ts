@@ -1,8 +1,9 @@
 // Checks the options of a run before any request: unknown names, wrong types, and options that need others.
 
 import { type Check, checkFields, type Checks, invalidOption, is, isText, needed, refuseOption } from "../errors/check-fields.ts";
-import { none, optionChecks, reserveChecks } from "../loop/run/option-table.ts";
-import { noReserve, type Reserve, type ResolvedLimits } from "../loop/run/limits.ts";
+import { optionChecks, reserveChecks } from "../loop/run/option-table.ts";
+import { none, type Reserve, type ResolvedLimits, resolveLimits, sumReserves } from "../loop/run/limits.ts";
+import type { LoopLimits } from "../types/loop-options.ts";
 import { edges } from "../utils/edges.ts";
 import { isRecord } from "../utils/guards.ts";
 import { isPlainData } from "../utils/json.ts";
@@ -60,7 +61,9 @@ export function checkRunOptions(options: unknown): void {
   // A run with a random id could never be resumed.
   if (isRecord(journal) && journal["durable"] === true && runId === undefined)
     throw invalidOption("runId", 'a string if "journal.durable" is true', runId);
-  if (Array.isArray(middleware)) checkMiddleware(middleware);
+  if (!Array.isArray(middleware)) return;
+  checkMiddleware(middleware);
+  checkReserves(middleware as Middleware[], resolveLimits(limits as LoopLimits));
 }
 
 function isJournal(value: unknown): boolean {
@@ -97,17 +100,14 @@ export function checkHooks(name: string, hooks: unknown): void {
 const reserved = { tokens: "maxTokens", costUSD: "maxCostUSD", ms: "wallClockMs" } as const;
 
 /** Throws LoopError "invalid-option" if the limit of a reserve is not set, or if a reserve is not less than its limit. */
-export function resolveReserve(middleware: readonly Middleware[] = [], limits: ResolvedLimits): Reserve {
-  let whole = noReserve;
-  for (const { name, reserve } of middleware) {
+function checkReserves(middleware: readonly Middleware[], limits: ResolvedLimits): void {
+  for (const [index, { name, reserve }] of middleware.entries()) {
     if (reserve === undefined) continue;
     const path = `${name}.reserve`;
     checkFields(path, reserve, reserveChecks);
-    const { tokens = 0, costUSD = 0, ms = 0 } = reserve;
-    whole = { tokens: whole.tokens + tokens, costUSD: whole.costUSD + costUSD, ms: whole.ms + ms };
+    const whole = sumReserves(middleware.slice(0, index + 1));
     for (const [field, limit] of Object.entries(reserved) as [keyof Reserve, (typeof reserved)[keyof Reserve]][])
       if (whole[field] > 0 && (limits[limit] === none || whole[field] >= limits[limit]))
         throw invalidOption(`${path}.${field}`, `less than "limits.${limit}", which must be set`, whole[field]);
   }
-  return whole;
 }

@@ -2,8 +2,8 @@
 
 import type { PlainError } from "../types/common.ts";
 import { isLoopError, LoopError } from "../errors/loop-error.ts";
+import { edges } from "../utils/edges.ts";
 import { toPlainError } from "../utils/plain-error.ts";
-import { checkHooks } from "./check-options.ts";
 import type { Ending, Hooks, Middleware, Next, RunFacts } from "./seam.ts";
 
 export type NamedHooks = Hooks & { readonly name: string };
@@ -47,7 +47,7 @@ export function beginHooks(middleware: readonly Middleware[], facts: RunFacts): 
   return middleware.map((one) => {
     if (one.begin === undefined) return one;
     const hooks = one.begin(facts);
-    checkHooks(one.name, hooks);
+    edges.checkHooks?.(one.name, hooks);
     return { ...one, ...hooks, name: one.name };
   });
 }

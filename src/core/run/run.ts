@@ -12,10 +12,9 @@ import type { NestedSpending, ShownTool, ToolCall, ToolChange } from "../types/t
 import { abortReasonOf, type Cancellable, CancelScope, isEnded } from "../cancellation/cancel-scope.ts";
 import { IdleTimer, LazySignal, systemClock } from "../cancellation/signals.ts";
 import { LoopError } from "../errors/loop-error.ts";
-import { checkRunOptions, resolveReserve } from "./check-options.ts";
 import { claimRun } from "./claims.ts";
 import { LoopEventSink } from "../loop/run/emit.ts";
-import { type Reserve, resolveLimits, type ResolvedLimits, resolveTimeouts } from "../loop/run/limits.ts";
+import { type Reserve, resolveLimits, type ResolvedLimits, resolveTimeouts, sumReserves } from "../loop/run/limits.ts";
 import { findOuterLevel, type Level, Meter } from "../loop/run/meter.ts";
 import type { Advice, ControlClaim } from "../loop/run/ports.ts";
 import { createAdvice } from "../loop/tool-call/prepare-call.ts";
@@ -25,6 +24,7 @@ import { type JoiningRegistry, wrapTools } from "../tools/wave.ts";
 import { approve } from "../middleware/approve.ts";
 import { forceFirstCall } from "../middleware/forced-choice.ts";
 import type { EventQueue } from "../utils/event-queue.ts";
+import { edges } from "../utils/edges.ts";
 import { freezeDeep, toJson } from "../utils/json.ts";
 import { beginHooks, JournalFailure, type NamedHooks } from "./hooks.ts";
 import { HeldRuns } from "./held-runs.ts";
@@ -187,7 +187,7 @@ export class Run {
   #replay: "none" | "begun" | "over" = "none";
 
   constructor(options: SeamOptions, ports: RunPorts) {
-    checkRunOptions(options);
+    checkOptions(options);
     const { nesting, queue } = ports;
     const outer = nesting?.run;
     const place = findPlace(options, nesting);
@@ -207,7 +207,7 @@ export class Run {
     this.session = session;
     this.limits = resolveLimits(options.limits);
     this.timeouts = resolveTimeouts(options.timeouts);
-    this.reserve = resolveReserve(options.middleware, this.limits);
+    this.reserve = sumReserves(options.middleware);
     this.scope = new CancelScope(outer?.scope, this.reserve.ms);
     this.alarm = new IdleTimer(clock);
     this.meter = new Meter(this.limits, outer?.meter, this.reserve);
@@ -217,23 +217,9 @@ export class Run {
     const { runId, timeouts, root } = this;
     this.middleware = withDefaults(options.middleware);
     const tools = listTools(options.tools, this.middleware);
-    this.hooks = beginHooks(this.middleware, {
-      runId,
-      messages,
-      tools,
-      clock,
-      timeouts,
-      session,
-      pricing: options.pricing,
-      root,
-    });
-    this.registry = wrapTools(
-      options.provider,
-      collectTools(
-        options.tools ?? [],
-        this.hooks.flatMap((one) => one.tools ?? []),
-      ),
-    );
+    const { pricing } = options;
+    this.hooks = beginHooks(this.middleware, { runId, messages, tools, clock, timeouts, session, pricing, root });
+    this.registry = wrapTools(options.provider, collectTools(options.tools, this.hooks));
     this.definitions = this.registry.definitions();
     this.registered = new Map(this.definitions.map((tool) => [tool.name, tool]));
     const claims = claimRun(this, nesting);
@@ -391,6 +377,42 @@ export class Run {
     this.alarm.stop();
     this.scope.release();
   }
+}
+
+/** The names of all options. */
+const names: { readonly [Name in keyof Required<SeamOptions>]: true } = {
+  provider: true,
+  tools: true,
+  messages: true,
+  system: true,
+  modelSettings: true,
+  toolChoice: true,
+  messageIdMap: true,
+  repair: true,
+  limits: true,
+  timeouts: true,
+  pricing: true,
+  control: true,
+  signal: true,
+  events: true,
+  journal: true,
+  runId: true,
+  version: true,
+  resume: true,
+  now: true,
+  clock: true,
+  session: true,
+  context: true,
+  middleware: true,
+  allowToolChange: true,
+  answers: true,
+};
+
+/** Without the edge, only the names are checked: a misspelt option could be one that keeps tools from running. */
+function checkOptions(options: SeamOptions): void {
+  if (edges.checkOptions !== undefined) return edges.checkOptions(options);
+  const option = Object.keys(options).find((name) => !Object.hasOwn(names, name));
+  if (option !== undefined) throw new LoopError("unknown-option", { option });
 }
 
 /** A tool with `needsApproval` never runs without a decision, even if no middleware decides. */

@@ -11,7 +11,7 @@ import type { ToolCall } from "../types/tool-outcome.ts";
 import type { ControlClaim, LiveQuestion } from "../loop/run/ports.ts";
 import { checkAnswerOf, createQuestions, readQuestion } from "../loop/run/decisions.ts";
 import { askCaller } from "../middleware/ask-caller.ts";
-import { checkFields, is } from "../errors/check-fields.ts";
+import { edges } from "../utils/edges.ts";
 import { type Level, levelKey, noteLevel } from "../loop/run/meter.ts";
 import { frozenView } from "../loop/state/transcript.ts";
 import { toEmittedPart } from "../tools/emitted-part.ts";
@@ -172,7 +172,7 @@ export class CallContext implements ToolCallContext {
 
   get defer(): ToolContext["defer"] {
     return (options = {}) => {
-      checkFields("defer", options, { fromPage: is.flag });
+      edges.checkGiven?.("defer", options);
       return options.fromPage === true ? deferredToPage : deferred;
     };
   }

@@ -124,10 +124,13 @@ export function toRegistry(source: ToolSource, option: string): ToolRegistry {
 }
 
 /** Returns the tools of a run: those of the caller, and those that middleware brings. */
-export function collectTools(source: ToolSource, brought: readonly Tool[]): ToolRegistry {
-  if ("definitions" in source) return readRegistry(source, brought);
-  const given = createToolRegistry(source);
-  return brought.length === 0 ? given : readRegistry(given, brought);
+export function collectTools(
+  source: ToolSource = [],
+  hooks: readonly { readonly tools?: readonly Tool[] | undefined }[],
+): ToolRegistry {
+  const brought = hooks.flatMap(({ tools }) => tools ?? []);
+  const given = "definitions" in source ? source : createToolRegistry(source);
+  return given === source || brought.length > 0 ? readRegistry(given, brought) : given;
 }
 
 /**

@@ -40,6 +40,12 @@ export interface Edges {
   describeDeferral?(cause: DeferralCause, toolName: string): string;
   /** Lets stop conditions of the AI SDK, which read `steps`, throw a clear error. */
   refuseSteps?(context: object): void;
+  /** Throws if an option of a run is wrong. Without this function, only names are checked, and that limits are numbers. */
+  checkOptions?(options: unknown): void;
+  /** Throws if the hooks that `begin` of a middleware has returned are wrong. */
+  checkHooks?(name: string, hooks: unknown): void;
+  /** Throws if what a tool passes to a method of its context is wrong. */
+  checkGiven?(method: CheckedMethod, given: unknown): void;
   /** Throws if a field of a tool is wrong. Without this function, only its name and its description are checked. */
   checkTool?(tool: unknown): void;
   /** Throws if the definition of a tool of a registry is wrong. */
@@ -60,6 +66,9 @@ export interface Edges {
   /** Advice on a wrong value of an option. */
   adviseOption?(option: AdvisedOption, value: unknown): Advice | undefined;
 }
+
+/** The methods of the context of a tool whose arguments are checked. */
+export type CheckedMethod = "ask" | "defer" | "emit";
 
 /** Why a tool must not defer its result. */
 export type DeferralCause = "eager" | "nested";

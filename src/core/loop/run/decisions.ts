@@ -5,10 +5,11 @@ import type { OutsideResult } from "../../types/policies.ts";
 import type { Deferred } from "../../types/tool.ts";
 import type { ToolQuestion } from "../../types/tool-outcome.ts";
 import type { Issue, StandardSchema, Validation } from "../../types/common.ts";
-import { convertSchema, isStandardSchema, issue, validateArgs } from "../../tools/argument-schema.ts";
-import { checkFields, type Checks, is, isFilled, isText } from "../../errors/check-fields.ts";
+import { convertSchema, issue, validateArgs } from "../../tools/argument-schema.ts";
+import { isText } from "../../errors/check-fields.ts";
 import { deferred, deferredToPage } from "../../tools/to-outcome.ts";
 import { LoopError } from "../../errors/loop-error.ts";
+import { edges } from "../../utils/edges.ts";
 import { stableJson } from "../../utils/json.ts";
 
 /** The problem of a result that a page may not send. The message of the error says what a page may send. */
@@ -59,15 +60,8 @@ export interface Asked {
 
 const schemaExpected = "a Standard Schema, such as a zod schema";
 
-const questionChecks: Checks<QuestionFields & { readonly schema: StandardSchema }> = {
-  question: ["a string that is not blank", isFilled, undefined, true],
-  schema: [schemaExpected, isStandardSchema],
-  fromPage: is.flag,
-  wait: is.flag,
-};
-
 export function readQuestion(fields: QuestionFields & { readonly schema?: StandardSchema | undefined }): Asked {
-  checkFields("question", fields, questionChecks);
+  edges.checkGiven?.("ask", fields);
   const { question: text, schema, fromPage = false, wait = false } = fields;
   const converted = schema === undefined ? { json: { type: "string" } } : convertSchema(schema);
   if ("problem" in converted) {

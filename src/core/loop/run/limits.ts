@@ -1,34 +1,84 @@
-// The defaults and ranges of all limits and timeouts. Each limit is resolved once, when the run starts.
+// The defaults of all limits and timeouts. Each limit is resolved once, when the run starts.
 
 import type { Timeouts } from "../../types/common.ts";
 import type { LoopLimits, LoopOptions } from "../../types/loop-options.ts";
+import { invalidOption } from "../../errors/check-fields.ts";
+import { LoopError } from "../../errors/loop-error.ts";
+import { defaultStreamMs } from "../../providers/guard-stream.ts";
 import type { FinalAnswerReserve } from "../../types/policies.ts";
-import type { NumberRule } from "../../errors/check-fields.ts";
-import { type LimitName, limitRules, timeoutRules } from "./option-table.ts";
 
-export type ResolvedLimits = { readonly [Name in LimitName]: number } & { readonly unknownCostEnds: boolean };
+export const none: number = Number.POSITIVE_INFINITY;
 
-/** Adds the default limits to checked limits. */
-export function resolveLimits({ onUnknownCost, ...limits }: LoopLimits = {}): ResolvedLimits {
-  return { unknownCostEnds: onUnknownCost !== "continue", ...resolveNumbers(limits, limitRules) };
-}
-
-/** Adds the default timeouts to checked timeouts. */
-export function resolveTimeouts(timeouts: LoopOptions["timeouts"] = {}): Numbers<keyof Timeouts> {
-  const resolved = resolveNumbers(timeouts, timeoutRules);
-  return { ...resolved, firstChunkMs: timeouts.firstChunkMs ?? Math.max(resolved.streamIdleMs, resolved.firstChunkMs) };
-}
+export type LimitName = Exclude<keyof LoopLimits, "onUnknownCost">;
 
 type Numbers<Name extends string> = { readonly [Key in Name]-?: number };
 
+export const limitDefaults: Numbers<LimitName> = {
+  maxIterations: 100,
+  softWarnIteration: 20,
+  maxConsecutiveToolErrors: 5,
+  maxRestarts: 5,
+  maxInterrupts: 3,
+  maxIdenticalCalls: 10,
+  maxPauses: 10,
+  maxDepth: 3,
+  toolConcurrency: 10,
+  maxToolCalls: none,
+  maxTokens: none,
+  maxCostUSD: none,
+  wallClockMs: none,
+};
+
+export const timeoutDefaults: Numbers<keyof Timeouts> = {
+  streamIdleMs: 120_000,
+  firstChunkMs: 300_000,
+  streamMs: defaultStreamMs,
+  toolMs: 300_000,
+  settleMs: 5_000,
+  approvalMs: none,
+  hookMs: 30_000,
+  journalMs: 60_000,
+};
+
+export type ResolvedLimits = Numbers<LimitName> & { readonly unknownCostEnds: boolean };
+
+/** Adds the default limits. */
+export function resolveLimits({ onUnknownCost, ...limits }: LoopLimits = {}): ResolvedLimits {
+  return { unknownCostEnds: onUnknownCost !== "continue", ...resolveNumbers("limits", limits, limitDefaults) };
+}
+
+/** Adds the default timeouts. */
+export function resolveTimeouts(timeouts: LoopOptions["timeouts"] = {}): Numbers<keyof Timeouts> {
+  const resolved = resolveNumbers("timeouts", timeouts, timeoutDefaults);
+  return { ...resolved, firstChunkMs: timeouts.firstChunkMs ?? Math.max(resolved.streamIdleMs, resolved.firstChunkMs) };
+}
+
+/** A misspelt limit would never be reached, and neither would NaN. The ranges are checked with all other options. */
 function resolveNumbers<Name extends string>(
+  group: string,
   given: { readonly [Key in Name]?: number | undefined },
-  rules: { readonly [Key in Name]: NumberRule },
+  defaults: Numbers<Name>,
 ): Numbers<Name> {
-  const names = Object.keys(rules) as Name[];
-  return Object.fromEntries(names.map((name) => [name, given[name] ?? rules[name].fallback])) as Numbers<Name>;
+  const resolved: { [name: string]: number } = { ...defaults };
+  for (const [name, value] of Object.entries<unknown>(given)) {
+    if (!Object.hasOwn(defaults, name)) throw new LoopError("unknown-option", { option: `${group}.${name}` });
+    if (value === undefined) continue;
+    if (typeof value !== "number" || Number.isNaN(value)) throw invalidOption(`${group}.${name}`, "a number", value);
+    resolved[name] = value;
+  }
+  return resolved as Numbers<Name>;
 }
 
 export type Reserve = { readonly [Field in keyof FinalAnswerReserve]-?: number };
 
 export const noReserve: Reserve = { tokens: 0, costUSD: 0, ms: 0 };
+
+/** Adds the reserves of middleware. */
+export function sumReserves(middleware: readonly { readonly reserve?: FinalAnswerReserve | undefined }[] = []): Reserve {
+  let whole = noReserve;
+  for (const { reserve } of middleware) {
+    const { tokens = 0, costUSD = 0, ms = 0 } = reserve ?? {};
+    whole = { tokens: whole.tokens + tokens, costUSD: whole.costUSD + costUSD, ms: whole.ms + ms };
+  }
+  return whole;
+}

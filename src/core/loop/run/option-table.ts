@@ -18,29 +18,25 @@ import {
 } from "../../errors/check-fields.ts";
 import { longestTimerMs } from "../../cancellation/signals.ts";
 import { isApproval } from "../../policies/approval.ts";
-import { defaultStreamMs } from "../../providers/guard-stream.ts";
 import { providerCheck } from "../../errors/provider-error.ts";
 import { isOutsideResult } from "../../tools/to-outcome.ts";
 import { isEmitter, isRecord } from "../../utils/guards.ts";
 import { isPlainData } from "../../utils/json.ts";
-
-export const none: number = Number.POSITIVE_INFINITY;
-
-export type LimitName = Exclude<keyof LoopLimits, "onUnknownCost">;
+import { limitDefaults, type LimitName, none, timeoutDefaults } from "./limits.ts";
 
 /** The rule for a number that has a default. */
 type Limit = NumberRule & { readonly fallback: number };
 
 export const limitRules: { readonly [Name in LimitName]: Limit } = {
-  maxIterations: { min: 1, fallback: 100 },
-  softWarnIteration: { min: 0, fallback: 20 },
-  maxConsecutiveToolErrors: { min: 1, fallback: 5 },
-  maxRestarts: { min: 0, fallback: 5 },
-  maxInterrupts: { min: 0, fallback: 3 },
-  maxIdenticalCalls: { min: 2, fallback: 10 },
-  maxPauses: { min: 0, fallback: 10 },
-  maxDepth: { min: 1, fallback: 3 },
-  toolConcurrency: { min: 1, fallback: 10 },
+  maxIterations: { min: 1, fallback: limitDefaults.maxIterations },
+  softWarnIteration: { min: 0, fallback: limitDefaults.softWarnIteration },
+  maxConsecutiveToolErrors: { min: 1, fallback: limitDefaults.maxConsecutiveToolErrors },
+  maxRestarts: { min: 0, fallback: limitDefaults.maxRestarts },
+  maxInterrupts: { min: 0, fallback: limitDefaults.maxInterrupts },
+  maxIdenticalCalls: { min: 2, fallback: limitDefaults.maxIdenticalCalls },
+  maxPauses: { min: 0, fallback: limitDefaults.maxPauses },
+  maxDepth: { min: 1, fallback: limitDefaults.maxDepth },
+  toolConcurrency: { min: 1, fallback: limitDefaults.toolConcurrency },
   maxToolCalls: { min: 1, fallback: none },
   maxTokens: { min: 1, fallback: none },
   maxCostUSD: { min: 0, fraction: true, fallback: none },
@@ -48,14 +44,14 @@ export const limitRules: { readonly [Name in LimitName]: Limit } = {
 };
 
 export const timeoutRules: { readonly [Name in keyof Timeouts]-?: Limit } = {
-  streamIdleMs: { ...timeLimit, fallback: 120_000 },
-  firstChunkMs: { ...timeLimit, fallback: 300_000 },
-  streamMs: { ...timeLimit, fallback: defaultStreamMs },
-  toolMs: { ...timeLimit, fallback: 300_000 },
-  settleMs: { min: 0, max: longestTimerMs, fallback: 5_000 },
+  streamIdleMs: { ...timeLimit, fallback: timeoutDefaults.streamIdleMs },
+  firstChunkMs: { ...timeLimit, fallback: timeoutDefaults.firstChunkMs },
+  streamMs: { ...timeLimit, fallback: timeoutDefaults.streamMs },
+  toolMs: { ...timeLimit, fallback: timeoutDefaults.toolMs },
+  settleMs: { min: 0, max: longestTimerMs, fallback: timeoutDefaults.settleMs },
   approvalMs: { ...timeLimit, fallback: none },
-  hookMs: { ...timeLimit, fallback: 30_000 },
-  journalMs: { ...timeLimit, fallback: 60_000 },
+  hookMs: { ...timeLimit, fallback: timeoutDefaults.hookMs },
+  journalMs: { ...timeLimit, fallback: timeoutDefaults.journalMs },
 };
 
 export const limitChecks: Checks<LoopLimits> = { ...limitRules, onUnknownCost: ["end", "continue"] };

@@ -6,7 +6,8 @@ import { LoopError } from "../../errors/loop-error.ts";
 import { handoffKey } from "../../tools/registry.ts";
 import type { Middleware } from "../../types/middleware.ts";
 import { isRecord } from "../../utils/guards.ts";
-import { none, optionChecks } from "../run/option-table.ts";
+import { none } from "../run/limits.ts";
+import { optionChecks } from "../run/option-table.ts";
 
 const handoffsNeeded: Check = ['a list with the agents if "tools" has tools of createHandoffs', is.any[1], "handoffs"];
 

@@ -1,0 +1,43 @@
+// Checks what a tool passes to the methods of its context. The loop calls this through `edges`.
+
+import type { EmittedPart } from "../types/loop-event.ts";
+import type { QuestionFields } from "../types/loop-options.ts";
+import type { StandardSchema } from "../types/common.ts";
+import { type Check, checkField, checkFields, type Checks, is, isFilled, needed } from "../errors/check-fields.ts";
+import type { CheckedMethod } from "../utils/edges.ts";
+import { isRecord } from "../utils/guards.ts";
+import { isPlainData } from "../utils/json.ts";
+import { isStandardSchema } from "./argument-schema.ts";
+
+const partType: Check = ['"text" or "data"', (type) => type === "text" || type === "data", undefined, true];
+
+const textPart: Checks<Extract<EmittedPart, { readonly type: "text" }>> = { type: is.any, text: /* @__PURE__ */ needed(is.text) };
+
+const dataPart: Checks<Extract<EmittedPart, { readonly type: "data" }>> = {
+  type: is.any,
+  name: [
+    '1 to 64 letters, digits, "_" or "-"',
+    (name) => typeof name === "string" && /^[\w-]{1,64}$/.test(name),
+    undefined,
+    true,
+  ],
+  data: ["plain data", isPlainData, undefined, true],
+  id: is.text,
+};
+
+const deferOptions: Checks<{ readonly fromPage: boolean }> = { fromPage: is.flag };
+
+const questionFields: Checks<QuestionFields & { readonly schema: StandardSchema }> = {
+  question: ["a string that is not blank", isFilled, undefined, true],
+  schema: ["a Standard Schema, such as a zod schema", isStandardSchema],
+  fromPage: is.flag,
+  wait: is.flag,
+};
+
+/** Throws LoopError "unknown-option" or "invalid-option". */
+export function checkGiven(method: CheckedMethod, given: unknown): void {
+  if (method === "ask") return checkFields("question", given, questionFields);
+  if (method === "defer") return checkFields("defer", given, deferOptions);
+  if (isRecord(given)) checkField("emit(part).type", given["type"], partType);
+  checkFields("emit(part)", given, isRecord(given) && given["type"] === "text" ? textPart : dataPart);
+}
