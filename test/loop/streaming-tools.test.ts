@@ -102,7 +102,7 @@ describe("a tool that is a generator", () => {
   it.for<[what: string, made: () => unknown, message: string]>([
     ["an iterator that cannot be closed", () => [1].values(), "a generator"],
     ["a Map", () => new Map([[1, 2]]), "a Map"],
-    ["a stream", () => new ReadableStream(), "an async generator"],
+    ["a stream", () => new ReadableStream(), "a generator or a stream"],
     [
       "a generator that throws",
       async function* () {
