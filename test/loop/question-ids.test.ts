@@ -33,7 +33,12 @@ describe("options.decisions", () => {
       const { reason } = await again({ call_i0_0: approved }).result;
       expect(reason).toMatchObject({ kind: "approval-required", calls: [{ id: "call_i0_0~2", callId: "call_i0_0" }] });
     }
-    await again({ call_i0_0: { kind: "deny" } }).result;
+    // A denial that came too late must not be lost.
+    const denied = again({ call_i0_0: { kind: "deny" } });
+    await expect(denied.result).rejects.toMatchObject({
+      code: "unknown-decision",
+      details: { call: "call_i0_0", waiting: ["call_i0_0~2"] },
+    });
     expect(ran).toEqual([]);
     const third = "Pays the bank twice";
     expect((await again({ "call_i0_0~2": approved }, third).result).reason).toMatchObject({ calls: [{ id: "call_i0_0~3" }] });

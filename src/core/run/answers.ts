@@ -44,16 +44,21 @@ async function readAsked({ journal }: Run, place: WaitPlace): Promise<AskedWait 
 interface Found {
   readonly place: WaitPlace;
   readonly asked: AskedWait;
+  readonly answer: Json | undefined;
 }
 
 async function findWait(run: Run, name: string): Promise<Found | undefined> {
-  const whole: WaitPlace = { id: name, attempt: 1 };
-  const first = await readAsked(run, whole);
-  if (first !== undefined) return { place: whole, asked: first };
-  const [, id = "", number = ""] = /^(.*)~(\d+)$/s.exec(name) ?? [];
-  const place: WaitPlace = { id, attempt: Number(number) };
-  const asked = number === "" ? undefined : await readAsked(run, place);
-  return asked && { place, asked };
+  const [, id = "", number = "0"] = /^(.*)~(\d+)$/s.exec(name) ?? [];
+  for (const place of [
+    { id: name, attempt: 1 },
+    { id, attempt: Number(number) },
+  ]) {
+    const asked = await readAsked(run, place);
+    if (asked === undefined) continue;
+    const answer = (await run.journal.read(`${waitKey(place)}/answer`)) as { readonly value: Json } | undefined;
+    return { place, asked, answer: answer?.value };
+  }
+  return undefined;
 }
 
 /**
@@ -65,25 +70,41 @@ export async function checkAnswers(run: Run): Promise<string | undefined> {
   for (const [name, given] of run.answers) {
     const found = await findWait(run, name);
     if (found === undefined) return name;
-    const { place, asked } = found;
     const result = await findResultWait(run, found, given);
-    if (result !== undefined) {
-      if (run.answers.has(result)) return name;
-      run.answers.delete(name);
-      // Checked later in this loop.
-      run.answers.set(result, given);
+    if (result === undefined) {
+      if (await isUnused(run, name, { ...found, given })) return name;
       continue;
     }
-    const used = (await run.journal.read(`${waitKey(place)}/answer`)) as { readonly value: Json } | undefined;
-    if (used === undefined) {
-      const isEarlier = (await readAsked(run, { ...place, attempt: place.attempt + 1 })) !== undefined;
-      // The tool of a call in a nested run is known when the nested run gets to it.
-      const isLater = asked.what === "result" && name.includes("/");
-      const problem = isEarlier || isLater ? undefined : await findAnswerProblem(run, { id: name, ...asked }, given);
-      if (problem !== undefined) throw problem;
-    } else if (!isSameJson(withoutSource(used.value), withoutSource(given))) return name;
+    if (run.answers.has(result)) return name;
+    run.answers.delete(name);
+    // Checked later in this loop.
+    run.answers.set(result, given);
   }
   return undefined;
+}
+
+/** True for an answer that nothing waits for. Throws LoopError "invalid-decision" for an answer that does not fit. */
+async function isUnused(
+  run: Run,
+  name: string,
+  { place, asked, answer, given }: Found & { readonly given: Json },
+): Promise<boolean> {
+  if (answer !== undefined) return !isSameJson(withoutSource(answer), withoutSource(given));
+  const newer = await findNewer(run, place);
+  // The tool has changed since. A denial must not be lost while the newest wait is open.
+  if (newer !== undefined)
+    return isRecord(given) && given["kind"] === "deny" && newer.answer === undefined && !run.answers.has(toWaitId(newer.place));
+  // The tool of a call in a nested run is known when the nested run gets to it.
+  const isLater = asked.what === "result" && name.includes("/");
+  const problem = isLater ? undefined : await findAnswerProblem(run, { id: name, ...asked }, given);
+  if (problem !== undefined) throw problem;
+  return false;
+}
+
+/** Returns the newest wait that was opened because the tool has changed. */
+async function findNewer(run: Run, { id, attempt }: WaitPlace): Promise<Found | undefined> {
+  const found = await findWait(run, toWaitId({ id, attempt: attempt + 1 }));
+  return found && ((await findNewer(run, found.place)) ?? found);
 }
 
 /** Returns the id of a result that may be passed under the id of its call, although the approval waited under that id before. */
@@ -101,7 +122,7 @@ export async function findLateAnswer(run: Run, path: string): Promise<string | u
   for (const [name, given] of run.answers) {
     if (!name.startsWith(path) || !/^(?:[/#~]|$)/.test(name.slice(path.length)) || isNoAnswer(given)) continue;
     const found = await findWait(run, name);
-    if (found !== undefined && (await run.journal.read(`${waitKey(found.place)}/answer`)) === undefined) return name;
+    if (found !== undefined && found.answer === undefined) return name;
   }
   return undefined;
 }
