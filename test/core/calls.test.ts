@@ -3,6 +3,7 @@
 import { z } from "zod";
 import { describe, expect, it } from "vitest";
 import { createLoopControl, defineAgentTool, defineTool, type LoopResult, type Tool } from "turnwright";
+import type { Middleware } from "../../src/core/run/seam.ts";
 import {
   createMockProvider,
   createTestClock,
@@ -165,6 +166,30 @@ describe("the calls of a message", () => {
       ["completed", "completed", "limit"],
       2,
     ]);
+  });
+
+  it.each([
+    { calls: ["held", "first", "slow"], maxToolCalls: 2, outcomes: ["completed", "completed", "limit"] },
+    { calls: ["slow", "first", "held"], maxToolCalls: 3, outcomes: ["completed", "completed", "completed"] },
+  ])("keep their places in limits.maxToolCalls while middleware holds one back: $calls", async (row) => {
+    let release = (): void => {};
+    const firstEnded = new Promise<void>((resolve) => (release = resolve));
+    const hold: Middleware = {
+      name: "hold",
+      async call(call, next) {
+        if (call.name === "held") await firstEnded;
+        const outcome = await next(call);
+        if (call.name === "first") release();
+        return outcome;
+      },
+    };
+    let heldRan = (): void => {};
+    const heldEnded = new Promise<void>((resolve) => (heldRan = resolve));
+    const tools = [tool("held", () => heldRan()), tool("first", () => 1), tool("slow", () => heldEnded)];
+    const calls = row.calls.map((name) => toolCall(name));
+    const { run } = setUp(tools, calls);
+    const result = await run({ middleware: [hold], limits: { maxToolCalls: row.maxToolCalls } });
+    expect(outcomesOf(result)).toEqual(row.outcomes);
   });
 
   it("never overtake a sequential call that is held back by a call that waits", async () => {
