@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { countBytes } from "../core/utils/texts.ts";
+import { countBytes } from "../core/utils/estimate-tokens.ts";
 import { type LineRequest, lookUp } from "./look-up.ts";
 import { linesOfText } from "./text-lines.ts";
 

@@ -9,7 +9,6 @@ export {
   type Checks,
   type Choice,
   describeRule,
-  invalidOption,
   refuseOption,
   is,
   isFilled,
@@ -29,11 +28,23 @@ export { readRecords, type RecordedRun, type WatchRun } from "./records/read-run
 export { type RecordedPlace, type Records, toRecords } from "./records/recorded-places.ts";
 export { applyHandoff } from "./middleware/apply-handoff.ts";
 export { toReason } from "./translate/today-calls.ts";
-export { isLoopError, LoopError } from "./errors/loop-error.ts";
-export { assertProvider, isProviderError, providerCheck, providerError } from "./errors/provider-error.ts";
+export { invalidOption, isLoopError, LoopError } from "./errors/loop-error.ts";
+export { isProviderError, providerError } from "./errors/provider-error.ts";
+export { assertProvider, providerCheck } from "./errors/provider-checks.ts";
 export { toProviderError } from "./errors/read-sdk-error.ts";
 export { type AgentReport, reportOf, defineAgentTool } from "./tools/define-agent-tool.ts";
-export { type JoiningRegistry, type Wave, waveOf, wrapToolsKey } from "./tools/wave.ts";
+export {
+  createToolRegistry,
+  findableTools,
+  handoffKey,
+  isToolRegistry,
+  type JoiningRegistry,
+  toRegistry,
+  toShown,
+  type Wave,
+  waveOf,
+  wrapToolsKey,
+} from "./tools/registry.ts";
 export { runToolLoop } from "./loop/run-tool-loop.ts";
 export { maskResults } from "./middleware/mask-results.ts";
 export { type LoopStream, streamToolLoop } from "./loop/stream-tool-loop.ts";
@@ -82,8 +93,7 @@ export {
   wasDispatched,
 } from "./tools/to-outcome.ts";
 export { markSignal, toolResult, type ToolResultFields } from "./tools/tool-result.ts";
-export { toEmittedPart } from "./tools/emitted-part.ts";
-export { createToolRegistry, findableTools, handoffKey, isToolRegistry, toRegistry } from "./tools/registry.ts";
+export { toEmittedPart } from "./run/tool-context.ts";
 export type { Clock, ContentPart, Issue, JsonSchema, PlainError, Pricing, ProviderError } from "./types/common.ts";
 export type { ProviderErrorCode, StandardResult, StandardSchema, ToolSchema, Session, Usage, UserPart } from "./types/common.ts";
 export type { Validation } from "./types/common.ts";
@@ -166,30 +176,18 @@ export { Deadline } from "./cancellation/deadline.ts";
 export { addCost, addSpending, addUsage, noUsage, reconcileUsage } from "./utils/count-usage.ts";
 export { type FileFacts, followOwnLinks, isOwn, tightMode } from "./utils/file-trust.ts";
 export { isEmitter, isRecord, isThenable, type UnknownRecord } from "./utils/guards.ts";
-export { digest, isSameJson, parseJson, stableJson, toJson } from "./utils/json.ts";
+export { digest, isSameJson, parseJson, parseToolArguments, stableJson, toJson } from "./utils/json.ts";
 export { encodeBase64, isOnWeb, locateMedia, type MediaPart } from "./utils/media-source.ts";
 export { listOf, recordOf, textOf, textOrNone, toPlainError, toUsage, unlessMissing } from "./utils/plain-error.ts";
 export { dropPromise, memoize, promiseOrValue, whenAllReady, whenReady } from "./utils/promises.ts";
 export { namesSecret } from "./utils/redact-fields.ts";
 export { redactSecrets, redactText } from "./utils/redact-secrets.ts";
 export { estimateMedia, estimateMetadata } from "./utils/estimate-media.ts";
-export {
-  countBytes,
-  cutText,
-  takeStart,
-  describeValue,
-  estimateTokens,
-  hasSucceeded,
-  hiddenContent,
-  isContent,
-  quote,
-  readAssistantMessage,
-  tokensOfBytes,
-} from "./utils/texts.ts";
-export { parseToolArguments } from "./utils/tool-arguments.ts";
+export { cutText, takeStart, describeValue, hiddenContent, isContent, quote } from "./utils/texts.ts";
+export { hasSucceeded, readAssistantMessage } from "./providers/plain-message.ts";
+export { countBytes, estimateTokens, tokensOfBytes } from "./utils/estimate-tokens.ts";
 export { IdleTimer } from "./cancellation/signals.ts";
 export { contextOf, sendDecision, toDenied } from "./middleware/approve.ts";
-export { toShown } from "./tools/compare-tools.ts";
 export { askCaller } from "./middleware/ask-caller.ts";
 export { endWith } from "./run/seam.ts";
 export type {

@@ -1,11 +1,12 @@
 // The entry `turnwright/provider-kit`: functions for adapters to model services. The adapters in this package import nothing else
 // from the core.
 
-export { type Check, checkFields, type Checks, invalidOption, is, isFilled, needed, type Rule } from "./errors/check-fields.ts";
-export { isLoopError } from "./errors/loop-error.ts";
+export { type Check, checkFields, type Checks, is, isFilled, needed, type Rule } from "./errors/check-fields.ts";
+export { invalidOption, isLoopError } from "./errors/loop-error.ts";
 export { keepBody } from "./errors/error-facts.ts";
 export type { ErrorWord } from "./errors/error-words.ts";
-export { errorWordsCheck, providerError, type ProviderErrorFacts } from "./errors/provider-error.ts";
+export { providerError, type ProviderErrorFacts } from "./errors/provider-error.ts";
+export { errorWordsCheck } from "./errors/provider-checks.ts";
 export { toProviderError } from "./errors/read-sdk-error.ts";
 export {
   createSdkProvider,
@@ -73,7 +74,7 @@ export type { ToolDefinition } from "./types/tool.ts";
 export { assertNever } from "./utils/guards.ts";
 export { growUsage, reconcileUsage } from "./utils/count-usage.ts";
 export { isRecord, setField, type UnknownRecord } from "./utils/guards.ts";
-export { digest, parseJson, toJson } from "./utils/json.ts";
+export { digest, parseJson, parseToolArguments, toJson } from "./utils/json.ts";
 export {
   encodeBase64,
   isOnWeb,
@@ -85,7 +86,8 @@ export {
 } from "./utils/media-source.ts";
 export { copyFields, countOf, filledOrNone, listOf, recordOf, textOf } from "./utils/plain-error.ts";
 export { memoize } from "./utils/promises.ts";
-export { hasSucceeded, type PlainMessage, readAssistantMessage, takeStart } from "./utils/texts.ts";
+export { takeStart } from "./utils/texts.ts";
+export { hasSucceeded, type PlainMessage, readAssistantMessage } from "./providers/plain-message.ts";
 export {
   type CallFacts,
   type CallReadyChunk,
@@ -93,7 +95,6 @@ export {
   findRecent,
   FinishedCalls,
   isSameArguments,
-  parseToolArguments,
   toWireName,
   toArgumentsObject,
 } from "./utils/tool-arguments.ts";

@@ -8,7 +8,7 @@ import { cutText, describeValue, quote } from "../../src/core/utils/texts.ts";
 import { compileLinearRegExp } from "../../src/core/utils/linear-regexp.ts";
 import { locateMedia, readText } from "../../src/core/utils/media-source.ts";
 import { nearestName } from "../../src/core/utils/nearest-name.ts";
-import { parseToolArguments } from "../../src/core/utils/tool-arguments.ts";
+import { parseToolArguments } from "../../src/core/utils/json.ts";
 import { toPlainError } from "../../src/core/utils/plain-error.ts";
 import { redactJson } from "../../src/core/utils/redact-secrets.ts";
 import { digest, stableJson, toJson } from "../../src/core/utils/json.ts";

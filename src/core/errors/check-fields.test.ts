@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type Check, checkEither, checkFields, invalidOption } from "./check-fields.ts";
-import { isLoopError } from "./loop-error.ts";
+import { type Check, checkEither, checkFields } from "./check-fields.ts";
+import { invalidOption, isLoopError } from "./loop-error.ts";
 
 const checks: { readonly [name: string]: Check } = {
   maxTokens: ["a number", (value) => typeof value === "number"],

@@ -2,7 +2,7 @@ import { longestTimerMs } from "../cancellation/signals.ts";
 import { describeValue } from "../utils/texts.ts";
 import { isRecord } from "../utils/guards.ts";
 import { type Advice, type AdvisedOption, edges } from "../utils/edges.ts";
-import { LoopError } from "./loop-error.ts";
+import { invalidOption, LoopError } from "./loop-error.ts";
 
 /** A number. Whole, at most `Number.MAX_SAFE_INTEGER` and with `Infinity` allowed, unless the rule says otherwise. */
 export interface NumberRule {
@@ -127,11 +127,6 @@ export function checkEither(group: string, value: object, names: readonly [strin
     expected,
     received: given === 0 ? "an object with neither" : "an object with both",
   });
-}
-
-/** Makes the LoopError "invalid-option". The message names the type of the received value, never its content. */
-export function invalidOption(option: string, expected: string, received: unknown): LoopError<"invalid-option"> {
-  return new LoopError("invalid-option", { option, expected, received: describeValue(received) });
 }
 
 /** Makes the LoopError "invalid-option" for a value that fails a check, with the advice of the check. */

@@ -3,6 +3,7 @@ import type { Issue } from "../types/common.ts";
 import type { ToolChange, WaitingCall } from "../types/tool-outcome.ts";
 import { hasBrand } from "../utils/guards.ts";
 import { edges } from "../utils/edges.ts";
+import { describeValue } from "../utils/texts.ts";
 
 /** The codes of LoopError, with the details for each code. A code without a message does not compile. */
 export interface LoopErrorDetails {
@@ -176,4 +177,9 @@ export class LoopError<Code extends LoopErrorCode = LoopErrorCode> extends Error
 export function isLoopError<Code extends LoopErrorCode = LoopErrorCode>(value: unknown, code?: Code): value is LoopErrorOf<Code> {
   if (!hasBrand(value, brand)) return false;
   return code === undefined || ("code" in value && value.code === code);
+}
+
+/** Makes the LoopError "invalid-option". The message names the type of the received value, never its content. */
+export function invalidOption(option: string, expected: string, received: unknown): LoopError<"invalid-option"> {
+  return new LoopError("invalid-option", { option, expected, received: describeValue(received) });
 }

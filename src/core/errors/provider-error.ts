@@ -3,10 +3,7 @@
 import type { ProviderError, ProviderErrorCode } from "../types/common.ts";
 import { isRecord } from "../utils/guards.ts";
 import { toPlainError } from "../utils/plain-error.ts";
-import type { Provider } from "../types/provider.ts";
-import { type Check, refuseOption } from "./check-fields.ts";
 import { edges } from "../utils/edges.ts";
-import type { ErrorWord } from "./error-words.ts";
 
 const retryableByCode: { readonly [Code in ProviderErrorCode]: boolean } = {
   "stream-ended-early": true,
@@ -69,7 +66,7 @@ export function isProviderError(value: unknown): value is ProviderError {
   return isRecord(value) && typeof value.message === "string" && typeof value.retryable === "boolean" && isCode(value.code);
 }
 
-function isCode(value: unknown): boolean {
+export function isCode(value: unknown): boolean {
   return typeof value === "string" && Object.hasOwn(retryableByCode, value);
 }
 
@@ -89,29 +86,4 @@ function toServerError(thrown: unknown): ProviderError {
   } catch {
     return providerError("server", "The error cannot be read.", { retryable: false });
   }
-}
-
-/** The check for the option `errorWords`. */
-export const errorWordsCheck: Check = [
-  'an array such as [{ pattern: /input too big/i, code: "context-too-long" }], each with a RegExp and a code of a provider error',
-  (value) =>
-    Array.isArray(value) && value.every((row: unknown) => isRecord(row) && row.pattern instanceof RegExp && isCode(row.code)),
-];
-
-/** Changes the code of an error whose message matches one of the words. The first match is used. */
-export function withErrorWords(error: ProviderError, words: readonly ErrorWord[] = []): ProviderError {
-  const found = words.find(({ pattern }) => error.message.search(pattern) >= 0);
-  return found === undefined ? error : { ...error, code: found.code, retryable: defaultRetryable(found.code) };
-}
-
-export const providerCheck: Check = ["a provider", isProvider, "provider"];
-
-export function isProvider(value: unknown): value is Provider {
-  if (!isRecord(value)) return false;
-  const { id, model, stream } = value;
-  return typeof id === "string" && typeof model === "string" && typeof stream === "function";
-}
-
-export function assertProvider(option: string, value: unknown): void {
-  if (!isProvider(value)) throw refuseOption(option, providerCheck, value);
 }

@@ -6,7 +6,8 @@ import type { MaskingOptions } from "../types/policies.ts";
 import type { ToolHistoryEntry } from "../types/tool-outcome.ts";
 import { checkFields, type Checks } from "../errors/check-fields.ts";
 import { estimateMedia } from "../utils/estimate-media.ts";
-import { cutText, estimateTokens } from "../utils/texts.ts";
+import { cutText } from "../utils/texts.ts";
+import { estimateTokens } from "../utils/estimate-tokens.ts";
 import { forgetView, seal } from "../loop/state/transcript.ts";
 
 const count = { min: 0 };

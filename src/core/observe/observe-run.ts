@@ -22,7 +22,7 @@ import {
 import { createToolRegistry, isToolRegistry } from "../tools/registry.ts";
 import { isGenerator } from "../tools/to-outcome.ts";
 import type { Provider } from "../types/provider.ts";
-import { isProvider } from "../errors/provider-error.ts";
+import { isProvider } from "../errors/provider-checks.ts";
 import type { LoopEvent, LoopEvents, LoopEventType } from "../types/loop-event.ts";
 import type { LoopResult } from "../types/loop-result.ts";
 import type { LoopPolicies } from "../types/policies.ts";

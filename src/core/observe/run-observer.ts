@@ -7,7 +7,7 @@ import { type ClosedRun, notifyClosed, type RunWatcher } from "../cancellation/s
 import type { NestedLoopOptions, ToolContext } from "../types/loop-options.ts";
 import type { ModelChunk, ModelRequest, Provider } from "../types/provider.ts";
 import type { ToolDefinition } from "../types/tool.ts";
-import { isProvider } from "../errors/provider-error.ts";
+import { isProvider } from "../errors/provider-checks.ts";
 import { wrapProvider } from "../utils/wrap-provider.ts";
 import { isRecord } from "../utils/guards.ts";
 import { redactText } from "../utils/redact-secrets.ts";

@@ -1,5 +1,6 @@
 import type { StopCondition } from "../types/policies.ts";
-import { describeRule, invalidOption, isWithin } from "../errors/check-fields.ts";
+import { describeRule, isWithin } from "../errors/check-fields.ts";
+import { invalidOption } from "../errors/loop-error.ts";
 
 const count = { min: 1 };
 

@@ -1,7 +1,7 @@
 import { type Check, type Checks, is, isFilled } from "../errors/check-fields.ts";
 import type { ErrorWord } from "../errors/error-words.ts";
 import { LoopError } from "../errors/loop-error.ts";
-import { errorWordsCheck } from "../errors/provider-error.ts";
+import { errorWordsCheck } from "../errors/provider-checks.ts";
 import type { FinishReason } from "../types/provider.ts";
 import { finishReasonsCheck } from "./judge-finish.ts";
 

@@ -5,7 +5,8 @@ import { isRecord } from "../utils/guards.ts";
 import { Lull } from "../utils/promises.ts";
 import { isContent } from "../utils/texts.ts";
 import type { ErrorWord } from "../errors/error-words.ts";
-import { providerError, withErrorWords } from "../errors/provider-error.ts";
+import { providerError } from "../errors/provider-error.ts";
+import { withErrorWords } from "../errors/provider-checks.ts";
 import { toProviderError } from "../errors/read-sdk-error.ts";
 
 /**

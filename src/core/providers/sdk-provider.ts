@@ -10,7 +10,7 @@ import { reconcileUsage } from "../utils/count-usage.ts";
 import { addEdges } from "../utils/edges.ts";
 import { isRecord, type UnknownRecord } from "../utils/guards.ts";
 import { redactJson, redactText } from "../utils/redact-secrets.ts";
-import { readAssistantMessage } from "../utils/texts.ts";
+import { readAssistantMessage } from "./plain-message.ts";
 import { toProviderFacts, type ProviderFacts } from "../utils/wrap-provider.ts";
 import { createRefusalMemory, type SdkAnswer } from "./refused-parts.ts";
 import { mapItems, toWellFormedRequest } from "./well-formed.ts";

@@ -1,7 +1,8 @@
 import type { Message } from "../types/message.ts";
 import type { ModelCall, ModelRequest, Provider } from "../types/provider.ts";
-import { checkFields, type Checks, invalidOption, timeLimit } from "../errors/check-fields.ts";
-import { assertProvider } from "../errors/provider-error.ts";
+import { checkFields, type Checks, timeLimit } from "../errors/check-fields.ts";
+import { invalidOption } from "../errors/loop-error.ts";
+import { assertProvider } from "../errors/provider-checks.ts";
 import { isResent } from "./judge-finish.ts";
 import type { Fault, PlannedAttempt } from "./attempt-reader.ts";
 import { type AttemptPlan, streamAttempts } from "./stream-attempts.ts";

@@ -1,7 +1,7 @@
 import type { ProviderError, ProviderErrorCode } from "../types/common.ts";
 import type { Provider } from "../types/provider.ts";
 import { type Check, checkFields, type Checks, is, isWithin } from "../errors/check-fields.ts";
-import { assertProvider } from "../errors/provider-error.ts";
+import { assertProvider } from "../errors/provider-checks.ts";
 import { longestTimerMs } from "../cancellation/signals.ts";
 import { wrapProvider } from "../utils/wrap-provider.ts";
 import { streamAttempts } from "./stream-attempts.ts";

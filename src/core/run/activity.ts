@@ -5,7 +5,7 @@ import type { LoopResult } from "../types/loop-result.ts";
 import type { NestedSpending, ToolCall } from "../types/tool-outcome.ts";
 import type { CallQuestions } from "../loop/run/decisions.ts";
 import { whenParked } from "./journals.ts";
-import type { Wave } from "../tools/wave.ts";
+import type { Wave } from "../tools/registry.ts";
 import type { Run } from "./run.ts";
 import type { Journal } from "../types/journal.ts";
 import type { Outcome, Wait } from "./seam.ts";

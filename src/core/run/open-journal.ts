@@ -3,8 +3,7 @@
 import type { PartialResult } from "../types/loop-result.ts";
 import { CancelScope, endingOfReason } from "../cancellation/cancel-scope.ts";
 import { Deadline } from "../cancellation/deadline.ts";
-import { invalidOption } from "../errors/check-fields.ts";
-import { isLoopError, LoopError } from "../errors/loop-error.ts";
+import { invalidOption, isLoopError, LoopError } from "../errors/loop-error.ts";
 import { isRecord } from "../utils/guards.ts";
 import { toPlainError } from "../utils/plain-error.ts";
 import { summarize } from "./build-result.ts";

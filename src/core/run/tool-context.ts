@@ -1,7 +1,7 @@
 // The second argument of a tool. A class with getters, so that only the values that the tool uses are built.
 
 import type { Json, Session } from "../types/common.ts";
-import type { CallEvent, LoopEventType } from "../types/loop-event.ts";
+import type { CallEvent, EmittedPart, LoopEventType } from "../types/loop-event.ts";
 import type { ToolContext } from "../types/loop-options.ts";
 import type { LoopResult } from "../types/loop-result.ts";
 import type { Message } from "../types/message.ts";
@@ -12,12 +12,11 @@ import type { ControlClaim, LiveQuestion } from "../loop/run/ports.ts";
 import { checkAnswerOf, createQuestions, readQuestion } from "../loop/run/decisions.ts";
 import { askCaller } from "../middleware/ask-caller.ts";
 import { edges } from "../utils/edges.ts";
+import { toJson } from "../utils/json.ts";
 import { type Level, levelKey, noteLevel } from "../loop/run/meter.ts";
 import { frozenView } from "../loop/state/transcript.ts";
-import { toEmittedPart } from "../tools/emitted-part.ts";
 import { deferred, deferredToPage } from "../tools/to-outcome.ts";
-import { findableKey } from "../tools/registry.ts";
-import { type Wave, waveKey } from "../tools/wave.ts";
+import { findableKey, type Wave, waveKey } from "../tools/registry.ts";
 import type { Activity } from "./activity.ts";
 import { ReplayJournal } from "./journals.ts";
 import { StepRecorder } from "./recorder.ts";
@@ -292,4 +291,10 @@ export class CallContext implements ToolCallContext {
 
 function findControl(run: Activity["run"] | undefined): ControlClaim | undefined {
   return run?.control ?? (run && findControl(run.outer));
+}
+
+/** Checks and copies a part that a tool sends to pages with `context.emit`. */
+export function toEmittedPart(part: EmittedPart<unknown>): EmittedPart {
+  edges.checkGiven?.("emit", part);
+  return part.type === "text" ? { ...part } : { ...part, data: toJson(part.data) };
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { JsonSchema } from "../types/common.ts";
 import type { ToolDefinition } from "../types/tool.ts";
-import { findToolChanges, isBreaking, isSameTool, toShown } from "./compare-tools.ts";
+import { findToolChanges, isBreaking, isSameTool, toShown } from "./registry.ts";
 
 const toolOf = (inputSchema: unknown, more: Partial<ToolDefinition> = {}): ToolDefinition => ({
   name: "t",

@@ -1,14 +1,18 @@
+// The tools of a run: registries, the checks of their tools, and the comparison of a tool with the one that was shown before.
+
+import type { Message } from "../types/message.ts";
+import type { Provider } from "../types/provider.ts";
+import type { ShownTool, ToolChange } from "../types/tool-outcome.ts";
+import { stableJson, toJson } from "../utils/json.ts";
 import type { Tool, ToolContext, ToolRegistry } from "../types/loop-options.ts";
 import type { ToolDefinition } from "../types/tool.ts";
 import { isRecord } from "../utils/guards.ts";
-import { LoopError } from "../errors/loop-error.ts";
-import { dropPromise } from "../utils/promises.ts";
+import { invalidOption, LoopError } from "../errors/loop-error.ts";
+import { dropPromise, memoize } from "../utils/promises.ts";
 import { quote } from "../utils/texts.ts";
-import { invalidOption } from "../errors/check-fields.ts";
 import { toJsonSchema, validateArgs } from "./argument-schema.ts";
-import type { Validation } from "../types/common.ts";
+import type { JsonSchema, Validation } from "../types/common.ts";
 import { edges } from "../utils/edges.ts";
-import { isSameTool } from "./compare-tools.ts";
 import { assertTool, traits } from "./define-tool.ts";
 import { deferredToPage, failedResult } from "./to-outcome.ts";
 
@@ -193,4 +197,75 @@ function toDefinition(tool: Tool): ToolDefinition {
   const replay = tool.execute === undefined ? ({ replay: "safe" } as const) : {};
   // The definition is frozen, because hooks and providers get this object.
   return Object.freeze({ name, description, inputSchema: toJsonSchema(jsonSchema, name), ...own, ...replay });
+}
+
+/** Returns the parts of a tool that journals record. Cached, because several runs use the same definitions. */
+export const toShown: (definition: ToolDefinition) => ShownTool = /* @__PURE__ */ memoize(
+  ({ description, inputSchema, origin, needsApproval = false, idempotent, polls, requiresFollowUp }) => ({
+    description,
+    inputSchema: toJson(inputSchema) as JsonSchema,
+    ...(origin === undefined ? {} : { origin }),
+    ...(needsApproval === false ? {} : { needsApproval: needsApproval === true ? true : "some" }),
+    ...(idempotent === true ? { idempotent } : {}),
+    ...(polls === true ? { polls } : {}),
+    ...(requiresFollowUp === undefined ? {} : { requiresFollowUp }),
+  }),
+);
+
+/** `polls` and `requiresFollowUp` concern the loop, so a tool with other values of these is still the tool that was approved. */
+const textOf = /* @__PURE__ */ memoize((definition: ToolDefinition) => {
+  const { polls: _, requiresFollowUp: __, ...shown } = toShown(definition);
+  return stableJson(shown);
+});
+
+/** Compares the content, because a registry may make new objects each time. */
+export function isSameTool(one: ToolDefinition, other: ToolDefinition | undefined): boolean {
+  return one === other || (other !== undefined && textOf(one) === textOf(other));
+}
+
+/** True if a value that is valid for the recorded schema can be invalid now, or can mean something else. */
+export function isBreaking({ kind }: Pick<ToolChange, "kind">): boolean {
+  return kind !== "description-changed" && kind !== "default-changed" && kind !== "trait-changed";
+}
+
+export function findToolChanges(toolName: string, was: ShownTool, now: ShownTool | undefined): readonly ToolChange[] {
+  if (now === undefined) return [{ toolName, kind: "removed" }];
+  if (was === now || stableJson(was) === stableJson(now)) return [];
+  const changes = edges.findToolChanges?.(was, now) ?? [{ kind: "constraint-changed" }];
+  return changes.map((change) => ({ toolName, ...change }));
+}
+
+// Calls of one message that a registry runs together. `withPlanner` uses this to pass all commands of a plan to one function.
+
+/** A global symbol, so that every loaded copy of the package finds the wave in a context. */
+export const waveKey: unique symbol = Symbol.for("turnwright.Wave");
+
+/** A global symbol for a function of a provider that wraps the registry of its runs. */
+export const wrapToolsKey: unique symbol = Symbol.for("turnwright.WrapTools");
+
+/** The calls that begin together and have not ended. */
+export interface Wave {
+  leave(callId: string): void;
+}
+
+/** A registry that runs all calls of some messages together, with any number of calls at the same time. */
+export interface JoiningRegistry extends ToolRegistry {
+  /** True if the calls of the last assistant message belong together. */
+  joins?(messages: readonly Message[]): boolean;
+  createWave?(callIds: readonly string[]): Wave;
+}
+
+type WrapTools = (registry: ToolRegistry) => JoiningRegistry;
+
+interface WrappingProvider extends Provider {
+  readonly [wrapToolsKey]?: WrapTools | undefined;
+}
+
+export function wrapTools({ [wrapToolsKey]: wrap }: WrappingProvider, registry: ToolRegistry): JoiningRegistry {
+  return wrap === undefined ? registry : wrap(registry);
+}
+
+/** Returns undefined for a call that does not run together with others. */
+export function waveOf(context: object): Wave | undefined {
+  return (context as { readonly [waveKey]?: Wave | undefined })[waveKey];
 }

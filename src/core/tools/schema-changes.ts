@@ -6,7 +6,7 @@ import { isRecord, type UnknownRecord } from "../utils/guards.ts";
 import { stableJson } from "../utils/json.ts";
 import { recordOf } from "../utils/plain-error.ts";
 import { cutText } from "../utils/texts.ts";
-import { isBreaking } from "./compare-tools.ts";
+import { isBreaking } from "./registry.ts";
 
 type Find = (was: UnknownRecord, now: UnknownRecord, field: string) => Iterable<SchemaChange>;
 

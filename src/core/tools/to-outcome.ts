@@ -2,7 +2,7 @@
 
 import type { ContentPart, Issue, Json, PlainError } from "../types/common.ts";
 import type { Steps } from "../cancellation/deadline.ts";
-import { hasBrand, isLiteral, isRecord, isThenable } from "../utils/guards.ts";
+import { hasBrand, isRecord, isThenable } from "../utils/guards.ts";
 import type { ContextRelease, Handoff, ToolOutcome } from "../types/tool-outcome.ts";
 import { tidyMessage, toPlainError } from "../utils/plain-error.ts";
 import { isPlainData, toJson } from "../utils/json.ts";
@@ -72,16 +72,7 @@ export function toOutcome(output: unknown): {
 export function isOutsideResult(value: unknown): value is OutsideResult {
   if (!isRecord(value)) return false;
   const { kind, result, error } = value;
-  return kind === "failed" ? typeof error === "string" : kind === "result" && isPlainData(result) && isExact(result);
-}
-
-/** True if JSON keeps the whole value, except for undefined fields. The value must have no cycles. */
-function isExact(value: unknown): boolean {
-  if (typeof value === "number") return Number.isFinite(value);
-  if (typeof value !== "object" || value === null)
-    return value === null || typeof value === "string" || typeof value === "boolean";
-  if (Array.isArray(value)) return value.every(isExact);
-  return isLiteral(value) && Object.values(value).every((field) => field === undefined || isExact(field));
+  return kind === "failed" ? typeof error === "string" : kind === "result" && isPlainData(result);
 }
 
 /**

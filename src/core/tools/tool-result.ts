@@ -2,7 +2,8 @@
 
 import type { ContentPart } from "../types/common.ts";
 import type { ToolResult } from "../types/tool.ts";
-import { type Check, checkFields, type Checks, invalidOption, is } from "../errors/check-fields.ts";
+import { type Check, checkFields, type Checks, is } from "../errors/check-fields.ts";
+import { invalidOption } from "../errors/loop-error.ts";
 import { edges } from "../utils/edges.ts";
 import { hasBrand, isRecord, type UnknownRecord } from "../utils/guards.ts";
 import { fatalBrand, type LoopSignal, mark, resultBrand } from "./to-outcome.ts";

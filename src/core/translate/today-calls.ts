@@ -1,7 +1,7 @@
 // Translates the calls that wait.
 
 import type { ShownTool, WaitingCall } from "../types/tool-outcome.ts";
-import { findToolChanges } from "../tools/compare-tools.ts";
+import { findToolChanges } from "../tools/registry.ts";
 import type { EndReason } from "../types/termination.ts";
 import type { LoopResult } from "../types/loop-result.ts";
 import type { Ending, Wait } from "../run/seam.ts";

@@ -4,7 +4,7 @@ import { isRecord } from "./guards.ts";
 import { readImageSize } from "./image-size.ts";
 import { isTextType, locateMedia, type MediaPart, readText } from "./media-source.ts";
 import { memoize } from "./promises.ts";
-import { estimateTokens, tokensOfBytes } from "./texts.ts";
+import { estimateTokens, tokensOfBytes } from "./estimate-tokens.ts";
 
 /** The tokens of a large image, which services make smaller, and of an image whose size cannot be read. */
 const imageTokens = 1_600;

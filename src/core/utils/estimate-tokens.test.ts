@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { countBytes, estimateTokens } from "./texts.ts";
+import { countBytes, estimateTokens } from "./estimate-tokens.ts";
 
 const encoder = new TextEncoder();
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { parseToolArguments } from "./tool-arguments.ts";
+import { parseToolArguments } from "./json.ts";
 
 it.for<[text: string, parsed: object]>([
   ['{"city":"Oslo"}', { args: { city: "Oslo" } }],

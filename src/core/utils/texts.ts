@@ -1,6 +1,5 @@
 import type { ModelChunk } from "../types/provider.ts";
 import { edges } from "./edges.ts";
-import type { AssistantMessage, ToolCallPart, ToolResultPart } from "../types/message.ts";
 
 /** Cuts a text to at most `longest` UTF-16 units without splitting a character, and adds "…" to a text that was cut. */
 export function cutText(text: string, longest: number): string {
@@ -55,62 +54,4 @@ const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
 
 function escapeUnits(text: string): string {
   return text.replace(/[\s\S]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
-}
-
-/**
- * The content of a message that any model can read. Reasoning is omitted, because a service rejects reasoning without its
- * signature, and another model cannot use the reasoning.
- */
-export interface PlainMessage {
-  /** All text parts of the message, concatenated. */
-  readonly text: string;
-  readonly calls: readonly ToolCallPart[];
-}
-
-/** Returns the text and the calls of an assistant message. */
-export function readAssistantMessage({ content }: Pick<AssistantMessage, "content">): PlainMessage {
-  let text = "";
-  const calls: ToolCallPart[] = [];
-  for (const part of content) {
-    if (part.type === "text") text += part.text;
-    else if (part.type === "tool-call") calls.push(part);
-  }
-  return { text, calls };
-}
-
-/** True if a tool call has succeeded. Also true for a call that restarted the context. */
-export function hasSucceeded({ outcome }: Pick<ToolResultPart, "outcome">): boolean {
-  return outcome === "completed" || outcome === "restarted";
-}
-
-/** The approximate size of a token, in UTF-8 bytes. */
-export const bytesPerToken = 4;
-
-/** Returns the size in UTF-8 bytes. An unpaired surrogate counts as 3 bytes, because encoders replace it with U+FFFD. */
-export function countBytes(text: string): number {
-  let bytes = text.length;
-  for (let index = 0; index < text.length; index += 1) {
-    const unit = text.charCodeAt(index);
-    if (unit < 0x80) continue;
-    if (unit < 0x800) {
-      bytes += 1;
-      continue;
-    }
-    bytes += 2;
-    // Skips the second half of a surrogate pair, because the four bytes of the pair were already counted.
-    if (isPairAt(text, index)) index += 1;
-  }
-  return bytes;
-}
-
-export function estimateTokens(text: string): number {
-  return tokensOfBytes(countBytes(text));
-}
-
-export function tokensOfBytes(bytes: number): number {
-  return Math.ceil(bytes / bytesPerToken);
-}
-
-export function isPairAt(text: string, index: number): boolean {
-  return (text.codePointAt(index) ?? 0) > 0xffff;
 }

@@ -3,42 +3,7 @@
 import type { Json } from "../types/common.ts";
 import type { ModelChunk } from "../types/provider.ts";
 import { isRecord } from "./guards.ts";
-import { stableJson } from "./json.ts";
-
-/** The parsed arguments, or the problem with their text. */
-export type ParsedArguments = { readonly args: unknown } | { readonly problem: "malformed" };
-
-/**
- * Parses the text of a call's arguments. A blank text and `null` give `{}`, because services send these values for tools without
- * parameters. A JSON string that contains a JSON object gives the object, because some models encode their arguments twice. Any other
- * text must be valid JSON, and is not repaired. A key "__proto__" is kept like any other key.
- *
- * @example
- * parseToolArguments('{"city":"Oslo"}'); // { args: { city: "Oslo" } }
- * parseToolArguments(""); // { args: {} }
- * parseToolArguments("null"); // { args: {} }
- * parseToolArguments('"{\\"city\\":\\"Oslo\\"}"'); // { args: { city: "Oslo" } }
- * parseToolArguments('{"city":'); // { problem: "malformed" }
- */
-export function parseToolArguments(text: string): ParsedArguments {
-  if (text.trim() === "") return { args: {} };
-  try {
-    const args: unknown = JSON.parse(text) ?? {};
-    return { args: typeof args === "string" ? decodeObject(args) : args };
-  } catch {
-    return { problem: "malformed" };
-  }
-}
-
-/** GPT-5.5 (github.com/justrach/codegraff2/pull/141) and servers such as vLLM (github.com/vllm-project/vllm/pull/54964). */
-function decodeObject(text: string): unknown {
-  if (!/^\s*\{/.test(text)) return text;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
-}
+import { parseToolArguments, stableJson } from "./json.ts";
 
 export type CallReadyChunk = Extract<ModelChunk, { readonly type: "call-ready" }>;
 

@@ -4,7 +4,7 @@ import { systemClock } from "../cancellation/signals.ts";
 import type { Clock } from "../types/common.ts";
 import { hasBrand, isRecord } from "../utils/guards.ts";
 import { dropPromise } from "../utils/promises.ts";
-import { countBytes } from "../utils/texts.ts";
+import { countBytes } from "../utils/estimate-tokens.ts";
 
 const brand = Symbol.for("turnwright.RequestError");
 

@@ -6,7 +6,6 @@ import type { Deferred } from "../../types/tool.ts";
 import type { ToolQuestion } from "../../types/tool-outcome.ts";
 import type { Issue, StandardSchema, Validation } from "../../types/common.ts";
 import { convertSchema, issue, validateArgs } from "../../tools/argument-schema.ts";
-import { isText } from "../../errors/check-fields.ts";
 import { deferred, deferredToPage } from "../../tools/to-outcome.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import { edges } from "../../utils/edges.ts";
@@ -75,7 +74,7 @@ export function readQuestion(fields: QuestionFields & { readonly schema?: Standa
 export function checkAnswerOf(schema: StandardSchema | undefined, answer: OutsideResult): Validation | Promise<Validation> {
   if (answer.kind === "failed") throw Object.assign(new Error(answer.error), { name: "AnswerFailed" });
   if (schema !== undefined) return validateArgs(schema, answer.result);
-  return isText(answer.result) ? { value: answer.result } : issue("must be a string");
+  return typeof answer.result === "string" ? { value: answer.result } : issue("must be a string");
 }
 
 /**

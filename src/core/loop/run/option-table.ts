@@ -18,7 +18,7 @@ import {
 } from "../../errors/check-fields.ts";
 import { longestTimerMs } from "../../cancellation/signals.ts";
 import { isApproval } from "../../policies/approval.ts";
-import { providerCheck } from "../../errors/provider-error.ts";
+import { providerCheck } from "../../errors/provider-checks.ts";
 import { isOutsideResult } from "../../tools/to-outcome.ts";
 import { isEmitter, isRecord } from "../../utils/guards.ts";
 import { isPlainData } from "../../utils/json.ts";

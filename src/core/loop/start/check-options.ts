@@ -1,8 +1,8 @@
 // Checks the caller's options before any request: unknown names, wrong types, limits that are out of range, and options that need others.
 
 import type { LoopOptions } from "../../types/loop-options.ts";
-import { type Check, checkFields, invalidOption, is, isText, refuseOption } from "../../errors/check-fields.ts";
-import { LoopError } from "../../errors/loop-error.ts";
+import { type Check, checkFields, is, isText, refuseOption } from "../../errors/check-fields.ts";
+import { invalidOption, LoopError } from "../../errors/loop-error.ts";
 import { handoffKey } from "../../tools/registry.ts";
 import type { Middleware } from "../../types/middleware.ts";
 import { isRecord } from "../../utils/guards.ts";

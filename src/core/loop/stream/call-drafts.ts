@@ -5,8 +5,7 @@ import type { ToolCall } from "../../types/tool-outcome.ts";
 import { isRecord } from "../../utils/guards.ts";
 import { textOf } from "../../utils/plain-error.ts";
 import { textIn } from "../../utils/texts.ts";
-import { freezeDeep, toJson } from "../../utils/json.ts";
-import { parseToolArguments } from "../../utils/tool-arguments.ts";
+import { freezeDeep, parseToolArguments, toJson } from "../../utils/json.ts";
 import type { Json, ProviderError, ProviderErrorCode, Usage } from "../../types/common.ts";
 
 /** Where the calls of a stream get their positions and ids. */
