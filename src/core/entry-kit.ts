@@ -19,7 +19,7 @@ export {
   type NumberRule,
 } from "./errors/check-fields.ts";
 export { memoryJournal, wrapJournal } from "./journal/memory-journal.ts";
-export { checkStepRecord, isPacked } from "./run/check-record.ts";
+export { checkStepRecord, isCompaction, isPacked } from "./run/check-record.ts";
 export { type AskedStep, inLockstep, type OrderedEngine } from "./run/journals.ts";
 export type { Next, StructuredOutput, Wait } from "./types/middleware.ts";
 export { waitsOf } from "./translate/today-calls.ts";
@@ -61,7 +61,6 @@ export {
 export { resolveLimits, resolveTimeouts } from "./loop/run/limits.ts";
 export type { CacheWatcher, StreamWatch } from "./loop/run/ports.ts";
 export { malformedNote, misfitNote, warnOfLoop } from "./loop/state/apply-step.ts";
-export { isCompaction } from "./loop/state/check-answer.ts";
 export { checkMessages, toUserMessage as copyUserMessage } from "./loop/state/check-messages.ts";
 export { toContextMessage } from "./middleware/context-restarts.ts";
 export { fitsMessages, refusedAsTooLong, summaryTitle, toCompacted, userTextOf } from "./loop/state/transcript.ts";

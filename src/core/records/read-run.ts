@@ -4,11 +4,10 @@
 import type { Json } from "../types/common.ts";
 import type { CompactedMessages, CompactionAnswer } from "../types/policies.ts";
 import { applyHandoff, type HandoffFold } from "../middleware/apply-handoff.ts";
-import { isCompaction } from "../loop/state/check-answer.ts";
 import { toCompacted } from "../loop/state/transcript.ts";
 import { isLoopError, LoopError } from "../errors/loop-error.ts";
 import { isUnfinished } from "../providers/judge-finish.ts";
-import { checkStepRecord } from "../run/check-record.ts";
+import { checkStepRecord, isCompaction } from "../run/check-record.ts";
 import { JournalFailure } from "../run/hooks.ts";
 import { recordVersion, ReplayJournal } from "../run/journals.ts";
 import { placeOf } from "../run/places.ts";

@@ -3,70 +3,172 @@
 
 import { LoopError } from "../errors/loop-error.ts";
 import { isText } from "../errors/check-fields.ts";
-import { findMisfit, problemOf } from "../loop/state/check-answer.ts";
+import type { CompactedMessages } from "../types/policies.ts";
 import { isRecord, type UnknownRecord } from "../utils/guards.ts";
 import { describeValue } from "../utils/texts.ts";
 import { recordVersion } from "./journals.ts";
 
-type Check = (record: UnknownRecord) => string | undefined;
+type Fits = (value: unknown) => boolean;
 
-const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
-const isInbox = (value: unknown): boolean =>
-  value === undefined ||
-  (Array.isArray(value) && value.every((one) => isRecord(one) && isText(one["verb"]) && isRecord(one["message"])));
+const isArrayOf =
+  (fits: Fits): Fits =>
+  (value) =>
+    Array.isArray(value) && value.every(fits);
 
-function invalid(record: UnknownRecord, name: string): string {
-  return `has an invalid "${name}": ${describeValue(record[name])}`;
+const isCall: Fits = (value) =>
+  isRecord(value) && isText(value["callId"]) && isText(value["name"]) && value["args"] !== undefined;
+const isPartStart: Fits = (value) =>
+  isRecord(value) && ["reasoning", "text", "call"].includes(value["type"] as string) && typeof value["from"] === "number";
+const isRequest: Fits = (value) => isRecord(value) && (value["break"] === undefined || isRecord(value["break"]));
+const isGuardrailRecord: Fits = (value) =>
+  isRecord(value) &&
+  isText(value["guardrail"]) &&
+  isText(value["verdict"]) &&
+  (value["spent"] === undefined || isSpent(value["spent"]));
+const isSpent: Fits = (value) => isRecord(value) && isRecord(value["usage"]) && typeof value["usage"]["totalTokens"] === "number";
+const isIssue: Fits = (issue) => isRecord(issue) && isText(issue["message"]);
+const isReason: Fits = (value) => isRecord(value) && isText(value["kind"]);
+const isInboxMessage: Fits = (value) => isRecord(value) && isText(value["verb"]) && isRecord(value["message"]);
+
+/** The indexes in `kept` must increase, because a message whose index occurs twice would be sent twice. */
+export function isCompaction(value: unknown): value is CompactedMessages {
+  if (!isRecord(value) || !isText(value["summary"]) || !isIndex(value["count"]) || !Array.isArray(value["kept"])) return false;
+  const { count } = value;
+  let last = -1;
+  return value["kept"].every((index: unknown) => {
+    const isNext = isIndex(index) && index > last && index < count;
+    if (isNext) last = index;
+    return isNext;
+  });
 }
 
-const checkRun: Check = (record) => {
-  // The run refuses another version with "journal-mismatch".
-  if (record["version"] !== recordVersion) return undefined;
-  if (!isTexts(record["middleware"])) return invalid(record, "middleware");
-  return findMisfit(record, { messages: "array", messagesDigest: "text", runId: "text?", tools: "tools" });
+function isIndex(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+const fits = {
+  text: isText,
+  number: (value: unknown) => typeof value === "number",
+  array: Array.isArray,
+  object: isRecord,
+  value: (value: unknown) => value !== undefined,
+  texts: isArrayOf(isText),
+  records: isArrayOf(isRecord),
+  error: isIssue,
+  call: isCall,
+  calls: isArrayOf(isCall),
+  reason: isReason,
+  ending: (value: unknown) => isRecord(value) && isText(value["status"]) && isReason(value["reason"]),
+  usage: (value: unknown) => isRecord(value) && typeof value["totalTokens"] === "number",
+  tools: (value: unknown) => isRecord(value) && Object.values(value).every(isRecord),
+  basis: (value: unknown) => isRecord(value) && (value["findable"] === undefined || Array.isArray(value["findable"])),
+  order: isArrayOf(isPartStart),
+  cache: (value: unknown) => isRecord(value) && isArrayOf(isRequest)(value["requests"]),
+  adjustments: isArrayOf((item) => isRecord(item) && isArrayOf(isRecord)(item["changes"])),
+  handoff: (value: unknown) => isRecord(value) && isText(value["to"]),
+  guardrails: isArrayOf(isGuardrailRecord),
+  question: (value: unknown) =>
+    isRecord(value) &&
+    isText(value["text"]) &&
+    isRecord(value["schema"]) &&
+    (value["issues"] === undefined || isArrayOf(isIssue)(value["issues"])),
+  inbox: isArrayOf(isInboxMessage),
+  spent: isSpent,
+  outcome: (value: unknown) => isRecord(value) && findMisfit(value, outcome) === undefined,
+} as const;
+
+type Type = keyof typeof fits;
+/** The fields of a record. Fields that end with "?" may be absent. */
+type Fields = { readonly [name: string]: Type | `${Type}?` };
+
+const run: Fields = { middleware: "texts", messages: "array", messagesDigest: "text", runId: "text?", tools: "tools" };
+
+const look: Fields = { messages: "inbox?", now: "number", token: "text", ending: "ending?" };
+
+const answer: Fields = {
+  status: "text",
+  reason: "reason?",
+  usage: "usage?",
+  text: "text",
+  reasoning: "text",
+  details: "text",
+  calls: "calls",
+  order: "order?",
+  basis: "basis?",
+  providerMetadata: "array",
+  provider: "text",
+  model: "text",
+  visibleTools: "array",
+  cache: "cache?",
+  adjustments: "adjustments?",
+  guardrails: "guardrails?",
+  discardedIds: "array?",
+  ends: "ending?",
 };
 
-const checkLook: Check = (record) => (isInbox(record["messages"]) ? problemOf(record, "inbox") : invalid(record, "messages"));
+const outcome: Fields = {
+  kind: "text",
+  call: "call",
+  durationMs: "number",
+  handoff: "handoff?",
+  textForModel: "text?",
+  ends: "ending?",
+  spent: "spent?",
+};
 
-/** The checks of the records of the loop, by the end of their keys. */
-const checks: readonly (readonly [RegExp, Check])[] = [
-  [/^run$/, checkRun],
-  [/^(?:begin|i\d+(?:~\d+)?\/(?:answered|next|again))(?:#\d+)?$/, checkLook],
-  [/^i\d+(?:~\d+)?\/request(?:~\d+)?\/model(?:~\d+)?$/, (record) => problemOf(record, "model") ?? checkEnds(record)],
-  [/^i\d+(?:~\d+)?\/call\/\d+\/[^/]+\/begun(?:~\d+)?$/, (record) => checkBegun(record)],
-  [/^i\d+(?:~\d+)?\/call\/\d+\/[^/]+\/outcome(?:~\d+)?$/, (record) => checkOutcome(record)],
-  [/^i\d+(?:~\d+)?\/request(?:~\d+)?\/ended$/, (record) => findMisfit(record, { changes: "object", spent: "spent?" })],
-  [/^i\d+(?:~\d+)?\/call\/\d+\/[^/]+\/ended$/, (record) => checkOutcome(record) ?? findMisfit(record, { spent: "spent?" })],
-  [/^i\d+(?:~\d+)?\/end(?:~\d+)?(?:#\d+)?\/ended(?:~\d+)?$/, (record) => findMisfit(record, askedEnd) ?? checkAgain(record)],
-  [/^wait\/.+\/asked$/, (record) => findMisfit(record, { what: "text" })],
-  [/^wait\/.+\/answer$/, (record) => (record["value"] === undefined ? invalid(record, "value") : undefined)],
+/** More fields of outcomes, by their kind. */
+const kinds: { readonly [kind: string]: Fields } = {
+  completed: {},
+  failed: { error: "error" },
+  "timed-out": { limitMs: "number" },
+  blocked: { allowed: "array" },
+  denied: {},
+  "approval-failed": { error: "error" },
+  "unknown-tool": { known: "array" },
+  "invalid-input": { issues: "array" },
+  malformed: {},
+  truncated: {},
+  interrupted: {},
+  "not-run": {},
+  deferred: { question: "question?" },
+  limit: {},
+};
+
+/** The fields of the records of the loop, by the end of their keys. */
+const records: readonly (readonly [RegExp, Fields])[] = [
+  [/^run$/, run],
+  [/^(?:begin|i\d+(?:~\d+)?\/(?:answered|next|again))(?:#\d+)?$/, look],
+  [/^i\d+(?:~\d+)?\/request(?:~\d+)?\/model(?:~\d+)?$/, answer],
+  [/^i\d+(?:~\d+)?\/request(?:~\d+)?\/ended$/, { changes: "object", spent: "spent?" }],
+  [/^i\d+(?:~\d+)?\/call\/\d+\/[^/]+\/begun(?:~\d+)?$/, { token: "text", refused: "outcome?" }],
+  [/^i\d+(?:~\d+)?\/call\/\d+\/[^/]+\/outcome(?:~\d+)?$/, outcome],
+  [/^i\d+(?:~\d+)?\/call\/\d+\/[^/]+\/ended$/, outcome],
+  [
+    /^i\d+(?:~\d+)?\/end(?:~\d+)?(?:#\d+)?\/ended(?:~\d+)?$/,
+    { phase: "text", planned: "ending", ending: "ending", spent: "spent?", again: "records?" },
+  ],
+  [/^wait\/.+\/asked$/, { what: "text" }],
+  [/^wait\/.+\/answer$/, { value: "value" }],
 ];
 
-const askedEnd = { phase: "text", planned: "ending", ending: "ending", spent: "spent?" } as const;
-
-function checkAgain(record: UnknownRecord): string | undefined {
-  const { again = [] } = record;
-  return Array.isArray(again) && again.every(isRecord) ? undefined : invalid(record, "again");
-}
-
-function checkEnds(record: UnknownRecord): string | undefined {
-  return findMisfit(record, { ends: "ending?" });
-}
-
-function checkOutcome(record: UnknownRecord): string | undefined {
-  return problemOf(record, "tool") ?? findMisfit(record, { textForModel: "text?" }) ?? checkEnds(record);
-}
-
-function checkBegun(record: UnknownRecord): string | undefined {
-  const { refused } = record;
-  return (
-    findMisfit(record, { token: "text" }) ?? (refused === undefined ? undefined : findMisfit(record, { refused: "outcome" }))
-  );
-}
-
 /** A step of middleware or of a tool: its value, its error, or that it was cancelled. */
-function checkStep(record: UnknownRecord): string | undefined {
-  return findMisfit(record, { ...(record["failed"] !== undefined && { failed: "error" }), cancelled: "ending?" });
+const step: Fields = { failed: "error?", cancelled: "ending?" };
+
+/** Says which field of a record does not fit. */
+function findMisfit(record: UnknownRecord, fields: Fields): string | undefined {
+  // The run refuses another version with "journal-mismatch".
+  if (fields === run && record["version"] !== recordVersion) return undefined;
+  const { kind } = record;
+  const isKnown = fields !== outcome || (typeof kind === "string" && Object.hasOwn(kinds, kind));
+  if (!isKnown && isText(kind)) return `has an unknown "kind": ${describeValue(kind)}`;
+  const all = fields === outcome && isText(kind) ? { ...fields, ...kinds[kind] } : fields;
+  const name = Object.keys(all).find((field) => !fitsType(record[field], all[field] ?? "value"));
+  return name === undefined ? undefined : `has an invalid "${name}": ${describeValue(record[name])}`;
+}
+
+function fitsType(value: unknown, type: Type | `${Type}?`): boolean {
+  if (!type.endsWith("?")) return fits[type as Type](value);
+  return value === undefined || fits[type.slice(0, -1) as Type](value);
 }
 
 function isStep(record: UnknownRecord): boolean {
@@ -94,11 +196,10 @@ export function isPacked(records: ReadonlyMap<string, unknown>): boolean {
 }
 
 function findProblem(key: string, record: UnknownRecord): string | undefined {
-  const own = checks.find(([end]) => end.test(key));
-  if (own !== undefined) return own[1](record);
+  const own = records.find(([end]) => end.test(key));
   // A key in a nested run, or of a step whose name looks like one.
-  const nested = isStep(record) ? undefined : checks.find(([end]) => suffixesOf(key).some((suffix) => end.test(suffix)));
-  return nested === undefined ? checkStep(record) : nested[1](record);
+  const found = own ?? (isStep(record) ? undefined : records.find(([end]) => suffixesOf(key).some((suffix) => end.test(suffix))));
+  return findMisfit(record, found?.[1] ?? step);
 }
 
 function suffixesOf(key: string): readonly string[] {
