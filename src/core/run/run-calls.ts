@@ -154,6 +154,12 @@ class Turns {
   readonly #run: Run;
   /** In the order of the calls. Refused calls have none. */
   readonly #turns: Turn[] = [];
+  /** The turns that have not ended, in the order of the calls. */
+  #open = new Set<Turn>();
+  #asked = 0;
+  #running = 0;
+  /** True if a turn has become "ready" or "waiting" that `#advance` has not looked at. */
+  #hasNew = true;
   #phase: "joining" | "asking" | "running" = "joining";
   #isWatching = false;
 
@@ -168,10 +174,12 @@ class Turns {
     const isAlone = shown.get(name)?.sequential === true;
     const turn: Turn = { activity, isAlone, hasRun, phase: hasRun ? "running" : "asked", begin: () => {} };
     this.#turns.push(turn);
+    if (hasRun) this.#running += 1;
     if (hasRun) return turn;
+    this.#asked += 1;
     activity.onIdle = () => this.#watch();
     activity.takeTurn = () => {
-      if (turn.phase === "asked") turn.phase = "ready";
+      if (turn.phase === "asked") this.#move(turn, "ready");
       turn.begins ??= new Promise<void | Parked>((resolve) => (turn.begin = resolve));
       this.#free(turn);
       this.#advance();
@@ -184,16 +192,26 @@ class Turns {
   start(): void {
     this.#phase = "asking";
     this.#turns.sort((one, other) => one.activity.index - other.activity.index);
+    this.#open = new Set(this.#turns.filter(({ phase }) => phase !== "ended"));
     this.#advance();
     this.#watch();
   }
 
   leave(turn: Turn, waits: boolean): void {
     const { wave, path } = turn.activity;
-    turn.phase = waits ? "waiting" : "ended";
+    this.#move(turn, waits ? "waiting" : "ended");
     if (!waits) this.#free(turn);
     wave?.leave(path);
     this.#advance();
+  }
+
+  #move(turn: Turn, phase: Turn["phase"]): void {
+    if (turn.phase === "asked") this.#asked -= 1;
+    if (turn.phase === "running") this.#running -= 1;
+    if (phase === "running") this.#running += 1;
+    if (phase === "ended") this.#open.delete(turn);
+    else if (phase !== "running") this.#hasNew = true;
+    turn.phase = phase;
   }
 
   /** Middleware may hold a call back until a sibling has ended. Nothing is recorded meanwhile, so the siblings begin. */
@@ -234,52 +252,50 @@ class Turns {
     for (const turn of this.#turns) this.#free(turn);
   }
 
+  /** A message may have thousands of calls, so that this method looks at a call that cannot begin only once. */
   #advance(): void {
-    if (this.#phase === "asking" && this.#turns.every(({ phase }) => phase !== "asked")) this.#begin();
+    if (this.#phase === "asking" && this.#asked === 0) this.#begin();
     if (this.#phase !== "running") return;
     if (this.#run.registry.joins !== undefined) this.#beginTogether();
-    let running = this.#turns.filter(({ phase }) => phase === "running").length;
     // What the calls before are: 0 if they have ended, 1 if they run, 2 if one of them waits.
     let [any, alone] = [0, 0];
-    for (const turn of this.#turns) {
-      if (turn.phase === "ended") continue;
-      if (turn.phase === "ready" && this.#offer(turn, turn.isAlone ? any : alone, running)) running += 1;
+    for (const turn of this.#open) {
+      if (turn.phase === "ready") this.#offer(turn, turn.isAlone ? any : alone);
+      // It holds back all that follow.
+      if (turn.phase === "ready" && !this.#hasNew) return;
       const own = turn.phase === "waiting" ? 2 : 1;
       any = Math.max(any, own);
       if (turn.isAlone) alone = Math.max(alone, own);
     }
+    this.#hasNew = false;
   }
 
   /** Begins the calls that the registry runs together. Durable tools run as usual. */
   #beginTogether(): void {
     const { registry, state } = this.#run;
     if (registry.joins?.(state.messages) !== true) return;
-    const ready = this.#turns.filter(
+    const ready = [...this.#open].filter(
       ({ phase, activity: { run, call } }) => phase === "ready" && !isDurable(run, call?.name ?? ""),
     );
     const wave = ready.length === 0 ? undefined : registry.createWave?.(ready.map(({ activity }) => activity.path));
     for (const turn of ready) {
       turn.activity.wave = wave;
-      turn.phase = "running";
+      this.#move(turn, "running");
       turn.begin();
     }
   }
 
-  /** Returns true if the tool of the call begins. */
-  #offer(turn: Turn, before: number, running: number): boolean {
-    if (before === 0 && running < this.#run.limits.toolConcurrency) {
-      turn.phase = "running";
+  #offer(turn: Turn, before: number): void {
+    if (before === 0 && this.#running < this.#run.limits.toolConcurrency) {
+      this.#move(turn, "running");
       turn.begin();
-      return true;
-    }
-    if (before === 2) {
+    } else if (before === 2) {
       // The call runs when the run is resumed.
-      turn.phase = "waiting";
+      this.#move(turn, "waiting");
       turn.begin(new Parked([]));
     } else if (before === 0 && turn.isHungry !== true) {
       turn.isHungry = true;
       this.#run.root.waiting.feed(turn.begins);
     }
-    return false;
   }
 }

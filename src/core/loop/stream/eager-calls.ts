@@ -20,8 +20,6 @@ export type SettledEarly = Pick<StreamResult, "eagerOutcomes" | "eagerSpent">;
 
 interface StartedCall {
   readonly call: ToolCall;
-  /** The name and the arguments. */
-  readonly signature: string;
   readonly outcome: Promise<ToolOutcome | undefined>;
   /** The id of the call of the current attempt that gets the outcome. Undefined after its attempt was discarded. */
   claimedBy: string | undefined;
@@ -30,6 +28,8 @@ interface StartedCall {
 export class EagerCalls {
   readonly #ports: EagerPorts;
   readonly #started: StartedCall[] = [];
+  /** The calls of discarded attempts that no call of the current attempt has claimed, by signature. The first call is the last item. */
+  readonly #unclaimed = new Map<string, StartedCall[]>();
 
   constructor(ports: EagerPorts) {
     this.#ports = ports;
@@ -39,21 +39,26 @@ export class EagerCalls {
     if (call.problem !== undefined || this.#claim(call) !== undefined) return;
     const outcome = this.#ports.start(call);
     if (outcome === undefined) return;
-    const signature = signatureOf(call);
-    this.#started.push({ call, signature, outcome: Promise.resolve(outcome), claimedBy: call.callId });
+    this.#started.push({ call, outcome: Promise.resolve(outcome), claimedBy: call.callId });
   }
 
   /** Finds a call of a discarded attempt with the same name and arguments. */
   #claim(call: ToolCall): StartedCall | undefined {
-    const signature = this.#started.some(({ claimedBy }) => claimedBy === undefined) ? signatureOf(call) : undefined;
-    const found = this.#started.find((one) => one.claimedBy === undefined && one.signature === signature);
+    const found = this.#unclaimed.size === 0 ? undefined : this.#unclaimed.get(signatureOf(call))?.pop();
     if (found !== undefined) found.claimedBy = call.callId;
     return found;
   }
 
   /** Called when the current attempt is discarded. The next attempt can then use the outcomes of all started calls. */
   release(): void {
-    for (const one of this.#started) one.claimedBy = undefined;
+    this.#unclaimed.clear();
+    for (const one of this.#started.slice().reverse()) {
+      one.claimedBy = undefined;
+      const signature = signatureOf(one.call);
+      const equal = this.#unclaimed.get(signature) ?? [];
+      this.#unclaimed.set(signature, equal);
+      equal.push(one);
+    }
   }
 
   /** Returns undefined if no call was started. */
@@ -70,10 +75,10 @@ export class EagerCalls {
       }),
     );
     const eagerOutcomes: ToolOutcome[] = [];
+    const claimed = new Map(this.#started.map((started) => [started.claimedBy, started]));
     for (const call of calls) {
-      const claimed = this.#started.find(({ claimedBy }) => claimedBy === call.callId);
       // `offer` does not get the calls that follow an incomplete call. A call with unusable arguments matches no other call.
-      const started = claimed ?? (call.problem === undefined ? this.#claim(call) : undefined);
+      const started = claimed.get(call.callId) ?? (call.problem === undefined ? this.#claim(call) : undefined);
       const end = started && left.get(started);
       if (started === undefined || end === undefined) continue;
       left.delete(started);
