@@ -79,7 +79,7 @@ const runs: readonly Row[] = [
   ["runToolLoop: reading many argument chunks of one call", 3_000, (size) => run({ provider: says(size, piece, toCalls) })],
   [
     "runToolLoop: executing many calls",
-    300,
+    1_500,
     (size) => run({ provider: says(size, callChunk, toCalls), limits: { maxToolCalls: 1e6 } }),
   ],
   [
