@@ -10,9 +10,9 @@ import { checkHooks, checkRunOptions } from "./run/check-options.ts";
 import { checkStepRecord } from "./run/check-record.ts";
 import { checkGiven } from "./tools/given-fields.ts";
 import { findAnswerIssue } from "./tools/answer-issue.ts";
-import { describeFailure, findSchemaProblem } from "./tools/schema-problems.ts";
+import { describeFailure, explainToolSchema } from "./tools/schema-problems.ts";
 import { checkDefinition, checkTool, describeDeferral } from "./tools/tool-problems.ts";
-import { findToolChanges } from "./tools/schema-changes.ts";
+import { listToolChanges } from "./tools/schema-changes.ts";
 import { addEdges, type Edges } from "./utils/edges.ts";
 import { nearestName } from "./utils/nearest-name.ts";
 import { describeUnexpected, putInWords } from "./utils/value-words.ts";
@@ -23,7 +23,7 @@ const allEdges: Edges = {
   redactJson,
   readError: toProviderError,
   describeError,
-  findToolChanges,
+  findToolChanges: listToolChanges,
   checkRecord: checkStepRecord,
   checkOptions: checkRunOptions,
   checkHooks,
@@ -35,7 +35,7 @@ const allEdges: Edges = {
   describeReason: wordsOf,
   describeDeferral,
   refuseSteps,
-  findSchemaProblem,
+  findSchemaProblem: explainToolSchema,
   findAnswerIssue,
   checkTool,
   checkDefinition,

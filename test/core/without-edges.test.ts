@@ -1,4 +1,4 @@
-// A bundle of the loop alone has no words and no full checks. What must hold all the same.
+// A bundle of the loop alone has no words and no full checks. These checks hold all the same.
 
 import { afterEach, expect, it } from "vitest";
 import { createMockProvider, text, toolCall } from "turnwright/testing";

@@ -79,13 +79,13 @@ const fits = {
 
 type Type = keyof typeof fits;
 /** The fields of a record. Fields that end with "?" may be absent. */
-type Fields = { readonly [name: string]: Type | `${Type}?` };
+type RecordFields = { readonly [name: string]: Type | `${Type}?` };
 
-const run: Fields = { middleware: "texts", messages: "array", messagesDigest: "text", runId: "text?", tools: "tools" };
+const run: RecordFields = { middleware: "texts", messages: "array", messagesDigest: "text", runId: "text?", tools: "tools" };
 
-const look: Fields = { messages: "inbox?", now: "number", token: "text", ending: "ending?" };
+const look: RecordFields = { messages: "inbox?", now: "number", token: "text", ending: "ending?" };
 
-const answer: Fields = {
+const answer: RecordFields = {
   status: "text",
   reason: "reason?",
   usage: "usage?",
@@ -106,7 +106,7 @@ const answer: Fields = {
   ends: "ending?",
 };
 
-const outcome: Fields = {
+const outcome: RecordFields = {
   kind: "text",
   call: "call",
   durationMs: "number",
@@ -117,7 +117,7 @@ const outcome: Fields = {
 };
 
 /** More fields of outcomes, by their kind. */
-const kinds: { readonly [kind: string]: Fields } = {
+const kinds: { readonly [kind: string]: RecordFields } = {
   completed: {},
   failed: { error: "error" },
   "timed-out": { limitMs: "number" },
@@ -135,7 +135,7 @@ const kinds: { readonly [kind: string]: Fields } = {
 };
 
 /** The fields of the records of the loop, by the end of their keys. */
-const records: readonly (readonly [RegExp, Fields])[] = [
+const records: readonly (readonly [RegExp, RecordFields])[] = [
   [/^run$/, run],
   [/^(?:begin|i\d+(?:~\d+)?\/(?:answered|next|again))(?:#\d+)?$/, look],
   [/^i\d+(?:~\d+)?\/request(?:~\d+)?\/model(?:~\d+)?$/, answer],
@@ -152,10 +152,10 @@ const records: readonly (readonly [RegExp, Fields])[] = [
 ];
 
 /** A step of middleware or of a tool: its value, its error, or that it was cancelled. */
-const step: Fields = { failed: "error?", cancelled: "ending?" };
+const step: RecordFields = { failed: "error?", cancelled: "ending?" };
 
 /** Says which field of a record does not fit. */
-function findMisfit(record: UnknownRecord, fields: Fields): string | undefined {
+function findMisfit(record: UnknownRecord, fields: RecordFields): string | undefined {
   // The run refuses another version with "journal-mismatch".
   if (fields === run && record["version"] !== recordVersion) return undefined;
   const { kind } = record;

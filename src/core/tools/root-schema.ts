@@ -7,8 +7,13 @@ import { describeValue, quote } from "../utils/texts.ts";
  * may match. The arguments of a call are always an object.
  */
 export function findRootProblem(schema: JsonSchema): string {
+  // Most schemas need no search.
+  if (schema["type"] === "object" && !limits.some((word) => Object.hasOwn(schema, word))) return "";
   return findProblem(schema, schema, new Map()) ?? "";
 }
+
+/** The keywords that may refuse an object although the type is "object". */
+const limits = ["$ref", "allOf", "anyOf", "oneOf", "enum", "const"];
 
 /** True if an object may match `node`, which is a part of `root`. */
 export function mayBeObject(node: unknown, root: JsonSchema): boolean {

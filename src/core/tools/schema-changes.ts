@@ -35,7 +35,7 @@ const upperBounds = new Set(["maximum", "exclusiveMaximum", "maxLength", "maxIte
 const longestWord = 80;
 
 /** Finds the changes of a tool that matter for calls that were recorded, or shown to a person. */
-export function findToolChanges(was: ShownTool, now: ShownTool): readonly SchemaChange[] {
+export function listToolChanges(was: ShownTool, now: ShownTool): readonly SchemaChange[] {
   const changes: SchemaChange[] = was.origin === now.origin ? [] : [{ kind: "source-changed", was: was.origin, now: now.origin }];
   changes.push(...findSchemaChanges(was.inputSchema, now.inputSchema));
   if (was.description !== now.description) changes.push({ kind: "description-changed" });

@@ -20,7 +20,7 @@ export function describeFailure(schema: StandardSchema, cause: unknown): string 
  * Returns the reason why an object is not a JSON Schema, or why the arguments of a call, which are an object, never fit it. The text
  * comes directly after the name of the schema in messages. Returns "" for the schema of a tool.
  */
-export function findSchemaProblem(schema: JsonSchema): string {
+export function explainToolSchema(schema: JsonSchema): string {
   if (isLiteral(schema)) return explainSchema(schema) || findRootProblem(schema);
   const advice = adviseZod(schema);
   return `is neither a Standard Schema nor a plain JSON Schema object${advice === undefined ? "" : `: ${advice}`}`;

@@ -11,7 +11,7 @@ import { nearestName } from "../utils/nearest-name.ts";
 import { describeValue, quote } from "../utils/texts.ts";
 import { isStandardSchema } from "./argument-schema.ts";
 import { refuseTool } from "./define-tool.ts";
-import { explainSchema, findSchemaProblem } from "./schema-problems.ts";
+import { explainSchema, explainToolSchema } from "./schema-problems.ts";
 
 type Fits = (value: unknown) => boolean;
 
@@ -106,7 +106,7 @@ export function checkDefinition(definition: ToolDefinition): void {
     const value: unknown = definition[trait];
     if (value !== undefined && !traitChecks[trait](value)) throw refuseTool(name, describeField(trait, value));
   }
-  refuseSchema(name, isRecord(inputSchema) ? findSchemaProblem(inputSchema) : `is not JSON: ${describeValue(inputSchema)}`);
+  refuseSchema(name, isRecord(inputSchema) ? explainToolSchema(inputSchema) : `is not JSON: ${describeValue(inputSchema)}`);
 }
 
 function findShapeProblem(fields: UnknownRecord): string | undefined {

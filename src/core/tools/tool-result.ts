@@ -1,4 +1,4 @@
-// What tools return and throw instead of plain data.
+// Results and errors with more than data, which tools return and throw.
 
 import type { ContentPart } from "../types/common.ts";
 import type { ToolResult } from "../types/tool.ts";

@@ -93,12 +93,17 @@ const deepestLevel = 1_000;
  *   each time
  * - "undefined", "a function" or "a symbol", if `value` itself is one
  *
- * Errors from a getter or a `toJSON` method are thrown unchanged. `headroom` allows that many more levels.
+ * Errors from a getter or a `toJSON` method are thrown unchanged. `headroom` allows that many more levels. `isSorted` sorts the
+ * keys of each object.
  *
  * @example toJson({ at: new Date(0), then: undefined }) // { at: "1970-01-01T00:00:00.000Z" }
  */
-export function toJson(value: unknown, headroom = 0): Json {
-  return copyWhole(value, -headroom, false);
+export function toJson(value: unknown, headroom = 0, isSorted = false): Json {
+  parts = 0;
+  const copied = copyValue(value, -headroom, isSorted);
+  if (copied !== undefined) return copied;
+  const kind = typeof value;
+  throw new TypeError(kind === "function" || kind === "symbol" ? `a ${kind}` : "undefined");
 }
 
 /** Extra levels for `stableJson`, because copied values may be nested in messages and lists. */
@@ -111,15 +116,7 @@ const envelope = 32;
  * @example stableJson({ b: 1, a: [true] }) // '{"a":[true],"b":1}'
  */
 export function stableJson(value: unknown): string {
-  return JSON.stringify(copyWhole(value, -envelope, true));
-}
-
-function copyWhole(value: unknown, depth: number, isSorted: boolean): Json {
-  parts = 0;
-  const copied = copyValue(value, depth, isSorted);
-  if (copied !== undefined) return copied;
-  const kind = typeof value;
-  throw new TypeError(kind === "function" || kind === "symbol" ? `a ${kind}` : "undefined");
+  return JSON.stringify(toJson(value, envelope, true));
 }
 
 /** The maximum number of values within a value. Copying this many values takes about two seconds. */
