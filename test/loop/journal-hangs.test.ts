@@ -111,8 +111,9 @@ describe("the journal of a rejected run", () => {
     const { journal, run } = held("i0/call/0/echo/outcome");
     let ran = 0;
     const timers = new Map<object, () => void>();
+    let now = 0;
     const clock = {
-      now: () => 0,
+      now: () => now,
       setTimeout: (fire: () => void) => {
         const timer = {};
         timers.set(timer, fire);
@@ -123,6 +124,7 @@ describe("the journal of a rejected run", () => {
     const playing = start(journal, { clock, tools: [tool("echo", () => (ran += 1), { sequential: true })] });
     playing.result.catch(() => {});
     await playing.clock.flush();
+    now = 60_000;
     for (const fire of [...timers.values()]) fire();
     await expect(run()).rejects.toMatchObject({ code: "journal-unresponsive" });
     expect(ran).toBe(0);

@@ -2,6 +2,7 @@
 
 import type { Clock, Json } from "../types/common.ts";
 import type { Cancellable, CancelReason, CancelScope } from "../cancellation/cancel-scope.ts";
+import { IdleTimer } from "../cancellation/signals.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { edges } from "../utils/edges.ts";
 import { isRecord, isThenable } from "../utils/guards.ts";
@@ -58,11 +59,6 @@ interface GuardPorts {
  */
 const graceMs = 500;
 
-/** How many microtasks a call waits before its timer starts, because a journal in memory answers earlier. */
-const patientTicks = 8;
-
-const settled = /* @__PURE__ */ Promise.resolve();
-
 /** The call in which a journal has failed. */
 interface JournalFault {
   readonly error: unknown;
@@ -72,10 +68,18 @@ interface JournalFault {
   readonly answer?: unknown;
 }
 
-type JournalVerb = Omit<JournalFault, "error">;
+type JournalCall = Omit<JournalFault, "error">;
+
+/** A call that the journal has not answered yet. */
+interface OpenCall {
+  /** The time from which its limit counts. */
+  since: number;
+  /** Ends the call without an answer. */
+  expire(limit: TimeLimit): void;
+}
 
 /** Adds a time limit to a journal. A journal that throws or hangs breaks the run: nothing may go on unrecorded. */
-export class GuardedJournal implements Journal {
+export class GuardedJournal implements Journal, Cancellable {
   readonly durable: boolean;
   readonly readOnly: boolean;
   readonly engine: boolean;
@@ -83,168 +87,109 @@ export class GuardedJournal implements Journal {
   broken: JournalFault | undefined;
   readonly #journal: Journal;
   readonly #ports: GuardPorts;
+  readonly #alarm: IdleTimer;
+  readonly #open = new Set<OpenCall>();
+  /** The number of bodies that run now. The time of the journal does not count meanwhile. */
   #bodies = 0;
-  readonly #waiting = new Set<Waiting>();
 
   constructor(journal: Journal, ports: GuardPorts) {
     this.#journal = journal;
     this.#ports = ports;
+    this.#alarm = new IdleTimer(ports.clock);
     this.durable = journal.durable === true;
     this.readOnly = journal.readOnly === true;
     this.engine = journal.engine === true;
-  }
-
-  get isBusy(): boolean {
-    return this.#bodies > 0;
-  }
-
-  read(key: string): unknown {
-    const call = { verb: "read", key } as const;
-    const check = (found: unknown): unknown => (found === undefined ? found : this.#check(found, call));
-    const given = this.ask(call, () => this.#journal.read(key));
-    return isThenable(given) ? given.then(check) : check(given);
-  }
-
-  step<T>(key: string, body: Body<T>): T | PromiseLike<T> {
-    const call: { -readonly [Field in keyof JournalVerb]: JournalVerb[Field] } & { key: string } = { verb: "step", key };
-    let isFresh = false;
-    const noting = (): T | PromiseLike<T> => {
-      isFresh = true;
-      const made = body();
-      return isThenable(made) ? made.then((answer) => ((call.answer = answer), answer)) : ((call.answer = made), made);
-    };
-    const check = (value: T): T => {
-      if (isRecord(value)) return isFresh ? value : this.#check(value, call);
-      const expected = `The journal must return the recorded result of step "${key}", but returned ${describeValue(value)}.`;
-      throw this.#fail(new TypeError(expected), call);
-    };
-    const given = this.ask(call, () => this.#journal.step(key, () => this.#run(noting)));
-    return isThenable(given) ? given.then(check) : check(given);
-  }
-
-  #run<T>(body: Body<T>): T | PromiseLike<T> {
-    if (this.broken !== undefined) throw this.broken.error;
-    this.#bodies += 1;
-    for (const one of this.#waiting) one.pause();
-    const end = (): void => {
-      this.#bodies -= 1;
-      if (this.#bodies === 0) for (const one of this.#waiting) one.watch();
-    };
-    try {
-      const made = promiseOrValue(body());
-      if (made instanceof Promise) {
-        const done = made.then((value) => this.#refuseBroken(value)).finally(end);
-        // A journal that fails may leave the promise alone.
-        done.catch(() => {});
-        return done;
-      }
-      end();
-      return made;
-    } catch (error) {
-      end();
-      throw error;
-    }
-  }
-
-  /** A journal that has failed cancels the other steps of the run. Their outcomes must not be recorded. */
-  #refuseBroken<T>(value: T): T {
-    if (this.broken !== undefined) throw this.broken.error;
-    return value;
-  }
-
-  /** Asks the journal. Rejects with LoopError "journal-unresponsive" if it does not answer in time. */
-  ask<T>(what: JournalVerb, call: () => T | PromiseLike<T>): T | PromiseLike<T> {
-    if (this.broken !== undefined) throw this.broken.error;
-    let given: T | Promise<T>;
-    try {
-      given = promiseOrValue(call());
-    } catch (error) {
-      throw this.#fail(error, what);
-    }
-    if (!(given instanceof Promise)) return given;
-    return new Promise<T>((resolve, reject) => {
-      const waiting = new Waiting(this, this.#ports, ({ ms, ended }) => {
-        this.#waiting.delete(waiting);
-        const { verb, key } = what;
-        reject(this.#fail(new LoopError("journal-unresponsive", { verb, ms, ...(key !== undefined && { key }), ended }), what));
-      });
-      this.#waiting.add(waiting);
-      const leave = (): void => {
-        this.#waiting.delete(waiting);
-        waiting.end();
-      };
-      given.then(
-        (value) => (leave(), resolve(value)),
-        (error: unknown) => (leave(), reject(this.#fail(error, what))),
-      );
-      waiting.watch();
-    });
-  }
-
-  /** A journal of the caller may return a record that somebody has changed. */
-  #check<T>(record: T, call: JournalVerb & { readonly key: string }): T {
-    try {
-      edges.checkRecord?.(call.key, record);
-      return record;
-    } catch (error) {
-      throw this.#fail(error, call);
-    }
-  }
-
-  #fail(error: unknown, { verb, key, answer }: JournalVerb): unknown {
-    this.broken ??= { error, verb, key, answer };
-    return error;
-  }
-}
-
-interface TimeLimit {
-  readonly ms: number;
-  readonly ended?: Exclude<CancelReason["kind"], "interrupt"> | undefined;
-}
-
-/** One call of a journal that has not answered yet. */
-class Waiting implements Cancellable {
-  readonly #journal: GuardedJournal;
-  readonly #ports: GuardPorts;
-  readonly #expire: (limit: TimeLimit) => void;
-  #timer: unknown;
-  #isOver = false;
-
-  constructor(journal: GuardedJournal, ports: GuardPorts, expire: (limit: TimeLimit) => void) {
-    this.#journal = journal;
-    this.#ports = ports;
-    this.#expire = expire;
     ports.scope.join(this);
   }
 
+  async read(key: string): Promise<unknown> {
+    const call = { verb: "read", key } as const;
+    const found = await this.ask(call, () => this.#journal.read(key));
+    return found === undefined ? found : this.#check(found, call);
+  }
+
+  async step<T>(key: string, body: Body<T>): Promise<T> {
+    const call: { answer?: unknown } & JournalCall & { readonly key: string } = { verb: "step", key };
+    let isFresh = false;
+    const noting = async (): Promise<T> => {
+      isFresh = true;
+      const made = await this.#run(body);
+      call.answer = made;
+      return made;
+    };
+    const value = await this.ask(call, () =>
+      this.#journal.step(key, () => {
+        const made = noting();
+        // A journal that fails may leave the promise alone.
+        made.catch(() => {});
+        return made;
+      }),
+    );
+    if (isRecord(value)) return isFresh ? value : this.#check(value, call);
+    const expected = `The journal must return the recorded result of step "${key}", but returned ${describeValue(value)}.`;
+    throw this.#fail(new TypeError(expected), call);
+  }
+
+  async #run<T>(body: Body<T>): Promise<T> {
+    this.#refuseBroken();
+    this.#bodies += 1;
+    this.#alarm.silence();
+    try {
+      const value = await body();
+      // A journal that has failed cancels the other steps of the run. Their outcomes must not be recorded.
+      this.#refuseBroken();
+      return value;
+    } finally {
+      this.#bodies -= 1;
+      this.cancel();
+    }
+  }
+
+  #refuseBroken(): void {
+    if (this.broken !== undefined) throw this.broken.error;
+  }
+
+  /** Asks the journal. Rejects with LoopError "journal-unresponsive" if it does not answer in time. */
+  async ask<T>(what: JournalCall, call: () => T | PromiseLike<T>): Promise<T> {
+    this.#refuseBroken();
+    let open: OpenCall | undefined;
+    try {
+      const given = promiseOrValue(call());
+      if (!(given instanceof Promise)) return given;
+      return await new Promise<T>((resolve, reject) => {
+        const { verb, key } = what;
+        const expire = ({ ms, ended }: TimeLimit): void =>
+          reject(this.#fail(new LoopError("journal-unresponsive", { verb, ms, ...(key !== undefined && { key }), ended }), what));
+        open = { since: this.#ports.clock.now(), expire };
+        this.#open.add(open);
+        this.#arm();
+        given.then(resolve, reject);
+      });
+    } catch (error) {
+      throw this.#fail(error, what);
+    } finally {
+      if (open !== undefined) this.#open.delete(open);
+      this.#arm();
+    }
+  }
+
+  /** The limits of the open calls begin again after a cancellation, and after a body has ended. */
   cancel(): void {
-    if (this.#timer === undefined) return;
-    this.pause();
+    const since = this.#ports.clock.now();
+    for (const one of this.#open) one.since = since;
     this.#arm();
   }
 
-  pause(): void {
-    if (this.#timer !== undefined) this.#ports.clock.clearTimeout(this.#timer);
-    this.#timer = undefined;
-  }
-
-  watch(ticks: number = patientTicks): void {
-    if (this.#isOver || this.#journal.isBusy || this.#timer !== undefined) return;
-    if (ticks > 0) void settled.then(() => this.watch(ticks - 1));
-    else this.#arm();
-  }
-
-  end(): void {
-    this.#isOver = true;
-    this.pause();
-    this.#ports.scope.leave(this);
+  /** Stops the timer. */
+  release(): void {
+    this.#alarm.stop();
   }
 
   #arm(): void {
+    const [oldest] = this.#open;
+    if (oldest === undefined || this.#bodies > 0 || this.broken !== undefined) return this.#alarm.silence();
     const { ms, ended } = this.#findLimit();
-    if (ms === Number.POSITIVE_INFINITY) return;
-    const expire = (): void => (this.end(), this.#expire({ ms, ended }));
-    this.#timer = this.#ports.clock.setTimeout(expire, Math.max(1, ms));
+    this.#alarm.set(oldest.since + Math.max(1, ms), () => oldest.expire({ ms, ended }));
   }
 
   #findLimit(): TimeLimit {
@@ -256,9 +201,29 @@ class Waiting implements Cancellable {
       const left = scope.hasWallClock ? 0 : limits.wallClockMs - state.activeMs;
       return left > 0 && left < journalMs ? { ms: left, ended: "wall-clock" } : { ms: journalMs };
     }
-    if (this.#journal.engine) return { ms: journalMs };
+    if (this.engine) return { ms: journalMs };
     return { ms: Math.min(cause === "stop" ? Math.max(settleMs, graceMs) : graceMs, journalMs), ended: cause };
   }
+
+  /** A journal of the caller may return a record that somebody has changed. */
+  #check<T>(record: T, call: JournalCall & { readonly key: string }): T {
+    try {
+      edges.checkRecord?.(call.key, record);
+      return record;
+    } catch (error) {
+      throw this.#fail(error, call);
+    }
+  }
+
+  #fail(error: unknown, { verb, key, answer }: JournalCall): unknown {
+    this.broken ??= { error, verb, key, answer };
+    return error;
+  }
+}
+
+interface TimeLimit {
+  readonly ms: number;
+  readonly ended?: Exclude<CancelReason["kind"], "interrupt"> | undefined;
 }
 
 /** Runs `call` when all promises are quiet. Timers and I/O may still be pending. */

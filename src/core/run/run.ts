@@ -374,6 +374,7 @@ export class Run {
     this.meter.settle();
     this.#release();
     this.alarm.stop();
+    this.guard?.release();
     this.scope.release();
   }
 }
