@@ -88,7 +88,7 @@ class Rewriter {
 
   /** Returns the text of a node with its rewritten parts, without the comments before it. */
   #render(node: ts.Node): string {
-    const changed = this.#change(node);
+    const changed = this.#changeReturned(node) ?? this.#change(node);
     if (changed !== undefined) return changed;
     const { text } = this.#file;
     let position = node.getStart();
@@ -114,6 +114,16 @@ class Rewriter {
     if (!ts.isIdentifier(name) || initializer === undefined || !this.#lists.has(name.text)) return undefined;
     const list = writeList(initializer, this.#ports);
     return list && `${this.#render(name)}${type === undefined ? "" : `: ${this.#render(type)}`} = ${list}`;
+  }
+
+  /** Changes the value that a function for lists returns. */
+  #changeReturned(node: ts.Node): string | undefined {
+    const isReturn = ts.isReturnStatement(node);
+    if (!(isReturn || isBody(node)) || !listType.test(functionOf(node)?.type?.getText() ?? "")) return undefined;
+    const value = isReturn ? node.expression : (node as ts.Expression);
+    if (value === undefined) return undefined;
+    const list = writeList(value, this.#ports);
+    return list && (isReturn ? `return ${list};` : list);
   }
 
   #changeShorthand(name: ts.Identifier): string | undefined {
@@ -217,6 +227,15 @@ function changeLiteral(node: ts.StringLiteralLike): string | undefined {
 /** True for titles of tests. */
 function isTitle({ parent }: ts.Node): boolean {
   return ts.isCallExpression(parent) && /^(it|describe|test)\b/.test(parent.expression.getText());
+}
+
+function isBody(node: ts.Node): boolean {
+  return node.kind !== ts.SyntaxKind.SourceFile && ts.isArrowFunction(node.parent) && node.parent.body === node;
+}
+
+function functionOf({ parent }: ts.Node): ts.SignatureDeclaration | undefined {
+  if (parent === undefined || ts.isFunctionLike(parent)) return parent;
+  return functionOf(parent);
 }
 
 /** Returns the function, the block or the file in which a variable is visible. */

@@ -45,7 +45,7 @@ export function isOptions({ properties }: ts.ObjectLiteralExpression): boolean {
     if (value === undefined) return false;
     if (isList(member)) return !ts.isArrayLiteralExpression(value) && !ts.isStringLiteralLike(value);
     if (member.name?.getText() === "limits") return ts.isObjectLiteralExpression(value) && value.properties.some(isCap);
-    return member.name?.getText() === "contextItems" && !ts.isFunctionLike(value);
+    return member.name?.getText() === "contextItems" && (ts.isArrayLiteralExpression(value) || ts.isIdentifier(value));
   });
 }
 
@@ -58,7 +58,7 @@ export function writeOptions(node: ts.ObjectLiteralExpression, ports: Ports): st
   const list = members.find((one) => one.isList) ?? { text: "", leads: " " };
   if (!members.includes(list)) members.push(list);
   const value = toList(sort(items));
-  if (items.length > 0) list.text = value === "middleware" ? value : `middleware: ${value}`;
+  if (items.length > 0 || list.isList === true) list.text = value === "middleware" ? value : `middleware: ${value}`;
   members.push(...moved.map((option) => ({ text: option, leads: " " })));
   const shown = members.filter((one) => one.text !== "").map((one) => one.leads + one.text);
   const end = text.slice(node.properties.end, node.end - 1).replace(/^\s*,/, "");
@@ -128,7 +128,9 @@ function itemsOf(given: ts.Expression, lists: Lists, ports: Ports): readonly Ite
   if (ts.isBinaryExpression(value) && value.operatorToken.kind === ts.SyntaxKind.AmpersandAmpersandToken)
     return [choose(ports.render(value.left), itemsOf(value.right, { moved: lists.moved }, ports), [])];
   if (!ts.isIdentifier(value) || !ports.isList(value.text)) ports.report(value, `the list ${value.getText().slice(0, 60)}`);
-  return [{ rank: undefined, text: `...${ports.render(value)}` }];
+  const text = ports.render(value);
+  // The options of others may have no list.
+  return [{ rank: undefined, text: ts.isPropertyAccessExpression(value) ? `...(${text} ?? [])` : `...${text}` }];
 }
 
 function choose(condition: string, yes: readonly Item[], no: readonly Item[]): Item {
@@ -211,7 +213,8 @@ function sort(items: readonly Item[]): readonly Item[] {
 
 function toList(items: readonly Item[]): string {
   const [only] = items;
-  if (items.length === 1 && only?.text.startsWith("...") === true) return only.text.slice(3);
+  if (items.length === 1 && only?.text.startsWith("...") === true)
+    return only.text.replace(/^\.\.\.(?:\((.*) \?\? \[\]\)$)?/, "$1");
   return `[${items.map(({ text }) => text).join(", ")}]`;
 }
 
