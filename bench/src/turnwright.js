@@ -11,4 +11,4 @@ const library = await import(new URL("index.js", dist).href);
 const journals = await import(new URL("journal.js", dist).href);
 
 export const { fileJournal, replayJournal } = journals;
-export const { createLoopEvents, defineTool, memoryJournal, runToolLoop, streamToolLoop } = library;
+export const { createLoopEvents, deferTools, defineTool, memoryJournal, runToolLoop, streamToolLoop } = library;

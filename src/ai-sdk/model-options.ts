@@ -168,7 +168,7 @@ export interface AiSdkModelOptions extends AdapterOptions {
    */
   readonly approveProviderTool?: ((request: AiSdkApprovalRequest) => boolean) | undefined;
   /**
-   * Set to true to send the schema of `policies.output` as `responseFormat`. The package of the model decides what it sends to the
+   * Set to true to send the schema of `structuredOutput` as `responseFormat`. The package of the model decides what it sends to the
    * service, and some packages drop the schema. Set this option only if the model enforces schemas. If the run has tools, the model
    * must also enforce schemas in requests with tools. Default false: the schema is described in the system text.
    */

@@ -180,7 +180,7 @@ export interface AnthropicMessagesOptions extends AdapterOptions {
    */
   readonly toolSearch?: "bm25" | "regex" | undefined;
   /**
-   * Set to true to send the schema of `policies.output` in the field `output_config.format`, so that the service enforces it. Set
+   * Set to true to send the schema of `structuredOutput` in the field `output_config.format`, so that the service enforces it. Set
    * to false for services and models that reject the field; the schema is then described in the system text. Default: true for
    * Anthropic's own address, except for models before Claude Opus 4.1; otherwise false.
    */

@@ -80,7 +80,7 @@ const longestPreview = 600;
  *
  * @example
  * const cache = createResultCache({ sources: [fileSource("./data")] });
- * await runToolLoop({ provider, messages, tools: [search, cache.tool], policies: { results: processResults({ cacher: cache.cacher }) } });
+ * await runToolLoop({ provider, messages, tools: [search, cache.tool], middleware: [processResults({ cacher: cache.cacher })] });
  */
 export function createResultCache(options: ResultCacheOptions = {}): ResultCache {
   checkFields("options", options, checks);

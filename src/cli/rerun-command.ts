@@ -32,7 +32,7 @@ interface LoadedModule {
   readonly ignored: readonly string[];
 }
 
-const fromLog = ["messages", "decisions", "resume"] as const;
+const fromLog = ["messages", "answers", "resume"] as const;
 
 async function loadOptions(module: string | undefined, facts: ModuleFacts, io: CliIO): Promise<LoadedOptions> {
   if (module === undefined) return {};

@@ -227,7 +227,7 @@ interface Settings extends CompactionOptions {
  *
  * @example
  * const compaction = compactMessages({ when: 0.8, contextWindow: genaiContextWindow() });
- * await runToolLoop({ provider, tools, messages, policies: { compaction } });
+ * await runToolLoop({ provider, tools, messages, middleware: [compaction] });
  */
 export function compactMessages(options: CompactionOptions = {}): Compaction {
   return createCompactor(readOptions(options), undefined);

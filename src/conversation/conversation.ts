@@ -20,13 +20,13 @@ import type { KeepRuns } from "../host/keep-runs.ts";
 import type { WhenSuspended } from "../host/waiting-calls.ts";
 import type { ConversationStore } from "./conversation-store.ts";
 
-type ConversationOwnOptions = "messages" | "runId" | "journal" | "repair" | "decisions" | "resume";
+type ConversationOwnOptions = "messages" | "runId" | "journal" | "repair" | "answers" | "resume";
 
 /** The options of `runToolLoop` without those that the conversation sets. */
 export type ConversationRunOptions<Output = unknown, T extends Tool = Tool> = EntryOptions<ConversationOwnOptions, Output, T>;
 
 /**
- * Options for one run. They replace the options of the conversation. The fields of `limits`, `timeouts`, `policies`, `hooks`,
+ * Options for one run. They replace the options of the conversation. The fields of `limits`, `timeouts`,
  * `session` and `modelSettings` are replaced one by one. `T` are the tools of the run, and `Base` those of the conversation. The
  * option `context` is required if tools of the run need another context than those of the conversation.
  */
@@ -38,7 +38,7 @@ export type RunOverrides<Output = unknown, T extends Tool = Tool, Base extends T
 /** The options of `resume` and `resumeStream`: options for one run, and the decisions about waiting calls. */
 export type ResumeOverrides<Output = unknown, T extends Tool = Tool, Base extends Tool = T> = RunOverrides<Output, T, Base> & {
   /** The decisions about waiting calls, and the results for waiting calls. The keys are the values of `id` in `reason.calls`. */
-  readonly decisions?: { readonly [id: string]: CallDecision } | undefined;
+  readonly answers?: { readonly [id: string]: CallDecision } | undefined;
   /** "retry-last" also continues a run with the status "error", "timeout" or "stopped-by-user". */
   readonly resume?: "retry-last" | undefined;
 };
@@ -112,7 +112,7 @@ export interface ConversationStatus {
 
 /**
  * A transcript that is kept across runs. While a run is live in any process, methods that begin a run reject with LoopError
- * "conversation-busy". `Output` is the output type of `policies.output`, and `T` is the union of the types of the tools. Options for
+ * "conversation-busy". `Output` is the output type of `structuredOutput`, and `T` is the union of the types of the tools. Options for
  * one run may have others.
  */
 export interface Conversation<Output = unknown, T extends Tool = Tool> {

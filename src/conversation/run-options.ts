@@ -46,10 +46,10 @@ export function checkConversation(options: ConversationOptions<never>): void {
 
 type OwnedOption = Exclude<keyof LoopOptions, keyof ConversationRunOptions>;
 
-export type AnyOptions = ConversationRunOptions<never> & Pick<ResumeOverrides, "decisions" | "resume">;
+export type AnyOptions = ConversationRunOptions<never> & Pick<ResumeOverrides, "answers" | "resume">;
 
 const owned: readonly OwnedOption[] = ["messages", "runId", "journal", "repair"];
-const ownedUnlessResumed: readonly OwnedOption[] = ["decisions", "resume"];
+const ownedUnlessResumed: readonly OwnedOption[] = ["answers", "resume"];
 
 /** Checks the options before the new message is stored, because `runToolLoop` checks them only after that. */
 function checkRun(options: object, resumes: boolean): void {
@@ -65,11 +65,11 @@ const reasons: { readonly [Name in OwnedOption]: string } = {
   runId: "the conversation makes one for each run",
   journal: 'the conversation has the option "journal"',
   repair: "the messages of a conversation are valid",
-  decisions: 'only "resume" takes them',
+  answers: 'only "resume" takes them',
   resume: 'only "resume" takes it',
 };
 
-const groups = ["limits", "timeouts", "policies", "hooks", "session", "modelSettings"] as const;
+const groups = ["limits", "timeouts", "session", "modelSettings"] as const;
 
 export function mergeOptions(base: AnyOptions, own: object, resumes: boolean): AnyOptions {
   if (!isRecord(own)) throw invalidOption("options", "an object", own);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createToolRegistry, defineTool, runToolLoop } from "../core/index.ts";
+import { createToolRegistry, defineTool, gateTools, runToolLoop } from "../core/index.ts";
 import { createMockProvider, text } from "../testing/index.ts";
 import { createDeliberateMode, type DeliberateMode } from "./deliberate-mode.ts";
 
@@ -22,7 +22,7 @@ describe("createDeliberateMode with tools", () => {
     expect([...gate.allowedNames]).toEqual(["look"]);
     const provider = createMockProvider([text("Done.")]);
     const messages = [{ role: "user", content: "look" }] as const;
-    const { journal } = await runToolLoop({ provider, tools: registry, messages, policies: { gate } });
+    const { journal } = await runToolLoop({ provider, tools: registry, messages, middleware: [gateTools(gate)] });
     expect(JSON.stringify(journal)).not.toContain("triggers");
     const again = { provider, tools: [{ ...look, triggers: "peek" }], messages, journal };
     expect([(await runToolLoop(again)).text, provider.calls]).toEqual(["Done.", 1]);

@@ -185,7 +185,7 @@ export interface DeliberateTurn {
   readonly recent?: readonly string[] | undefined;
 }
 
-/** Decides which tools are visible in one turn. Pass the gate as `policies.gate`. */
+/** Decides which tools are visible in one turn. Pass the gate to `gateTools`. */
 export interface DeliberateTurnGate extends DeliberateGate {
   readonly active: true;
   /** The names of the visible tools. */
@@ -252,7 +252,7 @@ const longestLookBack = 20;
 
 /**
  * Makes a deliberate tool mode, for any number of conversations. `forTurn` searches the user's text for triggers and returns the
- * gate of that turn. Pass the gate as `policies.gate`. The gate allows:
+ * gate of that turn. Pass the gate to `gateTools`. The gate allows:
  *
  * - tools whose trigger is in the text. Triggers come from the option `triggers`, and from the trait `triggers` of `tools`,
  * - tools that succeeded in one of the last `retainTurns` turns of the conversation, and
@@ -271,7 +271,7 @@ const longestLookBack = 20;
  * @example
  * const mode = createDeliberateMode({ triggers: { set_reminder: ["remind me", "reminder*"], get_time: "^" } });
  * const gate = mode.forTurn({ conversationId: "room-7", text: "Remind me to call Ada." });
- * await runToolLoop({ provider, tools, messages, policies: { gate } });
+ * await runToolLoop({ provider, tools, messages, middleware: [gateTools(gate)] });
  */
 export function createDeliberateMode(options: DeliberateModeOptions): DeliberateMode {
   checkModeOptions(options);

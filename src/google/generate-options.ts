@@ -91,7 +91,7 @@ export interface GoogleGenerateContentOptions extends AdapterOptions {
    */
   readonly serverTools?: readonly GoogleServerTool[] | undefined;
   /**
-   * Set to true to send the schema of `policies.output` in the field `responseJsonSchema`, so that the service enforces it. Set to
+   * Set to true to send the schema of `structuredOutput` in the field `responseJsonSchema`, so that the service enforces it. Set to
    * false for models that reject the field; the schema is then described in the system text. Default: true for Gemini 2.5 and
    * later, except for models for images, speech and live use; otherwise false.
    */

@@ -61,7 +61,7 @@ export interface OutputCheck<Context = unknown> {
 }
 
 /**
- * A check of a tool call. It runs after the arguments were validated, and before `policies.approve`. If `policies.approve` or a
+ * A check of a tool call. It runs after the arguments were validated, and before `approve`. If `approve` or a
  * decision edits the arguments, the check runs again before the edited arguments are validated.
  */
 export interface ToolCheck<Context = unknown> {

@@ -14,7 +14,6 @@ import {
   isText,
   isWithin,
   LoopError,
-  type Provider,
   quote,
   type Tool,
   needed,
@@ -180,16 +179,12 @@ function createTable<T extends Tool, Context>(parts: TableParts): HandoffPolicy<
       if (agent === undefined || !agents.has(agent)) return table;
       return createTable<T, Context>({ ...parts, start: agent, startsAfter: messagesBefore });
     },
-    mapProviders: (map) =>
-      createTable({ ...parts, agents: new Map([...agents].map(([name, agent]) => [name, mapAgent(agent, map)])) }),
   };
   return table;
 }
 
 interface HandoffPolicy<T extends Tool, Context> extends AgentHandoffs<T, Context> {
   startWith(agent: string | undefined, messagesBefore?: number): HandoffPolicy<T, Context>;
-  /** Returns the same agents with other providers. */
-  mapProviders(map: (provider: Provider) => Provider): HandoffPolicy<T, Context>;
 }
 
 /** Without this check, an agent would silently lack a tool whose name is misspelt. */
@@ -209,8 +204,4 @@ function checkChoice(name: string, { toolChoice }: AgentOptions, own: ReadonlySe
 function checkCount(messages: number | undefined): void {
   if (messages === undefined || isWithin(messages, { min: 0, infinite: false })) return;
   throw invalidOption("createHandoffs().startWith()", "a number of messages", messages);
-}
-
-function mapAgent(agent: AgentOptions, map: (provider: Provider) => Provider): AgentOptions {
-  return agent.provider === undefined ? agent : { ...agent, provider: map(agent.provider) };
 }

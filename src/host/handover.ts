@@ -31,7 +31,7 @@ export interface Handover {
   readonly knownCostUSD?: number | undefined;
   /** The newest summary. Undefined if no run made a summary. */
   readonly compaction?: CompactedMessages | undefined;
-  /** The handoffs of all runs, in order. The last one names the current agent. Undefined without `policies.handoffs`. */
+  /** The handoffs of all runs, in order. The last one names the current agent. Undefined without `createHandoffs`. */
   readonly handoffs?: readonly AgentChange[] | undefined;
   /** Digests of the final request. Undefined if the prompt cache was not watched. */
   readonly lastRequest?: LastRequest | undefined;
@@ -123,28 +123,28 @@ function trimReport(report: RunReport, messages: readonly Message[]): RunReport 
   };
 }
 
-type Policies = NonNullable<LoopOptions["policies"]>;
-
 /** Returns the options of the next run, which begins with the summary and as the agent of the handover. */
-export function withHandover<Options extends Pick<LoopOptions, "policies">>(
+export function withHandover<Options extends Pick<LoopOptions, "middleware">>(
   options: Options,
   { compaction, handoffs, lastRequest }: Handover,
 ): Options {
-  const { policies } = options;
-  // Invalid policies stay as they are, because the run refuses them with a clear error.
-  if (!isRecord(policies)) return options;
+  const { middleware } = options;
+  // An invalid list stays as it is, because the run refuses it with a clear error.
+  if (!Array.isArray(middleware)) return options;
   const agent = handoffs?.at(-1);
-  const given: Policies = policies;
-  const begun: Partial<Policies> = {
-    ...(canStart(given.compaction) && { compaction: given.compaction.startWith(compaction) }),
-    ...(canStart(given.handoffs) && { handoffs: given.handoffs.startWith(agent?.to, agent?.messagesBefore) }),
-    ...(canStart(given.promptCache) && { promptCache: given.promptCache.startWith(lastRequest) }),
+  const starts: ReadonlyMap<unknown, readonly unknown[]> = new Map([
+    ["compaction", [compaction]],
+    ["handoffs", [agent?.to, agent?.messagesBefore]],
+    ["prompt-cache", [lastRequest]],
+  ]);
+  const begin = (one: unknown): unknown => {
+    const { name, startWith } = isRecord(one) ? one : {};
+    const start = starts.get(name);
+    return start !== undefined && isFunction(startWith)
+      ? (startWith as (...given: readonly unknown[]) => unknown)(...start)
+      : one;
   };
-  return { ...options, policies: { ...given, ...begun } };
-}
-
-function canStart<Policy extends { readonly startWith: unknown }>(policy: Policy | undefined): policy is Policy {
-  return isRecord(policy) && isFunction(policy.startWith);
+  return { ...options, middleware: middleware.map(begin) };
 }
 
 interface Ended {

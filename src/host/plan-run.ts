@@ -215,7 +215,7 @@ export async function planResume(
   if (record !== undefined && isRepeatedDecision(record, loop))
     return planReading(store, { id, turn, loop: { ...loop, resume: "retry-last" }, takeLog }, record);
   if (record === undefined || !mayGoOn(record.status, loop)) return { kind: "not-resumable", status: toStatus(record) };
-  refuseDecisions(record, loop.decisions);
+  refuseDecisions(record, loop.answers);
   return planReading(store, { id, turn, loop, takeLog }, record);
 }
 
@@ -311,8 +311,8 @@ function mayGoOn(status: ConversationRecord["status"], { resume }: HostedLoopOpt
  * True if the decisions arrive a second time, because the run failed after it had used them. The run then tries again, as for a
  * message that arrives a second time. The run itself refuses decisions that it has not used.
  */
-function isRepeatedDecision({ status, messages, own = 0 }: ConversationRecord, { decisions = {} }: ResumeOptions): boolean {
-  const ids = Object.keys(decisions);
+function isRepeatedDecision({ status, messages, own = 0 }: ConversationRecord, { answers = {} }: ResumeOptions): boolean {
+  const ids = Object.keys(answers);
   if (ids.length === 0 || (status !== "error" && status !== "timeout")) return false;
   const results = messages.slice(own).flatMap((message) => (message.role === "tool" ? message.results : []));
   const called = new Set(results.map(({ callId }) => callId));
@@ -327,14 +327,14 @@ function toStatus(record: ConversationRecord | undefined): LoopStatus | undefine
  * Throws LoopError "unknown-decision" if a decision names a call that does not wait. Does not check decisions for a run that was
  * cut off by a crash, because its record does not list the waiting calls.
  */
-function refuseDecisions({ status, reason }: ConversationRecord, decisions: ResumeOptions["decisions"] = {}): void {
+function refuseDecisions({ status, reason }: ConversationRecord, answers: ResumeOptions["answers"] = {}): void {
   if (status === "running" || reason === undefined || !("calls" in reason)) return;
   const waiting = reason.calls.map(({ id }) => id);
   // A result may name its call without the suffix of the id, such as `#2`. The suffix counts how often the result was requested.
   const short = reason.calls.flatMap((call) =>
     call.waitsFor === "result" && call.question === undefined ? [toCallPath(call)] : [],
   );
-  const unknown = Object.keys(decisions).find((call) => !waiting.includes(call) && !short.includes(call));
+  const unknown = Object.keys(answers).find((call) => !waiting.includes(call) && !short.includes(call));
   if (unknown !== undefined) throw new LoopError("unknown-decision", { call: unknown, waiting: waiting.slice(0, 10) });
 }
 

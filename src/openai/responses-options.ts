@@ -107,7 +107,7 @@ export interface OpenAIResponsesOptions extends AdapterOptions {
    */
   readonly promptCacheKey?: string | undefined;
   /**
-   * Set to true to send the schema of `policies.output` in the field `text.format`, so that the service enforces it. Set to false
+   * Set to true to send the schema of `structuredOutput` in the field `text.format`, so that the service enforces it. Set to false
    * for servers and models that reject the field; the schema is then described in the system text. Default: true for OpenAI's own
    * address, except for models older than GPT-4o, fine-tuned models and audio models; otherwise false.
    */

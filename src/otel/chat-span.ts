@@ -148,7 +148,7 @@ export interface ChatPlace {
   readonly ports: TracePorts;
   readonly parent: Context;
   readonly continuation: number;
-  /** The name of the agent in this iteration. Undefined without `policies.handoffs`. */
+  /** The name of the agent in this iteration. Undefined without `createHandoffs`. */
   readonly agent: string | undefined;
 }
 

@@ -141,7 +141,7 @@ export interface PartialOutput<Output = unknown> {
  * Values start again if the model answers again: in each iteration, after an invalid answer, and after an attempt was discarded.
  * An answer has no values if it is not JSON, or if it nests deeper than 200 levels. A code fence around the answer is ignored.
  *
- * `Output` is the type of the answer. Pass the value of `policies.output` to infer it; the argument has no other use.
+ * `Output` is the type of the answer. Pass the value of `structuredOutput` to infer it; the argument has no other use.
  *
  * @example
  * const partial = createPartialOutput<Report>();
@@ -180,7 +180,7 @@ export function createPartialOutput<Output = unknown>(_output?: StructuredOutput
  * Leaving the `for await` loop early stops the run.
  *
  * @example
- * const stream = streamToolLoop({ provider, messages, policies: { output: structuredOutput(report) } });
+ * const stream = streamToolLoop({ provider, messages, middleware: [structuredOutput(report)] });
  * for await (const partial of partialOutputs(stream)) show(partial);
  * const { output } = await stream.result;
  */

@@ -42,7 +42,7 @@ import { readBody } from "./read-body.ts";
  * an earlier run. `createConversation` calls `startWith` by itself.
  *
  * @example
- * const result = await runToolLoop({ provider, tools, messages, events, policies: { promptCache: watchPromptCache() } });
+ * const result = await runToolLoop({ provider, tools, messages, events, middleware: [watchPromptCache()] });
  * result.cache?.share; // 0.99
  * result.cache?.breaks[0]?.cause; // { kind: "tool-added", name: "search" }
  */

@@ -1,6 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { defineTool, isLoopError, type LoopResult, type ModelRequest, runToolLoop, structuredOutput } from "../core/index.ts";
+import {
+  defineTool,
+  finalAnswer,
+  isLoopError,
+  type LoopResult,
+  type ModelRequest,
+  runToolLoop,
+  structuredOutput,
+} from "../core/index.ts";
 import { createMockProvider, createTestClock, fail, type MockScript, stall, text, toolCall, usage } from "../testing/index.ts";
 import { createTeam, type TeamMember, type TeamOptions } from "./create-team.ts";
 
@@ -92,7 +100,7 @@ describe("createTeam", () => {
       provider: leadOf(task("writer", "One"), task("writer", "Two")),
       messages,
       ...team,
-      policies: { finalAnswer: { reserve: { tokens: 200 } } },
+      middleware: [finalAnswer({ reserve: { tokens: 200 } })],
     });
     const spent = { status: "error", reason: "max-tokens", report: "" };
     expect([reportsOf(result), result.finalAnswer, result.text]).toEqual([[spent, spent], true, "Done."]);
@@ -121,7 +129,7 @@ describe("createTeam", () => {
       ...writer,
       provider,
       inputSchema: z.object({ place: z.string() }),
-      policies: { output: structuredOutput(z.object({ metres: z.number() })) },
+      middleware: [structuredOutput(z.object({ metres: z.number() }))],
     };
     const result = await play({ members: { tide: member } }, leadOf(["tide", { place: "Bergen" }]));
     expect(reportsOf(result)).toEqual([{ status: "completed", report: { metres: 1.4 } }]);

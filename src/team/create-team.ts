@@ -33,7 +33,7 @@ import {
 /** The options of the nested runs of a member. */
 export type MemberOptions = Pick<
   NestedLoopOptions,
-  "tools" | "provider" | "modelSettings" | "toolChoice" | "limits" | "timeouts" | "policies" | "hooks" | "pricing"
+  "tools" | "provider" | "modelSettings" | "toolChoice" | "limits" | "timeouts" | "middleware" | "pricing"
 >;
 
 /** A member of a team. When the lead calls the member, a nested run of the member starts. Such a nested run is called a task. */
@@ -90,7 +90,7 @@ export interface MemberReport {
   /** The calls that ended the run of the member: tools with `endTurn`, or calls that a stop condition kept from running. */
   readonly calls?: AgentReport["calls"];
   /**
-   * For a completed task, the answer of the member: the value of `policies.output` if the member has this policy, otherwise text.
+   * For a completed task, the answer of the member: the value of `structuredOutput` if the member has this middleware, otherwise text.
    * For other tasks, the text so far. Absent if a tool or a stop condition ended the run before the member wrote a text.
    */
   readonly report?: Json | undefined;
@@ -107,8 +107,7 @@ const memberChecks: Checks<TeamMember> = {
   toolChoice: optionChecks.toolChoice,
   limits: limitChecks,
   timeouts: timeoutRules,
-  policies: optionChecks.policies,
-  hooks: optionChecks.hooks,
+  middleware: optionChecks.middleware,
   pricing: is.fn,
 };
 
@@ -138,7 +137,7 @@ const taskSchema = {
  *
  * `limits` are shared: a run counts the tokens, the cost, the tool calls and the time of its nested runs. The result of each task
  * is a `MemberReport`. A member that fails or reaches a limit does not end the run of the lead: the report has the status of the
- * member and the text so far. With `policies.finalAnswer: { reserve }` of the lead, members leave the reserve to the lead.
+ * member and the text so far. With `finalAnswer({ reserve })` of the lead, members leave the reserve to the lead.
  *
  * The tasks for `maxTasks` are counted separately for each run of the lead. The team remembers the counts of the 1,000 runs that
  * most recently started a task.

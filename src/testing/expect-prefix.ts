@@ -12,14 +12,14 @@ const mostBreaks = 5;
  * request. Throws LoopError "invalid-option" for an invalid `share`.
  *
  * @example
- * const result = await runToolLoop({ provider, tools, messages, policies: { promptCache: watchPromptCache() } });
+ * const result = await runToolLoop({ provider, tools, messages, middleware: [watchPromptCache()] });
  * expectPrefix(result, 0.99);
  */
 export function expectPrefix({ cache }: Pick<LoopResult, "cache">, share = 0.95): void {
   if (!(share >= 0 && share <= 1)) throw invalidOption("share", "a number from 0 to 1", share);
   if (cache === undefined) {
     throw new Error(
-      'The run did not watch the prompt cache. Pass policies: { promptCache: watchPromptCache() }, from "turnwright/prompt-cache".',
+      'The run did not watch the prompt cache. Pass middleware: [watchPromptCache()], from "turnwright/prompt-cache".',
     );
   }
   if (cache.requests === 0) {

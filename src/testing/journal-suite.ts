@@ -1,7 +1,7 @@
 // The conformance suite for journals, for any store and any workflow engine. The checks in this file run the loop. Those in
 // `journal-steps.ts` call the methods of the journal.
 
-import { defineAgentTool, defineTool, type LoopResult, type Provider, type Tool } from "../core/index.ts";
+import { approve, defineAgentTool, defineTool, type LoopResult, type Provider, type Tool } from "../core/index.ts";
 import { type Journal, type Json, type LoopOptions, runToolLoop, toPlainError, wrapJournal } from "../core/entry-kit.ts";
 import {
   checkBytes,
@@ -113,7 +113,7 @@ function scenarioOf(runId: string, tally: Tally): Omit<LoopOptions, "journal"> {
     provider: playing("model", [[text("I look."), ...calls], [toolCall("search", { n: 5 })], [text("Done.")]], tally),
     tools: [search, research, noting("book", tally)],
     messages: [{ role: "user", content: "Find it and book it." }],
-    policies: { approve: () => ({ kind: "approve" }) },
+    middleware: [approve(() => ({ kind: "approve" }))],
   };
 }
 
@@ -228,14 +228,14 @@ async function checkWaitingCall(bench: JournalBench): Promise<void> {
     provider,
     tools: [noting("book", tally)],
     messages: [{ role: "user", content: "Book it." }],
-    policies: { approve: () => ({ kind: "ask" }) },
+    middleware: [approve(() => ({ kind: "ask" }))],
   };
   const first = await executeRun(bench, (journal) => runToolLoop({ ...options, journal }));
   checkSame(tally.counts, {}, "How often the call ran before its approval");
   const id = first.reason.kind === "approval-required" ? first.reason.calls[0]?.id : undefined;
   check(id !== undefined, `The run must wait for a decision, but it ended as ${first.status}.`);
-  const decisions = { [id]: { kind: "approve" as const } };
-  const last = await executeRun(bench, (journal) => runToolLoop({ ...options, journal, decisions }));
+  const answers = { [id]: { kind: "approve" as const } };
+  const last = await executeRun(bench, (journal) => runToolLoop({ ...options, journal, answers }));
   checkSame(last.status, "completed", "The status of the run after the decision");
   checkSame(tally.counts, { "book 1": 1 }, "How often the approved call ran");
 }

@@ -61,7 +61,7 @@ const noAnswers = (() =>
   )) as ToolContext["ask"];
 
 const noWait = (): Promise<never> =>
-  Promise.reject(new Error('This context has no answers. Pass "wait", or test the tool in a run with the option "decisions".'));
+  Promise.reject(new Error('This context has no answers. Pass "wait", or test the tool in a run with the option "answers".'));
 
 const noCall = (): Promise<never> =>
   Promise.reject(new Error('This context has no other tools. Pass "call", or test the tool in a run with its other tools.'));

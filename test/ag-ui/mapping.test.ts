@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type ApprovalDecision, createLoopControl, defineAgentTool, type LoopOptions, withFallback } from "turnwright";
+import { type ApprovalDecision, approve, createLoopControl, defineAgentTool, type LoopOptions, withFallback } from "turnwright";
 import { createMockProvider, fail, type MockPart, type MockScript, reasoning, text, toolCall } from "turnwright/testing";
 import { createAGUIMapper } from "turnwright/ag-ui";
 import { tool } from "../loop/play.ts";
@@ -191,8 +191,12 @@ describe("createAGUIMapper", () => {
 
   it.each(["1.0", "0.0"] as const)("sends the new arguments of an edited call, in AG-UI %s", async (version) => {
     const tools = [tool("pay", () => 1)];
-    const approve = (): ApprovalDecision => ({ kind: "modify", args: { amount: 1 } });
-    const { events } = await play({ tools, script: [toolCall("pay", { amount: 9 }), text("Done.")], policies: { approve } });
+    const policy = (): ApprovalDecision => ({ kind: "modify", args: { amount: 1 } });
+    const { events } = await play({
+      tools,
+      script: [toolCall("pay", { amount: 9 }), text("Done.")],
+      middleware: [approve(policy)],
+    });
     const sent = toEvents(events, { version });
     const decided = sent.filter((event) => event.type === "CUSTOM" && event.name === "approval-decided");
     expect(decided).toMatchObject([{ value: { toolCallId: "r:call_i0_0", decision: "modify", args: { amount: 1 } } }]);
@@ -262,8 +266,8 @@ describe("createAGUIMapper", () => {
       outcome: { type: "interrupt", interrupts: [{ id: "r:call_i0_0/call_i0_0", toolCallId: nestedId }] },
     });
     expect(sent.some(({ type }) => type === "SUBAGENT_STARTED")).toBe(version === "1.0");
-    const decisions = { "call_i0_0/call_i0_0": { kind: "approve" as const } };
-    const second = await play({ script, tools, journal: saved(first.result), decisions });
+    const answers = { "call_i0_0/call_i0_0": { kind: "approve" as const } };
+    const second = await play({ script, tools, journal: saved(first.result), answers });
     const live = toEvents(second.events, { version, from: "live" });
     checkEvents(live);
     const after = await readMessages(live, version, page);

@@ -86,12 +86,12 @@ export class PageServer {
     const { run } = this.#options;
     if (message !== undefined) return this.host.start(threadId, { ...run, message });
     if ((await this.host.status(threadId))?.runId !== continues) return undefined;
-    return this.host.resume(threadId, { ...run, decisions: { ...decisions, ...results } });
+    return this.host.resume(threadId, { ...run, answers: { ...decisions, ...results } });
   }
 
   /** Resumes the last run of a thread with decisions from outside the page, as a webhook does. */
-  async deliver(threadId: string, decisions: HostedLoopOptions["decisions"]): Promise<void> {
-    const answer = await this.host.resume(threadId, { ...this.#options.run, decisions });
+  async deliver(threadId: string, decisions: HostedLoopOptions["answers"]): Promise<void> {
+    const answer = await this.host.resume(threadId, { ...this.#options.run, answers: decisions });
     if (answer.kind === "started") await answer.result;
   }
 

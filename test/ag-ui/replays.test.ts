@@ -47,8 +47,8 @@ describe("AG-UI events from the journal", () => {
     const tools = [tool("pay", () => 1, { needsApproval: true }), tool("look", () => 1)];
     const script = [toolCall("pay"), toolCall("look")];
     const first = await play({ tools, script: [script] });
-    const decisions = { call_i0_0: { kind: "deny" as const, reason: "No." } };
-    const second = await play({ tools, script: [text("Done.")], journal: saved(first.result), decisions });
+    const answers = { call_i0_0: { kind: "deny" as const, reason: "No." } };
+    const second = await play({ tools, script: [text("Done.")], journal: saved(first.result), answers });
     const third = await play({ tools, journal: saved(second.result) });
     const decided = [second, third].map(({ events }) => {
       const sent = toEvents(events);

@@ -36,7 +36,7 @@ describe("read_part with the action release", () => {
     const cache = createResultCache({ sources: [other] });
     const playing = play(script, {
       tools: [list, cache.tool],
-      policies: { results: processResults({ cacher: cache.cacher }) },
+      middleware: [maskResults({ keepIterations: Infinity }), processResults({ cacher: cache.cacher })],
     });
     const { provider, recording } = playing;
     const result = await playing.result;
@@ -53,7 +53,10 @@ describe("read_part with the action release", () => {
 
   it("leads to the same requests in a run that is resumed from a journal", async () => {
     const cache = createResultCache({ sources: [other] });
-    const options = { tools: [list, cache.tool], policies: { results: processResults({ cacher: cache.cacher }) } };
+    const options = {
+      tools: [list, cache.tool],
+      middleware: [maskResults({ keepIterations: Infinity }), processResults({ cacher: cache.cacher })],
+    };
     const first = play(script, options);
     const { journal } = await first.result;
     const { steps } = memoryJournal(JSON.parse(JSON.stringify(journal))).toJSON();
@@ -109,7 +112,7 @@ describe("read_part with the action release", () => {
       text("Done."),
     ];
     const tools = [createContextRelease(), cache.tool];
-    const { provider, result } = play(turns, { tools, policies: { masking: maskResults({ keepIterations: 5 }) } });
+    const { provider, result } = play(turns, { tools, middleware: [maskResults({ keepIterations: 5 })] });
     await result;
     expect(provider.requests.map(({ messages }) => maskedIn(messages))).toEqual([[], [], ["b"], ["a", "b"]]);
   });

@@ -105,9 +105,9 @@ describe("turnwright rerun", () => {
   it("prints the names of the ignored options of the module", async () => {
     const folder = makeCliFolder();
     await writeRun(folder);
-    writeModule(folder, answer, ', messages: [{ role: "user", content: "Another question." }], decisions: []');
+    writeModule(folder, answer, ', messages: [{ role: "user", content: "Another question." }], answers: []');
     const { exitCode, notes } = await runCommand(folder, ["rerun", "run.jsonl", "--from", "i1", "--module", "agent.mjs"]);
-    expect([exitCode, notes[0]]).toEqual([0, "Ignores messages, decisions of agent.mjs: the new run takes them from the log."]);
+    expect([exitCode, notes[0]]).toEqual([0, "Ignores messages, answers of agent.mjs: the new run takes them from the log."]);
     expect(readFileSync(join(folder, "run-rerun.jsonl"), "utf8")).not.toContain("Another question.");
   });
 

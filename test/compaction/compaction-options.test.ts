@@ -36,7 +36,7 @@ describe("compactMessages with a service that can summarize", () => {
     const mock = createMockProvider([toolCall("search", {}), text("Done.")], { compacts: true });
     const compaction = compactMessages({ when: 0.5, contextWindow: 1_000, native });
     const tools = [tool("search", () => "x".repeat(40_000))];
-    return { mock, playing: play([], { provider: mock, tools, policies: { compaction } }) };
+    return { mock, playing: play([], { provider: mock, tools, middleware: [compaction] }) };
   };
 
   it("sends `compactAt` to the service instead of requesting a summary", async () => {

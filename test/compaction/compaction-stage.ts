@@ -48,13 +48,18 @@ export interface Started extends Scripted {
 }
 
 /** Starts a run whose tool `search` returns results of 1,000 estimated tokens. */
-export function start(script: ScriptOptions, compaction: CompactionOptions, more: Partial<LoopOptions> = {}): Started {
+export function start(
+  script: ScriptOptions,
+  compaction: CompactionOptions | undefined,
+  more: Partial<LoopOptions> = {},
+): Started {
   const scripted = scriptModel(script);
-  const { policies, ...others } = more;
+  const { middleware = [], ...others } = more;
+  const isSet = middleware.some((one) => one && one.name === "compaction");
   const playing = play([], {
     provider: scripted.provider,
     tools: [tool("search", (args) => `${JSON.stringify(args)} ${"x".repeat(3_980)}`, { replay: "safe" })],
-    policies: { compaction: compactMessages(compaction), ...policies },
+    middleware: [compaction !== undefined && !isSet && compactMessages(compaction), ...middleware],
     ...others,
   });
   return { ...scripted, playing, result: playing.result };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { maskResults } from "turnwright";
+import { deferTools, finalAnswer, maskResults } from "turnwright";
 import { compactMessages, type CompactionOptions } from "turnwright/compaction";
 import { createMockProvider, createTestClock, text } from "turnwright/testing";
 import { withToolSearch } from "turnwright/tool-search";
@@ -161,7 +161,7 @@ describe("compactMessages with a nearly full context", () => {
     const { requests, result } = start(
       { calls: 9 },
       { when: 3_500, keep: 2_000 },
-      { policies: { masking: maskResults({ keepIterations: 1 }), compaction: compactMessages({ when: 2_400, keep: 600 }) } },
+      { middleware: [maskResults({ keepIterations: 1 }), compactMessages({ when: 2_400, keep: 600 })] },
     );
     const { messages } = await result;
     expect(messages.length).toBe(20);
@@ -182,7 +182,7 @@ describe("compactMessages with a nearly full context", () => {
     const { requests, summaries, result } = start(
       { calls: 0 },
       { when: 8_000, keep: 1_000 },
-      { messages, tools: withToolSearch(many) },
+      { messages, tools: withToolSearch(many), middleware: [deferTools()] },
     );
     expect((await result).status).toBe("completed");
     expect([summaries.length, requests.length]).toEqual([0, 1]);
@@ -194,7 +194,7 @@ describe("compactMessages with a nearly full context", () => {
       { when: 3_500, keep: 1_500 },
       {
         limits: { maxIterations: 4 },
-        policies: { finalAnswer: true, compaction: compactMessages({ when: 3_500, keep: 1_500 }) },
+        middleware: [compactMessages({ when: 3_500, keep: 1_500 }), finalAnswer()],
       },
     );
     const { reason, compaction, iterations } = await result;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { memoryJournal, type Message, type SavedJournal } from "turnwright";
+import { deferTools, memoryJournal, type Message, type SavedJournal } from "turnwright";
 import { compactMessages } from "turnwright/compaction";
 import { withToolSearch } from "turnwright/tool-search";
 import { deferredTool } from "../tool-search/catalogue.ts";
@@ -75,7 +75,7 @@ describe("compactMessages with deferred tools", () => {
     const { summaries, result } = start(
       { calls: 0 },
       { when: 3_000, keep: 100 },
-      { tools: withToolSearch(many), messages: [...earlier, { role: "user", content: "Go." }] },
+      { tools: withToolSearch(many), middleware: [deferTools()], messages: [...earlier, { role: "user", content: "Go." }] },
     );
     await result;
     expect(summaries).toEqual([]);

@@ -25,7 +25,7 @@ async function summarize(
     return request.iteration === 0 && call !== undefined ? call : text("Done.");
   });
   const tools = [tool("search", () => "x")];
-  await runToolLoop({ provider, messages, tools, policies: { compaction: compactMessages(compaction) } });
+  await runToolLoop({ provider, messages, tools, middleware: [compactMessages(compaction)] });
   return asked;
 }
 

@@ -18,9 +18,9 @@ async function summariesOf(messages: readonly Message[], script: readonly MockMe
     if (request.purpose === "summary") return (summaries.push(request.messages), text("A summary."));
     return turns.shift() ?? text("Done.");
   });
-  const policies = { compaction: compactMessages({ when: 0.8, contextWindow: 128_000 }) };
+  const middleware = [compactMessages({ when: 0.8, contextWindow: 128_000 })];
   const read = tool("read", () => toolResult({ data: "Here it is.", content: [file] }));
-  const result = await runToolLoop({ provider, tools: [read], messages, policies });
+  const result = await runToolLoop({ provider, tools: [read], messages, middleware });
   expect(result.status).toBe("completed");
   return summaries;
 }
@@ -58,8 +58,8 @@ it("maskResults counts a PDF by its pages", async () => {
   const read = tool("read", () =>
     toolResult({ data: "Here it is.", content: [{ ...file, data: btoa("%PDF-1.7 << /Type /Page >>") }] }),
   );
-  const policies = { masking: maskResults({ keepIterations: 0, minTokens: 1_000, batchOf: 1 }) };
-  const result = await runToolLoop({ provider, tools: [read], messages: [{ role: "user", content: "Read." }], policies });
+  const middleware = [maskResults({ keepIterations: 0, minTokens: 1_000, batchOf: 1 })];
+  const result = await runToolLoop({ provider, tools: [read], messages: [{ role: "user", content: "Read." }], middleware });
   expect(answersOf(result)[0]?.outcome).toBe("completed");
   expect(JSON.stringify(provider.requests[1]?.messages.at(-1))).toContain("left out: 2,0");
 });

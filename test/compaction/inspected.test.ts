@@ -61,7 +61,7 @@ async function watch({ summary = [text("The summary."), spent], isForced = false
     runId: "first",
     pricing: () => 0.25,
     journal: fileJournal(files.journal, { fsync: false }),
-    policies: { compaction: compactMessages(isForced ? {} : { when: 3_500, keep: 1_500 }) },
+    middleware: [compactMessages(isForced ? {} : { when: 3_500, keep: 1_500 })],
   };
   const stream = streamToolLoop(withRunLog(options, { to: files.log }));
   const events: LoopEvent[] = [];
@@ -173,8 +173,8 @@ describe("a run with a compaction", () => {
   it.for(["log", "journal"] as const)("lets rerunFrom repeat the shortened request from the %s", async (source) => {
     const { files, model } = await watch({ isForced: true });
     const again = scriptModel({ calls: 5 });
-    const policies = { compaction: compactMessages() };
-    const options = await rerunFrom(files[source], { iteration: 5 }, { provider: again.provider, tools: [search], policies });
+    const middleware = [compactMessages()];
+    const options = await rerunFrom(files[source], { iteration: 5 }, { provider: again.provider, tools: [search], middleware });
     const { status } = await runToolLoop(options);
     expect([status, again.summaries.length]).toEqual(["completed", 0]);
     expect(outline(again.requests[0]?.messages ?? [])).toEqual(outline(model.requests[5]?.messages ?? []));

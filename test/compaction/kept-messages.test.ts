@@ -48,7 +48,7 @@ describe("compactMessages", () => {
         if (index === 1) return [text("Hm."), finish("malformed-call")];
         return index < 5 ? toolCall("look", { index }) : text("Done.");
       },
-      { tools: [tool("look", () => "x".repeat(4_000))], policies: { compaction: compactMessages({ when: 3_000, keep: 500 }) } },
+      { tools: [tool("look", () => "x".repeat(4_000))], middleware: [compactMessages({ when: 3_000, keep: 500 })] },
     );
     recording.emitter.on("tool-end", ({ iteration }) => void (iteration === 0 && control.steer("In Celsius.")));
     const { status, messages } = await result;
@@ -72,7 +72,7 @@ describe("compactMessages", () => {
     const { status, compaction } = await runToolLoop({
       provider,
       messages,
-      policies: { compaction: compactMessages({ when: 3_000, keep: 600 }) },
+      middleware: [compactMessages({ when: 3_000, keep: 600 })],
     });
     expect([status, compaction?.count, parts.filter((size) => size > 6_000).length, parts.length]).toEqual([
       "completed",

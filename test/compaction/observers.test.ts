@@ -18,7 +18,7 @@ describe("a run with compactMessages", () => {
       provider: model.provider,
       tools: [search],
       messages: [{ role: "user" as const, content: "Go." }],
-      policies: { compaction },
+      middleware: [compaction],
     };
     await runToolLoop(withRunLog(options, { to: { write: (line) => void lines.push(line) } }));
     const [run] = parseRunLog(lines.join("")).runs;
@@ -45,7 +45,7 @@ describe("a run with compactMessages", () => {
       provider: withPlanner(provider),
       tools: [search],
       messages,
-      policies: { compaction },
+      middleware: [compaction],
     });
     expect([status, said, asked.filter((purpose) => purpose === "summary").length]).toEqual(["completed", "Done.", 1]);
   });

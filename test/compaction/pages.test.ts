@@ -12,8 +12,8 @@ import { scriptModel } from "./compaction-stage.ts";
 async function playCompaction(summary: string): Promise<readonly LoopEvent[]> {
   const { provider } = scriptModel({ calls: 4, summary: () => text(summary) });
   const search = tool("search", () => "x".repeat(4_000));
-  const policies = { compaction: compactMessages({ when: 3_500, keep: 1_500 }) };
-  return (await play({ provider, tools: [search], policies })).events;
+  const middleware = [compactMessages({ when: 3_500, keep: 1_500 })];
+  return (await play({ provider, tools: [search], middleware })).events;
 }
 
 describe("a compaction", () => {

@@ -89,7 +89,7 @@ describe("compactMessages with random transcripts", () => {
           provider,
           messages,
           tools: [tool("look", (args) => "l".repeat((args as { readonly tokens: number }).tokens * 4))],
-          policies: { compaction: compactMessages({ when, keep: Math.min(keep, when - 1) }) },
+          middleware: [compactMessages({ when, keep: Math.min(keep, when - 1) })],
         });
         expect([result.status, result.messages.slice(0, messages.length)]).toEqual(["completed", messages]);
         let breaks = 0;
@@ -135,13 +135,13 @@ describe("compactMessages with random transcripts", () => {
             : text("Paid.");
         });
         const pay = tool("pay", () => "p".repeat(4_000), { needsApproval: true });
-        const options = { provider, messages, tools: [pay], policies: { compaction: compactMessages({ when, keep: 100 }) } };
+        const options = { provider, messages, tools: [pay], middleware: [compactMessages({ when, keep: 100 })] };
         const first = await runToolLoop(options);
         expect(first.reason.kind).toBe("approval-required");
         const calls = first.reason.kind === "approval-required" ? first.reason.calls : [];
-        const decisions = Object.fromEntries(calls.map(({ id }) => [id, { kind: "approve" as const }]));
+        const answers = Object.fromEntries(calls.map(({ id }) => [id, { kind: "approve" as const }]));
         const { journal } = first;
-        const second = await runToolLoop({ ...options, runId: first.runId, journal, decisions });
+        const second = await runToolLoop({ ...options, runId: first.runId, journal, answers });
         expect(second.status).toBe("completed");
         const sent = requests.at(-1) ?? [];
         expectPairs(sent);
@@ -171,10 +171,7 @@ describe("compactMessages with random transcripts", () => {
             provider,
             messages: [...toMessages(turns), { role: "user", content: "The question." }],
             tools: [tool("look", (args) => "l".repeat((args as { readonly tokens: number }).tokens * 4))],
-            policies: {
-              compaction: compactMessages({ when: 800, keep: 300 }),
-              masking: maskResults({ keepIterations: 1, minTokens: 30 }),
-            },
+            middleware: [maskResults({ keepIterations: 1, minTokens: 30 }), compactMessages({ when: 800, keep: 300 })],
           });
           expect(status).toBe("completed");
           for (const sent of requests) expectPairs(sent);
@@ -201,7 +198,7 @@ describe("compactMessages with random transcripts", () => {
           return text("s".repeat(800));
         });
         const compaction = compactMessages({ contextWindow: window, when: 0.5, keep: 0.1, summarise: { maxOutputTokens: 200 } });
-        const { status } = await runToolLoop({ provider, messages, policies: { compaction } });
+        const { status } = await runToolLoop({ provider, messages, middleware: [compaction] });
         expect(status).toBe("completed");
         expect(largest).toBeLessThanOrEqual(window);
       }),

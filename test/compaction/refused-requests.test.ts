@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createLoopControl, memoryJournal } from "turnwright";
+import { createLoopControl, finalAnswer, memoryJournal } from "turnwright";
 import { fail, text } from "turnwright/testing";
 import { tool } from "../loop/play.ts";
 import { outline, start, tooLong } from "./compaction-stage.ts";
@@ -157,11 +157,11 @@ describe("compactMessages after a request is refused as too long", () => {
 
   it.for([false, true])(
     "ends the run with the error of the refusal at limits.maxIterations (finalAnswer: %s)",
-    async (finalAnswer) => {
+    async (isGranted) => {
       const { requests, result } = start(
         { calls: 5, refuse: refuseLong },
         {},
-        { limits: { maxIterations: 3 }, policies: { finalAnswer } },
+        { limits: { maxIterations: 3 }, middleware: [isGranted && finalAnswer()] },
       );
       const { status, error } = await result;
       expect([status, error?.message, requests.length]).toEqual(["error", "The context is too long.", 3]);

@@ -47,7 +47,7 @@ describe("a resumed run that began with compactMessages", () => {
           provider: model.provider,
           messages: [{ role: "user", content: "Go." }],
           tools: [search],
-          policies: { compaction: compactMessages(compaction) },
+          middleware: [compactMessages(compaction)],
           runId: `compacted-${records}`,
           journal: store.open({ afterRecords }),
         };
@@ -98,9 +98,9 @@ describe("a resumed run that began with compactMessages", () => {
     expect([compaction, again.summaries.length]).toEqual([{ summary: "The summary.", count: 7, kept: [0] }, 0]);
   });
 
-  it("is refused without policies.compaction, before any request", async () => {
+  it("is refused without compactMessages, before any request", async () => {
     const { journal } = await start({ calls: 5 }, rules, { runId: "removed" }).result;
-    const again = start({ calls: 5 }, rules, { runId: "removed", journal, policies: { compaction: undefined } });
+    const again = start({ calls: 5 }, undefined, { runId: "removed", journal });
     await expect(again.result).rejects.toMatchObject({ code: "journal-mismatch", details: { field: "middleware" } });
     expect(again.requests.length).toBe(0);
   });
@@ -149,7 +149,7 @@ describe("compactMessages().startWith()", () => {
     const next: Message[] = [...messages, { role: "user", content: "And then?" }];
     const second = start({ calls: 6 }, rules, {
       messages: next,
-      policies: { compaction: compactMessages(rules).startWith(compaction) },
+      middleware: [compactMessages(rules).startWith(compaction)],
     });
     const { compaction: last } = await second.result;
     expect(outline(second.requests[0]?.messages ?? [])).toEqual([
@@ -171,7 +171,7 @@ describe("compactMessages().startWith()", () => {
     const next: Message[] = [...messages, { role: "user", content: "And then?" }];
     const second = start({ calls: 9 }, rules, {
       messages: next,
-      policies: { compaction: compactMessages(rules).startWith(compaction) },
+      middleware: [compactMessages(rules).startWith(compaction)],
     });
     const { compaction: last } = await second.result;
     expect(outline(second.summaries[0]?.messages ?? [])[0]).toContain("User: Go.");
@@ -186,7 +186,7 @@ describe("compactMessages().startWith()", () => {
       messages,
       runId: "continued",
       journal: store.open({ afterRecords }),
-      policies: { compaction: compactMessages(rules).startWith(earlier) },
+      middleware: [compactMessages(rules).startWith(earlier)],
     });
     await expect(start({ calls: 7 }, rules, options(compaction, 1)).result).rejects.toThrow("The process died.");
     const resumed = start({ calls: 7 }, rules, options(undefined));
@@ -210,7 +210,7 @@ describe("compactMessages().startWith()", () => {
   ] as const)("rejects a summary before any request if the summary %s", async ([, earlier]) => {
     const { messages } = await start({ calls: 1 }, {}).result;
     const compaction = compactMessages().startWith(earlier);
-    const next = start({ calls: 0 }, {}, { messages: messages.slice(0, 4), policies: { compaction } });
+    const next = start({ calls: 0 }, {}, { messages: messages.slice(0, 4), middleware: [compaction] });
     await expect(next.result).rejects.toMatchObject({ code: "invalid-option" });
     expect(next.requests.length).toBe(0);
   });

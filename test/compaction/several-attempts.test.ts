@@ -25,13 +25,13 @@ describe("compactMessages with several attempts of one request", () => {
       provider,
       messages,
       tools: [tool("search", () => "x".repeat(3_980))],
-      policies: {
-        compaction: compactMessages({
+      middleware: [
+        compactMessages({
           when: 3_500,
           keep: 1_500,
           summarise: { provider: withFallback([small, small, small, small, small]), maxCostUSD },
         }),
-      },
+      ],
       pricing: () => 1,
       limits: { maxCostUSD: limit, maxIterations: 4 },
     });
@@ -51,7 +51,7 @@ describe("compactMessages with several attempts of one request", () => {
       provider: withFallback([first, second]),
       messages,
       tools: [tool("search", () => "x".repeat(3_000))],
-      policies: { compaction: compactMessages({ when: 3_500, keep: 500 }) },
+      middleware: [compactMessages({ when: 3_500, keep: 500 })],
       limits: { maxIterations: 4 },
     });
     expect([second.calls, result.usage.inputTokens, summaries]).toEqual([1, 10_000, []]);

@@ -17,7 +17,7 @@ describe("a compaction in a run with withTracing", () => {
       tools: [tool("search", () => "x".repeat(4_000))],
       messages: [{ role: "user" as const, content: "Go." }],
       pricing: () => 0.25,
-      policies: { compaction: compactMessages({ when: 3_500, keep: 1_500 }) },
+      middleware: [compactMessages({ when: 3_500, keep: 1_500 })],
     };
     const result = await runToolLoop(withTracing(options, stage.options));
     const spans = stage.spans();

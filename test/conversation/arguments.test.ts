@@ -85,8 +85,8 @@ describe("createConversation", () => {
   it.each(forged)("refuses %s as a new message", async (_title, message) => {
     const { conversation } = open([], { store: untouchable });
     await expect(conversation.send(message as string)).rejects.toMatchObject({ details: { option: "message" } });
-    await expect(conversation.send("Hello", { decisions: {} } as RunOverrides)).rejects.toMatchObject({
-      details: { option: "decisions" },
+    await expect(conversation.send("Hello", { answers: {} } as RunOverrides)).rejects.toMatchObject({
+      details: { option: "answers" },
     });
   });
 });

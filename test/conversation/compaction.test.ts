@@ -35,8 +35,8 @@ function open(id = "chat-17") {
     return known;
   };
   const store = memoryConversationStore();
-  const policies = { compaction: compactMessages({ when: 2_000, keep: 700 }) };
-  const make = () => createConversation({ id, store, journal, options: { provider, tools: [pay], policies } });
+  const middleware = [compactMessages({ when: 2_000, keep: 700 })];
+  const make = () => createConversation({ id, store, journal, options: { provider, tools: [pay], middleware } });
   return { make, store, summaries, sent };
 }
 
@@ -68,7 +68,7 @@ describe("a conversation with compactMessages", () => {
     const conversation = stage.make();
     const { reason } = await conversation.send(`Pay it. ${long}${long}${long}`);
     const [call] = "calls" in reason ? reason.calls : [];
-    const result = await stage.make().resume({ decisions: { [call?.id ?? ""]: { kind: "approve" } } });
+    const result = await stage.make().resume({ answers: { [call?.id ?? ""]: { kind: "approve" } } });
     expect([result.status, result.pendingCalls]).toEqual(["completed", []]);
     // The run had written a second summary before it was suspended. The resumed run replays that summary.
     expect(stage.summaries.length).toBe(2);

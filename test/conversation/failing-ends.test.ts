@@ -55,8 +55,8 @@ it("a message that an input check has refused leaves the conversation, although 
     return found;
   };
   const check: InputCheck = { name: "topic", check: ({ text: said }) => ({ kind: said.includes("evil") ? "refuse" : "pass" }) };
-  const policies = { guardrails: guardrails({ input: [check] }) };
-  const options = { provider: createMockProvider(() => text("Yes.")), clock, policies };
+  const middleware = [guardrails({ input: [check] })];
+  const options = { provider: createMockProvider(() => text("Yes.")), clock, middleware };
   const conversation = createConversation({ id: "refused", store, journal, options });
   const failed = conversation.send("An evil plan.").catch((error: unknown) => error);
   await clock.advance(10_000);

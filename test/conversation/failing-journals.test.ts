@@ -56,7 +56,7 @@ describe("a conversation whose journal fails", () => {
       await expect(failed).rejects.toThrow("The disk is full.");
       expect([await conversation.messages(), await conversation.status(), await conversation.usage()]).toEqual(before);
       isBroken = false;
-      const { text: answer } = await conversation.resume({ decisions: { call_i0_0: { kind: "approve" } } });
+      const { text: answer } = await conversation.resume({ answers: { call_i0_0: { kind: "approve" } } });
       expect(answer).toBe("Paid.");
     },
   );

@@ -19,7 +19,7 @@ describe("conversation.resume()", () => {
     const { conversation, provider } = open([toolCall("pay"), text("Paid."), text("Bye.")]);
     expect((await conversation.send("Pay it.")).status).toBe("suspended");
     expect(show(await conversation.messages()).at(-1)).toBe("tool: pay awaiting-approval");
-    const result = await conversation.resume({ decisions: { [await waiting(conversation)]: approve } });
+    const result = await conversation.resume({ answers: { [await waiting(conversation)]: approve } });
     expect(result.text).toBe("Paid.");
     expect(show(await conversation.messages())).toEqual(["user: Pay it.", "model: pay()", "tool: pay completed", "model: Paid."]);
     await conversation.send("Bye!");
@@ -35,7 +35,7 @@ describe("conversation.resume()", () => {
     };
     const { conversation, another } = open([toolCall("pay"), text("Paid.")], { journal });
     await conversation.send("Pay it.");
-    const stream = another().resumeStream({ decisions: { [await waiting(conversation)]: approve } });
+    const stream = another().resumeStream({ answers: { [await waiting(conversation)]: approve } });
     const types: string[] = [];
     for await (const { type } of stream) types.push(type);
     expect([(await stream.result).text, types.includes("tool-end")]).toEqual(["Paid.", true]);
@@ -48,7 +48,7 @@ describe("conversation.resume()", () => {
     ["was interrupted by a message", [stall(), text("Yes.")], "Interrupt me."],
     ["was refused by an input check", () => text("Yes."), "Evil."],
   ])('does not continue a run that %s, although "retry-last" is set', async (_title, script, message) => {
-    const { conversation } = open(script, {}, { policies: { guardrails: guardrails({ input: [check] }) } });
+    const { conversation } = open(script, {}, { middleware: [guardrails({ input: [check] })] });
     const control = createLoopControl();
     const sending = conversation.stream(message, { control });
     for await (const { type } of sending)
@@ -66,9 +66,9 @@ describe("conversation.resume()", () => {
     const { conversation } = open([toolCall("pay"), text("Paid.")]);
     await conversation.send("Pay it.");
     const id = await waiting(conversation);
-    await expect(conversation.resume({ decisions: { other: approve } })).rejects.toMatchObject({ code: "unknown-decision" });
+    await expect(conversation.resume({ answers: { other: approve } })).rejects.toMatchObject({ code: "unknown-decision" });
     expect(await waiting(conversation)).toBe(id);
-    await expect(conversation.resume({ decisions: { [id]: approve } })).resolves.toMatchObject({ text: "Paid." });
+    await expect(conversation.resume({ answers: { [id]: approve } })).resolves.toMatchObject({ text: "Paid." });
   });
 
   it("counts the usage of a resumed run once", async () => {
@@ -82,7 +82,7 @@ describe("conversation.resume()", () => {
       { pricing: () => 1 },
     );
     await conversation.send("Pay it.");
-    await conversation.resume({ decisions: { [await waiting(conversation)]: approve } });
+    await conversation.resume({ answers: { [await waiting(conversation)]: approve } });
     expect(await conversation.usage()).toMatchObject({ usage: { totalTokens: 30 }, costUSD: 2, runs: 1 });
   });
 

@@ -142,10 +142,10 @@ describe("conversation.send()", () => {
     expect(stage.provider.requests.map(({ system }) => system)).toEqual(["Be brief.", undefined]);
   });
 
-  it("returns the validated value of `policies.output`", async () => {
+  it("returns the validated value of `structuredOutput`", async () => {
     const { conversation } = open([text('{"coat":true}')]);
     const output = structuredOutput(z.object({ coat: z.boolean() }));
-    const result = await conversation.send("Do I need a coat?", { policies: { output } });
+    const result = await conversation.send("Do I need a coat?", { middleware: [output] });
     const coat: boolean | undefined = result.output?.coat;
     expect(coat).toBe(true);
   });
@@ -232,7 +232,7 @@ describe("conversation.send() after a stop", () => {
 
 it("a conversation in a file can be used after an input check has refused a message", async () => {
   const check: InputCheck = { name: "topic", check: ({ text: said }) => ({ kind: said.includes("evil") ? "refuse" : "pass" }) };
-  const options = { provider: createMockProvider(() => text("Yes.")), policies: { guardrails: guardrails({ input: [check] }) } };
+  const options = { provider: createMockProvider(() => text("Yes.")), middleware: [guardrails({ input: [check] })] };
   const store = fileConversationStore(makeFolder(), { fsync: false });
   const chat = () => createConversation({ id: "file", store, options });
   await chat().send("An evil plan.");
@@ -273,7 +273,7 @@ it("a process that is killed before its run has recorded anything leaves the cos
 it("conversation.send() removes a message that an input check refused, so that the next run completes", async () => {
   const check: InputCheck = { name: "topic", check: ({ text: said }) => ({ kind: said.includes("evil") ? "refuse" : "pass" }) };
   const provider = createMockProvider((_, index) => text(`Answer ${index}.`));
-  const options = { provider, policies: { guardrails: guardrails({ input: [check] }) } };
+  const options = { provider, middleware: [guardrails({ input: [check] })] };
   const conversation = createConversation({ id: "g1", store: memoryConversationStore(), options });
   await conversation.send("Hello.");
   expect((await conversation.send("An evil plan.")).reason.kind).toBe("input-guardrail");

@@ -14,11 +14,11 @@ import { createProgram, createRandom, type Delay, type Program, type Random, wai
 /** The error of an execution that was killed by the test. */
 export class Killed extends Error {}
 
-type Ports = Pick<WorkflowPorts, "decisions" | "now" | "runId" | "signal" | "journal">;
+type Ports = Pick<WorkflowPorts, "answers" | "now" | "runId" | "signal" | "journal">;
 
 /** The answers may be any data, because the programs wait for more than decisions. */
-export function toAnswers({ decisions, ...ports }: Ports): Omit<Ports, "decisions"> & Pick<SeamOptions, "answers"> {
-  return { ...ports, answers: decisions as unknown as NonNullable<SeamOptions["answers"]> };
+export function toAnswers({ answers, ...ports }: Ports): Omit<Ports, "answers"> & Pick<SeamOptions, "answers"> {
+  return { ...ports, answers: answers as unknown as NonNullable<SeamOptions["answers"]> };
 }
 
 export interface EngineProgram {

@@ -54,9 +54,9 @@ it("a durable host says which method ends its waiting calls, and refuses unknown
   const [call] = await start("advice", "book");
   const refused = await host.start("advice", { message: "Hello." });
   expect(refused).toMatchObject({ kind: "waiting", error: { message: expect.stringContaining('end the calls with "stop"') } });
-  const decisions = { other: { kind: "approve" as const } };
-  await expect(host.resume("advice", { decisions })).rejects.toThrow(`These calls wait: "${call}", `);
-  await expect(host.resume("advice", { decisions: {}, tools: [] } as never)).rejects.toThrow('There is no option "tools".');
+  const answers = { other: { kind: "approve" as const } };
+  await expect(host.resume("advice", { answers })).rejects.toThrow(`These calls wait: "${call}", `);
+  await expect(host.resume("advice", { answers: {}, tools: [] } as never)).rejects.toThrow('There is no option "tools".');
   await expect(host.resume("advice", {} as never)).rejects.toThrow('Option "decisions" must be an object with a decision');
   await host.stop("advice");
 });
@@ -84,10 +84,10 @@ describe("host.resume() with several decisions", () => {
   it("sends none if one names an unknown call", async () => {
     const [first = "", second = ""] = await start("unknown", "book");
     const approve = { kind: "approve" } as const;
-    const decisions = { [first]: approve, [second]: approve, nobody: approve };
-    await expect(host.resume("unknown", { decisions })).rejects.toMatchObject({ code: "unknown-decision" });
+    const answers = { [first]: approve, [second]: approve, nobody: approve };
+    await expect(host.resume("unknown", { answers })).rejects.toMatchObject({ code: "unknown-decision" });
     expect(await sentTo("unknown")).toBe(0);
-    const answer = await host.resume("unknown", { decisions: { [first]: { kind: "deny" }, [second]: approve } });
+    const answer = await host.resume("unknown", { answers: { [first]: { kind: "deny" }, [second]: approve } });
     expect(answer.kind === "started" && (await answer.result()).status).toBe("completed");
     expect(booked).toEqual([second]);
   });
@@ -95,10 +95,10 @@ describe("host.resume() with several decisions", () => {
   it("sends none if one does not fit, so that all can be sent again", async () => {
     const [first = "", second = ""] = await start("unfit", "sign");
     const resume = (results: readonly unknown[]) => {
-      const decisions = Object.fromEntries(
+      const answers = Object.fromEntries(
         [first, second].map((id, index) => [id, { kind: "result", result: results[index] } as const]),
       );
-      return host.resume("unfit", { decisions: decisions as never });
+      return host.resume("unfit", { answers: answers as never });
     };
     await expect(resume(["One.", 7])).rejects.toMatchObject({ code: "invalid-decision" });
     expect(await sentTo("unfit")).toBe(0);
@@ -136,7 +136,7 @@ describe("a durable host whose database does not answer", () => {
     stop: () => host.stop("slow"),
     kill: () => host.kill("slow"),
     join: () => host.join("slow"),
-    resume: () => host.resume("slow", { decisions: {} }),
+    resume: () => host.resume("slow", { answers: {} }),
     retry: () => host.retry("slow"),
   };
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { defineTool, type LoopPolicies, type Tool } from "turnwright";
+import { defineTool, type LoopOptions, type Tool } from "turnwright";
 import { defineDurableLoop, launchWorker, type Worker } from "turnwright/dbos";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { type Postgres, startPostgres } from "../../examples/workers/start-postgres.ts";
@@ -19,7 +19,11 @@ function toolOf(name: string, forever = false): Tool {
   });
 }
 
-let code: { readonly tools: readonly Tool[]; readonly system: string; readonly policies?: LoopPolicies | undefined };
+let code: {
+  readonly tools: readonly Tool[];
+  readonly system: string;
+  readonly allowToolChange?: LoopOptions["allowToolChange"];
+};
 
 const loop = defineDurableLoop({
   name: "changing",
@@ -75,7 +79,7 @@ describe("a durable run whose worker was stopped", () => {
     code = { tools: [toolOf("find")], system: "version 2" };
     worker = await launchWorker({ databaseUrl: postgres.url });
     await expect(loop.result("tools")).rejects.toThrow("wait");
-    code = { ...code, policies: { allowToolChange: ({ toolName }) => toolName === "wait" } };
+    code = { ...code, allowToolChange: ({ toolName }) => toolName === "wait" };
     await loop.retry("tools");
     expect((await loop.result("tools")).text).toBe("Done by version 2.");
   }, 30_000);

@@ -32,7 +32,7 @@ beforeAll(async () => {
         return pipeEventStream(await shop.join(id, { from: lastEventId(request) }), response);
       }
       const { message = "", decisions } = await readUIChatRequest(request);
-      const given = message === "" ? await shop.resume(id, { decisions }) : await shop.start(id, { message, input: 7 });
+      const given = message === "" ? await shop.resume(id, { answers: decisions }) : await shop.start(id, { message, input: 7 });
       if (given.kind !== "started") return void response.writeHead(409).end();
       await pipeUIMessageStream(given.join(), response, { version: 7, from: message === "" ? "live" : "start" });
     };
@@ -103,7 +103,7 @@ describe("a durable host", () => {
     expect(textOf(rest)).toBe(`Message 1 for 7 in ${other.pid}.`);
     expect(rest.map(({ type }) => type)).toContain("tool-output-available");
     expect(rest.at(-1)).toMatchObject({ type: "finish", finishReason: "stop" });
-    const again = await shop.resume("chat-2", { decisions: {} });
+    const again = await shop.resume("chat-2", { answers: {} });
     expect(again).toEqual({ kind: "not-resumable", status: "completed" });
   });
 
@@ -179,10 +179,10 @@ describe("a durable host", () => {
     const { reason } = (await shop.status("chat-8")) ?? {};
     const call = reason !== undefined && "calls" in reason ? reason.calls[0] : undefined;
     const decisions = { [call?.callId ?? ""]: { kind: "result" as const, result: "packed" } };
-    const resumed = await shop.resume("chat-8", { decisions });
+    const resumed = await shop.resume("chat-8", { answers: decisions });
     if (resumed.kind !== "started") throw new Error("The run did not continue.");
     expect((await resumed.result()).status).toBe("completed");
-    const unknown = shop.resume("chat-8", { decisions: { nobody: { kind: "approve" } } });
+    const unknown = shop.resume("chat-8", { answers: { nobody: { kind: "approve" } } });
     expect(await unknown).toMatchObject({ kind: "not-resumable" });
   });
 

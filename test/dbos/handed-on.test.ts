@@ -81,11 +81,7 @@ const desk = defineDurableHost({
     provider: createMockProvider(answer),
     pricing: ({ totalTokens }) => totalTokens / 10,
     tools: agents.tools,
-    policies: {
-      compaction: compactMessages({ when: 4_000, keep: 400 }),
-      handoffs: agents,
-      guardrails: guardrails({ input: [topic] }),
-    },
+    middleware: [agents, compactMessages({ when: 4_000, keep: 400 }), guardrails({ input: [topic] })],
   }),
 });
 
@@ -160,7 +156,7 @@ describe("a durable host", () => {
     const refused = await desk.start("waits", { message: "Hello." });
     expect(refused).toMatchObject({ kind: "waiting", error: { message: expect.stringContaining('"pay" (id "call_i0_0")') } });
     const queued = ask("waits", "Hello.", { whenSuspended: "queue", whenBusy: "queue" });
-    await desk.resume("waits", { decisions: { call_i0_0: { kind: "approve" } } });
+    await desk.resume("waits", { answers: { call_i0_0: { kind: "approve" } } });
     expect(await queued).toBe("answered");
     expect(show((await desk.status("waits"))?.messages ?? [])).toEqual([
       "user: Pay.",

@@ -94,10 +94,10 @@ describe("a durable conversation with a waiting run", () => {
   it("rejects a result that does not fit the outputSchema", async () => {
     await desk.start("w", { message: "Park." });
     for await (const { event } of (await desk.join("w")) ?? []) void event;
-    const wrong = desk.resume("w", { decisions: { call_i0_0: { kind: "result", result: { spot: 1 } } } });
+    const wrong = desk.resume("w", { answers: { call_i0_0: { kind: "result", result: { spot: 1 } } } });
     await expect(wrong).rejects.toMatchObject({ code: "invalid-decision", details: { call: "call_i0_0", waitsFor: "result" } });
-    await expect(desk.resume("w", { decisions: { call_i0_0: { kind: "approve" } } })).rejects.toThrow('has the kind "approve"');
-    const right = await desk.resume("w", { decisions: { call_i0_0: { kind: "result", result: { place: "7" } } } });
+    await expect(desk.resume("w", { answers: { call_i0_0: { kind: "approve" } } })).rejects.toThrow('has the kind "approve"');
+    const right = await desk.resume("w", { answers: { call_i0_0: { kind: "result", result: { place: "7" } } } });
     expect(right.kind === "started" && (await right.result()).status).toBe("completed");
   });
 
@@ -107,14 +107,14 @@ describe("a durable conversation with a waiting run", () => {
     for (const id of ["both", "first"]) {
       await desk.start(id, { message: "Park both." });
       for await (const { event } of (await desk.join(id)) ?? []) void event;
-      const resumed = await desk.resume(id, { decisions: results("call_i0_1") });
+      const resumed = await desk.resume(id, { answers: results("call_i0_1") });
       if (resumed.kind !== "started") throw new Error("The run was not resumed.");
       const types: string[] = [];
       for await (const { event } of resumed.join()) types.push(event.type);
       expect([types.at(-1), (await desk.status(id))?.status]).toEqual(["run-end", "suspended"]);
     }
     expect((await desk.start("first", { message: "Next.", whenSuspended: "deny" })).kind).toBe("started");
-    const last = await desk.resume("both", { decisions: results("call_i0_0") });
+    const last = await desk.resume("both", { answers: results("call_i0_0") });
     const ended = last.kind === "started" ? await last.result() : undefined;
     expect(ended?.messages.find(({ role }) => role === "tool")).toMatchObject({
       results: [{ result: { place: "call_i0_0" } }, { result: { place: "call_i0_1" } }],

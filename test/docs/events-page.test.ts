@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { defineTool, runToolLoop } from "turnwright";
+import { approve, defineTool, runToolLoop } from "turnwright";
 import { createMockProvider, reasoning, recordEvents, text, toolCall } from "turnwright/testing";
 import { eventFields } from "./known-names.ts";
 import { readNames, readPage, readRows, readSection } from "./read-page.ts";
@@ -41,7 +41,7 @@ it("docs/concepts/life-of-a-run.md: shows the event tree of a real run", async (
     tools: [search],
     messages: [{ role: "user", content: "What makes the tides?" }],
     events: recording.emitter,
-    policies: { approve: () => ({ kind: "approve" }) },
+    middleware: [approve(() => ({ kind: "approve" }))],
   });
   const [, shown] = /```text\n(.*?)\n```/s.exec(readSection(page, "Events")) ?? [];
   expect(shown).toBe(recording.outline());

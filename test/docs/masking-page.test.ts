@@ -19,7 +19,7 @@ async function measure(masking: MaskingOptions | undefined): Promise<Traffic> {
     execute: ({ page }) => `${page} `.repeat(4_000).slice(0, 4_000),
   });
   const messages = [{ role: "user" as const, content: "What makes the tides?" }];
-  await runToolLoop({ provider, tools: [search], messages, policies: { masking: masking && maskResults(masking) } });
+  await runToolLoop({ provider, tools: [search], messages, middleware: [masking && maskResults(masking)] });
   // Leaves out the last bracket, because the next request has a comma at this place.
   const requests = provider.requests.map((request) => JSON.stringify(request.messages).slice(0, -1));
   const shared = requests.map((request, index) => countShared(request, requests[index - 1] ?? ""));

@@ -1,10 +1,12 @@
 import { expect, it } from "vitest";
 import { z } from "zod";
 import {
+  approve,
   createLoopControl,
   defineTool,
   type Journal,
   type LoopOptions,
+  onIteration,
   processResults,
   runToolLoop,
   structuredOutput,
@@ -50,23 +52,23 @@ it("docs/guides/resuming-a-run.md: shows the journal keys of real runs", async (
       messages: [{ role: "user", content: "What makes the tides?" }],
       runId: "tides",
       journal,
-      policies: {
-        approve: ({ callId }) => ({ kind: callId === "call_i0_1" ? "ask" : "approve" }),
-        results: processResults({ processor: () => undefined }),
-        output: structuredOutput(z.string()),
-      },
-      hooks: { onIteration: () => {} },
+      middleware: [
+        onIteration(() => {}),
+        structuredOutput(z.string()),
+        processResults({ processor: () => undefined }),
+        approve(({ callId }) => ({ kind: callId === "call_i0_1" ? "ask" : "approve" })),
+      ],
       ...more,
     });
   await run([[toolCall("search"), toolCall("search")]]);
-  const approved: LoopOptions["decisions"] = { call_i0_1: { kind: "approve" } };
-  await run([], { decisions: approved });
+  const approved: LoopOptions["answers"] = { call_i0_1: { kind: "approve" } };
+  await run([], { answers: approved });
   await run(
     [
       [text("The "), finish("paused")],
       [text("moon"), fail({ status: 503 })],
     ],
-    { decisions: { ...approved, "call_i0_1#2": { kind: "result", result: 1 } } },
+    { answers: { ...approved, "call_i0_1#2": { kind: "result", result: 1 } } },
   );
   const control = createLoopControl();
   control.drain();

@@ -28,8 +28,7 @@ describe("unknown and wrong options", () => {
     ["rerunFrom without an iteration", () => rerunFrom("no.jsonl", any({}), any({})), "invalid-option", "at.iteration"],
     ["importTools", () => importTools({ look: aiTool }, { lok: {} }), "unknown-option", "overrides.lok"],
     ["createTeam: a limit", () => member({ limits: { maxIteration: 1 } }), "unknown-option", "members.a.limits.maxIteration"],
-    ["createTeam: a gate", () => member({ policies: { gate: {} } }), "invalid-option", "members.a.policies.gate.active"],
-    ["createTeam: a hook", () => member({ hooks: { onIteratoin: () => {} } }), "unknown-option", "members.a.hooks.onIteratoin"],
+    ["createTeam: middleware", () => member({ middleware: {} }), "invalid-option", "members.a.middleware"],
     [
       "runTool",
       () =>

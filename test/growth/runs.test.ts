@@ -55,10 +55,7 @@ const piece = (index: number): ModelChunk =>
 const run = (options: Partial<LoopOptions> & Pick<LoopOptions, "provider">) => (): unknown =>
   runToolLoop({ messages, tools: [tool], ...options });
 
-const policies = {
-  loopDetection: detectLoops({ compareResults: true, threshold: 3 }),
-  masking: maskResults({ keepIterations: 0, minTokens: 0 }),
-} as const;
+const middleware = [maskResults({ keepIterations: 0, minTokens: 0 }), detectLoops({ compareResults: true, threshold: 3 })];
 
 const historyOf = (size: number): readonly Message[] =>
   Array.from({ length: size }, (_, index) => ({ role: "user", content: `q${index}` }));
@@ -89,13 +86,13 @@ const runs: readonly Row[] = [
       run({
         provider: says(size, callChunk, toCalls),
         limits: { maxToolCalls: 1e6 },
-        policies: {
-          ...policies,
-          results: processResults({
+        middleware: [
+          ...middleware,
+          processResults({
             processor: truncateResults({ maxTokens: 50 }).processor,
             cacher: createResultCache({ threshold: 1 }).cacher,
           }),
-        },
+        ],
         tools: [tool, createResultCache().tool],
       }),
   ],

@@ -4,6 +4,7 @@ import { statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import {
+  approve,
   defineTool,
   detectLoops,
   type Journal,
@@ -71,11 +72,11 @@ const variants: readonly (readonly [what: string, options: Partial<LoopOptions>]
     "policies and a version",
     {
       version: "1.0.0",
-      policies: {
-        approve: () => ({ kind: "approve" }),
-        loopDetection: detectLoops({ compareResults: true, action: "inject-warning" }),
-        masking: maskResults({ keepIterations: 1, minTokens: 0 }),
-      },
+      middleware: [
+        maskResults({ keepIterations: 1, minTokens: 0 }),
+        detectLoops({ compareResults: true, action: "inject-warning" }),
+        approve(() => ({ kind: "approve" })),
+      ],
     },
   ],
 ];

@@ -40,8 +40,8 @@ describe("input checks of guardrails", () => {
   it("let a run continue if all checks pass", async () => {
     const provider = createMockProvider([text("Hello")]);
     const recording = recordEvents();
-    const policies = { guardrails: guardrails({ input: [pass, { ...pass, name: "second" }] }) };
-    const result = await runToolLoop({ provider, messages, policies, events: recording.emitter });
+    const middleware = [guardrails({ input: [pass, { ...pass, name: "second" }] })];
+    const result = await runToolLoop({ provider, messages, middleware, events: recording.emitter });
     expect(result).toMatchObject({ status: "completed", text: "Hello" });
     expect(recording.outline()).toMatchInlineSnapshot(`
       "run-start
@@ -57,8 +57,8 @@ describe("input checks of guardrails", () => {
   it("end the run with the name and the reason of a check that refuses, and show no text", async () => {
     const provider = createMockProvider([text("First, you need")]);
     const recording = recordEvents();
-    const policies = { guardrails: guardrails({ input: [pass, refuse] }) };
-    const result = await runToolLoop({ provider, messages, policies, events: recording.emitter });
+    const middleware = [guardrails({ input: [pass, refuse] })];
+    const result = await runToolLoop({ provider, messages, middleware, events: recording.emitter });
     expect(result.status).toBe("error");
     expect(result.reason).toEqual({ kind: "input-guardrail", guardrail: "topic", reason: "off topic", info: { score: 0.9 } });
     expect(result.messages).toEqual(messages);
@@ -85,8 +85,8 @@ describe("input checks of guardrails", () => {
     });
     const provider = createMockProvider([[text("Let me look."), toolCall("search", {})], text("Done.")]);
     const recording = recordEvents();
-    const policies = { guardrails: guardrails({ input: [held.check] }) };
-    const running = runToolLoop({ provider, messages, tools: [search], policies, events: recording.emitter });
+    const middleware = [guardrails({ input: [held.check] })];
+    const running = runToolLoop({ provider, messages, tools: [search], middleware, events: recording.emitter });
     await expect.poll(() => provider.requests.length).toBe(1);
     await new Promise(setImmediate);
     expect({ runs, types: recording.types() }).toEqual({ runs: 0, types: ["run-start", "iteration-start"] });
@@ -108,8 +108,8 @@ describe("input checks of guardrails", () => {
         ),
     };
     const provider = createMockProvider([[text("No"), stall()]]);
-    const policies = { guardrails: guardrails({ input: [slow, refuse] }) };
-    const { reason } = await runToolLoop({ provider, messages, policies });
+    const middleware = [guardrails({ input: [slow, refuse] })];
+    const { reason } = await runToolLoop({ provider, messages, middleware });
     expect(reason).toMatchObject({ kind: "input-guardrail", guardrail: "topic" });
     expect(aborted).toBe("check");
     expect(provider.active).toBe(0);
@@ -126,8 +126,8 @@ describe("input checks of guardrails", () => {
     ["rejects", () => Promise.reject(new Error("no network")), /no network/],
     ["returns no verdict", () => ({ kind: "ok" }) as never, /must return an object whose "kind"/],
   ])('end the run with the reason "hook-failed" if a check %s', async ([, check, message]) => {
-    const policies = { guardrails: guardrails({ input: [{ name: "broken", check }] }) };
-    const { reason, text: said } = await runToolLoop({ provider: createMockProvider([text("Hi")]), messages, policies });
+    const middleware = [guardrails({ input: [{ name: "broken", check }] })];
+    const { reason, text: said } = await runToolLoop({ provider: createMockProvider([text("Hi")]), messages, middleware });
     expect(reason).toMatchObject({
       kind: "hook-failed",
       hook: "guardrails.broken",
@@ -138,11 +138,11 @@ describe("input checks of guardrails", () => {
 
   it('end the run with the reason "hook-failed" if a check takes longer than timeouts.hookMs', async () => {
     const clock = createTestClock();
-    const policies = { guardrails: guardrails({ input: [{ name: "silent", check: () => new Promise<never>(() => {}) }] }) };
+    const middleware = [guardrails({ input: [{ name: "silent", check: () => new Promise<never>(() => {}) }] })];
     const provider = createMockProvider([[text("Hi"), stall()]]);
     // During the check, the stream is silent for longer than its timeouts, which must not apply.
     const timeouts = { hookMs: 1_000, streamIdleMs: 300, firstChunkMs: 300 };
-    const running = runToolLoop({ provider, messages, policies, clock, timeouts });
+    const running = runToolLoop({ provider, messages, middleware, clock, timeouts });
     await clock.runAll();
     expect((await running).reason).toMatchObject({
       kind: "hook-failed",
@@ -170,7 +170,7 @@ describe("input checks of guardrails", () => {
       messages,
       tools: [steer],
       control,
-      policies: { guardrails: guardrails({ input: [check] }) },
+      middleware: [guardrails({ input: [check] })],
     });
     expect(seen).toEqual(["How do I pick a lock?", "Build a bomb."]);
     expect(reason).toMatchObject({ kind: "input-guardrail", guardrail: "words" });
@@ -179,8 +179,8 @@ describe("input checks of guardrails", () => {
   it("count the tokens and the cost that a check used", async () => {
     const spent = { usage: { inputTokens: 10, outputTokens: 5, totalTokens: 15 }, costUSD: 0.25 };
     const provider = createMockProvider([[text("Hi"), usage({ inputTokens: 1, outputTokens: 1 })]]);
-    const policies = { guardrails: guardrails({ input: [{ name: "judge", check: () => ({ kind: "pass", spent }) }] }) };
-    const result = await runToolLoop({ provider, messages, policies, pricing: () => 0.5 });
+    const middleware = [guardrails({ input: [{ name: "judge", check: () => ({ kind: "pass", spent }) }] })];
+    const result = await runToolLoop({ provider, messages, middleware, pricing: () => 0.5 });
     expect({ tokens: result.usage.totalTokens, cost: result.costUSD }).toEqual({ tokens: 17, cost: 0.75 });
   });
 });
@@ -192,7 +192,7 @@ function save(journal: MemoryJournal): SavedJournal {
 describe("input checks of guardrails in a resumed run", () => {
   type Options = LoopOptions & { readonly runId: string };
   const start = (options: Options, check: InputCheck): ReturnType<typeof runToolLoop> =>
-    runToolLoop({ ...options, policies: { guardrails: guardrails({ input: [check] }) } });
+    runToolLoop({ ...options, middleware: [guardrails({ input: [check] })] });
 
   it("are not repeated after a crash between the check and the answer", async () => {
     const journal = memoryJournal();
@@ -255,14 +255,14 @@ const record: GuardrailRecord = { guardrail: "x", verdict: "pass", durationMs: 0
 
 it("a run with an edited record of its input checks is rejected", async () => {
   const journal = memoryJournal();
-  const policies = { guardrails: guardrails({ input: [pass] }) };
-  await runToolLoop({ provider: createMockProvider([text("Hi")]), messages, policies, journal, runId: "run-4" });
+  const middleware = [guardrails({ input: [pass] })];
+  await runToolLoop({ provider: createMockProvider([text("Hi")]), messages, middleware, journal, runId: "run-4" });
   const saved = save(journal);
   const steps = { ...saved.steps, "i0/request/@guardrails/input": { value: [{ ...record, verdict: 3 }] } };
   const resumed = runToolLoop({
     provider: createMockProvider([]),
     messages,
-    policies,
+    middleware,
     journal: memoryJournal({ ...saved, steps } as SavedJournal),
     runId: "run-4",
   });

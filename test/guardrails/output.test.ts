@@ -43,12 +43,12 @@ function start(
   wrap = (provider: Provider): Provider => provider,
 ) {
   const recording = recordEvents();
-  const policies = { guardrails: guardrails({ output }) };
+  const middleware = [guardrails({ output })];
   const journal = memoryJournal();
   const running = runToolLoop({
     provider: wrap(createMockProvider(script)),
     messages,
-    policies,
+    middleware,
     journal,
     events: recording.emitter,
   });
@@ -163,19 +163,16 @@ describe("output checks of guardrails", () => {
   });
 
   it("run before the validation of a structured answer", async () => {
-    const policies = {
-      guardrails: guardrails({ output: [redact()] }),
-      output: structuredOutput(z.object({ phone: z.string() })),
-    };
+    const middleware = [structuredOutput(z.object({ phone: z.string() })), guardrails({ output: [redact()] })];
     const provider = createMockProvider([text('{"phone":"1234567"}')]);
-    expect((await runToolLoop({ provider, messages, policies })).output).toEqual({ phone: "[number]" });
+    expect((await runToolLoop({ provider, messages, middleware })).output).toEqual({ phone: "[number]" });
   });
 
   it("are replayed as events, but not called, in a resumed run", async () => {
     const journal = memoryJournal();
     let calls = 0;
     const check: OutputCheck = { name: "counted", check: () => ((calls += 1), { kind: "pass" }) };
-    const options = { messages, journal, runId: "run-1", policies: { guardrails: guardrails({ output: [check] }) } };
+    const options = { messages, journal, runId: "run-1", middleware: [guardrails({ output: [check] })] };
     await runToolLoop({ ...options, provider: createMockProvider([text("Hi")]) });
     const recording = recordEvents();
     await runToolLoop({ ...options, provider: createMockProvider([]), events: recording.emitter });
@@ -249,8 +246,8 @@ describe("output checks of guardrails with a window", () => {
             },
           };
           const recording = recordEvents();
-          const policies = { guardrails: guardrails({ output: [redact(40), refuseSecret(6)] }) };
-          const result = await runToolLoop({ provider, messages, policies, events: recording.emitter });
+          const middleware = [guardrails({ output: [redact(40), refuseSecret(6)] })];
+          const result = await runToolLoop({ provider, messages, middleware, events: recording.emitter });
           const shown = recording
             .of("text-delta")
             .map((event) => event.text)

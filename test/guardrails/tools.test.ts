@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Approve, defineTool, memoryJournal, runToolLoop, type UserMessage } from "turnwright";
+import { approve, type Approve, defineTool, memoryJournal, runToolLoop, type UserMessage } from "turnwright";
 import { guardrails, type ToolCheck } from "turnwright/guardrails";
 import { inspectJournal, replayJournal } from "turnwright/journal";
 import { createMockProvider, createTestClock, recordEvents, text, toolCall } from "turnwright/testing";
@@ -7,7 +7,7 @@ import { z } from "zod";
 
 const messages: readonly UserMessage[] = [{ role: "user", content: "Read it." }];
 
-function createStage(tools: readonly ToolCheck[], approve?: Approve) {
+function createStage(tools: readonly ToolCheck[], policy?: Approve) {
   const read: string[] = [];
   const tool = defineTool({
     name: "read",
@@ -15,7 +15,7 @@ function createStage(tools: readonly ToolCheck[], approve?: Approve) {
     inputSchema: z.object({ path: z.string() }),
     execute: ({ path }) => (read.push(path), `content of ${path}`),
   });
-  return { read, options: { messages, tools: [tool], policies: { guardrails: guardrails({ tools }), approve } } };
+  return { read, options: { messages, tools: [tool], middleware: [guardrails({ tools }), approve(policy)] } };
 }
 
 const one = (): number => 1;
@@ -115,8 +115,8 @@ describe("tool checks of guardrails", () => {
       check: ({ name }) => (name === "evil" ? { kind: "refuse", reason: "no", endsRun: true } : { kind: "pass" }),
     };
     const provider = createMockProvider([names.map((name) => toolCall(name))]);
-    const policies = { guardrails: guardrails({ tools: [check] }) };
-    const result = await runToolLoop({ messages, tools, policies, provider, journal });
+    const middleware = [guardrails({ tools: [check] })];
+    const result = await runToolLoop({ messages, tools, middleware, provider, journal });
     const last = result.messages.at(-1);
     const outcomes = last?.role === "tool" ? last.results.map(({ name, outcome }) => `${name} ${outcome}`).sort() : [];
     expect([result.reason.kind, outcomes, result.pendingCalls]).toEqual(["tool-guardrail", ["evil denied", "wait not-run"], []]);
@@ -126,14 +126,14 @@ describe("tool checks of guardrails", () => {
     const again = await runToolLoop({
       messages,
       tools,
-      policies,
+      middleware,
       provider: createMockProvider([]),
       journal: replayJournal(saved),
     });
     expect(again.messages).toEqual(result.messages);
   });
 
-  it("run before policies.approve, which receives the rewritten arguments", async () => {
+  it("run before approve, which receives the rewritten arguments", async () => {
     const asked: unknown[] = [];
     const lower: ToolCheck = {
       name: "lower",
@@ -158,7 +158,7 @@ describe("tool checks of guardrails", () => {
     expect([functionHistory[0]?.outcome, read]).toEqual(["completed", ["a"]]);
   });
 
-  it("check arguments again after an edit by a person or by policies.approve", async () => {
+  it("check arguments again after an edit by a person or by approve", async () => {
     const edit = { kind: "modify", args: { path: "/etc/passwd" } } as const;
     const script = [toolCall("read", { path: "a" }), text("Done.")];
     const { read, options } = createStage([inside], () => edit);
@@ -166,11 +166,11 @@ describe("tool checks of guardrails", () => {
     const waiting = createStage([inside], () => ({ kind: "ask" }));
     const run = { ...waiting.options, provider: createMockProvider(script), journal: memoryJournal(), runId: "r1" };
     await runToolLoop(run);
-    const decisions = { call_i0_0: edit };
-    const edited = await runToolLoop({ ...run, decisions });
+    const answers = { call_i0_0: edit };
+    const edited = await runToolLoop({ ...run, answers });
     for (const { calls } of [result, edited]) expect(calls).toMatchObject([{ outcome: "denied" }]);
     expect([...read, ...waiting.read]).toEqual([]);
-    expect((await runToolLoop({ ...run, decisions })).calls).toEqual(edited.calls);
+    expect((await runToolLoop({ ...run, answers })).calls).toEqual(edited.calls);
   });
 
   it.for<[title: string, check: ToolCheck["check"]]>([
@@ -206,9 +206,9 @@ describe("options of guardrails", () => {
     expect(() => guardrails(options as never)).toThrow(message);
   });
 
-  it("runToolLoop refuses a policies.guardrails that guardrails() did not make", async () => {
-    const policies = { guardrails: { kind: "guardrails" } } as never;
-    await expect(runToolLoop({ provider: createMockProvider([text("Hi")]), messages, policies })).rejects.toMatchObject({
+  it("runToolLoop refuses a guardrails that guardrails() did not make", async () => {
+    const middleware = { guardrails: { kind: "guardrails" } } as never;
+    await expect(runToolLoop({ provider: createMockProvider([text("Hi")]), messages, middleware })).rejects.toMatchObject({
       code: "invalid-option",
     });
   });

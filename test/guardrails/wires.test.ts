@@ -27,11 +27,11 @@ it.for(wires.map((wire) => [wire.name, wire] as const))(
       parts: ["reasoning"] as const,
       check: ({ text }: { readonly text: string }) => ({ kind: "rewrite", text: text.replace("SECRET-7", "...") }) as const,
     };
-    const policies = { guardrails: guardrails({ output: [masked, onlyText] }) };
+    const middleware = [guardrails({ output: [masked, onlyText] })];
     const result = await runToolLoop({
       provider,
       messages: [{ role: "user", content: "What is the code?" }],
-      policies,
+      middleware,
       journal,
       events: recording.emitter,
     });
@@ -50,7 +50,7 @@ it("output checks of guardrails run once for each text if several wrappers recor
   const note: OutputCheck = { name: "note", check: ({ text: said }) => (judged.push(said), { kind: "pass" }) };
   const options = {
     messages: [{ role: "user", content: "Hi" }],
-    policies: { guardrails: guardrails({ output: [note, redact] }) },
+    middleware: [guardrails({ output: [note, redact] })],
   } as const;
   const lines: string[] = [];
   const log = { to: { write: (line: string) => void lines.push(line) } };
@@ -67,7 +67,7 @@ it("output checks of guardrails hold text back while the model emits reasoning b
   };
   const options = {
     messages: [{ role: "user", content: "Hi" }],
-    policies: { guardrails: guardrails({ output: [redact, secret] }) },
+    middleware: [guardrails({ output: [redact, secret] })],
   } as const;
   const recording = recordEvents();
   const thought = reasoning("Hm, 1234567.");

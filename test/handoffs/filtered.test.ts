@@ -44,7 +44,7 @@ async function playAgents(
   });
   const compaction = when === undefined ? undefined : compactMessages({ when, keep: 50 });
   const messages: readonly Message[] = [{ role: "user", content: "Help." }];
-  const result = await runToolLoop({ provider, messages, tools: handoffs.tools, policies: { handoffs, compaction }, ...more });
+  const result = await runToolLoop({ provider, messages, tools: handoffs.tools, middleware: [handoffs, compaction], ...more });
   return { result, requests, summaries };
 }
 

@@ -18,7 +18,7 @@ describe("a run with createHandoffs", () => {
     const agents = createHandoffs({ start: "a", agents: { a: { description: "A", tools: ["get_tiem"] } } });
     const provider = createMockProvider([text("Done.")]);
     const run = (tools: readonly (typeof shared)[]) =>
-      runToolLoop({ provider, messages, tools: [...tools, ...agents.tools], policies: { handoffs: agents } });
+      runToolLoop({ provider, messages, tools: [...tools, ...agents.tools], middleware: [agents] });
     await expect(run([shared])).rejects.toThrow(
       'Option "agents.a.tools" must be an array of tools, and names of tools in "tools" of the run, but is an array with "get_tiem", which is not in "tools".',
     );
@@ -38,7 +38,7 @@ describe("a run with createHandoffs", () => {
       provider,
       messages,
       tools: [shared, ...agents.tools],
-      policies: { handoffs: agents },
+      middleware: [agents],
       events: recording.emitter,
     });
     expect(facts(provider)).toEqual([
@@ -72,10 +72,10 @@ describe("a run with createHandoffs", () => {
     const system = ({ context }: { readonly context: unknown }): string => `You help ${String(context)}.`;
     const agents = createHandoffs({ start: "a", agents: { a: { description: "", system } } });
     const provider = createMockProvider([text("Hi.")]);
-    await runToolLoop({ provider, messages, context: "Ada", policies: { handoffs: agents } });
+    await runToolLoop({ provider, messages, context: "Ada", middleware: [agents] });
     expect(provider.requests[0]?.system).toBe("You help Ada.");
     const broken = createHandoffs({ start: "a", agents: { a: { description: "", system: () => 5 as never } } });
-    const { reason } = await runToolLoop({ provider, messages, policies: { handoffs: broken } });
+    const { reason } = await runToolLoop({ provider, messages, middleware: [broken] });
     expect(reason).toMatchObject({ kind: "hook-failed", hook: "handoffs.request" });
   });
 
@@ -86,7 +86,7 @@ describe("a run with createHandoffs", () => {
       start: "triage",
       agents: { triage: { description: "", handoffs: ["billing"] }, billing: { description: "", provider: own } },
     });
-    const result = await runToolLoop({ provider: main, messages, tools: agents.tools, policies: { handoffs: agents } });
+    const result = await runToolLoop({ provider: main, messages, tools: agents.tools, middleware: [agents] });
     expect({ calls: [main.calls, own.calls], model: result.streamResults[1]?.model }).toEqual({ calls: [1, 1], model: "own" });
   });
 
@@ -99,7 +99,7 @@ describe("a run with createHandoffs", () => {
       toTriage,
       text("Done."),
     ]);
-    const result = await runToolLoop({ provider, messages, tools: agents.tools, policies: { handoffs: agents } });
+    const result = await runToolLoop({ provider, messages, tools: agents.tools, middleware: [agents] });
     // A request must end with a message of the user, so the text before the handoff is left out.
     expect(outline(provider.requests[2]?.messages ?? [])).toEqual(["user My invoice"]);
     expect(outline(provider.requests[3]?.messages ?? [])).toEqual([
@@ -113,7 +113,7 @@ describe("a run with createHandoffs", () => {
   it("carries out only the first handoff in a message", async () => {
     const agents = createAgents();
     const provider = createMockProvider([[toBilling, toBilling], text("Done.")]);
-    const result = await runToolLoop({ provider, messages, tools: agents.tools, policies: { handoffs: agents } });
+    const result = await runToolLoop({ provider, messages, tools: agents.tools, middleware: [agents] });
     expect(result.handoffs).toHaveLength(1);
     expect(result.functionHistory.map(({ outcome }) => outcome)).toEqual(["completed", "failed"]);
   });
@@ -122,14 +122,14 @@ describe("a run with createHandoffs", () => {
     const agents = createAgents();
     const tools = [...agents.tools, tool("transfer_to_account")];
     const provider = createMockProvider([[toolCall("transfer_to_account", {}), toBilling], text("Done.")]);
-    const result = await runToolLoop({ provider, messages, tools, policies: { handoffs: agents } });
+    const result = await runToolLoop({ provider, messages, tools, middleware: [agents] });
     expect(result).toMatchObject({ agent: "billing", calls: [{ outcome: "completed" }, { outcome: "completed" }] });
   });
 
   it("lets an agent hand over only to agents in its list", async () => {
     const agents = createAgents();
     const provider = createMockProvider([toTriage, text("Done.")]);
-    const result = await runToolLoop({ provider, messages, tools: agents.tools, policies: { handoffs: agents } });
+    const result = await runToolLoop({ provider, messages, tools: agents.tools, middleware: [agents] });
     expect({ outcome: result.functionHistory[0]?.outcome, agent: result.agent }).toEqual({
       outcome: "unknown-tool",
       agent: "triage",
@@ -139,7 +139,7 @@ describe("a run with createHandoffs", () => {
   it('ends with the reason "handoff-cap" after more than maxHandoffs handoffs', async () => {
     const agents = createAgents(2);
     const provider = createMockProvider((_, index) => (index % 2 === 0 ? toBilling : toTriage));
-    const result = await runToolLoop({ provider, messages, tools: agents.tools, policies: { handoffs: agents } });
+    const result = await runToolLoop({ provider, messages, tools: agents.tools, middleware: [agents] });
     expect({ reason: result.reason, calls: provider.calls }).toEqual({ reason: { kind: "handoff-cap", count: 3 }, calls: 3 });
   });
 
@@ -149,11 +149,11 @@ describe("a run with createHandoffs", () => {
       provider: createMockProvider([toBilling, text("Done.")]),
       messages,
       tools: agents.tools,
-      policies: { handoffs: agents },
+      middleware: [agents],
     });
     const provider = createMockProvider([text("Again.")]);
     const next = agents.startWith(first.agent);
-    await runToolLoop({ provider, messages: [...first.messages, ...messages], tools: next.tools, policies: { handoffs: next } });
+    await runToolLoop({ provider, messages: [...first.messages, ...messages], tools: next.tools, middleware: [next] });
     expect(facts(provider)).toEqual([["You are billing.", ["find_invoice", "transfer_to_triage"]]]);
   });
 
@@ -169,10 +169,7 @@ describe("a run with createHandoffs", () => {
       startSpan: (name: string, { attributes = {} }: { attributes?: object } = {}) => (names.push(name, attributes), span),
     } as never;
     await runToolLoop(
-      withTracing(
-        { provider: createMockProvider([toBilling]), messages, tools: agents.tools, policies: { handoffs: agents } },
-        { tracer },
-      ),
+      withTracing({ provider: createMockProvider([toBilling]), messages, tools: agents.tools, middleware: [agents] }, { tracer }),
     );
     expect(JSON.stringify(names)).toContain('"chat own"');
     expect(JSON.stringify(names)).toContain('"gen_ai.agent.name":"billing"');

@@ -16,7 +16,7 @@ describe("a resumed run with createHandoffs", () => {
 
   it("continues as the same agent after a crash at any step, and repeats no recorded request", async () => {
     const agents = createAgents();
-    const options = { messages, tools: agents.tools, policies: { handoffs: agents }, runId: "r1" };
+    const options = { messages, tools: agents.tools, middleware: [agents], runId: "r1" };
     const journal = memoryJournal();
     const whole = await runToolLoop({ ...options, provider: createMockProvider(script), journal });
     const saved = save(journal);
@@ -41,14 +41,14 @@ describe("a resumed run with createHandoffs", () => {
     const agents = createAgents();
     const journal = memoryJournal();
     const options = { messages, tools: agents.tools, runId: "r3" };
-    await runToolLoop({ ...options, provider: createMockProvider([text("Hi.")]), policies: { handoffs: agents }, journal });
+    await runToolLoop({ ...options, provider: createMockProvider([text("Hi.")]), middleware: [agents], journal });
     const { steps, ...rest } = save(journal);
     const kept = Object.fromEntries(
       Object.entries(steps).filter(([key]) => ["run", "begin", "i0/request/@handoffs/agent"].includes(key)),
     );
     const provider = createMockProvider([text("Hi.")]);
-    const policies = { handoffs: agents.startWith("billing") };
-    await runToolLoop({ ...options, provider, policies, journal: memoryJournal({ ...rest, steps: kept }) });
+    const middleware = [agents.startWith("billing")];
+    await runToolLoop({ ...options, provider, middleware, journal: memoryJournal({ ...rest, steps: kept }) });
     expect(provider.requests.map(({ system }) => system)).toEqual(["You are triage."]);
   });
 
@@ -59,7 +59,7 @@ describe("a resumed run with createHandoffs", () => {
       provider: createMockProvider(script),
       messages,
       tools: agents.tools,
-      policies: { handoffs: agents },
+      middleware: [agents],
       journal,
     });
     const inspected = await inspectJournal(journal);
@@ -73,7 +73,7 @@ describe("a resumed run with createHandoffs", () => {
     await runToolLoop({
       ...options,
       provider: createMockProvider([toBilling, text("Done.")]),
-      policies: { handoffs: agents },
+      middleware: [agents],
       journal,
     });
     const { steps, ...rest } = save(journal);
@@ -82,7 +82,7 @@ describe("a resumed run with createHandoffs", () => {
     const result = await runToolLoop({
       ...options,
       provider: createMockProvider([]),
-      policies: { handoffs: other },
+      middleware: [other],
       journal: memoryJournal({ ...rest, steps: kept }),
     });
     expect(result.reason).toMatchObject({
@@ -134,7 +134,7 @@ describe("options of handoffs", () => {
 
 it.for(["log", "journal"] as const)("rerunFrom continues as the agent of the recorded iteration, from a %s", async (kind) => {
   const agents = createAgents();
-  const options = { tools: agents.tools, policies: { handoffs: agents } };
+  const options = { tools: agents.tools, middleware: [agents] };
   const lines: string[] = [];
   const first = { ...options, messages, provider: createMockProvider([toBilling, toolCall("find_invoice", {}), text("Done.")]) };
   const { journal } = await runToolLoop(withRunLog(first, { to: { write: (line) => void lines.push(line) } }));
@@ -148,7 +148,7 @@ it.for(["log", "journal"] as const)("rerunFrom continues as the agent of the rec
 it("createConversation begins the next run with the agent of the last run, even after a reload from the store", async () => {
   const store = memoryConversationStore();
   const agents = createAgents();
-  const options = { tools: agents.tools, policies: { handoffs: agents } };
+  const options = { tools: agents.tools, middleware: [agents] };
   const send = async (script: Parameters<typeof createMockProvider>[0]): Promise<unknown> => {
     const provider = createMockProvider(script);
     const conversation = createConversation({ id: "c1", store, options: { ...options, provider } });

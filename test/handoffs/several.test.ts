@@ -1,5 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { type CallDecision, type LoopOptions, type LoopPolicies, type LoopResult, memoryJournal, runToolLoop } from "turnwright";
+import {
+  approve,
+  type Approve,
+  type CallDecision,
+  type LoopOptions,
+  type LoopResult,
+  memoryJournal,
+  type Middleware,
+  runToolLoop,
+} from "turnwright";
 import { createHandoffs } from "turnwright/handoffs";
 import { inspectJournal, replayJournal } from "turnwright/journal";
 import { createMockProvider, type MockMessage, text, toolCall } from "turnwright/testing";
@@ -17,22 +26,22 @@ const agents = createHandoffs({
 });
 const [toB, toC] = [toolCall("transfer_to_b", {}), toolCall("transfer_to_c", {})];
 const decide =
-  (kind: "deny" | "ask"): NonNullable<LoopPolicies["approve"]> =>
+  (kind: "deny" | "ask"): Approve =>
   ({ name }) => ({ kind: name === "transfer_to_b" ? kind : "approve" });
 
 function start(calls: MockMessage, more: Partial<LoopOptions> = {}): Promise<LoopResult> {
   const provider = createMockProvider(({ iteration }) => (iteration === 0 ? calls : text("Hi.")));
-  return runToolLoop({ provider, tools: agents.tools, messages, policies: { handoffs: agents }, ...more });
+  return runToolLoop({ provider, tools: agents.tools, messages, middleware: [agents], ...more });
 }
 
 describe("the second handoff in a message", () => {
-  it.for<[title: string, calls: MockMessage, policies: LoopPolicies, outcome: string]>([
-    ["has an invalid reason", [toolCall("transfer_to_b", { reason: 5 }), toC], {}, "invalid-input"],
-    ["is malformed", [toolCall("transfer_to_b", {}, { rawArgs: "{" }), toC], {}, "malformed"],
-    ["is denied", [toB, toC], { approve: decide("deny") }, "denied"],
-    ["is not a handoff of this agent", [toolCall("transfer_to_d", {}), toC], {}, "unknown-tool"],
-  ])("is carried out if the first one %s", async ([, calls, policies, outcome]) => {
-    const result = await start(calls, { policies: { handoffs: agents, ...policies } });
+  it.for<[title: string, calls: MockMessage, middleware: readonly Middleware[], outcome: string]>([
+    ["has an invalid reason", [toolCall("transfer_to_b", { reason: 5 }), toC], [], "invalid-input"],
+    ["is malformed", [toolCall("transfer_to_b", {}, { rawArgs: "{" }), toC], [], "malformed"],
+    ["is denied", [toB, toC], [approve(decide("deny"))], "denied"],
+    ["is not a handoff of this agent", [toolCall("transfer_to_d", {}), toC], [], "unknown-tool"],
+  ])("is carried out if the first one %s", async ([, calls, middleware, outcome]) => {
+    const result = await start(calls, { middleware: [agents, ...middleware] });
     expect([result.agent, result.handoffs?.length, outcomesOf(result)]).toEqual([
       "c",
       1,
@@ -49,16 +58,16 @@ describe("the second handoff in a message", () => {
     ["is carried out if the first one is denied later", { kind: "deny" }, "c", ["call_i0_0: denied", "call_i0_1: completed"]],
     ["fails if the first one is approved later", { kind: "approve" }, "b", ["call_i0_0: completed", "call_i0_1: failed"]],
   ])("%s", async ([, decision, agent, outcomes]) => {
-    const policies = { handoffs: agents, approve: decide("ask") };
+    const middleware = [agents, approve(decide("ask"))];
     const journal = memoryJournal();
-    const waiting = await start([toB, toC], { policies, journal, runId: "r" });
+    const waiting = await start([toB, toC], { middleware, journal, runId: "r" });
     expect(waiting).toMatchObject({ status: "suspended", agent: "a" });
     const resumed = memoryJournal(JSON.parse(JSON.stringify(journal)));
-    const result = await start([toB, toC], { policies, journal: resumed, runId: "r", decisions: { call_i0_0: decision } });
+    const result = await start([toB, toC], { middleware, journal: resumed, runId: "r", answers: { call_i0_0: decision } });
     expect([result.agent, result.handoffs?.length, outcomesOf(result)]).toEqual([agent, 1, outcomes]);
     const { messages: inspected, agent: found } = await inspectJournal(resumed);
     expect([inspected, found]).toEqual([result.messages, agent]);
-    const again = await start([], { policies, journal: replayJournal(resumed), runId: "r" });
+    const again = await start([], { middleware, journal: replayJournal(resumed), runId: "r" });
     expect(again.messages).toEqual(result.messages);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { defineTool } from "turnwright";
+import { defineTool, finalAnswer } from "turnwright";
 import { createMockProvider, text, toolCall, wait } from "turnwright/testing";
 import type { DurableStore, LiveRun } from "../../src/host/durable/durable-store.ts";
 import { executeDurableRun, type RunFacts, type RunSite } from "../../src/host/durable/execute-durable-run.ts";
@@ -38,11 +38,11 @@ describe("an execution of a durable run", () => {
     expect((JSON.parse(factsOf(end) ?? "{}") as RunFacts).text).toBe("Done.");
   });
 
-  it("stores that its text is from the extra iteration of policies.finalAnswer", async () => {
+  it("stores that its text is from the extra iteration of finalAnswer", async () => {
     const provider = createMockProvider(({ toolChoice }) => (toolChoice === "none" ? text("So far.") : toolCall("look")));
     const look = defineTool({ name: "look", description: "Looks", inputSchema: { type: "object" }, execute: () => "seen" });
     const limits = { maxIterations: 1 };
-    const options = () => ({ provider, tools: [look], messages, limits, policies: { finalAnswer: true } });
+    const options = () => ({ provider, tools: [look], messages, limits, middleware: [finalAnswer()] });
     const end = await executeDurableRun(createSite(), { runId: "r", fields: { options }, input: "{}" });
     const facts = JSON.parse(factsOf(end) ?? "{}") as RunFacts;
     expect([facts.text, facts.finalAnswer, facts.reason.kind]).toEqual(["So far.", true, "max-iterations"]);

@@ -13,8 +13,8 @@ it('host.resume() with whenBusy: "queue": uses a result from before the suspensi
   );
   const render = tool("render", (_, { runId, callId, defer }) => {
     sent.push(runId, callId);
-    const decisions = { [callId]: { kind: "result" as const, result: "film.mp4" } };
-    resuming = host.resume(id, { provider, tools, clock, decisions, whenBusy: "queue" });
+    const answers = { [callId]: { kind: "result" as const, result: "film.mp4" } };
+    resuming = host.resume(id, { provider, tools, clock, answers, whenBusy: "queue" });
     return defer();
   });
   const slow = tool("slow", () => new Promise((done) => void clock.setTimeout(() => done("slow"), 1_000)));

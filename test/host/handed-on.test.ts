@@ -75,7 +75,7 @@ function openHost(run: RunOptions): Chat {
 const check: InputCheck = { name: "topic", check: ({ text: said }) => ({ kind: said.includes("evil") ? "refuse" : "pass" }) };
 
 function guarded(script: MockScript): RunOptions {
-  return { provider: createMockProvider(script), policies: { guardrails: guardrails({ input: [check] }) } };
+  return { provider: createMockProvider(script), middleware: [guardrails({ input: [check] })] };
 }
 
 describe.each([
@@ -90,7 +90,7 @@ describe.each([
       (request.purpose === "summary" ? summaries : sent).push([...request.messages]);
       return text(request.purpose === "summary" ? `Summary ${summaries.length}.` : long);
     });
-    const chat = open({ provider, policies: { compaction: compactMessages({ when: 4_000, keep: 400 }) } });
+    const chat = open({ provider, middleware: [compactMessages({ when: 4_000, keep: 400 })] });
     let afterFirst = 0;
     for (let turn = 1; turn <= 16; turn += 1) {
       await chat.ask(`Question ${turn}`);
@@ -123,7 +123,7 @@ describe.each([
         billing: { description: "Knows invoices", system: "You are billing.", history: withoutToolCalls },
       },
     });
-    const chat = open({ provider, tools: agents.tools, policies: { handoffs: agents } });
+    const chat = open({ provider, tools: agents.tools, middleware: [agents] });
     await chat.ask("My invoice is wrong.");
     await chat.ask("And now?");
     await chat.ask("Sure?");
@@ -161,8 +161,8 @@ describe.each([
       if (purpose === "summary") return text(`Summary ${(summaries += 1)}.`);
       return index === 0 ? stall() : text("Yes.");
     });
-    const policies = { guardrails: guardrails({ input: [check] }), compaction: compactMessages({ when: 400, keep: 50 }) };
-    const chat = open({ provider, policies });
+    const middleware = [compactMessages({ when: 400, keep: 50 }), guardrails({ input: [check] })];
+    const chat = open({ provider, middleware });
     await chat.askAndStop("A long story. ".repeat(400), "iteration-start");
     expect((await chat.ask("An evil plan.")).reason.kind).toBe("input-guardrail");
     expect([summaries, await chat.messages()]).toEqual([1, []]);
@@ -190,7 +190,7 @@ describe.each([
     const stored = createConversation({
       id: "unchecked",
       store: memoryConversationStore(),
-      options: { provider, policies: { guardrails: guardrails({ input: [slow] }) } },
+      options: { provider, middleware: [guardrails({ input: [slow] })] },
     });
     expect((await stored.send("An evil plan.", { control })).status).toBe("stopped-by-user");
     expect((await stored.send("Hello.")).reason.kind).toBe("input-guardrail");
@@ -215,9 +215,9 @@ it("createRunHost: an edited message is sent to the model, and not the summary o
     if (purpose === "summary") return text("A summary.");
     return index === 0 ? stall() : text("Yes.");
   });
-  const policies = { compaction: compactMessages({ when: 400, keep: 50 }) };
+  const middleware = [compactMessages({ when: 400, keep: 50 })];
   const { host, id, clock } = createStage();
-  const run = { provider, policies, clock };
+  const run = { provider, middleware, clock };
   const message = { role: "user", content: "A long story. ".repeat(400), id: "first" } as const;
   const first = await host.start(id, { ...run, message });
   await clock.flush();

@@ -76,7 +76,7 @@ describe("a question that a tool asks", () => {
     const resume = [{ interruptId: interrupt?.id, status: "resolved", payload: { result: { city: "Oslo" } } }];
     const { results } = await readAGUIRequest({ threadId: "t", runId: "page", messages: [], resume });
     const { journal } = first;
-    expect((await runToolLoop({ ...options, journal, decisions: results })).reason.kind).toBe("answered");
+    expect((await runToolLoop({ ...options, journal, answers: results })).reason.kind).toBe("answered");
   });
 
   it("is shown on the page until host.answer() is called", async () => {

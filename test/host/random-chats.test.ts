@@ -52,8 +52,8 @@ async function play(requests: readonly Request[], isShared: boolean): Promise<vo
       resume: async () => {
         const { reason } = (await host.status(id)) ?? {};
         const calls = reason !== undefined && "calls" in reason ? reason.calls : [];
-        const decisions = Object.fromEntries(calls.map((call) => [call.id, { kind: "approve" as const }]));
-        return host.resume(id, { ...run, decisions });
+        const answers = Object.fromEntries(calls.map((call) => [call.id, { kind: "approve" as const }]));
+        return host.resume(id, { ...run, answers });
       },
       cancel: () => host.cancel(id),
       stop: () => host.stop(id),

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { defineAgentTool, type LoopOptions, type Tool } from "turnwright";
+import { approve, defineAgentTool, type LoopOptions, type Tool } from "turnwright";
 import { createRunHost } from "turnwright/host";
 import { createMockProvider, createTestClock, text, toolCall } from "turnwright/testing";
 import { crashing, createStage, eventsOf, readAll, readStart, sharedStore, type Stage, textOf, tool, typesOf } from "./stage.ts";
 
-const policies = { approve: () => ({ kind: "ask" as const }) };
+const middleware = [approve(() => ({ kind: "ask" as const }))];
 
-function paying({ clock }: Pick<Stage, "clock">): Pick<LoopOptions, "provider" | "tools" | "policies" | "clock"> & {
+function paying({ clock }: Pick<Stage, "clock">): Pick<LoopOptions, "provider" | "tools" | "middleware" | "clock"> & {
   readonly paid: string[];
 } {
   const paid: string[] = [];
@@ -14,7 +14,7 @@ function paying({ clock }: Pick<Stage, "clock">): Pick<LoopOptions, "provider" |
   const provider = createMockProvider(({ iteration }) =>
     iteration === 0 ? [text("One moment. "), toolCall("pay", { n: 1 }), toolCall("pay", { n: 2 })] : [text("Done.")],
   );
-  return { provider, tools: [pay], policies, clock, paid };
+  return { provider, tools: [pay], middleware, clock, paid };
 }
 
 const options = (given: ReturnType<typeof paying>): Omit<ReturnType<typeof paying>, "paid"> => {
@@ -35,7 +35,7 @@ describe("host.resume() in the same process", () => {
     const { reason } = (await host.status(id)) ?? {};
     expect(reason).toMatchObject({ kind: "approval-required", calls: [{ id: "call_i0_0" }, { id: "call_i0_1" }] });
 
-    const answer = await host.resume(id, { ...options(pay), decisions: { call_i0_0: yes, call_i0_1: { kind: "deny" } } });
+    const answer = await host.resume(id, { ...options(pay), answers: { call_i0_0: yes, call_i0_1: { kind: "deny" } } });
     expect(answer).toMatchObject({ kind: "started", runId: `${id}/1` });
     const from = seen.at(-1)?.id;
     const rest = await readAll(host.join(id, { from }));
@@ -63,7 +63,7 @@ describe("host.resume() in the same process", () => {
     const pay = paying(stage);
     await readStart(host.start(id, { ...options(pay), message: "Pay." }));
     const seen = await readAll(host.join(id));
-    const answer = await host.resume(id, { ...options(pay), decisions: { call_i0_0: yes, call_i0_1: yes } });
+    const answer = await host.resume(id, { ...options(pay), answers: { call_i0_0: yes, call_i0_1: yes } });
     const all = await readAll(answer.kind === "started" ? answer.join() : undefined);
     const marked = all.map(({ event }) => event.replayed === true);
     const isUnmarked = ({ event: { type } }: (typeof all)[number]) => type === "run-start" || type === "run-end";
@@ -80,7 +80,7 @@ describe("host.resume() in the same process", () => {
     await host.start(id, { ...options(pay), message: "Pay." });
     const slow = host.join(id);
     await stage.clock.flush();
-    await host.resume(id, { ...options(pay), decisions: { call_i0_0: yes, call_i0_1: yes } });
+    await host.resume(id, { ...options(pay), answers: { call_i0_0: yes, call_i0_1: yes } });
     const items = await readAll(slow);
     expect(items.at(-1)?.event).toMatchObject({ type: "run-end", status: "suspended" });
     expect(typesOf(await readAll(host.join(id))).filter((type) => type === "run-end")).toHaveLength(2);
@@ -93,12 +93,12 @@ describe("host.resume() in the same process", () => {
     await readStart(host.start(id, { ...options(pay), message: "Pay." }));
     const before = [await host.status(id), await readAll(host.join(id))];
     for (const name of ["call_i0_2", "__proto__", "toString", "call_i0_0/x", ""]) {
-      const decisions = Object.fromEntries([["call_i0_0", yes] as const, [name, yes] as const]);
-      const resuming = host.resume(id, { ...options(pay), decisions });
+      const answers = Object.fromEntries([["call_i0_0", yes] as const, [name, yes] as const]);
+      const resuming = host.resume(id, { ...options(pay), answers });
       await expect(resuming).rejects.toMatchObject({ code: "unknown-decision", details: { call: name } });
     }
     expect([await host.status(id), await readAll(host.join(id)), pay.paid]).toEqual([...before, []]);
-    await host.resume(id, { ...options(pay), decisions: { call_i0_0: yes, call_i0_1: yes } });
+    await host.resume(id, { ...options(pay), answers: { call_i0_0: yes, call_i0_1: yes } });
     await readAll(host.join(id));
     expect(pay.paid).toHaveLength(2);
   });
@@ -109,10 +109,10 @@ describe("host.resume() in the same process", () => {
     const pay = paying(stage);
     await readStart(host.start(id, { ...options(pay), message: "Pay." }));
     const before = [await host.status(id), await readAll(host.join(id))];
-    const decisions = { call_i0_0: yes, call_i0_1: yes };
-    await expect(host.resume(id, { ...options(pay), tools: [], decisions })).rejects.toMatchObject({ code: "tools-changed" });
+    const answers = { call_i0_0: yes, call_i0_1: yes };
+    await expect(host.resume(id, { ...options(pay), tools: [], answers })).rejects.toMatchObject({ code: "tools-changed" });
     expect([await host.status(id), await readAll(host.join(id))]).toEqual(before);
-    await readStart(host.resume(id, { ...options(pay), decisions }) as ReturnType<typeof host.start>);
+    await readStart(host.resume(id, { ...options(pay), answers }) as ReturnType<typeof host.start>);
     expect(pay.paid).toHaveLength(2);
   });
 
@@ -121,11 +121,11 @@ describe("host.resume() in the same process", () => {
     const { host, id } = stage;
     const pay = paying(stage);
     await readStart(host.start(id, { ...options(pay), message: "Pay." }));
-    const decisions = { call_i0_0: yes, call_i0_1: yes };
-    const answers = await Promise.all([1, 2, 3].map(async () => host.resume(id, { ...options(pay), decisions })));
-    expect(answers.map(({ kind }) => kind)).toEqual(["started", "busy", "busy"]);
+    const answers = { call_i0_0: yes, call_i0_1: yes };
+    const outcomes = await Promise.all([1, 2, 3].map(async () => host.resume(id, { ...options(pay), answers })));
+    expect(outcomes.map(({ kind }) => kind)).toEqual(["started", "busy", "busy"]);
     await readAll(host.join(id));
-    expect(await host.resume(id, { ...options(pay), decisions })).toEqual({ kind: "not-resumable", status: "completed" });
+    expect(await host.resume(id, { ...options(pay), answers })).toEqual({ kind: "not-resumable", status: "completed" });
     expect(pay.paid).toEqual(["call_i0_0", "call_i0_1"]);
   });
 
@@ -158,10 +158,10 @@ describe("host.resume() in the same process", () => {
     });
     const pay = paying(stage);
     const provider = createMockProvider(({ iteration }) => [[toolCall("ask")], [toolCall("pay")], [text("Done.")]][iteration]);
-    const approve = ({ name }: { readonly name: string }) => ({ kind: name === "ask" ? ("approve" as const) : ("ask" as const) });
-    const given = { ...options(pay), provider, tools: [agent, ...(pay.tools as readonly Tool[])], policies: { approve } };
+    const policy = ({ name }: { readonly name: string }) => ({ kind: name === "ask" ? ("approve" as const) : ("ask" as const) });
+    const given = { ...options(pay), provider, tools: [agent, ...(pay.tools as readonly Tool[])], middleware: [approve(policy)] };
     await readStart(host.start(id, { ...given, message: "Ask and pay." }));
-    await host.resume(id, { ...given, decisions: { call_i1_0: yes } });
+    await host.resume(id, { ...given, answers: { call_i1_0: yes } });
     const events = eventsOf(await readAll(host.join(id)));
     const nested = events.filter(({ path }) => path !== undefined).map(({ type }) => type);
     expect(nested).toEqual(["run-start", "iteration-start", "text-delta", "iteration-end", "run-end"]);
@@ -187,7 +187,7 @@ describe("a run host in another process", () => {
     const seen = await readAll(first.host.join(first.id));
     const second = createRunHost({ store, clock: first.clock });
     expect(second.join(first.id)).toBeUndefined();
-    await second.resume(first.id, { ...options(pay), decisions: { call_i0_0: yes, call_i0_1: yes } });
+    await second.resume(first.id, { ...options(pay), answers: { call_i0_0: yes, call_i0_1: yes } });
     const joined = second.join(first.id, { from: seen.at(-1)?.id });
     expect(joined?.restarted).toBe(true);
     const items = await readAll(joined);
@@ -204,7 +204,7 @@ describe("a run host in another process", () => {
       const store = sharedStore();
       const clock = createTestClock();
       const id = `cut ${crashAt}`;
-      const pay = { ...paying({ clock }), policies: {} };
+      const pay = { ...paying({ clock }), middleware: [] };
       const dying = createRunHost({ store: crashing(store, crashAt), clock });
       const answer = await dying.start(id, { ...options(pay), message: "Pay." }).catch(() => undefined);
       const end = answer?.kind === "started" ? await answer.result.catch(() => undefined) : undefined;
@@ -238,7 +238,7 @@ describe("a run host in another process", () => {
     const store = sharedStore();
     const clock = createTestClock();
     const id = "cut and told";
-    const pay = { ...paying({ clock }), policies: {} };
+    const pay = { ...paying({ clock }), middleware: [] };
     const dying = createRunHost({ store: crashing(store, 4), clock });
     const answer = await dying.start(id, { ...options(pay), message: "Pay." });
     if (answer.kind === "started") await answer.result.catch(() => undefined);
@@ -256,7 +256,7 @@ describe("a reader of a hosted run whose journal or store fails", () => {
     const store = sharedStore();
     const clock = createTestClock();
     const id = "broken";
-    const pay = { ...paying({ clock }), policies: {} };
+    const pay = { ...paying({ clock }), middleware: [] };
     const host = createRunHost({ store: crashing(store, 4), clock });
     await host.start(id, { ...options(pay), message: "Pay." });
     const seen: string[] = [];

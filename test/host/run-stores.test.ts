@@ -1,3 +1,4 @@
+import { approve } from "turnwright";
 import { spawn } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -65,12 +66,12 @@ describe.for<[string, () => RunStore]>([
 
   it("stores the conversation of a run host", async () => {
     const { host, clock, id } = createStage({ store: create() });
-    const policies = { approve: () => ({ kind: "ask" as const }) };
+    const middleware = [approve(() => ({ kind: "ask" as const }))];
     const save = tool("save", () => "saved");
     const script = [toolCall("save"), text("Done.")];
     const provider = createMockProvider(({ iteration }) => script[iteration]);
-    await readStart(host.start(id, { provider, clock, tools: [save], policies, message: "Save." }));
-    await host.resume(id, { provider, clock, tools: [save], policies, decisions: { call_i0_0: { kind: "approve" } } });
+    await readStart(host.start(id, { provider, clock, tools: [save], middleware, message: "Save." }));
+    await host.resume(id, { provider, clock, tools: [save], middleware, answers: { call_i0_0: { kind: "approve" } } });
     expect(textOf(await readAll(host.join(id)))).toBe("Done.");
     const next = playing([text("Two.")], clock);
     await readStart(host.start(id, { ...next, message: "Go on." }));

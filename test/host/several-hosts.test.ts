@@ -85,7 +85,7 @@ it("only one of two processes continues a conversation with waiting calls", asyn
   await readStart(one.start(id, { ...run, message: "Pay." }));
   const gate = createGate();
   locks.beforeWrite = gate.pass;
-  const resumed = one.resume(id, { ...run, decisions: approve });
+  const resumed = one.resume(id, { ...run, answers: approve });
   while (gate.count() === 0) await clock.flush();
   const second = other.start(id, { ...run, message: "Never mind." });
   await clock.flush();
@@ -118,7 +118,7 @@ it('a start that waits with whenSuspended: "queue" begins after another process 
   expect((await one.status(id))?.queued).toBe(1);
   await clock.advance(20_000);
   expect((await one.status(id))?.queued).toBe(1);
-  const answer = await other.resume(id, { ...run, decisions: approve });
+  const answer = await other.resume(id, { ...run, answers: approve });
   if (answer.kind === "started") await answer.result;
   await clock.advance(5_000);
   await readStart(second);

@@ -28,7 +28,7 @@ interface Chat {
   messages(): Promise<readonly Message[]>;
 }
 
-const decisions = { call_i0_0: { kind: "approve" }, call_i0_1: { kind: "result", result: "yes" } } as const;
+const answers = { call_i0_0: { kind: "approve" }, call_i0_1: { kind: "result", result: "yes" } } as const;
 let chats = 0;
 
 function openHost(whenSuspended: WhenSuspended | undefined): Chat {
@@ -42,7 +42,7 @@ function openHost(whenSuspended: WhenSuspended | undefined): Chat {
       return readStart(answer);
     },
     decide: async () => {
-      const answer = await host.resume(id, { ...run, decisions });
+      const answer = await host.resume(id, { ...run, answers });
       return answer.kind === "started" ? answer.result : answer;
     },
     cancel: () => host.cancel(id),
@@ -62,7 +62,7 @@ function openConversation(whenSuspended: WhenSuspended | undefined): Chat {
   });
   return {
     send: (message) => conversation.send(message),
-    decide: () => conversation.resume({ decisions }),
+    decide: () => conversation.resume({ answers }),
     cancel: () => conversation.cancel(),
     status: async () => (await conversation.status())?.status,
     messages: () => conversation.messages(),
@@ -136,7 +136,7 @@ describe("createRunHost with queued starts", () => {
     const starts = ["one", "two"].map((message) => host.start(id, { ...run, message }));
     for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
     expect((await host.status(id))?.queued).toBe(2);
-    const resumed = await host.resume(id, { ...run, decisions });
+    const resumed = await host.resume(id, { ...run, answers });
     const late = host.start(id, { ...run, message: "three" });
     for (const start of [resumed, ...starts, late]) await readStart(start as never);
     expect(show((await host.status(id))?.messages ?? []).filter((line) => line.startsWith("user"))).toEqual([
@@ -206,7 +206,7 @@ it("host.cancel() lets readers of the suspended run finish, and leaves nothing t
   await readStart(host.start(id, { ...run, message: "Pay." }));
   expect(await host.cancel(id, { requester: "user", note: "changed my mind" })).toBe("cancelled");
   expect((await host.status(id))?.reason).toEqual({ kind: "stopped", requester: "user", note: "changed my mind" });
-  expect(await host.resume(id, { ...run, decisions })).toEqual({ kind: "not-resumable", status: "stopped-by-user" });
+  expect(await host.resume(id, { ...run, answers })).toEqual({ kind: "not-resumable", status: "stopped-by-user" });
   expect((await readAll(host.join(id))).at(-1)?.event.type).toBe("run-end");
   expect([await host.cancel(id), await host.cancel("nobody")]).toEqual(["not-suspended", "not-suspended"]);
 });
@@ -215,6 +215,6 @@ it("host.resume() is not busy because of a message that is refused at the same t
   const { host, id } = createStage();
   const run = createRun();
   await readStart(host.start(id, { ...run, message: "Pay." }));
-  const both = await Promise.all([host.start(id, { ...run, message: "Hello" }), host.resume(id, { ...run, decisions })]);
+  const both = await Promise.all([host.start(id, { ...run, message: "Hello" }), host.resume(id, { ...run, answers })]);
   expect(both.map(({ kind }) => kind)).toEqual(["waiting", "started"]);
 });

@@ -14,10 +14,10 @@ describe('host.resume() with whenBusy: "queue"', () => {
     await host.start(id, { ...run, message: "Go." });
     await clock.advance(50);
     const resultOf = (call: string) => ({ [call]: { kind: "result" as const, result: call } });
-    const early = { ...run, decisions: resultOf("call_i0_0") };
+    const early = { ...run, answers: resultOf("call_i0_0") };
     expect(await host.resume(id, early)).toMatchObject({ kind: "busy" });
     const resumes = ["call_i0_0", "call_i0_1"].map((call) =>
-      host.resume(id, { ...run, decisions: resultOf(call), whenBusy: "queue" }),
+      host.resume(id, { ...run, answers: resultOf(call), whenBusy: "queue" }),
     );
     await clock.flush();
     expect((await host.status(id))?.queued).toBe(2);

@@ -2,11 +2,13 @@
 
 import {
   defineTool,
+  finalAnswer,
   hasToolCall,
   type LoopOptions,
   type LoopResult,
   processResults,
   runToolLoop,
+  stopWhen,
   structuredOutput,
 } from "turnwright";
 import {
@@ -39,11 +41,11 @@ const answer: MockMessage = [
 ];
 
 const endings: { readonly [kind: string]: { readonly turns: readonly MockMessage[] } & Partial<LoopOptions> } = {
-  answered: { turns: [looks, answer], policies: { output: structuredOutput(z.object({ room: z.number() })) } },
+  answered: { turns: [looks, answer], middleware: [structuredOutput(z.object({ room: z.number() }))] },
   "over-budget": { turns: [looks, answer], limits: { maxCostUSD: 0.75 } },
-  "final-answer": { turns: [looks, text("So far.")], limits: { maxIterations: 1 }, policies: { finalAnswer: true } },
-  "stop-condition": { turns: [looks, toolCall("book")], policies: { stopWhen: [hasToolCall("book")] } },
-  processed: { turns: [looks, answer], policies: { results: processResults({ processor: () => "Short." }) } },
+  "final-answer": { turns: [looks, text("So far.")], limits: { maxIterations: 1 }, middleware: [finalAnswer()] },
+  "stop-condition": { turns: [looks, toolCall("book")], middleware: [stopWhen([hasToolCall("book")])] },
+  processed: { turns: [looks, answer], middleware: [processResults({ processor: () => "Short." })] },
   failed: { turns: [looks, fail({ status: 400, message: "No." })] },
 };
 

@@ -1,7 +1,7 @@
 // A message of a page has an identity: it makes one turn, however often it arrives.
 
 import { describe, expect, it } from "vitest";
-import type { Compaction, LoopResult, Message, UserMessage } from "turnwright";
+import { approve, type Compaction, type LoopResult, type Message, type UserMessage } from "turnwright";
 import { compactMessages } from "turnwright/compaction";
 import { createConversation, memoryConversationStore } from "turnwright/conversation";
 import type { PageMessage, RunStore, StartOptions } from "turnwright/host";
@@ -122,10 +122,10 @@ describe("host.start() with a message that arrived before", () => {
   });
 
   it("shows a suspended run again, and its calls still wait", async () => {
-    const policies = { approve: () => ({ kind: "ask" as const }) };
+    const middleware = [approve(() => ({ kind: "ask" as const }))];
     const stage = open(paying);
-    await readStart(stage.start(say("Pay.", "m1"), { policies }));
-    const again = await stage.start(say("Pay.", "m1"), { policies });
+    await readStart(stage.start(say("Pay.", "m1"), { middleware }));
+    const again = await stage.start(say("Pay.", "m1"), { middleware });
     expect(again).toMatchObject({ kind: "started", repeated: true });
     expect((await readStart(again)).reason).toMatchObject({ kind: "approval-required" });
     expect([(await stage.host.status(stage.id))?.status, stage.paid.length]).toEqual(["suspended", 0]);
@@ -260,13 +260,13 @@ describe("host.start() with a message that replaces another", () => {
         return compactMessages({ when: 2_000, keep: 100 }).startWith(found);
       },
     };
-    const policies = { compaction };
+    const middleware = [compaction];
     const long: MockScript = ({ purpose }) => text(purpose === "summary" ? "A summary." : "word ".repeat(1_000));
     for (const said of ["cats", "dogs", "birds", "fish"])
-      await readStart(host.start(id, { provider: createMockProvider(long), clock, policies, message: say(said, said) }));
+      await readStart(host.start(id, { provider: createMockProvider(long), clock, middleware, message: say(said, said) }));
     expect(started.at(-1)).toMatchObject({ summary: "A summary." });
     await readStart(
-      host.start(id, { provider: createMockProvider(long), clock, policies, message: say("cows", "cats", { edited: true }) }),
+      host.start(id, { provider: createMockProvider(long), clock, middleware, message: say("cows", "cats", { edited: true }) }),
     );
     expect(started.at(-1)).toBeUndefined();
   });
@@ -312,21 +312,23 @@ describe("a page that asks for another answer after an error", () => {
 });
 
 describe("host.resume() with decisions that arrived before", () => {
-  const policies = { approve: () => ({ kind: "ask" as const }) };
+  const middleware = [approve(() => ({ kind: "ask" as const }))];
 
   it("tries again after the run has failed, and runs no call again", async () => {
     const stage = open(breaking(1, text("Pai"), fail({ status: 503, message: "Overloaded" })));
-    const { reason } = await readStart(stage.start(say("Pay.", "m1"), { policies }));
+    const { reason } = await readStart(stage.start(say("Pay.", "m1"), { middleware }));
     const [call] = "calls" in reason ? reason.calls : [];
     const provider = createMockProvider(breaking(0));
     const approve = (id = ""): ReturnType<Stage["host"]["resume"]> =>
-      stage.host.resume(stage.id, { ...stage.options, policies, decisions: { [id]: { kind: "approve" } } });
+      stage.host.resume(stage.id, { ...stage.options, middleware, answers: { [id]: { kind: "approve" } } });
     const readResume = async (): Promise<LoopResult | undefined> => {
       const answer = await approve(call?.id);
       return answer.kind === "started" ? answer.result : undefined;
     };
     expect((await readResume())?.status).toBe("error");
-    expect(await stage.host.resume(stage.id, { ...stage.options, provider, policies })).toMatchObject({ kind: "not-resumable" });
+    expect(await stage.host.resume(stage.id, { ...stage.options, provider, middleware })).toMatchObject({
+      kind: "not-resumable",
+    });
     expect(await approve("call_i7_0")).toMatchObject({ kind: "not-resumable", status: "error" });
     expect(await readResume()).toMatchObject({ status: "completed", text: "Paid." });
     expect(await approve(call?.id)).toMatchObject({ kind: "not-resumable", status: "completed" });

@@ -38,8 +38,8 @@ describe("a run that ends directly after a compaction", () => {
     ["maxCostUSD", { maxCostUSD: 0.0301 }],
   ])("because of %s is the same in inspectJournal and in its logs", async ([, limits]) => {
     const messages: readonly UserMessage[] = [{ role: "user", content: "Go." }];
-    const policies = { compaction: compactMessages({ when: 200, keep: 20 }) };
-    const options = { provider: provide(9), tools: [work], messages, limits, policies, pricing: () => 0.01 };
+    const middleware = [compactMessages({ when: 200, keep: 20 })];
+    const options = { provider: provide(9), tools: [work], messages, limits, middleware, pricing: () => 0.01 };
     const { result, journal, log, journalLog } = await record(options);
     const { status, reason, usage: used, costUSD, compaction, messages: said } = result;
     expect([status, compaction?.summary]).toEqual(["error", "The summary."]);
@@ -61,7 +61,7 @@ describe("a run with a compaction before its first request", () => {
     provider: provide(1),
     tools: [work],
     messages,
-    policies: { compaction: compactMessages({ when: 500, keep: 20 }) },
+    middleware: [compactMessages({ when: 500, keep: 20 })],
   });
 
   it("has a readable log of its journal", async () => {
@@ -88,10 +88,10 @@ it("a log that begins with a resumed run lists the calls in the order of the mes
   const journal = memoryJournal();
   await runToolLoop({ ...options, journal, runId: "r" });
   const lines: string[] = [];
-  const decisions = { call_i0_1: { kind: "approve" } } as const;
+  const answers = { call_i0_1: { kind: "approve" } } as const;
   const resumed = memoryJournal(JSON.parse(JSON.stringify(journal)));
   const to = { write: (line: string) => void lines.push(line) };
-  await runToolLoop(withRunLog({ ...options, journal: resumed, runId: "r", decisions }, { to }));
+  await runToolLoop(withRunLog({ ...options, journal: resumed, runId: "r", answers }, { to }));
   const log = parseRunLog(lines.map((line) => (line.endsWith("\n") ? line : `${line}\n`)).join(""));
   const [run] = log.runs;
   expect(run?.iterations[0]?.calls.map(({ name, index }) => [name, index])).toEqual([

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { truncateSync, statSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { defineAgentTool, defineTool, type LoopOptions, memoryJournal, runToolLoop } from "turnwright";
+import { approve, defineAgentTool, defineTool, type LoopOptions, memoryJournal, runToolLoop } from "turnwright";
 import { journalToRunLog, parseRunLog, type RunLog, toChromeTrace, toMarkdown } from "turnwright/inspect";
 import { fileJournal } from "turnwright/journal";
 import { createMockProvider, createTestClock, reasoning, text, toolCall, usage } from "turnwright/testing";
@@ -56,7 +56,7 @@ const parse = async (folder: string): Promise<RunLog> => parseRunLog(await journ
 describe("journalToRunLog", () => {
   it("creates a log with the iterations, calls, nested runs and end of the run", async () => {
     const folder = makeFolder();
-    const { log } = await logRun({ ...optionsIn(folder), policies: { approve: () => ({ kind: "approve" }) } });
+    const { log } = await logRun({ ...optionsIn(folder), middleware: [approve(() => ({ kind: "approve" }))] });
     const made = await parse(folder);
     expect([log.source, made.source]).toEqual(["log", "journal"]);
     expect(made.runs.map(deepFactsOf)).toEqual(log.runs.map(deepFactsOf));
@@ -79,7 +79,7 @@ describe("journalToRunLog", () => {
     expect(calls).toMatchObject([{ name: "pay" }, { name: "nope", outcome: "unknown-tool" }]);
     expect(calls[0]?.startedAt).toBeUndefined();
     const [id = ""] = calls.map(({ callId }) => callId);
-    await runToolLoop({ ...optionsIn(folder), decisions: { [id]: { kind: "deny", reason: "Too much." } } });
+    await runToolLoop({ ...optionsIn(folder), answers: { [id]: { kind: "deny", reason: "Too much." } } });
     const decided = (await parse(folder)).runs[0];
     expect(decided?.iterations[1]?.calls[0]).toMatchObject({ decision: "deny", outcome: "denied" });
     expect(decided?.status).toBe("completed");
@@ -122,7 +122,7 @@ describe("journalToRunLog", () => {
   it("includes all steps that are left in the journal after a crash", async () => {
     const folder = makeFolder();
     const path = join(folder, "journal.jsonl");
-    const { size } = await runToolLoop({ ...optionsIn(folder), policies: { approve: () => ({ kind: "approve" }) } }).then(() =>
+    const { size } = await runToolLoop({ ...optionsIn(folder), middleware: [approve(() => ({ kind: "approve" }))] }).then(() =>
       statSync(path),
     );
     const seen = new Set<string>();
@@ -143,7 +143,7 @@ describe("journalToRunLog", () => {
 
   it("rejects a damaged journal file and names the line", async () => {
     const folder = makeFolder();
-    await runToolLoop({ ...optionsIn(folder), policies: { approve: () => ({ kind: "approve" }) } });
+    await runToolLoop({ ...optionsIn(folder), middleware: [approve(() => ({ kind: "approve" }))] });
     writeFileSync(join(folder, "journal.jsonl"), "x", { flag: "r+" });
     await expect(parse(folder)).rejects.toMatchObject({ code: "journal-damaged", details: { line: 1 } });
   });

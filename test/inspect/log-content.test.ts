@@ -1,5 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { defineTool, type LoopOptions, type Provider, withFallback, withRetry } from "turnwright";
+import {
+  approve,
+  defineTool,
+  type LoopOptions,
+  onIteration,
+  prepareIteration,
+  type Provider,
+  withFallback,
+  withRetry,
+} from "turnwright";
 import { guardrails } from "turnwright/guardrails";
 import { createMockProvider, createTestClock, fail, reasoning, text, toolCall, usage, wait } from "turnwright/testing";
 import { linesOf, logRun } from "./log-run.ts";
@@ -27,8 +36,7 @@ describe("the run log of withRunLog", () => {
       version: "1.2.3",
       limits: { maxIterations: 5, maxTokens: Infinity, onUnknownCost: "continue" },
       timeouts: { toolMs: 9 },
-      policies: { approve: () => ({ kind: "approve" }) },
-      hooks: { onIteration: () => undefined },
+      middleware: [onIteration(() => undefined), approve(() => ({ kind: "approve" }))],
       session: { conversationId: "c1", userId: "u1", locale: "de" },
     });
     expect(log.runs[0]).toMatchObject({
@@ -39,8 +47,7 @@ describe("the run log of withRunLog", () => {
       version: "1.2.3",
       limits: { maxIterations: 5, maxTokens: "Infinity", onUnknownCost: "continue" },
       timeouts: { toolMs: 9 },
-      policies: ["approve"],
-      hooks: ["onIteration"],
+      middleware: ["on-iteration", "approve"],
       session: { conversationId: "c1", locale: "de" },
       status: "completed",
       reason: { kind: "answered" },
@@ -138,8 +145,10 @@ describe("the run log of withRunLog", () => {
       provider: createMockProvider(({ iteration }) => (iteration < 3 ? toolCall("a") : text("Done."))),
       tools,
       system: long,
-      hooks: { prepareIteration: ({ iteration }) => (iteration === 2 ? { tools: ["b"], system: `${long}!` } : undefined) },
-      policies: { approve: () => ({ kind: "approve" }) },
+      middleware: [
+        prepareIteration(({ iteration }) => (iteration === 2 ? { tools: ["b"], system: `${long}!` } : undefined)),
+        approve(() => ({ kind: "approve" })),
+      ],
     });
     for (const { description } of tools) expect(lines.join("").split(`${description}"`)).toHaveLength(2);
     expect(log.runs[0]?.iterations.map(({ request }) => request?.tools.map(({ name }) => name))).toEqual([
@@ -207,7 +216,7 @@ describe("the run log of withRunLog", () => {
         provider: createMockProvider([[toolCall("work"), toolCall("work")], text("Done.")]),
         tools: [tool],
         limits: { toolConcurrency: 1 },
-        policies: { approve: () => work(5).then(() => ({ kind: "approve" }) as const) },
+        middleware: [approve(() => work(5).then(() => ({ kind: "approve" }) as const))],
       },
       { clock },
     );
@@ -223,8 +232,8 @@ describe("the run log of withRunLog", () => {
 
   it("names the part of the output that a guardrail refused", async () => {
     const refuse = { name: "rules", check: () => ({ kind: "refuse", reason: "not here" }) as const };
-    const policies = { guardrails: guardrails({ output: [refuse] }) };
-    const { lines } = await logTimed({ provider: createMockProvider([text("Hi.")]), policies });
+    const middleware = [guardrails({ output: [refuse] })];
+    const { lines } = await logTimed({ provider: createMockProvider([text("Hi.")]), middleware });
     expect(linesOf(lines, "guardrail")).toMatchObject([{ stage: "output", guardrail: "rules", part: "text" }]);
   });
 

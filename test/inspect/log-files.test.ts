@@ -123,7 +123,7 @@ describe("the run log of a resumed run", () => {
     const { reason } = await runLogged(optionsFor(1, { tools, journal: journal() }), { to });
     const [id = ""] = reason.kind === "approval-required" ? reason.calls.map((call) => call.id) : [];
     const later = createTestClock(clock.now() + 3_600_000);
-    await runLogged(optionsFor(1, { tools, journal: journal(), decisions: { [id]: { kind: "approve" } } }), { to, clock: later });
+    await runLogged(optionsFor(1, { tools, journal: journal(), answers: { [id]: { kind: "approve" } } }), { to, clock: later });
     const [logged] = (await readRunLog(to)).runs;
     expect(linesOf(readLines(to), "iteration-end").map((line) => line["calls"])).toMatchObject([
       [{ outcome: "waiting" }],

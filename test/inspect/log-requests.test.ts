@@ -1,5 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { defineAgentTool, defineTool, type LoopOptions, maskResults, runToolLoop } from "turnwright";
+import {
+  contextRestarts,
+  defineAgentTool,
+  defineTool,
+  type LoopOptions,
+  maskResults,
+  prepareIteration,
+  runToolLoop,
+} from "turnwright";
 import { parseRunLog, withRunLog } from "turnwright/inspect";
 import { chunk, createMockProvider, text, toolCall } from "turnwright/testing";
 import { linesOf, logRun } from "./log-run.ts";
@@ -15,10 +23,10 @@ const lookUp = defineTool({
 describe("the requests in a run log", () => {
   const variants: readonly (readonly [what: string, more: Partial<LoopOptions>])[] = [
     ["no policies", {}],
-    ["masking", { policies: { masking: maskResults({ keepIterations: 1, minTokens: 0 }) } }],
+    ["masking", { middleware: [maskResults({ keepIterations: 1, minTokens: 0 })] }],
     [
       "masking in batches and context items",
-      { contextItems: [{ a: 1 }], policies: { masking: maskResults({ keepIterations: 1, batchOf: 3, minTokens: 0 }) } },
+      { middleware: [maskResults({ keepIterations: 1, batchOf: 3, minTokens: 0 }), contextRestarts({ items: [{ a: 1 }] })] },
     ],
   ];
 
@@ -36,7 +44,7 @@ describe("the requests in a run log", () => {
     const lines: string[] = [];
     const provider = createMockProvider([text("Hello.")]);
     const wrapped = withRunLog({ provider, messages }, { to: { write: (line) => lines.push(line) } });
-    await runToolLoop({ ...wrapped, hooks: { prepareIteration: () => ({ provider: wrapped.provider }) } });
+    await runToolLoop({ ...wrapped, middleware: [prepareIteration(() => ({ provider: wrapped.provider }))] });
     expect(linesOf(lines, "request")).toHaveLength(1);
     expect(parseRunLog(lines.join("")).runs[0]?.iterations).toHaveLength(1);
   });

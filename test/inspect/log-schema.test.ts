@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { defineTool, type LoopOptions, maskResults, withRetry } from "turnwright";
+import { approve, defineTool, type LoopOptions, maskResults, withRetry } from "turnwright";
 import { parseRunLog } from "turnwright/inspect";
 import { chunk, createMockProvider, fail, text, toolCall } from "turnwright/testing";
 import { problemsOf } from "./line-problems.ts";
@@ -18,7 +18,7 @@ const runs: readonly (readonly [what: string, options: Omit<LoopOptions, "messag
     {
       provider: createMockProvider(({ iteration }) => (iteration < 4 ? toolCall("look_up", { "@": iteration }) : text("Done."))),
       tools: [lookUp],
-      policies: { approve: () => ({ kind: "approve" }), masking: maskResults({ keepIterations: 1, minTokens: 0 }) },
+      middleware: [maskResults({ keepIterations: 1, minTokens: 0 }), approve(() => ({ kind: "approve" }))],
     },
   ],
   [

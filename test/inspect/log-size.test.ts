@@ -1,7 +1,7 @@
 // A log grows only with the new content of each iteration. This test counts bytes, not time.
 
 import { describe, expect, it } from "vitest";
-import { defineAgentTool, defineTool, type LoopOptions, maskResults, type Message } from "turnwright";
+import { contextRestarts, defineAgentTool, defineTool, type LoopOptions, maskResults, type Message } from "turnwright";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { logRun } from "./log-run.ts";
 
@@ -90,15 +90,17 @@ const kinds: readonly (readonly [what: string, shape: Shape, iterations?: number
   ]),
   [
     "masked results of 5,000 bytes",
-    { resultOf: (n) => textOf(5_000, n), options: { policies: { masking: maskResults({ keepIterations: 2, minTokens: 0 }) } } },
+    { resultOf: (n) => textOf(5_000, n), options: { middleware: [maskResults({ keepIterations: 2, minTokens: 0 })] } },
   ],
   [
     "masked results of 1,000 bytes and context items",
     {
       resultOf: (n) => textOf(1_000, n),
       options: {
-        contextItems: [{ note: textOf(2_000, 7) }],
-        policies: { masking: maskResults({ keepIterations: 5, batchOf: 10, minTokens: 0 }) },
+        middleware: [
+          maskResults({ keepIterations: 5, batchOf: 10, minTokens: 0 }),
+          contextRestarts({ items: [{ note: textOf(2_000, 7) }] }),
+        ],
       },
     },
   ],

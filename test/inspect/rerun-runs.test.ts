@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { detectLoops, maskResults, structuredOutput, truncateResults } from "turnwright";
+import { approve, contextRestarts, detectLoops, maskResults, structuredOutput, truncateResults } from "turnwright";
 import { readRunLog } from "turnwright/inspect";
 import { finish, reasoning, text, toolCall } from "turnwright/testing";
 import { z } from "zod";
@@ -29,9 +29,9 @@ const firsts: { readonly [what: string]: First } = {
     script: [[toolCall("pay", { amount: 3 }), toolCall("look", { n: 1 })], text("Done.")],
     from: 1,
     options: {
-      policies: {
-        approve: ({ name }) => (name === "pay" ? { kind: "deny", reason: "Too much." } : { kind: "modify", args: { n: 2 } }),
-      },
+      middleware: [
+        approve(({ name }) => (name === "pay" ? { kind: "deny", reason: "Too much." } : { kind: "modify", args: { n: 2 } })),
+      ],
     },
   },
   "with a continuation": {
@@ -43,25 +43,29 @@ const firsts: { readonly [what: string]: First } = {
   "with masked results": {
     script: [toolCall("long"), toolCall("long"), toolCall("long"), text("Done.")],
     from: 3,
-    options: { policies: { masking: maskResults({ keepIterations: 1, minTokens: 0 }) } },
+    options: { middleware: [maskResults({ keepIterations: 1, minTokens: 0 })] },
   },
   "with shortened results": {
     script: [[toolCall("long"), toolCall("look")], toolCall("long"), text("Done.")],
     from: 2,
-    options: { policies: { results: truncateResults({ maxTokens: 50 }) } },
+    options: { middleware: [truncateResults({ maxTokens: 50 })] },
   },
   "with an invalid answer": {
     script: [toolCall("look"), text('{"n":"x"}'), text('{"n":1}')],
     from: 2,
-    options: { policies: { output: structuredOutput(strict) } },
+    options: { middleware: [structuredOutput(strict)] },
   },
   "with a warning about a loop": {
     script: [toolCall("look"), toolCall("look"), toolCall("look"), text("Done.")],
     from: 3,
-    options: { policies: { loopDetection: detectLoops({ threshold: 2, action: "inject-warning" }) } },
+    options: { middleware: [detectLoops({ threshold: 2, action: "inject-warning" })] },
   },
   "with a malformed call": { script: [[text("So: "), finish("malformed-call")], text("Done.")], from: 1 },
-  "with context items": { script: [toolCall("look"), text("Done.")], from: 1, options: { contextItems: ["Berlin", "2026"] } },
+  "with context items": {
+    script: [toolCall("look"), text("Done.")],
+    from: 1,
+    options: { middleware: [contextRestarts({ items: ["Berlin", "2026"] })] },
+  },
 };
 
 const table = Object.entries(firsts).flatMap(([what, first]) => kinds.map((kind) => [what, kind, first] as const));
@@ -76,7 +80,7 @@ describe("rerunFrom", () => {
     } = await runSecond(files[kind], from, {
       system: "Be long.",
       ...(kind === "journal" && first.options),
-      policies: first.options?.policies,
+      middleware: first.options?.middleware,
     });
     const before = (await readRunLog(files.log)).runs[0]?.iterations ?? [];
     const after = log.runs[0]?.iterations ?? [];

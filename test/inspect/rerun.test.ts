@@ -144,7 +144,7 @@ describe("rerunFrom", () => {
     const options = await rerunFrom(files.log, { iteration: 1 }, { provider, tools, runId: "second", journal });
     const waiting = await runToolLoop(options);
     const [call] = waiting.pendingCalls;
-    const result = await runToolLoop({ ...options, decisions: { [call?.callId ?? ""]: { kind: "approve" } } });
+    const result = await runToolLoop({ ...options, answers: { [call?.callId ?? ""]: { kind: "approve" } } });
     expect([waiting.status, result.status, result.text]).toEqual(["suspended", "completed", "New."]);
   });
 });

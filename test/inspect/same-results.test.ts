@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
+  approve,
   contextRestart,
   defineAgentTool,
   defineTool,
@@ -114,7 +115,7 @@ describe("withRunLog", () => {
       "an approval",
       () => ({
         tools: [lookUp],
-        policies: { approve: () => ({ kind: "deny", reason: "No." }) },
+        middleware: [approve(() => ({ kind: "deny", reason: "No." }))],
         script: [toolCall("look_up"), text("Done.")],
       }),
     ],
@@ -122,7 +123,7 @@ describe("withRunLog", () => {
     [
       "a structured answer",
       () => ({
-        policies: { output: structuredOutput(z.object({ ok: z.boolean() })) },
+        middleware: [structuredOutput(z.object({ ok: z.boolean() }))],
         script: [text("no"), text('{"ok":true}')],
       }),
     ],

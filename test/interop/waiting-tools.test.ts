@@ -9,14 +9,14 @@ const choose = importTool(aiTool({ inputSchema: z.object({}), outputSchema: z.ob
   name: "choose",
 });
 
-const start = (journal = memoryJournal(), decisions = {}) =>
+const start = (journal = memoryJournal(), answers = {}) =>
   runToolLoop({
     provider: createMockProvider(({ messages }) => (messages.length === 1 ? [toolCall("choose")] : [text("Sent.")])),
     tools: [choose],
     messages: [{ role: "user", content: "Send it." }],
     runId: "order",
     journal,
-    decisions,
+    answers,
   });
 
 describe("importTool: an AI SDK tool without execute", () => {

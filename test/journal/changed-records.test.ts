@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { isLoopError, type LoopOptions, memoryJournal, runToolLoop, type SavedJournal } from "turnwright";
+import { approve, isLoopError, type LoopOptions, memoryJournal, runToolLoop, type SavedJournal } from "turnwright";
 import { inspectJournal } from "turnwright/journal";
 import { chunk, createMockProvider, createTestClock, text, toolCall } from "turnwright/testing";
 import { tool } from "../loop/play.ts";
@@ -22,7 +22,7 @@ const optionsFor = (saved?: SavedJournal): LoopOptions & { journal: ReturnType<t
   ],
   messages: [{ role: "user", content: "Go." }],
   runId: "r",
-  policies: { approve: () => ({ kind: "approve" }) },
+  middleware: [approve(() => ({ kind: "approve" }))],
   clock: createTestClock(),
   journal: memoryJournal(saved),
 });

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { defineAgentTool, type LoopOptions, runToolLoop } from "turnwright";
+import { approve, defineAgentTool, type LoopOptions, runToolLoop } from "turnwright";
 import { fileJournal, inspectJournal } from "turnwright/journal";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { tool } from "../loop/play.ts";
@@ -67,11 +67,11 @@ describe.for(keepings)("the option `version` with %s", ([, keep]) => {
       tools: [read],
       messages,
       runId: "run",
-      policies: { approve: () => ({ kind: "ask" }) },
+      middleware: [approve(() => ({ kind: "ask" }))],
     };
     const first = await runToolLoop({ ...options, version: "1.0", journal: open() });
     const id = first.reason.kind === "approval-required" ? (first.reason.calls[0]?.id ?? "") : "";
-    await runToolLoop({ ...options, version: "2.0", journal: open(), decisions: { [id]: { kind: "approve" } } });
+    await runToolLoop({ ...options, version: "2.0", journal: open(), answers: { [id]: { kind: "approve" } } });
     expect(await inspectJournal(open())).toMatchObject({ status: "completed", version: "1.0", lastVersion: "2.0" });
   });
 });

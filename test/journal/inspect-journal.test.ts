@@ -9,6 +9,7 @@ import {
   memoryJournal,
   runToolLoop,
   type SavedJournal,
+  stopWhen,
   toolResult,
 } from "turnwright";
 import { fileJournal, inspectJournal, replayJournal, withBlobs } from "turnwright/journal";
@@ -37,8 +38,8 @@ describe("inspectJournal", () => {
       ],
     ]);
     const waiting = pendingCalls.filter(({ state }) => state === "awaiting-approval");
-    const decisions = Object.fromEntries(waiting.map(({ id }) => [id, { kind: "approve" }] as const));
-    const result = await runToolLoop({ ...optionsFor(waits), journal: fileJournal(path), decisions });
+    const answers = Object.fromEntries(waiting.map(({ id }) => [id, { kind: "approve" }] as const));
+    const result = await runToolLoop({ ...optionsFor(waits), journal: fileJournal(path), answers });
     expect([result.text, (await inspectJournal(path)).pendingCalls]).toEqual(["Done.", []]);
   });
 
@@ -67,8 +68,8 @@ describe("inspectJournal", () => {
     const { pendingCalls } = await inspectJournal(title === "replayJournal" ? replayJournal(journal) : journal);
     const ids = pendingCalls.filter(({ state }) => state === "awaiting-approval").map(({ id }) => id);
     expect(ids).toEqual(["call_i0_0/north/call_i0_0", "call_i0_0/south/call_i0_0"]);
-    const decisions = Object.fromEntries(ids.map((id) => [id, { kind: "approve" }] as const));
-    expect((await runToolLoop({ ...run, decisions })).text).toBe("Done.");
+    const answers = Object.fromEntries(ids.map((id) => [id, { kind: "approve" }] as const));
+    expect((await runToolLoop({ ...run, answers })).text).toBe("Done.");
   });
 
   it("returns the run id and the initial messages, with which the run can be resumed", async () => {
@@ -79,13 +80,11 @@ describe("inspectJournal", () => {
     const { runId, initialMessages, messages: now, pendingCalls } = await inspectJournal(path);
     expect([initialMessages, now.length > messages.length]).toEqual([messages, true]);
     const waiting = pendingCalls.filter(({ state }) => state === "awaiting-approval");
-    const decisions = Object.fromEntries(waiting.map(({ id }) => [id, { kind: "approve" }] as const));
+    const answers = Object.fromEntries(waiting.map(({ id }) => [id, { kind: "approve" }] as const));
     const journal = fileJournal(path);
-    const wrong = runToolLoop({ ...optionsFor(waits), runId, messages: now, journal, decisions });
+    const wrong = runToolLoop({ ...optionsFor(waits), runId, messages: now, journal, answers });
     await expect(wrong).rejects.toThrow("Pass the messages from inspectJournal(...).initialMessages, not");
-    expect((await runToolLoop({ ...optionsFor(waits), runId, messages: initialMessages, journal, decisions })).text).toBe(
-      "Done.",
-    );
+    expect((await runToolLoop({ ...optionsFor(waits), runId, messages: initialMessages, journal, answers })).text).toBe("Done.");
   });
 
   it("shows the recorded tool of a pending call, and how the tool has changed since", async () => {
@@ -103,11 +102,11 @@ describe("inspectJournal", () => {
     };
     await runToolLoop(withTool("Pays in USD"));
     expect(await shown()).toEqual([own, "Pays in USD", undefined]);
-    const decisions = { [own]: { kind: "approve" as const } };
-    expect((await runToolLoop({ ...withTool("Pays in EUR"), decisions })).status).toBe("suspended");
+    const answers = { [own]: { kind: "approve" as const } };
+    expect((await runToolLoop({ ...withTool("Pays in EUR"), answers })).status).toBe("suspended");
     expect([await shown(), paid]).toEqual([[`${own}~2`, "Pays in EUR", ["description-changed"]], []]);
     const again = { [`${own}~2`]: { kind: "approve" as const } };
-    expect((await runToolLoop({ ...withTool("Pays in EUR"), decisions: again })).status).toBe("completed");
+    expect((await runToolLoop({ ...withTool("Pays in EUR"), answers: again })).status).toBe("completed");
     expect([await shown(), paid]).toEqual([undefined, ["Pays in EUR"]]);
   });
 
@@ -267,13 +266,13 @@ describe("inspectJournal", () => {
     const store = createDurableStore();
     const control = createLoopControl();
     const turns: readonly MockMessage[] = [text("First."), text("Second.")];
-    const stopWhen = (): boolean => (control.steer("And?"), false);
+    const conditions = (): boolean => (control.steer("And?"), false);
     const run = (journal: Journal, more: Partial<LoopOptions>): Promise<LoopResult> =>
       runToolLoop({ ...optionsFor(turns, more), journal });
-    const crashed = run(store.open({ after: "i0/answered" }), { control, policies: { stopWhen } });
+    const crashed = run(store.open({ after: "i0/answered" }), { control, middleware: [stopWhen(conditions)] });
     await expect(crashed).rejects.toThrow("died");
     expect(await inspectJournal(store.open())).toMatchObject({ status: "running", reason: undefined, text: "First." });
-    const result = await run(store.open(), { limits: { maxIterations: 2 }, policies: { stopWhen: () => false } });
+    const result = await run(store.open(), { limits: { maxIterations: 2 }, middleware: [stopWhen(() => false)] });
     expect([result.text, factsIn(await inspectJournal(store.open()))]).toEqual(["Second.", factsOf(result)]);
   });
 

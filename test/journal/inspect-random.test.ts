@@ -4,8 +4,9 @@ import {
   type Journal,
   type LoopOptions,
   type LoopResult,
-  type Message,
   memoryJournal,
+  type Message,
+  prepareIteration,
   type SavedJournal,
   type Tool,
 } from "turnwright";
@@ -98,21 +99,22 @@ async function play({ plan, nested, keeping, more = {} }: Playing): Promise<Loop
   const own: More = (given) => {
     const tools = (given.tools as readonly Tool[]).map((one) => (nested && one.name === "quick" ? agentFor(plan) : watch(one)));
     // Without masking, the context items are always the last message of a request. The comparison removes that message.
-    const policies = { ...given.policies, masking: undefined };
-    const prepareIteration: NonNullable<LoopOptions["hooks"]>["prepareIteration"] = ({ messages, usage }) => {
+    const left = ["mask-results", "prepare-iteration"];
+    const others = (given.middleware ?? []).filter((one) => one && !left.includes(one.name));
+    const prepare: Parameters<typeof prepareIteration>[0] = ({ messages, usage }) => {
       const sent = messages.at(-1);
       const isContext = sent?.role === "user" && typeof sent.content === "string" && sent.content.startsWith("Context:");
       told.push(compare({ messages: isContext ? messages.slice(0, -1) : [...messages], usage }));
       return undefined;
     };
-    return { ...given, tools, policies, hooks: { ...given.hooks, prepareIteration }, journal, ...more };
+    return { ...given, tools, middleware: [...others, prepareIteration(prepare)], journal, ...more };
   };
   const { result } = await runPlan(plan, own);
   await Promise.all(told);
   return result;
 }
 
-const decisionsOf = ({ reason }: LoopResult): LoopOptions["decisions"] =>
+const decisionsOf = ({ reason }: LoopResult): LoopOptions["answers"] =>
   Object.fromEntries(
     (reason.kind === "approval-required" ? reason.calls : []).map(({ id }, index) => [
       id,
@@ -152,9 +154,9 @@ it("inspectJournal agrees with the state and the results of a random run after e
         const other = { ...plan, turns, verbs, limits: { ...given, maxToolCalls, maxCostUSD, wallClockMs: undefined } };
         const isWaiting = last?.reason.kind === "approval-required";
         now = last === undefined ? plan : isWaiting ? { ...now, turns, verbs: [] } : other;
-        const decisions = last === undefined ? {} : decisionsOf(last);
+        const answers = last === undefined ? {} : decisionsOf(last);
         const size = keeping.size();
-        last = await play({ plan: now, nested, keeping, more: { resume: "retry-last", decisions } });
+        last = await play({ plan: now, nested, keeping, more: { resume: "retry-last", answers } });
         const bytes = keeping.text();
         const inspection = await inspectJournal(keeping.open());
         expect(keeping.text()).toBe(bytes);

@@ -2,12 +2,16 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import {
   detectLoops,
+  finalAnswer,
   type Journal,
   type LoopOptions,
   type LoopResult,
   memoryJournal,
+  type Middleware,
+  onIteration,
   processResults,
   runToolLoop,
+  stopWhen,
   structuredOutput,
 } from "turnwright";
 import { fileJournal, inspectJournal } from "turnwright/journal";
@@ -18,8 +22,8 @@ import { factsIn, factsOf } from "./inspection.ts";
 import { counted, defers, inner, looks, optionsFor, own, say, strict, waits } from "./inspection-stage.ts";
 
 const busy = fail({ status: 400, message: "no" });
-const misfit: LoopOptions["policies"] = { output: structuredOutput(strict, { maxRetries: 1 }) };
-const hooks: LoopOptions["hooks"] = { onIteration: () => undefined };
+const misfit: readonly Middleware[] = [structuredOutput(strict, { maxRetries: 1 })];
+const hooks: readonly Middleware[] = [onIteration(() => undefined)];
 
 /** The first of `executions` starts the run, and each of the others resumes it. */
 const runs: readonly (readonly [what: string, turns: readonly MockMessage[], executions: readonly Partial<LoopOptions>[]])[] = [
@@ -47,42 +51,46 @@ const runs: readonly (readonly [what: string, turns: readonly MockMessage[], exe
   [
     "gave a final answer at maxIterations",
     [toolCall("look"), text("So.")],
-    [{ limits: { maxIterations: 1 }, policies: { finalAnswer: true } }],
+    [{ limits: { maxIterations: 1 }, middleware: [finalAnswer()] }],
   ],
   [
     "gave a final answer, and continued under a higher limit",
     [toolCall("look"), text("So.")],
-    [{ limits: { maxIterations: 1 }, policies: { finalAnswer: true } }, { policies: { finalAnswer: true } }],
+    [{ limits: { maxIterations: 1 }, middleware: [finalAnswer()] }, { middleware: [finalAnswer()] }],
   ],
   [
     "gave a final answer at maxToolCalls",
     [[toolCall("look"), toolCall("look")], toolCall("look"), text("So.")],
-    [{ limits: { maxToolCalls: 1 }, policies: { finalAnswer: true } }],
+    [{ limits: { maxToolCalls: 1 }, middleware: [finalAnswer()] }],
   ],
   ["failed", [toolCall("look"), busy], [{}]],
   ["failed, and failed again after a retry", [toolCall("look"), busy], [{}, { resume: "retry-last" }, {}]],
   ["failed, and succeeded after a retry", [toolCall("look"), busy], [{}, { resume: "retry-last", provider: say(looks) }]],
   ["was ended by a tool", [toolCall("over")], [{}]],
-  ["was ended by a tool, with an onIteration hook", [toolCall("over")], [{ hooks }]],
-  ["continued after an onIteration hook", [toolCall("look"), text("Done.")], [{ hooks }]],
-  ["was aborted by an onIteration hook", [toolCall("look")], [{ hooks: { onIteration: () => ({ abort: true, reason: "no" }) } }]],
-  ["was stopped by stopWhen", looks, [{ policies: { stopWhen: ({ iteration }) => iteration === 2 } }]],
-  ["gave an answer that failed output validation", [text("1"), text("2")], [{ policies: misfit }]],
+  ["was ended by a tool, with an onIteration hook", [toolCall("over")], [{ middleware: hooks }]],
+  ["continued after an onIteration hook", [toolCall("look"), text("Done.")], [{ middleware: hooks }]],
+  [
+    "was aborted by an onIteration hook",
+    [toolCall("look")],
+    [{ middleware: [onIteration(() => ({ abort: true, reason: "no" }))] }],
+  ],
+  ["was stopped by stopWhen", looks, [{ middleware: [stopWhen(({ iteration }) => iteration === 2)] }]],
+  ["gave an answer that failed output validation", [text("1"), text("2")], [{ middleware: misfit }]],
   [
     "was resumed with one more output retry",
     [text("1"), text("2"), text("3")],
-    [{ policies: misfit }, { policies: { output: structuredOutput(strict, { maxRetries: 2 }) } }],
+    [{ middleware: misfit }, { middleware: [structuredOutput(strict, { maxRetries: 2 })] }],
   ],
-  ["was stopped by loop detection", looks, [{ policies: { loopDetection: detectLoops({ threshold: 2, action: "stop" }) } }]],
+  ["was stopped by loop detection", looks, [{ middleware: [detectLoops({ threshold: 2, action: "stop" })] }]],
   [
     "was warned by loop detection",
     [toolCall("look"), toolCall("look"), toolCall("look"), text("Done.")],
-    [{ policies: { loopDetection: detectLoops({ threshold: 2, action: "inject-warning" }) } }],
+    [{ middleware: [detectLoops({ threshold: 2, action: "inject-warning" })] }],
   ],
   [
     "changed its tool results by a processor",
     looks,
-    [{ policies: { results: processResults({ processor: (_, output) => `${output}!` }) } }],
+    [{ middleware: [processResults({ processor: (_, output) => `${output}!` })] }],
   ],
   ["has costs", looks, [{ pricing: ({ totalTokens }) => totalTokens / 1_000 }]],
   ["waits for two approvals", waits, [{}]],
@@ -91,27 +99,27 @@ const runs: readonly (readonly [what: string, turns: readonly MockMessage[], exe
     [[toolCall("look"), toolCall("pay", { n: 1 })], text("Done.")],
     [{ limits: { maxToolCalls: 1 } }, { limits: { maxToolCalls: 1 } }, { limits: { maxToolCalls: 1 } }],
   ],
-  ["got one of its two decisions", waits, [{}, { decisions: { [own]: { kind: "deny", reason: "no" } } }]],
-  ["got both decisions", waits, [{}, { decisions: { [own]: { kind: "approve" }, [inner]: { kind: "approve" } } }]],
+  ["got one of its two decisions", waits, [{}, { answers: { [own]: { kind: "deny", reason: "no" } } }]],
+  ["got both decisions", waits, [{}, { answers: { [own]: { kind: "approve" }, [inner]: { kind: "approve" } } }]],
   [
     "got one postponed decision and one modified call",
     waits,
-    [{ decisions: {} }, { decisions: { [own]: { kind: "ask" }, [inner]: { kind: "modify", args: { n: 9 } } } }],
+    [{ answers: {} }, { answers: { [own]: { kind: "ask" }, [inner]: { kind: "modify", args: { n: 9 } } } }],
   ],
   ["waits for two results", defers, [{}]],
-  ["got one of its two results", defers, [{}, { decisions: { [own]: { kind: "result", result: [1] } } }]],
+  ["got one of its two results", defers, [{}, { answers: { [own]: { kind: "result", result: [1] } } }]],
   [
     "got a result and a failure",
     defers,
-    [{}, { decisions: { [own]: { kind: "failed", error: "broken" }, [inner]: { kind: "result", result: null } } }, {}],
+    [{}, { answers: { [own]: { kind: "failed", error: "broken" }, [inner]: { kind: "result", result: null } } }, {}],
   ],
   [
     "got a decision and then a result",
     [toolCall("sign"), text("Done.")],
     [
       {},
-      { decisions: { [own]: { kind: "modify", args: { n: 2 } } } },
-      { decisions: { [`${own}#2`]: { kind: "result", result: "signed" } } },
+      { answers: { [own]: { kind: "modify", args: { n: 2 } } } },
+      { answers: { [`${own}#2`]: { kind: "result", result: "signed" } } },
     ],
   ],
 ];

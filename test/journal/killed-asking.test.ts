@@ -9,7 +9,7 @@ import { journalIn, live, notesIn } from "./killed-run.ts";
 const root = mkdtempSync(join(tmpdir(), "turnwright-asked-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-const decisions: LoopOptions["decisions"] = {
+const answers: LoopOptions["answers"] = {
   call_i0_3: { kind: "modify", args: { usd: 2 } },
   "call_i0_2/call_i0_0": { kind: "approve" },
 };
@@ -20,14 +20,14 @@ const before = keysIn(folder);
 const asked = join(root, "asked");
 copyFileSync(journalIn(folder), `${asked}.jsonl`);
 copyFileSync(notesIn(folder), `${asked}.txt`);
-const result = await live({ folder, asks: true, decisions });
+const result = await live({ folder, asks: true, answers });
 const whole: Whole = { result, keys: keysIn(folder) };
 
 const lives = deathsOf(whole.keys.slice(before.length)).map((death): ShortLife => {
   const own = folderOf(root, death);
   copyFileSync(`${asked}.jsonl`, journalIn(own));
   copyFileSync(`${asked}.txt`, notesIn(own));
-  return { folder: own, death, asks: true, decisions };
+  return { folder: own, death, asks: true, answers };
 });
 const ends = await killProcesses(root, lives);
 

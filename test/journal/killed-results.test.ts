@@ -10,7 +10,7 @@ import { journalIn, live, notesIn } from "./killed-run.ts";
 const root = mkdtempSync(join(tmpdir(), "turnwright-deferred-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-const decisions: LoopOptions["decisions"] = {
+const answers: LoopOptions["answers"] = {
   call_i0_3: { kind: "result", result: { paid: 3 } },
   "call_i0_2/call_i0_0": { kind: "failed", error: "There is no spade." },
 };
@@ -21,14 +21,14 @@ const before = keysIn(folder);
 const suspended = join(root, "suspended");
 copyFileSync(journalIn(folder), `${suspended}.jsonl`);
 copyFileSync(notesIn(folder), `${suspended}.txt`);
-const result = await live({ folder, defers: true, decisions });
+const result = await live({ folder, defers: true, answers });
 const whole: Whole = { result, keys: keysIn(folder) };
 
 const lives = deathsOf(whole.keys.slice(before.length)).map((death): ShortLife => {
   const own = folderOf(root, death);
   copyFileSync(`${suspended}.jsonl`, journalIn(own));
   copyFileSync(`${suspended}.txt`, notesIn(own));
-  return { folder: own, death, defers: true, decisions };
+  return { folder: own, death, defers: true, answers };
 });
 const ends = await killProcesses(root, lives);
 

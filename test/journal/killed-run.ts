@@ -4,6 +4,7 @@
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import {
+  approve,
   type Approve,
   defineAgentTool,
   defineTool,
@@ -27,7 +28,7 @@ export interface Life {
   readonly asks?: boolean | undefined;
   /** True if payments and digging get their results from outside the run. */
   readonly defers?: boolean | undefined;
-  readonly decisions?: LoopOptions["decisions"];
+  readonly answers?: LoopOptions["answers"];
 }
 
 export const safeTools: ReadonlySet<string> = new Set(["look"]);
@@ -51,9 +52,9 @@ const outer: readonly MockMessage[] = [
 const inner: readonly MockMessage[] = [[toolCall("dig"), toolCall("look", { n: 6 })], text("Found.")];
 const inputSchema = { type: "object" } as const;
 
-export function live({ folder, death, asks, defers, decisions }: Life): Promise<LoopResult> {
+export function live({ folder, death, asks, defers, answers }: Life): Promise<LoopResult> {
   const note = (line: string): void => appendFileSync(notesIn(folder), `${line}\n`);
-  const approve: Approve = ({ callId, name, args }) => {
+  const policy: Approve = ({ callId, name, args }) => {
     note(`approved ${callId}`);
     if (JSON.stringify(args).includes("4000")) return { kind: "deny", reason: "too much" };
     return { kind: asks === true && (name === "pay" || name === "dig") ? "ask" : "approve" };
@@ -87,7 +88,7 @@ export function live({ folder, death, asks, defers, decisions }: Life): Promise<
       messages: [{ role: "user", content: "Dig." }],
       provider: model(`${idempotencyKey.slice("killed/".length)}/tool/run/`, inner),
       tools: [make("dig"), make("look")],
-      ...(asks === true && { policies: { approve } }),
+      ...(asks === true && { middleware: [approve(policy)] }),
     }),
     toResult: (result) => result.text,
   });
@@ -97,8 +98,8 @@ export function live({ folder, death, asks, defers, decisions }: Life): Promise<
     messages: [{ role: "user", content: "Go." }],
     runId: "killed",
     journal: mortalJournal(folder, death),
-    policies: { approve },
-    ...(decisions !== undefined && { decisions }),
+    middleware: [approve(policy)],
+    ...(answers !== undefined && { answers }),
   });
 }
 

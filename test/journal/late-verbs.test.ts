@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createLoopControl, type Journal, type LoopControl, type LoopOptions } from "turnwright";
+import { approve, createLoopControl, type Journal, type LoopControl, type LoopOptions, type Middleware } from "turnwright";
 import { createTestClock, fail, type MockMessage, text, toolCall } from "turnwright/testing";
 import { createDurableStore } from "../loop/durable-store.ts";
 import { play, tool } from "../loop/play.ts";
@@ -26,7 +26,7 @@ function slowAt(place: string, clock: ReturnType<typeof createTestClock>, journa
   return { ...journal, step, open };
 }
 
-const ask: LoopOptions["policies"] = { approve: () => ({ kind: "ask" }) };
+const ask: readonly Middleware[] = [approve(() => ({ kind: "ask" }))];
 const ends: readonly (readonly [
   name: string,
   turns: readonly MockMessage[],
@@ -36,7 +36,7 @@ const ends: readonly (readonly [
   ["an answer", [text("Hi.")], {}, ["i0/answered", "close"]],
   ["a failed stream", [fail({ status: 503 })], {}, ["i0/answered", "close"]],
   ["an iteration limit", [toolCall("quick")], { limits: { maxIterations: 1 } }, ["i0/next", "close"]],
-  ["a waiting call", [toolCall("quick")], { policies: ask }, ["close"]],
+  ["a waiting call", [toolCall("quick")], { middleware: ask }, ["close"]],
 ];
 
 const writing = (place: string): string => (place === "close" ? "is closed" : `writes ${place}`);

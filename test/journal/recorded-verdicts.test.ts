@@ -1,7 +1,10 @@
 import { describe, expect, it } from "vitest";
 import {
+  approve,
+  type Approve,
   defineAgentTool,
   defineTool,
+  gateTools,
   type LoopOptions,
   type LoopResult,
   memoryJournal,
@@ -89,10 +92,10 @@ describe.for(keepings)("a replay from %s", ([, make]) => {
     "keeps the decision about edited arguments if the schema now decides otherwise (old schema: $before, new schema: $after)",
     async (schema) => {
       for (const id of ["B2", "never"]) {
-        const approve: NonNullable<LoopOptions["policies"]>["approve"] = () => ({ kind: "modify", args: { id } });
+        const policy: Approve = () => ({ kind: "modify", args: { id } });
         const { tools, ran, mind } = openShop({ mind: { fits: true, schema: schema.before } });
         const open = make();
-        const live = createLives(open, tools, { policies: { approve } });
+        const live = createLives(open, tools, { middleware: [approve(policy)] });
         const first = await live(turns);
         const isFit = id === "B2";
         expect([outcomesOf(first.result), ran.length]).toEqual([
@@ -131,8 +134,8 @@ describe("a valid call that has not run when its run resumes", () => {
   it("does not run after an approval if the schema now rejects its arguments", async () => {
     const asked: unknown[] = [];
     const { tools, ran, mind } = openShop({ mind: { fits: true, schema: "sync" } });
-    const approve: NonNullable<LoopOptions["policies"]>["approve"] = ({ args }) => (asked.push(args), { kind: "approve" });
-    const live = createLives(memoryJournal, tools, { policies: { approve } });
+    const policy: Approve = ({ args }) => (asked.push(args), { kind: "approve" });
+    const live = createLives(memoryJournal, tools, { middleware: [approve(policy)] });
     const first = await live(turns);
     const journal = await cutBefore(first.result, "i0/call/0/order/@approve/decision");
     mind.fits = false;
@@ -155,7 +158,9 @@ describe("calls that are blocked, unknown, malformed or invalid", () => {
   const jsonSchema = { input: () => ({ type: "object" }) };
   const validate = (): unknown => ({ issues: [{ message: "no", path: ["n"] }] });
   const strict = { "~standard": { version: 1, vendor: "test", validate, jsonSchema } };
-  const gated = (...allowedNames: string[]): Partial<LoopOptions> => ({ policies: { gate: { active: true, allowedNames } } });
+  const gated = (...allowedNames: string[]): Partial<LoopOptions> => ({
+    middleware: [gateTools({ active: true, allowedNames })],
+  });
   const asked: readonly MockMessage[] = [
     [
       toolCall("look"),
@@ -203,12 +208,12 @@ describe("calls that are blocked, unknown, malformed or invalid", () => {
   it("are blocked if the gate of the resumed run blocks the calls, also after an approval", async () => {
     const { tools, ran } = openTools();
     const questions: string[] = [];
-    const policies = { approve: ({ name }: { name: string }) => (questions.push(name), { kind: "approve" as const }) };
-    const first = await createLives(memoryJournal, tools)([toolCall("look"), text("Done.")], { policies });
+    const middleware = [approve(({ name }: { name: string }) => (questions.push(name), { kind: "approve" as const }))];
+    const first = await createLives(memoryJournal, tools)([toolCall("look"), text("Done.")], { middleware });
     const { steps }: SavedJournal = JSON.parse(JSON.stringify(first.result.journal));
     const kept = Object.entries(steps).filter(([key]) => /^(run|begin|i0\/request\/model)$/.test(key));
     const journal = memoryJournal({ steps: Object.fromEntries(kept) });
-    const shut = { policies: { ...policies, ...gated("other").policies } };
+    const shut = { middleware: [...middleware, ...(gated("other").middleware ?? [])] };
     const again = await createLives(() => journal, tools)([text("Sorry.")], shut);
     expect([outcomesOf(again.result), ran, questions]).toEqual([["call_i0_0: blocked"], ["look"], ["look", "look"]]);
   });

@@ -2,7 +2,7 @@
 
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
-import { type LoopOptions, type LoopResult, runToolLoop, type Tool } from "turnwright";
+import { approve, type LoopOptions, type LoopResult, runToolLoop, type Tool } from "turnwright";
 import { fileJournal } from "turnwright/journal";
 import { createMockProvider, type MockProvider, text, toolCall } from "turnwright/testing";
 import { tool } from "../loop/play.ts";
@@ -52,7 +52,7 @@ describe.for<[what: string, names: readonly string[]]>([
     const { ran, execute } = setUp();
     await execute(["find", "other"], { limits: { maxIterations: 1 } });
     const allowToolChange = vi.fn(() => false);
-    const result = await execute(names, { policies: { allowToolChange } });
+    const result = await execute(names, { allowToolChange });
     expect([result.text, ran, allowToolChange.mock.calls]).toEqual(["Done.", ["find", "other"], []]);
     expect(JSON.stringify(result.messages)).toContain("by find");
   });
@@ -72,11 +72,11 @@ describe.for<[what: string, names: readonly string[]]>([
     const { ran, execute, die } = setUp();
     await die();
     const asked: unknown[] = [];
-    const allowToolChange: NonNullable<LoopOptions["policies"]>["allowToolChange"] = (change) => {
+    const allowToolChange: LoopOptions["allowToolChange"] = (change) => {
       asked.push(change);
       return change.kind === "removed";
     };
-    const result = await execute(names, { policies: { allowToolChange } });
+    const result = await execute(names, { allowToolChange });
     expect([result.text, ran, asked]).toEqual(["Done.", ["find", "other"], [removed]]);
     const [outcome] = result.messages.flatMap((message) => (message.role === "tool" ? message.results : []));
     expect(outcome).toMatchObject({ name: "find", outcome: "interrupted" });
@@ -84,14 +84,14 @@ describe.for<[what: string, names: readonly string[]]>([
 
   it("runs no other tool for a call that was waiting for approval", async () => {
     const { ran, execute } = setUp();
-    const approve = (): { readonly kind: "ask" } => ({ kind: "ask" });
-    const first = await execute(["find", "other"], { policies: { approve } });
+    const policy = (): { readonly kind: "ask" } => ({ kind: "ask" });
+    const first = await execute(["find", "other"], { middleware: [approve(policy)] });
     expect(first.status).toBe("suspended");
     const id = first.reason.kind === "approval-required" ? (first.reason.calls[0]?.id ?? "") : "";
-    const decisions = { [id]: { kind: "approve" as const } };
-    await expect(execute(names, { policies: { approve }, decisions })).rejects.toMatchObject({ code: "tools-changed" });
-    const policies = { approve: () => ({ kind: "approve" as const }), allowToolChange: () => true };
-    const result = await execute(names, { policies });
+    const answers = { [id]: { kind: "approve" as const } };
+    await expect(execute(names, { middleware: [approve(policy)], answers })).rejects.toMatchObject({ code: "tools-changed" });
+    const middleware = [approve(() => ({ kind: "approve" as const }))];
+    const result = await execute(names, { middleware, allowToolChange: () => true });
     const [outcome] = result.messages.flatMap((message) => (message.role === "tool" ? message.results : []));
     expect([result.text, ran, outcome]).toEqual([
       "Done.",

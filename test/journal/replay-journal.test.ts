@@ -2,6 +2,7 @@ import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import {
+  approve,
   createLoopControl,
   defineAgentTool,
   isLoopError,
@@ -10,6 +11,8 @@ import {
   type LoopResult,
   type LoopStatus,
   memoryJournal,
+  onIteration,
+  prepareIteration,
   runToolLoop,
   type Tool,
 } from "turnwright";
@@ -64,8 +67,11 @@ function cast(turns: readonly MockMessage[]): Cast {
     runId: "r",
     clock: createTestClock(),
     control,
-    policies: { approve: () => note("approve", { kind: "approve" }) },
-    hooks: { prepareIteration: () => note("prepareIteration", {}), onIteration: () => void note("onIteration", 0) },
+    middleware: [
+      onIteration(() => void note("onIteration", 0)),
+      prepareIteration(() => note("prepareIteration", {})),
+      approve(() => note("approve", { kind: "approve" })),
+    ],
   };
   return { options, calls };
 }

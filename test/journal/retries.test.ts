@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
 import {
+  approve,
+  type Approve,
   createLoopControl,
   FatalToolError,
   type LoopControl,
@@ -24,10 +26,10 @@ describe.for(keepings)('resume: "retry-last" with %s', ([, make]) => {
       if (isDown) throw new FatalToolError("The bank is down.");
       return "paid";
     });
-    const approve: NonNullable<LoopOptions["policies"]>["approve"] = ({ args }) => (asked.push(args), { kind: "ask" });
-    const live = createLives(make(), [pay], { policies: { approve } });
+    const policy: Approve = ({ args }) => (asked.push(args), { kind: "ask" });
+    const live = createLives(make(), [pay], { middleware: [approve(policy)] });
     await live([toolCall("pay", { amount: 1 }, { id: "c1" })]);
-    const failed = await live([], { decisions: { c1: { kind: "approve" } } });
+    const failed = await live([], { answers: { c1: { kind: "approve" } } });
     expect([failed.result.reason.kind, paid]).toEqual(["fatal-tool-error", [{ amount: 1 }]]);
     isDown = false;
     const next: MockMessage = toolCall("pay", { amount: 1_000_000 }, { id: "c2" });
@@ -37,7 +39,7 @@ describe.for(keepings)('resume: "retry-last" with %s', ([, make]) => {
       [{ amount: 1 }, { amount: 1_000_000 }],
       [{ amount: 1 }],
     ]);
-    const last = await live([text("Done.")], { decisions: { c2: { kind: "approve" } } });
+    const last = await live([text("Done.")], { answers: { c2: { kind: "approve" } } });
     expect([last.result.text, paid]).toEqual(["Done.", [{ amount: 1 }, { amount: 1_000_000 }]]);
   });
 
@@ -48,10 +50,10 @@ describe.for(keepings)('resume: "retry-last" with %s', ([, make]) => {
     const db = tool("db", () => {
       if (isDown) throw new FatalToolError("down");
     });
-    const approve: NonNullable<LoopOptions["policies"]>["approve"] = ({ name, args }) => ({
+    const policy: Approve = ({ name, args }) => ({
       kind: name === "pay" && JSON.stringify(args) === '{"n":1}' ? "ask" : "approve",
     });
-    const live = createLives(make(), [pay, db], { policies: { approve } });
+    const live = createLives(make(), [pay, db], { middleware: [approve(policy)] });
     await live([[toolCall("pay", { n: 1 }), toolCall("db")]]);
     isDown = false;
     const { result } = await live([toolCall("pay", { n: 2 }), text("Done.")], { resume: "retry-last" });

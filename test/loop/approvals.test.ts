@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { type ApprovalDecision, type Approve, defineTool, memoryJournal } from "turnwright";
+import { type ApprovalDecision, approve, type Approve, defineTool, memoryJournal } from "turnwright";
 import type { ToolCallPart } from "turnwright/parts";
 import { createTestClock, text, toolCall } from "turnwright/testing";
 import { answersOf, never, outcomesOf, play, tool, type Playing } from "./play.ts";
@@ -17,13 +17,14 @@ const failed = {
   reason: "no decision about the call could be made, so the call was not run",
   tool_name: "pay",
 };
-const asking = (approve: Approve, more: object = {}): Playing => play(script, { tools: [pay], policies: { approve }, ...more });
+const asking = (policy: Approve, more: object = {}): Playing =>
+  play(script, { tools: [pay], middleware: [approve(policy)], ...more });
 const callsOf = ({ messages }: Awaited<Playing["result"]>): readonly ToolCallPart[] =>
   messages.flatMap((message) =>
     message.role === "assistant" ? message.content.filter((part) => part.type === "tool-call") : [],
   );
 
-describe("policies.approve", () => {
+describe("approve", () => {
   it("is called for every runnable call before the first tool runs", async () => {
     const log: string[] = [];
     const clock = createTestClock();
@@ -33,14 +34,14 @@ describe("policies.approve", () => {
       {
         clock,
         tools: [work, pay],
-        policies: {
-          approve: async ({ callId }) => {
+        middleware: [
+          approve(async ({ callId }) => {
             log.push(`ask ${callId}`);
             await new Promise((resolve) => void clock.setTimeout(() => resolve(1), callId === "call_i0_0" ? 20 : 10));
             log.push(`answer ${callId}`);
             return { kind: "approve" };
-          },
-        },
+          }),
+        ],
       },
     );
     await clock.advance(20);
@@ -133,8 +134,8 @@ describe("policies.approve", () => {
 
   it("keeps a __proto__ key in modified arguments as data", async () => {
     const work = tool("work", (args) => [Object.keys(Object(args)), Reflect.get({}, "admin")]);
-    const approve: Approve = () => ({ kind: "modify", args: JSON.parse('{"__proto__": {"admin": true}}') });
-    const { result } = play([toolCall("work"), text("Done.")], { tools: [work], policies: { approve } });
+    const policy: Approve = () => ({ kind: "modify", args: JSON.parse('{"__proto__": {"admin": true}}') });
+    const { result } = play([toolCall("work"), text("Done.")], { tools: [work], middleware: [approve(policy)] });
     expect(answersOf(await result)[0]?.result).toEqual([["__proto__"], null]);
   });
 
@@ -156,16 +157,16 @@ describe("policies.approve", () => {
     const work = tool("pay", () => "paid");
     const playing = play([toolCall("pay", args), text("Done.")], {
       tools: [work],
-      policies: { approve: () => ({ kind: "deny" }) },
+      middleware: [approve(() => ({ kind: "deny" }))],
     });
     expect(outcomesOf(await playing.result)).toEqual(["call_i0_0: denied"]);
   });
 
   it("decides separately about each call of the same tool", async () => {
-    const approve: Approve = ({ args }) => (JSON.stringify(args).includes("1") ? { kind: "approve" } : { kind: "deny" });
+    const policy: Approve = ({ args }) => (JSON.stringify(args).includes("1") ? { kind: "approve" } : { kind: "deny" });
     const playing = play(
       [[toolCall("pay", { amount: 2 }), toolCall("pay", { amount: 1 }), toolCall("pay", { amount: 3 })], text("Done.")],
-      { tools: [pay], policies: { approve } },
+      { tools: [pay], middleware: [approve(policy)] },
     );
     expect(answersOf(await playing.result).map((part) => part.outcome)).toEqual(["denied", "completed", "denied"]);
   });
@@ -199,7 +200,7 @@ describe("policies.approve", () => {
     const again = play([text("Done.")], {
       tools: [pay],
       journal: memoryJournal({ steps: kept }),
-      policies: { approve: () => Promise.reject(new Error("asked again")) },
+      middleware: [approve(() => Promise.reject(new Error("asked again")))],
     });
     expect(answersOf(await again.result)[0]?.result).toEqual({ amount: 9, to: "nobody" });
     expect(again.recording.of("approval-decided")).toMatchObject([{ decision: "modify", replayed: true }]);

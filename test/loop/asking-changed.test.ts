@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { type ApprovalDecision, type LoopOptions, type Tool } from "turnwright";
+import { type ApprovalDecision, approve, type Approve, type LoopOptions, type Middleware, type Tool } from "turnwright";
 import type { ToolChange } from "turnwright/parts";
 import { replayJournal } from "turnwright/journal";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
@@ -27,7 +27,7 @@ function setUp(traits: Partial<Tool> = {}): Stage {
   return { ran, start };
 }
 
-const ask: LoopOptions["policies"] = { approve: () => ({ kind: "ask" }) };
+const ask: readonly Middleware[] = [approve(() => ({ kind: "ask" }))];
 const pendingOf = async ({ result }: Playing): Promise<readonly (readonly ToolChange[] | undefined)[]> => {
   const { reason } = await result;
   return reason.kind === "approval-required" ? reason.calls.map(({ toolChanges }) => toolChanges) : [];
@@ -37,7 +37,7 @@ const field = (change: object): Partial<Tool> => ({
   inputSchema: { type: "object", properties: { amount: { ...schema.properties.amount, ...change } } },
 });
 
-describe("options.decisions for calls of changed tools", () => {
+describe("options.answers for calls of changed tools", () => {
   it.for<[what: string, change: Partial<Tool>, kinds: readonly string[]]>([
     ["another description", { description: "Pays at once" }, ["description-changed"]],
     ["another description of a parameter", field({ description: "in euros" }), ["description-changed"]],
@@ -49,15 +49,15 @@ describe("options.decisions for calls of changed tools", () => {
     ["another origin", { origin: "pay.now" }, ["source-changed"]],
   ])("are ignored, and the call waits again, if the tool now has %s", async ([, change, kinds]) => {
     const { ran, start } = setUp();
-    expect(await pendingOf(start({ policies: ask }))).toEqual([undefined]);
-    const again = start({ policies: ask, change, decisions: { call_i0_0: approved } });
+    expect(await pendingOf(start({ middleware: ask }))).toEqual([undefined]);
+    const again = start({ middleware: ask, change, answers: { call_i0_0: approved } });
     expect((await pendingOf(again)).map((changes) => changes?.map(({ kind }) => kind))).toEqual([kinds]);
     expect([ran, again.recording.of("approval-asked").length]).toEqual([[], 1]);
     // The second resume reports the changes again. If the call is then approved under its new id, the changed tool runs.
-    expect((await pendingOf(start({ policies: ask, change })))[0]?.map(({ kind }) => kind)).toEqual(kinds);
-    const done = await start({ policies: ask, change, decisions: { "call_i0_0~2": approved } }).result;
+    expect((await pendingOf(start({ middleware: ask, change })))[0]?.map(({ kind }) => kind)).toEqual(kinds);
+    const done = await start({ middleware: ask, change, answers: { "call_i0_0~2": approved } }).result;
     expect([done.text, outcomesOf(done), ran.length]).toEqual(["Done.", ["call_i0_0: completed"], 1]);
-    const told = await start({ policies: ask, change, decisions: { "call_i0_0~2": approved } }).result;
+    const told = await start({ middleware: ask, change, answers: { "call_i0_0~2": approved } }).result;
     expect([told.messages, ran.length]).toEqual([done.messages, 1]);
   });
 
@@ -76,7 +76,7 @@ describe("options.decisions for calls of changed tools", () => {
   ])("take effect if the tool now has %s", async ([, change]) => {
     const { ran, start } = setUp({ needsApproval: true });
     await start({}).result;
-    const done = await start({ change, decisions: { call_i0_0: approved } }).result;
+    const done = await start({ change, answers: { call_i0_0: approved } }).result;
     expect([done.text, ran.length]).toEqual(["Done.", 1]);
   });
 
@@ -87,17 +87,17 @@ describe("options.decisions for calls of changed tools", () => {
     ] as const satisfies readonly (readonly [ApprovalDecision, string, readonly string[]])[]) {
       const { ran, start } = setUp();
       const change = { description: "Sends", inputSchema: z.object({ to: z.string() }) };
-      await start({ policies: ask }).result;
-      await start({ policies: ask, change, decisions: { call_i0_0: approved } }).result;
-      const done = await start({ policies: ask, change, decisions: { "call_i0_0~2": decision } }).result;
+      await start({ middleware: ask }).result;
+      await start({ middleware: ask, change, answers: { call_i0_0: approved } }).result;
+      const done = await start({ middleware: ask, change, answers: { "call_i0_0~2": decision } }).result;
       expect([outcomesOf(done), ran]).toEqual([[`call_i0_0: ${outcome}`], did]);
-      const told = await start({ policies: ask, change, journal: replayJournal(done.journal) }).result;
+      const told = await start({ middleware: ask, change, journal: replayJournal(done.journal) }).result;
       expect(told.messages).toEqual(done.messages);
     }
   });
 
   it("are ignored even if a crash followed after they were recorded", async () => {
-    for (const policies of [ask, { approve: (): ApprovalDecision => approved }]) {
+    for (const middleware of [ask, [approve((): ApprovalDecision => approved)]]) {
       const ran: string[] = [];
       const store = createDurableStore();
       const start = (description: string, more: Partial<LoopOptions>): Playing =>
@@ -106,24 +106,24 @@ describe("options.decisions for calls of changed tools", () => {
           tools: [tool("pay", () => void ran.push(description), { description })],
           journal: store.open(),
           provider: createMockProvider(({ messages }) => (messages.length === 1 ? toolCall("pay") : text("Done."))),
-          policies,
+          middleware,
           ...more,
         });
-      const decisions = { call_i0_0: approved };
-      const isAsked = policies === ask;
+      const answers = { call_i0_0: approved };
+      const isAsked = middleware === ask;
       if (isAsked) await start("Pays", {}).result;
       const key = isAsked ? "wait/call_i0_0/1/answer" : "i0/call/0/pay/@approve/decision";
-      await start("Pays", { journal: store.open({ after: key }), ...(isAsked && { decisions }) }).result.catch(() => undefined);
+      await start("Pays", { journal: store.open({ after: key }), ...(isAsked && { answers }) }).result.catch(() => undefined);
       expect([store.records.has(key), ran]).toEqual([true, []]);
       const asked: string[] = [];
-      const approve: NonNullable<LoopOptions["policies"]>["approve"] = (_, { tool: { description } }) => {
+      const policy: Approve = (_, { tool: { description } }) => {
         asked.push(description);
         return { kind: "ask" };
       };
-      const again = start("REAL", { policies: { approve }, ...(isAsked && { decisions }) });
+      const again = start("REAL", { middleware: [approve(policy)], ...(isAsked && { answers }) });
       expect([(await again.result).reason.kind, asked, ran]).toEqual(["approval-required", ["REAL"], []]);
-      const about = isAsked ? { "call_i0_0~2": approved } : decisions;
-      const done = await start("REAL", { policies: { approve }, decisions: about }).result;
+      const about = isAsked ? { "call_i0_0~2": approved } : answers;
+      const done = await start("REAL", { middleware: [approve(policy)], answers: about }).result;
       expect([done.text, ran]).toEqual(["Done.", ["REAL"]]);
     }
   });
@@ -134,8 +134,8 @@ describe("a call that waits for approval in the journal", () => {
   it.for<
     [what: string, first: Partial<Tool>, before: Partial<LoopOptions>, after: Partial<LoopOptions> & { change?: Partial<Tool> }]
   >([
-    ["without policies.approve", {}, { policies: ask }, none],
-    ["with a policies.approve that approves everything", {}, { policies: ask }, { policies: { approve: () => approved } }],
+    ["without approve", {}, { middleware: ask }, none],
+    ["with an approve that approves everything", {}, { middleware: ask }, { middleware: [approve(() => approved)] }],
     ["whose tool has needsApproval: false", { needsApproval: true }, none, { change: { needsApproval: false } }],
     [
       "whose function needsApproval returns false",
@@ -144,22 +144,22 @@ describe("a call that waits for approval in the journal", () => {
       { change: { needsApproval: () => false } },
     ],
     [
-      "with policies.approve, whose tool has needsApproval: false",
+      "with approve, whose tool has needsApproval: false",
       { needsApproval: true },
       none,
-      { change: { needsApproval: false }, policies: { approve: () => approved } },
+      { change: { needsApproval: false }, middleware: [approve(() => approved)] },
     ],
   ])("keeps waiting in a resumed run %s", async ([, first, before, after]) => {
     const { ran, start } = setUp(first);
     await start(before).result;
     for (let times = 0; times < 2; times += 1)
       expect([(await start(after).result).reason.kind, ran]).toEqual(["approval-required", []]);
-    expect((await start({ ...after, decisions: { call_i0_0: approved } }).result).text).toBe("Done.");
+    expect((await start({ ...after, answers: { call_i0_0: approved } }).result).text).toBe("Done.");
     expect(ran).toHaveLength(1);
   });
 });
 
-it("in a resumed run, a new policies.approve is called only for calls that have not run", async () => {
+it("in a resumed run, a new approve is called only for calls that have not run", async () => {
   const store = createDurableStore();
   const ran: string[] = [];
   const asked: string[] = [];
@@ -176,9 +176,9 @@ it("in a resumed run, a new policies.approve is called only for calls that have 
     });
   await start({ journal: store.open({ after: "i0/call/0/look/outcome" }) }).result.catch(() => undefined);
   expect(ran).toEqual(["look"]);
-  const policies: LoopOptions["policies"] = { approve: ({ name }) => (asked.push(name), { kind: "ask" }) };
-  expect((await start({ policies }).result).reason.kind).toBe("approval-required");
-  const done = await start({ policies, decisions: { call_i0_1: approved } }).result;
+  const middleware: readonly Middleware[] = [approve(({ name }) => (asked.push(name), { kind: "ask" }))];
+  expect((await start({ middleware }).result).reason.kind).toBe("approval-required");
+  const done = await start({ middleware, answers: { call_i0_1: approved } }).result;
   expect([asked, ran, done.text]).toEqual([["pay"], ["look", "pay"], "Done."]);
   expect((await start({}).result).messages).toEqual(done.messages);
 });

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { type Approve, FatalToolError, isLoopError, type LoopOptions } from "turnwright";
+import { approve, type Approve, FatalToolError, isLoopError, type LoopOptions } from "turnwright";
 import { inspectJournal, replayJournal } from "turnwright/journal";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { createDurableStore } from "./durable-store.ts";
 import { never, outcomesOf, play, type Playing, tool } from "./play.ts";
 
-const approve: Approve = ({ name }) => ({ kind: name === "pay" ? "ask" : "approve" });
-const decisions = { call_i0_0: { kind: "approve" } } as const;
+const policy: Approve = ({ name }) => ({ kind: name === "pay" ? "ask" : "approve" });
+const answers = { call_i0_0: { kind: "approve" } } as const;
 
 function setUp(other: () => unknown): { ran: string[]; start: (more: Partial<LoopOptions>) => Playing } {
   const ran: string[] = [];
@@ -15,7 +15,7 @@ function setUp(other: () => unknown): { ran: string[]; start: (more: Partial<Loo
     messages.length === 1 ? [toolCall("pay"), toolCall("other")] : text("Done."),
   );
   const start = (more: Partial<LoopOptions>): Playing =>
-    play([], { runId: "r", provider, tools, policies: { approve }, timeouts: { settleMs: 0 }, ...more });
+    play([], { runId: "r", provider, tools, middleware: [approve(policy)], timeouts: { settleMs: 0 }, ...more });
   return { ran, start };
 }
 
@@ -40,7 +40,7 @@ describe("a call that waits for approval", () => {
       const again = await start({ journal }).result;
       expect([again.reason.kind, again.messages]).toEqual([kind, result.messages]);
     }
-    const late: unknown = await start({ journal: store.open(), decisions, resume: "retry-last" }).result.catch((error) => error);
+    const late: unknown = await start({ journal: store.open(), answers, resume: "retry-last" }).result.catch((error) => error);
     expect([isLoopError(late, "unknown-decision"), ran]).toEqual([true, []]);
     expect((await start({ journal: store.open(), resume: "retry-last" }).result).text).toBe("Done.");
   });
@@ -49,11 +49,11 @@ describe("a call that waits for approval", () => {
     const { ran, start } = setUp(() => "other");
     const store = createDurableStore();
     await start({ journal: store.open() }).result;
-    const second = start({ journal: store.open(), decisions });
+    const second = start({ journal: store.open(), answers });
     second.control.stop();
     const stopped = await second.result;
     expect([stopped.reason.kind, outcomesOf(stopped)]).toEqual(["stopped", ["call_i0_0: not-run", "call_i0_1: completed"]]);
-    expect([(await start({ journal: store.open(), decisions }).result).text, ran]).toEqual(["Done.", ["pay"]]);
+    expect([(await start({ journal: store.open(), answers }).result).text, ran]).toEqual(["Done.", ["pay"]]);
   });
 
   it("still waits if the run is aborted by a listener of its last iteration-end", async () => {
@@ -64,7 +64,7 @@ describe("a call that waits for approval", () => {
     const { reason, pendingCalls } = await playing.result;
     expect([reason.kind, pendingCalls.map(({ name }) => name)]).toEqual(["approval-required", ["pay"]]);
     expect((await inspectJournal(store.open())).reason).toEqual(reason);
-    expect([(await start({ journal: store.open(), decisions }).result).text, ran]).toEqual(["Done.", ["pay"]]);
+    expect([(await start({ journal: store.open(), answers }).result).text, ran]).toEqual(["Done.", ["pay"]]);
   });
 
   it("never runs after another call throws FatalToolError", async () => {
@@ -98,7 +98,7 @@ it.for<[what: string, limits: LoopOptions["limits"], isDrained: boolean, endedAt
       ["pay"],
       endedAt,
     ]);
-    expect((await start({ journal: store.open(), decisions }).result).text).toBe("Done.");
+    expect((await start({ journal: store.open(), answers }).result).text).toBe("Done.");
     expect(ran).toEqual(["pay"]);
   },
 );
@@ -110,9 +110,9 @@ it("a call keeps waiting if the time runs out in a resumed run that got the same
   const script = [[toolCall("slow"), toolCall("other")]];
   const options: Partial<LoopOptions> = { runId: "r", tools, limits: { wallClockMs: 1_000 }, timeouts: { settleMs: 0 } };
   await play(script, { ...options, journal: store.open() }).result;
-  const crashed = play([], { ...options, decisions, journal: store.open({ after: "wait/call_i0_0/1/answer" }) });
+  const crashed = play([], { ...options, answers, journal: store.open({ after: "wait/call_i0_0/1/answer" }) });
   await expect(crashed.result).rejects.toThrow("died");
-  const playing = play([], { ...options, decisions, journal: store.open() });
+  const playing = play([], { ...options, answers, journal: store.open() });
   await playing.clock.runAll();
   const { reason, pendingCalls } = await playing.result;
   expect([reason.kind, pendingCalls.map(({ name }) => name)]).toEqual(["approval-required", ["other"]]);

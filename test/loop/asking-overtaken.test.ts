@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { type ApprovalDecision, type Approve, defineAgentTool, FatalToolError, type LoopOptions } from "turnwright";
+import { type ApprovalDecision, approve, type Approve, defineAgentTool, FatalToolError, type LoopOptions } from "turnwright";
 import { replayJournal } from "turnwright/journal";
 import { createMockProvider, type MockPart, text, toolCall } from "turnwright/testing";
 import { createDurableStore, type DurableStore } from "./durable-store.ts";
 import { outcomesOf, play, type Playing, tool } from "./play.ts";
 
-const approve: Approve = ({ name }) => ({ kind: name === "gone" || name === "pay" ? "ask" : "approve" });
+const policy: Approve = ({ name }) => ({ kind: name === "gone" || name === "pay" ? "ask" : "approve" });
 const gone = tool("gone", () => Promise.reject(new FatalToolError("gone")));
 
 interface Stage {
@@ -30,14 +30,14 @@ function setUp(calls: readonly MockPart[], more: Partial<LoopOptions> = {}): Sta
   const limits = { toolConcurrency: 1, ...more.limits };
   const store = createDurableStore();
   const start: Stage["start"] = (options) =>
-    play([calls], { runId: "r", tools, policies: { approve }, journal: store.open(), ...more, limits, ...options });
+    play([calls], { runId: "r", tools, middleware: [approve(policy)], journal: store.open(), ...more, limits, ...options });
   return { ran, store, start };
 }
 
 const approved = { kind: "approve" } as const;
 
-async function endOf({ start, store }: Stage, decisions: LoopOptions["decisions"]): Promise<readonly string[]> {
-  const result = await start({ decisions }).result;
+async function endOf({ start, store }: Stage, answers: LoopOptions["answers"]): Promise<readonly string[]> {
+  const result = await start({ answers }).result;
   for (const journal of [store.open(), replayJournal(store.open())]) {
     const again = await start({ journal }).result;
     expect([again.reason, again.messages]).toEqual([result.reason, result.messages]);
@@ -69,11 +69,11 @@ describe("a FatalToolError thrown by a call that was approved on resume", () => 
   });
 
   it("prevents later calls from starting, even calls that were approved at the same time", async () => {
-    const policies = { approve: (): ApprovalDecision => ({ kind: "ask" }) };
-    const stage = setUp([toolCall("gone"), toolCall("pay"), toolCall("agent")], { policies });
+    const middleware = [approve((): ApprovalDecision => ({ kind: "ask" }))];
+    const stage = setUp([toolCall("gone"), toolCall("pay"), toolCall("agent")], { middleware });
     await stage.start().result;
-    const decisions = { call_i0_0: approved, call_i0_1: approved, call_i0_2: approved };
-    expect(await endOf(stage, decisions)).toEqual([
+    const answers = { call_i0_0: approved, call_i0_1: approved, call_i0_2: approved };
+    expect(await endOf(stage, answers)).toEqual([
       "fatal-tool-error",
       "call_i0_0: failed",
       "call_i0_1: not-run",
@@ -102,11 +102,11 @@ it("a smaller limits.maxToolCalls refuses no call that waited when the run ended
   expect(await endOf(smaller, { call_i0_0: approved })).toEqual(["fatal-tool-error", "call_i0_0: failed", "call_i0_1: not-run"]);
 });
 
-it("options.decisions accepts the same decision again after the run has ended", async () => {
+it("options.answers accepts the same decision again after the run has ended", async () => {
   const { start } = setUp([toolCall("pay"), toolCall("gone")]);
   await start().result;
-  const decisions = { call_i0_0: { kind: "ask" }, call_i0_1: approved } as const;
-  const result = await start({ decisions }).result;
+  const answers = { call_i0_0: { kind: "ask" }, call_i0_1: approved } as const;
+  const result = await start({ answers }).result;
   expect([result.reason.kind, ...outcomesOf(result)]).toEqual(["fatal-tool-error", "call_i0_0: not-run", "call_i0_1: failed"]);
-  expect((await start({ decisions }).result).messages).toEqual(result.messages);
+  expect((await start({ answers }).result).messages).toEqual(result.messages);
 });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import {
   type ApprovalDecision,
+  approve,
   isLoopError,
   type LoopOptions,
   memoryJournal,
@@ -11,7 +12,7 @@ import { createMockProvider, fail } from "turnwright/testing";
 import { both, savedOf, setUp } from "./asking-stage.ts";
 import { type Playing, tool } from "./play.ts";
 
-describe("options.decisions", () => {
+describe("options.answers", () => {
   const refused = async (playing: Playing, code: "unknown-decision" | "invalid-option" | "tools-changed"): Promise<unknown> => {
     const thrown: unknown = await playing.result.catch((error: unknown) => error);
     expect([isLoopError(thrown, code), playing.provider.calls]).toEqual([true, 0]);
@@ -26,10 +27,10 @@ describe("options.decisions", () => {
   ])("are rejected before any request if one decision names %s", async ([, id]) => {
     const { ran, start } = setUp();
     const journal = await savedOf(start());
-    const decisions = JSON.parse(
+    const answers = JSON.parse(
       JSON.stringify({ ...both("approve"), "?": { kind: "approve" } }).replace('"?"', JSON.stringify(id)),
     );
-    expect(await refused(start({ journal, decisions }), "unknown-decision")).toEqual({
+    expect(await refused(start({ journal, answers }), "unknown-decision")).toEqual({
       call: id,
       waiting: ["call_i0_0", "call_i0_2"],
     });
@@ -42,38 +43,38 @@ describe("options.decisions", () => {
     expect((await failed.result).status).toBe("error");
     const journal = await savedOf(failed);
     const before = journal.keys();
-    await refused(start({ journal, resume: "retry-last", decisions: both("approve") }), "unknown-decision");
+    await refused(start({ journal, resume: "retry-last", answers: both("approve") }), "unknown-decision");
     expect(journal.keys()).toEqual(before);
   });
 
-  it("are rejected before policies.results is called", async () => {
+  it("are rejected before processResults is called", async () => {
     const looked: string[] = [];
     const processor = (name: string): string => (looked.push(name), name);
-    const { start } = setUp({ policies: { approve: () => ({ kind: "approve" }), results: processResults({ processor }) } });
+    const { start } = setUp({ middleware: [processResults({ processor }), approve(() => ({ kind: "approve" }))] });
     const saved = JSON.parse(JSON.stringify((await start().result).journal)) as SavedJournal;
     const kept = Object.entries(saved.steps).filter(([key]) => key.startsWith("i0/") && key !== "i0/results");
     looked.length = 0;
     const journal = memoryJournal({ steps: Object.fromEntries(kept) });
-    await refused(start({ journal, decisions: { nobody: { kind: "approve" } } }), "unknown-decision");
+    await refused(start({ journal, answers: { nobody: { kind: "approve" } } }), "unknown-decision");
     expect(looked).toEqual([]);
   });
 
   it("are rejected if they differ from the recorded decisions", async () => {
     const { start } = setUp();
-    const second = start({ journal: await savedOf(start()), decisions: both("approve") });
+    const second = start({ journal: await savedOf(start()), answers: both("approve") });
     const journal = await savedOf(second);
-    await refused(start({ journal, decisions: both("deny") }), "unknown-decision");
+    await refused(start({ journal, answers: both("deny") }), "unknown-decision");
   });
 
   it.for<[policy: string, options: Partial<LoopOptions>]>([
     ["an", {}],
-    ["no", { policies: {} }],
+    ["no", { middleware: [] }],
   ])("are rejected by a new run with %s approval policy", async ([, options]) => {
     const { start } = setUp();
-    await refused(start({ decisions: both("approve"), ...options }), "unknown-decision");
+    await refused(start({ answers: both("approve"), ...options }), "unknown-decision");
   });
 
-  it.for<[what: string, decisions: unknown]>([
+  it.for<[what: string, answers: unknown]>([
     ["an array", [{ kind: "approve" }]],
     ["the value true", { call_i0_0: true }],
     ["an unknown kind", { call_i0_0: { kind: "yes" } }],
@@ -81,30 +82,30 @@ describe("options.decisions", () => {
     ["an inherited modification", { call_i0_0: Object.assign(Object.create({ args: {} }), { kind: "modify" }) }],
     ["a modification without arguments", { call_i0_0: { kind: "modify" } }],
     ["a modification that JSON cannot represent", { call_i0_0: { kind: "modify", args: 7n } }],
-  ])("are rejected if they contain %s", async ([, decisions]) => {
+  ])("are rejected if they contain %s", async ([, answers]) => {
     const { start } = setUp();
-    await refused(start({ decisions: decisions as NonNullable<LoopOptions["decisions"]> }), "invalid-option");
+    await refused(start({ answers: answers as NonNullable<LoopOptions["answers"]> }), "invalid-option");
   });
 
   it("are rejected if the tool of the waiting call no longer exists", async () => {
     const { ran, start } = setUp();
     const journal = await savedOf(start());
     const keys = journal.keys();
-    for (const decisions of [undefined, both("approve")]) {
-      const details = await refused(start({ journal, tools: [tool("look", () => 1)], decisions }), "tools-changed");
+    for (const answers of [undefined, both("approve")]) {
+      const details = await refused(start({ journal, tools: [tool("look", () => 1)], answers }), "tools-changed");
       expect(details).toEqual({ changed: ["pay"], changes: [{ toolName: "pay", kind: "removed" }] });
       expect(journal.keys()).toEqual(keys);
     }
-    expect((await start({ journal, decisions: both("approve") }).result).text).toBe("Done.");
+    expect((await start({ journal, answers: both("approve") }).result).text).toBe("Done.");
     expect(ran).toHaveLength(3);
   });
 });
 
-it("options.decisions are ignored by an aborted run, even if they are invalid", async () => {
+it("options.answers are ignored by an aborted run, even if they are invalid", async () => {
   const { start } = setUp();
   const journal = await savedOf(start());
   const abort = new AbortController();
   abort.abort();
-  const decisions: { [id: string]: ApprovalDecision } = { nobody: { kind: "approve" } };
-  expect((await start({ journal, decisions, signal: abort.signal }).result).status).toBe("stopped-by-user");
+  const answers: { [id: string]: ApprovalDecision } = { nobody: { kind: "approve" } };
+  expect((await start({ journal, answers, signal: abort.signal }).result).status).toBe("stopped-by-user");
 });

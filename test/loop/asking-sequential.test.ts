@@ -1,11 +1,11 @@
 import { expect, it } from "vitest";
-import type { Approve, LoopOptions } from "turnwright";
+import { approve, type Approve, type LoopOptions } from "turnwright";
 import { replayJournal } from "turnwright/journal";
 import { createMockProvider, type MockPart, text, toolCall } from "turnwright/testing";
 import { createDurableStore } from "./durable-store.ts";
 import { never, outcomesOf, play, tool } from "./play.ts";
 
-const approve: Approve = ({ name }) => ({ kind: name.startsWith("ask") ? "ask" : "approve" });
+const policy: Approve = ({ name }) => ({ kind: name.startsWith("ask") ? "ask" : "approve" });
 const calls = (...names: readonly string[]): readonly MockPart[] => names.map((name) => toolCall(name));
 
 it.for<[what: string, names: readonly string[], before: readonly string[], waiting: readonly string[]]>([
@@ -22,17 +22,15 @@ it.for<[what: string, names: readonly string[], before: readonly string[], waiti
   const provider = createMockProvider(({ messages }) => (messages.length === 1 ? calls(...names) : text("Done.")));
   const store = createDurableStore();
   const start = (more: object): ReturnType<typeof play> =>
-    play([], { runId: "r", provider, tools, policies: { approve }, journal: store.open(), ...more });
+    play([], { runId: "r", provider, tools, middleware: [approve(policy)], journal: store.open(), ...more });
   const first = start({});
   const result = await first.result;
   expect([ran, result.pendingCalls.map(({ callId }) => callId)]).toEqual([before, waiting.map((index) => `call_i0_${index}`)]);
   expect(first.recording.of("tool-start").map(({ name }) => name)).toEqual(before);
   expect((await start({ journal: replayJournal(store.open()) }).result).messages).toEqual(result.messages);
 
-  const decisions: LoopOptions["decisions"] = Object.fromEntries(
-    waiting.map((index) => [`call_i0_${index}`, { kind: "approve" }]),
-  );
-  const done = await start({ decisions }).result;
+  const answers: LoopOptions["answers"] = Object.fromEntries(waiting.map((index) => [`call_i0_${index}`, { kind: "approve" }]));
+  const done = await start({ answers }).result;
   expect([done.text, outcomesOf(done)]).toEqual(["Done.", names.map((_, index) => `call_i0_${index}: completed`)]);
   expect([...ran].sort()).toEqual([...names].sort());
   const alone = ran.findIndex((name) => /alone/i.test(name));
@@ -51,7 +49,7 @@ it("approval of sequential tools: control.stop() prevents waiting calls and late
     messages.length === 1 ? calls("deaf", "askAlone", "look") : text("Done."),
   );
   const store = createDurableStore();
-  const options = { runId: "r", provider, tools, policies: { approve }, timeouts: { settleMs: 0 } };
+  const options = { runId: "r", provider, tools, middleware: [approve(policy)], timeouts: { settleMs: 0 } };
   const playing = play([], { ...options, journal: store.open() });
   await playing.clock.flush();
   playing.control.stop();

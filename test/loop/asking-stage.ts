@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type Approve, defineTool, type LoopOptions, memoryJournal, type SavedJournal } from "turnwright";
+import { approve, type Approve, defineTool, type LoopOptions, memoryJournal, type SavedJournal } from "turnwright";
 import { text, toolCall } from "turnwright/testing";
 import { play, type Playing, tool } from "./play.ts";
 
@@ -21,7 +21,7 @@ export function setUp(more: Partial<LoopOptions> = {}): {
     execute: ({ amount }, { callId }) => void ran.push(`${callId} ${amount}`),
   });
   const look = tool("look", (_, { callId }) => ran.push(callId));
-  const approve: Approve = ({ name, callId }) => {
+  const policy: Approve = ({ name, callId }) => {
     asked.push(callId);
     return { kind: name === "pay" ? "ask" : "approve" };
   };
@@ -30,7 +30,7 @@ export function setUp(more: Partial<LoopOptions> = {}): {
   const start = (options: Partial<LoopOptions> = {}): Playing => {
     const turns = begun ? script.slice(1) : script;
     begun = true;
-    return play(turns, { runId: "r", tools: [pay, look], policies: { approve }, ...more, ...options });
+    return play(turns, { runId: "r", tools: [pay, look], middleware: [approve(policy)], ...more, ...options });
   };
   return { ran, asked, start };
 }
@@ -38,4 +38,4 @@ export function setUp(more: Partial<LoopOptions> = {}): {
 export const savedOf = async ({ result }: Playing): Promise<ReturnType<typeof memoryJournal>> =>
   memoryJournal(JSON.parse(JSON.stringify((await result).journal)) as SavedJournal);
 
-export const both = (kind: "approve" | "deny"): LoopOptions["decisions"] => ({ call_i0_0: { kind }, call_i0_2: { kind } });
+export const both = (kind: "approve" | "deny"): LoopOptions["answers"] => ({ call_i0_0: { kind }, call_i0_2: { kind } });

@@ -25,7 +25,7 @@ describe("a call that waits for approval", () => {
     expect(playing.clock.pending).toBe(0);
   });
 
-  it.for<[what: string, decisions: LoopOptions["decisions"], ran: readonly string[], outcomes: readonly string[]]>([
+  it.for<[what: string, answers: LoopOptions["answers"], ran: readonly string[], outcomes: readonly string[]]>([
     ["approved", both("approve"), ["call_i0_1", "call_i0_0 1", "call_i0_2 2"], ["completed", "completed", "completed"]],
     ["denied", both("deny"), ["call_i0_1"], ["denied", "completed", "denied"]],
     [
@@ -34,10 +34,10 @@ describe("a call that waits for approval", () => {
       ["call_i0_1", "call_i0_0 7"],
       ["completed", "completed", "invalid-input"],
     ],
-  ])("is %s in a resumed run, which does not run completed calls again", async ([, decisions, did, outcomes]) => {
+  ])("is %s in a resumed run, which does not run completed calls again", async ([, answers, did, outcomes]) => {
     const { ran, asked, start } = setUp();
     const journal = await savedOf(start());
-    const second = start({ journal, decisions });
+    const second = start({ journal, answers });
     const result = await second.result;
     expect([result.reason.kind, result.text, result.pendingCalls]).toEqual(["answered", "Done.", []]);
     expect([ran, answersOf(result).map(({ outcome }) => outcome)]).toEqual([did, outcomes]);
@@ -50,13 +50,13 @@ describe("a call that waits for approval", () => {
       ],
     );
     // Passing the same decisions again is allowed. The replay sends no request and runs no tool.
-    const third = start({ journal: await savedOf(second), decisions });
+    const third = start({ journal: await savedOf(second), answers });
     expect([(await third.result).messages, third.provider.calls, ran]).toEqual([result.messages, 0, did]);
   });
 
   it('has a "tool-end" for the denial, marked as replayed only in a replay', async () => {
     const { start } = setUp();
-    const second = start({ journal: await savedOf(start()), decisions: both("deny") });
+    const second = start({ journal: await savedOf(start()), answers: both("deny") });
     const third = start({ journal: await savedOf(second) });
     await third.result;
     const told = ({ recording }: Playing): unknown => recording.of("tool-end").map(({ callId, replayed }) => [callId, replayed]);
@@ -80,10 +80,10 @@ describe("a call that waits for approval", () => {
     expect((await without.result).pendingCalls).toHaveLength(2);
     const one = start({
       journal: await savedOf(without),
-      decisions: { call_i0_2: { kind: "approve" }, call_i0_0: { kind: "ask" } },
+      answers: { call_i0_2: { kind: "approve" }, call_i0_0: { kind: "ask" } },
     });
     expect((await one.result).pendingCalls.map(({ callId }) => callId)).toEqual(["call_i0_0"]);
-    const last = start({ journal: await savedOf(one), decisions: { call_i0_0: { kind: "approve" } } });
+    const last = start({ journal: await savedOf(one), answers: { call_i0_0: { kind: "approve" } } });
     expect((await last.result).text).toBe("Done.");
     expect(ran).toEqual(["call_i0_1", "call_i0_2 2", "call_i0_0 1"]);
   });
@@ -94,10 +94,10 @@ describe("a call that waits for approval", () => {
       const { ran, start } = setUp();
       const store = createDurableStore();
       expect((await start({ journal: store.open() }).result).status).toBe("suspended");
-      const decisions = both("approve");
-      const crashed = start({ journal: store.open({ afterRecords }), decisions });
+      const answers = both("approve");
+      const crashed = start({ journal: store.open({ afterRecords }), answers });
       await crashed.result.catch(() => {});
-      const result = await start({ journal: store.open(), decisions }).result;
+      const result = await start({ journal: store.open(), answers }).result;
       expect(result.text).toBe("Done.");
       expect(new Set(ran).size).toBe(ran.length);
       expect(answersOf(result).map(({ outcome }) => outcome)).not.toContain("awaiting-approval");
@@ -109,7 +109,7 @@ describe("a call that waits for approval", () => {
     const first = start();
     const pending = await start({ journal: replayJournal(await savedOf(first)) }).result;
     expect([pending.reason, pending.messages]).toEqual([(await first.result).reason, (await first.result).messages]);
-    const second = start({ journal: await savedOf(first), decisions: both("approve") });
+    const second = start({ journal: await savedOf(first), answers: both("approve") });
     const decided = start({ journal: replayJournal(await savedOf(second)) });
     expect([(await decided.result).text, decided.provider.calls, ran.length]).toEqual(["Done.", 0, 3]);
     expect(decided.recording.of("approval-decided").every(({ replayed }) => replayed)).toBe(true);
@@ -119,7 +119,7 @@ describe("a call that waits for approval", () => {
     const { ran, start } = setUp({ limits: { maxToolCalls: 2 } });
     const first = start();
     expect(outcomesOf(await first.result)).toEqual(["call_i0_0: awaiting-approval", "call_i0_1: completed", "call_i0_2: limit"]);
-    const second = start({ journal: await savedOf(first), decisions: { call_i0_0: { kind: "approve" } } });
+    const second = start({ journal: await savedOf(first), answers: { call_i0_0: { kind: "approve" } } });
     expect(outcomesOf(await second.result)).toEqual(["call_i0_0: completed", "call_i0_1: completed", "call_i0_2: limit"]);
     expect(ran).toEqual(["call_i0_1", "call_i0_0 1"]);
   });
@@ -134,14 +134,14 @@ describe("a call that waits for approval", () => {
     expect(end?.calls.map(({ outcome }) => outcome)).toEqual(["waiting", "limit", "limit"]);
     const again = await start({ journal: replayJournal(await savedOf(first)) }).result;
     expect([again.reason, again.messages]).toEqual([result.reason, result.messages]);
-    const second = start({ journal: await savedOf(first), decisions: { call_i0_0: { kind: "approve" } } });
+    const second = start({ journal: await savedOf(first), answers: { call_i0_0: { kind: "approve" } } });
     expect(outcomesOf(await second.result)).toEqual(["call_i0_0: completed", "call_i0_1: limit", "call_i0_2: limit"]);
     expect(ran).toEqual(["call_i0_0 1"]);
   });
 
   it("takes no decision after limits.maxToolCalls has refused it", async () => {
     const { ran, start } = setUp({ limits: { maxToolCalls: 2 } });
-    const late = start({ journal: await savedOf(start()), decisions: { call_i0_2: { kind: "approve" } } });
+    const late = start({ journal: await savedOf(start()), answers: { call_i0_2: { kind: "approve" } } });
     await expect(late.result).rejects.toMatchObject({ code: "unknown-decision", details: { call: "call_i0_2" } });
     expect(ran).toEqual(["call_i0_1"]);
   });

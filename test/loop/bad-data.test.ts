@@ -1,5 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { contextRestart, isLoopError, type LoopOptions, type Message, processResults, toolResult } from "turnwright";
+import {
+  approve,
+  contextRestart,
+  contextRestarts,
+  isLoopError,
+  type LoopOptions,
+  type Message,
+  onIteration,
+  processResults,
+  stopWhen,
+  toolResult,
+} from "turnwright";
 import { text, toolCall } from "turnwright/testing";
 import { answersOf, play, type Playing, tool } from "./play.ts";
 import { usual, usualProvider } from "./ports/port.ts";
@@ -37,16 +48,16 @@ const fields: { readonly [place: string]: Place } = {
   "session.detailsLabel": (detailsLabel) => ({ session: { detailsLabel } }),
   "session.responseTarget.name": (name) => ({ session: { responseTarget: { kind: "persona", name } } }),
   "modelSettings.stopSequences": (word) => ({ modelSettings: { stopSequences: [word] } }),
-  "policies.restarts.effects": (name) => ({ policies: { restarts: { effects: { more: [name] } } } }),
+  "contextRestarts.effects": (name) => ({ middleware: [contextRestarts({ effects: { more: [name] } })] }),
   "a message's content": (content) => ({ messages: [{ role: "user", content }] }),
   "a tool's name": (name) => ({ tools: [{ ...t, name }] }),
   "a tool's description": (description) => ({ tools: [{ ...t, description }] }),
 };
 
 const data: { readonly [place: string]: Place } = {
-  contextItems: (value) => ({ contextItems: [{ value }] }),
+  contextItems: (value) => ({ middleware: [contextRestarts({ items: [{ value }] })] }),
   "modelSettings.extra": (value) => ({ modelSettings: { extra: { value } } }),
-  decisions: (value) => ({ decisions: { c: { kind: "modify", args: { value } } } }),
+  answers: (value) => ({ answers: { c: { kind: "modify", args: { value } } } }),
   "a tool call's args": (value) => ({ messages: asked({ value }) }),
   "a tool's inputSchema": (value) => ({ tools: [{ ...t, inputSchema: { type: "object", default: { value } } }] }),
 };
@@ -106,23 +117,23 @@ const during: { readonly [place: string]: readonly [over: Place, outcome: string
   "a context item from the stash": [
     (value) => ({
       ...called(() => contextRestart({ type: "context_restart_more", pending_context_key: "k" })),
-      policies: { restarts: { stash: { take: () => ({ value }) } } },
+      middleware: [contextRestarts({ stash: { take: () => ({ value }) } })],
     }),
     "restarted",
   ],
-  "the reason for a denial": [(reason) => ({ policies: { approve: () => ({ kind: "deny", reason }) } }), "denied"],
-  "an argument edited by policies.approve": [
-    (value) => ({ policies: { approve: () => ({ kind: "modify", args: { value } }) } }),
+  "the reason for a denial": [(reason) => ({ middleware: [approve(() => ({ kind: "deny", reason }))] }), "denied"],
+  "an argument edited by approve": [
+    (value) => ({ middleware: [approve(() => ({ kind: "modify", args: { value } }))] }),
     "approval-failed",
     "completed",
   ],
-  "the reason from policies.stopWhen": [(reason) => ({ policies: { stopWhen: () => ({ kind: "stop", reason }) } }), "not-run"],
-  "the reason from hooks.onIteration": [(reason) => ({ hooks: { onIteration: () => ({ abort: true, reason }) } }), "completed"],
-  "the price from options.pricing": [(value) => ({ pricing: () => value }), "completed"],
-  "a result from processResults": [
-    (value) => ({ policies: { results: processResults({ processor: () => value }) } }),
+  "the reason from stopWhen": [(reason) => ({ middleware: [stopWhen(() => ({ kind: "stop", reason }))] }), "not-run"],
+  "the reason from hooks.onIteration": [
+    (reason) => ({ middleware: [onIteration(() => ({ abort: true, reason }))] }),
     "completed",
   ],
+  "the price from options.pricing": [(value) => ({ pricing: () => value }), "completed"],
+  "a result from processResults": [(value) => ({ middleware: [processResults({ processor: () => value })] }), "completed"],
 };
 
 describe("runToolLoop", () => {

@@ -66,14 +66,6 @@ describe("the options of runToolLoop", () => {
     ["limits", [7, [], null]],
     ["timeouts", [7, [], null]],
     ["pricing", [0.01, {}]],
-    ["policies", [7, [], null]],
-    ["policies.gate", [true, 7, [], null]],
-    ["policies.approve", [true, {}]],
-    ["policies.restarts", [7, null, []]],
-    ["policies.finalAnswer", ["yes", 1]],
-    ["hooks", [7, [], null, () => 1]],
-    ["hooks.prepareIteration", [true, {}]],
-    ["hooks.onIteration", [true, {}]],
     ["control", [{}, true, { stop: () => 1, kill: () => 1 }]],
     ["signal", [{}, new AbortController()]],
     ["events", [{}, { on: () => 1 }, new EventTarget(), new EventEmitter()]],
@@ -106,8 +98,6 @@ describe("the options of runToolLoop", () => {
       "modelSettings.maxTokens",
       "modelSettings.maxOutputTokens",
     ],
-    ["a misspelled policy", { policies: { aprove: () => 1 } }, "policies.aprove", "policies.approve"],
-    ["a misspelled hook", { hooks: { onIteratoin: () => 1 } }, "hooks.onIteratoin", "hooks.onIteration"],
     [
       "a misspelled field of the session",
       { session: { surfaceUserError: false } },
@@ -132,7 +122,7 @@ describe("the options of runToolLoop", () => {
     ["a schema as middleware", { middleware: [z.string()] }, '.name" must be a name'],
     [
       "a cacher without its tool",
-      { policies: { results: processResults({ cacher: createResultCache().cacher }) } },
+      { middleware: [processResults({ cacher: createResultCache().cacher })] },
       'Option "tools" must be an array with the tool "read_part"',
     ],
     ["a saved journal", { journal: { steps: {} } }, "memoryJournal(saved)"],
@@ -148,8 +138,8 @@ describe("the options of runToolLoop", () => {
   });
 
   it("are accepted with a cacher whose tool is missing if a registry can add the tool later", async () => {
-    const policies = { results: processResults({ cacher: createResultCache().cacher }) };
-    expect((await play([text("Hi.")], { tools: createToolRegistry(), policies }).result).text).toBe("Hi.");
+    const middleware = [processResults({ cacher: createResultCache().cacher })];
+    expect((await play([text("Hi.")], { tools: createToolRegistry(), middleware }).result).text).toBe("Hi.");
   });
 
   it("are rejected with an error that states the length of an invalid string, but not its text", async () => {

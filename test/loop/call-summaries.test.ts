@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type LoopOptions, memoryJournal, type SavedJournal } from "turnwright";
+import { approve, type LoopOptions, memoryJournal, type Middleware, type SavedJournal, stopWhen } from "turnwright";
 import { fail, finish, type MockPart, type MockMessage, recordEvents, stall, text, toolCall } from "turnwright/testing";
 import { checkCallEvents } from "./check-call-events.ts";
 import { never, play, type Playing, tool } from "./play.ts";
@@ -7,7 +7,7 @@ import { never, play, type Playing, tool } from "./play.ts";
 const ok = tool("ok", () => 1);
 const call = (name: string, id?: string): MockPart => toolCall(name, {}, { id, fragments: 0 });
 
-const approve: LoopOptions["policies"] = { approve: ({ name }) => ({ kind: name === "ask" ? "ask" : "approve" }) };
+const policy: readonly Middleware[] = [approve(({ name }) => ({ kind: name === "ask" ? "ask" : "approve" }))];
 
 interface Row {
   readonly script: readonly MockMessage[];
@@ -56,14 +56,14 @@ describe("the event iteration-end", () => {
       { script: [[call("ok"), call("hangs")]], act: ({ control }) => void control.kill(), ends: [["completed", "interrupted"]] },
     ],
     [
-      "that policies.stopWhen keeps from running",
-      { script: [call("ok")], more: { policies: { stopWhen: () => true } }, ends: [["not-run"]] },
+      "that stopWhen keeps from running",
+      { script: [call("ok")], more: { middleware: [stopWhen(() => true)] }, ends: [["not-run"]] },
     ],
     [
       "that wait for approval, or behind a sequential call that waits",
       {
         script: [[call("ok"), call("ask"), call("alone")]],
-        more: { policies: approve },
+        more: { middleware: policy },
         ends: [["completed", "waiting", "waiting"]],
       },
     ],
@@ -117,12 +117,12 @@ describe("an iteration that is resumed in another process", () => {
   const script = [[call("ok", "a"), call("ask", "b")], text("Done.")];
 
   it("emits replayed events for recorded calls, and new events for calls that run now", async () => {
-    const first = play(script, { tools, policies: approve });
+    const first = play(script, { tools, middleware: policy });
     const { journal } = await first.result;
     const saved = JSON.parse(JSON.stringify(journal)) as SavedJournal;
     const recording = recordEvents();
-    const decisions: LoopOptions["decisions"] = { b: { kind: "approve" } };
-    const options = { ...first.options, journal: memoryJournal(saved), events: recording.emitter, decisions };
+    const answers: LoopOptions["answers"] = { b: { kind: "approve" } };
+    const options = { ...first.options, journal: memoryJournal(saved), events: recording.emitter, answers };
     await play([text("Done.")], options).result;
     expect(recording.outline()).toMatchInlineSnapshot(`
       "run-start

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { LoopOptions, ModelChunk, Provider } from "turnwright";
+import { approve, type LoopOptions, type ModelChunk, type Provider } from "turnwright";
 import { type MockScript, stall, text, toolCall } from "turnwright/testing";
 import { never, play, tool, type Playing } from "./play.ts";
 
@@ -87,8 +87,8 @@ describe("the cancel reason", () => {
     expect((await inStream.result).reason).toMatchObject(Object(reason));
     expect(signal?.reason, "provider").toEqual(like(said));
 
-    const approve = (_: unknown, context: { readonly signal: AbortSignal }): Promise<never> => keep(context);
-    const inApproval = await endedBy(act, [called], { tools: [tool("work", () => 1)], policies: { approve } });
+    const policy = (_: unknown, context: { readonly signal: AbortSignal }): Promise<never> => keep(context);
+    const inApproval = await endedBy(act, [called], { tools: [tool("work", () => 1)], middleware: [approve(policy)] });
     expect((await inApproval.result).reason).toMatchObject(Object(reason));
     expect(signal?.reason, "approval").toEqual(like(said));
   });

@@ -1,12 +1,37 @@
 import { describe, expect, it } from "vitest";
-import { detectLoops, type LoopOptions, maskResults, processResults, runToolLoop } from "turnwright";
+import {
+  approve,
+  contextRestarts,
+  detectLoops,
+  gateTools,
+  type LoopOptions,
+  maskResults,
+  onIteration,
+  prepareIteration,
+  preToolText,
+  processResults,
+  runToolLoop,
+  stopWhen,
+} from "turnwright";
 import { createMockProvider, createTestClock, text, toolCall } from "turnwright/testing";
 import { tool } from "./play.ts";
 
 type Fields = { [field: string]: unknown };
 
+interface Gate {
+  readonly active: true;
+  readonly allowedNames: string[];
+  readonly triggerMatchByToolName: Map<string, { readonly trigger: string; readonly match: string; readonly source: "literal" }>;
+}
+
+const createGate = (): Gate => ({
+  active: true,
+  allowedNames: ["t", "context", "u"],
+  triggerMatchByToolName: new Map([["t", { trigger: "x", match: "x", source: "literal" }]]),
+});
+
 /** The options contain every kind of data. A run cannot copy functions, so it must go on calling the original ones. */
-function createOptions(): Fields {
+function createOptions(gate: Gate): Fields {
   return {
     system: "Be brief.",
     messages: [
@@ -16,36 +41,34 @@ function createOptions(): Fields {
     ],
     modelSettings: { temperature: 0, stopSequences: ["END"], extra: { deep: { list: [1] } } },
     toolChoice: { name: "t" },
-    contextItems: [{ fact: ["one"] }],
-    limits: { maxIterations: 5, maxToolCalls: 4, maxTokens: 1_000_000, wallClockMs: 60_000 },
-    timeouts: { toolMs: 1_000, hookMs: 1_000 },
-    session: { detailsLabel: "[More]", responseTarget: { kind: "default", name: "Ann" }, surfaceUserErrors: true },
-    decisions: {},
-    hooks: { prepareIteration: () => undefined, onIteration: () => undefined },
-    policies: {
-      gate: { active: true, allowedNames: ["t", "context", "u"], triggerMatchByToolName: new Map([["t", { trigger: "x" }]]) },
-      approve: () => ({ kind: "approve" }),
-      restarts: { effects: { more: ["u"] }, stash: { take: () => undefined } },
-      preToolText: { endAfterTextFamilies: ["none"], suppressFollowUpAfterText: ["none"] },
-      finalAnswer: false,
-      stopWhen: [() => false],
-      loopDetection: detectLoops({ threshold: 5, action: "warn" }),
-      results: processResults({
+    middleware: [
+      onIteration(() => undefined),
+      maskResults({ keepIterations: 1, minTokens: 0, batchOf: 1 }),
+      contextRestarts({ items: [{ fact: ["one"] }], effects: { more: ["u"] }, stash: { take: () => undefined } }),
+      prepareIteration(() => undefined),
+      detectLoops({ threshold: 5, action: "warn" }),
+      stopWhen([() => false]),
+      preToolText({ endAfterTextFamilies: ["none"], suppressFollowUpAfterText: ["none"] }),
+      gateTools(gate),
+      processResults({
         processor: (_: string, output: string) => `${output}.`,
         extractor: { threshold: 0, extract: () => "E" },
         cacher: { threshold: 0, store: () => "S" },
       }),
-      masking: maskResults({ keepIterations: 1, minTokens: 0, batchOf: 1 }),
-    },
+      approve(() => ({ kind: "approve" })),
+    ],
+    limits: { maxIterations: 5, maxToolCalls: 4, maxTokens: 1_000_000, wallClockMs: 60_000 },
+    timeouts: { toolMs: 1_000, hookMs: 1_000 },
+    session: { detailsLabel: "[More]", responseTarget: { kind: "default", name: "Ann" }, surfaceUserErrors: true },
+    answers: {},
   };
 }
 
-/** True for a value that a function of the package has made. Its fields are no options. */
-const isMade = (value: object): boolean =>
-  "kind" in value && ["loop-detection", "result-processing", "masking"].includes(String(value.kind));
+/** The fields of middleware are no options. */
+const isMiddleware = (value: object): boolean => "name" in value && ("begin" in value || "pure" in value);
 
 function pathsIn(value: unknown, path: readonly string[] = []): readonly (readonly string[])[] {
-  if (typeof value !== "object" || value === null || value instanceof Map || isMade(value)) return [];
+  if (typeof value !== "object" || value === null || value instanceof Map || isMiddleware(value)) return [];
   return Object.keys(value).flatMap((key) => [[...path, key], ...pathsIn((value as Fields)[key], [...path, key])]);
 }
 
@@ -57,8 +80,8 @@ const wrong: { readonly [how: string]: (holder: Fields, key: string) => void } =
   "is deleted": (holder, key) => void delete holder[key],
 };
 
-async function run(change: (options: Fields) => void): Promise<unknown> {
-  const options = createOptions();
+async function run(change: (options: Fields) => void, gate = createGate()): Promise<unknown> {
+  const options = createOptions(gate);
   const mock = createMockProvider([[text("Let me see. "), toolCall("t"), toolCall("context")], toolCall("t"), text("Done.")]);
   const provider = {
     ...{ id: "p", model: "m", family: "f" },
@@ -82,7 +105,9 @@ async function run(change: (options: Fields) => void): Promise<unknown> {
 }
 
 describe("a change to the options of a running loop", () => {
-  const rows = pathsIn(createOptions()).flatMap((path) => Object.keys(wrong).map((how) => [path.join("."), how] as const));
+  const rows = pathsIn(createOptions(createGate())).flatMap((path) =>
+    Object.keys(wrong).map((how) => [path.join("."), how] as const),
+  );
 
   it("is tested in more than 250 variants", () => {
     expect(rows.length).toBeGreaterThan(250);
@@ -99,12 +124,12 @@ describe("a change to the options of a running loop", () => {
     expect(changed).toEqual(await run(() => {}));
   });
 
-  it("has no effect if a list or a Map in policies.gate is emptied", async () => {
-    const changed = await run((options) => {
-      const policies = options["policies"] as { gate: { triggerMatchByToolName: Map<string, unknown>; allowedNames: string[] } };
-      policies.gate.triggerMatchByToolName.clear();
-      policies.gate.allowedNames.length = 0;
-    });
+  it("has no effect if a list or a Map in gateTools is emptied", async () => {
+    const gate = createGate();
+    const changed = await run(() => {
+      gate.triggerMatchByToolName.clear();
+      gate.allowedNames.length = 0;
+    }, gate);
     expect(changed).toEqual(await run(() => {}));
   });
 });

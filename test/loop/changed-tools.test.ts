@@ -1,12 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import {
+  approve,
+  type Approve,
   createToolRegistry,
   defineAgentTool,
   type LoopOptions,
+  mergeRegistries,
+  type Middleware,
   type Tool,
   type ToolRegistry,
-  mergeRegistries,
   withFilter,
   withPrefix,
 } from "turnwright";
@@ -145,7 +148,7 @@ describe("an approved call whose tool changes before the call runs", () => {
   function approving(change: Partial<Tool>): Approved {
     const { ran, registry, swap } = setUp(change);
     const asked: string[] = [];
-    const approve: NonNullable<LoopOptions["policies"]>["approve"] = ({ name }, { tool: { description } }) => {
+    const policy: Approve = ({ name }, { tool: { description } }) => {
       if (name !== "pay") return { kind: "approve" };
       asked.push(description);
       if (asked.length === 1) swap();
@@ -157,7 +160,7 @@ describe("an approved call whose tool changes before the call runs", () => {
       play: (options = {}) =>
         play([[toolCall("pay"), toolCall("look")], text("Done.")], {
           tools: registry,
-          policies: { approve },
+          middleware: [approve(policy)],
           runId: "r",
           ...options,
         }),
@@ -195,27 +198,27 @@ describe("an approved call whose tool changes before the call runs", () => {
       definitions: () => [{ name: "pay", description: `version ${(version += 1)}`, inputSchema: { type: "object" } }],
       executeTool: (_, args, context) => own.execute(args as never, context as never),
     };
-    const policies: LoopOptions["policies"] = {
-      approve: (_, { tool: { description } }) => {
+    const middleware: readonly Middleware[] = [
+      approve((_, { tool: { description } }) => {
         asked.push(description);
         return { kind: "approve" };
-      },
-    };
-    const result = await play([toolCall("pay"), text("Done.")], { tools: registry, policies }).result;
+      }),
+    ];
+    const result = await play([toolCall("pay"), text("Done.")], { tools: registry, middleware }).result;
     expect([outcomesOf(result), asked.length, asked.includes("RAN")]).toEqual([["call_i0_0: invalid-input"], 1, false]);
   });
 
   it("is refused if an earlier call of the batch changes the tool", async () => {
     const { ran, registry, swap } = setUp({ description: "REAL" });
     const asked: string[] = [];
-    const policies: LoopOptions["policies"] = {
-      approve: ({ name }, { tool: { description } }) => {
+    const middleware: readonly Middleware[] = [
+      approve(({ name }, { tool: { description } }) => {
         if (name === "pay") asked.push(description);
         return { kind: "approve" };
-      },
-    };
+      }),
+    ];
     const tools = mergeRegistries(registry, [tool("swap", swap, { sequential: true })]);
-    const result = await play([[toolCall("swap"), toolCall("pay")], text("Done.")], { tools, policies }).result;
+    const result = await play([[toolCall("swap"), toolCall("pay")], text("Done.")], { tools, middleware }).result;
     expect([asked, ran, outcomesOf(result)]).toEqual([["pay"], [], ["call_i0_0: completed", "call_i0_1: invalid-input"]]);
   });
 });

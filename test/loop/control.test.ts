@@ -1,5 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { createLoopControl, type LoopControl, type LoopOptions, type LoopResult } from "turnwright";
+import {
+  createLoopControl,
+  type LoopControl,
+  type LoopOptions,
+  type LoopResult,
+  onIteration,
+  prepareIteration,
+} from "turnwright";
 import { stall, text, toolCall, wait } from "turnwright/testing";
 import { createDurableStore } from "./durable-store.ts";
 import { never, play, type Playing, tool } from "./play.ts";
@@ -53,7 +60,7 @@ describe("a control from createLoopControl()", () => {
     const seen: boolean[] = [];
     const playing = play([toolCall("look"), [text("Hm."), toolCall("look")], text("Done.")], ({ control }) => ({
       tools: [tool("look", () => seen.push(control.isToolChainActive()))],
-      hooks: { prepareIteration: () => void seen.push(control.isToolChainActive()) },
+      middleware: [prepareIteration(() => void seen.push(control.isToolChainActive()))],
     }));
     await playing.result;
     expect([seen, playing.control.isToolChainActive()]).toEqual([[false, true, true, true, true], false]);
@@ -198,7 +205,7 @@ describe("result.undelivered", () => {
     ["wall-clock", nothing, { limits: { wallClockMs: 50 } }],
     ["tool-error-cap", nothing, { limits: { maxConsecutiveToolErrors: 1 } }],
     ["max-iterations", nothing, { limits: { maxIterations: 1 } }],
-    ["iteration-abort", nothing, { hooks: { onIteration: () => ({ abort: true }) } }],
+    ["iteration-abort", nothing, { middleware: [onIteration(() => ({ abort: true }))] }],
   ])('has the unsent messages in order if the run ends with the reason "%s"', async ([kind, act, options]) => {
     const playing = play([toolCall("work")], { tools: [tool("work", () => never, { timeoutMs: 100 })], ...options });
     await playing.clock.flush();

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import {
+  finalAnswer,
   isLoopError,
   type LoopLimits,
   type LoopOptions,
@@ -185,8 +186,8 @@ describe("limits.maxCostUSD", () => {
     ["requests a final answer if one token of limits.maxTokens is left", true, { maxIterations: 1, maxTokens: 2 }],
     ["requests no final answer if limits.maxCostUSD itself ends the run", false, { maxCostUSD: 0.25 }],
     ["requests no final answer if limits.maxTokens itself ends the run", false, { maxTokens: 1 }],
-  ])("together with policies.finalAnswer, %s", async ([, granted, limits]) => {
-    const playing = play([work(1), text("In short.")], { tools, pricing, limits, policies: { finalAnswer: true } });
+  ])("together with finalAnswer, %s", async ([, granted, limits]) => {
+    const playing = play([work(1), text("In short.")], { tools, pricing, limits, middleware: [finalAnswer()] });
     const result = await playing.result;
     expect([result.finalAnswer, result.text, playing.provider.calls]).toEqual(
       granted ? [true, "In short.", 2] : [false, "Well.", 1],

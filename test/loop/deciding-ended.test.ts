@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Journal, type LoopOptions, memoryJournal, type SavedJournal } from "turnwright";
+import { type Journal, type LoopOptions, memoryJournal, onIteration, type SavedJournal } from "turnwright";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { createDurableStore } from "./durable-store.ts";
 import { nesting, question, tokens } from "./nested/nesting.ts";
@@ -21,7 +21,7 @@ const cutting: readonly (readonly [what: string, ends: Ends, reason: string, alw
     "a stop, with an onIteration hook",
     ({ control }) => (control.stop(), nothing),
     "stopped",
-    { hooks: { onIteration: () => undefined } },
+    { middleware: [onIteration(() => undefined)] },
   ],
 ];
 const later: readonly (readonly [what: string, ends: Ends, reason: string])[] = [
@@ -86,7 +86,7 @@ function inMemory(): () => Journal {
   };
 }
 
-const decisionOf = (kind: (typeof kinds)[number]): NonNullable<LoopOptions["decisions"]>[string] =>
+const decisionOf = (kind: (typeof kinds)[number]): NonNullable<LoopOptions["answers"]>[string] =>
   kind === "modify" ? { kind, args: { edited: true } } : { kind };
 
 const stages = [true, false].flatMap((isNested) =>
@@ -98,7 +98,7 @@ const stages = [true, false].flatMap((isNested) =>
   ).map(([what, open]) => ({ where: `${isNested ? "nested" : "top-level"} call with a ${what}`, isNested, open })),
 );
 
-describe.for(stages.map((stage) => [stage.where, stage] as const))("options.decisions for a %s", ([, { isNested, open }]) => {
+describe.for(stages.map((stage) => [stage.where, stage] as const))("options.answers for a %s", ([, { isNested, open }]) => {
   const id = isNested ? "call_i0_0/call_i0_0" : "call_i0_0";
 
   it.for(cutting.flatMap(([what, ends, reason, always]) => kinds.map((kind) => [what, ends, reason, kind, always] as const)))(
@@ -106,16 +106,16 @@ describe.for(stages.map((stage) => [stage.where, stage] as const))("options.deci
     async ([, ends, reason, kind, always]) => {
       const { ran, start } = setUp(isNested, open(), always);
       expect((await start().result).reason.kind).toBe("approval-required");
-      const decisions = { [id]: decisionOf(kind) };
+      const answers = { [id]: decisionOf(kind) };
       for (let times = 0; times < 2; times += 1) {
-        const cut = start({ decisions }, ends);
+        const cut = start({ answers }, ends);
         const { reason: ended } = await cut.result;
         expect([ended.kind, ran, cut.clock.pending]).toEqual([reason, [], 0]);
       }
       expect((await start().result).reason.kind).toBe("approval-required");
-      const done = await start({ decisions }).result;
+      const done = await start({ answers }).result;
       expect([done.text, ran.length]).toEqual(["Done.", kind === "deny" ? 0 : 1]);
-      expect((await start({ decisions }).result).messages).toEqual(done.messages);
+      expect((await start({ answers }).result).messages).toEqual(done.messages);
     },
   );
 
@@ -125,10 +125,10 @@ describe.for(stages.map((stage) => [stage.where, stage] as const))("options.deci
     async ([, ends, reason]) => {
       const { ran, start } = setUp(isNested, open());
       await start().result;
-      const decisions = { [id]: { kind: "approve" } } as const;
-      const second = await start({ decisions }, ends).result;
+      const answers = { [id]: { kind: "approve" } } as const;
+      const second = await start({ answers }, ends).result;
       expect([second.reason.kind, ran, outcomesOf(second)]).toEqual([reason, ["pay"], ["call_i0_0: completed"]]);
-      const third = await start({ decisions, resume: "retry-last" }).result;
+      const third = await start({ answers, resume: "retry-last" }).result;
       expect([third.text, ran]).toEqual(["Done.", ["pay"]]);
     },
   );

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { memoryJournal } from "turnwright";
+import { gateTools, memoryJournal, prepareIteration } from "turnwright";
 import type { DeliberateMode } from "turnwright/deliberate";
 import { createDeliberateMode } from "turnwright/deliberate";
 import { text, toolCall } from "turnwright/testing";
@@ -23,7 +23,7 @@ interface Circumstances {
 function say(mode: DeliberateMode, said: string, { call = toolCall("set_reminder"), recent = [] }: Circumstances = {}): Playing {
   const gate = mode.forTurn({ conversationId: "room", text: said, recent });
   const messages = [{ role: "user", content: said }] as const;
-  return play([call, text("Done.")], { tools, messages, policies: { gate } });
+  return play([call, text("Done.")], { tools, messages, middleware: [gateTools(gate)] });
 }
 
 async function outcome(playing: Playing): Promise<string | undefined> {
@@ -79,10 +79,10 @@ describe("createDeliberateMode()", () => {
   it("counts the turn of a replayed run only once", async () => {
     const mode = createDeliberateMode({ triggers, retainTurns: 1 });
     const gate = mode.forTurn({ conversationId: "room", text: "remind me" });
-    const { journal } = await play([toolCall("set_reminder"), text("Done.")], { tools, policies: { gate } }).result;
+    const { journal } = await play([toolCall("set_reminder"), text("Done.")], { tools, middleware: [gateTools(gate)] }).result;
     expect(await outcome(say(mode, "hm", search))).toBe("blocked");
     const saved = memoryJournal(JSON.parse(JSON.stringify(journal)));
-    await play([], { tools, policies: { gate }, journal: saved }).result;
+    await play([], { tools, middleware: [gateTools(gate)], journal: saved }).result;
     expect(await outcome(say(mode, "hm"))).toBe("blocked");
   });
 
@@ -90,8 +90,7 @@ describe("createDeliberateMode()", () => {
     const gate = createDeliberateMode({ triggers }).forTurn({ text: "remind me" });
     const playing = play([text("Done.")], {
       tools,
-      policies: { gate },
-      hooks: { prepareIteration: () => ({ tools: [...gate.allowedNames] }) },
+      middleware: [prepareIteration(() => ({ tools: [...gate.allowedNames] })), gateTools(gate)],
     });
     await playing.result;
     expect(playing.provider.requests[0]?.tools.map(({ name }) => name)).toEqual(["set_reminder"]);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Journal, type LoopOptions, type LoopResult, memoryJournal } from "turnwright";
+import { type Journal, type LoopOptions, type LoopResult, memoryJournal, onIteration } from "turnwright";
 import { type MockMessage, stall, text, toolCall, wait } from "turnwright/testing";
 import { createDurableStore, type DurableStore } from "./durable-store.ts";
 import { never, play, type Playing, tool } from "./play.ts";
@@ -84,7 +84,7 @@ describe("a drained run", () => {
         tool("slow", () => new Promise((resolve) => clock.setTimeout(() => resolve(1), 100))),
         tool("alone", () => 2, { sequential: true }),
       ],
-      hooks: { onIteration: (count) => void asked.push(count) },
+      middleware: [onIteration((count) => void asked.push(count))],
     }));
     await playing.clock.runAll();
     const result = await playing.result;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { defineTool, type LoopOptions, type Tool } from "turnwright";
+import { approve, defineTool, type LoopOptions, type Tool } from "turnwright";
 import { chunk, createMockProvider, fail, finish, type MockPart, stall, text, toolCall, wait } from "turnwright/testing";
 import { answersOf, outcomesOf, play, tool } from "./play.ts";
 import { nesting, question } from "./nested/nesting.ts";
@@ -129,7 +129,7 @@ describe("an eager call", () => {
   });
 
   it.for<[what: string, more: Partial<LoopOptions>]>([
-    ["policies.approve", { policies: { approve: () => ({ kind: "approve" }) } }],
+    ["approve", { middleware: [approve(() => ({ kind: "approve" }))] }],
     ["limits.maxToolCalls", { limits: { maxToolCalls: 5 } }],
   ])("starts only with its batch if %s could forbid the call", async ([, more]) => {
     const { ran, start } = setUp();

@@ -1,5 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { contextRestart, createLoopEvents, type LoopEvent, type LoopOptions, processResults, toolResult } from "turnwright";
+import {
+  approve,
+  contextRestart,
+  contextRestarts,
+  createLoopEvents,
+  gateTools,
+  type LoopEvent,
+  type LoopOptions,
+  type Middleware,
+  processResults,
+  toolResult,
+} from "turnwright";
 import { createTestClock, fail, finish, type MockPart, reasoning, stall, text, toolCall } from "turnwright/testing";
 import { play, type Playing, tool } from "./play.ts";
 
@@ -33,7 +44,7 @@ describe("loop events", () => {
         tool("broken", () => Promise.reject(new Error("no"))),
         tool("over", () => toolResult({ endTurn: true })),
       ],
-      policies: { approve: ({ name }) => (name === "denied" ? { kind: "deny", reason: "no" } : { kind: "approve" }) },
+      middleware: [approve(({ name }) => (name === "denied" ? { kind: "deny", reason: "no" } : { kind: "approve" }))],
     });
     await clock.advance(100);
     await playing.result;
@@ -112,13 +123,13 @@ describe("loop events", () => {
           tool("enrich", () => contextRestart({ type: "context_restart_profile", disable_tools: ["enrich"] })),
           tool("other", () => 1),
         ],
-        policies: {
-          gate: {
+        middleware: [
+          gateTools({
             active: true,
             allowedNames: ["enrich"],
             triggerMatchByToolName: new Map([["enrich", { trigger: "who*", match: "who", source: "stem" }]]),
-          },
-        },
+          }),
+        ],
       },
     );
     await playing.result;
@@ -242,16 +253,17 @@ describe("notice events", () => {
 });
 
 describe("tool-end events", () => {
+  const restarting = contextRestart({ type: "context_restart_profile", pending_context_key: "k" });
+
   it.each([
-    ["processed", (ask: () => string): LoopOptions["policies"] => ({ results: processResults({ processor: ask }) })],
-    ["followed by a stash item", (ask: () => string): LoopOptions["policies"] => ({ restarts: { stash: { take: ask } } })],
-  ])("are sent before a result is %s", async (_, policies) => {
-    const result = contextRestart({ type: "context_restart_profile", pending_context_key: "k" });
+    ["processed", "long", (ask: () => string): Middleware => processResults({ processor: ask })],
+    ["followed by a stash item", restarting, (ask: () => string): Middleware => contextRestarts({ stash: { take: ask } })],
+  ])("are sent before a result is %s", async (_, result, middleware) => {
     const seen: boolean[] = [];
     const ask = (): string => (seen.push(playing.recording.types().includes("tool-end")), "ok");
     const playing: Playing = play([call("give"), text("Done.")], {
-      tools: [tool("give", () => (policies(ask)?.restarts === undefined ? "long" : result))],
-      policies: policies(ask),
+      tools: [tool("give", () => result)],
+      middleware: [middleware(ask)],
     });
     await playing.result;
     expect([seen, playing.recording.of("tool-end").length]).toEqual([[true], 1]);

@@ -7,6 +7,7 @@ import {
   type LoopLimits,
   type LoopOptions,
   memoryJournal,
+  onIteration,
   type SavedJournal,
   structuredOutput,
   withRetry,
@@ -25,12 +26,12 @@ import {
 } from "turnwright/testing";
 import { never, outcomesOf, play, tool, type Playing } from "./play.ts";
 
-describe("policies.finalAnswer with a provider that pauses", () => {
+describe("finalAnswer with a provider that pauses", () => {
   const start = (turns: readonly (readonly MockPart[])[], maxPauses: number): ReturnType<typeof play> =>
     play([[toolCall("look")], ...turns], {
       tools: [tool("look", () => 1)],
       limits: { maxIterations: 1, maxPauses },
-      policies: { finalAnswer: true },
+      middleware: [finalAnswer()],
     });
 
   it.for(["paused", "continue"] as const)('continues an answer with the finish reason "%s"', async (reason) => {
@@ -56,7 +57,7 @@ const work: MockScript = ({ toolChoice }) =>
   toolChoice === "none" ? [wait(10), text("In short."), spend(10)] : [wait(10), text("Well. "), toolCall("look"), spend(10)];
 
 function reserving(limits: LoopLimits, reserve: Reserve, more: Partial<LoopOptions> = {}): Partial<LoopOptions> {
-  return { tools: [look], pricing, limits, ...more, policies: { finalAnswer: { reserve }, ...more.policies } };
+  return { tools: [look], pricing, limits, ...more, middleware: [finalAnswer({ reserve }), ...(more.middleware ?? [])] };
 }
 
 async function endOf(playing: Playing) {
@@ -66,7 +67,7 @@ async function endOf(playing: Playing) {
   return { reason: reason.kind, finalAnswer, said, requests: playing.provider.calls, tokens: used.totalTokens, result };
 }
 
-describe("policies.finalAnswer with a reserve", () => {
+describe("finalAnswer with a reserve", () => {
   it.for<[title: string, limits: LoopLimits, reserve: Reserve, reason: string, requests: number, finalAnswer: boolean]>([
     ["of tokens for one request", { maxTokens: 50 }, { tokens: 10 }, "max-tokens", 5, true],
     ["of tokens for two requests", { maxTokens: 50 }, { tokens: 20 }, "max-tokens", 4, true],
@@ -157,9 +158,9 @@ describe("policies.finalAnswer with a reserve", () => {
     expect([said, tokens, model.calls]).toEqual(["In short.", 40, 5]);
   });
 
-  it("does not validate the final answer with policies.output", async () => {
+  it("does not validate the final answer with structuredOutput", async () => {
     const output = structuredOutput(z.object({ tide: z.number() }));
-    const { result } = await endOf(play(work, reserving({ maxTokens: 20 }, { tokens: 10 }, { policies: { output } })));
+    const { result } = await endOf(play(work, reserving({ maxTokens: 20 }, { tokens: 10 }, { middleware: [output] })));
     expect([result.finalAnswer, result.output]).toEqual([true, undefined]);
   });
 
@@ -179,7 +180,7 @@ describe("policies.finalAnswer with a reserve", () => {
   });
 });
 
-describe("policies.finalAnswer with a reserve of time", () => {
+describe("finalAnswer with a reserve of time", () => {
   it('gives a hanging call the outcome "timed-out" when the reserve begins', async () => {
     const tools = [tool("look", () => never)];
     const playing = play(work, reserving({ wallClockMs: 1_000 }, { ms: 100 }, { tools }));
@@ -206,8 +207,8 @@ describe("policies.finalAnswer with a reserve of time", () => {
   });
 
   it("grants no final answer if a hook has used up the reserve", async () => {
-    const hooks = { onIteration: () => never };
-    const playing = play(work, reserving({ wallClockMs: 1_000 }, { ms: 100 }, { hooks }));
+    const hooks = [onIteration(() => never)];
+    const playing = play(work, reserving({ wallClockMs: 1_000 }, { ms: 100 }, { middleware: hooks }));
     expect(await endOf(playing)).toMatchObject({ finalAnswer: false, reason: "wall-clock", requests: 1 });
   });
 
@@ -217,7 +218,7 @@ describe("policies.finalAnswer with a reserve of time", () => {
   });
 });
 
-describe("nested runs of a run whose policies.finalAnswer has a reserve", () => {
+describe("nested runs of a run whose finalAnswer has a reserve", () => {
   const nesting = (script: MockScript, tools = [look]) =>
     defineAgentTool({
       name: "look",

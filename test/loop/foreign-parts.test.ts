@@ -5,6 +5,7 @@ import {
   type Journal,
   type LoopOptions,
   memoryJournal,
+  prepareIteration,
   type Tool,
   type ToolRegistry,
 } from "turnwright";
@@ -39,8 +40,8 @@ describe("a custom tool registry", () => {
       },
       executeTool: () => "done",
     };
-    const prepareIteration = async (): Promise<undefined> => void (hooked = true);
-    const { result, provider } = play([toolCall("t"), text("unused")], { tools, hooks: { prepareIteration } });
+    const prepare = async (): Promise<undefined> => void (hooked = true);
+    const { result, provider } = play([toolCall("t"), text("unused")], { tools, middleware: [prepareIteration(prepare)] });
     expect([(await result).reason, provider.calls]).toMatchObject([{ kind: "hook-failed", hook: "tools.definitions" }, 1]);
   });
 

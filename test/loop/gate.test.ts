@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type DeliberateGate, memoryJournal } from "turnwright";
+import { type DeliberateGate, gateTools, memoryJournal } from "turnwright";
 import type { TriggerMatch } from "turnwright/parts";
 import { text, toolCall } from "turnwright/testing";
 import { outcomesOf, play, tool, type Playing } from "./play.ts";
@@ -16,7 +16,7 @@ const outcomes = async ({ result }: Playing): Promise<string> =>
     .map((line) => line.split(" ")[1])
     .join(" ");
 
-describe("policies.gate", () => {
+describe("gateTools", () => {
   it.for<[title: string, gate: DeliberateGate, expected: string]>([
     [
       "allows only the tools in allowedNames",
@@ -28,24 +28,24 @@ describe("policies.gate", () => {
     ["allows every tool if allowedNames is absent", { active: true }, "completed failed completed completed"],
     ["allows every tool if the gate is not active", { active: false, allowedNames: [] }, "completed failed completed completed"],
   ])("%s", async ([, gate, expected]) => {
-    expect(await outcomes(play(script, { tools, policies: { gate } }))).toBe(expected);
+    expect(await outcomes(play(script, { tools, middleware: [gateTools(gate)] }))).toBe(expected);
   });
 
   it("calls retain() for each successful tool in call order, except on replay", async () => {
     const retained: string[] = [];
     const gate: DeliberateGate = { active: true, allowedNames: ["search", "broken"], retain: (name) => void retained.push(name) };
-    const playing = play(script, { tools, policies: { gate } });
+    const playing = play(script, { tools, middleware: [gateTools(gate)] });
     await playing.result;
     expect(retained).toEqual(["search", "search"]);
 
     const journal = memoryJournal(JSON.parse(JSON.stringify((await playing.result).journal)));
-    await play([], { tools, policies: { gate }, journal }).result;
+    await play([], { tools, middleware: [gateTools(gate)], journal }).result;
     expect(retained).toEqual(["search", "search"]);
   });
 
   it("does not call retain if the gate is not active", async () => {
     const retained: string[] = [];
-    await play(script, { tools, policies: { gate: { active: false, retain: (name) => void retained.push(name) } } }).result;
+    await play(script, { tools, middleware: [gateTools({ active: false, retain: (name) => void retained.push(name) })] }).result;
     expect(retained).toEqual([]);
   });
 
@@ -58,7 +58,7 @@ describe("policies.gate", () => {
     ],
     ["rejects", () => Promise.reject(new Error("no memory"))],
   ])('continues the run and emits "listener-error" if retain %s', async ([, retain]) => {
-    const playing = play([toolCall("search"), text("Done.")], { tools, policies: { gate: { active: true, retain } } });
+    const playing = play([toolCall("search"), text("Done.")], { tools, middleware: [gateTools({ active: true, retain })] });
     expect((await playing.result).text).toBe("Done.");
     await playing.clock.flush();
     expect(playing.recording.of("listener-error")).toMatchObject([{ event: "retain", error: { message: "no memory" } }]);
@@ -72,7 +72,7 @@ describe("policies.gate", () => {
         ["broken", trigger],
       ]),
     };
-    const first = play([[toolCall("search"), toolCall("broken")], text("Done.")], { tools, policies: { gate } });
+    const first = play([[toolCall("search"), toolCall("broken")], text("Done.")], { tools, middleware: [gateTools(gate)] });
     const { journal } = await first.result;
     const live = first.recording.of("hidden-notice");
     expect(live.map((notice) => [notice.callId, notice.name, notice.trigger, notice.replayed])).toEqual([
@@ -81,7 +81,7 @@ describe("policies.gate", () => {
     ]);
 
     const saved = memoryJournal(JSON.parse(JSON.stringify(journal)));
-    const again = play([], { tools, policies: { gate }, journal: saved });
+    const again = play([], { tools, middleware: [gateTools(gate)], journal: saved });
     await again.result;
     expect(again.recording.of("hidden-notice")).toMatchObject([
       { name: "search", trigger, replayed: true },

@@ -1,6 +1,6 @@
 // Creates journals that hang at one chosen place, and a run that reaches all these places.
 
-import { type Journal, type LoopOptions, memoryJournal, type Tool } from "turnwright";
+import { approve, type Journal, type LoopOptions, memoryJournal, onIteration, type Tool } from "turnwright";
 import { text, toolCall } from "turnwright/testing";
 import { never, play, type Playing, tool } from "./play.ts";
 
@@ -34,8 +34,7 @@ export function start(journal: Journal, more: Partial<LoopOptions> = {}): Playin
     runId: "hangs",
     tools: [echo],
     journal,
-    policies: { approve: () => ({ kind: "approve" }) },
-    hooks: { onIteration: () => undefined },
+    middleware: [onIteration(() => undefined), approve(() => ({ kind: "approve" }))],
     ...more,
   });
 }

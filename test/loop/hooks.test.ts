@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { LoopHooks } from "turnwright";
+import { contextRestarts, prepareIteration } from "turnwright";
 import type { IterationPlan, IterationView } from "turnwright/parts";
 import { createMockProvider, createTestClock, finish, text, toolCall, usage } from "turnwright/testing";
 import { answersOf, outcomesOf, play, tool } from "./play.ts";
@@ -10,7 +10,7 @@ const failedBy = (hook: string, message: string): object => ({
   reason: { kind: "hook-failed", hook, error: { message } },
 });
 
-describe("hooks.prepareIteration", () => {
+describe("prepareIteration", () => {
   it("changes tools, system prompt, settings and provider for one iteration only", async () => {
     const other = createMockProvider([text("Hello from elsewhere.")], { id: "else", model: "where", family: "far" });
     const plans: readonly IterationPlan[] = [
@@ -23,7 +23,7 @@ describe("hooks.prepareIteration", () => {
       system: "Be brief.",
       toolChoice: "auto",
       modelSettings: { seed: 7 },
-      hooks: { prepareIteration: ({ iteration }) => plans[iteration] },
+      middleware: [prepareIteration(({ iteration }) => plans[iteration])],
     });
     const result = await playing.result;
     const sent = [...playing.provider.requests, ...other.requests].map(({ tools: shown, toolChoice, system, settings }) => [
@@ -50,7 +50,7 @@ describe("hooks.prepareIteration", () => {
   it("limits the tools that the model may call in one iteration", async () => {
     const playing = play([toolCall("b"), toolCall("b"), text("Done.")], {
       tools,
-      hooks: { prepareIteration: ({ iteration }) => (iteration === 0 ? { tools: ["a"] } : undefined) },
+      middleware: [prepareIteration(({ iteration }) => (iteration === 0 ? { tools: ["a"] } : undefined))],
     });
     expect(answersOf(await playing.result).map((part) => part.outcome)).toEqual(["unknown-tool", "completed"]);
   });
@@ -62,8 +62,7 @@ describe("hooks.prepareIteration", () => {
     await play([[text("One "), finish("paused")], toolCall("a"), text("Done.")], {
       tools,
       system: "s",
-      contextItems: ["night"],
-      hooks: { prepareIteration: see },
+      middleware: [contextRestarts({ items: ["night"] }), prepareIteration(see)],
     }).result;
     const view = (iteration: number): object => ({ iteration, system: "s", modelSettings: undefined, toolChoice: undefined });
     expect(views).toEqual([
@@ -74,7 +73,7 @@ describe("hooks.prepareIteration", () => {
     ]);
   });
 
-  it.for<[how: string, hook: NonNullable<LoopHooks["prepareIteration"]>, message: string]>([
+  it.for<[how: string, hook: NonNullable<Parameters<typeof prepareIteration>[0]>, message: string]>([
     [
       "throws",
       () => {
@@ -104,8 +103,8 @@ describe("hooks.prepareIteration", () => {
       async () => ({ toolChoise: "none" }) as never,
       'There is no option "prepareIteration.toolChoise". Did you mean "prepareIteration.toolChoice"?',
     ],
-  ])("ends the run before any request if the hook %s", async ([, prepareIteration, message]) => {
-    const playing = play([], { tools, hooks: { prepareIteration } });
+  ])("ends the run before any request if the hook %s", async ([, prepare, message]) => {
+    const playing = play([], { tools, middleware: [prepareIteration(prepare)] });
     const result = await playing.result;
     expect(result).toMatchObject(failedBy("prepare-iteration.request", message));
     expect([playing.provider.calls, result.messages.length]).toEqual([0, 1]);
@@ -115,27 +114,27 @@ describe("hooks.prepareIteration", () => {
     const clock = createTestClock();
     const late = (): Promise<IterationPlan> =>
       new Promise((resolve) => void clock.setTimeout(() => resolve({ system: "late" }), 40_000));
-    const playing = play([], { clock, hooks: { prepareIteration: late } });
+    const playing = play([], { clock, middleware: [prepareIteration(late)] });
     await clock.advance(60_000);
     expect(await playing.result).toMatchObject(failedBy("prepare-iteration.request", "The hook took longer than 30000 ms."));
     expect([playing.endedAt(), playing.provider.calls]).toEqual([30_000, 0]);
   });
 
   it("keeps earlier text and results if the hook fails in a later iteration", async () => {
-    const prepareIteration = ({ iteration }: IterationView): undefined => {
+    const prepare = ({ iteration }: IterationView): undefined => {
       if (iteration === 1) throw new Error("no");
     };
-    const result = await play([[text("So. "), toolCall("a")]], { tools, hooks: { prepareIteration } }).result;
+    const result = await play([[text("So. "), toolCall("a")]], { tools, middleware: [prepareIteration(prepare)] }).result;
     expect(result).toMatchObject({ ...failedBy("prepare-iteration.request", "no"), text: "So." });
     expect(outcomesOf(result)).toEqual(["call_i0_0: completed"]);
   });
 
   it("keeps the cost of earlier iterations if the hook fails", async () => {
-    const prepareIteration = ({ iteration }: IterationView): undefined => {
+    const prepare = ({ iteration }: IterationView): undefined => {
       if (iteration === 1) throw new Error("no");
     };
     const turn = [toolCall("a"), usage({ inputTokens: 1, outputTokens: 1 })];
-    const result = await play([turn], { tools, pricing: () => 0.5, hooks: { prepareIteration } }).result;
+    const result = await play([turn], { tools, pricing: () => 0.5, middleware: [prepareIteration(prepare)] }).result;
     expect([result.reason.kind, result.costUSD]).toEqual(["hook-failed", 0.5]);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { defineTool, detectLoops, type LoopOptions, maskResults } from "turnwright";
+import { approve, defineTool, detectLoops, maskResults, type Middleware, stopWhen } from "turnwright";
 import { type MockPart, text, toolCall } from "turnwright/testing";
 import { bytesOf, endOf } from "./hostile-model.ts";
 import { answersOf, outcomesOf, play, tool } from "./play.ts";
@@ -87,15 +87,11 @@ describe("a hostile model with nested arguments", () => {
   ])("makes a call with %i levels, which is %s", async ([levels, outcome, timesRun]) => {
     let ran = 0;
     const echo = tool("echo", (args) => ((ran += 1), args));
-    const policies: LoopOptions["policies"] = {
-      approve: () => ({ kind: "approve" }),
-      loopDetection: detectLoops(),
-      masking: maskResults(),
-    };
+    const middleware: readonly Middleware[] = [maskResults(), detectLoops(), approve(() => ({ kind: "approve" }))];
     for (const fragments of [0, 2]) {
       ran = 0;
       const calls = [toolCall("echo", {}, { rawArgs: nested(levels), fragments })];
-      const result = await endOf(play([calls, calls, text("Done.")], { tools: [echo], policies }));
+      const result = await endOf(play([calls, calls, text("Done.")], { tools: [echo], middleware }));
       expect([result.reason.kind, ran, ...outcomesOf(result)]).toEqual([
         "answered",
         2 * timesRun,
@@ -120,11 +116,11 @@ describe("prototype keys in the arguments of a hostile model", () => {
     const echo = tool("echo", (args) => (see(args), args));
     const playing = play([toolCall("echo", {}, { rawArgs }), text("Done.")], {
       tools: [echo],
-      policies: {
-        approve: ({ args }) => (see(args), { kind: "approve" }),
-        stopWhen: ({ response }) => (response.calls.forEach(({ args }) => see(args)), false),
-        loopDetection: detectLoops(),
-      },
+      middleware: [
+        detectLoops(),
+        stopWhen(({ response }) => (response.calls.forEach(({ args }) => see(args)), false)),
+        approve(({ args }) => (see(args), { kind: "approve" })),
+      ],
     });
     const result = await endOf(playing);
     for (const { args } of playing.recording.of("tool-start")) see(args);

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { type LoopOptions, type LoopResult, type Tool, toolResult, type ToolResultPart } from "turnwright";
+import { approve, type LoopOptions, type LoopResult, type Tool, toolResult, type ToolResultPart } from "turnwright";
 import { type MockPart, text, toolCall } from "turnwright/testing";
 import { bytesOf, endOf } from "./hostile-model.ts";
 import { answersOf, play, tool } from "./play.ts";
@@ -29,14 +29,14 @@ const rows: Readonly<Record<string, Row>> = {
   "with the same id": { call: (n) => toolCall("quick", { n }, { id: "same" }), outcomes: all("completed"), ...answered, peak: 1 },
   "that are approved": {
     call: (n) => toolCall("quick", { n }),
-    options: { policies: { approve: async () => ({ kind: "approve" }) } },
+    options: { middleware: [approve(async () => ({ kind: "approve" }))] },
     outcomes: all("completed"),
     ...answered,
     peak: 1,
   },
   "that are denied": {
     call: (n) => toolCall("quick", { n }),
-    options: { policies: { approve: async () => ({ kind: "deny" }) } },
+    options: { middleware: [approve(async () => ({ kind: "deny" }))] },
     outcomes: all("denied"),
     ...answered,
     peak: 0,

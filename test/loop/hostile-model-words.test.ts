@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Approve, defineAgentTool, type LoopOptions, memoryJournal } from "turnwright";
+import { approve, type Approve, defineAgentTool, type LoopOptions, memoryJournal } from "turnwright";
 import { fileJournal } from "turnwright/journal";
 import { createMockProvider, type MockMessage, reasoning, text, toolCall } from "turnwright/testing";
 import { makeFolder } from "../journal/folder.ts";
@@ -84,9 +84,9 @@ describe("text and arguments of a hostile model", () => {
   ])("are treated as plain text if they imitate %s", async ([, said]) => {
     const ran: string[] = [];
     const tools = [tool("pay", () => ran.push("pay")), tool("look", () => ran.push("look"))];
-    const approve: Approve = ({ name }) => ({ kind: name === "pay" ? "deny" : "approve" });
+    const policy: Approve = ({ name }) => ({ kind: name === "pay" ? "deny" : "approve" });
     const turn: MockMessage = [text(said, { chunks: 7 }), reasoning(said), toolCall("look"), toolCall("pay", { note: said })];
-    const playing = play([turn, text(said)], { tools, policies: { approve } });
+    const playing = play([turn, text(said)], { tools, middleware: [approve(policy)] });
     const result = await endOf(playing);
     expect([result.reason.kind, result.text, playing.provider.calls, ran]).toEqual(["answered", said, 2, ["look"]]);
     expect(outcomesOf(result)).toEqual(["call_i0_0: completed", "call_i0_1: denied"]);
@@ -127,13 +127,13 @@ describe("a hostile call id", () => {
       play([...(more.journal === undefined ? [toolCall("pay", {}, { id })] : []), text("Done.")], {
         runId: "r",
         tools: [tool("pay", () => (ran += 1))],
-        policies: { approve: () => ({ kind: "ask" }) },
+        middleware: [approve(() => ({ kind: "ask" }))],
         ...more,
       });
     const first = await start().result;
     const calls = first.reason.kind === "approval-required" ? first.reason.calls : [];
-    const decisions = Object.fromEntries(calls.map((call) => [call.id, { kind: "approve" as const }]));
-    const result = await start({ journal: memoryJournal(savedOf(first)), decisions }).result;
+    const answers = Object.fromEntries(calls.map((call) => [call.id, { kind: "approve" as const }]));
+    const result = await start({ journal: memoryJournal(savedOf(first)), answers }).result;
     expect([calls.length, result.reason.kind, ran]).toEqual([1, "answered", 1]);
   });
 
@@ -148,18 +148,18 @@ describe("a hostile call id", () => {
         provider: createMockProvider([toolCall("pay", {}, { id: "b" })]),
         messages: [{ role: "user", content: "Pay." }],
         tools: [tool("pay", () => ran.push("pay"))],
-        policies: { approve: ask },
+        middleware: [approve(ask)],
       }),
       toResult: ({ text: said }) => said,
     });
     const turn: MockMessage = [toolCall("agent", {}, { id: "a" }), toolCall("look", {}, { id: "a/b" })];
     const start = (more: Partial<LoopOptions> = {}): ReturnType<typeof play> =>
-      play([turn], { runId: "r", tools: [agent, tool("look", () => ran.push("look"))], policies: { approve: ask }, ...more });
+      play([turn], { runId: "r", tools: [agent, tool("look", () => ran.push("look"))], middleware: [approve(ask)], ...more });
     const first = await start().result;
     const calls = first.reason.kind === "approval-required" ? first.reason.calls : [];
     expect(calls.map(({ id, name }) => `${id}: ${name}`).sort()).toEqual(["a/b: pay", "call_i0_1: look"]);
-    const decisions = { call_i0_1: { kind: "approve" } } as const;
-    const second = await start({ journal: memoryJournal(savedOf(first)), decisions }).result;
+    const answers = { call_i0_1: { kind: "approve" } } as const;
+    const second = await start({ journal: memoryJournal(savedOf(first)), answers }).result;
     expect([second.reason.kind, ran]).toEqual(["approval-required", ["look"]]);
   });
 });

@@ -1,11 +1,16 @@
 import { expect, it } from "vitest";
 import { z } from "zod";
 import {
+  approve,
+  contextRestarts,
+  finalAnswer,
+  gateTools,
   contextRestart,
   defineTool,
   type DeliberateGate,
   detectLoops,
   type LoopOptions,
+  type Middleware,
   type StandardSchema,
   structuredOutput,
 } from "turnwright";
@@ -15,7 +20,7 @@ import { play, tool } from "./play.ts";
 
 interface Row {
   readonly says: (iteration: number) => MockMessage;
-  readonly more?: LoopOptions["policies"];
+  readonly more?: readonly Middleware[];
   readonly limits?: LoopOptions["limits"];
   readonly ends: string;
   readonly streams: number;
@@ -27,7 +32,7 @@ const inTurn =
   (...letters: readonly string[]): Row["says"] =>
   (iteration) =>
     echo({ letter: letters[iteration % letters.length] ?? "" });
-const stopping = { loopDetection: detectLoops({ action: "stop" }) } as const;
+const stopping = [detectLoops({ action: "stop" })];
 const nothing: StandardSchema = {
   "~standard": { version: 1, vendor: "test", validate: () => ({ issues: [{ message: "no" }] }) },
 };
@@ -67,17 +72,17 @@ const rows: Readonly<Record<string, Row>> = {
   },
   "calls, even in its final answer": {
     says: () => echo(),
-    more: { finalAnswer: true },
+    more: [finalAnswer()],
     limits: { maxIterations: 3 },
     ends: "max-iterations",
     streams: 4,
     ran: 3,
   },
   "calls of an unknown tool": { says: () => toolCall("none"), ends: "tool-error-cap", streams: 5, ran: 0 },
-  "calls that the gate blocks": { says: () => echo(), more: { gate }, ends: "tool-error-cap", streams: 5, ran: 0 },
+  "calls that the gate blocks": { says: () => echo(), more: [gateTools(gate)], ends: "tool-error-cap", streams: 5, ran: 0 },
   "calls that are always denied": {
     says: () => echo(),
-    more: { approve: () => ({ kind: "deny" }) },
+    more: [approve(() => ({ kind: "deny" }))],
     ends: "loop-detected",
     streams: 10,
     ran: 0,
@@ -99,10 +104,10 @@ const rows: Readonly<Record<string, Row>> = {
   "malformed calls": { says: () => finish("malformed-call"), ends: "tool-error-cap", streams: 5, ran: 0 },
   "calls without a name": { says: () => toolCall(" "), ends: "malformed-call", streams: 1, ran: 0 },
   "paused messages": { says: () => [text("."), finish("paused")], ends: "max-pauses", streams: 11, ran: 0 },
-  "context restarts": { says: () => toolCall("restart"), ends: "restart-cap", streams: 6, ran: 6 },
+  "context restarts": { says: () => toolCall("restart"), more: [contextRestarts()], ends: "restart-cap", streams: 6, ran: 6 },
   "answers that fail output validation": {
     says: () => text("{}"),
-    more: { output: structuredOutput(nothing, { jsonSchema: {}, maxRetries: 2 }) },
+    more: [structuredOutput(nothing, { jsonSchema: {}, maxRetries: 2 })],
     ends: "invalid-output",
     streams: 3,
     ran: 0,
@@ -141,7 +146,7 @@ it.for(Object.entries(rows))("a run with a hostile model ends as expected if the
   const restart = tool("restart", () => (run({}), contextRestart({ type: "context_restart_again" })));
   const playing = play((_, index) => row.says(index), {
     tools: [tool("echo", run), add, restart],
-    policies: row.more,
+    middleware: row.more,
     limits: row.limits,
   });
   const result = await endOf(playing);

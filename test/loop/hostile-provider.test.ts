@@ -1,9 +1,12 @@
 import { describe, expect, it, vi } from "vitest";
 import {
+  approve,
   contextRestart,
   type LoopOptions,
-  type ModelChunk,
   memoryJournal,
+  type Middleware,
+  type ModelChunk,
+  prepareIteration,
   type Provider,
   runToolLoop,
   toolResult,
@@ -125,11 +128,15 @@ describe("a hostile tool result", () => {
 });
 
 describe("runToolLoop", () => {
-  it("ignores that policies.approve is deleted during the run", async () => {
-    const policies: { approve?: () => { kind: "deny" } } = { approve: () => ({ kind: "deny" }) };
+  it("ignores that the list of middleware is emptied during the run", async () => {
+    const middleware: Middleware[] = [];
+    middleware.push(
+      prepareIteration(() => void middleware.splice(0)),
+      approve(() => ({ kind: "deny" })),
+    );
     const { result } = play([[text("Hm. "), toolCall("t")], text("Done.")], (stage) => {
       stage.clock.setTimeout(() => {}, 0);
-      return { policies, hooks: { prepareIteration: () => void delete policies.approve }, tools: [tool("t", () => 1)] };
+      return { middleware, tools: [tool("t", () => 1)] };
     });
     expect(outcomesOf(await result)).toEqual(["call_i0_0: denied"]);
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type LoopOptions, memoryJournal, processResults, type Tool, toolResult, unwrap } from "turnwright";
+import { approve, type LoopOptions, memoryJournal, onIteration, processResults, type Tool, toolResult, unwrap } from "turnwright";
 import { type MockScript, text, toolCall, wait } from "turnwright/testing";
 import { play, type Playing, tool } from "./play.ts";
 
@@ -49,7 +49,7 @@ describe("limits.maxIdenticalCalls", () => {
     const script: MockScript = (_, index) => (index < 15 ? toolCall("look") : text("Done."));
     const playing = play(script, ({ control }) => ({
       tools: [tool("look", () => "same")],
-      hooks: { onIteration: (finished) => void (finished === 8 && control.steer("Go on.")) },
+      middleware: [onIteration((finished) => void (finished === 8 && control.steer("Go on.")))],
     }));
     expect((await playing.result).reason.kind).toBe("answered");
   });
@@ -58,8 +58,8 @@ describe("limits.maxIdenticalCalls", () => {
   it.for<[what: string, more: Partial<LoopOptions>]>([
     ["the order of keys in arguments and results", {}],
     [
-      "changes that policies.results makes to results",
-      { policies: { results: processResults({ processor: () => String((processed += 1)) }) } },
+      "changes that processResults makes to results",
+      { middleware: [processResults({ processor: () => String((processed += 1)) })] },
     ],
   ])("ignores %s", async ([, more]) => {
     const script: MockScript = (_, index) => toolCall("look", index % 2 === 0 ? { a: 1, b: 2 } : { b: 2, a: 1 });
@@ -68,8 +68,8 @@ describe("limits.maxIdenticalCalls", () => {
     expect((await start(script, give, more).result).reason.kind).toBe("loop-detected");
   });
 
-  const denied: Partial<LoopOptions> = { policies: { approve: () => ({ kind: "deny", reason: "Not today." }) } };
-  const unsure: Partial<LoopOptions> = { policies: { approve: () => Promise.reject(new Error("The store is away.")) } };
+  const denied: Partial<LoopOptions> = { middleware: [approve(() => ({ kind: "deny", reason: "Not today." }))] };
+  const unsure: Partial<LoopOptions> = { middleware: [approve(() => Promise.reject(new Error("The store is away.")))] };
   it.for<[what: string, more: Partial<LoopOptions>]>([
     ["denied calls", denied],
     ["calls for which no decision could be made", unsure],
@@ -163,7 +163,7 @@ describe("limits.maxIdenticalCalls", () => {
         tools: [tool("look", () => "same", { needsApproval: true })],
         journal,
         runId: "waits",
-        decisions: steps.length === 0 ? undefined : { [`call_i${steps.length - 1}_0`]: { kind: "approve" } },
+        answers: steps.length === 0 ? undefined : { [`call_i${steps.length - 1}_0`]: { kind: "approve" } },
         limits: { maxIdenticalCalls: 3 },
       });
       const { reason, journal: kept } = await playing.result;

@@ -1,5 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { createLoopControl, type LoopControl, type LoopOptions, type LoopResult, type Provider, memoryJournal } from "turnwright";
+import {
+  approve,
+  createLoopControl,
+  finalAnswer,
+  type LoopControl,
+  type LoopOptions,
+  type LoopResult,
+  memoryJournal,
+  onIteration,
+  prepareIteration,
+  type Provider,
+} from "turnwright";
 import { createMockProvider, finish, type MockMessage, stall, text, toolCall, usage, wait } from "turnwright/testing";
 import { never, play, type Playing, tool } from "./play.ts";
 import { linesOf, textsOf } from "./transcript-lines.ts";
@@ -30,7 +41,7 @@ describe("control.interrupt() before the first tool call", () => {
     ["during text", [text("Let me "), stall()]],
     ["during a stream that ignores its signal", [text("Let me "), stall({ ignoreSignal: true })]],
     ["during the arguments of a call", [text("Let me "), toolCall("quick", { a: 1 }, { fragments: 3 }), stall()]],
-    ["during prepareIteration", text("No."), { hooks: { prepareIteration: () => never } }],
+    ["during prepareIteration", text("No."), { middleware: [prepareIteration(() => never)] }],
     [
       "while a stream settles after limits.wallClockMs",
       [text("Let me "), stall({ ignoreSignal: true })],
@@ -105,7 +116,7 @@ describe("control.interrupt() before the first tool call", () => {
 
   it("ends the run during the final answer", async () => {
     const script = [finish("malformed-call"), [text("In sh"), stall()]];
-    const playing = play(script, { limits: { maxIterations: 1 }, policies: { finalAnswer: true } });
+    const playing = play(script, { limits: { maxIterations: 1 }, middleware: [finalAnswer()] });
     await playing.clock.flush();
     playing.control.interrupt("Wait.");
     const result = await playing.result;
@@ -153,9 +164,13 @@ describe("control.interrupt() after the first tool call or answer", () => {
     [
       "during an approval",
       [toolCall("quick"), text("Done.")],
-      { policies: { approve: () => never }, timeouts: { approvalMs: 60 } },
+      { middleware: [approve(() => never)], timeouts: { approvalMs: 60 } },
     ],
-    ["during onIteration", [toolCall("quick"), text("Done.")], { hooks: { onIteration: () => never }, timeouts: { hookMs: 60 } }],
+    [
+      "during onIteration",
+      [toolCall("quick"), text("Done.")],
+      { middleware: [onIteration(() => never)], timeouts: { hookMs: 60 } },
+    ],
     ["after a call of an unknown tool", [toolCall("nothing"), [wait(100), text("Done.")]]],
     [
       "after calls that were cut off",

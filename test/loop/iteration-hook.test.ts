@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { defineTool, type LoopHooks, toolResult } from "turnwright";
+import { defineTool, onIteration, toolResult } from "turnwright";
 import type { IterationState } from "turnwright/parts";
 import { createTestClock, text, toolCall } from "turnwright/testing";
 import { answersOf, never, outcomesOf, play, tool } from "./play.ts";
@@ -11,13 +11,13 @@ const failedBy = (message: string): object => ({
   reason: { kind: "hook-failed", hook: "on-iteration.afterCalls", error: { message } },
 });
 
-describe("hooks.onIteration", () => {
+describe("onIteration", () => {
   it("is called after each batch of tool calls with the state of the run", async () => {
     const seen: (readonly [number, IterationState])[] = [];
     const playing = play([[text("So. "), toolCall("a"), toolCall("b")], toolCall("nope"), text("Done.")], {
       tools,
       pricing: () => 0.5,
-      hooks: { onIteration: (iteration, state) => void seen.push([iteration, state]) },
+      middleware: [onIteration((iteration, state) => void seen.push([iteration, state]))],
     });
     await playing.result;
     const call = (callId: string, name: string): object => expect.objectContaining({ callId, name, args: {} });
@@ -34,12 +34,12 @@ describe("hooks.onIteration", () => {
     const costs: unknown[] = [];
     await play([toolCall("a"), text("Done.")], {
       tools,
-      hooks: { onIteration: (_, state) => void costs.push(state.cumulativeCost) },
+      middleware: [onIteration((_, state) => void costs.push(state.cumulativeCost))],
     }).result;
     expect(costs).toEqual([undefined]);
   });
 
-  it.for<[how: string, hook: NonNullable<LoopHooks["onIteration"]>, ending: object]>([
+  it.for<[how: string, hook: NonNullable<Parameters<typeof onIteration>[0]>, ending: object]>([
     [
       "ends the run with the given reason if the hook returns abort: true",
       () => ({ abort: true, reason: "enough" }),
@@ -67,15 +67,15 @@ describe("hooks.onIteration", () => {
     ["continues the run if the hook returns abort: false", () => ({ abort: false }) as never, { status: "completed" }],
     ["continues the run if the hook returns a string", () => "abort" as never, { status: "completed" }],
     ["continues the run if the hook returns null", () => null as never, { status: "completed" }],
-  ])("%s", async ([, onIteration, ending]) => {
-    const result = await play([toolCall("a"), text("Done.")], { tools, hooks: { onIteration } }).result;
+  ])("%s", async ([, afterIteration, ending]) => {
+    const result = await play([toolCall("a"), text("Done.")], { tools, middleware: [onIteration(afterIteration)] }).result;
     expect(result).toMatchObject(ending);
     expect(() => JSON.stringify(result)).not.toThrow();
     expect(outcomesOf(result)).toEqual(["call_i0_0: completed"]);
   });
 
   it("fails the run if the hook takes longer than timeouts.hookMs", async () => {
-    const playing = play([toolCall("a")], { tools, hooks: { onIteration: () => never }, timeouts: { hookMs: 50 } });
+    const playing = play([toolCall("a")], { tools, middleware: [onIteration(() => never)], timeouts: { hookMs: 50 } });
     await playing.clock.advance(1_000);
     expect(await playing.result).toMatchObject(failedBy("The hook took longer than 50 ms."));
     expect(playing.endedAt()).toBe(50);
@@ -88,11 +88,11 @@ describe("hooks.onIteration", () => {
     ["is not called before an answer ends the run", [text("Done.")], 0, "answered"],
   ])("%s", async ([, script, asked, ending]) => {
     let count = 0;
-    const onIteration = (): { readonly abort: true } => ((count += 1), { abort: true });
+    const afterIteration = (): { readonly abort: true } => ((count += 1), { abort: true });
     const over = tool("over", () => toolResult({ endTurn: true }));
     const { result } = play(script, {
       tools: [...tools, over],
-      hooks: { onIteration },
+      middleware: [onIteration(afterIteration)],
       limits: { maxIterations: 1, maxConsecutiveToolErrors: 1 },
     });
     expect([(await result).reason.kind, count]).toEqual([ending, asked]);
@@ -102,7 +102,7 @@ describe("hooks.onIteration", () => {
     let asked = 0;
     const playing = play([toolCall("stopper")], ({ control }) => ({
       tools: [tool("stopper", () => void control.stop())],
-      hooks: { onIteration: () => void (asked += 1) },
+      middleware: [onIteration(() => void (asked += 1))],
     }));
     expect([(await playing.result).reason.kind, asked]).toEqual(["stopped", 0]);
   });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import {
+  approve,
   createLoopControl,
   defineAgentTool,
   isLoopError,
@@ -57,7 +58,7 @@ describe("a journal that hangs or fails", () => {
         messages: inner,
         provider: createMockProvider(asks ? [toolCall("echo")] : [text("In.")]),
         tools: [echo],
-        policies: { approve: () => ({ kind: "ask" }) },
+        middleware: [approve(() => ({ kind: "ask" }))],
       }),
     });
     const run = (isBroken: boolean): Playing => {

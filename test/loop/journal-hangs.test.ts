@@ -186,7 +186,7 @@ describe("timeouts.journalMs", () => {
     const journal = hanging({ at: "nowhere" });
     const finish: ((value: unknown) => void)[] = [];
     const slow = tool("echo", () => new Promise((resolve) => finish.push(resolve)), { timeoutMs: Infinity });
-    const playing = start(journal, { tools: [slow], timeouts: { journalMs: 50 }, policies: {} });
+    const playing = start(journal, { tools: [slow], timeouts: { journalMs: 50 }, middleware: [] });
     await playing.clock.advance(1_000_000);
     for (const end of finish) end(1);
     expect((await playing.result).text).toBe("Done.");
@@ -218,7 +218,7 @@ describe("timeouts.journalMs", () => {
     };
     const playing = start(
       { ...inner, durable: true, step },
-      { tools: [tool("echo", () => never)], timeouts: { settleMs: 0 }, policies: {} },
+      { tools: [tool("echo", () => never)], timeouts: { settleMs: 0 }, middleware: [] },
     );
     await playing.clock.advance(2_500);
     playing.control.kill();

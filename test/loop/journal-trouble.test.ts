@@ -1,12 +1,15 @@
 import { describe, expect, it } from "vitest";
 import {
+  approve,
   createLoopControl,
   createToolRegistry,
   isLoopError,
   type Journal,
   type LoopOptions,
-  type Message,
   memoryJournal,
+  type Message,
+  onIteration,
+  prepareIteration,
   type Provider,
   runToolLoop,
 } from "turnwright";
@@ -77,7 +80,7 @@ describe("runToolLoop with a saved journal", () => {
     ["a new optional field of a tool", { tools: [{ ...echo, inputSchema: { type: "object", properties: { say: {} } } }] }],
     ["a missing tool whose calls have ended", { tools: [] }],
     ["a new required field of a tool whose calls have ended", { tools: [changed] }],
-    ["a change that allowToolChange allows", { tools: [changed], policies: { allowToolChange: ({ field }) => field === "say" } }],
+    ["a change that allowToolChange allows", { tools: [changed], allowToolChange: ({ field }) => field === "say" }],
     ["another order of tools", { tools: [tool("other", () => 1), echo] }],
     ["another description of a tool", { tools: [{ ...echo, description: "Says it back" }, tool("other", () => 2)] }],
     [
@@ -175,12 +178,13 @@ describe("a journal that fails", () => {
     const speak = (): void => void control.steer("Later.");
     if (key === "begin") speak();
     const tools = [tool("speak", () => (key === "i0/next" ? speak() : undefined))];
-    const hooks = {
-      onIteration: () => undefined,
-      prepareIteration: ({ iteration }: { iteration: number }) =>
+    const hooks = [
+      onIteration(() => undefined),
+      prepareIteration(({ iteration }: { iteration: number }) =>
         iteration === 1 && key === "i1/answered" ? speak() : undefined,
-    };
-    const first = play([toolCall("speak"), text("Done.")], { control, tools, hooks, journal: failing(key, how) });
+      ),
+    ];
+    const first = play([toolCall("speak"), text("Done.")], { control, tools, middleware: hooks, journal: failing(key, how) });
     await expect(first.result).rejects.toBe(broken);
     const again = play([toolCall("speak"), text("Done.")], { control, tools });
     const said = (await again.result).messages.filter((message) => message.role === "user" && message.content === "Later.");
@@ -196,8 +200,7 @@ describe("a journal that fails", () => {
       tools: [echo, tool("deaf", () => (/^i1|^i0\/(?:after|next)/.test(key) ? 1 : never), { timeoutMs: 1_000 })],
       journal: failing(key, how),
       limits: { wallClockMs: 60_000 },
-      policies: { approve: () => ({ kind: "approve" }) },
-      hooks: { onIteration: () => undefined },
+      middleware: [onIteration(() => undefined), approve(() => ({ kind: "approve" }))],
     });
     await expect(playing.result).rejects.toBe(broken);
     await playing.clock.flush();
@@ -248,7 +251,7 @@ describe("a workflow engine that cancels a run through its signal", () => {
       tools,
       journal: journalOf(),
       signal: engine.signal,
-      policies: { approve: ({ name }, { signal }) => (name === "asked" ? wait(signal) : { kind: "approve" }) },
+      middleware: [approve(({ name }, { signal }) => (name === "asked" ? wait(signal) : { kind: "approve" }))],
     });
     await playing.clock.advance(10);
     const reason = new Error("shutting down");

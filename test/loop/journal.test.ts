@@ -1,10 +1,14 @@
 import { describe, expect, it } from "vitest";
 import {
+  approve,
   contextRestart,
+  finalAnswer,
   type LoopOptions,
   type LoopResult,
-  type Message,
   memoryJournal,
+  type Message,
+  onIteration,
+  prepareIteration,
   runToolLoop,
   type Tool,
 } from "turnwright";
@@ -98,8 +102,12 @@ describe("journal keys", () => {
       tools,
       runId: "r",
       limits: { maxIterations: 2 },
-      policies: { approve: () => ({ kind: "approve" }), finalAnswer: true },
-      hooks: { prepareIteration: () => ({}), onIteration: () => undefined },
+      middleware: [
+        onIteration(() => undefined),
+        prepareIteration(() => ({})),
+        finalAnswer(),
+        approve(() => ({ kind: "approve" })),
+      ],
     };
     await runToolLoop({ ...options, journal: store.open() });
     expect([...store.records.keys()].join("\n")).toMatchInlineSnapshot(`

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Journal } from "turnwright";
+import { approve, type Journal } from "turnwright";
 import { createTestClock, text, toolCall } from "turnwright/testing";
 import { createDurableStore } from "./durable-store.ts";
 import { never, outcomesOf, play, tool } from "./play.ts";
@@ -47,7 +47,7 @@ describe("control.interrupt() between the end of a stream and the first call", (
       journal: slowJournal(clock),
       tools: [quick],
       limits: { wallClockMs: 500 },
-      policies: { approve: () => never },
+      middleware: [approve(() => never)],
     });
     await clock.advance(interruptAt);
     playing.control.interrupt("Wait.");

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { LoopEvent, ModelChunk, Provider } from "turnwright";
+import { approve, type LoopEvent, type ModelChunk, type Provider } from "turnwright";
 import { createMockProvider, type MockScript, reasoning, stall, text, toolCall, wait } from "turnwright/testing";
 import { tool } from "./play.ts";
 import { chatter, readAll, start } from "./reading.ts";
@@ -48,7 +48,7 @@ describe("streamToolLoop with a reader that stops early", () => {
     const watched = watch([], {
       provider,
       tools: [work],
-      policies: { approve: () => new Promise((resolve) => void watched.clock.setTimeout(() => resolve({ kind: "approve" }), 1)) },
+      middleware: [approve(() => new Promise((resolve) => void watched.clock.setTimeout(() => resolve({ kind: "approve" }), 1)))],
     });
     return { ...watched, provider };
   };

@@ -16,9 +16,9 @@ function calling(letters: string): MockScript {
 
 it('detectLoops counts from 0 again in a run that is retried with "retry-last"', async () => {
   const options = { runId: "r", messages: [{ role: "user" as const, content: "Go." }], clock: createTestClock() };
-  const policies = { loopDetection: detectLoops({ threshold: 2, action: "stop" }) } as const;
+  const middleware = [detectLoops({ threshold: 2, action: "stop" })];
   const run = (script: MockScript, more: Partial<LoopOptions> = {}): Promise<LoopResult> =>
-    runToolLoop({ ...options, ...more, provider: createMockProvider(script), tools: [echo], policies });
+    runToolLoop({ ...options, ...more, provider: createMockProvider(script), tools: [echo], middleware });
   const first = await run(calling("aa"));
   expect(first.reason.kind).toBe("loop-detected");
   const saved = memoryJournal(JSON.parse(JSON.stringify(first.journal)));
@@ -43,7 +43,7 @@ it("detectLoops counts the calls of a nested run separately", async () => {
       provider: inner,
       messages: [{ role: "user", content: "Look." }],
       tools: [echo],
-      policies: { loopDetection: detectLoops({ threshold: 2, action: "stop" }) },
+      middleware: [detectLoops({ threshold: 2, action: "stop" })],
     }),
   });
   const playing = play([toolCall("agent", {}, { id: "x" }), text("It went round.")], { tools: [agent] });
@@ -73,7 +73,7 @@ it.for<LoopAction>(["warn", "stop", "inject-warning"])(
           clock: createTestClock(),
           events: recording.emitter,
           journal: store.open(fate),
-          policies: { loopDetection: detectLoops({ threshold: 2, action }) },
+          middleware: [detectLoops({ threshold: 2, action })],
         });
         return { result, heard: () => recording.of("loop-detected").map(({ replayed }) => replayed) };
       };

@@ -1,5 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { createLoopControl, detectLoops, type LoopOptions } from "turnwright";
+import {
+  createLoopControl,
+  detectLoops,
+  finalAnswer,
+  type LoopOptions,
+  type Middleware,
+  prepareIteration,
+  stopWhen,
+} from "turnwright";
 import type { LoopDetectionOptions } from "turnwright/parts";
 import { finish, type MockScript, text, toolCall } from "turnwright/testing";
 import { outcomesOf, play, tool } from "./play.ts";
@@ -7,9 +15,9 @@ import { linesOf, textsOf } from "./transcript-lines.ts";
 
 const echo = tool("echo", (args) => args);
 const look = tool("look", (args) => args);
-const watching = (options: LoopDetectionOptions): Partial<LoopOptions> => ({
+const watching = (options: LoopDetectionOptions, others: readonly Middleware[] = []): Partial<LoopOptions> => ({
   tools: [echo, look],
-  policies: { loopDetection: detectLoops(options) },
+  middleware: [...others, detectLoops(options)],
 });
 const warning = (count: number): string =>
   `user: You repeated identical tool calls ${count} times. Change your approach or answer.`;
@@ -58,16 +66,16 @@ describe("detectLoops", () => {
   it("with compareResults warns of equal calls in one message only if their results are equal", async () => {
     let count = 0;
     const next = tool("next", () => (count += 1));
-    const policies = { loopDetection: detectLoops({ compareResults: true, action: "inject-warning" }) };
+    const middleware = [detectLoops({ compareResults: true, action: "inject-warning" })];
     const warned = async (name: string): Promise<boolean> => {
       const turn = [toolCall(name), toolCall(name), toolCall(name)];
-      const { messages } = await play([turn, text("Done.")], { tools: [echo, next], policies }).result;
+      const { messages } = await play([turn, text("Done.")], { tools: [echo, next], middleware }).result;
       return linesOf(messages).includes(warning(3));
     };
     expect([await warned("echo"), await warned("next")]).toEqual([true, false]);
   });
 
-  it("reports nothing if policies.loopDetection is not set", async () => {
+  it("reports nothing if detectLoops is not set", async () => {
     const playing = play(calling("aaaaaa"), { tools: [echo] });
     await playing.result;
     expect(heard(playing)).toEqual([]);
@@ -152,7 +160,7 @@ describe('detectLoops with the action "stop"', () => {
     const policy = { threshold: 2, action: "stop" } as const;
     const stopped = play(calling("aa"), {
       tools: [echo],
-      policies: { loopDetection: detectLoops(policy), stopWhen: ({ iteration }) => iteration === 2 },
+      middleware: [detectLoops(policy), stopWhen(({ iteration }) => iteration === 2)],
     });
     expect([(await stopped.result).reason.kind, heard(stopped)]).toEqual(["stop-condition", []]);
     const nameless = [toolCall("echo"), toolCall(" ")];
@@ -162,8 +170,9 @@ describe('detectLoops with the action "stop"', () => {
 
   it("leaves a steered message undelivered", async () => {
     const playing = play(calling("aa"), ({ control }) => ({
-      ...watching({ threshold: 2, action: "stop" }),
-      hooks: { prepareIteration: ({ iteration }) => void (iteration === 1 && control.steer("Stop that.")) },
+      ...watching({ threshold: 2, action: "stop" }, [
+        prepareIteration(({ iteration }) => void (iteration === 1 && control.steer("Stop that."))),
+      ]),
     }));
     const result = await playing.result;
     expect([result.reason.kind, textsOf(result.undelivered)]).toEqual(["loop-detected", ["Stop that."]]);
@@ -196,7 +205,7 @@ describe("detectLoops with compareResults", () => {
   ])("%s", async ([, values, compareResults, told]) => {
     const playing = play(calling("aaaa"), {
       ...results(...values),
-      policies: { loopDetection: detectLoops({ compareResults }) },
+      middleware: [detectLoops({ compareResults })],
     });
     await playing.result;
     expect(heard(playing)).toEqual(told);
@@ -205,7 +214,7 @@ describe("detectLoops with compareResults", () => {
   it("sends no warning to the model if the last result differs", async () => {
     const lines = async (...values: readonly string[]): Promise<readonly string[]> => {
       const loopDetection = detectLoops({ compareResults: true, action: "inject-warning" });
-      return linesOf((await play(calling("aaa"), { ...results(...values), policies: { loopDetection } }).result).messages);
+      return linesOf((await play(calling("aaa"), { ...results(...values), middleware: [loopDetection] }).result).messages);
     };
     expect(await lines("1", "1", "1")).toContain(warning(3));
     expect((await lines("1", "1", "2")).filter((line) => line.startsWith("user:"))).toEqual(["user: Go."]);
@@ -213,7 +222,7 @@ describe("detectLoops with compareResults", () => {
 
   it("treats equal failures as equal results", async () => {
     const broken = tool("echo", () => Promise.reject(new Error("no")));
-    const playing = play(calling("aaa"), { tools: [broken], policies: { loopDetection: detectLoops({ compareResults: true }) } });
+    const playing = play(calling("aaa"), { tools: [broken], middleware: [detectLoops({ compareResults: true })] });
     await playing.result;
     expect(heard(playing)).toEqual(["2: echo 3x1"]);
   });
@@ -226,7 +235,7 @@ it("detectLoops counts from 0 again after a steered message", async () => {
     calls += 1;
     if (calls === 2) control.steer("Try it once more.");
   });
-  const playing = play(calling("aaaaa"), { control, tools: [again], policies: { loopDetection: detectLoops() } });
+  const playing = play(calling("aaaaa"), { control, tools: [again], middleware: [detectLoops()] });
   await playing.result;
   expect(heard(playing)).toEqual(["4: echo 3x1"]);
 });
@@ -235,7 +244,7 @@ it("detectLoops does not report calls in the final answer", async () => {
   const playing = play(calling("aaa"), {
     tools: [echo],
     limits: { maxIterations: 2 },
-    policies: { finalAnswer: true, loopDetection: detectLoops({ threshold: 2 }) },
+    middleware: [detectLoops({ threshold: 2 }), finalAnswer()],
   });
   expect([(await playing.result).reason.kind, heard(playing)]).toEqual(["max-iterations", ["1: echo 2x1"]]);
 });

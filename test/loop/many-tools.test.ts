@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type LoopOptions, memoryJournal } from "turnwright";
+import { gateTools, memoryJournal, type Middleware } from "turnwright";
 import { text, toolCall } from "turnwright/testing";
 import { answersOf, play, tool } from "./play.ts";
 
@@ -7,13 +7,13 @@ const tools = Array.from({ length: 120 }, (_, index) => tool(`tool_${index}`, ()
 const names = tools.map(({ name }) => name);
 const calls = (count: number) => Array.from({ length: count }, (_, index) => toolCall(`other ${index}`));
 
-describe.for<[what: string, field: string, policies: LoopOptions["policies"]]>([
-  ["a call of an unknown tool", "available_tools", {}],
-  ["a call that the gate blocks", "allowedToolNames", { gate: { active: true, allowedNames: names } }],
-])("%s", ([, field, policies]) => {
+describe.for<[what: string, field: string, middleware: readonly Middleware[]]>([
+  ["a call of an unknown tool", "available_tools", []],
+  ["a call that the gate blocks", "allowedToolNames", [gateTools({ active: true, allowedNames: names })]],
+])("%s", ([, field, middleware]) => {
   it("gets a result with the first 50 tool names, and 200 names per iteration at most", async () => {
     const script = [calls(6), calls(1), text("Done.")];
-    const options = { tools, policies, limits: { maxConsecutiveToolErrors: 100 } };
+    const options = { tools, middleware, limits: { maxConsecutiveToolErrors: 100 } };
     const result = await play(script, options).result;
     const listed = answersOf(result).map(({ result: read }): unknown => Reflect.get(Object(read), field));
     const first = [...names.slice(0, 50), "… and 70 more"];

@@ -38,7 +38,7 @@ it.for<Mistake>([
     () => run({ messages: [{ role: "tool", content: [answer] }] }),
     'their results as { role: "tool", results:',
   ],
-  ["an unknown kind of decision", () => run({ decisions: { a: { kind: "approved" } } }), 'but is "approved"'],
+  ["an unknown kind of decision", () => run({ answers: { a: { kind: "approved" } } }), 'but is "approved"'],
   ["a URL passed to fileJournal", () => write(fileJournal, new URL("file:///runs/a.jsonl")), "fileURLToPath"],
   ["a file URL string passed to fileJournal", () => fileJournal("file:///runs/a.jsonl"), "fileURLToPath"],
   ["a promise passed to unwrap", () => write(unwrap, Promise.resolve()), "the awaited result of runToolLoop, but is a promise"],

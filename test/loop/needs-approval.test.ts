@@ -1,5 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { type Json, type LoopOptions, memoryJournal, type NeedsApproval, type Tool } from "turnwright";
+import {
+  approve,
+  type Approve,
+  type Json,
+  type LoopOptions,
+  memoryJournal,
+  type Middleware,
+  type NeedsApproval,
+  type Tool,
+} from "turnwright";
 import { finish, text, toolCall } from "turnwright/testing";
 import { savedOf } from "./asking-stage.ts";
 import { answersOf, never, outcomesOf, play, type Playing, tool } from "./play.ts";
@@ -46,7 +55,7 @@ describe("needsApproval", () => {
       ["approval-failed", "completed", "approval-failed"],
     ],
     ["the value false lets every call run", false, ["completed", "completed", "completed"]],
-  ])("without policies.approve: %s", async ([, needs, outcomes]) => {
+  ])("without approve: %s", async ([, needs, outcomes]) => {
     const playing = setUp(needs).start();
     const result = await playing.result;
     expect(answersOf(result).map(({ outcome }) => outcome)).toEqual(outcomes);
@@ -60,17 +69,17 @@ describe("needsApproval", () => {
     const { ran, start } = setUp(dear);
     const journal = await savedOf(start());
     expect(ran).toEqual(["call_i0_1 0", "call_i0_2 9"]);
-    const result = await start({ journal, decisions: { call_i0_0: { kind: "approve" } } }).result;
+    const result = await start({ journal, answers: { call_i0_0: { kind: "approve" } } }).result;
     expect([result.text, ran]).toEqual(["Done.", ["call_i0_1 0", "call_i0_2 9", "call_i0_0 900"]]);
-    const refused = start({ journal: memoryJournal(), decisions: { call_i0_2: { kind: "approve" } } });
+    const refused = start({ journal: memoryJournal(), answers: { call_i0_2: { kind: "approve" } } });
     await expect(refused.result).rejects.toMatchObject({ code: "unknown-decision" });
   });
 
-  it("is passed to policies.approve, which decides about the calls", async () => {
+  it("is passed to approve, which decides about the calls", async () => {
     const { ran, start } = setUp(true);
-    const approve: NonNullable<LoopOptions["policies"]>["approve"] = (_, { tool: called }) =>
+    const policy: Approve = (_, { tool: called }) =>
       called.needsApproval === true ? { kind: "deny", reason: "Not today." } : { kind: "approve" };
-    const result = await start({ policies: { approve } }).result;
+    const result = await start({ middleware: [approve(policy)] }).result;
     expect([result.text, ran, outcomesOf(result)]).toEqual([
       "Done.",
       ["call_i0_1 0"],
@@ -101,7 +110,7 @@ describe("needsApproval", () => {
   });
 });
 
-describe("the field needsApproval that policies.approve receives", () => {
+describe("the field needsApproval that approve receives", () => {
   it.for<[what: string, needs: Tool["needsApproval"], asked: readonly boolean[]]>([
     ["is true for a tool with needsApproval: true", true, [true, false, true]],
     ["is false for a tool without needsApproval", undefined, [false, false, false]],
@@ -115,13 +124,13 @@ describe("the field needsApproval that policies.approve receives", () => {
   ])("%s", async ([, needs, wanted]) => {
     const seen: boolean[] = [];
     const { ran, start } = setUp(needs);
-    const policies: LoopOptions["policies"] = {
-      approve: (_, { needsApproval }) => {
+    const middleware: readonly Middleware[] = [
+      approve((_, { needsApproval }) => {
         seen.push(needsApproval);
         return { kind: needsApproval ? "deny" : "approve" };
-      },
-    };
-    await start({ policies }).result;
+      }),
+    ];
+    await start({ middleware }).result;
     const order = (one: boolean, other: boolean): number => Number(one) - Number(other);
     expect([seen.toSorted(order), ran.length]).toEqual([wanted.toSorted(order), wanted.filter((want) => !want).length]);
   });
@@ -129,26 +138,26 @@ describe("the field needsApproval that policies.approve receives", () => {
 
 describe("an approval that fails", () => {
   const secret = new Error("The office at 10.0.0.7 is closed");
-  const throwing: NonNullable<LoopOptions["policies"]> = {
-    approve: () => {
+  const throwing: readonly Middleware[] = [
+    approve(() => {
       throw secret;
-    },
-  };
+    }),
+  ];
   it.for<[what: string, needs: Tool["needsApproval"], more: Partial<LoopOptions>, message: string]>([
-    ["policies.approve throws", undefined, { policies: throwing }, secret.message],
-    ["policies.approve rejects", undefined, { policies: { approve: () => Promise.reject(secret) } }, secret.message],
+    ["approve throws", undefined, { middleware: throwing }, secret.message],
+    ["approve rejects", undefined, { middleware: [approve(() => Promise.reject(secret))] }, secret.message],
     ["needsApproval rejects", () => Promise.reject(secret), {}, secret.message],
     [
-      "needsApproval rejects, even if policies.approve would approve",
+      "needsApproval rejects, even if approve would approve",
       () => Promise.reject(secret),
-      { policies: { approve: () => ({ kind: "approve" }) } },
+      { middleware: [approve(() => ({ kind: "approve" }))] },
       secret.message,
     ],
     ["needsApproval takes too long", () => never, { timeouts: { approvalMs: 50 } }, "No decision was made within 50 ms."],
     [
-      "policies.approve takes too long",
+      "approve takes too long",
       undefined,
-      { policies: { approve: () => never }, timeouts: { approvalMs: 50 } },
+      { middleware: [approve(() => never)], timeouts: { approvalMs: 50 } },
       "No decision was made within 50 ms.",
     ],
   ])("skips the call without ending the run if %s", async ([, needs, more, message]) => {

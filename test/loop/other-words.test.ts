@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { stepCountIs, hasToolCall as aiHasToolCall } from "ai";
 import { z } from "zod";
-import { defineTool, generateWithTools, type LoopError, type StopCondition, toolResult } from "turnwright";
+import { defineTool, generateWithTools, type LoopError, type StopCondition, stopWhen, toolResult } from "turnwright";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { answersOf, play, tool } from "./play.ts";
 import { refusal } from "./refusal.ts";
@@ -11,12 +11,10 @@ it.for<[bad: object, nearest: string, instead: string | undefined]>([
   [{ maxSteps: 5 }, "limits.maxIterations", "limits: { maxIterations: 10 }"],
   [{ maxTurns: 5 }, "limits.maxIterations", "limits: { maxIterations: 10 }"],
   [{ limits: { maxSteps: 5 } }, "limits.maxIterations", "maxIterations: 10"],
-  [{ stopWhen: stepCountIs(5) }, "policies.stopWhen", "policies: { stopWhen: iterationCountIs(5) }"],
-  [{ onStepFinish: () => {} }, "hooks.onIteration", "hooks: { onIteration(finished, state) {} }"],
-  [{ hooks: { onStepFinish: () => {} } }, "hooks.onIteration", undefined],
-  [{ hooks: { prepareStep: () => {} } }, "hooks.prepareIteration", undefined],
-  [{ experimental_prepareStep: () => {} }, "hooks.prepareIteration", "hooks: { prepareIteration(view) { return {}; } }"],
-  [{ experimental_output: {} }, "policies.output", "policies: { output: structuredOutput(schema) }"],
+  [{ stopWhen: stepCountIs(5) }, "middleware", "middleware: [stopWhen(iterationCountIs(5))]"],
+  [{ onStepFinish: () => {} }, "middleware", "middleware: [onIteration((finished, state) => {})]"],
+  [{ experimental_prepareStep: () => {} }, "middleware", "middleware: [prepareIteration((view) => ({}))]"],
+  [{ experimental_output: {} }, "middleware", "middleware: [structuredOutput(schema)]"],
   [{ experimental_context: {} }, "context", undefined],
   [{ experimental_telemetry: {} }, "events", 'withTracing(options) from "turnwright/otel"'],
   [{ instructions: "Be brief." }, "system", 'system: "..."'],
@@ -149,7 +147,7 @@ it("a call that returns a toolResult with bytes fails with an error that asks fo
 it.for([stepCountIs(5), aiHasToolCall("t")])(
   "stopWhen with an AI SDK condition (case %#) ends the run as hook-failed, and the error suggests iterationCountIs",
   async (condition) => {
-    const { result } = play([text("Hi.")], { policies: { stopWhen: condition as unknown as StopCondition } });
+    const { result } = play([text("Hi.")], { middleware: [stopWhen(condition as unknown as StopCondition)] });
     const error = { message: expect.stringContaining("Use iterationCountIs") };
     expect((await result).reason).toMatchObject({ kind: "hook-failed", hook: "stop-when.request", error });
   },

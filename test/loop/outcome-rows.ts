@@ -1,9 +1,11 @@
 import { expect } from "vitest";
 import { z } from "zod";
 import {
+  approve,
   contextRestart,
   defineTool,
   FatalToolError,
+  gateTools,
   type Json,
   type LoopOptions,
   type Tool,
@@ -31,7 +33,7 @@ const city = defineTool({
   execute: () => 1,
 });
 const gate = (...allowedNames: readonly string[]): Partial<LoopOptions> => ({
-  policies: { gate: { active: true, allowedNames } },
+  middleware: [gateTools({ active: true, allowedNames })],
 });
 const failed = (reason: string): Json => ({ status: "tool_execution_failed", reason, tool_name: "work" });
 const notRun: Json = { status: "not_run", reason: "the run ended before this call started", tool_name: "work" };
@@ -115,12 +117,12 @@ export const outcomeRows: { readonly [title: string]: OutcomeRow } = {
   },
   "a denial": {
     kind: "denied",
-    options: { policies: { approve: () => ({ kind: "deny", reason: "not on Sundays" }) } },
+    options: { middleware: [approve(() => ({ kind: "deny", reason: "not on Sundays" }))] },
     reads: { status: "denied", reason: "not on Sundays", tool_name: "work" },
   },
   "a denial without a reason": {
     kind: "denied",
-    options: { policies: { approve: () => ({ kind: "deny" }) } },
+    options: { middleware: [approve(() => ({ kind: "deny" }))] },
     reads: { status: "denied", tool_name: "work" },
   },
   "a mistyped tool name": {

@@ -8,24 +8,24 @@ const approved = { kind: "approve" } as const;
 
 interface Stage {
   readonly ran: string[];
-  start(description: string, decisions?: LoopOptions["decisions"]): Playing;
+  start(description: string, answers?: LoopOptions["answers"]): Playing;
 }
 
 function setUp(): Stage {
   const ran: string[] = [];
   const store = createDurableStore();
   const provider = createMockProvider(({ messages }) => (messages.length === 1 ? toolCall("pay", {}) : text("Done.")));
-  const start: Stage["start"] = (description, decisions) => {
+  const start: Stage["start"] = (description, answers) => {
     const pay = tool("pay", () => void ran.push(description), { description, needsApproval: true });
-    return play([], { runId: "r", provider, tools: [pay], journal: store.open(), decisions });
+    return play([], { runId: "r", provider, tools: [pay], journal: store.open(), answers });
   };
   return { ran, start };
 }
 
-describe("options.decisions", () => {
+describe("options.answers", () => {
   it("for the old tool have no effect on the changed tool", async () => {
     const { ran, start } = setUp();
-    const again = (decisions: LoopOptions["decisions"], description = "Pays the bank"): Playing => start(description, decisions);
+    const again = (answers: LoopOptions["answers"], description = "Pays the bank"): Playing => start(description, answers);
     await start("Pays").result;
     const mistyped = again({ call_i0_0: approved, call_i0_1: approved });
     await expect(mistyped.result).rejects.toMatchObject({ code: "unknown-decision", details: { call: "call_i0_1" } });
@@ -59,11 +59,11 @@ describe("options.decisions", () => {
     const inner = createMockProvider(({ messages }) => (messages.length === 1 ? toolCall("pay", {}) : text("Paid.")));
     const ran: string[] = [];
     const store = createDurableStore();
-    const start = (description: string, decisions?: LoopOptions["decisions"]): Playing => {
+    const start = (description: string, answers?: LoopOptions["answers"]): Playing => {
       const pay = tool("pay", () => void ran.push(description), { description, needsApproval: true });
       const prepare = (): NestedLoopOptions => ({ provider: inner, tools: [pay], messages: [{ role: "user", content: "Pay." }] });
       const agent = defineAgentTool({ name: "agent", description: "Asks an agent", inputSchema: { type: "object" }, prepare });
-      return play([], { runId: "r", provider, tools: [agent], journal: store.open(), decisions });
+      return play([], { runId: "r", provider, tools: [agent], journal: store.open(), answers });
     };
     const idsOf = async ({ result }: Playing): Promise<unknown> => {
       const { reason } = await result;
@@ -83,9 +83,9 @@ describe("options.decisions", () => {
     const provider = createMockProvider(({ messages }) => (messages.length === 1 ? toolCall("pay", {}) : text("Done.")));
     const pay = (description: string): Tool =>
       tool("pay", () => void ran.push(description), { description, needsApproval: true });
-    const start = (decisions?: LoopOptions["decisions"], swapped = false): Playing => {
+    const start = (answers?: LoopOptions["answers"], swapped = false): Playing => {
       const tools = createToolRegistry([pay(swapped ? "new" : "old")]);
-      const playing = play([], { runId: "r", provider, tools, journal: store.open(), decisions });
+      const playing = play([], { runId: "r", provider, tools, journal: store.open(), answers });
       playing.recording.emitter.once("approval-decided", () => {
         tools.unregister("pay");
         tools.register(pay("new"));
@@ -112,8 +112,8 @@ describe("options.decisions", () => {
       messages.length === 1 ? [toolCall("look"), toolCall("pay")] : text("Done."),
     );
     const tools = [tool("look", () => 1), tool("pay", () => 1, { needsApproval: true })];
-    const start = (decisions?: LoopOptions["decisions"]): Playing =>
-      play([], { runId: "r", provider, tools, journal: store.open(), limits: { maxToolCalls: 1 }, decisions });
+    const start = (answers?: LoopOptions["answers"]): Playing =>
+      play([], { runId: "r", provider, tools, journal: store.open(), limits: { maxToolCalls: 1 }, answers });
     expect((await start().result).text).toBe("Done.");
     await expect(start({ call_i0_1: approved }).result).rejects.toMatchObject({ code: "unknown-decision" });
     const { size } = store.records;
@@ -128,8 +128,8 @@ describe("options.decisions", () => {
     const script = [pay, toolCall("pay", { n: 2 })];
     const provider = createMockProvider(({ messages }) => (messages.length === 1 ? script : text("Done.")));
     const tools = [tool("pay", (args) => void ran.push(args), { needsApproval: true })];
-    const start = (decisions?: LoopOptions["decisions"]): Playing =>
-      play([], { runId: "r", provider, tools, journal: store.open(), limits: { maxToolCalls: 1 }, decisions });
+    const start = (answers?: LoopOptions["answers"]): Playing =>
+      play([], { runId: "r", provider, tools, journal: store.open(), limits: { maxToolCalls: 1 }, answers });
     expect((await start().result).reason).toMatchObject({ calls: [{ id: "call_i0_0" }] });
     await expect(start({ call_i0_1: approved }).result).rejects.toMatchObject({ code: "unknown-decision" });
     const last = await start({ call_i0_0: { kind: "deny" } }).result;

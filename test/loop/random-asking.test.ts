@@ -7,11 +7,11 @@ import { answersOf } from "./play.ts";
 import { type Plan, plans } from "./random-run.ts";
 import { calmly, checkTranscript, comparable, runPlan, untouchable } from "./run-plan.ts";
 
-type Decisions = NonNullable<LoopOptions["decisions"]>;
+type Decisions = NonNullable<LoopOptions["answers"]>;
 type Answer = ApprovalDecision | "none";
 
 interface Life {
-  readonly answers: readonly Answer[];
+  readonly decisions: readonly Answer[];
   readonly afterRecords: number | undefined;
 }
 
@@ -27,7 +27,7 @@ const answer: fc.Arbitrary<Answer> = fc.constantFrom<Answer[]>(
 
 const lives: fc.Arbitrary<readonly Life[]> = fc.array(
   fc.record({
-    answers: fc.array(answer, { minLength: 1, maxLength: 3 }),
+    decisions: fc.array(answer, { minLength: 1, maxLength: 3 }),
     afterRecords: fc.option(fc.integer({ min: 1, max: 6 }), { nil: undefined }),
   }),
   { maxLength: 6 },
@@ -39,23 +39,23 @@ const asking: fc.Arbitrary<Plan> = plans.map((plan) => ({ ...calmly(plan), appro
 const waitsFor = (result: LoopResult | undefined): readonly { readonly id: string }[] =>
   result?.reason.kind === "approval-required" ? result.reason.calls : [];
 
-function decide(result: LoopResult | undefined, answers: readonly Answer[]): Decisions {
-  const given = waitsFor(result).map(({ id }, index) => [id, answers[index % answers.length] ?? "none"] as const);
+function decide(result: LoopResult | undefined, decisions: readonly Answer[]): Decisions {
+  const given = waitsFor(result).map(({ id }, index) => [id, decisions[index % decisions.length] ?? "none"] as const);
   return Object.fromEntries(given.filter((pair): pair is readonly [string, ApprovalDecision] => pair[1] !== "none"));
 }
 
 interface Process {
   readonly store: DurableStore;
   readonly ran: string[];
-  readonly decisions: Decisions;
+  readonly answers: Decisions;
   readonly afterRecords: number | undefined;
 }
 
-async function live(plan: Plan, { store, ran, decisions, afterRecords }: Process): Promise<LoopResult | undefined> {
-  const isDecided = Object.keys(decisions).length > 0;
+async function live(plan: Plan, { store, ran, answers, afterRecords }: Process): Promise<LoopResult | undefined> {
+  const isDecided = Object.keys(answers).length > 0;
   try {
     const journal = store.open({ afterRecords });
-    return (await runPlan(plan, { journal, ...(isDecided && { decisions }) }, ran)).result;
+    return (await runPlan(plan, { journal, ...(isDecided && { answers }) }, ran)).result;
   } catch (error) {
     if (error instanceof Crash) return undefined;
     throw error;
@@ -73,18 +73,18 @@ async function checkAsking(plan: Plan, given: readonly Life[]): Promise<void> {
   const store = createDurableStore();
   const ran: string[] = [];
   let result: LoopResult | undefined;
-  let decisions: Decisions = {};
+  let answers: Decisions = {};
   // These processes approve every waiting call, so that the run ends.
-  const last: readonly Life[] = Array.from({ length: 12 }, () => ({ answers: [{ kind: "approve" }], afterRecords: undefined }));
-  for (const { answers, afterRecords } of [...given, ...last]) {
-    const ended = await live(plan, { store, ran, decisions, afterRecords });
+  const last: readonly Life[] = Array.from({ length: 12 }, () => ({ decisions: [{ kind: "approve" }], afterRecords: undefined }));
+  for (const { decisions, afterRecords } of [...given, ...last]) {
+    const ended = await live(plan, { store, ran, answers, afterRecords });
     // After a crash, the next process gets the same decisions again.
     if (ended === undefined) continue;
     result = ended;
     checkTranscript(result);
     await checkTold(plan, store, result);
     if (waitsFor(result).length === 0) break;
-    decisions = decide(result, answers);
+    answers = decide(result, decisions);
   }
   if (result === undefined) throw new Error("Nothing crashes any more.");
   expect(result.status).not.toBe("suspended");
@@ -106,10 +106,6 @@ function checkAnswers(result: LoopResult, ran: readonly string[]): void {
 const runs = Number(process.env["ASKINGS"] ?? 90);
 const seed = Number(process.env["SEED"] ?? 20_260_101);
 
-it(
-  "random runs that policies.approve suspends continue with the decisions, and run no tool twice",
-  { timeout: 600_000 },
-  async () => {
-    await fc.assert(fc.asyncProperty(asking, lives, checkAsking), { numRuns: runs, seed });
-  },
-);
+it("random runs that approve suspends continue with the decisions, and run no tool twice", { timeout: 600_000 }, async () => {
+  await fc.assert(fc.asyncProperty(asking, lives, checkAsking), { numRuns: runs, seed });
+});

@@ -42,7 +42,7 @@ async function hearAfterCrash(plan: Plan & Nested): Promise<void> {
 const copyOf = (result: LoopResult, count = Number.POSITIVE_INFINITY): MemoryJournal =>
   memoryJournal({ steps: Object.fromEntries(Object.entries(savedOf(result).steps).slice(0, count)) });
 
-const decisionsOf = ({ reason }: LoopResult): LoopOptions["decisions"] =>
+const decisionsOf = ({ reason }: LoopResult): LoopOptions["answers"] =>
   Object.fromEntries(
     (reason.kind === "approval-required" ? reason.calls : []).map(({ id }, index) => [
       id,
@@ -63,7 +63,7 @@ it(
       let { result, recording } = await hear(plan, {});
       if (result.status === "suspended") {
         const calm = { ...plan, ...calmly(plan), turns: plan.turns.slice(result.streamResults.length) };
-        ({ result, recording } = await hear(calm, { journal: copyOf(result), decisions: decisionsOf(result) }));
+        ({ result, recording } = await hear(calm, { journal: copyOf(result), answers: decisionsOf(result) }));
       } else {
         const again = await hear({ ...plan, turns: [], verbs: [] }, { journal: copyOf(result) });
         expect(retellable(again.recording.events)).toEqual(retellable(recording.events));

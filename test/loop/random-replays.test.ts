@@ -49,7 +49,7 @@ function watchKeys(journal: MemoryJournal): Journal {
   return { ...journal, step };
 }
 
-const decisionsOf = (result: LoopResult | undefined): LoopOptions["decisions"] =>
+const decisionsOf = (result: LoopResult | undefined): LoopOptions["answers"] =>
   Object.fromEntries(
     (result?.reason.kind === "approval-required" ? result.reason.calls : []).map(({ id }, index) => [
       id,
@@ -77,7 +77,7 @@ it("a journal key names only one step, whatever limits and retries a random run 
         // A run that waits for decisions must reach the waiting calls again, so it keeps its limits.
         now = last?.reason.kind === "approval-required" ? { ...now, turns } : other;
         const journal = last === undefined ? memoryJournal() : copyOf(last);
-        const given = { journal: watchKeys(journal), resume: "retry-last" as const, decisions: decisionsOf(last) };
+        const given = { journal: watchKeys(journal), resume: "retry-last" as const, answers: decisionsOf(last) };
         const { result } = await runPlan(now, more(given, nested));
         last = { ...result, journal };
         if (result.status === "suspended") continue;

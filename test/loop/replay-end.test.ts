@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { defineAgentTool, memoryJournal, type SavedJournal } from "turnwright";
+import { approve, defineAgentTool, memoryJournal, type SavedJournal } from "turnwright";
 import { createMockProvider, createTestClock, recordEvents, text, toolCall } from "turnwright/testing";
 import { runToolLoop, type LoopOptions, type LoopResult } from "turnwright";
 import { tool } from "./play.ts";
@@ -59,13 +59,13 @@ describe("the event replay-end", () => {
   });
 
   it("is emitted once in each execution of a run that waits, even if the run keeps waiting", async () => {
-    const policies = { approve: () => ({ kind: "ask" as const }) };
-    const first = await run(undefined, { policies });
+    const middleware = [approve(() => ({ kind: "ask" as const }))];
+    const first = await run(undefined, { middleware });
     expect(first.recording.of("replay-end")).toEqual([]);
-    const waiting = await run(first.result.journal, { policies });
+    const waiting = await run(first.result.journal, { middleware });
     expect(waiting.recording.types().slice(-2)).toEqual(["replay-end", "run-end"]);
     const [call] = first.result.pendingCalls;
-    const decided = await run(first.result.journal, { policies, decisions: { [call?.callId ?? ""]: { kind: "approve" } } });
+    const decided = await run(first.result.journal, { middleware, answers: { [call?.callId ?? ""]: { kind: "approve" } } });
     expect(decided.recording.types().filter((type) => /replay|decided|tool-start|run/.test(type))).toEqual([
       "run-start",
       "replay-end",

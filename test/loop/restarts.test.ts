@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { contextRestart, memoryJournal, type LoopOptions } from "turnwright";
+import { contextRestart, contextRestarts, type LoopOptions, memoryJournal } from "turnwright";
 import { type MockScript, text, toolCall } from "turnwright/testing";
 import { answersOf, play, tool, type Playing } from "./play.ts";
 
@@ -40,7 +40,7 @@ describe("a tool that returns contextRestart", () => {
       [toolCall("enrich"), toolCall("enrich"), text("Done.")],
       restart("x", { enhanced_context_item: ["new"] }),
       {
-        contextItems: ["It is night.", { at: "home" }],
+        middleware: [contextRestarts({ items: ["It is night.", { at: "home" }] })],
       },
     );
     await playing.result;
@@ -55,11 +55,13 @@ describe("a tool that returns contextRestart", () => {
   it.for<[title: string, data: object, effects: { readonly [suffix: string]: readonly string[] } | undefined, hidden: string]>([
     ["no tools by default", restart("x"), undefined, "enrich,other,third"],
     ["the tools in disable_tools", restart("x", { disable_tools: ["enrich", "third"] }), undefined, "other"],
-    ["the tools in policies.restarts.effects", restart("x"), { x: ["other"], y: ["enrich"] }, "enrich,third"],
+    ["the tools in contextRestarts.effects", restart("x"), { x: ["other"], y: ["enrich"] }, "enrich,third"],
     ["the tools of both lists", restart("x", { disable_tools: ["third"] }), { x: ["other"] }, "enrich"],
     ['no tools after a restart with the suffix "constructor"', restart("constructor"), { x: ["other"] }, "enrich,other,third"],
   ])("for the rest of the run, hides %s", async ([, data, effects, shown]) => {
-    const playing = start([toolCall("enrich"), toolCall("other"), text("Done.")], data, { policies: { restarts: { effects } } });
+    const playing = start([toolCall("enrich"), toolCall("other"), text("Done.")], data, {
+      middleware: [contextRestarts({ effects })],
+    });
     await playing.result;
     expect(toolsOf(playing)).toEqual(["enrich,other,third", shown, shown]);
   });
@@ -78,8 +80,8 @@ describe("a tool that returns contextRestart", () => {
   it.for([
     [0, 1],
     [2, 3],
-  ] as const)('with limits.maxRestarts: %d ends the run with "restart-cap" after request %d', async ([maxRestarts, requests]) => {
-    const playing = start(() => toolCall("enrich"), restart("x"), { limits: { maxRestarts } });
+  ] as const)('with maxRestarts: %d ends the run with "restart-cap" after request %d', async ([maxRestarts, requests]) => {
+    const playing = start(() => toolCall("enrich"), restart("x"), { middleware: [contextRestarts({ maxRestarts })] });
     expect([(await playing.result).reason.kind, playing.provider.calls]).toEqual(["restart-cap", requests]);
   });
 

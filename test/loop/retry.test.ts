@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type LoopOptions, memoryJournal, type SavedJournal } from "turnwright";
+import { finalAnswer, type LoopOptions, memoryJournal, type SavedJournal } from "turnwright";
 import { fail, type MockMessage, text, toolCall, usage } from "turnwright/testing";
 import { play, tool, type Playing } from "./play.ts";
 
@@ -10,7 +10,7 @@ describe('resume: "retry-last"', () => {
   it.for<[limit: string, options: Partial<LoopOptions>, kind: string]>([
     ["maxIterations", { limits: { maxIterations: 1 } }, "max-iterations"],
     ["maxTokens", { limits: { maxTokens: 5 } }, "max-tokens"],
-    ["maxIterations with a final answer", { limits: { maxIterations: 1 }, policies: { finalAnswer: true } }, "max-iterations"],
+    ["maxIterations with a final answer", { limits: { maxIterations: 1 }, middleware: [finalAnswer()] }, "max-iterations"],
   ])("ends for the same reason again if the limit is unchanged (%s)", async ([, options, kind]) => {
     const turn: MockMessage = [text("Again. "), toolCall("note"), usage({ inputTokens: 9, outputTokens: 1 })];
     const first = play(() => turn, { ...options, tools: [note] });

@@ -6,6 +6,8 @@ import {
   type LoopEvent,
   type LoopOptions,
   type LoopResult,
+  onIteration,
+  prepareIteration,
   type Provider,
   runToolLoop,
   type SavedJournal,
@@ -13,7 +15,7 @@ import {
 import { createMockProvider, createTestClock, type MockProvider, type MockScript, recordEvents, text } from "turnwright/testing";
 import { countListeners } from "./count-listeners.ts";
 import { answersOf } from "./play.ts";
-import { policiesOf, pricingOf, wrap } from "./random-policies.ts";
+import { middlewareOf, pricingOf, wrap } from "./random-middleware.ts";
 import type { Plan, Verb } from "./random-run.ts";
 import { openWorkshop, type Workshop } from "./random-tools.ts";
 import { textsOf } from "./transcript-lines.ts";
@@ -58,9 +60,12 @@ export async function runPlan(plan: Plan, more: More = {}, ran: string[] = []): 
       // The disk is slower than the test clock, so a journal file would exceed any time limit.
       journalMs: Infinity,
     },
-    policies: policiesOf(plan, workshop),
+    middleware: [
+      hooks && onIteration(async () => undefined),
+      hooks && prepareIteration(async () => ({ toolChoice: "auto" })),
+      ...middlewareOf(plan, workshop),
+    ],
     pricing: pricingOf(plan),
-    ...(hooks && { hooks: { prepareIteration: async () => ({ toolChoice: "auto" }), onIteration: async () => undefined } }),
   };
   const options = typeof more === "function" ? more(own) : { ...own, ...more };
   const accepted: string[] = [];

@@ -1,6 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { type LoopOptions, type LoopResult, memoryJournal, runToolLoop, type SavedJournal, type Tool } from "turnwright";
+import {
+  deferTools,
+  type LoopOptions,
+  type LoopResult,
+  memoryJournal,
+  runToolLoop,
+  type SavedJournal,
+  type Tool,
+} from "turnwright";
 import { replayJournal } from "turnwright/journal";
 import { createMockProvider, type MockMessage, text, toolCall } from "turnwright/testing";
 import { withToolSearch } from "turnwright/tool-search";
@@ -32,7 +40,13 @@ function openShop(traits: Partial<Tool> = {}): Shop {
 
 function start(calls: MockMessage, more: Partial<LoopOptions>): Promise<LoopResult> {
   const provider = createMockProvider(({ iteration }) => (iteration === 0 ? calls : text("Paid.")));
-  return runToolLoop({ provider, runId: "shop", messages: [{ role: "user", content: "Pay." }], ...more });
+  return runToolLoop({
+    provider,
+    runId: "shop",
+    messages: [{ role: "user", content: "Pay." }],
+    middleware: [deferTools()],
+    ...more,
+  });
 }
 
 const reopen = (journal: unknown): SavedJournal => JSON.parse(JSON.stringify(journal));
@@ -68,8 +82,8 @@ describe.for(orders)("a call of a deferred tool that the model has not seen, %s 
     const id = keys[index] ?? "";
     expect(reason).toMatchObject({ kind: "approval-required", calls: [{ id }] });
     const { ran, tools } = find(traits);
-    const decisions = { [id]: { kind: "approve" } } as const;
-    const result = await start(calls, { tools, journal: memoryJournal(reopen(journal)), decisions });
+    const answers = { [id]: { kind: "approve" } } as const;
+    const result = await start(calls, { tools, journal: memoryJournal(reopen(journal)), answers });
     expect([ran.length, answersOf(result)[index]?.outcome]).toEqual([1, "completed"]);
   });
 });
@@ -100,7 +114,7 @@ describe.for(orders)("a changed tool whose call had not run, %s of the same tool
     const asked: unknown[] = [];
     const allowToolChange = (change: unknown): boolean => asked.push(change) > 0;
     const { tool: now } = openShop({ inputSchema: changed });
-    const result = await start(calls, { tools: [now], journal: store.open(), policies: { allowToolChange } });
+    const result = await start(calls, { tools: [now], journal: store.open(), allowToolChange });
     expect(asked).toHaveLength(1);
     expect(outcomesOf(result)[index]).toBe(`${keys[index]}: invalid-input`);
   });

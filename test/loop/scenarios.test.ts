@@ -1,14 +1,18 @@
 import { describe, expect, it } from "vitest";
 import {
+  approve,
   isLoopError,
   type LoopOptions,
-  type LoopPolicies,
   type LoopResult,
-  type MemoryJournal,
   memoryJournal,
+  type MemoryJournal,
+  type Middleware,
+  onIteration,
+  prepareIteration,
   type Provider,
   runToolLoop,
   type StandardSchema,
+  stopWhen,
   structuredOutput,
   type Tool,
 } from "turnwright";
@@ -28,31 +32,25 @@ async function play(scenario: Scenario, more: Partial<LoopOptions> = {}): Promis
   return { staged, result: await running };
 }
 
-/** Replaces the provider, tools, hooks and policies with functions that throw, because a replay must call none of them. */
-function untouchable(options: LoopOptions, tools: readonly Tool[]): Partial<LoopOptions> {
-  const fail = (): never => {
-    throw new Error("touched on replay");
-  };
-  const { prepareIteration, onIteration } = options.hooks ?? {};
-  const provider: Provider = { id: options.provider.id, model: options.provider.model, stream: fail };
-  return {
-    provider,
-    tools: tools.map((tool) => ({ ...tool, execute: fail })),
-    ...(options.policies === undefined ? {} : { policies: untouchablePolicies(options.policies, fail) }),
-    ...(options.hooks === undefined
-      ? {}
-      : { hooks: { ...(prepareIteration && { prepareIteration: fail }), ...(onIteration && { onIteration: fail }) } }),
-  };
-}
+const fail = (): never => {
+  throw new Error("touched on replay");
+};
+const untouched: StandardSchema = { "~standard": { version: 1, vendor: "test", validate: fail } };
 
-function untouchablePolicies(policies: LoopPolicies, fail: () => never): LoopPolicies {
-  const { approve, stopWhen, output } = policies;
-  const validate: StandardSchema = { "~standard": { version: 1, vendor: "test", validate: fail } };
+/** Middleware with functions that throw, because a replay must call none of them. */
+const untouchables: readonly Middleware[] = [
+  onIteration(fail),
+  prepareIteration(fail),
+  structuredOutput(untouched, { jsonSchema: {} }),
+  stopWhen(fail),
+  approve(fail),
+];
+
+function untouchable({ provider: { id, model }, middleware = [] }: LoopOptions, tools: readonly Tool[]): Partial<LoopOptions> {
   return {
-    ...policies,
-    ...(approve && { approve: fail }),
-    ...(stopWhen && { stopWhen: fail }),
-    ...(output && { output: structuredOutput(validate, { jsonSchema: {} }) }),
+    provider: { id, model, stream: fail },
+    tools: tools.map((tool) => ({ ...tool, execute: fail })),
+    middleware: middleware.map((one) => untouchables.find(({ name }) => one && one.name === name) ?? one),
   };
 }
 

@@ -1,6 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { defineTool, type Clock, type LoopOptions, type StandardSchema, type Tool } from "turnwright";
+import {
+  approve,
+  type Clock,
+  defineTool,
+  type LoopOptions,
+  onIteration,
+  prepareIteration,
+  type StandardSchema,
+  type Tool,
+} from "turnwright";
 import { createTestClock, finish, type MockScript, stall, text, toolCall } from "turnwright/testing";
 import { answersOf, never, outcomesOf, play, tool, type Playing } from "./play.ts";
 import { countListeners } from "./count-listeners.ts";
@@ -22,13 +31,13 @@ const deaf: { readonly [where: string]: readonly [script: MockScript, options: P
   "a tool with retry": [[call], { tools: [tool("work", () => never, { idempotent: true, retry: { maxAttempts: 9 } })] }],
   "a stream": [[[text("Hm. "), stall({ ignoreSignal: true })]], {}],
   "a silent stream": [[stall({ ignoreSignal: true })], {}],
-  "a prepareIteration hook": [[], { hooks: { prepareIteration: () => never } }],
-  "an onIteration hook": [[call], { tools: [tool("work", () => 1)], hooks: { onIteration: () => never } }],
-  "an approve policy": [[call], { tools: [tool("work", () => 1)], policies: { approve: () => never } }],
+  "a prepareIteration hook": [[], { middleware: [prepareIteration(() => never)] }],
+  "an onIteration hook": [[call], { tools: [tool("work", () => 1)], middleware: [onIteration(() => never)] }],
+  "an approve policy": [[call], { tools: [tool("work", () => 1)], middleware: [approve(() => never)] }],
   "the validation of arguments": [[call], { tools: [checked(pondering)] }],
   "the validation of edited arguments": [
     [call],
-    { tools: [checked(wary)], policies: { approve: () => ({ kind: "modify", args: { edited: true } }) } },
+    { tools: [checked(wary)], middleware: [approve(() => ({ kind: "modify", args: { edited: true } }))] },
   ],
 };
 

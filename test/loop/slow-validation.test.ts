@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { type Approve, defineTool, type LoopResult } from "turnwright";
+import { approve, type Approve, defineTool, type LoopResult } from "turnwright";
 import type { StandardResult } from "turnwright/parts";
 import { replayJournal } from "turnwright/journal";
 import { text, toolCall } from "turnwright/testing";
@@ -13,7 +13,7 @@ interface Said {
 
 const edit: Approve = () => ({ kind: "modify", args: { amount: 5 } });
 
-function setUp({ amount, approve }: Said): {
+function setUp({ amount, approve: policy }: Said): {
   readonly ran: unknown[];
   start(tookMs: number, replays?: boolean): Playing;
 } {
@@ -29,7 +29,7 @@ function setUp({ amount, approve }: Said): {
       const inputSchema = { "~standard": { version: 1, vendor: "test", validate, jsonSchema } } as const;
       const pay = defineTool({ name: "pay", description: "Pays", inputSchema, execute: (args) => ran.push(args) });
       const journal = replays ? replayJournal(store.open()) : store.open();
-      return { runId: "r", tools: [pay], journal, policies: { approve }, timeouts: { hookMs: 200 } };
+      return { runId: "r", tools: [pay], journal, middleware: [approve(policy)], timeouts: { hookMs: 200 } };
     });
   return { ran, start };
 }

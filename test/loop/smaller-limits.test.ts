@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import {
+  finalAnswer,
   type Journal,
   type LoopLimits,
   type LoopOptions,
@@ -67,9 +68,9 @@ describe("a run that is resumed with smaller limits", () => {
   });
 
   it.each(smaller)("ends with the recorded answer in a replay and with a final answer allowed: %j", async (limits) => {
-    const recorded = await record(turns, { policies: { finalAnswer: true } });
+    const recorded = await record(turns, { middleware: [finalAnswer()] });
     const open = (): Journal => replayJournal(recorded.open());
-    const { reason } = await resume({ ...recorded, open }, { limits, policies: { finalAnswer: true } });
+    const { reason } = await resume({ ...recorded, open }, { limits, middleware: [finalAnswer()] });
     expect(reason.kind).toBe("answered");
   });
 
@@ -85,7 +86,7 @@ describe("a run that is resumed with smaller limits", () => {
   });
 
   it("ends with the recorded final answer", async () => {
-    const options: Partial<LoopOptions> = { limits: { maxIterations: 2 }, policies: { finalAnswer: true } };
+    const options: Partial<LoopOptions> = { limits: { maxIterations: 2 }, middleware: [finalAnswer()] };
     const recorded = await record([...calls("look").slice(0, 2), text("So far.")], options);
     const again = await resume(recorded, { ...options, limits: { maxIterations: 1 } });
     expect([again.reason, again.text, again.finalAnswer]).toEqual([{ kind: "max-iterations", limit: 2 }, "So far.", true]);
@@ -100,7 +101,7 @@ describe("a run that is resumed with smaller limits", () => {
           provider,
           messages,
           journal,
-          policies: { output: structuredOutput(schema, { maxRetries }) },
+          middleware: [structuredOutput(schema, { maxRetries })],
           runId: "r",
         })
       ).output;

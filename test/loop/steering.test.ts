@@ -2,10 +2,14 @@ import { describe, expect, it } from "vitest";
 import {
   createLoopControl,
   FatalToolError,
+  finalAnswer,
   isLoopError,
   type LoopEvent,
   type LoopOptions,
   memoryJournal,
+  type Middleware,
+  onIteration,
+  prepareIteration,
   toolResult,
   type UserMessage,
 } from "turnwright";
@@ -16,15 +20,15 @@ import { linesOf, textsOf } from "./transcript-lines.ts";
 
 const quick = tool("quick", () => "done");
 
-function steerIn(at: number): (stage: Stage) => NonNullable<LoopOptions["hooks"]> {
+function steerIn(at: number): (stage: Stage) => readonly [Middleware] {
   let isDone = false;
-  return ({ control }) => ({
-    prepareIteration: ({ iteration }) => {
+  return ({ control }) => [
+    prepareIteration(({ iteration }) => {
       if (iteration !== at || isDone) return;
       isDone = true;
       control.steer("Hey.");
-    },
-  });
+    }),
+  ];
 }
 
 describe("control.steer()", () => {
@@ -64,7 +68,7 @@ describe("control.steer()", () => {
       ],
     };
     const playing = play([text("Hi."), text("Nice.")], ({ control }) => ({
-      hooks: { prepareIteration: ({ iteration }) => void (iteration === 0 && control.steer(message)) },
+      middleware: [prepareIteration(({ iteration }) => void (iteration === 0 && control.steer(message)))],
     }));
     expect((await playing.result).messages[2]).toEqual(message);
   });
@@ -72,7 +76,7 @@ describe("control.steer()", () => {
   it('emits "steered" before the iteration that sends the message, also in a replay', async () => {
     const playing = play([toolCall("quick"), text("Hi."), text("Again.")], (stage) => ({
       tools: [quick],
-      hooks: steerIn(1)(stage),
+      middleware: steerIn(1)(stage),
     }));
     const heard = recordEvents(playing.recording.emitter, ["iteration-start", "steered", "iteration-end"]);
     playing.control.steer("First.");
@@ -99,8 +103,8 @@ describe("control.steer()", () => {
     expect(heard.events.filter((event) => event.replayed)).toEqual([]);
 
     const journal = memoryJournal(JSON.parse(JSON.stringify(result.journal)));
-    const hooks = { prepareIteration: () => ({}) };
-    const again = play([], { tools: [quick], runId: result.runId, journal, hooks });
+    const hooks = [prepareIteration(() => ({}))];
+    const again = play([], { tools: [quick], runId: result.runId, journal, middleware: hooks });
     const heardAgain = recordEvents(again.recording.emitter, ["iteration-start", "steered", "iteration-end"]);
     expect((await again.result).messages).toEqual(result.messages);
     expect(heardAgain.events.map(told)).toEqual(heard.events.map(told));
@@ -122,7 +126,7 @@ describe("control.steer()", () => {
       text("three."),
       text("Four."),
     ];
-    const playing = play(script, (stage) => ({ hooks: steerIn(0)(stage) }));
+    const playing = play(script, (stage) => ({ middleware: steerIn(0)(stage) }));
     const result = await playing.result;
     expect(playing.provider.requests.map(({ messages }) => linesOf(messages).slice(1))).toEqual([
       [],
@@ -137,7 +141,7 @@ describe("control.steer()", () => {
     const playing = play([toolCall("quick"), text("Done.")], (stage) => ({
       tools: [quick],
       limits: { maxIterations: 2 },
-      hooks: steerIn(1)(stage),
+      middleware: steerIn(1)(stage),
     }));
     const result = await playing.result;
     expect([result.status, result.reason, result.text, textsOf(result.undelivered), playing.provider.calls]).toEqual([
@@ -154,7 +158,7 @@ describe("control.steer()", () => {
       () => text("Yes?"),
       ({ control }) => ({
         limits: { maxIterations: 4 },
-        hooks: { prepareIteration: ({ iteration }) => void control.steer(`${iteration}`) },
+        middleware: [prepareIteration(({ iteration }) => void control.steer(`${iteration}`))],
       }),
     );
     const result = await playing.result;
@@ -176,10 +180,10 @@ it("control.steer() sends the message with the request for the final answer", as
   const { result, provider } = play([toolCall("look"), text("In short.")], ({ control }) => ({
     tools: [tool("look", () => void control.steer("Hey."))],
     limits: { maxIterations: 1 },
-    policies: { finalAnswer: true },
+    middleware: [finalAnswer()],
   }));
-  const { reason, text: said, undelivered, finalAnswer } = await result;
-  expect([reason.kind, said, undelivered, finalAnswer]).toEqual(["max-iterations", "In short.", [], true]);
+  const { reason, text: said, undelivered, finalAnswer: hasFinalAnswer } = await result;
+  expect([reason.kind, said, undelivered, hasFinalAnswer]).toEqual(["max-iterations", "In short.", [], true]);
   expect(provider.requests.at(-1)).toMatchObject({ toolChoice: "none" });
   expect(linesOf(provider.requests.at(-1)?.messages ?? []).at(-1)).toBe("user: Hey.");
 });
@@ -193,7 +197,7 @@ describe("control.steer() in the last iteration", () => {
     ["a tool with endTurn", toolCall("over")],
     ["an empty message", finish("stop")],
   ])("continues the run after %s", async ([, turn]) => {
-    const playing = play([turn, text("Once more.")], (stage) => ({ tools: [over], hooks: steerIn(0)(stage) }));
+    const playing = play([turn, text("Once more.")], (stage) => ({ tools: [over], middleware: steerIn(0)(stage) }));
     const result = await playing.result;
     expect([result.status, result.text, result.undelivered, playing.provider.calls]).toEqual(["completed", "Once more.", [], 2]);
     expect(linesOf(result.messages).slice(-2)).toEqual(["user: Hey.", "assistant: Once more."]);
@@ -211,7 +215,7 @@ describe("control.steer() in the last iteration", () => {
     ["wall-clock", [text("And"), stall()], { limits: { wallClockMs: 10 } }],
     ["wall-clock", [wait(20), text("Done.")], { limits: { wallClockMs: 10 }, timeouts: { settleMs: 50 } }],
   ])('returns the message in result.undelivered if the run ends with "%s" (case %#)', async ([reason, turn, options]) => {
-    const playing = play([turn], (stage) => ({ tools: [quick, fatal], ...options, hooks: steerIn(0)(stage) }));
+    const playing = play([turn], (stage) => ({ tools: [quick, fatal], ...options, middleware: steerIn(0)(stage) }));
     await playing.clock.runAll();
     const result = await playing.result;
     expect([result.reason.kind, textsOf(result.undelivered), playing.provider.calls]).toEqual([reason, ["Hey."], 1]);
@@ -220,7 +224,7 @@ describe("control.steer() in the last iteration", () => {
   it("returns the message in result.undelivered if onIteration aborts the run", async () => {
     const playing = play([toolCall("quick")], (stage) => ({
       tools: [quick],
-      hooks: { ...steerIn(0)(stage), onIteration: () => ({ abort: true }) },
+      middleware: [onIteration(() => ({ abort: true })), ...steerIn(0)(stage)],
     }));
     const result = await playing.result;
     expect([result.reason.kind, textsOf(result.undelivered)]).toEqual(["iteration-abort", ["Hey."]]);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type LoopResult, memoryJournal, runToolLoop, type StopCondition } from "turnwright";
+import { type LoopResult, memoryJournal, runToolLoop, type StopCondition, stopWhen } from "turnwright";
 import {
   createMockProvider,
   createTestClock,
@@ -11,10 +11,10 @@ import {
 } from "turnwright/testing";
 import { createDurableStore, Crash } from "./durable-store.ts";
 import { never, outcomesOf, play } from "./play.ts";
-import { endOf, stopWhen, tools } from "./stop-when-stage.ts";
+import { endOf, stopping, tools } from "./stop-when-stage.ts";
 import { textsOf } from "./transcript-lines.ts";
 
-describe("a failing condition of policies.stopWhen", () => {
+describe("a failing condition of stopWhen", () => {
   const wrong = 'A stop condition must return true, false, { kind: "continue" } or { kind: "stop" }, but returned ';
 
   it.for<[how: string, condition: StopCondition, message: string]>([
@@ -31,7 +31,7 @@ describe("a failing condition of policies.stopWhen", () => {
     ["returns an unknown kind", () => ({ kind: "halt" }) as never, `${wrong}an object.`],
   ])("ends the run without losing text, usage or calls if the condition %s", async ([, condition, message]) => {
     const script: MockScript = [[text("Look: "), toolCall("echo"), usage({ inputTokens: 9, outputTokens: 1 })]];
-    const result = await play(script, stopWhen([condition, () => true])).result;
+    const result = await play(script, stopping([condition, () => true])).result;
     expect(result).toMatchObject({
       status: "error",
       reason: { kind: "hook-failed", hook: "stop-when.request", error: { message } },
@@ -44,7 +44,7 @@ describe("a failing condition of policies.stopWhen", () => {
   });
 
   it("that hangs ends the run after timeouts.hookMs", async () => {
-    const playing = play([[text("Look: "), toolCall("echo")]], { ...stopWhen(() => never), timeouts: { hookMs: 700 } });
+    const playing = play([[text("Look: "), toolCall("echo")]], { ...stopping(() => never), timeouts: { hookMs: 700 } });
     await playing.clock.runAll();
     const result = await playing.result;
     expect(result).toMatchObject({ text: "Look:", error: { message: "The hook took longer than 700 ms." } });
@@ -52,9 +52,9 @@ describe("a failing condition of policies.stopWhen", () => {
   });
 });
 
-describe("a pending condition of policies.stopWhen", () => {
+describe("a pending condition of stopWhen", () => {
   const hanging = (turn: MockMessage) =>
-    play([turn], { ...stopWhen(() => never), timeouts: { hookMs: 10_000 }, limits: { wallClockMs: 5_000 } });
+    play([turn], { ...stopping(() => never), timeouts: { hookMs: 10_000 }, limits: { wallClockMs: 5_000 } });
 
   it.for<[verb: string, act: (playing: ReturnType<typeof play>) => unknown, call: string, answer: string]>([
     ["a stop", ({ control }) => control.stop(), "stopped", "stopped"],
@@ -83,9 +83,9 @@ describe("a pending condition of policies.stopWhen", () => {
   ])("still counts if its result is %s and control.interrupt() is called meanwhile", async ([answer, reason]) => {
     const playing = play([toolCall("echo"), text("Done.")], ({ clock }) => ({
       tools,
-      policies: {
-        stopWhen: ({ iteration }) => iteration === 1 && new Promise((resolve) => clock.setTimeout(() => resolve(answer), 50)),
-      },
+      middleware: [
+        stopWhen(({ iteration }) => iteration === 1 && new Promise((resolve) => clock.setTimeout(() => resolve(answer), 50))),
+      ],
     }));
     await playing.clock.advance(10);
     playing.control.interrupt("And now?");
@@ -101,7 +101,7 @@ describe("a pending condition of policies.stopWhen", () => {
     const { journal } = await playing.result;
     const saved = (): ReturnType<typeof memoryJournal> => memoryJournal(JSON.parse(JSON.stringify(journal)));
     const { runId, messages } = playing.options;
-    const options = { runId, messages, tools, policies: { stopWhen: () => true } };
+    const options = { runId, messages, tools, middleware: [stopWhen(() => true)] };
     const again = await runToolLoop({ ...options, provider: createMockProvider([]), journal: saved() });
     expect([again.reason.kind, again.toolCallsExecuted]).toEqual(["killed", 0]);
     const provider = createMockProvider([toolCall("final_answer")]);
@@ -110,16 +110,16 @@ describe("a pending condition of policies.stopWhen", () => {
   });
 });
 
-describe("policies.stopWhen with a journal", () => {
+describe("stopWhen with a journal", () => {
   it("does not run the undecided calls after a crash", async () => {
     const store = createDurableStore();
-    const playing = play([toolCall("echo")], { ...stopWhen(() => never), journal: store.open({ afterRecords: 4 }) });
+    const playing = play([toolCall("echo")], { ...stopping(() => never), journal: store.open({ afterRecords: 4 }) });
     await playing.clock.flush();
     playing.control.kill();
     await expect(playing.result).rejects.toBeInstanceOf(Crash);
     const { runId, messages } = playing.options;
     const provider = createMockProvider([]);
-    const again = await runToolLoop({ runId, messages, provider, journal: store.open(), ...stopWhen(() => false) });
+    const again = await runToolLoop({ runId, messages, provider, journal: store.open(), ...stopping(() => false) });
     expect([again.reason.kind, outcomesOf(again)]).toEqual(["killed", ["call_i0_0: not-run"]]);
   });
 
@@ -136,7 +136,7 @@ describe("policies.stopWhen with a journal", () => {
           runId: "durable",
           clock: createTestClock(),
           journal: store.open(fate),
-          policies: { stopWhen: ({ iteration }) => asked.push(iteration) === 3 && { kind: "stop", reason: "three" } },
+          middleware: [stopWhen(({ iteration }) => asked.push(iteration) === 3 && { kind: "stop", reason: "three" })],
         });
       await run({ afterRecords }).catch((error: unknown) => expect(error).toBeInstanceOf(Crash));
       const result = await run({});

@@ -1,11 +1,11 @@
-import type { LoopOptions, LoopResult, Tool } from "turnwright";
+import { type LoopOptions, type LoopResult, stopWhen, type Tool } from "turnwright";
 import { tool } from "./play.ts";
 
 export const tools: readonly Tool[] = [tool("echo", (args) => args), tool("final_answer", () => "never run")];
 
-export const stopWhen = (condition: NonNullable<LoopOptions["policies"]>["stopWhen"]): Partial<LoopOptions> => ({
+export const stopping = (condition: Parameters<typeof stopWhen>[0]): Partial<LoopOptions> => ({
   tools,
-  policies: { stopWhen: condition },
+  middleware: [stopWhen(condition)],
 });
 
 export const endOf = ({ status, reason, pendingCalls }: LoopResult): unknown => [

@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import {
+  finalAnswer,
   hasToolCall,
-  isLoopError,
   iterationCountIs,
   type StopCondition,
+  stopWhen,
   textMatches,
   tokenBudget,
   toolCallCountIs,
@@ -11,17 +12,17 @@ import {
 import type { StopContext } from "turnwright/parts";
 import { fail, finish, type MockScript, type MockMessage, text, toolCall, usage } from "turnwright/testing";
 import { outcomesOf, play } from "./play.ts";
-import { endOf, stopWhen, tools } from "./stop-when-stage.ts";
+import { endOf, stopping, tools } from "./stop-when-stage.ts";
 import { linesOf } from "./transcript-lines.ts";
 
-describe("policies.stopWhen", () => {
+describe("stopWhen", () => {
   it("ends the run before the calls run, and returns the calls in pendingCalls", async () => {
     const playing = play(
       [
         toolCall("echo"),
         [text("Here: "), toolCall("final_answer", { answer: 42 }, { id: "f" }), toolCall("echo", {}, { id: "e" })],
       ],
-      stopWhen(hasToolCall("final_answer")),
+      stopping(hasToolCall("final_answer")),
     );
     const result = await playing.result;
     expect(endOf(result)).toEqual(["completed", { kind: "stop-condition" }, ["f", "e"]]);
@@ -39,7 +40,7 @@ describe("policies.stopWhen", () => {
   ])("also ends the run after %s", async ([, turn]) => {
     const result = await play(
       [turn],
-      stopWhen(() => ({ kind: "stop", reason: "enough" })),
+      stopping(() => ({ kind: "stop", reason: "enough" })),
     ).result;
     expect(endOf(result)).toEqual(["completed", { kind: "stop-condition", reason: "enough" }, []]);
   });
@@ -47,7 +48,7 @@ describe("policies.stopWhen", () => {
   it("omits a call without a name from pendingCalls", async () => {
     const result = await play(
       [[toolCall("echo"), toolCall(" ")]],
-      stopWhen(() => true),
+      stopping(() => true),
     ).result;
     expect([endOf(result), outcomesOf(result)]).toEqual([
       ["completed", { kind: "stop-condition" }, ["call_i0_0"]],
@@ -58,12 +59,12 @@ describe("policies.stopWhen", () => {
   it("lets a steered message continue the run, and is called again after the message", async () => {
     const playing = play([toolCall("final_answer"), text("42, or so.")], ({ control }) => ({
       tools,
-      policies: {
-        stopWhen: ({ response }) => {
+      middleware: [
+        stopWhen(({ response }) => {
           if (response.calls.length > 0) control.steer("Round it.");
           return response.calls.length > 0;
-        },
-      },
+        }),
+      ],
     }));
     const result = await playing.result;
     expect([endOf(result), linesOf(result.messages)]).toEqual([
@@ -73,7 +74,7 @@ describe("policies.stopWhen", () => {
   });
 });
 
-describe("policies.stopWhen with a list of conditions", () => {
+describe("stopWhen with a list of conditions", () => {
   it("calls the conditions in order until one condition stops the run", async () => {
     const asked: string[] = [];
     const says =
@@ -85,13 +86,13 @@ describe("policies.stopWhen with a list of conditions", () => {
       says("late", Promise.resolve({ kind: "stop", reason: "late" })),
       says("yes", true),
     ];
-    const result = await play([text("Fine.")], stopWhen(conditions)).result;
+    const result = await play([text("Fine.")], stopping(conditions)).result;
     expect([result.reason, asked]).toEqual([{ kind: "stop-condition", reason: "late" }, ["no", "go on", "late"]]);
   });
 
   it("ignores later additions to an empty list", async () => {
     const conditions: StopCondition[] = [];
-    const playing = play([text("Fine.")], stopWhen(conditions));
+    const playing = play([text("Fine.")], stopping(conditions));
     conditions.push(() => true);
     expect((await playing.result).reason.kind).toBe("answered");
   });
@@ -107,12 +108,12 @@ describe("policies.stopWhen with a list of conditions", () => {
       toolCall("echo"),
       usage({ inputTokens: 9, outputTokens: 1 }),
     ];
-    const result = await play(script, stopWhen([() => false, condition])).result;
+    const result = await play(script, stopping([() => false, condition])).result;
     expect([result.reason.kind, result.iterations, result.pendingCalls.length]).toEqual(["stop-condition", count, 1]);
   });
 });
 
-it("policies.stopWhen receives the state of the run, including the current response", async () => {
+it("stopWhen receives the state of the run, including the current response", async () => {
   const seen: unknown[] = [];
   const see = ({ response, totalUsage, lastToolResults, ...rest }: StopContext): boolean => {
     seen.push([rest, response.text, totalUsage.totalTokens, lastToolResults.map(({ kind }) => kind)]);
@@ -125,7 +126,7 @@ it("policies.stopWhen receives the state of the run, including the current respo
       [text("Two."), tokens],
     ],
     {
-      ...stopWhen(see),
+      ...stopping(see),
       pricing: () => 0.25,
     },
   ).result;
@@ -135,7 +136,7 @@ it("policies.stopWhen receives the state of the run, including the current respo
   ]);
 });
 
-describe("policies.stopWhen for a message with a continuation", () => {
+describe("stopWhen for a message with a continuation", () => {
   const continuations: MockScript = [
     [text("One "), toolCall("echo", {}, { id: "a" }), finish("paused")],
     [text("two"), toolCall("final_answer", {}, { id: "b" })],
@@ -145,7 +146,7 @@ describe("policies.stopWhen for a message with a continuation", () => {
     const seen: unknown[] = [];
     const see: StopCondition = ({ iteration, response }) =>
       seen.push([iteration, response.text, response.calls.map(({ callId }) => callId)]) > 9;
-    await play([...continuations, text("Done.")], stopWhen(see)).result;
+    await play([...continuations, text("Done.")], stopping(see)).result;
     expect(seen).toEqual([
       [1, "One two", ["a", "b"]],
       [2, "Done.", []],
@@ -153,7 +154,7 @@ describe("policies.stopWhen for a message with a continuation", () => {
   });
 
   it("puts all calls of the message into pendingCalls", async () => {
-    const result = await play(continuations, stopWhen(hasToolCall("echo"))).result;
+    const result = await play(continuations, stopping(hasToolCall("echo"))).result;
     expect([endOf(result), outcomesOf(result)]).toEqual([
       ["completed", { kind: "stop-condition" }, ["a", "b"]],
       ["a: not-run", "b: not-run"],
@@ -164,33 +165,32 @@ describe("policies.stopWhen for a message with a continuation", () => {
 it.for<[title: string, turn: MockMessage]>([
   ["a failed stream", [text("Par"), fail({ status: 503 })]],
   ["an empty message", finish("stop")],
-])("policies.stopWhen is not called after %s", async ([, turn]) => {
+])("stopWhen is not called after %s", async ([, turn]) => {
   let asked = 0;
   await play(
     [turn],
-    stopWhen(() => ((asked += 1), true)),
+    stopping(() => ((asked += 1), true)),
   ).result;
   expect(asked).toBe(0);
 });
 
-it("policies.stopWhen is not called for the final answer at a limit", async () => {
+it("stopWhen is not called for the final answer at a limit", async () => {
   const asked: number[] = [];
   const result = await play([toolCall("echo"), text("In short: no.")], {
     tools,
     limits: { maxIterations: 1 },
-    policies: { finalAnswer: true, stopWhen: ({ iteration }) => asked.push(iteration) > 1 },
+    middleware: [stopWhen(({ iteration }) => asked.push(iteration) > 1), finalAnswer()],
   }).result;
   expect([asked, result.reason.kind, result.finalAnswer]).toEqual([[1], "max-iterations", true]);
 });
 
 it.for<[title: string, given: unknown, expected: string]>([
-  ["a string", "final_answer", 'Option "policies.stopWhen" must be a function, or an array of functions, but is "final_answer".'],
+  ["a string", "final_answer", 'Option "stopWhen" must be a function, or an array of functions, but is "final_answer".'],
   [
     "an array with a number",
     [() => true, 1],
-    'Option "policies.stopWhen" must be a function, or an array of functions, but is an array of 2 items.',
+    'Option "stopWhen" must be a function, or an array of functions, but is an array of 2 items.',
   ],
-])("runToolLoop rejects %s as policies.stopWhen", async ([, given, expected]) => {
-  const error = await play([], stopWhen(given as never)).result.catch((thrown: unknown) => thrown);
-  expect(isLoopError(error, "invalid-option") && error.message).toBe(expected);
+])("stopWhen throws for %s", ([, given, message]) => {
+  expect(() => stopWhen(given as never)).toThrow(expect.objectContaining({ code: "invalid-option", message }));
 });

@@ -4,10 +4,12 @@ import {
   type LoopOptions,
   type LoopResult,
   memoryJournal,
+  prepareIteration,
   runToolLoop,
   type SavedJournal,
   type StandardSchema,
   structuredOutput,
+  type StructuredOutput,
 } from "turnwright";
 import { createMockProvider, createTestClock, fail, type MockScript, type MockMessage, text, toolCall } from "turnwright/testing";
 import { createDurableStore } from "./durable-store.ts";
@@ -16,9 +18,9 @@ import { linesOf, textsOf } from "./transcript-lines.ts";
 
 const schema = z.object({ n: z.number() });
 const tools = [tool("echo", (args) => args)];
-const wanting = (output: NonNullable<LoopOptions["policies"]>["output"]): Partial<LoopOptions> => ({
+const wanting = (output: StructuredOutput): Partial<LoopOptions> => ({
   tools,
-  policies: { output },
+  middleware: [output],
 });
 
 function slowSchema(clock: { setTimeout(fn: () => void, ms: number): unknown }, ms = 50): StandardSchema {
@@ -113,8 +115,10 @@ describe("the validation of an answer by structuredOutput", () => {
   it("counts tries from zero again after a steered message", async () => {
     const playing = play([text("Eight."), text("Nine."), text("Ten.")], ({ clock }) => ({
       tools,
-      policies: { output: structuredOutput(slowSchema(clock), { maxRetries: 0 }) },
-      hooks: { prepareIteration: ({ iteration }) => void (iteration === 0 && playing.control.steer("Nine, I mean.")) },
+      middleware: [
+        prepareIteration(({ iteration }) => void (iteration === 0 && playing.control.steer("Nine, I mean."))),
+        structuredOutput(slowSchema(clock), { maxRetries: 0 }),
+      ],
     }));
     await playing.clock.runAll();
     const result = await playing.result;

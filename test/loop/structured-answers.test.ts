@@ -2,11 +2,15 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import {
   defineAgentTool,
+  finalAnswer,
   type JsonSchema,
   type LoopOptions,
+  prepareIteration,
   type StandardSchema,
+  stopWhen,
   streamToolLoop,
   structuredOutput,
+  type StructuredOutput,
   toolResult,
 } from "turnwright";
 import { createMockProvider, fail, finish, type MockScript, text, toolCall } from "turnwright/testing";
@@ -15,9 +19,9 @@ import { linesOf, textsOf } from "./transcript-lines.ts";
 
 const schema = z.object({ n: z.number() });
 const tools = [tool("echo", (args) => args), tool("bye", () => toolResult({ data: "bye", endTurn: true }))];
-const wanting = (output: NonNullable<LoopOptions["policies"]>["output"]): Partial<LoopOptions> => ({
+const wanting = (output: StructuredOutput): Partial<LoopOptions> => ({
   tools,
-  policies: { output },
+  middleware: [output],
 });
 const complaint = (why: string): string =>
   `Your answer does not fit the schema: ${why}\nSend the whole answer again, as JSON and nothing else.`;
@@ -33,7 +37,7 @@ describe("a valid answer with structuredOutput", () => {
     const stream = streamToolLoop({
       provider: createMockProvider([text('{ "n": 8 }')]),
       messages: [{ role: "user", content: "Go." }],
-      policies: { output: structuredOutput(schema) },
+      middleware: [structuredOutput(schema)],
     });
     expect((await stream.result).output).toEqual({ n: 8 });
   });
@@ -132,8 +136,9 @@ describe("an invalid answer with structuredOutput", () => {
 describe("the system text of a run", () => {
   const systems = async (more: Partial<LoopOptions>): Promise<readonly (string | undefined)[]> => {
     const playing = play([toolCall("echo"), text("Eight."), text('{ "n": 8 }')], {
-      ...wanting(structuredOutput(schema)),
+      tools,
       ...more,
+      middleware: more.middleware ?? [structuredOutput(schema)],
     });
     await playing.result;
     return playing.provider.requests.map(({ system }) => system);
@@ -151,17 +156,17 @@ describe("the system text of a run", () => {
 
   it("has the JSON Schema of structuredOutput after the text of a hook", async () => {
     const shown: unknown[] = [];
-    const prepareIteration: NonNullable<LoopOptions["hooks"]>["prepareIteration"] = ({ system, iteration }) => {
+    const prepare: Parameters<typeof prepareIteration>[0] = ({ system, iteration }) => {
       shown.push(system);
       return iteration === 1 ? { system: "Be loud." } : undefined;
     };
-    const sent = await systems({ system: "Be brief.", hooks: { prepareIteration } });
+    const sent = await systems({ system: "Be brief.", middleware: [prepareIteration(prepare), structuredOutput(schema)] });
     expect(sent).toEqual(["Be brief.", "Be loud.", "Be brief."].map((own) => `${own}\n\n${prompt}`));
     expect(shown).toEqual(["Be brief.", "Be brief.", "Be brief."]);
   });
 
   it("is undefined without structuredOutput and without a text of the caller", async () => {
-    expect(await systems({ policies: {} })).toEqual([undefined, undefined]);
+    expect(await systems({ middleware: [] })).toEqual([undefined, undefined]);
   });
 });
 
@@ -169,13 +174,13 @@ it.for<[ending: string, script: MockScript, more: Partial<LoopOptions>]>([
   ["length", [[text('{ "n": 8 }'), finish("length")]], {}],
   ["refusal", [[text('{ "n": 8 }'), finish("refusal")]], {}],
   ["end-turn", [[text('{ "n": 8 }'), toolCall("bye")]], {}],
-  ["stop-condition", [text('{ "n": 8 }')], { policies: { stopWhen: () => true, output: structuredOutput(schema) } }],
+  ["stop-condition", [text('{ "n": 8 }')], { middleware: [structuredOutput(schema), stopWhen(() => true)] }],
   ["empty", [finish("stop")], {}],
   ["provider-error", [[text('{ "n": 8 }'), fail({ status: 503 })]], {}],
   [
     "max-iterations",
     [toolCall("echo"), text('{ "n": 8 }')],
-    { limits: { maxIterations: 1 }, policies: { finalAnswer: true, output: structuredOutput(schema) } },
+    { limits: { maxIterations: 1 }, middleware: [structuredOutput(schema), finalAnswer()] },
   ],
 ])('a run with structuredOutput has no output after ending with the reason "%s"', async ([ending, script, more]) => {
   const result = await play(script, { ...wanting(structuredOutput(schema)), ...more }).result;
@@ -190,7 +195,7 @@ it("the output of a nested run with structuredOutput is the result of its agent 
     prepare: () => ({
       provider: createMockProvider([text("Eight."), text('{ "n": 8 }')]),
       messages: [{ role: "user", content: "Count." }],
-      policies: { output: structuredOutput(schema) },
+      middleware: [structuredOutput(schema)],
     }),
   });
   const result = await play([toolCall("count"), text("Eight.")], { tools: [agent] }).result;

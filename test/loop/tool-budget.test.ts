@@ -1,3 +1,4 @@
+import { approve, prepareIteration, finalAnswer, onIteration, contextRestarts } from "turnwright";
 import { describe, expect, it } from "vitest";
 import type { ToolBudget } from "turnwright/parts";
 import { createTestClock, text, toolCall, usage } from "turnwright/testing";
@@ -46,7 +47,7 @@ describe("limits.maxToolCalls", () => {
     const playing = play([batch, text("Enough.")], {
       tools: [ok, tool("denied", () => 1)],
       limits: { maxToolCalls: 1, maxConsecutiveToolErrors: 2 },
-      policies: { approve: ({ name }) => (name === "denied" ? { kind: "deny" } : { kind: "approve" }) },
+      middleware: [approve(({ name }) => (name === "denied" ? { kind: "deny" } : { kind: "approve" }))],
     });
     expect(kinds(await playing.result)).toBe("unknown-tool denied completed limit");
   });
@@ -55,18 +56,18 @@ describe("limits.maxToolCalls", () => {
     const playing = play([three, text("Enough.")], {
       tools: [ok],
       toolChoice: "required",
-      hooks: { prepareIteration: () => ({ toolChoice: { name: "ok" } }) },
+      middleware: [prepareIteration(() => ({ toolChoice: { name: "ok" } }))],
       limits: { maxToolCalls: 1 },
     });
     await playing.result;
     expect(playing.provider.requests.map(({ toolChoice }) => toolChoice)).toEqual([{ name: "ok" }, "none"]);
   });
 
-  it("allows a final answer with policies.finalAnswer, and remains the reason of the run", async () => {
+  it("allows a final answer with finalAnswer, and remains the reason of the run", async () => {
     const playing = play((_, index) => (index < 2 ? three : text("In short.")), {
       tools: [ok],
       limits: { maxToolCalls: 2 },
-      policies: { finalAnswer: true },
+      middleware: [finalAnswer()],
     });
     const result = await playing.result;
     expect([result.status, result.reason.kind, result.text, result.finalAnswer]).toEqual([
@@ -86,8 +87,12 @@ describe("limits.maxIterations", () => {
     [7, false],
     [7, true],
   ])("limits the requests of a run to %d (with hooks: %s)", async ([limit, hooked]) => {
-    const hooks = hooked ? { prepareIteration: () => ({}), onIteration: () => undefined } : undefined;
-    const playing = play(() => [text("Again. "), toolCall("ok")], { tools: [ok], limits: { maxIterations: limit }, hooks });
+    const hooks = hooked ? [onIteration(() => undefined), prepareIteration(() => ({}))] : [];
+    const playing = play(() => [text("Again. "), toolCall("ok")], {
+      tools: [ok],
+      limits: { maxIterations: limit },
+      middleware: hooks,
+    });
     const result = await playing.result;
     expect([result.status, result.reason, result.text]).toEqual(["timeout", { kind: "max-iterations", limit }, "Again."]);
     expect([playing.provider.calls, result.iterations]).toEqual([limit, limit]);
@@ -105,7 +110,7 @@ describe("limits.maxIterations", () => {
     const playing = play(() => [text("Again. "), toolCall("ok")], {
       tools: [count],
       limits: { maxIterations: 2 },
-      policies: { finalAnswer: true },
+      middleware: [finalAnswer()],
     });
     const result = await playing.result;
     expect([result.reason.kind, result.finalAnswer, ran, result.iterations, result.streamResults.length]).toEqual([
@@ -133,7 +138,7 @@ describe("limits.maxTokens", () => {
     [220, 2],
     [221, 3],
   ])("set to %d ends the run after request %d", async ([limit, requests]) => {
-    const playing = play(() => spends(100), { tools: [ok], limits: { maxTokens: limit }, policies: { finalAnswer: true } });
+    const playing = play(() => spends(100), { tools: [ok], limits: { maxTokens: limit }, middleware: [finalAnswer()] });
     const result = await playing.result;
     expect(result.reason).toEqual({ kind: "max-tokens", limit, spent: 110 * requests });
     expect([playing.provider.calls, result.finalAnswer]).toEqual([requests, false]);
@@ -177,7 +182,7 @@ describe("the context of a tool", () => {
       messageIdMap: new Map(),
       context: { db: 1 },
       session: { conversationId: "c" },
-      contextItems: ["It is night."],
+      middleware: [contextRestarts({ items: ["It is night."] })],
     };
     const look = tool(
       "look",

@@ -1,14 +1,23 @@
 import { expect, it } from "vitest";
-import { iterationCountIs, type LoopHooks, type LoopOptions, memoryJournal, runToolLoop, type Tool } from "turnwright";
+import {
+  iterationCountIs,
+  type LoopOptions,
+  memoryJournal,
+  type Middleware,
+  prepareIteration,
+  runToolLoop,
+  stopWhen,
+  type Tool,
+} from "turnwright";
 import { type Agents, createHandoffs } from "turnwright/handoffs";
 import { createTeam } from "turnwright/team";
 import { createMockProvider, type MockMessage, type MockScript, text, toolCall } from "turnwright/testing";
 import { answersOf, play, tool } from "./play.ts";
 import { refusal } from "./refusal.ts";
 
-const choosing = (...choices: readonly LoopOptions["toolChoice"][]): LoopHooks => ({
-  prepareIteration: ({ iteration }) => ({ toolChoice: choices[iteration] }),
-});
+const choosing = (...choices: readonly LoopOptions["toolChoice"][]): readonly Middleware[] => [
+  prepareIteration(({ iteration }) => ({ toolChoice: choices[iteration] })),
+];
 const makeTools = (ran: string[]): readonly Tool[] => [
   tool("wipe", () => void ran.push("wipe")),
   tool("look", () => void ran.push("look"), { eager: true }),
@@ -21,16 +30,16 @@ it.for<[what: string, more: Partial<LoopOptions>, ran: readonly string[], outcom
   ["the name of another tool", { toolChoice: { name: "wipe" } }, ["wipe"], "completed blocked unknown-tool"],
   ['"auto"', { toolChoice: "auto" }, ["look", "wipe"], "completed completed unknown-tool"],
   ['"required"', { toolChoice: "required" }, ["look", "wipe"], "completed completed unknown-tool"],
-  ['"none" from a hook', { hooks: choosing("none") }, [], "blocked blocked unknown-tool"],
+  ['"none" from a hook', { middleware: choosing("none") }, [], "blocked blocked unknown-tool"],
   [
     "the name of a tool from a hook",
-    { toolChoice: "none", hooks: choosing({ name: "look" }) },
+    { toolChoice: "none", middleware: choosing({ name: "look" }) },
     ["look"],
     "blocked completed unknown-tool",
   ],
   [
     '"none" from a hook for the next iteration only',
-    { hooks: choosing(undefined, "none") },
+    { middleware: choosing(undefined, "none") },
     ["look", "wipe"],
     "completed completed unknown-tool",
   ],
@@ -75,7 +84,7 @@ it.for<[what: string, agents: Agents, option: string]>([
 ])("toolChoice: an agent's choice of %s is refused before any request", async ([, agents, option]) => {
   const provider = createMockProvider([text("No.")]);
   const handoffs = createHandoffs({ start: "desk", agents: agents as never });
-  const { code, details } = await refusal({ provider, tools: [...makeTools([]), ...handoffs.tools], policies: { handoffs } });
+  const { code, details } = await refusal({ provider, tools: [...makeTools([]), ...handoffs.tools], middleware: [handoffs] });
   expect([code, details, provider.calls]).toMatchObject(["invalid-option", { option }, 0]);
 });
 
@@ -91,7 +100,7 @@ it.for<[what: string, choice: string]>([
     provider,
     messages: [{ role: "user", content: "Go." }],
     tools: [...makeTools([]), ...handoffs.tools],
-    policies: { handoffs },
+    middleware: [handoffs],
   });
   expect([result.text, provider.requests[0]?.toolChoice]).toEqual(["Yes.", { name }]);
 });
@@ -122,10 +131,10 @@ it.for<[choice: LoopOptions["toolChoice"]]>([["required"], [{ name: "look" }]])(
 );
 
 it("toolChoice: a forced choice stays in each iteration if a stop condition ends the run, or if the hook sets it", async () => {
-  const stopping = await play([], { ...tides("required"), policies: { stopWhen: iterationCountIs(4) } }).result;
+  const stopping = await play([], { ...tides("required"), middleware: [stopWhen(iterationCountIs(4))] }).result;
   expect([stopping.reason.kind, stopping.iterations]).toEqual(["stop-condition", 4]);
-  const hooks = { prepareIteration: () => ({ toolChoice: "required" as const }) };
-  const hooked = await play([], { ...tides(undefined), hooks, limits: { maxIterations: 4 } }).result;
+  const hooks = [prepareIteration(() => ({ toolChoice: "required" as const }))];
+  const hooked = await play([], { ...tides(undefined), middleware: hooks, limits: { maxIterations: 4 } }).result;
   expect([hooked.reason.kind, hooked.iterations]).toEqual(["max-iterations", 4]);
 });
 
@@ -150,7 +159,7 @@ it("toolChoice: an agent's forced choice applies to its own first call, after th
     return [toolCall("transfer_to_tides"), toolCall("look"), text("12 m.")][index];
   };
   const tools = [...makeTools([]), ...agents.tools];
-  await play(script, { tools, policies: { handoffs: agents } }).result;
+  await play(script, { tools, middleware: [agents] }).result;
   expect(sent).toEqual([undefined, "required", "auto"]);
 });
 
@@ -166,16 +175,16 @@ it("toolChoice: the result of a blocked call names the allowed tools", async () 
 it("toolChoice: a replayed iteration uses the recorded choice of a hook without calling the hook", async () => {
   const ran: string[] = [];
   let asked = 0;
-  const hooks: LoopHooks = {
-    prepareIteration: ({ iteration }) => ((asked += 1), { toolChoice: iteration === 0 ? "none" : "auto" }),
-  };
-  const first = await play([both, text("Done.")], { tools: makeTools(ran), hooks }).result;
+  const hooks: readonly Middleware[] = [
+    prepareIteration(({ iteration }) => ((asked += 1), { toolChoice: iteration === 0 ? "none" : "auto" })),
+  ];
+  const first = await play([both, text("Done.")], { tools: makeTools(ran), middleware: hooks }).result;
   const { steps } = memoryJournal(JSON.parse(JSON.stringify(first.journal))).toJSON();
   const kept = Object.fromEntries(
     Object.entries(steps).filter(([key]) => key === "run" || key === "begin" || key.startsWith("i0/request/")),
   );
   asked = 0;
-  const again = play([text("Done.")], { tools: makeTools(ran), hooks, journal: memoryJournal({ steps: kept }) });
+  const again = play([text("Done.")], { tools: makeTools(ran), middleware: hooks, journal: memoryJournal({ steps: kept }) });
   const outcomes = answersOf(await again.result).map(({ outcome }) => outcome);
   expect([outcomes, ran, again.provider.calls, asked]).toEqual([["blocked", "blocked", "unknown-tool"], [], 1, 1]);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { contextRestart, FatalToolError, toolResult, type LoopPolicies, type LoopResult, type Tool } from "turnwright";
+import { approve, contextRestart, FatalToolError, type LoopResult, type Middleware, type Tool, toolResult } from "turnwright";
 import { createTestClock, finish, type MockPart, text, toolCall } from "turnwright/testing";
 import { answersOf, outcomesOf, play, tool } from "./play.ts";
 
@@ -22,15 +22,13 @@ const script = (iterations: string): readonly (readonly MockPart[])[] =>
       : names.map((name) => (name === "malformed" ? toolCall("ok", {}, { rawArgs: "{" }) : toolCall(name)));
   });
 
-const policies: LoopPolicies = {
-  approve: ({ name }) => (name === "asked" ? { kind: "deny" } : { kind: "approve" }),
-};
+const middleware: readonly Middleware[] = [approve(({ name }) => (name === "asked" ? { kind: "deny" } : { kind: "approve" }))];
 
 const end = (iterations: string, cap: number): Promise<LoopResult> =>
   play(script(iterations), {
     tools,
     limits: { maxConsecutiveToolErrors: cap },
-    policies,
+    middleware,
   }).result;
 
 describe("limits.maxConsecutiveToolErrors", () => {
@@ -100,7 +98,7 @@ describe("toolResult with endTurn", () => {
     ["asks the model again if another call is malformed", "malformed over", "answered", 2],
     ["ends the run in a later iteration", "ok | over", "end-turn", 2],
   ])("%s", async ([, iterations, ending, requests]) => {
-    const playing = play(script(iterations), { tools, policies });
+    const playing = play(script(iterations), { tools, middleware });
     const result = await playing.result;
     expect([result.reason.kind, playing.provider.calls, answersOf(result).length]).toEqual([
       ending,

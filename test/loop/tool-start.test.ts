@@ -1,10 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import {
+  approve,
   contextRestart,
   createToolRegistry,
   defineAgentTool,
   FatalToolError,
+  gateTools,
   type LoopEvent,
   type LoopOptions,
   memoryJournal,
@@ -43,7 +45,7 @@ function changing(change: "remove" | "replace"): Partial<LoopOptions> {
     }),
   );
   registry.register(work);
-  return { tools: registry, limits: { toolConcurrency: 1 }, policies: { allowToolChange: () => true } };
+  return { tools: registry, limits: { toolConcurrency: 1 }, allowToolChange: () => true };
 }
 
 type Row = [reason: string, calls: MockMessage, outcomes: readonly string[], more?: Partial<LoopOptions>];
@@ -52,14 +54,14 @@ const refusals: readonly Row[] = [
   ["its tool is unknown", toolCall("wrok"), ["unknown-tool"]],
   ["its arguments are not JSON", toolCall("work", {}, { rawArgs: "{" }), ["malformed"]],
   ["its arguments do not fit", toolCall("strict", { n: "x" }), ["invalid-input"]],
-  ["the gate blocks it", toolCall("work"), ["blocked"], { policies: { gate: { active: true, allowedNames: [] } } }],
+  ["the gate blocks it", toolCall("work"), ["blocked"], { middleware: [gateTools({ active: true, allowedNames: [] })] }],
   ["toolChoice blocks it", toolCall("work"), ["blocked"], { toolChoice: "none" }],
-  ["it is denied", toolCall("work"), ["denied"], { policies: { approve: () => ({ kind: "deny" }) } }],
+  ["it is denied", toolCall("work"), ["denied"], { middleware: [approve(() => ({ kind: "deny" }))] }],
   [
     "there is no decision",
     toolCall("work"),
     ["approval-failed"],
-    { policies: { approve: () => Promise.reject(new Error("no")) } },
+    { middleware: [approve(() => Promise.reject(new Error("no")))] },
   ],
   ["it exceeds maxToolCalls", [toolCall("work"), toolCall("work")], ["completed", "limit"], { limits: { maxToolCalls: 1 } }],
   [
@@ -137,8 +139,8 @@ describe("the event tool-start", () => {
     const asks = tool("asks", async (_, context) => `${await context.ask({ question: "Which?" })}!`, { durable: true });
     const first = play([toolCall("asks"), text("Done.")], { tools: [asks], runId: "r" });
     const { journal } = await first.result;
-    const decisions = { call_i0_0: { kind: "result", result: "blue" } } as const;
-    const second = play([text("Done.")], { tools: [asks], runId: "r", journal, decisions });
+    const answers = { call_i0_0: { kind: "result", result: "blue" } } as const;
+    const second = play([text("Done.")], { tools: [asks], runId: "r", journal, answers });
     await second.result;
     const told = second.recording.events.flatMap((event) =>
       event.type === "tool-start" || event.type === "tool-end" ? [`${event.type} ${event.replayed === true}`] : [],

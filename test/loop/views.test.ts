@@ -1,5 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { type LoopOptions, type Message, runToolLoop } from "turnwright";
+import {
+  approve,
+  contextRestarts,
+  type LoopOptions,
+  type Message,
+  onIteration,
+  prepareIteration,
+  runToolLoop,
+  stopWhen,
+} from "turnwright";
 import { createMockProvider, type MockProvider, text, toolCall } from "turnwright/testing";
 import { play, tool } from "./play.ts";
 
@@ -38,8 +47,8 @@ const given = (): Message[] => [
 
 const readers: { readonly [who: string]: (change: (messages: readonly Message[]) => void) => Partial<LoopOptions> } = {
   "a tool": (change) => ({ tools: [tool("t", (_, { messages }) => change(messages))] }),
-  prepareIteration: (change) => ({ hooks: { prepareIteration: ({ messages }) => change(messages) } }),
-  approve: (change) => ({ policies: { approve: (_, { messages }) => (change(messages), { kind: "approve" }) } }),
+  prepareIteration: (change) => ({ middleware: [prepareIteration(({ messages }) => change(messages))] }),
+  approve: (change) => ({ middleware: [approve((_, { messages }) => (change(messages), { kind: "approve" }))] }),
   needsApproval: (change) => ({
     tools: [tool("t", () => 1, { needsApproval: (_, { messages }) => (change(messages), false) })],
   }),
@@ -120,7 +129,12 @@ describe("messages that callbacks receive", () => {
         return mock.stream(copy, call);
       },
     };
-    await runToolLoop({ provider, messages: given(), tools: [tool("t", () => undefined)], contextItems: ["Now."] });
+    await runToolLoop({
+      provider,
+      messages: given(),
+      tools: [tool("t", () => undefined)],
+      middleware: [contextRestarts({ items: ["Now."] })],
+    });
     expect(copies.map(({ length }) => length)).toEqual([4, 4, 4, 6, 6, 6]);
     const [first, second] = mock.requests.map(({ transcript }) => transcript);
     expect(transcripts).toEqual([first, first, first, second, second, second]);
@@ -164,26 +178,32 @@ describe("callbacks of runToolLoop", () => {
   it.for<[what: string, options: (change: (value: unknown) => void) => Partial<LoopOptions>]>([
     [
       "context items",
-      (change) => ({ contextItems: [{ a: [1] }], tools: [tool("t", (_, { contextItems }) => change(contextItems))] }),
+      (change) => ({
+        middleware: [contextRestarts({ items: [{ a: [1] }] })],
+        tools: [tool("t", (_, { contextItems }) => change(contextItems))],
+      }),
     ],
-    ["lists of tools", (change) => ({ hooks: { prepareIteration: ({ tools }) => change(tools) } })],
-    ["tool definitions", (change) => ({ hooks: { prepareIteration: ({ tools }) => change(tools[0]) } })],
-    ["usage", (change) => ({ hooks: { prepareIteration: ({ usage }) => change(usage) } })],
+    ["lists of tools", (change) => ({ middleware: [prepareIteration(({ tools }) => change(tools))] })],
+    ["tool definitions", (change) => ({ middleware: [prepareIteration(({ tools }) => change(tools[0]))] })],
+    ["usage", (change) => ({ middleware: [prepareIteration(({ usage }) => change(usage))] })],
     [
       "model settings",
-      (change) => ({ modelSettings: { seed: 1 }, hooks: { prepareIteration: ({ modelSettings }) => change(modelSettings) } }),
+      (change) => ({ modelSettings: { seed: 1 }, middleware: [prepareIteration(({ modelSettings }) => change(modelSettings))] }),
     ],
     [
       "toolChoice objects",
-      (change) => ({ toolChoice: { name: "t" }, hooks: { prepareIteration: ({ toolChoice }) => change(toolChoice) } }),
+      (change) => ({ toolChoice: { name: "t" }, middleware: [prepareIteration(({ toolChoice }) => change(toolChoice))] }),
     ],
-    ["tool calls of an iteration", (change) => ({ hooks: { onIteration: (_, { lastToolCalls }) => change(lastToolCalls[0]) } })],
-    ["responses", (change) => ({ policies: { stopWhen: ({ response }) => (change(response), false) } })],
+    [
+      "tool calls of an iteration",
+      (change) => ({ middleware: [onIteration((_, { lastToolCalls }) => change(lastToolCalls[0]))] }),
+    ],
+    ["responses", (change) => ({ middleware: [stopWhen(({ response }) => (change(response), false))] })],
     [
       "lists of the calls in a response",
-      (change) => ({ policies: { stopWhen: ({ response }) => (change(response.calls), false) } }),
+      (change) => ({ middleware: [stopWhen(({ response }) => (change(response.calls), false))] }),
     ],
-    ["tool outcomes", (change) => ({ policies: { stopWhen: ({ lastToolResults }) => (change(lastToolResults[0]), false) } })],
+    ["tool outcomes", (change) => ({ middleware: [stopWhen(({ lastToolResults }) => (change(lastToolResults[0]), false))] })],
   ])("receive frozen %s", async ([, options]) => {
     const seen: unknown[] = [];
     const playing = play(script, { tools: [tool("t", () => 1)], ...options((value) => void seen.push(value)) });

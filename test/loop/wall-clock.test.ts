@@ -1,5 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { type Journal, memoryJournal, type ModelChunk, type Provider, runToolLoop, type SavedJournal } from "turnwright";
+import {
+  finalAnswer,
+  type Journal,
+  memoryJournal,
+  type ModelChunk,
+  type Provider,
+  runToolLoop,
+  type SavedJournal,
+} from "turnwright";
 import { createMockProvider, createTestClock, type MockScript, stall, text, toolCall, usage, wait } from "turnwright/testing";
 import { createHoldClock } from "./hold-clock.ts";
 import { never, outcomesOf, play, tool, type More, type Playing } from "./play.ts";
@@ -74,7 +82,7 @@ describe("limits.wallClockMs", () => {
     const tools = [tool("deaf", () => never)];
     const playing = await runOut([toolCall("deaf"), text("In short.")], {
       tools,
-      policies: { finalAnswer: true },
+      middleware: [finalAnswer()],
       ...within(1_000),
     });
     expect([(await playing.result).finalAnswer, playing.provider.calls]).toEqual([false, 1]);

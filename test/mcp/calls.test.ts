@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import type { ToolContext } from "turnwright";
+import { approve, type ToolContext } from "turnwright";
 import { createMcpRegistry, type McpRegistryOptions } from "turnwright/mcp";
 import { createMockProvider, text, toolCall, wait } from "turnwright/testing";
 import { createToolContext } from "../../src/testing/run-tool.ts";
@@ -69,7 +69,7 @@ describe.for(generations)("createMcpRegistry: a call over $name", (generation) =
     const result = await start(["drop", "act"]).result;
     expect(result.reason).toMatchObject({ kind: "approval-required", calls: [{ name: "drop" }] });
     expect(served.calls.map(({ name }) => name)).toEqual(["act"]);
-    const allowed = start(["drop"], { policies: { approve: () => ({ kind: "approve" }) } });
+    const allowed = start(["drop"], { middleware: [approve(() => ({ kind: "approve" }))] });
     expect(answersOf(await allowed.result)).toMatchObject([{ outcome: "completed", result: "drop is done." }]);
   });
 

@@ -1,3 +1,4 @@
+import { approve } from "turnwright";
 import { describe, expect, it, vi } from "vitest";
 import { createMcpRegistry } from "turnwright/mcp";
 import { text, toolCall } from "turnwright/testing";
@@ -33,7 +34,7 @@ describe.for(generations)("createMcpRegistry: an approval over $name", (generati
     const { client } = await closing(generation.connectTo(served.server));
     const tools = await createMcpRegistry({ client });
     let asked = 0;
-    const approve = async (): Promise<{ kind: "approve" | "deny" }> => {
+    const policy = async (): Promise<{ kind: "approve" | "deny" }> => {
       asked += 1;
       if (asked > 1) return { kind: "deny" };
       await served.setTools(later);
@@ -43,7 +44,7 @@ describe.for(generations)("createMcpRegistry: an approval over $name", (generati
     };
     // A call of a tool that has changed does not run, so the model has to call it again.
     const script = [toolCall("db_read"), toolCall("db_read"), text("Done.")];
-    const result = await play(script, { tools, policies: { approve } }).result;
+    const result = await play(script, { tools, middleware: [approve(policy)] }).result;
     expect([asked, outcomesOf(result), served.calls.map(({ name }) => name)]).toEqual([2, outcomes, called]);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isLoopError } from "turnwright";
+import { isLoopError, preToolText } from "turnwright";
 import { createMcpRegistry, type McpClient } from "turnwright/mcp";
 import { text, toolCall } from "turnwright/testing";
 import { answersOf, play } from "../loop/play.ts";
@@ -13,8 +13,8 @@ describe.for(generations)("createMcpRegistry with an untrusted server over $name
     const { client } = await closing(generation.connectTo(served.server));
     const registry = await createMcpRegistry({ client });
     expect((await play(turns, { tools: registry }).result).text).toBe("It is 42.");
-    const said = { preToolText: { suppressFollowUpAfterText: ["update_short_term_memory"] } };
-    expect((await play(turns, { tools: registry, policies: said }).result).text).toBe("Let me look.");
+    const said = [preToolText({ suppressFollowUpAfterText: ["update_short_term_memory"] })];
+    expect((await play(turns, { tools: registry, middleware: said }).result).text).toBe("Let me look.");
   });
 });
 

@@ -114,7 +114,8 @@ function isPart(earlier: unknown, later: unknown): boolean {
 
 describe("partialOutputs", () => {
   const schema = z.object({ n: z.number(), tags: z.array(z.string()) });
-  const policies = { output: structuredOutput(schema) };
+  const output = structuredOutput(schema);
+  const middleware = [output];
   const messages = [{ role: "user", content: "Go." }] as const;
   const answer = ['{"n":8,', '"tags":["a"', "]}"].map((said) => text(said));
 
@@ -125,7 +126,7 @@ describe("partialOutputs", () => {
       provider: withFallback([broken, working]),
       tools: [tool("look", () => 1)],
       messages,
-      policies,
+      middleware,
     });
     const values: DeepPartial<z.infer<typeof schema>>[] = [];
     for await (const value of partialOutputs(stream)) values.push(value);
@@ -134,18 +135,18 @@ describe("partialOutputs", () => {
   });
 
   it("stops the run if the loop over the values ends early", async () => {
-    const stream = streamToolLoop({ provider: createMockProvider([answer]), messages, policies });
+    const stream = streamToolLoop({ provider: createMockProvider([answer]), messages, middleware });
     for await (const _ of partialOutputs(stream)) break;
     expect((await stream.result).reason.kind).toBe("stopped");
   });
 
   it("has the type of the schema, with optional fields", () => {
-    const stream = streamToolLoop({ provider: createMockProvider([answer]), messages, policies });
+    const stream = streamToolLoop({ provider: createMockProvider([answer]), messages, middleware });
     const values = partialOutputs(stream);
     expectTypeOf(values).toEqualTypeOf<
       AsyncGenerator<{ readonly n?: number; readonly tags?: readonly string[] }, void, undefined>
     >();
-    expectTypeOf(createPartialOutput(policies.output).take).returns.toEqualTypeOf<
+    expectTypeOf(createPartialOutput(output).take).returns.toEqualTypeOf<
       { readonly n?: number; readonly tags?: readonly string[] } | undefined
     >();
   });

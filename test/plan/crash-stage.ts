@@ -1,6 +1,7 @@
 // A run with a plan. It is drained, waits for an approval, and its process may die at any point.
 
 import {
+  approve,
   createLoopControl,
   type Journal,
   type LoopOptions,
@@ -29,7 +30,7 @@ function turnFor(request: ModelRequest): MockMessage | undefined {
 
 export interface Life {
   readonly journal: Journal;
-  readonly decisions?: LoopOptions["decisions"];
+  readonly answers?: LoopOptions["answers"];
   readonly traits?: Partial<Tool>;
   /** True if the process drains the run in the first iteration. */
   readonly drains?: boolean;
@@ -41,7 +42,7 @@ export interface Lived {
   readonly asked: readonly number[];
 }
 
-export async function live({ journal, decisions, traits = {}, drains = false }: Life): Promise<Lived> {
+export async function live({ journal, answers, traits = {}, drains = false }: Life): Promise<Lived> {
   const clock = createTestClock();
   const control = createLoopControl();
   const { emitter } = recordEvents();
@@ -67,8 +68,8 @@ export async function live({ journal, decisions, traits = {}, drains = false }: 
     journal,
     // The test clock is faster than a real disk, so a time limit for the journal would end too early.
     timeouts: { journalMs: Infinity },
-    policies: { approve: ({ name }) => ({ kind: name === "pay" ? "ask" : "approve" }) },
-    ...(decisions === undefined ? {} : { decisions }),
+    middleware: [approve(({ name }) => ({ kind: name === "pay" ? "ask" : "approve" }))],
+    ...(answers === undefined ? {} : { answers }),
   }).catch((error: unknown) => {
     if (error instanceof Crash) return error;
     throw error;
@@ -85,13 +86,13 @@ export async function live({ journal, decisions, traits = {}, drains = false }: 
 
 export async function liveOn(open: (life: number) => Journal, more: Pick<Life, "traits"> = {}): Promise<readonly Lived[]> {
   const lives: Lived[] = [];
-  let decisions: LoopOptions["decisions"];
+  let answers: LoopOptions["answers"];
   for (let index = 0; index < 8; index += 1) {
-    const lived = await live({ ...more, journal: open(index), drains: index === 0, decisions });
+    const lived = await live({ ...more, journal: open(index), drains: index === 0, answers });
     lives.push(lived);
     const { result } = lived;
     if (result instanceof Crash) continue;
-    if (result.reason.kind === "approval-required") decisions = { call_i1_0: { kind: "approve" } };
+    if (result.reason.kind === "approval-required") answers = { call_i1_0: { kind: "approve" } };
     else if (result.reason.kind !== "drained") return lives;
   }
   throw new Error("The run has not ended.");

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { defineAgentTool, type LoopOptions, memoryJournal, runToolLoop } from "turnwright";
+import { approve, type Approve, defineAgentTool, type LoopOptions, memoryJournal, runToolLoop } from "turnwright";
 import { withTracing } from "turnwright/otel";
 import { type ExecutedCommand, planLogs, type PlanExecutor, type PlannerOptions, withPlanner } from "turnwright/plan";
 import { createMockProvider, text } from "turnwright/testing";
@@ -61,13 +61,13 @@ describe("withPlanner: the option executor", () => {
 
   it("gets no command that was refused, and gets the arguments of an approval", async () => {
     const { calls, options } = recording();
-    const approve: NonNullable<LoopOptions["policies"]>["approve"] = ({ args }) => {
+    const policy: Approve = ({ args }) => {
       const { n } = args as { readonly n: number };
       if (n === 2) return { kind: "deny", reason: "not two" };
       return n === 3 ? { kind: "modify", args: { n: 30 } } : { kind: "approve" };
     };
     const commands = [ask("count", 1), ask("count", 2), ask("count", "x"), ask("count", 3), ask("none", 4)];
-    const more: Partial<LoopOptions> = { tools, policies: { approve }, limits: { maxToolCalls: 9 } };
+    const more: Partial<LoopOptions> = { tools, middleware: [approve(policy)], limits: { maxToolCalls: 9 } };
     const result = await plan([execute(...commands), ...done], more, options).result;
     expect(calls).toEqual([['count 1: count {"n":1}', 'count 3: count {"n":30}']]);
     expect(planLogs(result).map(({ success }) => success)).toEqual([true, false, false, true, false]);
@@ -89,8 +89,8 @@ describe("withPlanner: the option executor", () => {
     const first = plan([execute(ask("pay", 1), ask("count", 2))], { tools, runId: "r" }, options);
     const suspended = await first.result;
     const journal = memoryJournal(JSON.parse(JSON.stringify(suspended.journal)) as never);
-    const decisions = { call_i0_0: { kind: "approve" } } as const;
-    const result = await plan(done, { tools, runId: "r", journal, decisions }, options).result;
+    const answers = { call_i0_0: { kind: "approve" } } as const;
+    const result = await plan(done, { tools, runId: "r", journal, answers }, options).result;
     expect([suspended.status, calls]).toEqual(["suspended", [['count 2: count {"n":2}'], ['pay 1: pay {"n":1}']]]);
     expect(planLogs(result).map(({ result: value }) => value)).toEqual([2, 4]);
   });

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { type ModelRequest, streamToolLoop } from "turnwright";
+import { type ModelRequest, onIteration, streamToolLoop } from "turnwright";
 import { type PlannerOptions, withPlanner } from "turnwright/plan";
 import { createMockProvider, createTestClock, type MockMessage, scenarioTool, stall, text, wait } from "turnwright/testing";
 import { never, type Playing, tool } from "../loop/play.ts";
@@ -168,11 +168,11 @@ it.for<[verb: string, kind: string, requests: number]>([
   const { result, requests: asked } = await leave({
     turns: [execute(command("look")), respond, text("Done.")],
     options: (stage) => ({
-      hooks: {
-        onIteration: () => {
+      middleware: [
+        onIteration(() => {
           for (const [name, act] of verbs) if (name === verb) act(stage);
-        },
-      },
+        }),
+      ],
     }),
     act: () => {},
   });

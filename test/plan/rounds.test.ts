@@ -1,5 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { FatalToolError, type LoopOptions, maskResults, type Message, runToolLoop } from "turnwright";
+import {
+  approve,
+  FatalToolError,
+  finalAnswer,
+  gateTools,
+  maskResults,
+  type Message,
+  type Middleware,
+  runToolLoop,
+} from "turnwright";
 import { planLogs, withPlanner } from "turnwright/plan";
 import { createMockProvider, finish, type MockMessage, providerMetadata, reasoning, text, usage } from "turnwright/testing";
 import { outcomesOf, play, tool } from "../loop/play.ts";
@@ -90,7 +99,7 @@ describe("withPlanner", () => {
 
   it("sends complete records even if masking clears the tool results", async () => {
     const { result, model, recording } = plan([execute(sum(1, 2)), execute(sum(3, 3)), respond, text("Six.")], {
-      policies: { masking: maskResults({ keepIterations: 1, minTokens: 1, batchOf: 1 }) },
+      middleware: [maskResults({ keepIterations: 1, minTokens: 1, batchOf: 1 })],
     });
     expect([(await result).text, recording.of("masked").length]).toEqual(["Six.", 1]);
     expect(shownTo(model.requests[2])).toMatchObject({ done_plans: [one, two], last_round_records: [two] });
@@ -112,11 +121,11 @@ describe("withPlanner", () => {
       tool("picky", () => 1, { inputSchema: { type: "object", required: ["x"] } }),
       tool("secret", () => 1),
     ];
-    const policies: LoopOptions["policies"] = {
-      approve: ({ name }) => (name === "secret" ? { kind: "deny", reason: "Not today." } : { kind: "approve" }),
-    };
+    const middleware: readonly Middleware[] = [
+      approve(({ name }) => (name === "secret" ? { kind: "deny", reason: "Not today." } : { kind: "approve" })),
+    ];
     const commands = ["liar", "broken", "nope", "secret"].map((name) => command(name));
-    const { result } = plan([execute(...commands), respond, text("Done.")], { tools, policies });
+    const { result } = plan([execute(...commands), respond, text("Done.")], { tools, middleware });
     expect(
       planLogs(await result).map(({ tool_name, success, result: gave, error }) => [tool_name, success, gave, error]),
     ).toEqual([
@@ -134,15 +143,15 @@ describe("withPlanner", () => {
     expect(planLogs(await result)).toMatchObject([one, two, { tool_name: "fatal", success: false, error: "The disk is gone." }]);
   });
 
-  it("respects limits.maxIterations, policies.finalAnswer and policies.gate", async () => {
+  it("respects limits.maxIterations, finalAnswer and gateTools", async () => {
     const { result, model } = plan((_, index) => (index === 2 ? text("In short, three.") : execute(sum(1, 2))), {
       limits: { maxIterations: 2 },
-      policies: { finalAnswer: true },
+      middleware: [finalAnswer()],
     });
-    const { reason, finalAnswer, text: said } = await result;
-    expect([reason.kind, finalAnswer, said, model.calls]).toEqual(["max-iterations", true, "In short, three.", 3]);
+    const { reason, finalAnswer: hasFinalAnswer, text: said } = await result;
+    expect([reason.kind, hasFinalAnswer, said, model.calls]).toEqual(["max-iterations", true, "In short, three.", 3]);
     const gated = plan([execute(sum(1, 2)), respond, text("Done.")], {
-      policies: { gate: { active: true, allowedNames: ["look"] } },
+      middleware: [gateTools({ active: true, allowedNames: ["look"] })],
     });
     expect(outcomesOf(await gated.result)).toEqual(["call_i0_0: blocked"]);
   });

@@ -1,5 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { type LoopOptions, type Message, type ModelRequest, toolResult, withFallback, withRetry } from "turnwright";
+import {
+  approve,
+  type Approve,
+  gateTools,
+  type Message,
+  type ModelRequest,
+  toolResult,
+  withFallback,
+  withRetry,
+} from "turnwright";
 import { planLogs, withPlanner } from "turnwright/plan";
 import { createMockProvider, fail, finish, type MockMessage, providerMetadata, text, toolCall } from "turnwright/testing";
 import { never, play, tool } from "../loop/play.ts";
@@ -85,9 +94,9 @@ describe("withPlanner: the messages of a request", () => {
 
 describe("planLogs: a record", () => {
   it("contains the arguments that an approval has edited", async () => {
-    const approve: NonNullable<LoopOptions["policies"]>["approve"] = () => ({ kind: "modify", args: { a: 1, b: 1 } });
+    const policy: Approve = () => ({ kind: "modify", args: { a: 1, b: 1 } });
     const { result } = plan([execute(command("add", { tool_kwargs: { a: 900, b: 9 } })), respond, text("2.")], {
-      policies: { approve },
+      middleware: [approve(policy)],
     });
     expect(planLogs(await result)).toMatchObject([{ kwargs: { a: 1, b: 1 }, result: 2 }]);
   });
@@ -104,7 +113,7 @@ describe("planLogs: a record", () => {
 
   it("lists the allowed tools for a blocked call", async () => {
     const { result } = plan([execute(command("add")), respond, text("No.")], {
-      policies: { gate: { active: true, allowedNames: ["look"] } },
+      middleware: [gateTools({ active: true, allowedNames: ["look"] })],
     });
     expect(planLogs(await result)[0]?.error).toContain('"look"');
   });

@@ -1,10 +1,12 @@
 import {
+  contextRestarts,
   defineTool,
   type JsonSchema,
   type LoopEvents,
   type LoopOptions,
   maskResults,
   type Message,
+  prepareIteration,
   type Provider,
   type ToolRegistry,
 } from "turnwright";
@@ -46,7 +48,7 @@ function changing(before: readonly ExecutableTool[], after: readonly ExecutableT
 }
 
 const planned = (plan: (iteration: number) => object): Partial<LoopOptions> => ({
-  hooks: { prepareIteration: ({ iteration }) => plan(iteration) },
+  middleware: [prepareIteration(({ iteration }) => plan(iteration))],
 });
 
 const editing =
@@ -108,7 +110,7 @@ const cases: readonly Case[] = [
     what: "a masked result",
     cause: { kind: "messages-masked" },
     isIntended: true,
-    options: { policies: { masking: maskResults({ keepIterations: 1, minTokens: 0 }) } },
+    options: { middleware: [maskResults({ keepIterations: 1, minTokens: 0 })] },
   },
   {
     what: "an edited message",
@@ -189,7 +191,10 @@ describe.for(wires)("watchPromptCache with provider $name", (wire) => {
   it.for(["It is noon.", 'It is {"noon"}.'])(
     "emits no cache-break for the context item %j at the end of each request",
     async (item) => {
-      const { recording, result, bodies } = await playWire({ wire, script }, { ...base, contextItems: [item] });
+      const { recording, result, bodies } = await playWire(
+        { wire, script },
+        { ...base, middleware: [contextRestarts({ items: [item] })] },
+      );
       expect(bodies).toHaveLength(3);
       expect(recording.of("cache-break")).toEqual([]);
       expect(result.cache?.share).toBe(1);

@@ -1,4 +1,12 @@
-import { createLoopControl, defineTool, type LoopOptions, maskResults, runToolLoop } from "turnwright";
+import {
+  contextRestarts,
+  createLoopControl,
+  defineTool,
+  type LoopOptions,
+  maskResults,
+  prepareIteration,
+  runToolLoop,
+} from "turnwright";
 import { anthropicMessages, type AnthropicMessagesOptions } from "turnwright/anthropic";
 import { createMockProvider, createTestClock, type TestClock, toolCall } from "turnwright/testing";
 import fc from "fast-check";
@@ -86,7 +94,10 @@ it("anthropicMessages with cache: reads the whole cache despite context items an
     if (index % 3 === 1) control.steer({ role: "user", content: `Hint ${index}` });
     if (index % 6 === 1) control.steer({ role: "user", content: `Second hint ${index}` });
   };
-  const { answers } = await serve({ iterations: 40, onRequest }, () => ({ control, contextItems: ["It is noon."] }));
+  const { answers } = await serve({ iterations: 40, onRequest }, () => ({
+    control,
+    middleware: [contextRestarts({ items: ["It is noon."] })],
+  }));
   expect(answers).toHaveLength(40);
   expect(missesOf(answers)).toEqual([]);
 });
@@ -94,16 +105,16 @@ it("anthropicMessages with cache: reads the whole cache despite context items an
 it("anthropicMessages with cache: reads the last cache entry after some iterations with another provider", async () => {
   const away = { from: 10, to: 14 };
   const { answers } = await serve({ iterations: 30 }, (provider) => ({
-    hooks: {
-      prepareIteration: (view) => {
+    middleware: [
+      prepareIteration((view) => {
         const { iteration } = view;
         const calls = Array.from({ length: 15 }, (_, index) =>
           toolCall("look", { iteration, index }, { id: `x${iteration}_${index}` }),
         );
         const isAway = iteration >= away.from && iteration <= away.to;
         return isAway ? { provider: createMockProvider([calls]) } : { provider };
-      },
-    },
+      }),
+    ],
   }));
   expect(answers).toHaveLength(25);
   expect(missesOf(answers)).toEqual([]);
@@ -118,7 +129,7 @@ function countShared(one: object, other: object): number {
 
 it("anthropicMessages with cache: masking loses at most the 20 blocks before the first masked result", async () => {
   const masking = maskResults({ keepIterations: 2, minTokens: 0, batchOf: 10 });
-  const { answers, bodies } = await serve({ iterations: 100 }, () => ({ policies: { masking } }));
+  const { answers, bodies } = await serve({ iterations: 100 }, () => ({ middleware: [masking] }));
   const losses = answers.slice(1).map(({ read }, at) => {
     const possible = Math.min(answers[at]?.lastMark ?? 0, countShared(bodies[at] ?? {}, bodies[at + 1] ?? {}));
     return possible - read;
@@ -150,7 +161,10 @@ it("anthropicMessages with cache: always reads the last cache entry, for any num
         for (let hint = 0; hint < (plan[index]?.hints ?? 0); hint += 1) control.steer({ role: "user", content: `Hint ${hint}` });
       };
       const serving = { iterations: plan.length + 1, calls: (iteration: number) => plan[iteration]?.calls ?? 1, onRequest };
-      const { answers } = await serve(serving, () => ({ control, contextItems: hasContext ? ["It is noon."] : [] }));
+      const { answers } = await serve(serving, () => ({
+        control,
+        middleware: [contextRestarts({ items: hasContext ? ["It is noon."] : [] })],
+      }));
       expect(missesOf(answers)).toEqual([]);
     }),
     { numRuns: 40 },

@@ -8,7 +8,7 @@ it("watchPromptCache: 100 iterations with masking and compaction keep at least 9
   const summarise = { provider: createMockProvider((_, index) => text(`Summary ${index} of what was seen.`), { id: "small" }) };
   const compaction = compactMessages({ when: 3_000, keep: 1_000, summarise });
   const masking = maskResults({ keepIterations: 2, minTokens: 0, batchOf: 10 });
-  const { result, recording } = await playWatched(rounds(100), { policies: { compaction, masking } });
+  const { result, recording } = await playWatched(rounds(100), { middleware: [masking, compaction] });
   const kinds = recording.of("cache-break").map(({ cause }) => cause.kind);
   expect(result.cache?.requests).toBe(100);
   expect(result.compaction?.count).toBeGreaterThan(0);

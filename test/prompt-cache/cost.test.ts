@@ -45,7 +45,7 @@ it("watchPromptCache: keeps no bodies after the run", async () => {
   setFlagsFromString("--expose-gc");
   const collectGarbage = runInNewContext("gc") as () => void;
   const wires: WeakRef<object>[] = [];
-  const policies = { promptCache: watchPromptCache() };
+  const middleware = [watchPromptCache()];
   const play = async (): Promise<object> => {
     const convert = (message: Message): object => {
       const wire = { role: message.role, content: JSON.stringify(message) };
@@ -53,7 +53,12 @@ it("watchPromptCache: keeps no bodies after the run", async () => {
       return wire;
     };
     const messages = [{ role: "user", content: "Look around." }] as const;
-    const { cache, streamResults } = await runToolLoop({ provider: converting(20, convert), tools: [look], messages, policies });
+    const { cache, streamResults } = await runToolLoop({
+      provider: converting(20, convert),
+      tools: [look],
+      messages,
+      middleware,
+    });
     return { cache, streamResults };
   };
   const kept = await play();
@@ -63,5 +68,5 @@ it("watchPromptCache: keeps no bodies after the run", async () => {
   }
   expect(wires).toHaveLength(39);
   expect(wires.filter((wire) => wire.deref() !== undefined)).toEqual([]);
-  expect([kept, policies]).toHaveLength(2);
+  expect([kept, middleware]).toHaveLength(2);
 });

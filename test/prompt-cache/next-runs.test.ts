@@ -32,7 +32,7 @@ function openChat(options: RunOverrides = {}): Chat {
   const chat = createConversation({
     id: "a",
     store: memoryConversationStore(),
-    options: { ...base, ...options, policies: { promptCache: watchPromptCache(), ...options.policies } },
+    options: { ...base, ...options, middleware: [...(options.middleware ?? []), watchPromptCache()] },
   });
   return {
     send: async (message, own) => {
@@ -65,13 +65,17 @@ describe("createConversation with watchPromptCache", () => {
     const chat = openChat();
     for (let index = 0; index < 12; index += 1) await chat.send(`Question ${index} ${"x".repeat(400)}`);
     const compaction = compactMessages({ when: 500, keep: 200 });
-    expect(await chat.send("And now?", { policies: { compaction } })).toEqual([[0, { kind: "messages-compacted" }, true]]);
-    expect(await chat.send("And then?", { policies: { compaction: compactMessages({ when: 50_000, keep: 200 }) } })).toEqual([]);
+    expect(await chat.send("And now?", { middleware: [compaction, watchPromptCache()] })).toEqual([
+      [0, { kind: "messages-compacted" }, true],
+    ]);
+    expect(
+      await chat.send("And then?", { middleware: [compactMessages({ when: 50_000, keep: 200 }), watchPromptCache()] }),
+    ).toEqual([]);
   });
 
   it("reports a cache break if the next run sends masked results in full again", async () => {
     const masking = maskResults({ keepIterations: 1, minTokens: 0, batchOf: 1 });
-    const chat = openChat({ policies: { masking }, provider: createMockProvider(rounds(5), { record: false }) });
+    const chat = openChat({ middleware: [masking], provider: createMockProvider(rounds(5), { record: false }) });
     await chat.send("Look around.");
     const [first] = await chat.send("Thanks.", { provider: answering() });
     expect(first).toEqual([0, expect.objectContaining({ kind: "messages-edited" }), false]);
@@ -85,7 +89,7 @@ describe("watchPromptCache().startWith", () => {
     const { result } = await playWatched(rounds(6));
     const next = await playWatched(rounds(1), {
       messages: [...result.messages, { role: "user", content: "And?" }],
-      policies: { promptCache: watchPromptCache().startWith(result.cache?.last) },
+      middleware: [watchPromptCache().startWith(result.cache?.last)],
     });
     expect(next.result.cache).toMatchObject({ requests: 1, share: 1, prefixBytes: result.cache?.last?.bytes, breaks: [] });
     expectPrefix(next.result, 1);
@@ -98,7 +102,7 @@ describe("watchPromptCache().startWith", () => {
     const options: Partial<LoopOptions> = {
       runId: "r",
       system: "New.",
-      policies: { promptCache: watchPromptCache().startWith(last) },
+      middleware: [watchPromptCache().startWith(last)],
     };
     const first = await playWatched(rounds(4), { ...options, journal });
     const saved: SavedJournal = JSON.parse(JSON.stringify(journal));
@@ -122,7 +126,7 @@ describe("watchPromptCache().startWith", () => {
         },
       },
       messages,
-      policies: { promptCache: watchPromptCache().startWith(result.cache?.last) },
+      middleware: [watchPromptCache().startWith(result.cache?.last)],
     });
     expect(silent.cache?.last).toEqual(result.cache?.last);
   });

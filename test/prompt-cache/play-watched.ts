@@ -27,6 +27,8 @@ export interface Watched {
 
 export async function playWatched(script: MockScript, options: Partial<LoopOptions> = {}): Promise<Watched> {
   const recording = recordEvents(undefined, ["cache-break", "masked", "listener-error"]);
+  const { middleware: given = [] } = options;
+  const isWatched = given.some((one) => one && one.name === "prompt-cache");
   const result = await runToolLoop({
     provider: createMockProvider(script, { record: false }),
     tools: [look],
@@ -35,7 +37,7 @@ export async function playWatched(script: MockScript, options: Partial<LoopOptio
     events: recording.emitter,
     limits: { maxIterations: 2_000 },
     ...options,
-    policies: { promptCache: watchPromptCache(), ...options.policies },
+    middleware: [...given, !isWatched && watchPromptCache()],
   });
   return { result, recording };
 }

@@ -32,12 +32,14 @@ export async function playWire({ wire, script, connecting, wrap }: WirePlay, opt
   const reported: unknown[] = [];
   const spy = reportTo(reported, provider);
   const recording = recordEvents(undefined, ["cache-break", "masked"]);
+  const { middleware: given = [] } = options;
+  const isWatched = given.some((one) => one && one.name === "prompt-cache");
   const result = await runToolLoop({
     provider: wrap === undefined ? spy : wrap(spy),
     messages: [{ role: "user", content: "Oslo or Rome?" }],
     events: recording.emitter,
     ...options,
-    policies: { promptCache: watchPromptCache(), ...options.policies },
+    middleware: [...given, !isWatched && watchPromptCache()],
   });
   return { result, recording, bodies, reported };
 }

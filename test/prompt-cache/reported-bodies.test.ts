@@ -64,8 +64,8 @@ it("aiSdkModel: reports the call options of the model as the request body", asyn
   };
   const provider = reportTo(reported, aiSdkModel({ model }));
   const messages = [{ role: "user", content: "Oslo or Rome?" }] as const;
-  const policies = { promptCache: watchPromptCache() };
-  const result = await runToolLoop({ provider, tools: [weather], messages, system: "Be brief.", policies });
+  const middleware = [watchPromptCache()];
+  const result = await runToolLoop({ provider, tools: [weather], messages, system: "Be brief.", middleware });
   expect([result.text, result.cache?.requests, result.cache?.share]).toEqual(["Oslo.", 2, 1]);
   expect(reported).toEqual(JSON.parse(JSON.stringify(asked)));
 });

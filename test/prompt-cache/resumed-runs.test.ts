@@ -1,6 +1,14 @@
 // Resumes runs from their saved journals, as another process does after a deploy.
 
-import { defineTool, type LoopOptions, maskResults, memoryJournal, type SavedJournal, type Tool } from "turnwright";
+import {
+  contextRestarts,
+  defineTool,
+  type LoopOptions,
+  maskResults,
+  memoryJournal,
+  type SavedJournal,
+  type Tool,
+} from "turnwright";
 import { createMockProvider } from "turnwright/testing";
 import { describe, expect, it } from "vitest";
 import { look, playWatched, rounds, type Watched } from "./play-watched.ts";
@@ -25,7 +33,7 @@ const live = ({ recording }: Watched): readonly unknown[] =>
 
 describe("watchPromptCache with a resumed run", () => {
   it("reports no cache break if nothing has changed", async () => {
-    const watched = await resume({ contextItems: ["It is noon."] }, {});
+    const watched = await resume({ middleware: [contextRestarts({ items: ["It is noon."] })] }, {});
     expect([live(watched), watched.result.cache?.requests, watched.result.cache?.share]).toEqual([[], 5, 1]);
   });
 
@@ -72,7 +80,7 @@ describe("watchPromptCache with a resumed run", () => {
 
   it("reports masked results as an intended change", async () => {
     const masking = maskResults({ keepIterations: 1, minTokens: 0, batchOf: 3 });
-    const watched = await resume({ policies: { masking } }, {}, 8);
+    const watched = await resume({ middleware: [masking] }, {}, 8);
     expect(watched.recording.of("masked").map(({ iteration, replayed }) => [iteration, replayed])).toEqual([
       [4, undefined],
       [7, undefined],
@@ -83,7 +91,7 @@ describe("watchPromptCache with a resumed run", () => {
       [4, "messages-masked", true],
       [7, "messages-masked", true],
     ]);
-    const first = await resume({ policies: { masking: maskResults({ keepIterations: 2, minTokens: 0, batchOf: 1 }) } }, {});
+    const first = await resume({ middleware: [maskResults({ keepIterations: 2, minTokens: 0, batchOf: 1 })] }, {});
     expect(first.recording.of("cache-break").map(({ iteration, isIntended }) => [iteration, isIntended])).toEqual([
       [3, true],
       [4, true],

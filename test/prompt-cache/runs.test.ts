@@ -1,6 +1,16 @@
-import { maskResults, type LoopOptions, memoryJournal, type Provider, runToolLoop, withFallback, withRetry } from "turnwright";
+import {
+  contextRestarts,
+  type LoopOptions,
+  maskResults,
+  memoryJournal,
+  type Middleware,
+  prepareIteration,
+  type Provider,
+  runToolLoop,
+  withFallback,
+  withRetry,
+} from "turnwright";
 import { withPlanner } from "turnwright/plan";
-import { watchPromptCache } from "turnwright/prompt-cache";
 import {
   createMockProvider,
   expectPrefix,
@@ -18,7 +28,7 @@ import { look, playWatched, rounds } from "./play-watched.ts";
 
 const messages = [{ role: "user", content: "Look around." }] as const;
 const systems = (change: (iteration: number) => string): Partial<LoopOptions> => ({
-  hooks: { prepareIteration: ({ iteration }) => ({ system: change(iteration) }) },
+  middleware: [prepareIteration(({ iteration }) => ({ system: change(iteration) }))],
 });
 const causesOf = (breaks: readonly { readonly iteration: number; readonly cause: object }[]): readonly unknown[] =>
   breaks.map(({ iteration, cause }) => [iteration, cause]);
@@ -27,7 +37,7 @@ it("watchPromptCache: 100 iterations with masking keep at least 95 % of the poss
   const masking = maskResults({ keepIterations: 2, minTokens: 0, batchOf: 10 });
   const { result, recording } = await playWatched(
     rounds(100, (iteration) => 1 + (iteration % 5)),
-    { policies: { masking } },
+    { middleware: [masking] },
   );
   expect(result.cache?.requests).toBe(100);
   expect(recording.of("masked")).toHaveLength(9);
@@ -41,7 +51,7 @@ it("watchPromptCache: 100 iterations with masking keep at least 95 % of the poss
   expectPrefix(result, 0.95);
 });
 
-it("watchPromptCache: a run without policies.promptCache reports nothing", async () => {
+it("watchPromptCache: a run without watchPromptCache reports nothing", async () => {
   const sendings: unknown[] = [];
   const provider = createMockProvider(rounds(3));
   const spy: Provider = { ...provider, stream: (request, call) => (sendings.push(call.sending), provider.stream(request, call)) };
@@ -55,11 +65,9 @@ it("watchPromptCache: a run without policies.promptCache reports nothing", async
 
 it("watchPromptCache: the possible prefix ends at a masked result, even if the system text has changed", async () => {
   const masking = maskResults({ keepIterations: 1, minTokens: 0 });
-  const { result } = await playWatched(rounds(3), {
-    policies: { masking },
-    ...systems((iteration) => `Be brief ${iteration >> 1}.`),
-  });
-  const { result: masked } = await playWatched(rounds(3), { policies: { masking }, system: "Be brief 0." });
+  const { middleware } = systems((iteration) => `Be brief ${iteration >> 1}.`);
+  const { result } = await playWatched(rounds(3), { middleware: [masking, ...(middleware ?? [])] });
+  const { result: masked } = await playWatched(rounds(3), { middleware: [masking], system: "Be brief 0." });
   const [, , both] = result.streamResults.flatMap(({ cache }) => cache?.requests ?? []);
   const [, , only] = masked.streamResults.flatMap(({ cache }) => cache?.requests ?? []);
   expect(both?.break).toMatchObject({ cause: { kind: "system-changed" }, isIntended: false });
@@ -73,8 +81,8 @@ const providerOf = (id: string, model: string): Provider => createMockProvider(r
 it("watchPromptCache: going back to the first model does not break the cache", async () => {
   const [one, two, three] = [providerOf("a", "m"), providerOf("a", "n"), providerOf("b", "n")];
   const providers = [one, two, three, one, one];
-  const hooks: LoopOptions["hooks"] = { prepareIteration: ({ iteration }) => ({ provider: providers[iteration] ?? one }) };
-  const { recording, result } = await playWatched(rounds(5), { hooks });
+  const hooks: readonly Middleware[] = [prepareIteration(({ iteration }) => ({ provider: providers[iteration] ?? one }))];
+  const { recording, result } = await playWatched(rounds(5), { middleware: hooks });
   expect(recording.of("cache-break")).toMatchObject([
     { iteration: 1, provider: "a", model: "n", cause: { kind: "model-changed", values: ["m", "n"] }, keptBytes: 0 },
     { iteration: 2, provider: "b", model: "n", cause: { kind: "provider-changed", values: ["a", "b"] }, keptBytes: 0 },
@@ -120,7 +128,7 @@ it("watchPromptCache: a paused message that grows is not a cache break", async (
     [text("three."), toolCall("look", {})],
     text("Done."),
   ];
-  const { result, recording } = await playWatched(script, { contextItems: ["It is noon."] });
+  const { result, recording } = await playWatched(script, { middleware: [contextRestarts({ items: ["It is noon."] })] });
   expect(result.streamResults).toHaveLength(4);
   expect(recording.of("cache-break")).toEqual([]);
   expect(result.cache?.share).toBe(1);
@@ -187,8 +195,10 @@ it("watchPromptCache: ignores a body that cannot be measured", async () => {
 });
 
 it("expectPrefix: throws an error that names the first requests with a cache break", async () => {
-  const policies = { promptCache: watchPromptCache() };
-  const { result } = await playWatched(rounds(9), { ...systems((iteration) => `${iteration}`), policies });
+  const { result } = await playWatched(
+    rounds(9),
+    systems((iteration) => `${iteration}`),
+  );
   const [first] = result.cache?.breaks ?? [];
   const lost = `${first?.lostBytes} of ${(first?.lostBytes ?? 0) + (first?.keptBytes ?? 0)}`;
   expect(() => expectPrefix(result)).toThrow(
@@ -201,9 +211,7 @@ it("expectPrefix: throws an error that names the first requests with a cache bre
 
 it("expectPrefix: throws for a run that was not watched, and for an invalid share", async () => {
   const result = await runToolLoop({ provider: createMockProvider([text("Hi")]), messages });
-  expect(() => expectPrefix(result)).toThrow(
-    "The run did not watch the prompt cache. Pass policies: { promptCache: watchPromptCache() }",
-  );
+  expect(() => expectPrefix(result)).toThrow("The run did not watch the prompt cache. Pass middleware: [watchPromptCache()]");
   expect(() => expectPrefix(result, 95)).toThrow(expect.objectContaining({ code: "invalid-option" }));
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type LoopOptions, type Pricing, type Provider, runToolLoop, withFallback, withRetry } from "turnwright";
+import { type LoopOptions, preToolText, type Pricing, type Provider, runToolLoop, withFallback, withRetry } from "turnwright";
 import {
   createMockProvider,
   createTestClock,
@@ -99,11 +99,11 @@ describe("the usage of attempts of withFallback", () => {
   });
 });
 
-describe("policies.preToolText of a run with withFallback", () => {
+describe("preToolText of a run with withFallback", () => {
   it("applies if the provider that answers has the listed family", async () => {
     const b = named("b", [[text("Noted."), toolCall("work")]], { family: "novelai" });
-    const policies = { preToolText: { endAfterTextFamilies: ["novelai"] } };
-    const { result } = play([], { provider: withFallback([named("a", [busy]), b]), tools: [tool("work", () => 1)], policies });
+    const middleware = [preToolText({ endAfterTextFamilies: ["novelai"] })];
+    const { result } = play([], { provider: withFallback([named("a", [busy]), b]), tools: [tool("work", () => 1)], middleware });
     expect((await result).reason.kind).toBe("pre-tool-text");
   });
 });

@@ -7,13 +7,18 @@ import { join } from "node:path";
 import { inspect } from "node:util";
 import { vi } from "vitest";
 import {
+  approve,
+  gateTools,
   type Journal,
   type LoopEvent,
   type LoopOptions,
   type LoopResult,
   memoryJournal,
+  onIteration,
+  prepareIteration,
   type Provider,
   runToolLoop,
+  stopWhen,
   unwrap,
   withFallback,
 } from "turnwright";
@@ -124,7 +129,7 @@ function brokenRun(names: readonly string[]): LoopOptions & { readonly provider:
     messages,
     events: emitter,
     limits: { maxToolCalls: 10_000 },
-    policies: { approve: ({ name, args }) => (name === "unapproved" ? validate(args) : { kind: "approve" }) },
+    middleware: [approve(({ name, args }) => (name === "unapproved" ? validate(args) : { kind: "approve" }))],
   };
 }
 
@@ -153,12 +158,12 @@ function waysOfEvents(broken: () => ReturnType<typeof play>): Ways {
       },
     ],
     ...(["tool-end", "approval-decided", "attempt-discarded", "listener-error"] as const).map(ofType),
-    ["the event run-end", () => forEach((said) => eventsOf("run-end", { hooks: { prepareIteration: thrower(said) } }))],
+    ["the event run-end", () => forEach((said) => eventsOf("run-end", { middleware: [prepareIteration(thrower(said))] }))],
     [
       "the event guardrail",
       () =>
         forEach((said) =>
-          eventsOf("guardrail", { policies: { guardrails: guardrails({ input: [{ name: "topic", check: thrower(said) }] }) } }),
+          eventsOf("guardrail", { middleware: [guardrails({ input: [{ name: "topic", check: thrower(said) }] })] }),
         ),
     ],
     [
@@ -172,7 +177,7 @@ function waysOfEvents(broken: () => ReturnType<typeof play>): Ways {
           return eventsOf("compaction-end", {
             provider,
             messages: long,
-            policies: { compaction: compactMessages({ when: 1_500, keep: 500 }) },
+            middleware: [compactMessages({ when: 1_500, keep: 500 })],
           });
         }),
     ],
@@ -185,14 +190,16 @@ function waysOfEvents(broken: () => ReturnType<typeof play>): Ways {
           triggerMatchByToolName: new Map([["search", { trigger: "s", match: "s", source: "stem" } as const]]),
         };
         const provider = createMockProvider([calls, text("Done.")]);
-        return eventsOf("hidden-notice", { provider, tools: [tool("search", () => 1)], policies: { gate } }).then(show);
+        return eventsOf("hidden-notice", { provider, tools: [tool("search", () => 1)], middleware: [gateTools(gate)] }).then(
+          show,
+        );
       },
     ],
   ];
 }
 
 const hookFails = (said: string): Promise<LoopResult> =>
-  runToolLoop({ provider: createMockProvider([toolCall("none")]), messages, hooks: { onIteration: thrower(said) } });
+  runToolLoop({ provider: createMockProvider([toolCall("none")]), messages, middleware: [onIteration(thrower(said))] });
 
 const failed = (said: string): Promise<LoopResult> =>
   runToolLoop({ provider: createMockProvider([fail({ status: 400, message: said, cause: errorWith(said) })]), messages });
@@ -203,8 +210,8 @@ function waysOfResults(broken: () => ReturnType<typeof play>): Ways {
     ["result.functionHistory", async () => show((await broken()).result.functionHistory)],
     ["result.journal", async () => JSON.stringify((await broken()).result.journal)],
     ["result.reason of onIteration", () => forEach(async (said) => (await hookFails(said)).reason)],
-    ["result.reason of prepareIteration", () => forEach((said) => reasonOf({ hooks: { prepareIteration: thrower(said) } }))],
-    ["result.reason of stopWhen", () => forEach((said) => reasonOf({ policies: { stopWhen: thrower(said) } }))],
+    ["result.reason of prepareIteration", () => forEach((said) => reasonOf({ middleware: [prepareIteration(thrower(said))] }))],
+    ["result.reason of stopWhen", () => forEach((said) => reasonOf({ middleware: [stopWhen(thrower(said))] }))],
     ["result.reason of a provider", () => forEach(async (said) => (await failed(said)).reason)],
     ["the whole result", () => forEach(hookFails, showAll)],
     [

@@ -52,9 +52,9 @@ async function checkApproval(): Promise<void> {
   ok(status === "suspended" && reason !== undefined && "calls" in reason);
   const approved = { [reason.calls[0]?.id ?? ""]: { kind: "approve" } } as const;
   // If one decision does not fit, none is sent.
-  await rejects(shop.resume("chat-2", { decisions: { ...approved, nobody: { kind: "approve" } } }), { code: "unknown-decision" });
+  await rejects(shop.resume("chat-2", { answers: { ...approved, nobody: { kind: "approve" } } }), { code: "unknown-decision" });
   equal((await shop.status("chat-2"))?.status, "suspended");
-  const resumed = await shop.resume("chat-2", { decisions: approved });
+  const resumed = await shop.resume("chat-2", { answers: approved });
   ok(resumed.kind === "started");
   const rest = await readAll(resumed.join());
   const fresh = rest.filter(({ event }) => event.replayed !== true).map(({ event }) => event.type);

@@ -19,8 +19,8 @@ const connect = ({ fetch }: StrictService, options: Partial<AnthropicMessagesOpt
 /** The result of a run with the tools of the service. It ends at its first answer. */
 function play(answer: MockMessage): Promise<LoopResult> {
   const provider = connect(strictService("anthropic", { answers: [answer] }), { serverTools: [searchTool], compaction: true });
-  const policies = { compaction: compactMessages({ when: 60_000, keep: 100 }) };
-  return runToolLoop({ provider, messages: [user], policies, limits: { maxPauses: 0 } });
+  const middleware = [compactMessages({ when: 60_000, keep: 100 })];
+  return runToolLoop({ provider, messages: [user], middleware, limits: { maxPauses: 0 } });
 }
 
 const typesOf = (content: unknown): readonly unknown[] =>

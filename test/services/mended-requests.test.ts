@@ -1,7 +1,7 @@
 // Requests that a strict service once refused in a random program.
 
 import { describe, expect, it } from "vitest";
-import { defineTool, type LoopOptions, type Message, runToolLoop, toolResult } from "turnwright";
+import { defineTool, type LoopOptions, type Message, prepareIteration, runToolLoop, toolResult } from "turnwright";
 import { strictService, text, toolCall } from "turnwright/testing";
 import { allRows, titleOf } from "./connect-strict.ts";
 import { pdf } from "./rule-case.ts";
@@ -37,7 +37,7 @@ const withoutFiles = ["deepseek", "groq", "llama-server", "ollama", "vllm"];
 
 const cases: readonly (readonly [title: string, options: Partial<LoopOptions>])[] = [
   ["has a seed", { modelSettings: { seed: 1 } }],
-  ["has the tool choice none", { tools: [look], hooks: { prepareIteration: () => ({ toolChoice: "none" }) } }],
+  ["has the tool choice none", { tools: [look], middleware: [prepareIteration(() => ({ toolChoice: "none" }))] }],
   ["has a file without text", { messages: [file] }],
   ["has a blank text part", { messages: [blank] }],
   ["begins with an assistant message", { messages: [hello, user] }],
@@ -47,11 +47,14 @@ const cases: readonly (readonly [title: string, options: Partial<LoopOptions>])[
   ["ends with reasoning", { messages: [user, thinks, user] }],
   [
     "forces a call",
-    { tools: [look], hooks: { prepareIteration: ({ iteration }) => (iteration === 0 ? { toolChoice: "required" } : {}) } },
+    { tools: [look], middleware: [prepareIteration(({ iteration }) => (iteration === 0 ? { toolChoice: "required" } : {}))] },
   ],
   [
     "forces a certain call",
-    { tools: [look], hooks: { prepareIteration: ({ iteration }) => (iteration === 0 ? { toolChoice: { name: "look" } } : {}) } },
+    {
+      tools: [look],
+      middleware: [prepareIteration(({ iteration }) => (iteration === 0 ? { toolChoice: { name: "look" } } : {}))],
+    },
   ],
   ["has a BMP of a tool", { messages: [user, asks, drawn, user] }],
 ];

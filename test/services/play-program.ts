@@ -146,7 +146,7 @@ export async function playProgram(program: Program, moves: MoveCounts): Promise<
   async function decideCalls(options: LoopOptions, suspended: LoopResult): Promise<LoopResult> {
     let result = suspended;
     for (let round = 0; round < 3 && program.decides !== "leave" && "calls" in result.reason; round += 1)
-      result = await finishRun({ ...options, decisions: toDecisions(program, result.reason.calls) });
+      result = await finishRun({ ...options, answers: toDecisions(program, result.reason.calls) });
     return result;
   }
 

@@ -1,7 +1,7 @@
 // Thinking and reasoning that are only valid after an unchanged prefix.
 
 import { describe, expect, it } from "vitest";
-import { defineTool, runToolLoop } from "turnwright";
+import { defineTool, prepareIteration, runToolLoop } from "turnwright";
 import { anthropicMessages } from "turnwright/anthropic";
 import { reasoning, type StrictService, strictService, text, toolCall } from "turnwright/testing";
 import { preservedThinkingRule } from "../../src/testing/strict/prefix.ts";
@@ -147,7 +147,7 @@ describe("strictService: preserved thinking", () => {
         anthropicMessages({ client: { messages: { create: () => Promise.reject(new Error()) } }, model: "m" }),
       tools: [look],
       messages: [{ role: "user", content: "Look." }],
-      hooks: { prepareIteration: ({ iteration }) => ({ system: `Iteration ${iteration}.` }) },
+      middleware: [prepareIteration(({ iteration }) => ({ system: `Iteration ${iteration}.` }))],
     });
     expect([result.status, result.text, service.refusals]).toEqual(["completed", "Done.", []]);
     expect(JSON.stringify(result.streamResults)).toContain("prefix_binding_mismatch");

@@ -3,9 +3,15 @@
 import { z } from "zod";
 import {
   type Approve,
+  approve,
+  contextRestarts,
+  deferTools,
+  finalAnswer,
   type LoopOptions,
   maskResults,
   type Message,
+  type Middleware,
+  prepareIteration,
   type Provider,
   structuredOutput,
   withFallback,
@@ -39,25 +45,26 @@ function toHistory({ history, converter }: Program, provider: Provider): readonl
   }
 }
 
-function toApproval({ approve }: Program): { readonly approve?: Approve } {
-  if (approve === "none") return {};
-  return { approve: () => (approve === "modify" ? { kind: "modify", args: { at: "edited \ud83d" } } : { kind: approve }) };
+function toPolicy(decision: Exclude<Program["approve"], "none">): Approve {
+  return () => (decision === "modify" ? { kind: "modify", args: { at: "edited \ud83d" } } : { kind: decision });
 }
 
-function toPolicies(program: Program, connect: () => Provider): Pick<LoopOptions, "policies" | "tools"> {
-  const { policies, finalAnswer, tools } = program;
+type Listed = readonly (Middleware | false)[];
+
+/** The tools and middleware of the feature that the program uses. */
+function toFeature(
+  program: Program,
+  connect: () => Provider,
+): Pick<LoopOptions, "tools" | "middleware"> & { readonly middleware: Listed } {
+  const { feature, tools } = program;
   const all = tools.map((name) => toTool(name, connect));
-  const shared = { finalAnswer, ...toApproval(program) };
-  switch (policies) {
+  switch (feature) {
     case "none":
-      return { tools: all, policies: shared };
+      return { tools: all, middleware: [] };
     case "masking":
-      return {
-        tools: all,
-        policies: { ...shared, masking: maskResults({ keepIterations: 1, minTokens: 1, force: new Set([0]) }) },
-      };
+      return { tools: all, middleware: [maskResults({ keepIterations: 1, minTokens: 1, force: new Set([0]) })] };
     case "compaction":
-      return { tools: all, policies: { ...shared, compaction: compactMessages({ when: 600, keep: 100 }) } };
+      return { tools: all, middleware: [compactMessages({ when: 600, keep: 100 })] };
     case "handoffs": {
       const agents = createHandoffs({
         start: "one",
@@ -66,12 +73,12 @@ function toPolicies(program: Program, connect: () => Provider): Pick<LoopOptions
           two: { description: "Two.", system: "You are two.", tools: [toTool("other", connect)], handoffs: ["one"] },
         },
       });
-      return { tools: agents.tools, policies: { ...shared, handoffs: agents } };
+      return { tools: agents.tools, middleware: [agents] };
     }
     case "tool-search":
-      return { tools: withToolSearch(all, { defer: ({ name }) => name !== "quick" }), policies: shared };
+      return { tools: withToolSearch(all, { defer: ({ name }) => name !== "quick" }), middleware: [deferTools()] };
     case "output":
-      return { tools: all, policies: { ...shared, output: structuredOutput(z.object({ a: z.number() })) } };
+      return { tools: all, middleware: [structuredOutput(z.object({ a: z.number() }))] };
   }
 }
 
@@ -82,24 +89,28 @@ export function wrap({ wrapping }: Program, provider: Provider, second: () => Pr
 
 /** `connect` makes the provider of a nested run. */
 export function toOptions(program: Program, provider: Provider, connect: () => Provider): LoopOptions {
-  const { maxIterations, contextItems, settings, system, choice, hiddenFrom } = program;
+  const { maxIterations, contextItems, settings, system, choice, hiddenFrom, approve: decision } = program;
+  const { tools: listed, middleware } = toFeature(program, connect);
   return {
     provider,
     messages: [...toHistory(program, provider), question],
-    ...toPolicies(program, connect),
-    ...(contextItems ? { contextItems: ["It is night."] } : {}),
+    tools: listed,
     ...(system === "none" ? {} : { system: "Be brief." }),
     modelSettings: settings,
     limits: { maxIterations },
     timeouts: { firstChunkMs: 300, streamIdleMs: 300, settleMs: 10 },
-    hooks: {
-      prepareIteration: ({ iteration, tools }) => ({
+    middleware: [
+      contextItems && contextRestarts({ items: ["It is night."] }),
+      prepareIteration(({ iteration, tools }) => ({
         ...(system === "changing" ? { system: `Iteration ${iteration}.` } : {}),
         ...(iteration >= hiddenFrom ? { tools: [] } : {}),
         ...(choice === undefined || iteration > 0 || tools.length === 0
           ? {}
           : { toolChoice: choice === "named" ? { name: tools[0]?.name ?? "" } : choice }),
-      }),
-    },
+      })),
+      ...middleware,
+      program.finalAnswer && finalAnswer(),
+      decision !== "none" && approve(toPolicy(decision)),
+    ],
   };
 }

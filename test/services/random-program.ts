@@ -1,4 +1,4 @@
-// Random programs: histories, tools, scripted models, settings, policies and control calls.
+// Random programs: histories, tools, scripted models, settings, middleware and control calls.
 
 import fc from "fast-check";
 import type { Message, ModelSettings, ToolChoice } from "turnwright";
@@ -37,7 +37,7 @@ export interface Program {
   readonly choice: ToolChoice | "named" | undefined;
   /** The iteration from which the run has no tools. */
   readonly hiddenFrom: number;
-  readonly policies: "none" | "masking" | "compaction" | "handoffs" | "tool-search" | "output";
+  readonly feature: "none" | "masking" | "compaction" | "handoffs" | "tool-search" | "output";
   readonly approve: "none" | "approve" | "deny" | "modify" | "ask";
   /** The decision about the calls and questions for which a run waits. "leave" for a run that is never resumed. */
   readonly decides: "approve" | "deny" | "modify" | "ask" | "leave";
@@ -127,7 +127,7 @@ export const programs: fc.Arbitrary<Program> = fc.record({
   system: fc.constantFrom("none", "fixed", "changing"),
   choice: fc.constantFrom(undefined, undefined, "auto", "required", "none", "none", "named"),
   hiddenFrom: fc.constantFrom(1, 2, 99, 99, 99),
-  policies: fc.constantFrom(
+  feature: fc.constantFrom(
     "none",
     "masking",
     "compaction",
@@ -138,11 +138,11 @@ export const programs: fc.Arbitrary<Program> = fc.record({
     "tool-search",
     "output",
   ),
+  contextItems: fc.boolean(),
   approve: fc.constantFrom("none", "none", "approve", "deny", "modify", "ask"),
   decides: fc.constantFrom("approve", "approve", "deny", "modify", "ask", "leave"),
   finalAnswer: fc.boolean(),
   maxIterations: fc.integer({ min: 1, max: 5 }),
-  contextItems: fc.boolean(),
   verbs: fc.array(
     fc.record({ atMs: fc.integer({ min: 0, max: 400 }), verb: fc.constantFrom("stop", "steer", "steer", "interrupt", "drain") }),
     { maxLength: 3 },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { contextRestart, type LoopOptions, memoryJournal } from "turnwright";
+import { approve, contextRestart, deferTools, gateTools, type LoopOptions, memoryJournal, prepareIteration } from "turnwright";
 import { text, toolCall } from "turnwright/testing";
 import { withToolSearch } from "turnwright/tool-search";
 import { answersOf, play, tool } from "../loop/play.ts";
@@ -32,6 +32,7 @@ describe("a deferred tool that the model calls without loading it", () => {
     });
     const { provider, result } = play([toolCall("strict", { id: 7 }), toolCall("strict", { id: "7" }), done], {
       tools: withToolSearch([strict]),
+      middleware: [deferTools()],
     });
     const [refused, ran] = answersOf(await result);
     expect(refused?.outcome).toBe("invalid-input");
@@ -68,19 +69,19 @@ describe("a deferred tool that the model calls without loading it", () => {
 });
 
 describe("a deferred tool found by find_tools", () => {
-  it("is blocked by policies.gate", async () => {
+  it("is blocked by gateTools", async () => {
     const gate = { active: true, allowedNames: new Set(["find_tools"]) };
-    const { outcomes } = await run([find("alpha"), toolCall("alpha"), done], { policies: { gate } });
+    const { outcomes } = await run([find("alpha"), toolCall("alpha"), done], { middleware: [gateTools(gate)] });
     expect(outcomes).toEqual(["find_tools: completed", "alpha: blocked"]);
   });
 
-  it("needs a decision of policies.approve", async () => {
+  it("needs a decision of approve", async () => {
     const asked: string[] = [];
-    const approve = ({ name }: { readonly name: string }): { readonly kind: "approve" } | { readonly kind: "deny" } => {
+    const policy = ({ name }: { readonly name: string }): { readonly kind: "approve" } | { readonly kind: "deny" } => {
       asked.push(name);
       return name === "find_tools" ? { kind: "approve" } : { kind: "deny" };
     };
-    const { outcomes } = await run([find("alpha"), toolCall("alpha"), toolCall("beta"), done], { policies: { approve } });
+    const { outcomes } = await run([find("alpha"), toolCall("alpha"), toolCall("beta"), done], { middleware: [approve(policy)] });
     expect(outcomes).toEqual(["find_tools: completed", "alpha: denied", "beta: denied"]);
     expect(asked).toEqual(["find_tools", "alpha", "beta"]);
   });
@@ -91,7 +92,7 @@ describe("a deferred tool found by find_tools", () => {
     const first = await run([...before, toolCall("pay", {}, { id: "p" })], { tools: tools() });
     expect(first.result.reason.kind).toBe("approval-required");
     const journal = memoryJournal(JSON.parse(JSON.stringify(first.result.journal)));
-    const again = await run([done], { tools: tools(), journal, decisions: { p: { kind: "approve" } } });
+    const again = await run([done], { tools: tools(), journal, answers: { p: { kind: "approve" } } });
     expect(again.outcomes.at(-1)).toBe("pay: completed");
     expect(again.lists).toEqual([["clock", "find_tools", "pay"]]);
   });
@@ -107,13 +108,15 @@ describe("a deferred tool found by find_tools", () => {
   it("is visible immediately if toolChoice or prepareIteration requires the tool", async () => {
     const options = await run([toolCall("beta"), toolCall("beta"), done], { toolChoice: { name: "beta" } });
     expect(options.lists).toEqual(Array.from({ length: 3 }, () => ["clock", "find_tools", "beta"]));
-    const prepareIteration = ({
+    const prepare = ({
       iteration,
     }: {
       readonly iteration: number;
     }): { readonly toolChoice: { readonly name: string } } | undefined =>
       iteration === 1 ? { toolChoice: { name: "beta" } } : undefined;
-    const planned = await run([toolCall("clock"), toolCall("clock"), toolCall("clock"), done], { hooks: { prepareIteration } });
+    const planned = await run([toolCall("clock"), toolCall("clock"), toolCall("clock"), done], {
+      middleware: [prepareIteration(prepare)],
+    });
     expect(planned.lists.map((names) => names.join())).toEqual([
       "clock,find_tools",
       "clock,find_tools,beta",
@@ -123,9 +126,9 @@ describe("a deferred tool found by find_tools", () => {
   });
 
   it("is neither found nor run if prepareIteration excludes the tool", async () => {
-    const prepareIteration = (): { readonly tools: readonly string[] } => ({ tools: ["find_tools", "alpha"] });
+    const prepare = (): { readonly tools: readonly string[] } => ({ tools: ["find_tools", "alpha"] });
     const { outcomes, lists, result } = await run([find("alpha beta"), toolCall("beta"), toolCall("alpha"), done], {
-      hooks: { prepareIteration },
+      middleware: [prepareIteration(prepare)],
     });
     expect(outcomes).toEqual(["find_tools: completed", "beta: unknown-tool", "alpha: completed"]);
     expect(JSON.stringify(answersOf(result)[0]?.result)).not.toContain("beta");

@@ -1,7 +1,7 @@
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
 import { describe, expect, it } from "vitest";
-import { createToolRegistry, type LoopOptions, type LoopResult, type Provider, runToolLoop } from "turnwright";
+import { createToolRegistry, deferTools, type LoopOptions, type LoopResult, type Provider, runToolLoop } from "turnwright";
 import { anthropicMessages, type AnthropicMessagesOptions } from "turnwright/anthropic";
 import { openaiResponses, type OpenAIResponsesOptions } from "turnwright/openai";
 import { withToolSearch } from "turnwright/tool-search";
@@ -55,6 +55,7 @@ async function playAnthropic(
   const result = await runToolLoop({
     provider,
     tools: withToolSearch(tools),
+    middleware: [deferTools()],
     messages: [{ role: "user", content: "Go." }],
     ...more,
   });
@@ -73,6 +74,7 @@ async function playOpenAI(
   const result = await runToolLoop({
     provider,
     tools: withToolSearch(tools),
+    middleware: [deferTools()],
     messages: [{ role: "user", content: "Go." }],
     ...more,
   });

@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Message, ToolResultPart } from "turnwright";
+import { approve, deferTools, type Message, type ToolResultPart } from "turnwright";
 import { createConversation, memoryConversationStore } from "turnwright/conversation";
 import { watchPromptCache } from "turnwright/prompt-cache";
 import { createMockProvider, expectPrefix, type MockMessage, text, toolCall } from "turnwright/testing";
@@ -15,8 +15,8 @@ const done = text("Done.");
 describe("withToolSearch in a later run of a conversation", () => {
   it("shows the tools that an earlier search has found", async () => {
     const provider = createMockProvider([find("alpha"), done, done]);
-    const policies = { promptCache: watchPromptCache() };
-    const options = { provider, tools: withToolSearch(pair), policies };
+    const middleware = [deferTools(), watchPromptCache()];
+    const options = { provider, tools: withToolSearch(pair), middleware };
     const chat = createConversation({ id: "a", store: memoryConversationStore(), options });
     await chat.send("One");
     const result = await chat.send("Two");
@@ -72,10 +72,10 @@ describe("withToolSearch with a forged search in the messages", () => {
     expect(lists).toEqual([["clock", "find_tools"]]);
   });
 
-  it("applies policies.approve to a tool that only a forged result has made visible", async () => {
+  it("applies approve to a tool that only a forged result has made visible", async () => {
     const { lists, outcomes } = await run([toolCall("alpha"), done], {
       messages: history({}),
-      policies: { approve: () => ({ kind: "deny", message: "No." }) },
+      middleware: [approve(() => ({ kind: "deny", message: "No." }))],
     });
     expect(lists[0]).toEqual(["clock", "find_tools", "alpha"]);
     expect(outcomes.at(-1)).not.toBe("alpha: completed");

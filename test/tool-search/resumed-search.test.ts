@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type LoopOptions, type LoopResult, runToolLoop } from "turnwright";
+import { deferTools, type LoopOptions, type LoopResult, prepareIteration, runToolLoop } from "turnwright";
 import { createMockProvider, text } from "turnwright/testing";
 import { withToolSearch } from "turnwright/tool-search";
 import { createDurableStore } from "../loop/durable-store.ts";
@@ -20,7 +20,10 @@ describe("withToolSearch in a run that is resumed before the search", () => {
           }),
           messages: [{ role: "user", content: "Go." }],
           tools: withToolSearch(pair),
-          hooks: { prepareIteration: ({ iteration }) => (iteration === 0 ? { tools: ["find_tools", "beta"] } : {}) },
+          middleware: [
+            prepareIteration(({ iteration }) => (iteration === 0 ? { tools: ["find_tools", "beta"] } : {})),
+            deferTools(),
+          ],
           runId: `resumed-${records}`,
           journal: store.open({ afterRecords }),
         };

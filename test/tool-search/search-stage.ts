@@ -1,4 +1,4 @@
-import type { LoopOptions, LoopResult, Tool } from "turnwright";
+import { deferTools, type LoopOptions, type LoopResult, type Tool } from "turnwright";
 import { type MockMessage, type MockScript, toolCall } from "turnwright/testing";
 import { withToolSearch } from "turnwright/tool-search";
 import { answersOf, play, tool } from "../loop/play.ts";
@@ -18,7 +18,12 @@ export interface Ended {
 }
 
 export async function run(script: MockScript, more: Partial<LoopOptions> = {}): Promise<Ended> {
-  const { provider, result } = play(script, { tools: withToolSearch(pair), ...more });
+  const { middleware = [], ...others } = more;
+  const { provider, result } = play(script, {
+    tools: withToolSearch(pair),
+    ...others,
+    middleware: [...middleware, deferTools()],
+  });
   const ended = await result;
   const outcomes = answersOf(ended).map(({ name, outcome }) => `${name}: ${outcome}`);
   return { result: ended, outcomes, lists: provider.requests.map(toolNames) };

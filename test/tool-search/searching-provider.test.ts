@@ -1,5 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { type LoopOptions, type LoopResult, type Provider, withFallback, withRetry } from "turnwright";
+import {
+  deferTools,
+  type LoopOptions,
+  type LoopResult,
+  prepareIteration,
+  type Provider,
+  withFallback,
+  withRetry,
+} from "turnwright";
 import { createMockProvider, type MockScript, memoryCassette, recordTo, replayFrom, text, toolCall } from "turnwright/testing";
 import { withToolSearch } from "turnwright/tool-search";
 import { outcomesOf, play } from "../loop/play.ts";
@@ -21,7 +29,7 @@ describe("deferred tools for a provider with its own search", () => {
   const searching = (script: MockScript): ReturnType<typeof createMockProvider> =>
     Object.assign(createMockProvider(script), { searchesTools: true });
   const go = async (provider: Provider, more: Partial<LoopOptions> = {}): Promise<LoopResult> =>
-    play([], { provider, tools: withToolSearch(pair), ...more }).result;
+    play([], { provider, tools: withToolSearch(pair), middleware: [deferTools()], ...more }).result;
 
   it("are all in each request, marked as deferred", async () => {
     const provider = searching([toolCall("beta"), toolCall("find_tools", { query: "x" }), done]);
@@ -39,9 +47,9 @@ describe("deferred tools for a provider with its own search", () => {
   it("obey prepareIteration, which may choose another provider", async () => {
     const plain = createMockProvider([done, done]);
     const provider = searching([toolCall("beta"), done]);
-    const prepareIteration = ({ iteration }: { readonly iteration: number }): object =>
+    const prepare = ({ iteration }: { readonly iteration: number }): object =>
       iteration === 0 ? { tools: ["alpha", "beta", "find_tools"] } : { provider: plain };
-    await go(provider, { hooks: { prepareIteration } });
+    await go(provider, { middleware: [prepareIteration(prepare), deferTools()] });
     expect(marksOf(provider)).toEqual(["alpha*,beta*"]);
     expect(marksOf(plain)).toEqual(["clock,find_tools,beta"]);
   });

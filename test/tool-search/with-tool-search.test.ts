@@ -2,6 +2,7 @@ import { getEncoding } from "js-tiktoken";
 import { describe, expect, it } from "vitest";
 import {
   createToolRegistry,
+  deferTools,
   defineTool,
   type LoopResult,
   memoryJournal,
@@ -25,7 +26,7 @@ const foundBy = (result: Pick<LoopResult, "messages">): unknown =>
 
 describe("withToolSearch", () => {
   it("sends 300 deferred tools as one tool of at most 1,500 tokens", async () => {
-    const { provider, result } = play([done], { tools: withToolSearch(manyTools) });
+    const { provider, result } = play([done], { tools: withToolSearch(manyTools), middleware: [deferTools()] });
     await result;
     const [first = { tools: [] }] = provider.requests;
     const section = JSON.stringify(first.tools);
@@ -46,7 +47,7 @@ describe("withToolSearch", () => {
       find("clock slack reminder"),
       done,
     ];
-    const { provider, result } = play(script, { tools: withToolSearch([clock, ...manyTools]) });
+    const { provider, result } = play(script, { tools: withToolSearch([clock, ...manyTools]), middleware: [deferTools()] });
     const ended = await result;
     expect(outcomesOf(ended).map((outcome) => outcome.split(": ")[1])).toEqual(["completed", "completed", "completed"]);
     const lists = provider.requests.map(toolNames);
@@ -62,7 +63,10 @@ describe("withToolSearch", () => {
   });
 
   it("returns at most maxResults names with one-line descriptions, best first", async () => {
-    const { result } = play([find("create github issues"), done], { tools: withToolSearch(manyTools, { maxResults: 2 }) });
+    const { result } = play([find("create github issues"), done], {
+      tools: withToolSearch(manyTools, { maxResults: 2 }),
+      middleware: [deferTools()],
+    });
     const [answer] = answersOf(await result);
     expect(answer?.result).toEqual({
       tools: [
@@ -93,7 +97,7 @@ describe("withToolSearch", () => {
         },
       }),
     ];
-    const { result } = play([find(query), done], { tools: withToolSearch([...manyTools, ...more]) });
+    const { result } = play([find(query), done], { tools: withToolSearch([...manyTools, ...more]), middleware: [deferTools()] });
     expect(foundBy(await result)).toBe(first);
   });
 
@@ -106,7 +110,11 @@ describe("withToolSearch", () => {
       find("__proto__ constructor"),
       done,
     ];
-    const { provider, result } = play(script, { tools: withToolSearch(manyTools), limits: { maxConsecutiveToolErrors: 9 } });
+    const { provider, result } = play(script, {
+      tools: withToolSearch(manyTools),
+      middleware: [deferTools()],
+      limits: { maxConsecutiveToolErrors: 9 },
+    });
     const answers = answersOf(await result);
     expect(answers.map(({ outcome }) => outcome)).toEqual([
       "completed",
@@ -127,7 +135,7 @@ describe("withToolSearch", () => {
   it("ignores the trait `deferred` of tools if the option `defer` is set", async () => {
     const tools = [clock, deferredTool("a"), deferredTool("b")];
     const first = async (defer?: true | ((tool: { readonly name: string }) => boolean)): Promise<readonly string[]> => {
-      const { provider, result } = play([done], { tools: withToolSearch(tools, { defer }) });
+      const { provider, result } = play([done], { tools: withToolSearch(tools, { defer }), middleware: [deferTools()] });
       await result;
       return provider.requests.flatMap(toolNames);
     };
@@ -203,7 +211,10 @@ describe("withToolSearch", () => {
       inputSchema: z.object({ id: z.string() }),
       execute: () => 1,
     });
-    const { result } = play([find("strict"), toolCall("strict", { id: 7 }), done], { tools: withToolSearch([strict]) });
+    const { result } = play([find("strict"), toolCall("strict", { id: 7 }), done], {
+      tools: withToolSearch([strict]),
+      middleware: [deferTools()],
+    });
     expect(outcomesOf(await result)).toEqual(["find: completed", expect.stringContaining("invalid-input")]);
   });
 
@@ -221,7 +232,7 @@ describe("withToolSearch", () => {
 
   it("sends the same requests in a run that is resumed in another process", async () => {
     const script = [find("refund"), toolCall("jira_get_board"), find("slack canvas"), toolCall("slack_get_canvas"), done];
-    const first = play(script, { tools: withToolSearch(manyTools) });
+    const first = play(script, { tools: withToolSearch(manyTools), middleware: [deferTools()] });
     const { steps } = memoryJournal(JSON.parse(JSON.stringify((await first.result).journal))).toJSON();
     const whole = first.provider.requests.map(({ tools, messages }) => ({ tools, messages }));
     for (const iteration of [1, 2, 3, 4]) {
@@ -232,7 +243,7 @@ describe("withToolSearch", () => {
           return at < iteration - 1 || (at === iteration - 1 && (isWhole || !key.includes("/tool/")));
         });
         const journal = memoryJournal({ steps: Object.fromEntries(kept) });
-        const again = play(script.slice(iteration), { tools: withToolSearch(manyTools), journal });
+        const again = play(script.slice(iteration), { tools: withToolSearch(manyTools), middleware: [deferTools()], journal });
         await again.result;
         const sent = again.provider.requests.map(({ tools, messages }) => ({ tools, messages }));
         expect(JSON.parse(JSON.stringify(sent))).toEqual(JSON.parse(JSON.stringify(whole.slice(iteration))));

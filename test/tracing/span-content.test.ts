@@ -32,7 +32,7 @@ describe("withTracing: the content of messages and results", () => {
       contextRestart({ type: "context_restart_private", disable_tools: Array.from({ length: 99 }, () => "private") }),
     );
     const provider = createMockProvider([toolCall("look", {}), text("ok")]);
-    const scene = traceAll({ captureContent }, { provider, tools: [restarting], policies: { restarts: {} } });
+    const scene = traceAll({ captureContent }, { provider, tools: [restarting] });
     await settle(scene);
     const noted = scene.tracing
       .spans()

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type LoopOptions, memoryJournal, runToolLoop } from "turnwright";
+import { approve, type LoopOptions, memoryJournal, type Middleware, prepareIteration, runToolLoop, stopWhen } from "turnwright";
 import { withTracing } from "turnwright/otel";
 import { createMockProvider, endEarly, fail, type MockScript, stall, text, toolCall, usage } from "turnwright/testing";
 import { tool } from "../loop/play.ts";
@@ -82,7 +82,7 @@ invoke_agent bot ! "max-cost" turnwright.run.reason="max-cost" turnwright.reason
     [
       "a stop condition that throws after a complete stream",
       [text("So.")],
-      { policies: { stopWhen: fails } },
+      { middleware: [stopWhen(fails)] },
       `
 invoke_agent bot ! "hook-failed" turnwright.run.reason="hook-failed" turnwright.reason.hook="stop-when.request"
   chat mock-model turnwright.iteration.status="completed"
@@ -91,7 +91,7 @@ invoke_agent bot ! "hook-failed" turnwright.run.reason="hook-failed" turnwright.
     [
       "a hook that throws before the stream",
       [],
-      { hooks: { prepareIteration: fails } },
+      { middleware: [prepareIteration(fails)] },
       `
 invoke_agent bot ! "hook-failed" turnwright.run.reason="hook-failed" turnwright.reason.hook="prepare-iteration.request"
 `,
@@ -132,12 +132,12 @@ invoke_agent bot turnwright.run.status="stopped-by-user" turnwright.run.reason="
   it("record a suspension and, after the resume, only new work", async () => {
     const journal = memoryJournal();
     const tools = [tool("pay", () => "paid"), tool("look", () => "seen")];
-    const policies: LoopOptions["policies"] = { approve: ({ name }) => ({ kind: name === "pay" ? "ask" : "approve" }) };
-    const asked = trace([toolCall("look"), toolCall("pay")], { tools, policies, journal });
+    const middleware: readonly Middleware[] = [approve(({ name }) => ({ kind: name === "pay" ? "ask" : "approve" }))];
+    const asked = trace([toolCall("look"), toolCall("pay")], { tools, middleware, journal });
     const before = await treeOf(asked);
-    const decisions = { call_i1_0: { kind: "approve" } } as const;
+    const answers = { call_i1_0: { kind: "approve" } } as const;
     const provider = createMockProvider([text("Paid.")]);
-    const resumed = trace([], { tools, policies, journal, decisions, provider });
+    const resumed = trace([], { tools, middleware, journal, answers, provider });
     const after = await treeOf(resumed, [...endings, "turnwright.run.resumed", "turnwright.run.replayed_iterations"]);
     expect(`${before}resumed${after}`).toMatchInlineSnapshot(`
       "

@@ -81,7 +81,7 @@ describe("withTracing: span attributes", () => {
 
   it("have at most 128 characters, even for tool names that the model has invented", async () => {
     const scene = trace(() => [toolCall("x".repeat(10_000))], {
-      policies: { loopDetection: detectLoops({ threshold: 2, action: "stop" }) },
+      middleware: [detectLoops({ threshold: 2, action: "stop" })],
     });
     await settle(scene);
     const [run] = attributesOf(scene, "invoke_agent bot");

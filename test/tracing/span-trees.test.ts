@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import {
+  approve,
   contextRestart,
   defineAgentTool,
   defineTool,
@@ -54,7 +55,7 @@ describe("withTracing: the span tree", () => {
           tool("deaf", () => new Promise(() => {}), { timeoutMs: 100 }),
           tool("secret", () => "never told"),
         ],
-        policies: { approve: ({ name }) => (name === "secret" ? { kind: "deny", reason: "not you" } : { kind: "approve" }) },
+        middleware: [approve(({ name }) => (name === "secret" ? { kind: "deny", reason: "not you" } : { kind: "approve" }))],
       },
     );
     expect(await treeOf(scene)).toMatchInlineSnapshot(`
@@ -181,7 +182,7 @@ describe("withTracing: the span tree", () => {
         }),
         tool("enrich", () => contextRestart({ type: "context_restart_profile", enhanced_context_item: {} })),
       ],
-      policies: { loopDetection: detectLoops({ threshold: 2 }), approve: () => ({ kind: "approve" }) },
+      middleware: [detectLoops({ threshold: 2 }), approve(() => ({ kind: "approve" }))],
     });
     expect(await treeOf(scene, [])).toMatchInlineSnapshot(`
       "

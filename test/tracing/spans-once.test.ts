@@ -1,5 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { defineAgentTool, type LoopOptions, memoryJournal, type NestedLoopOptions, runToolLoop, type Tool } from "turnwright";
+import {
+  approve,
+  defineAgentTool,
+  type LoopOptions,
+  memoryJournal,
+  type Middleware,
+  type NestedLoopOptions,
+  prepareIteration,
+  runToolLoop,
+  type Tool,
+} from "turnwright";
 import { withTracing } from "turnwright/otel";
 import { createMockProvider, type MockScript, text, toolCall } from "turnwright/testing";
 import { tool } from "../loop/play.ts";
@@ -7,9 +17,9 @@ import { setUpTracing } from "./stage.ts";
 import { question, settle, trace, treeOf } from "./trace.ts";
 
 describe("withTracing: a resumed nested run", () => {
-  const approve: LoopOptions["policies"] = { approve: ({ name }) => ({ kind: name === "pay" ? "ask" : "approve" }) };
+  const policy: readonly Middleware[] = [approve(({ name }) => ({ kind: name === "pay" ? "ask" : "approve" }))];
   const shown = ["turnwright.run.resumed", "turnwright.run.replayed_iterations"];
-  const agentOf = (policies: LoopOptions["policies"], turns: MockScript): Tool =>
+  const agentOf = (middleware: readonly Middleware[], turns: MockScript): Tool =>
     defineAgentTool({
       name: "agent",
       description: "An agent",
@@ -18,17 +28,17 @@ describe("withTracing: a resumed nested run", () => {
         provider: createMockProvider(turns),
         tools: [tool("leaf", () => 1), tool("pay", () => 1)],
         messages: question,
-        policies,
+        middleware,
       }),
     });
 
   it("has no span and no metric if it is replayed completely", async () => {
     const journal = memoryJournal();
-    const agent = agentOf({}, [toolCall("leaf"), text("Done.")]);
-    const more = { tools: [agent, tool("pay", () => 1)], policies: approve, journal, runId: "whole" };
+    const agent = agentOf([], [toolCall("leaf"), text("Done.")]);
+    const more = { tools: [agent, tool("pay", () => 1)], middleware: policy, journal, runId: "whole" };
     await settle(trace([[toolCall("agent"), toolCall("pay")]], more));
-    const decisions = { call_i0_1: { kind: "approve" } } as const;
-    const resumed = trace([], { ...more, decisions, provider: createMockProvider([text("Paid.")]) });
+    const answers = { call_i0_1: { kind: "approve" } } as const;
+    const resumed = trace([], { ...more, answers, provider: createMockProvider([text("Paid.")]) });
     expect(await treeOf(resumed, shown)).toBe(`
 invoke_agent bot turnwright.run.resumed=true turnwright.run.replayed_iterations=1
   - turnwright.approval_decided
@@ -46,7 +56,7 @@ invoke_agent bot turnwright.run.resumed=true turnwright.run.replayed_iterations=
         name: "middle",
         description: "An agent of an agent",
         inputSchema: { type: "object" },
-        prepare: () => ({ provider: createMockProvider(turns), tools: [agentOf(approve, inner)], messages: question }),
+        prepare: () => ({ provider: createMockProvider(turns), tools: [agentOf(policy, inner)], messages: question }),
       });
     const first = trace([toolCall("middle")], {
       tools: [middleOf([toolCall("agent")], [toolCall("leaf"), toolCall("pay")])],
@@ -59,7 +69,7 @@ invoke_agent bot turnwright.run.resumed=true turnwright.run.replayed_iterations=
       tools: [middleOf([text("Middle.")], [text("Inner.")])],
       journal,
       runId: "deep",
-      decisions: { [call?.id ?? ""]: { kind: "approve" } },
+      answers: { [call?.id ?? ""]: { kind: "approve" } },
       provider: createMockProvider([text("Outer.")]),
     });
     expect(await treeOf(resumed, shown)).toBe(`
@@ -101,13 +111,13 @@ describe("withTracing: a resumed nested run that fails before its first stream",
         }),
       });
     const broken = trace([toolCall("agent")], {
-      tools: [agentOf({ hooks: { prepareIteration: () => {} } })],
+      tools: [agentOf({ middleware: [prepareIteration(() => {})] })],
       journal: breaks,
       runId: "fails",
     });
     await expect(broken.playing.result).rejects.toThrow("lost");
     const resumed = trace([], {
-      tools: [agentOf({ hooks: { prepareIteration: fails } })],
+      tools: [agentOf({ middleware: [prepareIteration(fails)] })],
       journal,
       runId: "fails",
       provider: createMockProvider([text("So.")]),
@@ -127,7 +137,7 @@ describe("withTracing: a stream", () => {
       {
         provider: createMockProvider([text("So.")]),
         messages: question,
-        hooks: { prepareIteration: () => ({ provider: traced.provider }) },
+        middleware: [prepareIteration(() => ({ provider: traced.provider }))],
       },
       tracing.options,
     );

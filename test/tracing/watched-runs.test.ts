@@ -5,6 +5,7 @@ import {
   defineTool,
   type LoopOptions,
   memoryJournal,
+  prepareIteration,
   runToolLoop,
   streamToolLoop,
   type ToolContext,
@@ -38,7 +39,7 @@ describe("observeRun: the observer", () => {
     const { lines, observing } = createLog();
     const provider = createMockProvider(({ messages: sent }) => (sent.length === 1 ? toolCall("look") : text("Seen.")));
     const options = observeRun(
-      { provider, messages, tools: [look], hooks: { prepareIteration: async () => ({ provider }) } },
+      { provider, messages, tools: [look], middleware: [prepareIteration(async () => ({ provider }))] },
       { ...observing, start: (run) => observing.start({ ...run, runId: run.runId.slice(-4) }) },
     );
     const results = await Promise.all([runToolLoop(options), runToolLoop(options)]);
@@ -115,7 +116,7 @@ describe("observeRun: an observed run", () => {
     ["invalid tools", { provider: createMockProvider([]), messages, tools: 7 }, '"tools"'],
     ["a duplicate tool", { provider: createMockProvider([]), messages, tools: [look, look] }, "look"],
     ["the events option process", { provider: createMockProvider([]), messages, events: process }, '"events"'],
-    ["an invalid hook", { provider: createMockProvider([]), messages, hooks: { prepareIteration: 7 } }, "prepareIteration"],
+    ["invalid middleware", { provider: createMockProvider([]), messages, middleware: 7 }, '"middleware"'],
   ])("throws the same error as an unobserved run for %s", async ([, options, message]) => {
     const { observing } = createLog();
     const plain = await runToolLoop(options as LoopOptions).catch((error: unknown) => String(error));
@@ -171,8 +172,10 @@ describe("observeRun: an observed run", () => {
   it("also observes a provider that prepareIteration returns", async () => {
     const { lines, observing } = createLog();
     const other = createMockProvider([text("Other.")], { id: "other", model: "other-model" });
-    const hooks = { prepareIteration: () => ({ provider: other }) };
-    const result = await runToolLoop(observeRun({ provider: createMockProvider([]), messages, hooks, runId: "h" }, observing));
+    const hooks = [prepareIteration(() => ({ provider: other }))];
+    const result = await runToolLoop(
+      observeRun({ provider: createMockProvider([]), messages, middleware: hooks, runId: "h" }, observing),
+    );
     expect([result.text, result.streamResults[0]?.provider]).toEqual(["Other.", "other"]);
     expect(lines).toContain("h chunk text-delta");
   });

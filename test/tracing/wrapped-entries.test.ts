@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { defineTool, type LoopOptions } from "turnwright";
+import { approve, defineTool, type LoopOptions } from "turnwright";
 import { createConversation, memoryConversationStore } from "turnwright/conversation";
 import { createRunHost } from "turnwright/host";
 import { parseRunLog, withRunLog } from "turnwright/inspect";
@@ -13,7 +13,7 @@ const pay = defineTool({
   execute: () => 1,
 });
 const provider = () => createMockProvider(({ messages }) => (messages.length === 1 ? toolCall("pay") : text("Paid.")));
-const approve = { policies: { approve: () => ({ kind: "approve" as const }) } };
+const policy = { middleware: [approve(() => ({ kind: "approve" as const }))] };
 let lines: string[] = [];
 let sink = { write: (_line: string): void => {} };
 let failure: Error | undefined;
@@ -32,7 +32,7 @@ beforeEach(() => {
 const logged = () => parseRunLog(lines.join("")).runs.map(({ runId, status }) => [runId, status]);
 
 describe("wrapOptions of createConversation", () => {
-  const open = (own: Partial<LoopOptions> = approve) =>
+  const open = (own: Partial<LoopOptions> = policy) =>
     createConversation({
       id: "chat",
       store: memoryConversationStore(),
@@ -51,7 +51,7 @@ describe("wrapOptions of createConversation", () => {
     const chat = open({});
     const { reason } = await chat.send("Pay.");
     const [id = ""] = "calls" in reason ? reason.calls.map((call) => call.id) : [];
-    await chat.resume({ decisions: { [id]: { kind: "approve" } } });
+    await chat.resume({ answers: { [id]: { kind: "approve" } } });
     expect(logged().map(([, status]) => status)).toEqual(["completed"]);
   });
 
@@ -74,7 +74,7 @@ describe("wrapOptions of createConversation", () => {
 
 it("wrapOptions of createRunHost: wraps the options of each run", async () => {
   const host = createRunHost({ wrapOptions });
-  const started = await host.start("chat", { provider: provider(), tools: [pay], ...approve, message: "Pay." });
+  const started = await host.start("chat", { provider: provider(), tools: [pay], ...policy, message: "Pay." });
   if (started.kind === "started") await started.result;
   expect(logged()).toEqual([["chat/1", "completed"]]);
   await host.close();

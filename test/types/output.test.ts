@@ -9,10 +9,9 @@ const provider = () => createMockProvider([text('{"city":"Oslo","days":[1]}')]);
 
 it("structuredOutput: gives the output the type of the schema", async () => {
   const schema = z.object({ city: z.string(), days: z.array(z.number()), note: z.string().optional() });
-  const result = await runToolLoop({ ...asked, provider: provider(), policies: { output: structuredOutput(schema) } });
+  const result = await runToolLoop({ ...asked, provider: provider(), middleware: [structuredOutput(schema)] });
   expectTypeOf(result.output).toEqualTypeOf<{ city: string; days: number[]; note?: string | undefined } | undefined>();
-  const streamed = await streamToolLoop({ ...asked, provider: provider(), policies: { output: structuredOutput(schema) } })
-    .result;
+  const streamed = await streamToolLoop({ ...asked, provider: provider(), middleware: [structuredOutput(schema)] }).result;
   expectTypeOf(streamed.output).toEqualTypeOf(result.output);
   // @ts-expect-error the output may be undefined
   expect(() => result.output.city).not.toThrow();
@@ -21,7 +20,7 @@ it("structuredOutput: gives the output the type of the schema", async () => {
 
 it("structuredOutput: the type of the output includes defaults and transforms", async () => {
   const schema = z.object({ city: z.string().transform((city) => new Date(`${city.length}`)), unit: z.string().default("C") });
-  const { output } = await runToolLoop({ ...asked, provider: provider(), policies: { output: structuredOutput(schema) } });
+  const { output } = await runToolLoop({ ...asked, provider: provider(), middleware: [structuredOutput(schema)] });
   expectTypeOf(output).toEqualTypeOf<{ city: string; unit: string } | undefined>();
   expectTypeOf<Plain<readonly [Date, { at?: Date; n: 1 | null }]>>().toEqualTypeOf<
     readonly [string, { at?: string; n: 1 | null }]
@@ -33,7 +32,7 @@ it("runToolLoop: types the output as unknown without a schema", async () => {
   const result = await runToolLoop({ ...asked, provider: provider() });
   expectTypeOf(result).toEqualTypeOf<LoopResult>();
   expectTypeOf(result.output).toBeUnknown();
-  const options: LoopOptions = { ...asked, provider: provider(), policies: { output: structuredOutput(z.unknown()) } };
+  const options: LoopOptions = { ...asked, provider: provider(), middleware: [structuredOutput(z.unknown())] };
   expectTypeOf((await runToolLoop(options)).output).toBeUnknown();
   expect(result.output).toBeUndefined();
 });

@@ -1,6 +1,7 @@
 import { expect, expectTypeOf, it } from "vitest";
 import { z } from "zod";
 import {
+  approve,
   type Approve,
   createToolRegistry,
   defineAgentTool,
@@ -13,7 +14,6 @@ import {
   runToolLoop,
   streamToolLoop,
   type Tool,
-  type ToolCall,
   type ToolContext,
   toolResult,
 } from "turnwright";
@@ -136,26 +136,22 @@ it("runToolLoop: requires the context that all tools need", () => {
   expect([uses.length, general, incomplete.provider]).toEqual([16, typed, base.provider]);
 });
 
-it("approve: gets the context that the tools need", () => {
+it("approve: takes a function with the context that the tools need", () => {
   const options: LoopOptions<unknown, typeof whoAmI> = {
     provider: provider(),
     messages,
     tools: [whoAmI],
     context: { user: "Ada" },
-    policies: {
-      approve: (asked, { context }) => {
+    middleware: [
+      approve((asked, { context }: ApprovalContext<App>) => {
         expectTypeOf(context).toEqualTypeOf<App>();
         if (isCallOf(whoAmI, asked)) expectTypeOf(asked.args).toEqualTypeOf<{ short: boolean }>();
         return { kind: "approve" };
-      },
-    },
+      }),
+    ],
   };
   const own: Approve<App> = (_, context: ApprovalContext<App>) => ({ kind: context.context.user === "" ? "deny" : "approve" });
-  const wrong = (_: ToolCall, context: ApprovalContext<Shop>) =>
-    ({ kind: context.context.currency === "" ? "deny" : "approve" }) as const;
-  // @ts-expect-error the tools need another context
-  const mixed: (typeof options)["policies"] = { approve: wrong };
-  expect([options.policies, own, mixed]).toHaveLength(3);
+  expect([options.middleware, approve(own)]).toHaveLength(2);
 });
 
 it("result.calls: name and outcome select the types of args and result", async () => {
@@ -259,7 +255,7 @@ it("createHandoffs: keeps the types of its tools and the names of its agents", (
     provider: createMockProvider([text("Hi")]),
     messages: [],
     tools: agents.tools,
-    policies: { handoffs: agents },
+    middleware: [agents],
   };
   // @ts-expect-error The tool of an agent needs a context.
   void ((): unknown => runToolLoop(options));

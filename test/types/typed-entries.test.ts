@@ -95,10 +95,10 @@ it("createConversation: types the context and the calls", async () => {
     () => chat.resumeStream({ tools: [priceOf] }),
   ];
   const typed = async (): Promise<void> => {
-    const own = await chat.send("Hi", { tools: [priceOf], context: shop, policies: { output } });
+    const own = await chat.send("Hi", { tools: [priceOf], context: shop, middleware: [output] });
     expectTypeOf(own).toEqualTypeOf<LoopResult<{ at: string }, typeof priceOf>>();
-    expectTypeOf(chat.stream("Hi", { policies: { output } })).toEqualTypeOf<LoopStream<{ at: string }, typeof whoAmI>>();
-    expectTypeOf(await chat.resume({ decisions: {} })).toEqualTypeOf<LoopResult<unknown, typeof whoAmI>>();
+    expectTypeOf(chat.stream("Hi", { middleware: [output] })).toEqualTypeOf<LoopStream<{ at: string }, typeof whoAmI>>();
+    expectTypeOf(await chat.resume({ answers: {} })).toEqualTypeOf<LoopResult<unknown, typeof whoAmI>>();
     expectTypeOf((await chat.fork("copy")).send("Hi")).toEqualTypeOf<Promise<LoopResult<unknown, typeof whoAmI>>>();
     expectTypeOf((await general.send("Hi")).calls).toEqualTypeOf<LoopResult<unknown, Tool>["calls"]>();
   };
@@ -116,16 +116,16 @@ it("createRunHost: types the context, the calls and the events of each start and
   const uses = [
     () => host.start(id, { ...base, message: "Hi" }),
     () => host.start(id, { ...shared, message: "Hi" }),
-    () => host.resume(id, { ...base, tools: [whoAmI], context: app, decisions: {} }),
+    () => host.resume(id, { ...base, tools: [whoAmI], context: app, answers: {} }),
     // @ts-expect-error the context is missing
     () => host.start(id, { ...base, tools: [whoAmI], message: "Hi" }),
     // @ts-expect-error the context has no currency
     () => host.start(id, { ...base, tools: [whoAmI, priceOf], context: app, message: "Hi" }),
     // @ts-expect-error the context is missing
-    () => host.resume(id, { ...base, tools: [whoAmI], decisions: {} }),
+    () => host.resume(id, { ...base, tools: [whoAmI], answers: {} }),
   ];
   const typed = async (): Promise<void> => {
-    const resumed = await host.resume(id, { ...base, tools: [whoAmI], context: app, policies: { output } });
+    const resumed = await host.resume(id, { ...base, tools: [whoAmI], context: app, middleware: [output] });
     if (resumed.kind === "started") expectTypeOf(await resumed.result).toEqualTypeOf<Typed>();
   };
   expect([uses.length, typeof typed]).toEqual([6, "function"]);
@@ -136,7 +136,7 @@ it.each([
   ["dbos", defineDbosLoop, defineDbosHost],
   ["restate", defineRestateLoop, defineRestateHost],
 ] as const)("%s: types the context, the calls and the events of durable loops and hosts", (_, defineLoop, defineHost) => {
-  const ofUser = ({ user }: App) => ({ ...base, messages, tools: [whoAmI], context: { user }, policies: { output } });
+  const ofUser = ({ user }: App) => ({ ...base, messages, tools: [whoAmI], context: { user }, middleware: [output] });
   const uses = [
     () => defineLoop({ name: "a", options: ofUser }),
     () => defineLoop({ name: "a", options: async (input: App) => ofUser(input) }),
@@ -170,7 +170,7 @@ it.each([
     expectTypeOf(await loop.result(id)).toEqualTypeOf<Omit<Typed, "journal">>();
     expectTypeOf(unwrap(await loop.result(id))).toEqualTypeOf<Omit<Typed, "journal">>();
     for await (const { event } of loop.events(id)) expectTypeOf(event).toEqualTypeOf<Event>();
-    const host = defineHost({ name: "b", options: () => ({ ...base, tools: [whoAmI], context: app, policies: { output } }) });
+    const host = defineHost({ name: "b", options: () => ({ ...base, tools: [whoAmI], context: app, middleware: [output] }) });
     const started = await host.start(id, { message: "Hi" });
     if (started.kind !== "started") return;
     expectTypeOf(await started.result()).toEqualTypeOf<Omit<Typed, "journal">>();
@@ -198,7 +198,7 @@ it("withRunLog, withTracing and withDiagnostics: keep the types of the options",
     () => rerunFrom(memoryJournal(), { iteration: 1 }, { ...base, tools: [whoAmI] }),
   ];
   const typed = async (): Promise<void> => {
-    const again = rerunFrom(memoryJournal(), { iteration: 1 }, { ...base, tools: [whoAmI], context: app, policies: { output } });
+    const again = rerunFrom(memoryJournal(), { iteration: 1 }, { ...base, tools: [whoAmI], context: app, middleware: [output] });
     expectTypeOf(await runToolLoop(await again)).toEqualTypeOf<Typed>();
   };
   expect([uses.length, typeof typed]).toEqual([5, "function"]);
@@ -294,7 +294,7 @@ it("createHandoffs: needs the contexts of the system functions and of the tools"
     },
   });
   const stream = createMockProvider([text("Done.")]);
-  const options = { provider: stream, messages, tools: agents.tools, policies: { handoffs: agents } };
+  const options = { provider: stream, messages, tools: agents.tools, middleware: [agents] };
   const result = await runToolLoop({ ...options, context: { ...app, ...shop } });
   expectTypeOf(result.calls).toExtend<readonly RunCall[]>();
   expect(stream.requests[0]?.system).toBe("EUR");
@@ -303,5 +303,5 @@ it("createHandoffs: needs the contexts of the system functions and of the tools"
   // @ts-expect-error the context has no user
   void (() => createRunHost().start(id, { ...options, messages, context: shop }));
   const plain = createHandoffs({ start: "a", agents: { a: { description: "", system: "A." } } });
-  void (() => runToolLoop({ ...base, messages, tools: plain.tools, policies: { handoffs: plain } }));
+  void (() => runToolLoop({ ...base, messages, tools: plain.tools, middleware: [plain] }));
 });

@@ -9,7 +9,7 @@ import {
   type UIResponseOptions,
 } from "turnwright/ui-message-stream";
 
-type Decisions = NonNullable<LoopOptions["decisions"]>;
+type Decisions = NonNullable<LoopOptions["answers"]>;
 
 interface ServerRun {
   readonly runId: string;
@@ -80,7 +80,7 @@ export class ChatServer {
   async #execute(run: ServerRun, decisions: Decisions): Promise<number> {
     const from = run.events.length;
     const saved = run.result === undefined ? undefined : (JSON.parse(JSON.stringify(run.result.journal)) as SavedJournal);
-    const stream = streamToolLoop({ ...run.options, decisions, journal: memoryJournal(saved) });
+    const stream = streamToolLoop({ ...run.options, answers: decisions, journal: memoryJournal(saved) });
     const [first] = await Promise.all([stream[Symbol.asyncIterator]().next(), Promise.resolve()]);
     run.isLive = true;
     const note = (event: LoopEvent): void => {

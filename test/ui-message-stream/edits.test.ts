@@ -179,7 +179,7 @@ describe("a stream after a resume", () => {
   it.each(["start", "live"] as const)("counts the streams from before the resume in data-cost, with from: %s", async (from) => {
     const { host, id } = createStage();
     await readStart(host.start(id, { ...run, message: "Pay." }));
-    const resumed = await host.resume(id, { ...run, decisions });
+    const resumed = await host.resume(id, { ...run, answers: decisions });
     const events = resumed.kind === "started" ? await readAll(resumed.join()) : [];
     const mapper = createUIMessageMapper({ from });
     const chunks = [...events.flatMap((item) => mapper.map(item)), ...mapper.end()];
@@ -189,7 +189,7 @@ describe("a stream after a resume", () => {
   it.each(["start", "live"] as const)("counts them in the AG-UI event cost, with from: %s", async (from) => {
     const { host, id } = createStage();
     await readStart(host.start(id, { ...run, message: "Pay." }));
-    const resumed = await host.resume(id, { ...run, decisions });
+    const resumed = await host.resume(id, { ...run, answers: decisions });
     const events = resumed.kind === "started" ? await readAll(resumed.join()) : [];
     const mapper = createAGUIMapper({ from });
     const sent = events.flatMap((item) => mapper.map(item));
@@ -200,7 +200,7 @@ describe("a stream after a resume", () => {
   it("does not show the metadata of the suspended run while the resumed run works", async () => {
     const { host, id } = createStage();
     await readStart(host.start(id, { ...run, message: "Pay." }));
-    const resumed = await host.resume(id, { ...run, decisions });
+    const resumed = await host.resume(id, { ...run, answers: decisions });
     const events = resumed.kind === "started" ? await readAll(resumed.join()) : [];
     const mapper = createUIMessageMapper({ from: "live", metadata: { chat: 1 } });
     const chunks = [...events.flatMap((item) => mapper.map(item)), ...mapper.end()];

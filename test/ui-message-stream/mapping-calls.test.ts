@@ -1,3 +1,4 @@
+import { approve } from "turnwright";
 import { describe, expect, it } from "vitest";
 import { text, toolCall } from "turnwright/testing";
 import type { UIMessageOptions } from "turnwright/ui-message-stream";
@@ -70,11 +71,11 @@ describe("createUIMessageMapper", () => {
     `);
   });
 
-  it.each(versions)("shows a denial by policies.approve in AI SDK %i", async (version) => {
+  it.each(versions)("shows a denial by approve in AI SDK %i", async (version) => {
     const { events } = await play({
       script: [toolCall("look"), text("Done.")],
       tools: [tool("look", () => 1)],
-      policies: { approve: () => ({ kind: "deny", reason: "not today" }) },
+      middleware: [approve(() => ({ kind: "deny", reason: "not today" }))],
     });
     const chunks = toChunks(events, { version });
     await check(chunks, version);

@@ -64,7 +64,7 @@ describe("createUIMessageMapper with a nested run", () => {
     const second = await play({
       ...options,
       journal: saved(first.result),
-      decisions: { "call_i0_0/call_i0_0": { kind: "approve" } },
+      answers: { "call_i0_0/call_i0_0": { kind: "approve" } },
     });
     const live = toChunks(second.events, { version, from: "live" });
     await check(live, version, message);

@@ -76,7 +76,7 @@ describe("createUIMessageMapper", () => {
     const look = tool("look", () => "a".repeat(4_000));
     const script = [toolCall("look"), toolCall("look", { n: 1 }), toolCall("look", { n: 2 }), text("Done.")];
     const masking = maskResults({ keepIterations: 1 });
-    const { events } = await play({ script, tools: [look], policies: { masking }, limits: { softWarnIteration: 1 } });
+    const { events } = await play({ script, tools: [look], middleware: [masking], limits: { softWarnIteration: 1 } });
     const parts = toChunks(events).filter(({ type }) => type === "data-masked" || type === "data-notice");
     expect(lines(parts)).toMatchInlineSnapshot(`
       [

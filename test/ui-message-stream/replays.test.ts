@@ -98,10 +98,10 @@ describe("a UI message from the journal", () => {
       const script = (): ReturnType<typeof toolCall>[] => [toolCall("pay", { n: 1 })];
       const first = await play({ ...options("Pays."), script: script() });
       const journal = saved(first.result);
-      const second = await play({ ...options("Pays twice."), journal, decisions: { call_i0_0: approved } });
+      const second = await play({ ...options("Pays twice."), journal, answers: { call_i0_0: approved } });
       expect(second.result.reason).toMatchObject({ calls: [{ id: "call_i0_0~2" }] });
-      const decisions = { call_i0_0: approved, "call_i0_0~2": approved };
-      const third = await play({ ...options("Pays twice."), script: [text("Paid.")], journal: saved(second.result), decisions });
+      const answers = { call_i0_0: approved, "call_i0_0~2": approved };
+      const third = await play({ ...options("Pays twice."), script: [text("Paid.")], journal: saved(second.result), answers });
       expect(third.result.text).toBe("Paid.");
       const live = toChunks(
         [first, second, third].flatMap(({ events }) => events),

@@ -4,6 +4,7 @@ import {
   type LoopOptions,
   type LoopResult,
   type Message,
+  onIteration,
   runToolLoop,
   toolResult,
   type UserMessage,
@@ -109,7 +110,7 @@ describe.for(players)("provider $name: images and files", (player) => {
     const played = await play(player, [asks], {
       control,
       tools: returning(rowOf("image as PNG, base64")),
-      hooks: { onIteration: steer },
+      middleware: [onIteration(steer)],
     });
     expectRefusal(played, row, "Part 1 of message 3 is ");
     expect(played.bodies).toHaveLength(1);

@@ -1,12 +1,15 @@
 import {
   contextRestart,
+  contextRestarts,
   createLoopControl,
   defineTool,
-  runToolLoop,
-  toolResult,
+  finalAnswer,
   type LoopOptions,
   type LoopResult,
+  onIteration,
+  runToolLoop,
   type Tool,
+  toolResult,
 } from "turnwright";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type Scripted, type ScriptedCall, type Wire, wires } from "./all-wires.ts";
@@ -119,7 +122,7 @@ const scenarios: { readonly [what: string]: Scenario } = {
   },
   "runs a call if the option `contextItems` is set": {
     script: [calling("get_weather"), mild],
-    options: { contextItems: ["It is noon."] },
+    options: { middleware: [contextRestarts({ items: ["It is noon."] })] },
     asked: 1,
     outcomes: ["get_weather completed"],
   },
@@ -186,9 +189,9 @@ const scenarios: { readonly [what: string]: Scenario } = {
     asked: 1,
     outcomes: ["get_weather completed"],
   },
-  "returns a final answer at limits.maxIterations if policies.finalAnswer is true": {
+  "returns a final answer at limits.maxIterations with finalAnswer()": {
     script: [{ calls: [oslo], end: "tools" }, mild],
-    options: { limits: { maxIterations: 1 }, policies: { finalAnswer: true } },
+    options: { limits: { maxIterations: 1 }, middleware: [finalAnswer()] },
     status: "timeout/max-iterations",
     text: "Mild.",
     asked: 1,
@@ -236,11 +239,11 @@ describe.for(wires)("runToolLoop with provider $name", (wire) => {
     const control = createLoopControl();
     const { result, bodies } = await play(wire, [{ calls: [oslo, rome], end: "tools" }, mild], {
       control,
-      hooks: {
-        onIteration: () => {
+      middleware: [
+        onIteration(() => {
           control.steer({ role: "user", content: "And Bergen?" });
-        },
-      },
+        }),
+      ],
     });
     expect(result).toMatchObject({ status: "completed", text: "Mild." });
     const sent = JSON.stringify(bodies[1]);

@@ -1,4 +1,4 @@
-import { defineTool, memoryJournal, runToolLoop, type LoopOptions, type LoopResult } from "turnwright";
+import { contextRestarts, defineTool, type LoopOptions, type LoopResult, memoryJournal, runToolLoop } from "turnwright";
 import { anthropicMessages, type AnthropicMessagesOptions } from "turnwright/anthropic";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { connectAnthropic } from "./anthropic-client.ts";
@@ -118,7 +118,11 @@ describe("runToolLoop with anthropicMessages", () => {
     const paused: RawReply = { frames: [start(), text(1, "Let me look. "), search, stop("pause_turn")] };
     const resumed: RawReply = { frames: [start(), block(0, found), text(1, "It is mild."), stop("end_turn")] };
     const tools = { serverTools: [{ type: "web_search_20250305", name: "web_search" }] };
-    const { result, bodies, again } = await play([paused, resumed, answer], { contextItems: ["It is noon."] }, tools);
+    const { result, bodies, again } = await play(
+      [paused, resumed, answer],
+      { middleware: [contextRestarts({ items: ["It is noon."] })] },
+      tools,
+    );
     expect(result).toMatchObject({ status: "completed", text: "Let me look. It is mild.", iterations: 1 });
     const context = { type: "text", text: "Context:\nIt is noon." };
     const said = { type: "text", text: "Let me look. " };
@@ -219,7 +223,11 @@ describe("runToolLoop with anthropicMessages", () => {
       return { frames: [start(), ...calls, stop("tool_use")] };
     };
     const replies = [...Array.from({ length: 4 }, (_, iteration) => turn(iteration)), answer];
-    const { bodies } = await play(replies, { system: "Be brief.", contextItems: ["Noon."] }, { cache: { ttl: "1h" } });
+    const { bodies } = await play(
+      replies,
+      { system: "Be brief.", middleware: [contextRestarts({ items: ["Noon."] })] },
+      { cache: { ttl: "1h" } },
+    );
     const unmarked = (value: unknown): string =>
       JSON.stringify(value, (key, field: unknown) => (key === "cache_control" ? undefined : field));
     const marked = (body: Body): readonly string[] =>

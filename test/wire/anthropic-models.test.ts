@@ -1,5 +1,13 @@
 import type { ClientOptions } from "@anthropic-ai/sdk";
-import { createLoopEvents, defineTool, type LoopOptions, runToolLoop, type ToolChoice } from "turnwright";
+import {
+  createLoopEvents,
+  defineTool,
+  finalAnswer,
+  type LoopOptions,
+  prepareIteration,
+  runToolLoop,
+  type ToolChoice,
+} from "turnwright";
 import { type AnthropicMessagesClient, anthropicMessages, type AnthropicMessagesOptions } from "turnwright/anthropic";
 import { describe, expect, it } from "vitest";
 import { createAnthropicService, type SentRequest, type WireBody, type WirePart } from "./anthropic-service.ts";
@@ -137,7 +145,7 @@ describe("anthropicMessages: room for the thinking budget", () => {
 
   it("keeps the room in a request for a final answer", async () => {
     const modelSettings = { maxOutputTokens: 300 };
-    const run = { tools: [look], modelSettings, limits: { maxIterations: 1 }, policies: { finalAnswer: true } };
+    const run = { tools: [look], modelSettings, limits: { maxIterations: 1 }, middleware: [finalAnswer()] };
     const { bodies } = await play({ model: "claude-sonnet-4-5", thinking: budget(2_000), run });
     expect(bodies.map(({ max_tokens }) => max_tokens)).toEqual([2_300, 2_300]);
   });
@@ -234,8 +242,12 @@ describe("anthropicMessages: a forced call", () => {
     ["claude-haiku-5-5", "required", { type: "any" }, "Hi", []],
     ["claude-opus-5", { name: "look" }, { type: "tool", name: "look" }, "Hi", []],
   ])("%s gets %j as %j, and the text %j", async ([model, toolChoice, choice, text, changes]) => {
-    const prepareIteration = ({ iteration }: { readonly iteration: number }): object => (iteration === 0 ? { toolChoice } : {});
-    const { body, status, changes: told } = await play({ model, run: { tools: [look], hooks: { prepareIteration } } });
+    const prepare = ({ iteration }: { readonly iteration: number }): object => (iteration === 0 ? { toolChoice } : {});
+    const {
+      body,
+      status,
+      changes: told,
+    } = await play({ model, run: { tools: [look], middleware: [prepareIteration(prepare)] } });
     expect([status, body?.tool_choice, instruction(body), told, body?.system]).toEqual([
       "completed",
       choice,
@@ -255,11 +267,16 @@ describe("anthropicMessages: a forced call", () => {
       budget(2_000),
     ],
   ])("%s", async ([, { run, ...more }, choice, thinking]) => {
-    const hooks = {
-      prepareIteration: ({ iteration }: { readonly iteration: number }) =>
+    const hooks = [
+      prepareIteration(({ iteration }: { readonly iteration: number }) =>
         iteration === 0 ? { toolChoice: "required" as const } : {},
-    };
-    const { body, bodies, status } = await play({ model: "claude-sonnet-4-6", ...more, run: { ...run, tools: [look], hooks } });
+      ),
+    ];
+    const { body, bodies, status } = await play({
+      model: "claude-sonnet-4-6",
+      ...more,
+      run: { ...run, tools: [look], middleware: hooks },
+    });
     expect([status, body?.tool_choice, body?.thinking, bodies.length]).toEqual(["completed", choice, thinking, 2]);
   });
 });
@@ -267,10 +284,10 @@ describe("anthropicMessages: a forced call", () => {
 describe("anthropicMessages: a model that refuses a forced call, although it is not known to do so", () => {
   const choices = (bodies: readonly WireBody[]): unknown => bodies.map(({ tool_choice: choice }) => choice?.type);
   const settle = (text: string): Promise<Played> => {
-    const prepareIteration = ({ iteration }: { readonly iteration: number }): object =>
+    const prepare = ({ iteration }: { readonly iteration: number }): object =>
       iteration < 2 ? { toolChoice: { name: "look" } } : {};
     const refuse = ({ body }: SentRequest): string | undefined => (body.tool_choice?.type === "tool" ? text : undefined);
-    return play({ model: "claude-fable-5", refuse, run: { tools: [look], hooks: { prepareIteration } } });
+    return play({ model: "claude-fable-5", refuse, run: { tools: [look], middleware: [prepareIteration(prepare)] } });
   };
 
   it.each([

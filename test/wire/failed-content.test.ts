@@ -39,11 +39,11 @@ describe.for(adapters)("$name $variant: the data and the content of a failed too
   });
 });
 
-it("policies.results shortens the content of a failed tool", async () => {
+it("processResults shortens the content of a failed tool", async () => {
   const { provider, bodies, close } = await (adapters[0] as (typeof adapters)[number]).open(script);
   onTestFinished(close);
-  const policies = { results: truncateResults({ maxTokens: 100 }) };
-  const result = await runToolLoop({ provider, tools: [click], policies, messages: [{ role: "user", content: "Click." }] });
+  const middleware = [truncateResults({ maxTokens: 100 })];
+  const result = await runToolLoop({ provider, tools: [click], middleware, messages: [{ role: "user", content: "Click." }] });
   expect(result.calls).toMatchObject([{ outcome: "failed" }]);
   const sent = JSON.stringify(bodies[1]);
   expect([sent.includes("Not clickable."), sent.includes("left out here"), sent.includes(png)]).toEqual([true, true, true]);

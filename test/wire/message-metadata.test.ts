@@ -65,7 +65,7 @@ it("createConversation: never sends the metadata of user messages in a summary r
     return text("Fine.");
   });
   const compaction = compactMessages({ when: 10, keep: 5 });
-  const chat = createConversation({ id: "c", store: memoryConversationStore(), options: { provider, policies: { compaction } } });
+  const chat = createConversation({ id: "c", store: memoryConversationStore(), options: { provider, middleware: [compaction] } });
   await chat.send({ role: "user", content: "A long story. ".repeat(20), metadata });
   await chat.send({ role: "user", content: "Go on.", metadata: { id: "second" } });
   expect(JSON.stringify(requests)).toMatch(/A long story/);

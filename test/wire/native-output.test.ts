@@ -5,6 +5,7 @@ import {
   type Json,
   type LoopOptions,
   type LoopResult,
+  prepareIteration,
   type Provider,
   runToolLoop,
   structuredOutput,
@@ -103,7 +104,7 @@ async function play(name: Wire["name"], { script = [answer], connecting = {}, ..
     provider: connects[name](fetch, connecting),
     messages: [{ role: "user", content: "Oslo?" }],
     system: "Be brief.",
-    policies: { output: structuredOutput(schema) },
+    middleware: [structuredOutput(schema)],
     ...options,
   });
   expect(bodies.flatMap((body) => wire.check(body))).toEqual([]);
@@ -140,10 +141,10 @@ describe("structuredOutput: the schema field of the request", () => {
     google: { responseMimeType: "application/json" },
   };
   const fallbacks: readonly (readonly [title: string, toPlaying: (name: Wire["name"]) => Playing])[] = [
-    ["the option native: false", () => ({ policies: { output: structuredOutput(schema, { native: false }) } })],
+    ["the option native: false", () => ({ middleware: [structuredOutput(schema, { native: false })] })],
     ["the adapter option structuredOutput: false", () => ({ connecting: { structuredOutput: false } })],
-    ["a schema that allows any key", () => ({ policies: { output: open } })],
-    ["a schema for a list", () => ({ policies: { output: values } })],
+    ["a schema that allows any key", () => ({ middleware: [open] })],
+    ["a schema for a list", () => ({ middleware: [values] })],
     ["a format in modelSettings.extra", (name) => ({ modelSettings: { extra: own[name] } })],
   ];
   it.for(fallbacks.flatMap(([title, toPlaying]) => names.map((name) => [name, title, toPlaying] as const)))(
@@ -213,7 +214,7 @@ describe("structuredOutput with a provider that supports schemas", () => {
     requests.map(({ system, output }) => [system, output?.schema["type"]]);
   const instructions = expect.stringMatching(/^Give your final answer as JSON that fits this JSON Schema/);
   const go = async (provider: Provider, more: Partial<LoopOptions> = {}): Promise<unknown> =>
-    (await playMock([], { tools: [look], policies: { output: structuredOutput(schema) }, provider, ...more }).result).output;
+    (await playMock([], { tools: [look], middleware: [structuredOutput(schema)], provider, ...more }).result).output;
 
   it("sends the schema in each request, with the system text unchanged", async () => {
     const provider = sending([toolCall("look"), text("Eight."), said]);
@@ -225,15 +226,15 @@ describe("structuredOutput with a provider that supports schemas", () => {
 
   it("sends instructions instead of the schema with the option `native: false`", async () => {
     const provider = sending([said]);
-    await go(provider, { policies: { output: structuredOutput(schema, { native: false }) } });
+    await go(provider, { middleware: [structuredOutput(schema, { native: false })] });
     expect(viewsOf(provider)).toEqual([[instructions, undefined]]);
   });
 
   it("sends the schema if prepareIteration chooses the provider", async () => {
     const [plain, provider] = [createMockProvider([toolCall("look")]), sending([said])];
-    const prepareIteration = ({ iteration }: { readonly iteration: number }): object =>
+    const prepare = ({ iteration }: { readonly iteration: number }): object =>
       iteration === 0 ? { system: "First." } : { provider };
-    expect(await go(plain, { hooks: { prepareIteration } })).toEqual(weather);
+    expect(await go(plain, { middleware: [prepareIteration(prepare)] })).toEqual(weather);
     expect([viewsOf(plain), viewsOf(provider)]).toEqual([
       [[expect.stringMatching(/^First\.\n\nGive your final answer/), undefined]],
       [[undefined, "object"]],
@@ -254,7 +255,7 @@ describe("structuredOutput with a provider that supports schemas", () => {
     expect(await go(replayFrom(cassette))).toEqual(weather);
     const changed = playMock([], {
       provider: replayFrom(cassette),
-      policies: { output: structuredOutput(z.object({ m: z.number() })) },
+      middleware: [structuredOutput(z.object({ m: z.number() }))],
     });
     expect((await changed.result).reason).toMatchObject({
       kind: "provider-error",

@@ -136,7 +136,7 @@ it.each([
   const result = await runToolLoop({
     provider: aiSdkModel({ model, structuredOutput: true }),
     messages: [{ role: "user", content: "Where?" }],
-    policies: { output: structuredOutput(z.object({ [name]: z.string() })) },
+    middleware: [structuredOutput(z.object({ [name]: z.string() }))],
   });
   expect([result.status, service.refusals.map(({ message }) => message)]).toEqual(["completed", []]);
   expect(service.requests[0]?.body["tools"] !== undefined).toBe(hasTool);

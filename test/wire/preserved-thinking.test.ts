@@ -1,13 +1,16 @@
 import {
+  contextRestart,
+  contextRestarts,
+  deferTools,
   createLoopEvents,
   defineTool,
   type LoopOptions,
   type LoopResult,
   maskResults,
   memoryJournal,
+  prepareIteration,
   type Provider,
   runToolLoop,
-  contextRestart,
 } from "turnwright";
 import { anthropicMessages, type AnthropicMessagesOptions } from "turnwright/anthropic";
 import { compactMessages } from "turnwright/compaction";
@@ -67,38 +70,47 @@ interface Feature {
 
 const features: { readonly [name: string]: Feature } = {
   "no edit": { answer: script("look", "look", "look"), run: { tools: [look] } },
-  contextItems: { answer: script("look", "look", "look"), run: { tools: [look], contextItems: ["It is noon."] } },
+  contextItems: {
+    answer: script("look", "look", "look"),
+    run: { tools: [look], middleware: [contextRestarts({ items: ["It is noon."] })] },
+  },
   "prepareIteration with another system text": {
     answer: script("look", "look", "look"),
-    run: { tools: [look], hooks: { prepareIteration: ({ iteration }) => ({ system: `Iteration ${iteration}.` }) } },
+    run: { tools: [look], middleware: [prepareIteration(({ iteration }) => ({ system: `Iteration ${iteration}.` }))] },
   },
   "prepareIteration with other tools": {
     answer: script("look", "look", "look"),
     run: {
       tools: [look, profile],
-      hooks: { prepareIteration: ({ iteration }) => ({ tools: iteration === 1 ? ["look"] : ["look", "profile"] }) },
+      middleware: [prepareIteration(({ iteration }) => ({ tools: iteration === 1 ? ["look"] : ["look", "profile"] }))],
     },
   },
   find_tools: {
     answer: script("look", ["find_tools", { query: "sail harbour" }], "sail", "look"),
-    run: { tools: withToolSearch([look, sail]) },
+    run: { tools: withToolSearch([look, sail]), middleware: [deferTools()] },
   },
   masking: {
     answer: script("look", "look", "look", "look", "look"),
-    run: { tools: [look], policies: { masking: maskResults({ keepIterations: 1, minTokens: 1, batchOf: 2 }) } },
+    run: { tools: [look], middleware: [maskResults({ keepIterations: 1, minTokens: 1, batchOf: 2 })] },
   },
-  "a context restart": { answer: script("look", "profile", "look", "look"), run: { tools: [look, profile] } },
+  "a context restart": {
+    answer: script("look", "profile", "look", "look"),
+    run: { tools: [look, profile], middleware: [contextRestarts()] },
+  },
   "a handoff": {
     answer: script("look", ["transfer_to_billing", { reason: "an invoice" }], "sail", "look"),
-    run: { tools: [look, ...handoffs.tools], policies: { handoffs } },
+    run: { tools: [look, ...handoffs.tools], middleware: [handoffs] },
   },
   compaction: {
     answer: script("look", "look", "look", "look", "look", "look"),
-    run: { tools: [look], policies: { compaction: compactMessages({ when: 900, keep: 300, contextWindow: 100_000 }) } },
+    run: { tools: [look], middleware: [compactMessages({ when: 900, keep: 300, contextWindow: 100_000 })] },
   },
   "a forced call": {
     answer: script("look", "look", "look"),
-    run: { tools: [look], hooks: { prepareIteration: ({ iteration }) => (iteration === 1 ? { toolChoice: "required" } : {}) } },
+    run: {
+      tools: [look],
+      middleware: [prepareIteration(({ iteration }) => (iteration === 1 ? { toolChoice: "required" } : {}))],
+    },
   },
 };
 

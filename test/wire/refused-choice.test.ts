@@ -1,6 +1,6 @@
 // A service may refuse a forced call although no rule says so. The request is then sent once more with the choice "auto".
 
-import { createLoopEvents, defineTool, runToolLoop } from "turnwright";
+import { createLoopEvents, defineTool, prepareIteration, runToolLoop } from "turnwright";
 import { openaiChat } from "turnwright/openai";
 import { strictService, text } from "turnwright/testing";
 import { describe, expect, it } from "vitest";
@@ -46,10 +46,10 @@ async function play(row: StrictRow, message: string) {
   const changes: string[] = [];
   events.on("request-adjusted", (found) => changes.push(...found.changes.map(({ field, action }) => `${field} ${action}`)));
   const options = { provider: row.connect(service), tools: [look], events };
-  const hooks = { prepareIteration: () => ({ toolChoice: { name: "look" } }) };
+  const hooks = [prepareIteration(() => ({ toolChoice: { name: "look" } }))];
   const messages = [{ role: "user" as const, content: "Look." }];
-  const first = await runToolLoop({ ...options, hooks, messages });
-  const next = await runToolLoop({ ...options, hooks, messages });
+  const first = await runToolLoop({ ...options, middleware: hooks, messages });
+  const next = await runToolLoop({ ...options, middleware: hooks, messages });
   return { first, next, bodies, changes, refusals: service.refusals };
 }
 
@@ -75,8 +75,13 @@ it("openaiChat: the answer after a refused forced call may end with [DONE] only"
       : new Response(`data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`, { headers: { "content-type": "text/event-stream" } }),
   );
   const provider = openaiChat({ client: connect(fetch), model: "some-model" });
-  const hooks = { prepareIteration: () => ({ toolChoice: "required" as const }) };
-  const result = await runToolLoop({ provider, tools: [look], hooks, messages: [{ role: "user", content: "Look." }] });
+  const hooks = [prepareIteration(() => ({ toolChoice: "required" as const }))];
+  const result = await runToolLoop({
+    provider,
+    tools: [look],
+    middleware: hooks,
+    messages: [{ role: "user", content: "Look." }],
+  });
   expect([result.status, result.text]).toEqual(["completed", "Done."]);
 });
 

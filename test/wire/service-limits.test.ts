@@ -184,9 +184,9 @@ describe("fields by service", () => {
   ])("%s: a request with tools has the schema of the answer: %s", async ([service, isSent]) => {
     const output = structuredOutput(z.object({ n: z.number() }));
     const options: ChatOptions = { service, structuredOutput: true };
-    const { bodies } = await sendChat(options, { tools: [tool("look")], policies: { output } });
+    const { bodies } = await sendChat(options, { tools: [tool("look")], middleware: [output] });
     expect("response_format" in Object(bodies[0])).toBe(isSent);
-    const { bodies: plain } = await sendChat(options, { policies: { output } });
+    const { bodies: plain } = await sendChat(options, { middleware: [output] });
     expect(plain[0]).toHaveProperty("response_format");
   });
 

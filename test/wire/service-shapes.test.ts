@@ -1,7 +1,7 @@
 // The requests of each service for one history and for each kind of choice, on Chat Completions.
 
 import { expect, it } from "vitest";
-import { type Message, structuredOutput, type ToolChoice } from "turnwright";
+import { type Message, prepareIteration, structuredOutput, type ToolChoice } from "turnwright";
 import { z } from "zod";
 import { answered, asked, type ChatOptions, said, sendChat, type SentBody, tool, user } from "./service-client.ts";
 
@@ -35,8 +35,8 @@ function showChoice(body: SentBody): string {
 }
 
 async function choose(options: ChatOptions, toolChoice: ToolChoice): Promise<string> {
-  const prepareIteration = ({ iteration }: { readonly iteration: number }): object => (iteration === 0 ? { toolChoice } : {});
-  return showChoice((await sendChat(options, { tools, hooks: { prepareIteration } })).body);
+  const prepare = ({ iteration }: { readonly iteration: number }): object => (iteration === 0 ? { toolChoice } : {});
+  return showChoice((await sendChat(options, { tools, middleware: [prepareIteration(prepare)] })).body);
 }
 
 async function describeService(options: ChatOptions): Promise<readonly string[]> {
@@ -48,7 +48,7 @@ async function describeService(options: ChatOptions): Promise<readonly string[]>
     return `${role.slice(0, 4)} ${text}${id}`;
   });
   const output = structuredOutput(z.object({ a: z.number() }), { maxRetries: 0 });
-  const schema = (await sendChat(options, { tools, policies: { output } })).body;
+  const schema = (await sendChat(options, { tools, middleware: [output] })).body;
   return [
     whole.join(" / "),
     `fields: ${ownFields(body).join(", ")}; tools: ${body.tools?.length ?? 0}`,

@@ -138,7 +138,7 @@ describe("openaiChat: thinkTags", () => {
   it("reads a structured output, and its partial values, after the reasoning", async () => {
     const provider = connect({ deltas: inPieces('<think>\nA city. {maybe}\n</think>\n\n{"city":"Oslo","celsius":7}', 7) });
     const output = structuredOutput(z.object({ city: z.string(), celsius: z.number() }));
-    const stream = streamToolLoop({ provider, messages: [{ role: "user", content: "Where?" }], policies: { output } });
+    const stream = streamToolLoop({ provider, messages: [{ role: "user", content: "Where?" }], middleware: [output] });
     const seen: unknown[] = [];
     for await (const value of partialOutputs(stream)) seen.push(value);
     const { status, output: value, text } = await stream.result;

@@ -29,8 +29,17 @@ import {
 /** @param {string} name */
 const load = (name) => import(new URL(`${name}.js`, dist).href);
 
-const { createLoopEvents, defineAgentTool, defineTool, memoryJournal, runToolLoop, streamToolLoop, structuredOutput } =
-  /** @type {typeof import("../../../src/core/index.ts")} */ (await load("index"));
+const {
+  createLoopEvents,
+  defineAgentTool,
+  defineTool,
+  finalAnswer,
+  gateTools,
+  memoryJournal,
+  runToolLoop,
+  streamToolLoop,
+  structuredOutput,
+} = /** @type {typeof import("../../../src/core/index.ts")} */ (await load("index"));
 
 let calls = 0;
 
@@ -78,9 +87,9 @@ async function outputCheck() {
     kind: text.includes("secret") ? "refuse" : "pass",
     reason: "secret",
   });
-  const policies = { guardrails: guardrails({ output: [{ name: "secrets", check }] }) };
+  const middleware = [guardrails({ output: [{ name: "secrets", check }] })];
   const provider = providerOf(() => ({ text: secret }), { requests: 0 });
-  const result = await runToolLoop({ provider, messages: ask("Tell me."), policies, events });
+  const result = await runToolLoop({ provider, messages: ask("Tell me."), middleware, events });
   if (result.reason.kind !== "output-guardrail") throw new Error(`The run ended as ${result.reason.kind}.`);
   return countOf(shown.length, "character");
 }
@@ -102,11 +111,11 @@ async function inputCheck() {
     await orSoon(worked.happened);
     return { kind: "refuse", reason: "slow" };
   };
-  const policies = { guardrails: guardrails({ input: [{ name: "slow", check }] }) };
+  const middleware = [guardrails({ input: [{ name: "slow", check }] })];
   const provider = providerOf((results) => (results === 0 ? { text: secret, calls: [{ name: "pay" }] } : { text: "Paid." }), {
     requests: 0,
   });
-  const result = await runToolLoop({ provider, tools: [pay], messages: ask("Pay."), policies, events });
+  const result = await runToolLoop({ provider, tools: [pay], messages: ask("Pay."), middleware, events });
   if (result.reason.kind !== "input-guardrail") throw new Error(`The run ended as ${result.reason.kind}.`);
   return `${countOf(shown.length, "character")}, ${countOf(ran, "tool")}`;
 }
@@ -129,7 +138,7 @@ async function createDesk(counter, dies = false) {
     },
     start: "triage",
   });
-  return { provider, tools: handoffs.tools, messages: ask(handoffTrip.question), policies: { handoffs } };
+  return { provider, tools: handoffs.tools, messages: ask(handoffTrip.question), middleware: [handoffs] };
 }
 
 async function handoff() {
@@ -198,7 +207,7 @@ async function question() {
   const { text } = await runToolLoop({
     ...options,
     journal: memoryJournal(stored),
-    decisions: { [id]: { kind: "result", result: "vegetarian" } },
+    answers: { [id]: { kind: "result", result: "vegetarian" } },
   });
   if (text !== "Booked.") throw new Error("The answer is another one.");
   return `${countOf(questions, "question")}, ${countOf(counter.requests, "request")}`;
@@ -209,7 +218,7 @@ const schema = z.object({ id: z.string(), customer: z.string(), city: z.string()
 async function partialObjects() {
   const { partialOutputs } = await load("partial-output");
   const provider = providerOf(() => ({ text: JSON.stringify(order) }), { requests: 0 });
-  const stream = streamToolLoop({ provider, messages: ask("Order."), policies: { output: structuredOutput(schema) } });
+  const stream = streamToolLoop({ provider, messages: ask("Order."), middleware: [structuredOutput(schema)] });
   let partial = 0;
   for await (const _ of partialOutputs(stream)) partial += 1;
   if ((await stream.result).output?.id !== order.id) throw new Error("There is no object.");
@@ -222,7 +231,7 @@ async function invalidObject() {
     () => ({ text: JSON.stringify({ ...order, ...(counter.requests === 1 ? { items: "three" } : {}) }) }),
     counter,
   );
-  const { output } = await runToolLoop({ provider, messages: ask("Order."), policies: { output: structuredOutput(schema) } });
+  const { output } = await runToolLoop({ provider, messages: ask("Order."), middleware: [structuredOutput(schema)] });
   if (output?.items !== order.items) throw new Error("There is no object.");
   return `valid object after ${countOf(counter.requests, "request")}`;
 }
@@ -234,7 +243,7 @@ async function tokenLimit() {
     tools: [work],
     messages: ask("Work."),
     limits: { maxTokens: teamBudget },
-    policies: { finalAnswer: { reserve: { tokens: 2 * tokensOfRequest } } },
+    middleware: [finalAnswer({ reserve: { tokens: 2 * tokensOfRequest } })],
   });
   if (reason.kind !== "max-tokens") throw new Error(`The run ended as ${reason.kind}.`);
   return text === "" ? "empty" : `"${text}"`;
@@ -341,7 +350,7 @@ async function triggers() {
   });
   const said = "Remind me of the cake.";
   const gate = createDeliberateMode({ tools }).forTurn({ conversationId: "one", text: said });
-  await runToolLoop({ provider, tools, messages: ask(said), policies: { gate } });
+  await runToolLoop({ provider, tools, messages: ask(said), middleware: [gateTools(gate)] });
   return `${ran.size} of ${tools.length}`;
 }
 

@@ -1,6 +1,6 @@
-// Plays one run of the agent with the chosen policies, and adds up its tokens and its price.
+// Plays one run of the agent with the chosen middleware, and adds up its tokens and its price.
 import { createRequire } from "node:module";
-import { createLoopEvents, dist, defineTool, runToolLoop } from "../turnwright.js";
+import { createLoopEvents, deferTools, dist, defineTool, runToolLoop } from "../turnwright.js";
 import { resultTokens } from "./model.js";
 import { createService, sum } from "./service.js";
 import { definitions, writeLog, writeProse } from "./write-text.js";
@@ -15,7 +15,7 @@ import { definitions, writeLog, writeProse } from "./write-text.js";
  *   readonly window?: number,
  *   readonly tools?: number,
  *   readonly isDeferred?: boolean,
- *   readonly policies?: LoopOptions["policies"],
+ *   readonly middleware?: LoopOptions["middleware"],
  * }} Variant
  * @typedef {{ readonly plain: number, readonly cached: number, readonly automatic: number }} Money
  * @typedef {{
@@ -73,7 +73,7 @@ function makeTools(count) {
  * @returns {Promise<Played>}
  */
 export async function play(variant) {
-  const { model = usualModel, window = usualWindow, tools: count = 40, isDeferred = false, policies } = variant;
+  const { model = usualModel, window = usualWindow, tools: count = 40, isDeferred = false, middleware = [] } = variant;
   const service = createService({ window });
   const client = new Anthropic({ apiKey: "none", maxRetries: 0, logLevel: "off", fetch: service.fetch });
   const tools = makeTools(count);
@@ -90,7 +90,7 @@ export async function play(variant) {
     pricing,
     events,
     limits: { maxIterations: 300 },
-    policies: { promptCache: watchPromptCache(), ...policies },
+    middleware: [...middleware, ...(isDeferred ? [deferTools()] : []), watchPromptCache()],
   });
   return {
     variant,

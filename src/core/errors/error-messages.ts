@@ -88,7 +88,7 @@ const messages: Messages = {
   "store-unresponsive": ({ verb, ms }) =>
     `The run store did not answer ${quote(verb)} within ${ms} ms. Check the storage of the run store, then repeat the same call.`,
   "tools-changed": ({ changes }) =>
-    `Recorded calls no longer fit their tools: ${changes.map(describeChange).join("; ")}. Restore the tools, or allow the change with "policies.allowToolChange".`,
+    `Recorded calls no longer fit their tools: ${changes.map(describeChange).join("; ")}. Restore the tools, or allow the change with "allowToolChange".`,
 };
 
 export function describeError<Code extends LoopErrorCode>(code: Code, details: LoopErrorDetails[Code]): string {

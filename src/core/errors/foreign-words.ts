@@ -193,16 +193,16 @@ const messages: Replacement = { nearest: "messages", instead: 'messages: [{ role
 const maxIterations: Replacement = { nearest: "limits.maxIterations", instead: "limits: { maxIterations: 10 }" };
 const shortIterations: Replacement = { nearest: "maxIterations", instead: "maxIterations: 10" };
 const provider: Replacement = { nearest: "provider", instead: 'provider: openaiChat({ client, model: "..." })' };
-const onIteration: Replacement = { nearest: "hooks.onIteration", instead: "hooks: { onIteration(finished, state) {} }" };
+const onIteration: Replacement = { nearest: "middleware", instead: "middleware: [onIteration((finished, state) => {})]" };
 const prepareIteration: Replacement = {
-  nearest: "hooks.prepareIteration",
-  instead: "hooks: { prepareIteration(view) { return {}; } }",
+  nearest: "middleware",
+  instead: "middleware: [prepareIteration((view) => ({}))]",
 };
 const events: Replacement = { nearest: "events", instead: 'events: createLoopEvents(), then events.on("run-end", listener)' };
-const output: Replacement = { nearest: "policies.output", instead: "policies: { output: structuredOutput(schema) }" };
+const output: Replacement = { nearest: "middleware", instead: "middleware: [structuredOutput(schema)]" };
 const inputSchema: Replacement = { nearest: "inputSchema", instead: "inputSchema: z.object({ ... })" };
 const execute: Replacement = { nearest: "execute", instead: "execute(args, context) {}" };
-const toolCallGuard: Replacement = { nearest: "policies.approve", instead: "policies: { approve(call) {} }" };
+const toolCallGuard: Replacement = { nearest: "middleware", instead: 'middleware: [approve((call) => ({ kind: "approve" }))]' };
 const system: Replacement = { nearest: "system", instead: 'system: "..."' };
 const setting = (name: string): Replacement => ({ nearest: `modelSettings.${name}`, instead: `modelSettings: { ${name} }` });
 const eitherTokens: Replacement = {
@@ -235,7 +235,7 @@ const replacements: { readonly [word: string]: readonly Replacement[] } = {
   recursionLimit: [maxIterations, shortIterations],
   max_turns: [maxIterations, shortIterations],
   max_iterations: [maxIterations, shortIterations],
-  stopWhen: [{ nearest: "policies.stopWhen", instead: "policies: { stopWhen: iterationCountIs(5) }" }],
+  stopWhen: [{ nearest: "middleware", instead: "middleware: [stopWhen(iterationCountIs(5))]" }],
   model: [provider],
   llm: [provider],
   client: [provider],

@@ -145,7 +145,7 @@ describe("LoopError", () => {
           { toolName: "x".repeat(100), kind: "removed" },
         ],
       }),
-      `Recorded calls no longer fit their tools: "search" has another type in "limit": now string, before number; "search" requires the field "to"; "${"x".repeat(64)}…" was removed. Restore the tools, or allow the change with "policies.allowToolChange".`,
+      `Recorded calls no longer fit their tools: "search" has another type in "limit": now string, before number; "search" requires the field "to"; "${"x".repeat(64)}…" was removed. Restore the tools, or allow the change with "allowToolChange".`,
     ],
   ])("has a message about %s", ([, error, message]) => {
     expect(error.message).toBe(message);

@@ -1,5 +1,6 @@
 // The loop as one function for callers that have the descriptions of their tools and one function that runs them.
 
+import { onIteration as callAfterIterations } from "../middleware/iteration-hooks.ts";
 import type { LoopHooks, LoopOptions, Tool, ToolContext } from "../types/loop-options.ts";
 import type { LoopResult } from "../types/loop-result.ts";
 import type { Message } from "../types/message.ts";
@@ -107,7 +108,7 @@ export async function generateWithTools(
     tools: toTools(toolExecutor),
     limits: { maxIterations, ...(maxCostUSD === undefined ? {} : { maxCostUSD }) },
     pricing,
-    hooks: onIteration === undefined ? {} : { onIteration },
+    middleware: [onIteration !== undefined && callAfterIterations(onIteration)],
     signal: abortSignal,
   });
   return unwrap(await run.result);

@@ -142,7 +142,7 @@ function applyPlan(request: RequestDraft, plan: Omit<IterationPlan, "provider">,
  */
 export function stopWhen(condition: StopCondition | readonly StopCondition[]): Middleware {
   const conditions = [condition].flat();
-  checkField("stopWhen", conditions, ["a function, or an array of functions", () => conditions.every(isFunction)]);
+  checkField("stopWhen", condition, ["a function, or an array of functions", () => conditions.every(isFunction)]);
   return {
     name: "stop-when",
     begin: (run) => ({

@@ -1,16 +1,7 @@
 // Adds an observer to the options of a run, without a change of its events, results or errors.
 
-import type {
-  IterationPlan,
-  LoopHooks,
-  LoopOptions,
-  NestedLoopOptions,
-  Tool,
-  ToolContext,
-  ToolRegistry,
-} from "../types/loop-options.ts";
+import type { LoopOptions, NestedLoopOptions, Tool, ToolContext, ToolRegistry } from "../types/loop-options.ts";
 import { isEmitter, isRecord } from "../utils/guards.ts";
-import { whenReady } from "../utils/promises.ts";
 import {
   ObservedEmitter,
   observeProvider,
@@ -21,11 +12,10 @@ import {
 } from "./run-observer.ts";
 import { createToolRegistry, isToolRegistry } from "../tools/registry.ts";
 import { isGenerator } from "../tools/to-outcome.ts";
-import type { Provider } from "../types/provider.ts";
-import { isProvider } from "../errors/provider-checks.ts";
 import type { LoopEvent, LoopEvents, LoopEventType } from "../types/loop-event.ts";
 import type { LoopResult } from "../types/loop-result.ts";
-import type { LoopPolicies } from "../types/policies.ts";
+import type { MiddlewareList } from "../types/middleware.ts";
+import type { Provider } from "../types/provider.ts";
 import type { ToolDefinition } from "../types/tool.ts";
 import type { ClosedRun } from "../cancellation/signals.ts";
 
@@ -90,28 +80,11 @@ function withNesting(context: ToolContext, observer: RunObserver, ports: ToolPor
   return new Proxy(context, { get: (target, key): unknown => replaced[key] ?? Reflect.get(target, key, target) });
 }
 
-interface ProviderMap {
-  mapProviders(map: (provider: Provider) => Provider): LoopPolicies["handoffs"];
-}
-
-function observePolicies(policies: LoopPolicies, current: () => RunObserver | undefined): LoopPolicies {
-  const { handoffs } = policies;
-  if (!isRecord(handoffs) || typeof handoffs["mapProviders"] !== "function") return policies;
-  const { mapProviders } = handoffs as unknown as ProviderMap;
-  return { ...policies, handoffs: mapProviders((provider) => observeProvider(provider, current)) };
-}
-
-function observeHooks(hooks: LoopHooks, current: () => RunObserver | undefined): LoopHooks {
-  if (typeof hooks.prepareIteration !== "function") return hooks;
-  return {
-    ...hooks,
-    prepareIteration(view) {
-      return whenReady(hooks.prepareIteration?.(view), (plan): IterationPlan | undefined | void => {
-        if (!isRecord(plan) || !isProvider(plan.provider)) return plan;
-        return { ...plan, provider: observeProvider(plan.provider, current) };
-      });
-    },
-  };
+/** Observes the streams of the providers that agents and `prepareIteration` choose. */
+function observeStreams(middleware: MiddlewareList, observeOnce: (provider: Provider) => Provider): MiddlewareList {
+  const taken = middleware.filter((one) => isRecord(one) && String(one["name"]).startsWith("observer")).length;
+  const name = taken === 0 ? "observer" : `observer ${taken + 1}`;
+  return [...middleware, { name, pure: true, provider: observeOnce }];
 }
 
 /**
@@ -127,27 +100,34 @@ export function observeRun<Output, T extends Tool>(
   options: LoopOptions<Output, T>,
   observing: Observing,
 ): LoopOptions<Output, T> {
-  // The cast is safe, because only the providers of agents change in the policies.
+  // The cast is safe, because the added middleware has no output.
   return isRecord(options) ? { ...options, ...(observe(options, observing) as Partial<LoopOptions<Output, T>>) } : options;
 }
 
-type Watched = Partial<Pick<LoopOptions, "events" | "hooks" | "policies" | "provider" | "tools">>;
+type Watched = Partial<Pick<LoopOptions, "events" | "middleware" | "provider" | "tools">>;
 
 /** `inherited` is the provider of the outer run, which a nested run without a provider uses. */
 function observe(options: NestedLoopOptions, observing: Observing, inherited?: Provider): Watched {
-  const { events, hooks, policies, provider = inherited } = options;
+  const { events, middleware = [], provider = inherited } = options;
   const registry = toRegistry(options);
   const runs = new ObservedRuns(observing, { options, registry });
   const current = (): RunObserver | undefined => runs.current;
   const observeNested = (nested: NestedLoopOptions, start: StartObserving): NestedLoopOptions =>
     isRecord(nested) ? { ...nested, ...observe(nested, { ...observing, start }, provider) } : nested;
+  const observed = new WeakSet<Provider>();
+  const observeOnce = (one: Provider): Provider => {
+    if (observed.has(one)) return one;
+    const made = observeProvider(one, current);
+    // An invalid provider stays as it is, because the run refuses it with a clear error.
+    if (made !== one) observed.add(made);
+    return made;
+  };
   const ports = { observerOf: (call: ToolContext) => runs.of(call), observeNested };
   return {
-    ...(provider !== undefined && { provider: observeProvider(provider, current) }),
+    ...(provider !== undefined && { provider: observeOnce(provider) }),
     ...((events === undefined || isEmitter(events)) && { events: new ObservedEmitter(events, runs) }),
     ...(registry !== undefined && { tools: observeRegistry(registry, ports) }),
-    ...(isRecord(policies) && { policies: observePolicies(policies, current) }),
-    ...(isRecord(hooks) && { hooks: observeHooks(hooks, current) }),
+    ...(Array.isArray(middleware) && { middleware: observeStreams(middleware, observeOnce) }),
   };
 }
 

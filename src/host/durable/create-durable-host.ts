@@ -56,7 +56,7 @@ const failed: ReadonlySet<string> = new Set<LoopStatus>(["error", "timeout", "st
 type PlacedInput = Omit<RunInput, "id" | "input">;
 
 const resumeChecks: Checks<Parameters<DurableHost["resume"]>[1]> = {
-  decisions: ["an object with a decision for each call", isRecord, undefined, true],
+  answers: ["an object with an answer for each call", isRecord, undefined, true],
 };
 
 const durableJoinChecks: Checks<DurableJoinOptions> = { ...joinChecks, endsWhenWaiting: is.flag };
@@ -144,15 +144,15 @@ class Conversations implements DurableHost {
 
   async resume(
     id: string,
-    options: { readonly decisions: { readonly [callId: string]: CallDecision } },
+    options: { readonly answers: { readonly [callId: string]: CallDecision } },
   ): Promise<DurableResumeAnswer> {
     checkFields("options", options ?? {}, resumeChecks);
-    const { decisions } = options ?? {};
+    const { answers } = options ?? {};
     const last = await this.#runs.findLast(id);
     if (last?.state !== "live") return this.#refuse(last);
     const { store } = this.#engineOf();
     const count = await store.countEvents(last.runId);
-    await this.#decideAll(last.runId, decisions);
+    await this.#decideAll(last.runId, answers);
     return { kind: "started", ...this.#toHosted(last, count) };
   }
 

@@ -127,7 +127,7 @@ export interface DurableHost<Output = unknown, T extends AnyTool = AnyTool, Inpu
    */
   resume(
     id: string,
-    options: { readonly decisions: { readonly [callId: string]: CallDecision } },
+    options: { readonly answers: { readonly [callId: string]: CallDecision } },
   ): Promise<DurableResumeAnswer<Output, T>>;
   /**
    * Reads the run that contains the event with the id `from`, or else the last run of the conversation. The stream ends when the

@@ -14,7 +14,7 @@ import type {
 import type { JournalInspection } from "../../journal/index.ts";
 
 /** The options that the durable loop sets itself. */
-export type DurableOwnOptions = "runId" | "journal" | "events" | "control" | "decisions" | "resume";
+export type DurableOwnOptions = "runId" | "journal" | "events" | "control" | "answers" | "resume";
 
 /** The options of a run, as the function `options` of a durable loop returns them. */
 export type DurableLoopOptions<Output = unknown, T extends Tool = Tool> = EntryOptions<DurableOwnOptions, Output, T>;

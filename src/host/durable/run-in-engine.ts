@@ -115,7 +115,7 @@ export interface WorkflowPorts {
   /** The id of the workflow. */
   readonly runId: string;
   readonly journal: Journal;
-  readonly decisions: NonNullable<LoopOptions["decisions"]>;
+  readonly answers: NonNullable<LoopOptions["answers"]>;
   /** The recorded time of this execution, for waits with `until`. */
   readonly now: number;
   readonly signal: AbortSignal;
@@ -126,7 +126,7 @@ export function runInEngine(engine: WorkflowEngine, execute: (ports: WorkflowPor
   const { id: runId, signal } = engine;
   const journal = inLockstep(engine);
   return runUntilEnd({
-    execute: (answers, now) => execute({ runId, journal, decisions: answers as WorkflowPorts["decisions"], now, signal }),
+    execute: (answers, now) => execute({ runId, journal, answers: answers as WorkflowPorts["answers"], now, signal }),
     // Recorded, because a replay must decide in the same way about waits whose time is over.
     now: async (execution) => Number((await engine.all([{ key: `execution/${execution}/now`, body: () => Date.now() }]))[0]),
     show: (waits) => engine.show(waits),

@@ -97,7 +97,7 @@ export class EmittedTexts {
 
 /** Returns the fields of a run-start line. Does not read functions, keys or the user id of the session. */
 export function describeRun({ options, provider }: ObservedRun, cleaner: Cleaner): LogFields {
-  const { limits, timeouts, policies, hooks, session, version } = options;
+  const { limits, timeouts, middleware, session, version } = options;
   const { conversationId, locale, responseTarget } = session ?? {};
   return {
     provider: provider.id,
@@ -105,8 +105,7 @@ export function describeRun({ options, provider }: ObservedRun, cleaner: Cleaner
     version: version === undefined ? undefined : cleaner.text(version, "session"),
     limits: numbersOf(limits),
     timeouts: numbersOf(timeouts),
-    policies: namesOf(policies),
-    hooks: namesOf(hooks),
+    middleware: namesOf(middleware),
     session: session === undefined ? undefined : cleaner.fields({ conversationId, locale, responseTarget }, "session"),
   };
 }
@@ -121,8 +120,10 @@ function numbersOf(values: object | undefined): Json | undefined {
   return Object.fromEntries(numbers);
 }
 
-function namesOf(parts: object | undefined): Json | undefined {
-  return isRecord(parts) ? Object.keys(parts).filter((name) => parts[name] !== undefined) : undefined;
+/** Returns the names of middleware. Left out entries have none. */
+function namesOf(middleware: unknown): Json | undefined {
+  if (!Array.isArray(middleware)) return undefined;
+  return middleware.flatMap((one: unknown) => (isRecord(one) && typeof one["name"] === "string" ? [one["name"]] : []));
 }
 
 /** Copies the definitions of tools. A `needsApproval` function is written as "some", as in a journal. */

@@ -129,8 +129,7 @@ const lines: { readonly [type: string]: Checks | undefined } = {
     path: listOfAll(text),
     limits: isRecord,
     timeouts: isRecord,
-    policies: listOfAll(text),
-    hooks: listOfAll(text),
+    middleware: listOfAll(text),
     session: isRecord,
   },
   request: {

@@ -49,10 +49,8 @@ export interface LoggedRun {
   /** The limits that the caller set. An infinite limit is "Infinity". */
   readonly limits: { readonly [name: string]: number | string };
   readonly timeouts: { readonly [name: string]: number | string };
-  /** The names of the policies that were set. */
-  readonly policies: readonly string[];
-  /** The names of the hooks that were set. */
-  readonly hooks: readonly string[];
+  /** The names of the middleware, outermost first. */
+  readonly middleware: readonly string[];
   readonly session?: { readonly [field: string]: Json } | undefined;
   /** The times at which the run was started and resumed. */
   readonly starts: readonly number[];
@@ -80,7 +78,7 @@ export interface LoggedIteration {
   /** The number of the iteration, counted from 0. */
   readonly iteration: number;
   readonly continuation: number;
-  /** The agent of the iteration. Undefined without `policies.handoffs`. */
+  /** The agent of the iteration. Undefined without `createHandoffs`. */
   readonly agent?: string | undefined;
   /** True if the stream was replayed from a journal and the log has no line from its first execution. */
   readonly isReplayed: boolean;

@@ -25,6 +25,7 @@ import {
   type Tool,
   wrapJournal,
 } from "../../core/entry-kit.ts";
+import { contextRestarts } from "../../core/index.ts";
 import { readJournalRun } from "../../journal/inspect/inspect-journal.ts";
 import { findStart } from "../log/log-file.ts";
 import { readRunLog } from "../log/read-run-log.ts";
@@ -263,7 +264,7 @@ function toPast(draft: DraftIteration | undefined, iteration: number, from: numb
 }
 
 /** The options of the new run. The messages and the past come from the first run. */
-export type RerunOptions<Output = unknown, T extends Tool = Tool> = EntryOptions<"messages" | "decisions" | "resume", Output, T>;
+export type RerunOptions<Output = unknown, T extends Tool = Tool> = EntryOptions<"messages" | "answers" | "resume", Output, T>;
 
 /** The iteration at which the new run stops repeating the first run. */
 export interface RerunPoint {
@@ -290,7 +291,7 @@ const pointChecks: Checks<RerunPoint> = {
  *
  * The repeated iterations keep their numbers, outputs, calls and results, and the user messages that were added between them. No
  * request is sent and no tool, hook, approval or nested run is called before the iteration. In the new log, nested runs of
- * repeated calls are missing. The policies `results` and `output` apply only from the iteration on. The new run has its own
+ * repeated calls are missing. `processResults` and `structuredOutput` apply only from the iteration on. The new run has its own
  * `runId`. Unless you set them, two options come from the log: the limits that are lower than the defaults, and the context items
  * of the requests.
  *
@@ -343,29 +344,44 @@ export function continuePast<Output, T extends Tool>(
   from: number,
   options: RerunOptions<Output, T>,
 ): LoopOptions<Output, T> {
-  const { runId, policies = {}, contextItems = past.contextItems } = options;
+  const { runId } = options;
   if (runId !== undefined && runId === past.runId)
     throw new LoopError("invalid-option", {
       option: "runId",
       expected: "another id than that of the first run",
       received: "its id",
     });
-  const { loopDetection } = policies;
+  const { middleware = [] } = options;
   const again = {
     ...options,
     messages: past.messages,
-    contextItems,
     limits: limitsFor(past, from, options),
-    ...(policies.compaction === undefined &&
-      past.compactions.size > 0 && { policies: { ...policies, compaction: repeatCompactions(past.compactions) } }),
+    // An invalid list stays as it is, because the run refuses it with a clear error.
+    middleware: Array.isArray(middleware) ? withPast(middleware, past) : middleware,
     journal: replayPast(past, {
       from,
       base: options.journal,
-      warnsOfLoops: isRecord(loopDetection) && loopDetection["action"] === "inject-warning",
+      warnsOfLoops: Array.isArray(middleware) && middleware.some(warnsOfLoops),
     }),
   };
   // The cast is safe: `options` has all other options.
   return again as unknown as LoopOptions<Output, T>;
+}
+
+/** Adds the compactions and the context items of the first run, if the new run has no middleware of its own for them. */
+function withPast(given: readonly unknown[], { compactions, contextItems }: Past): readonly unknown[] {
+  const names = given.map((one) => (isRecord(one) ? one["name"] : undefined));
+  const added = [
+    ...(compactions.size > 0 && !names.includes("compaction") ? [repeatCompactions(compactions)] : []),
+    ...(contextItems.length > 0 && !names.includes("context-restarts") ? [contextRestarts({ items: contextItems })] : []),
+  ];
+  // A summary is about the messages that masking and handoffs have left.
+  const place = 1 + names.findLastIndex((name) => name === "mask-results" || name === "handoffs");
+  return given.toSpliced(place, 0, ...added);
+}
+
+function warnsOfLoops(middleware: unknown): boolean {
+  return isRecord(middleware) && middleware["name"] === "detect-loops" && middleware["action"] === "inject-warning";
 }
 
 /**

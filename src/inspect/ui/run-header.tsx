@@ -137,7 +137,7 @@ function Figures({ run, lastAt }: FiguresProps): JSX.Element {
 }
 
 function RunFactsView({ run, hasDates, rows }: Pick<RunHeaderProps, "run" | "hasDates" | "rows">): JSX.Element {
-  const { runId, version, limits, timeouts, policies, hooks, session, starts, reason } = run;
+  const { runId, version, limits, timeouts, middleware, session, starts, reason } = run;
   const facts: readonly (readonly [string, unknown])[] = [
     ["Run id", runId],
     ["Version", version],
@@ -145,8 +145,7 @@ function RunFactsView({ run, hasDates, rows }: Pick<RunHeaderProps, "run" | "has
     ["Time, with nested runs", summarizeTime(rows).join("\n")],
     ["Limits", limits],
     ["Timeouts", timeouts],
-    ["Policies", policies.join(", ")],
-    ["Hooks", hooks.join(", ")],
+    ["Middleware", middleware.join(", ")],
     ["Session", session],
     ["Reason", reasonData(reason)],
   ];

@@ -55,9 +55,9 @@ export interface JournalInspection {
   readonly toolCallsExecuted: number;
   /** The last summary that replaced messages in requests. Undefined without a compaction. */
   readonly compaction: CompactedMessages | undefined;
-  /** The current agent. Undefined without `policies.handoffs`. */
+  /** The current agent. Undefined without `createHandoffs`. */
   readonly agent: string | undefined;
-  /** The handoffs of this run, in order. Undefined without `policies.handoffs`. */
+  /** The handoffs of this run, in order. Undefined without `createHandoffs`. */
   readonly handoffs: readonly Handoff[] | undefined;
   /** The time at which the run last looked for messages, in milliseconds of its clock. Undefined before the first iteration. */
   readonly lastSeenMs: number | undefined;

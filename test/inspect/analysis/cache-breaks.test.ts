@@ -166,7 +166,7 @@ describe("findCacheBreaks", () => {
 
   it("reports masked messages separately from edited messages", async () => {
     const masking = maskResults({ keepIterations: 1, minTokens: 0 });
-    const { log } = await logRun(optionsFor(3, { policies: { masking } }));
+    const { log } = await logRun(optionsFor(3, { middleware: [masking] }));
     const [run] = log.runs;
     if (run === undefined) throw new Error("The log has no run.");
     const breaks = findCacheBreaks(run);

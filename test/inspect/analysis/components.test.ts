@@ -84,7 +84,7 @@ function logHostile(answer: string, edit?: RequestEdit): Promise<LoggedRun> {
     messages: [{ role: "user", content: payload }] as const,
     runId: payload,
     limits: { maxTokens: 9_000 },
-    policies: { masking: maskResults({ keepIterations: 1, minTokens: 0 }) },
+    middleware: [maskResults({ keepIterations: 1, minTokens: 0 })],
   };
   return logEdited(options, edit);
 }

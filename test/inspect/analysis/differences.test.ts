@@ -87,7 +87,7 @@ describe("diffRequests", () => {
   });
 
   it("reports masked messages separately from edited messages", async () => {
-    const { log } = await logRun(optionsFor(3, { policies: { masking: maskResults({ keepIterations: 1, minTokens: 0 }) } }));
+    const { log } = await logRun(optionsFor(3, { middleware: [maskResults({ keepIterations: 1, minTokens: 0 })] }));
     const [run] = log.runs;
     if (run === undefined) throw new Error("The log has no run.");
     const masking = findMasking(run);

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { describe, expect, it } from "vitest";
 import {
+  approve,
   contextRestart,
   defineAgentTool,
   defineTool,
@@ -66,7 +67,7 @@ const scenes: readonly (readonly [name: string, options: () => Partial<LoopOptio
         tool("deaf", () => new Promise(() => {}), { timeoutMs: 20 }),
         tool("secret", () => "never told"),
       ],
-      policies: { approve: ({ name }) => (name === "secret" ? { kind: "deny", reason: "not you" } : { kind: "approve" }) },
+      middleware: [approve(({ name }) => (name === "secret" ? { kind: "deny", reason: "not you" } : { kind: "approve" }))],
     }),
   ],
   [
@@ -108,7 +109,7 @@ const scenes: readonly (readonly [name: string, options: () => Partial<LoopOptio
         tool("look", () => 1),
         tool("enrich", () => contextRestart({ type: "context_restart_profile", enhanced_context_item: {} })),
       ],
-      policies: { loopDetection: detectLoops({ threshold: 2 }), approve: () => ({ kind: "approve" }) },
+      middleware: [detectLoops({ threshold: 2 }), approve(() => ({ kind: "approve" }))],
     }),
   ],
   [
@@ -124,7 +125,7 @@ const scenes: readonly (readonly [name: string, options: () => Partial<LoopOptio
         return iteration < 14 ? toolCall("long", { iteration }) : text("Done.");
       });
       const compaction = compactMessages({ when: 4_500, keep: 1_500 });
-      return { provider, tools: [long], pricing: () => 0.01, policies: { compaction } };
+      return { provider, tools: [long], pricing: () => 0.01, middleware: [compaction] };
     },
   ],
   [
@@ -166,11 +167,11 @@ describe("recordSpans", () => {
       messages,
       runId: "r",
       journal,
-      policies: { approve: ({ args }) => (isDeepStrictEqual(args, { iteration: 1 }) ? { kind: "ask" } : { kind: "approve" }) },
+      middleware: [approve(({ args }) => (isDeepStrictEqual(args, { iteration: 1 }) ? { kind: "ask" } : { kind: "approve" }))],
     });
     const { pendingCalls } = await runToolLoop(wrap(options()));
-    const decisions = Object.fromEntries(pendingCalls.map(({ callId }) => [callId, { kind: "approve" as const }]));
-    const { status } = await runToolLoop(wrap({ ...options(), decisions }, isNew));
+    const answers = Object.fromEntries(pendingCalls.map(({ callId }) => [callId, { kind: "approve" as const }]));
+    const { status } = await runToolLoop(wrap({ ...options(), answers }, isNew));
     expect(status).toBe("completed");
     const { live, recorded } = end();
     expect(plainSpans(recorded)).toEqual(plainSpans(live));

@@ -72,7 +72,7 @@ const pending = { id: text, callId: text, name: text, args: objects, waitsFor: t
 const firstLines: readonly Fields[] = [
   {
     ...{ type: "run-start", runId: text, path: [], ...service, version: text, limits: objects, timeouts: objects },
-    ...{ policies: [text], hooks: [text], session: objects },
+    ...{ middleware: [text], hooks: [text], session: objects },
   },
   { type: "notice", iteration: 0, kind: text },
   { type: "iteration-start", iteration: 0, continuation: 0 },

@@ -48,7 +48,7 @@ export async function longLog(iterations: number, { resultLength = 1200 }: LongS
         return "ok";
       }),
     ],
-    policies: { masking: maskResults({ keepIterations: 20, minTokens: 100, batchOf: 10 }) },
+    middleware: [maskResults({ keepIterations: 20, minTokens: 100, batchOf: 10 })],
     limits: { maxIterations: iterations + 1, maxCostUSD: 100 },
     pricing,
   });

@@ -1,6 +1,6 @@
 // Logs of runs for tests and pictures of the page: an ordinary run, nested runs, and suspended, failed and crashed runs.
 
-import { defineAgentTool, type LoopOptions, memoryJournal, withRetry } from "turnwright";
+import { approve, defineAgentTool, type LoopOptions, memoryJournal, withRetry } from "turnwright";
 import { createMockProvider, fail, type MockMessage, reasoning, text, toolCall, wait } from "turnwright/testing";
 import { openStage, pricing, system, tokens, toolsOf } from "./sample-stage.ts";
 
@@ -153,13 +153,13 @@ export async function suspendedLog(resumeAfterDays?: number): Promise<string> {
     system,
     messages: [{ role: "user", content: "Order two bags of Sencha." }],
     tools: [tool("read_stock", 300, () => 42), tool("place_order", 800, () => ({ order: "o-1", total: 37 }))],
-    policies: { approve: ({ name }) => ({ kind: name === "place_order" ? "ask" : "approve" }) },
+    middleware: [approve(({ name }) => ({ kind: name === "place_order" ? "ask" : "approve" }))],
     pricing,
   };
   await run(options);
   if (resumeAfterDays !== undefined) {
     await clock.advance(resumeAfterDays * 24 * hour);
-    await run({ ...options, decisions: { call_i0_1: { kind: "modify", args: { tea: "Sencha", bags: 1 } } } });
+    await run({ ...options, answers: { call_i0_1: { kind: "modify", args: { tea: "Sencha", bags: 1 } } } });
   }
   return lines.join("");
 }

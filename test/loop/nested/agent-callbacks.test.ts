@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import {
   contextRestart,
+  contextRestarts,
   createContextStash,
   defineAgentTool,
   FatalToolError,
@@ -215,7 +216,7 @@ describe("the toResult function of defineAgentTool", () => {
         () => answers(),
         () => answer,
       ),
-      { policies: { restarts: { stash } } },
+      { middleware: [contextRestarts({ stash })] },
     );
     const result = await playing.result;
     expect(playing.recording.of("restart")).toMatchObject([{ suffix: "deep", pendingContext: "found", disableTools: ["agent"] }]);

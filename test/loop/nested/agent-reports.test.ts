@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { defineAgentTool, defineTool, hasToolCall, type LoopPolicies, type Tool, toolResult } from "turnwright";
+import { defineAgentTool, defineTool, hasToolCall, type Middleware, stopWhen, type Tool, toolResult } from "turnwright";
 import { createTeam } from "turnwright/team";
 import { createMockProvider, finish, type MockMessage, text, toolCall } from "turnwright/testing";
 import { answersOf, play } from "../play.ts";
@@ -14,11 +14,16 @@ const tools = [
   make("look", "seen"),
   make("final_answer", undefined),
 ];
-const stopWhen = hasToolCall("final_answer");
+const isFinal = hasToolCall("final_answer");
 const ended = { tool_name: "submit", result: { total: 42 } };
 const cutOff = "1. The roof is fine. 2. The cellar is";
 
-const rows: readonly (readonly [title: string, turns: readonly MockMessage[], report: unknown, policies?: LoopPolicies])[] = [
+const rows: readonly (readonly [
+  title: string,
+  turns: readonly MockMessage[],
+  report: unknown,
+  middleware?: readonly Middleware[],
+])[] = [
   ["has answered", [text("Forty-two.")], "Forty-two."],
   ["ends by a tool", [[toolCall("look"), toolCall("submit")]], { status: "completed", reason: "end-turn", calls: [ended] }],
   [
@@ -45,15 +50,15 @@ const rows: readonly (readonly [title: string, turns: readonly MockMessage[], re
       calls: [{ tool_name: "final_answer", args: { total: 42 } }],
       text: "Here it is.",
     },
-    { stopWhen },
+    [stopWhen(isFinal)],
   ],
   [
     "stops for a reason",
     [toolCall("look", { at: 1 })],
     { status: "completed", reason: "stop-condition", stop_reason: "enough", calls: [{ tool_name: "look", args: { at: 1 } }] },
-    { stopWhen: () => ({ kind: "stop", reason: "enough" }) },
+    [stopWhen(() => ({ kind: "stop", reason: "enough" }))],
   ],
-  ["stops at a message without calls", [text("Forty-two.")], "Forty-two.", { stopWhen: () => true }],
+  ["stops at a message without calls", [text("Forty-two.")], "Forty-two.", [stopWhen(() => true)]],
   ["reaches the output limit", [[text(cutOff), finish("length")]], { status: "incomplete", reason: "length", text: cutOff }],
   [
     "is cut off by a content filter",
@@ -64,12 +69,12 @@ const rows: readonly (readonly [title: string, turns: readonly MockMessage[], re
 ];
 
 describe("the result of an agent tool whose run", () => {
-  it.for(rows)("%s", async ([, turns, report, policies]) => {
+  it.for(rows)("%s", async ([, turns, report, middleware]) => {
     const agent = defineAgentTool({
       name: "agent",
       description: "Counts",
       inputSchema: { type: "object" },
-      prepare: () => ({ messages: question, tools, policies, provider: createMockProvider(turns) }),
+      prepare: () => ({ messages: question, tools, middleware, provider: createMockProvider(turns) }),
     });
     const playing = play([toolCall("agent"), text("Done.")], { tools: [agent] });
     const [answer] = answersOf(await playing.result);
@@ -89,9 +94,9 @@ describe("the result of an agent tool whose run", () => {
 });
 
 describe("the report of a member of a team whose run", () => {
-  it.for(rows)("%s", async ([, turns, report, policies]) => {
+  it.for(rows)("%s", async ([, turns, report, middleware]) => {
     const provider = createMockProvider(turns);
-    const team = createTeam({ members: { agent: { description: "Counts", system: "Count.", tools, policies, provider } } });
+    const team = createTeam({ members: { agent: { description: "Counts", system: "Count.", tools, middleware, provider } } });
     const playing = play([toolCall("agent", { task: "Count." }), text("Done.")], team);
     const [answer] = answersOf(await playing.result);
     const { text: said, ...facts } =

@@ -1,9 +1,11 @@
 import { describe, expect, it } from "vitest";
 import {
+  approve,
+  type Approve,
   createToolRegistry,
   defineAgentTool,
   FatalToolError,
-  type LoopOptions,
+  gateTools,
   type LoopResult,
   type NestedLoopOptions,
   type Tool,
@@ -57,9 +59,9 @@ describe("a tool from defineAgentTool", () => {
     expect(await runTool(agent(() => ({ messages: question })))).toMatchObject({ kind: "failed" });
   });
 
-  it("counts as one call for policies.approve and the gate of the outer run", async () => {
+  it("counts as one call for approve and the gate of the outer run", async () => {
     const asked: string[] = [];
-    const approve: NonNullable<LoopOptions["policies"]>["approve"] = ({ name, args }) => {
+    const policy: Approve = ({ name, args }) => {
       asked.push(`${name} ${JSON.stringify(args)}`);
       return JSON.stringify(args) === '"no"' ? { kind: "deny", reason: "not now" } : { kind: "modify", args: "edited" };
     };
@@ -70,13 +72,13 @@ describe("a tool from defineAgentTool", () => {
       return { messages: question, provider };
     });
     const script = [[toolCall("agent", "yes"), toolCall("agent", "no")], text("Done.")];
-    const result = await play(script, { tools: [child], policies: { approve } }).result;
+    const result = await play(script, { tools: [child], middleware: [approve(policy)] }).result;
     expect([outcomesOf(result), asked, prepared]).toEqual([
       ["call_i0_0: completed", "call_i0_1: denied"],
       ['agent "yes"', 'agent "no"'],
       ["edited"],
     ]);
-    const gated = await play(script, { tools: [child], policies: { gate: { active: true, allowedNames: [] } } }).result;
+    const gated = await play(script, { tools: [child], middleware: [gateTools({ active: true, allowedNames: [] })] }).result;
     expect([outcomesOf(gated), provider.calls]).toEqual([["call_i0_0: blocked", "call_i0_1: blocked"], 1]);
   });
 

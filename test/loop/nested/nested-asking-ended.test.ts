@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { FatalToolError, type Journal, type LoopOptions, type LoopResult, type Tool } from "turnwright";
+import { approve, FatalToolError, type Journal, type LoopOptions, type LoopResult, type Middleware, type Tool } from "turnwright";
 import { replayJournal } from "turnwright/journal";
 import { createMockProvider, type MockProvider, text, toolCall } from "turnwright/testing";
 import { createDurableStore } from "../durable-store.ts";
@@ -21,8 +21,8 @@ function setUp(levels: number, other: () => unknown): Stage {
     const innermost = inside;
     const provider = createMockProvider(({ messages }) => (messages.length === 1 ? toolCall(name) : text("Inside.")));
     providers.push(provider);
-    const policies: LoopOptions["policies"] = { approve: (call) => ({ kind: call.name === "pay" ? "ask" : "approve" }) };
-    inside = nesting("agent tool", `agent${level}`, () => ({ messages: question, provider, tools: [innermost], policies }));
+    const middleware: readonly Middleware[] = [approve((call) => ({ kind: call.name === "pay" ? "ask" : "approve" }))];
+    inside = nesting("agent tool", `agent${level}`, () => ({ messages: question, provider, tools: [innermost], middleware }));
   }
   const { name } = inside;
   const outer = createMockProvider(({ messages }) =>
@@ -35,7 +35,7 @@ function setUp(levels: number, other: () => unknown): Stage {
   return { ran, providers, start };
 }
 
-const decisionFor = (levels: number): LoopOptions["decisions"] => ({
+const decisionFor = (levels: number): LoopOptions["answers"] => ({
   [Array.from({ length: levels + 1 }, () => "call_i0_0").join("/")]: { kind: "approve" },
 });
 
@@ -45,8 +45,8 @@ async function checkOver({ start, ran, providers }: Stage, ended: LoopResult, op
     const again = await start({ journal }).result;
     expect([again.reason, again.messages, again.usage]).toEqual([ended.reason, ended.messages, ended.usage]);
   }
-  const decisions = decisionFor(providers.length - 1);
-  const late: unknown = await start({ journal: open(), decisions, resume: "retry-last" }).result.catch((error: unknown) => error);
+  const answers = decisionFor(providers.length - 1);
+  const late: unknown = await start({ journal: open(), answers, resume: "retry-last" }).result.catch((error: unknown) => error);
   expect(late).toMatchObject({ code: "unknown-decision" });
   expect([ran, providers.map(({ calls }) => calls)]).toEqual([[], asked]);
 }
@@ -106,7 +106,7 @@ describe.for([1, 2])("a call that waits for approval at nesting level %i", (leve
       "approval-required",
       ["call_i0_0: awaiting-approval", "call_i0_1: completed"],
     ]);
-    expect((await stage.start({ journal: store.open(), decisions: decisionFor(levels) }).result).text).toBe("Done.");
+    expect((await stage.start({ journal: store.open(), answers: decisionFor(levels) }).result).text).toBe("Done.");
     expect(stage.ran).toEqual(["pay"]);
   });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import {
+  approve,
   type Approve,
   createLoopControl,
   createToolRegistry,
@@ -16,7 +17,7 @@ import { createDurableStore, type DurableStore } from "../durable-store.ts";
 import { outcomesOf, play, type Playing, tool } from "../play.ts";
 import { nesting, question } from "./nesting.ts";
 
-const approve: Approve = ({ name }) => ({ kind: name.startsWith("pay") ? "ask" : "approve" });
+const policy: Approve = ({ name }) => ({ kind: name.startsWith("pay") ? "ask" : "approve" });
 const calls = (...names: readonly string[]): readonly MockPart[] => names.map((name) => toolCall(name));
 
 interface Stage {
@@ -32,13 +33,21 @@ function setUp(names: readonly string[], make: (work: (name: string, traits?: Pa
   const tools = make((name, traits) => tool(name, () => void ran.push(name), traits));
   const provider = createMockProvider(({ messages }) => (messages.length === 1 ? calls(...names) : text("Done.")));
   const start = (more: Partial<LoopOptions> = {}): Playing =>
-    play([], { runId: "r", provider, tools, policies: { approve }, journal: store.open(), timeouts: { settleMs: 0 }, ...more });
+    play([], {
+      runId: "r",
+      provider,
+      tools,
+      middleware: [approve(policy)],
+      journal: store.open(),
+      timeouts: { settleMs: 0 },
+      ...more,
+    });
   return { ran, store, start };
 }
 
 function agent(names: readonly string[], more: Partial<NestedLoopOptions> = {}): Tool {
   const provider = createMockProvider(({ messages }) => (messages.length === 1 ? calls(...names) : text("Inside.")));
-  return nesting("agent tool", "agent", () => ({ messages: question, provider, policies: { approve }, ...more }));
+  return nesting("agent tool", "agent", () => ({ messages: question, provider, middleware: [approve(policy)], ...more }));
 }
 
 const broken = tool("broken", () => {
@@ -53,10 +62,10 @@ async function checkOver({ start, ran, store }: Stage, ended: LoopResult): Promi
   }
   const seen = await inspectJournal(store.open());
   expect([seen.status, seen.pendingCalls]).toEqual([ended.status, []]);
-  const decisions: LoopOptions["decisions"] = Object.fromEntries(
+  const answers: LoopOptions["answers"] = Object.fromEntries(
     ["call_i0_0", "call_i0_1", "call_i0_2", "call_i0_0/call_i0_1"].map((id) => [id, { kind: "approve" }]),
   );
-  await expect(start({ decisions }).result).rejects.toMatchObject({ code: "unknown-decision" });
+  await expect(start({ answers }).result).rejects.toMatchObject({ code: "unknown-decision" });
   expect(ran).toEqual(before);
 }
 
@@ -83,7 +92,7 @@ describe("a resumed run with a call that waits for approval", () => {
     ]);
     const first = await stage.start().result;
     expect(first.reason.kind).toBe("approval-required");
-    const second = stage.start({ decisions: { "call_i0_0/call_i0_0": { kind: "approve" } } });
+    const second = stage.start({ answers: { "call_i0_0/call_i0_0": { kind: "approve" } } });
     end = () => (verb === "abort" ? second.abort.abort() : void second.control[verb]());
     const result = await second.result;
     expect([result.status, outcomesOf(result).at(-1)]).toEqual(["stopped-by-user", "call_i0_1: not-run"]);
@@ -98,7 +107,7 @@ describe("a resumed run with a call that waits for approval", () => {
       tool("pay", () => end()),
     ]);
     await stage.start().result;
-    const second = stage.start({ decisions: { call_i0_1: { kind: "approve" } } });
+    const second = stage.start({ answers: { call_i0_1: { kind: "approve" } } });
     end = () => void second.control.stop();
     const result = await second.result;
     expect([result.status, outcomesOf(result)]).toEqual([
@@ -140,7 +149,7 @@ it("a FatalToolError from the toResult of an agent cancels the waiting calls in 
       prepare: () => ({
         messages: question,
         provider: createMockProvider([toolCall("pay"), text("Inside.")]),
-        policies: { approve },
+        middleware: [approve(policy)],
         tools: [work("pay")],
         control,
       }),
@@ -174,7 +183,7 @@ describe("sequential calls", () => {
     expect([first.reason.kind, stage.ran]).toEqual(["approval-required", []]);
     const told = await stage.start({ journal: replayJournal(stage.store.open()) }).result;
     expect(told.messages).toEqual(first.messages);
-    const second = await stage.start({ decisions: { "call_i0_0/call_i0_0": { kind: "approve" } } }).result;
+    const second = await stage.start({ answers: { "call_i0_0/call_i0_0": { kind: "approve" } } }).result;
     expect([second.text, stage.ran]).toEqual(["Done.", ["payIn", "alone", "look"]]);
   });
 
@@ -188,13 +197,13 @@ describe("sequential calls", () => {
         description: "agent",
         inputSchema: { type: "object" },
         sequential: true,
-        prepare: () => ({ messages: question, provider, policies: { approve }, tools: [work("payIn")] }),
+        prepare: () => ({ messages: question, provider, middleware: [approve(policy)], tools: [work("payIn")] }),
         toResult: ({ text: said }) => said,
       }),
     ]);
     const first = await stage.start().result;
     expect([first.reason.kind, stage.ran]).toEqual(["approval-required", ["look"]]);
-    const second = await stage.start({ decisions: { "call_i0_1/call_i0_0": { kind: "approve" } } }).result;
+    const second = await stage.start({ answers: { "call_i0_1/call_i0_0": { kind: "approve" } } }).result;
     expect([second.text, stage.ran]).toEqual(["Done.", ["look", "payIn", "late"]]);
   });
 });
@@ -216,7 +225,7 @@ it("a call whose tool has changed is not approved again after a FatalToolError, 
     asked.push(name);
     return { kind: "approve" };
   };
-  const options = { runId: "r", provider, tools: registry, policies: { approve: note } };
+  const options = { runId: "r", provider, tools: registry, middleware: [approve(note)] };
   const result = await play([], { ...options, journal: store.open() }).result;
   const ends = ["call_i0_0: failed", "call_i0_1: not-run"];
   expect([result.reason.kind, outcomesOf(result), asked, ran]).toEqual(["fatal-tool-error", ends, ["swap", "pay"], []]);

@@ -1,5 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { type Approve, createLoopControl, isLoopError, type LoopOptions, type LoopResult, memoryJournal } from "turnwright";
+import {
+  approve,
+  type Approve,
+  createLoopControl,
+  isLoopError,
+  type LoopOptions,
+  type LoopResult,
+  memoryJournal,
+} from "turnwright";
 import { createMockProvider, type MockProvider, text, toolCall } from "turnwright/testing";
 import { createDurableStore } from "../durable-store.ts";
 import { createOrderedStore } from "./ordered-store.ts";
@@ -25,13 +33,13 @@ function setUp(kind: Kind): Stage {
     messages: question,
     provider: inner,
     tools: [work("pay"), work("look")],
-    policies: { approve: ask },
+    middleware: [approve(ask)],
   }));
   const outer = createMockProvider(({ messages }) =>
     messages.length === 1 ? [toolCall("agent"), toolCall("pay"), toolCall("look")] : text("Done."),
   );
   const start = (options: Partial<LoopOptions> = {}): Playing =>
-    play([], { provider: outer, runId: "r", tools: [agent, work("pay"), work("look")], policies: { approve: ask }, ...options });
+    play([], { provider: outer, runId: "r", tools: [agent, work("pay"), work("look")], middleware: [approve(ask)], ...options });
   return { ran, inner, start };
 }
 
@@ -53,10 +61,10 @@ describe("a call that waits for approval in a nested run", () => {
     expect(result.pendingCalls.map(({ callId }) => callId)).toEqual(["call_i0_1"]);
     expect(ran).toEqual(["r/i0/call/2/look", "r/i0/call/0/agent/tool/run/i0/call/1/look"]);
 
-    const half = start({ journal: await savedOf(first), decisions: { call_i0_1: { kind: "approve" } } });
+    const half = start({ journal: await savedOf(first), answers: { call_i0_1: { kind: "approve" } } });
     expect((await half.result).reason).toMatchObject({ kind: "approval-required", calls: [{ id: "call_i0_0/call_i0_0" }] });
 
-    const last = start({ journal: await savedOf(half), decisions: { "call_i0_0/call_i0_0": { kind: "approve" } } });
+    const last = start({ journal: await savedOf(half), answers: { "call_i0_0/call_i0_0": { kind: "approve" } } });
     const done = await last.result;
     expect([done.text, answersOf(done)[0]?.result, outcomesOf(done)]).toEqual([
       "Done.",
@@ -72,8 +80,8 @@ describe("a call that waits for approval in a nested run", () => {
     async (id) => {
       const { ran, inner, start } = setUp("agent tool");
       const journal = await savedOf(start());
-      const decisions = { "call_i0_0/call_i0_0": { kind: "approve" }, [id]: { kind: "approve" } } as const;
-      const thrown: unknown = await start({ journal, decisions }).result.catch((error: unknown) => error);
+      const answers = { "call_i0_0/call_i0_0": { kind: "approve" }, [id]: { kind: "approve" } } as const;
+      const thrown: unknown = await start({ journal, answers }).result.catch((error: unknown) => error);
       expect(isLoopError(thrown, "unknown-decision") && thrown.details).toEqual({
         call: id,
         waiting: ["call_i0_1", "call_i0_0/call_i0_0"],
@@ -86,8 +94,8 @@ describe("a call that waits for approval in a nested run", () => {
     const { ran, start } = setUp("agent tool");
     const { open } = createOrderedStore();
     await start({ journal: open() }).result;
-    const decisions = { "call_i0_0/call_i0_0": { kind: "approve" }, call_i0_9: { kind: "approve" } } as const;
-    await expect(start({ journal: open(), decisions }).result).rejects.toMatchObject({ code: "unknown-decision" });
+    const answers = { "call_i0_0/call_i0_0": { kind: "approve" }, call_i0_9: { kind: "approve" } } as const;
+    await expect(start({ journal: open(), answers }).result).rejects.toMatchObject({ code: "unknown-decision" });
     expect(ran.some((key) => key.endsWith("pay"))).toBe(false);
   });
 
@@ -101,8 +109,8 @@ describe("a call that waits for approval in a nested run", () => {
     const first = await play([toolCall("agent")], options).result;
     control = createLoopControl();
     control.kill();
-    const decisions = { "call_i0_0/call_i0_0": { kind: "approve" } } as const;
-    const again = await play([text("Done.")], { ...options, journal: first.journal, decisions }).result;
+    const answers = { "call_i0_0/call_i0_0": { kind: "approve" } } as const;
+    const again = await play([text("Done.")], { ...options, journal: first.journal, answers }).result;
     expect([again.status, again.reason.kind, ran]).toEqual(["suspended", "approval-required", []]);
   });
 
@@ -131,8 +139,8 @@ it("a decision for an agent tool and the second answer of a sibling call can be 
     messages.length === 1 ? [toolCall("agent"), toolCall("book")] : text("Done."),
   );
   const store = createDurableStore();
-  const start = (decisions: LoopOptions["decisions"]): Promise<LoopResult> =>
-    play([], { provider: outer, runId: "r", tools: [agent, book], journal: store.open(), decisions }).result;
+  const start = (answers: LoopOptions["answers"]): Promise<LoopResult> =>
+    play([], { provider: outer, runId: "r", tools: [agent, book], journal: store.open(), answers }).result;
   await start({});
   await start({ call_i0_1: { kind: "result", result: "Oslo" } });
   const done = await start({ call_i0_0: { kind: "approve" }, "call_i0_1#2": { kind: "result", result: "Ann" } });

@@ -1,5 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { contextRestart, createLoopControl, FatalToolError, type NestedLoopOptions, runToolLoop, type Tool } from "turnwright";
+import {
+  contextRestart,
+  contextRestarts,
+  createLoopControl,
+  FatalToolError,
+  type NestedLoopOptions,
+  onIteration,
+  prepareIteration,
+  runToolLoop,
+  type Tool,
+} from "turnwright";
 import {
   createMockProvider,
   createTestClock,
@@ -38,11 +48,11 @@ const failures: readonly (readonly [ending: string, script: readonly MockMessage
     "error: hook-failed",
     [],
     {
-      hooks: {
-        prepareIteration: () => {
+      middleware: [
+        prepareIteration(() => {
           throw new Error("no");
-        },
-      },
+        }),
+      ],
     },
   ],
   ["timeout: max-iterations", many(toolCall("ok")), { limits: { maxIterations: 3 } }],
@@ -50,7 +60,7 @@ const failures: readonly (readonly [ending: string, script: readonly MockMessage
   ["timeout: stream-idle", [[text("Half"), stall({ ignoreSignal: true })]]],
   ["timeout: wall-clock", [toolCall("deaf")], { limits: { wallClockMs: 90 } }],
   ["empty-response: empty", [[]]],
-  ["stopped-by-user: iteration-abort", [toolCall("ok")], { hooks: { onIteration: () => ({ abort: true }) } }],
+  ["stopped-by-user: iteration-abort", [toolCall("ok")], { middleware: [onIteration(() => ({ abort: true }))] }],
 ];
 
 describe("a nested run that fails", () => {
@@ -135,11 +145,13 @@ describe.for(kinds)("a nested run in an %s with its own control", (kind) => {
     const restart = tool("restart", () => contextRestart({ type: "context_restart_more", enhanced_context_item: { fact: 7 } }));
     const child = scripted([kind, "child"], [toolCall("restart"), toolCall("ok"), toolCall("ok"), text("c")], {
       tools: [ok, restart],
-      limits: { maxIterations: 4, maxRestarts: 1 },
+      limits: { maxIterations: 4 },
+      middleware: [contextRestarts({ maxRestarts: 1 })],
     });
     const playing = play([toolCall("child"), text("Done.")], {
       tools: [child.tool],
-      limits: { maxIterations: 2, maxRestarts: 0 },
+      limits: { maxIterations: 2 },
+      middleware: [contextRestarts({ maxRestarts: 0 })],
     });
     const result = await playing.result;
     expect([result.text, result.iterations, answersOf(result)[0]?.result]).toEqual(["Done.", 2, "c"]);

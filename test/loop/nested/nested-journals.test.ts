@@ -184,11 +184,11 @@ it("a journal that fails in one of two steps of a resumed nested run rejects the
   };
   await runToolLoop({ ...options, journal: open() });
   const path = "call_i0_0/call_i0_0/call_i0_";
-  const decisions: LoopOptions["decisions"] = {
+  const answers: LoopOptions["answers"] = {
     [`${path}0`]: { kind: "result", result: "Ann" },
     [`${path}1`]: { kind: "result", result: "Ann" },
   };
-  const failed = runToolLoop({ ...options, decisions, journal: open("wait/call_i0_0/call_i0_0/call_i0_0/1/answer") });
+  const failed = runToolLoop({ ...options, answers, journal: open("wait/call_i0_0/call_i0_0/call_i0_0/1/answer") });
   await expect(failed).rejects.toThrow("The disk is full.");
-  expect((await runToolLoop({ ...options, decisions, journal: open() })).text).toBe("Done.");
+  expect((await runToolLoop({ ...options, answers, journal: open() })).text).toBe("Done.");
 });

@@ -1,5 +1,14 @@
 import { describe, expect, it } from "vitest";
-import type { LoopOptions, NestedLoopOptions, ToolContext } from "turnwright";
+import {
+  approve,
+  contextRestarts,
+  gateTools,
+  type LoopOptions,
+  type NestedLoopOptions,
+  onIteration,
+  prepareIteration,
+  type ToolContext,
+} from "turnwright";
 import { createMockProvider, createTestClock, stall, text, toolCall } from "turnwright/testing";
 import { answersOf, outcomesOf, play, tool } from "../play.ts";
 import { callAndAnswer, kinds, nesting, question, tokens } from "./nesting.ts";
@@ -53,16 +62,14 @@ describe.for(kinds)("options that a nested run in an %s does not set", (kind) =>
       system: "Outer.",
       modelSettings: { temperature: 1 },
       toolChoice: "required",
-      contextItems: ["a fact"],
+      middleware: [
+        onIteration((count) => void hooked.push(`after ${count}`)),
+        contextRestarts({ items: ["a fact"] }),
+        prepareIteration(({ iteration }) => void hooked.push(iteration)),
+        gateTools({ active: true, allowedNames: ["child"] }),
+        approve(({ name }) => (hooked.push(name), { kind: "approve" })),
+      ],
       limits: { maxIterations: 2 },
-      policies: {
-        approve: ({ name }) => (hooked.push(name), { kind: "approve" }),
-        gate: { active: true, allowedNames: ["child"] },
-      },
-      hooks: {
-        prepareIteration: ({ iteration }) => void hooked.push(iteration),
-        onIteration: (count) => void hooked.push(`after ${count}`),
-      },
     };
     const playing = play([toolCall("child"), text("Done.")], options);
     expect([(await playing.result).text, hooked]).toEqual(["Done.", [0, "child", "after 1", 1]]);

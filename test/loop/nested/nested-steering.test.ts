@@ -77,9 +77,9 @@ function setUp(when: When, levels = 1, slow: () => void = () => {}): Stage {
   return { told, results, said, run };
 }
 
-const decided = ({ reason }: LoopResult): Pick<LoopOptions, "decisions"> =>
+const decided = ({ reason }: LoopResult): Pick<LoopOptions, "answers"> =>
   reason.kind === "approval-required"
-    ? { decisions: Object.fromEntries(reason.calls.map(({ id }) => [id, { kind: "approve" as const }])) }
+    ? { answers: Object.fromEntries(reason.calls.map(({ id }) => [id, { kind: "approve" as const }])) }
     : {};
 
 const stores: readonly (readonly [what: string, make: () => (last?: LoopResult) => Journal])[] = [

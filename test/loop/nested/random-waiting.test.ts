@@ -6,7 +6,7 @@ import { createTestClock } from "turnwright/testing";
 import { Crash, createDurableStore, type DurableStore } from "../durable-store.ts";
 import { type Deed, optionsOf, type Plan, plans, type Stage } from "./waiting-tree.ts";
 
-type Decisions = NonNullable<LoopOptions["decisions"]>;
+type Decisions = NonNullable<LoopOptions["answers"]>;
 
 interface Word {
   readonly atMs: number;
@@ -17,7 +17,7 @@ interface Word {
 
 /** One process that executes the run. It crashes after `afterRecords` records. */
 interface Life {
-  readonly answers: readonly ("approve" | "deny" | "none")[];
+  readonly decisions: readonly ("approve" | "deny" | "none")[];
   readonly words: readonly Word[];
   readonly afterRecords: number | undefined;
   /** True to pass an additional decision about a call that does not wait. */
@@ -26,7 +26,7 @@ interface Life {
 
 const lives: fc.Arbitrary<readonly Life[]> = fc.array(
   fc.record({
-    answers: fc.array(fc.constantFrom("approve", "approve", "approve", "deny", "none"), { minLength: 1, maxLength: 3 }),
+    decisions: fc.array(fc.constantFrom("approve", "approve", "approve", "deny", "none"), { minLength: 1, maxLength: 3 }),
     words: fc.array(
       fc.record({
         atMs: fc.integer({ min: 0, max: 16 }),
@@ -43,7 +43,7 @@ const lives: fc.Arbitrary<readonly Life[]> = fc.array(
 
 interface Process {
   readonly journal: Journal;
-  readonly decisions?: LoopOptions["decisions"];
+  readonly answers?: LoopOptions["answers"];
   readonly words?: readonly Word[];
 }
 
@@ -65,7 +65,7 @@ function watchEnd(running: Promise<unknown>): readonly unknown[] {
   return ends;
 }
 
-async function live(plan: Plan, { journal, decisions, words = [] }: Process): Promise<Lived> {
+async function live(plan: Plan, { journal, answers, words = [] }: Process): Promise<Lived> {
   const stage: Stage = { clock: createTestClock(), deeds: [], controls: [] };
   const { clock, deeds, controls } = stage;
   let isTold = false;
@@ -76,7 +76,7 @@ async function live(plan: Plan, { journal, decisions, words = [] }: Process): Pr
     clock,
     journal,
     runId: "tree",
-    decisions,
+    answers,
   });
   const ends = watchEnd(running);
   for (const word of [...words].sort((a, b) => a.atMs - b.atMs)) {
@@ -152,27 +152,27 @@ async function checkOver({ plan, store, ids }: History, result: LoopResult): Pro
   const again = await live(plan, { journal: store.open() });
   expect([(again.end as LoopResult).messages, again.deeds]).toEqual([result.messages, []]);
   for (const id of ids) {
-    const late = await live(plan, { journal: store.open(), decisions: { [id]: { kind: "approve" } } });
+    const late = await live(plan, { journal: store.open(), answers: { [id]: { kind: "approve" } } });
     expect(isResult(late.end) ? late.end.messages : late.end).toEqual(isResult(late.end) ? result.messages : unknownDecision);
     expect(late.deeds).toEqual([]);
   }
 }
 
-function decide({ approved }: History, { answers }: Life, last: LoopResult | undefined): Decisions {
-  const decisions: Record<string, { kind: "approve" | "deny" }> = {};
+function decide({ approved }: History, { decisions }: Life, last: LoopResult | undefined): Decisions {
+  const answers: Record<string, { kind: "approve" | "deny" }> = {};
   for (const [index, { id }] of (last === undefined ? [] : waitsFor(last)).entries()) {
-    const answer = answers[index % answers.length] ?? "none";
-    if (answer !== "none") decisions[id] = { kind: answer };
+    const answer = decisions[index % decisions.length] ?? "none";
+    if (answer !== "none") answers[id] = { kind: answer };
     if (answer === "approve") approved.add(id);
   }
-  return decisions;
+  return answers;
 }
 
-async function checkMistaken({ plan, store }: History, decisions: Decisions, last: LoopResult): Promise<void> {
+async function checkMistaken({ plan, store }: History, answers: Decisions, last: LoopResult): Promise<void> {
   const [waiting] = waitsFor(last);
   if (waiting === undefined) return;
-  const mistaken: Decisions = { ...decisions, [waiting.id.replace(/[^/]+$/, "nope")]: { kind: "approve" } };
-  const { end, deeds } = await live(plan, { journal: store.open(), decisions: mistaken });
+  const mistaken: Decisions = { ...answers, [waiting.id.replace(/[^/]+$/, "nope")]: { kind: "approve" } };
+  const { end, deeds } = await live(plan, { journal: store.open(), answers: mistaken });
   expect([end, deeds]).toEqual([unknownDecision, []]);
 }
 
@@ -186,10 +186,10 @@ function checkDeeds({ deeds, approved }: History): void {
 async function liveOn(history: History, life: Life, last: LoopResult | undefined): Promise<LoopResult | undefined> {
   const { plan, store, deeds, ids } = history;
   // After a crash, the next process gets the same decisions again.
-  const decisions = history.repeated ?? decide(history, life, last);
-  if (life.isMistaken && history.repeated === undefined && last !== undefined) await checkMistaken(history, decisions, last);
-  const lived = await live(plan, { journal: store.open({ afterRecords: life.afterRecords }), decisions, words: life.words });
-  history.repeated = lived.end instanceof Crash ? decisions : undefined;
+  const answers = history.repeated ?? decide(history, life, last);
+  if (life.isMistaken && history.repeated === undefined && last !== undefined) await checkMistaken(history, answers, last);
+  const lived = await live(plan, { journal: store.open({ afterRecords: life.afterRecords }), answers, words: life.words });
+  history.repeated = lived.end instanceof Crash ? answers : undefined;
   deeds.push(...lived.deeds);
   checkDeeds(history);
   if (lived.end instanceof Crash) return undefined;
@@ -211,7 +211,7 @@ async function check(plan: Plan, given: readonly Life[]): Promise<void> {
     repeated: undefined,
   };
   let last: LoopResult | undefined;
-  const calm: Life = { answers: ["approve"], words: [], afterRecords: undefined, isMistaken: false };
+  const calm: Life = { decisions: ["approve"], words: [], afterRecords: undefined, isMistaken: false };
   for (const life of [...given, ...Array.from({ length: 30 }, () => calm)]) {
     const end = await liveOn(history, life, last);
     if (end === undefined) continue;

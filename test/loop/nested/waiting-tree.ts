@@ -2,6 +2,7 @@
 
 import fc from "fast-check";
 import {
+  approve,
   type Approve,
   createLoopControl,
   defineAgentTool,
@@ -49,12 +50,12 @@ export interface Stage {
   readonly controls: LoopControl[];
 }
 
-const approve: Approve = ({ name }) => ({ kind: name.startsWith("ask") ? "ask" : "approve" });
+const policy: Approve = ({ name }) => ({ kind: name.startsWith("ask") ? "ask" : "approve" });
 
 export function optionsOf(
   { calls }: Plan,
   stage: Stage,
-): Pick<LoopOptions, "control" | "messages" | "policies" | "timeouts"> & {
+): Pick<LoopOptions, "control" | "messages" | "middleware" | "timeouts"> & {
   readonly provider: LoopOptions["provider"];
   readonly tools: readonly Tool[];
 } {
@@ -68,7 +69,7 @@ export function optionsOf(
     messages.length === 1 ? names.map((name) => toolCall(name)) : text("Done."),
   );
   const tools = [...agents, ...leavesOf(stage, control)];
-  return { provider, messages: question, tools, control, policies: { approve }, timeouts: { settleMs: 0 } };
+  return { provider, messages: question, tools, control, middleware: [approve(policy)], timeouts: { settleMs: 0 } };
 }
 
 function agentOf(plan: Plan, name: string, stage: Stage): Tool {

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import type { Json, LoopOptions, Tool } from "turnwright";
+import { approve, type Json, type LoopOptions, type Tool } from "turnwright";
 import { replayJournal } from "turnwright/journal";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { createDurableStore } from "../durable-store.ts";
 import { answersOf, outcomesOf, play, type Playing, tool } from "../play.ts";
 import { nesting, question } from "../nested/nesting.ts";
 
-type Decisions = NonNullable<LoopOptions["decisions"]>;
+type Decisions = NonNullable<LoopOptions["answers"]>;
 
 function setUp(more: Partial<LoopOptions> = {}): { readonly ran: Json[]; start(options?: Partial<LoopOptions>): Playing } {
   const ran: Json[] = [];
@@ -36,9 +36,9 @@ describe("a call that waits for an approval and then for its result", () => {
   it("is reported twice, with a different id each time", async () => {
     const { ran, start } = setUp();
     expect(await waiting(start())).toEqual(["approval-required", ["call_i0_0", "approval"]]);
-    expect(await waiting(start({ decisions: edit }))).toEqual(["result-required", ["call_i0_0#2", "result"]]);
-    expect(await waiting(start({ decisions: edit }))).toEqual(["result-required", ["call_i0_0#2", "result"]]);
-    const last = await start({ decisions: { ...edit, ...paid } }).result;
+    expect(await waiting(start({ answers: edit }))).toEqual(["result-required", ["call_i0_0#2", "result"]]);
+    expect(await waiting(start({ answers: edit }))).toEqual(["result-required", ["call_i0_0#2", "result"]]);
+    const last = await start({ answers: { ...edit, ...paid } }).result;
     expect([last.reason.kind, outcomesOf(last), ran]).toEqual(["answered", ["call_i0_0: completed"], [{ amount: 90 }]]);
     const [, message] = last.messages;
     expect(message?.role === "assistant" && message.content[0]).toMatchObject({ approvedArgs: { amount: 90 } });
@@ -48,19 +48,19 @@ describe("a call that waits for an approval and then for its result", () => {
     const { ran, start } = setUp();
     const short: Decisions = { call_i0_0: { kind: "result", result: "paid" } };
     await start().result;
-    await expect(start({ decisions: short }).result).rejects.toMatchObject({ code: "invalid-decision" });
-    await start({ decisions: edit }).result;
-    const last = await start({ decisions: short }).result;
+    await expect(start({ answers: short }).result).rejects.toMatchObject({ code: "invalid-decision" });
+    await start({ answers: edit }).result;
+    const last = await start({ answers: short }).result;
     expect([outcomesOf(last), ran]).toEqual([["call_i0_0: completed"], [{ amount: 90 }]]);
-    for (const again of [short, edit, paid]) expect((await start({ decisions: again }).result).messages).toEqual(last.messages);
+    for (const again of [short, edit, paid]) expect((await start({ answers: again }).result).messages).toEqual(last.messages);
     const other: Decisions = { call_i0_0: { kind: "result", result: "other" } };
-    await expect(start({ decisions: other }).result).rejects.toMatchObject({ code: "unknown-decision" });
+    await expect(start({ answers: other }).result).rejects.toMatchObject({ code: "unknown-decision" });
   });
 
-  it("waits only for its result if policies.approve decides immediately", async () => {
-    const { start } = setUp({ policies: { approve: () => ({ kind: "approve" }) } });
+  it("waits only for its result if approve decides immediately", async () => {
+    const { start } = setUp({ middleware: [approve(() => ({ kind: "approve" }))] });
     expect(await waiting(start())).toEqual(["result-required", ["call_i0_0", "result"]]);
-    const last = await start({ decisions: { call_i0_0: { kind: "result", result: "paid" } } }).result;
+    const last = await start({ answers: { call_i0_0: { kind: "result", result: "paid" } } }).result;
     expect(last.reason.kind).toBe("answered");
   });
 });
@@ -72,8 +72,8 @@ it('a run with calls that wait for an approval and for a result ends as "approva
     tool("job", (_, { defer }) => (ran.push("job"), defer())),
     tool("pay", () => void ran.push("pay"), { needsApproval: true }),
   ];
-  const start = (decisions: Decisions | undefined, first = false): Playing =>
-    play(first ? [[toolCall("job"), toolCall("pay")]] : [text("Done.")], { runId: "r", tools, journal: store.open(), decisions });
+  const start = (answers: Decisions | undefined, first = false): Playing =>
+    play(first ? [[toolCall("job"), toolCall("pay")]] : [text("Done.")], { runId: "r", tools, journal: store.open(), answers });
   expect(await waiting(start(undefined, true))).toEqual([
     "approval-required",
     ["call_i0_0", "result"],
@@ -110,10 +110,10 @@ describe("a nested run with a call that waits for its result", () => {
     const { ran, start } = nested(levels);
     const id = Array.from({ length: levels + 1 }, () => "call_i0_0").join("/");
     expect(await waiting(start({ journal: store.open() }))).toEqual(["result-required", [id, "result"]]);
-    const decisions: Decisions = { [id]: { kind: "result", result: "made" } };
-    const wrong = start({ journal: store.open(), decisions: { [id]: { kind: "approve" } } });
+    const answers: Decisions = { [id]: { kind: "result", result: "made" } };
+    const wrong = start({ journal: store.open(), answers: { [id]: { kind: "approve" } } });
     await expect(wrong.result).rejects.toMatchObject({ code: "invalid-decision", details: { call: id, waitsFor: "result" } });
-    const result = await start({ journal: store.open(), decisions }).result;
+    const result = await start({ journal: store.open(), answers }).result;
     expect(answersOf(result).map(({ result: given }) => given)).toEqual(["Inside.", null]);
     expect(ran).toHaveLength(2);
     const replayed = start({ journal: replayJournal(store.open()) });
@@ -126,12 +126,12 @@ describe("a nested run with a call that waits for its result", () => {
     const provider = createMockProvider(({ messages }) => (messages.length === 1 ? toolCall("job") : text("Inside.")));
     const job = tool("job", (_, { defer }) => defer());
     const agent = nesting("agent tool", "agent", () => ({ messages: question, provider, tools: [job] }));
-    const start = (decisions: Decisions, after?: string): Playing => {
+    const start = (answers: Decisions, after?: string): Playing => {
       return play(({ messages }) => (messages.length === 1 ? [toolCall("job"), toolCall("agent")] : text("Done.")), {
         runId: "r",
         tools: [job, agent],
         journal: store.open({ after }),
-        decisions,
+        answers,
       });
     };
     await start({}).result;

@@ -36,7 +36,7 @@ describe("a call whose result comes from outside", () => {
 
   it("gets its result in a resumed run that runs no tool again", async () => {
     const { ran, start } = setUp();
-    const second = start({ journal: await savedOf(start()), decisions: both });
+    const second = start({ journal: await savedOf(start()), answers: both });
     const result = await second.result;
     expect([result.reason.kind, result.text, result.pendingCalls]).toEqual(["answered", "Done.", []]);
     expect(answersOf(result).map(({ outcome, result: given }) => [outcome, given])).toEqual([
@@ -50,8 +50,8 @@ describe("a call whose result comes from outside", () => {
 
   it("fails with the error from the decision, which the model reads", async () => {
     const { start } = setUp();
-    const decisions: LoopOptions["decisions"] = { ...both, call_i0_0: { kind: "failed", error: "The machine broke." } };
-    const result = await start({ journal: await savedOf(start()), decisions }).result;
+    const answers: LoopOptions["answers"] = { ...both, call_i0_0: { kind: "failed", error: "The machine broke." } };
+    const result = await start({ journal: await savedOf(start()), answers }).result;
     expect(answersOf(result)[0]).toMatchObject({
       outcome: "failed",
       result: { status: "tool_execution_failed", reason: "The machine broke." },
@@ -64,21 +64,21 @@ describe("a call whose result comes from outside", () => {
     const first = start();
     const without = start({ journal: await savedOf(first) });
     expect((await without.result).reason).toEqual((await first.result).reason);
-    const partly = start({ journal: await savedOf(without), decisions: { ...both, call_i0_0: { kind: "ask" } } });
+    const partly = start({ journal: await savedOf(without), answers: { ...both, call_i0_0: { kind: "ask" } } });
     expect(outcomesOf(await partly.result)).toEqual([
       "call_i0_0: awaiting-result",
       "call_i0_1: completed",
       "call_i0_2: completed",
     ]);
-    const last = start({ journal: await savedOf(partly), decisions: both });
+    const last = start({ journal: await savedOf(partly), answers: both });
     expect(outcomesOf(await last.result)).toEqual(["call_i0_0: completed", "call_i0_1: completed", "call_i0_2: completed"]);
     expect(ran).toEqual(["call_i0_0", "call_i0_1"]);
   });
 
   it("accepts the same result again without effect", async () => {
     const { ran, start } = setUp();
-    const second = start({ journal: await savedOf(start()), decisions: both });
-    const third = start({ journal: await savedOf(second), decisions: both });
+    const second = start({ journal: await savedOf(start()), answers: both });
+    const third = start({ journal: await savedOf(second), answers: both });
     expect((await third.result).messages).toEqual((await second.result).messages);
     expect([third.provider.calls, ran]).toEqual([0, ["call_i0_0", "call_i0_1"]]);
   });
@@ -86,7 +86,7 @@ describe("a call whose result comes from outside", () => {
   it('emits "tool-start" once, and "tool-end" when the wait begins and when the result arrives', async () => {
     const { start } = setUp();
     const first = start();
-    const second = start({ journal: await savedOf(first), decisions: both });
+    const second = start({ journal: await savedOf(first), answers: both });
     await second.result;
     const told = ({ recording }: Playing): unknown =>
       recording.of("tool-end").map(({ callId, outcome, replayed }) => [callId, outcome, replayed]);
@@ -123,7 +123,7 @@ describe("a call whose result comes from outside", () => {
     const first = await start({ journal: store.open() }).result;
     const waiting = start({ journal: replayJournal(store.open()) });
     expect((await waiting.result).reason).toEqual(first.reason);
-    const second = await start({ journal: store.open(), decisions: both }).result;
+    const second = await start({ journal: store.open(), answers: both }).result;
     const keys = [...store.records.keys()].filter((key) => key.startsWith("wait/"));
     expect(keys).toEqual([
       "wait/call_i0_0/1/asked",
@@ -151,7 +151,7 @@ describe("a deferred result", () => {
     const waiting = await first.result;
     const last = await start({
       journal: await savedOf(first),
-      decisions: { call_i0_0: { kind: "result", result: 1 } },
+      answers: { call_i0_0: { kind: "result", result: 1 } },
     }).result;
     expect(waiting.usage.totalTokens).toBeGreaterThan(0);
     expect(last.toolCallsExecuted).toBe(1);
@@ -176,8 +176,8 @@ describe("a deferred result", () => {
       "call_i0_2: not-run",
       "call_i0_3: not-run",
     ]);
-    const decisions: LoopOptions["decisions"] = { call_i0_1: { kind: "result", result: "made" } };
-    const second = play([text("Done.")], { runId: "r", tools, journal: await savedOf(first), decisions });
+    const answers: LoopOptions["answers"] = { call_i0_1: { kind: "result", result: "made" } };
+    const second = play([text("Done.")], { runId: "r", tools, journal: await savedOf(first), answers });
     expect(outcomesOf(await second.result).map((line) => line.split(" ")[1])).toEqual(
       Array.from({ length: 4 }, () => "completed"),
     );
@@ -196,8 +196,8 @@ describe("a deferred result", () => {
   it("keeps a key named __proto__ as data", async () => {
     const { start } = setUp();
     const result: unknown = JSON.parse('{"__proto__":{"polluted":1},"made":1}');
-    const decisions = { ...both, call_i0_0: { kind: "result" as const, result: result as never } };
-    const second = await start({ journal: await savedOf(start()), decisions }).result;
+    const answers = { ...both, call_i0_0: { kind: "result" as const, result: result as never } };
+    const second = await start({ journal: await savedOf(start()), answers }).result;
     const given = answersOf(second)[0]?.result;
     expect(JSON.stringify(given)).toBe('{"__proto__":{"polluted":1},"made":1}');
     expect(Object.getPrototypeOf(given)).toBe(Object.prototype);
@@ -218,9 +218,9 @@ describe("a tool without execute", () => {
     const store = createDurableStore();
     const { ran, start } = setUp();
     await expect(start({ journal: store.open({ after: "i0/call/2/ask_user/outcome" }) }).result).rejects.toThrow("died");
-    await expect(start({ journal: store.open(), decisions: both }).result).rejects.toMatchObject({ code: "unknown-decision" });
+    await expect(start({ journal: store.open(), answers: both }).result).rejects.toMatchObject({ code: "unknown-decision" });
     expect((await start({ journal: store.open() }).result).reason.kind).toBe("result-required");
-    const result = await start({ journal: store.open(), decisions: both }).result;
+    const result = await start({ journal: store.open(), answers: both }).result;
     expect(outcomesOf(result)).toEqual(["call_i0_0: completed", "call_i0_1: completed", "call_i0_2: completed"]);
     expect(ran).toEqual(["call_i0_0", "call_i0_1"]);
   });

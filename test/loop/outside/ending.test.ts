@@ -44,8 +44,8 @@ describe("a call with a deferred result", () => {
     ]);
     const replayed = setUpBusy({ journal: replayJournal(store.open()) });
     expect((await replayed.result).messages).toEqual(result.messages);
-    const decisions: LoopOptions["decisions"] = { call_i0_0: { kind: "result", result: 1 } };
-    await expect(setUpBusy({ journal: store.open(), decisions }).result).rejects.toMatchObject({ code: "unknown-decision" });
+    const answers: LoopOptions["answers"] = { call_i0_0: { kind: "result", result: 1 } };
+    await expect(setUpBusy({ journal: store.open(), answers }).result).rejects.toMatchObject({ code: "unknown-decision" });
   });
 
   it('gets the outcome "interrupted" if a fatal tool error of another call ends the run', async () => {
@@ -73,8 +73,8 @@ describe("a call with a deferred result", () => {
     await playing.clock.runAll();
     const first = await playing.result;
     expect(first.pendingCalls.map(({ callId, waitsFor }) => [callId, waitsFor])).toEqual([["call_i0_0", "result"]]);
-    const decisions: LoopOptions["decisions"] = { call_i0_0: { kind: "result", result: "made" } };
-    const second = play([text("Done.")], { ...playing.options, limits: {}, journal: await savedOf(playing), decisions });
+    const answers: LoopOptions["answers"] = { call_i0_0: { kind: "result", result: "made" } };
+    const second = play([text("Done.")], { ...playing.options, limits: {}, journal: await savedOf(playing), answers });
     expect((await second.result).text).toBe("Done.");
     expect(outcomesOf(await second.result)[0]).toBe("call_i0_0: completed");
   });
@@ -85,22 +85,22 @@ describe("a resumed run that ends before any new step", () => {
     ["stop", ({ control }) => control.stop(), "stopped"],
     ["kill", ({ control }) => control.kill(), "killed"],
     ["abort", ({ abort }) => abort.abort("gone"), "aborted"],
-  ])('ignores the results in options.decisions after "%s", so that a later run accepts the results', async ([, act, kind]) => {
+  ])('ignores the results in options.answers after "%s", so that a later run accepts the results', async ([, act, kind]) => {
     const store = createDurableStore();
     const { ran, start } = setUp();
     await start({ journal: store.open() }).result;
-    const second = start({ journal: store.open(), decisions: both });
+    const second = start({ journal: store.open(), answers: both });
     act(second);
     const ended = await second.result;
     expect([ended.reason.kind, outcomesOf(ended)[0]]).toEqual([kind, "call_i0_0: interrupted"]);
-    const third = await start({ journal: store.open(), decisions: both }).result;
+    const third = await start({ journal: store.open(), answers: both }).result;
     expect(outcomesOf(third)).toEqual(["call_i0_0: completed", "call_i0_1: completed", "call_i0_2: completed"]);
     expect(ran).toEqual(["call_i0_0", "call_i0_1"]);
   });
 
   it("ignores an interrupt, because the tool calls have started", async () => {
     const { start } = setUp();
-    const second = start({ journal: await savedOf(start()), decisions: both });
+    const second = start({ journal: await savedOf(start()), answers: both });
     second.control.interrupt("Wait!");
     const result = await second.result;
     expect([result.reason.kind, result.undelivered.map(({ content }) => content)]).toEqual(["answered", ["Wait!"]]);
@@ -109,7 +109,7 @@ describe("a resumed run that ends before any new step", () => {
 
 it("control.steer() delivers its message to the model after the results of deferred calls", async () => {
   const { start } = setUp();
-  const second = start({ journal: await savedOf(start()), decisions: both });
+  const second = start({ journal: await savedOf(start()), answers: both });
   second.control.steer("And quickly.");
   const { messages } = await second.result;
   expect(messages.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "user", "assistant"]);

@@ -37,7 +37,7 @@ export function setUp(
 export const savedOf = async ({ result }: Playing): Promise<ReturnType<typeof memoryJournal>> =>
   memoryJournal(JSON.parse(JSON.stringify((await result).journal)) as SavedJournal);
 
-export const both: NonNullable<LoopOptions["decisions"]> = {
+export const both: NonNullable<LoopOptions["answers"]> = {
   call_i0_0: { kind: "result", result: { made: 3 } },
   call_i0_2: { kind: "result", result: { answer: "the blue one" } },
 };

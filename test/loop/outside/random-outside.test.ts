@@ -11,7 +11,7 @@ import { nesting, question } from "../nested/nesting.ts";
 import { answersOf, tool } from "../play.ts";
 import { checkTranscript } from "../run-plan.ts";
 
-type Decisions = NonNullable<LoopOptions["decisions"]>;
+type Decisions = NonNullable<LoopOptions["answers"]>;
 
 /**
  * `job`, `ask` and `sign` get results from outside of the run, and `sign` also needs approval. `agent` starts a nested run that
@@ -119,15 +119,15 @@ async function checkPlan(plan: Plan, place: Place): Promise<void> {
   for (const { picks, repeats, errs, afterRecords } of [...plan.lives, ...last]) {
     const waiting = waitingIn(result);
     const picked = picks.flatMap((pick) => waiting[pick] ?? []);
-    const decisions = Object.fromEntries(picked.map((call) => [call.id, right(call)]));
+    const answers = Object.fromEntries(picked.map((call) => [call.id, right(call)]));
     const [spoilt] = errs ? picked : [];
-    const all = { ...(repeats ? given : {}), ...decisions };
-    const options = { ...optionsOf(plan, ran), decisions: spoilt ? { ...all, [spoilt.id]: wrong(spoilt) } : all };
+    const all = { ...(repeats ? given : {}), ...answers };
+    const options = { ...optionsOf(plan, ran), answers: spoilt ? { ...all, [spoilt.id]: wrong(spoilt) } : all };
     try {
       const ended = await runToolLoop({ ...options, journal: place.open(afterRecords, result) });
       expect(spoilt).toBeUndefined();
       result = ended;
-      Object.assign(given, decisions);
+      Object.assign(given, answers);
     } catch (error) {
       // A crashed process may already have recorded the correct decision, so both error codes are possible.
       const isRefusal = isLoopError(error, "invalid-decision") || isLoopError(error, "unknown-decision");
@@ -171,7 +171,7 @@ const runs = Number(process.env["OUTSIDES"] ?? 25);
 const seed = Number(process.env["SEED"] ?? 20_260_101);
 
 it.for(Object.entries(places))(
-  "options.decisions deliver each random result exactly once (with %s)",
+  "options.answers deliver each random result exactly once (with %s)",
   { timeout: 600_000 },
   async ([, make]) => {
     await fc.assert(

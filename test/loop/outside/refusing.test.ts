@@ -17,7 +17,7 @@ import { createDurableStore } from "../durable-store.ts";
 import { answersOf, outcomesOf, play, type Playing, tool } from "../play.ts";
 import { both, savedOf, setUp } from "./outside-stage.ts";
 
-type Decisions = NonNullable<LoopOptions["decisions"]>;
+type Decisions = NonNullable<LoopOptions["answers"]>;
 
 async function refusalOf({ result }: Playing): Promise<readonly [code: string, message: string]> {
   const error: unknown = await result.then(
@@ -31,8 +31,8 @@ const resultAdvice = 'Pass { kind: "result", result } or { kind: "failed", error
 const approvalAdvice =
   'Pass { kind: "approve" }, { kind: "deny", reason } or { kind: "modify", args }. The call is still waiting.';
 
-describe("options.decisions while a call waits for a result", () => {
-  it.for<[what: string, decisions: Decisions, code: string, message: string]>([
+describe("options.answers while a call waits for a result", () => {
+  it.for<[what: string, answers: Decisions, code: string, message: string]>([
     [
       "an approval",
       { call_i0_0: { kind: "approve" } },
@@ -75,29 +75,29 @@ describe("options.decisions while a call waits for a result", () => {
       "unknown-decision",
       'Call "call_9" is not waiting for a decision or a result.',
     ],
-  ])("are rejected if they contain %s", async ([, decisions, code, message]) => {
+  ])("are rejected if they contain %s", async ([, answers, code, message]) => {
     const { open } = createDurableStore();
     const { ran, start } = setUp();
     const first = await start({ journal: open() }).result;
-    const [refused, said] = await refusalOf(start({ journal: open(), decisions }));
+    const [refused, said] = await refusalOf(start({ journal: open(), answers }));
     expect([refused, said]).toEqual([code, expect.stringContaining(message)]);
     expect((await start({ journal: open() }).result).reason).toEqual(first.reason);
-    const last = await start({ journal: open(), decisions: both }).result;
+    const last = await start({ journal: open(), answers: both }).result;
     expect(outcomesOf(last).map((line) => line.split(" ")[1])).toEqual(["completed", "completed", "completed"]);
     expect(ran).toEqual(["call_i0_0", "call_i0_1"]);
   });
 
   it("are rejected if they contain a result that differs from the recorded result", async () => {
     const { start } = setUp();
-    const second = start({ journal: await savedOf(start()), decisions: both });
+    const second = start({ journal: await savedOf(start()), answers: both });
     const other: Decisions = { ...both, call_i0_0: { kind: "result", result: { made: 4 } } };
-    expect((await refusalOf(start({ journal: await savedOf(second), decisions: other })))[0]).toBe("unknown-decision");
+    expect((await refusalOf(start({ journal: await savedOf(second), answers: other })))[0]).toBe("unknown-decision");
   });
 
   it("are rejected if passed before a run was ever suspended", async () => {
     const { ran, start } = setUp();
     const early: Decisions = { call_i0_0: { kind: "result", result: 1 } };
-    expect([(await refusalOf(start({ decisions: early })))[0], ran]).toEqual(["unknown-decision", []]);
+    expect([(await refusalOf(start({ answers: early })))[0], ran]).toEqual(["unknown-decision", []]);
   });
 
   it.for<[what: string, decision: unknown]>([
@@ -107,17 +107,17 @@ describe("options.decisions while a call waits for a result", () => {
     ["a result whose value is inherited", Object.assign(Object.create({ result: 1 }), { kind: "result" })],
     ["a failure whose error is not a string", { kind: "failed", error: new Error("no") }],
   ])('are rejected as "invalid-option" if they contain %s', async ([, decision]) => {
-    const decisions = { call_1: decision } as Decisions;
-    const { result } = play([text("Hi.")], { decisions });
-    await expect(result).rejects.toThrow('Option "decisions.call_1" must be an object whose "kind" is approve, deny, modify');
+    const answers = { call_1: decision } as Decisions;
+    const { result } = play([text("Hi.")], { answers });
+    await expect(result).rejects.toThrow('Option "answers.call_1" must be an object whose "kind" is approve, deny, modify');
   });
 });
 
-it("options.decisions are rejected if they contain a result for a call that waits for an approval", async () => {
+it("options.answers are rejected if they contain a result for a call that waits for an approval", async () => {
   const tools = [tool("pay", () => "paid", { needsApproval: true })];
   const first = play([toolCall("pay")], { runId: "r", tools });
-  const decisions: Decisions = { call_i0_0: { kind: "result", result: 1 } };
-  const second = play([text("Done.")], { runId: "r", tools, journal: await savedOf(first), decisions });
+  const answers: Decisions = { call_i0_0: { kind: "result", result: 1 } };
+  const second = play([text("Done.")], { runId: "r", tools, journal: await savedOf(first), answers });
   expect(await refusalOf(second)).toEqual([
     "invalid-decision",
     `The decision about call "call_i0_0", which is waiting for an approval, is "result". ${approvalAdvice}`,
@@ -143,20 +143,20 @@ describe("outputSchema", () => {
     const first = play([toolCall(name)], { runId: "r", tools });
     const journal = await savedOf(first);
     const start = (result: number | string): Playing =>
-      play([text("Done.")], { runId: "r", tools, journal, decisions: { call_i0_0: { kind: "result", result } } });
+      play([text("Done.")], { runId: "r", tools, journal, answers: { call_i0_0: { kind: "result", result } } });
     expect((await refusalOf(start(7)))[1]).toContain("outputSchema");
     expect((await start("blue").result).reason.kind).toBe("answered");
   });
 
   it("can be asynchronous, but must settle within timeouts.hookMs", async () => {
-    const decisions: Decisions = { call_i0_0: { kind: "result", result: "blue" } };
+    const answers: Decisions = { call_i0_0: { kind: "result", result: "blue" } };
     for (const [one, message] of [
       [slow, "is not known"],
       [never, "could not be checked: The hook took longer than 50 ms."],
     ] as const) {
       const first = play([toolCall("ask")], { runId: "r", tools: [one] });
       const journal = await savedOf(first);
-      const second = play([text("Done.")], { runId: "r", tools: [one], journal, decisions, timeouts: { hookMs: 50 } });
+      const second = play([text("Done.")], { runId: "r", tools: [one], journal, answers, timeouts: { hookMs: 50 } });
       const refused = refusalOf(second);
       await second.clock.advance(50);
       expect((await refused)[1]).toContain(message);
@@ -175,8 +175,8 @@ describe("outputSchema", () => {
     } as unknown as typeof strings.outputSchema;
     const tools = [defineTool({ ...own, outputSchema: broken })];
     const journal = await savedOf(play([toolCall("ask")], { runId: "r", tools }));
-    const decisions: Decisions = { call_i0_0: { kind: "result", result: "blue" } };
-    expect((await refusalOf(play([text("Done.")], { runId: "r", tools, journal, decisions })))[1]).toContain(
+    const answers: Decisions = { call_i0_0: { kind: "result", result: "blue" } };
+    expect((await refusalOf(play([text("Done.")], { runId: "r", tools, journal, answers })))[1]).toContain(
       "could not be checked",
     );
   });
@@ -184,8 +184,8 @@ describe("outputSchema", () => {
   it("validates neither values that execute returns nor failures", async () => {
     const tools = [defineTool({ ...own, name: "direct", outputSchema: z.string(), execute: () => 7 }), strings];
     const first = play([[toolCall("direct"), toolCall("ask")]], { runId: "r", tools });
-    const decisions: Decisions = { call_i0_1: { kind: "failed", error: "gone" } };
-    const second = play([text("Done.")], { runId: "r", tools, journal: await savedOf(first), decisions });
+    const answers: Decisions = { call_i0_1: { kind: "failed", error: "gone" } };
+    const second = play([text("Done.")], { runId: "r", tools, journal: await savedOf(first), answers });
     expect(outcomesOf(await second.result)).toEqual(["call_i0_0: completed", "call_i0_1: failed"]);
   });
 });
@@ -210,8 +210,8 @@ describe("context.defer", () => {
   it("with fromPage: true, lets a page send the result", async () => {
     const tools = [tool("job", (_, { defer }) => defer({ fromPage: true }))];
     const first = play([toolCall("job")], { runId: "r", tools });
-    const decisions: Decisions = { call_i0_0: { kind: "result", result: 7, fromPage: true } };
-    const last = await play([text("Done.")], { runId: "r", tools, journal: await savedOf(first), decisions }).result;
+    const answers: Decisions = { call_i0_0: { kind: "result", result: 7, fromPage: true } };
+    const last = await play([text("Done.")], { runId: "r", tools, journal: await savedOf(first), answers }).result;
     expect(answersOf(last)).toMatchObject([{ outcome: "completed", result: 7 }]);
     expect((await first.result).reason).toMatchObject({ calls: [{ waitsFor: "result", fromPage: true }] });
   });

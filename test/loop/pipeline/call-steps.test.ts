@@ -1,6 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { contextRestart, createToolRegistry, defineTool, type LoopOptions } from "turnwright";
+import {
+  approve,
+  contextRestart,
+  contextRestarts,
+  createToolRegistry,
+  defineTool,
+  gateTools,
+  type LoopOptions,
+  onIteration,
+  prepareIteration,
+} from "turnwright";
 import type { TriggerMatch } from "turnwright/parts";
 import { type MockMessage, text, toolCall } from "turnwright/testing";
 import { answersOf, never, outcomesOf, play, tool, type Playing } from "../play.ts";
@@ -19,8 +29,11 @@ function startNoting(
     defineTool({ name, description: name, inputSchema, execute: () => note(`execute ${name}`, value) });
   const playing = play(turns, {
     tools: [noting("enrich", restart), noting("plain", 1), noting("other", 1)],
-    policies: {
-      gate: {
+    middleware: [
+      onIteration(() => note("iteration", undefined)),
+      contextRestarts({ stash: { take: (key) => note(`take ${key}`, 7) } }),
+      prepareIteration(({ iteration }) => note(`iteration ${iteration}`, undefined)),
+      gateTools({
         active: true,
         allowedNames,
         triggerMatchByToolName: new Map([
@@ -28,14 +41,9 @@ function startNoting(
           ["plain", trigger],
         ]),
         retain: (name) => note(`retain ${name}`, undefined),
-      },
-      approve: ({ name }) => note(`approve ${name}`, { kind: "approve" }),
-      restarts: { stash: { take: (key) => note(`take ${key}`, 7) } },
-    },
-    hooks: {
-      prepareIteration: ({ iteration }) => note(`iteration ${iteration}`, undefined),
-      onIteration: () => note("iteration", undefined),
-    },
+      }),
+      approve(({ name }) => note(`approve ${name}`, { kind: "approve" })),
+    ],
   });
   playing.options.events
     ?.on("hidden-notice", ({ name }) => note(`hidden-notice ${name}`, undefined))
@@ -136,7 +144,7 @@ describe("the event hidden-notice of a deliberate tool", () => {
     const gate = { active: true, triggerMatchByToolName: new Map([["search", trigger]]) };
     const playing = play([toolCall("search", JSON.parse(JSON.stringify(args))), text("Done.")], {
       tools: [search],
-      policies: { gate },
+      middleware: [gateTools(gate)],
     });
     await playing.result;
     return { told: playing.recording.of("hidden-notice")[0]?.args, given };

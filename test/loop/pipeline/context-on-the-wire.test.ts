@@ -1,5 +1,13 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { contextRestart, createContextStash, defineTool, runToolLoop, type LoopOptions, type Tool } from "turnwright";
+import {
+  contextRestart,
+  contextRestarts,
+  createContextStash,
+  defineTool,
+  type LoopOptions,
+  runToolLoop,
+  type Tool,
+} from "turnwright";
 import { type Scripted, type Wire, wires } from "../../wire/all-wires.ts";
 import { toolNamesIn, userTextsIn } from "../../wire/read-body.ts";
 import { startRawServer } from "../../wire/raw-sse-server.ts";
@@ -26,7 +34,7 @@ async function send(wire: Wire, script: readonly Scripted[], more: Partial<LoopO
   onTestFinished(() => server.close());
   const { provider, bodies } = wire.connect(server.url);
   const messages = [{ role: "user" as const, content: "Who am I?" }];
-  const { text } = await runToolLoop({ provider, tools, messages, policies: { restarts: { stash } }, ...more });
+  const { text } = await runToolLoop({ provider, tools, messages, middleware: [contextRestarts({ stash })], ...more });
   expect(text).toBe("Hello.");
   expect(bodies.map((body) => wire.check(body))).toEqual(bodies.map(() => []));
   return bodies;
@@ -36,7 +44,7 @@ const hello: Scripted = { text: "Hello.", end: "stop" };
 
 describe.for(wires)("context items in requests of $name", (wire) => {
   it("form the last message if the caller passes the items", async () => {
-    const bodies = await send(wire, [hello], { contextItems: ["It is night.", { at: "home" }] });
+    const bodies = await send(wire, [hello], { middleware: [contextRestarts({ items: ["It is night.", { at: "home" }] })] });
     expect(bodies.map(userTextsIn)).toEqual([["Who am I?", 'Context:\nIt is night.\n{"at":"home"}']]);
   });
 

@@ -1,12 +1,13 @@
 import { describe, expect, it } from "vitest";
 import {
   contextRestart,
-  createContextStash,
-  memoryJournal,
-  toolResult,
+  contextRestarts,
   type ContextSource,
+  createContextStash,
   type Json,
   type LoopOptions,
+  memoryJournal,
+  toolResult,
 } from "turnwright";
 import { createTestClock, type MockScript, text, toolCall } from "turnwright/testing";
 import { answersOf, never, play, tool, type Playing } from "../play.ts";
@@ -23,7 +24,7 @@ function start(
   stash: ContextSource | undefined,
   { turns = script, ...more }: Partial<LoopOptions> & { readonly turns?: MockScript } = {},
 ): Playing {
-  return play(turns, { tools: [tool("enrich", () => answer)], policies: { restarts: { stash } }, ...more });
+  return play(turns, { tools: [tool("enrich", () => answer)], middleware: [contextRestarts({ stash })], ...more });
 }
 
 const contextsOf = ({ provider }: Playing): readonly unknown[] =>
@@ -75,7 +76,8 @@ describe("the pending_context_key of a restart", () => {
     const look = tool("look", (_, { contextItems }) => void (seen = [...contextItems]));
     const tools = [tool("enrich", () => naming("k")), look];
     const turns = [toolCall("enrich"), toolCall("look"), text("Done.")];
-    await start(undefined, createNoting(), { tools, turns, contextItems: ["It is night."] }).result;
+    const middleware = [contextRestarts({ items: ["It is night."], stash: createNoting() })];
+    await start(undefined, undefined, { tools, turns, middleware }).result;
     expect(seen).toEqual(["It is night.", item]);
   });
 
@@ -153,7 +155,7 @@ describe("createContextStash", () => {
   }
 });
 
-describe("policies.restarts.stash", () => {
+describe("contextRestarts.stash", () => {
   it.for<[where: string, answer: unknown]>([
     ["a restart names no key", contextRestart({ type: "context_restart_x" })],
     ["plain data names a key", JSON.parse(JSON.stringify(naming("k")))],
@@ -231,12 +233,8 @@ describe("a custom stash", () => {
     expect([(await playing.result).reason.kind, playing.endedAt(), playing.clock.pending]).toEqual([reason, endedAt, 0]);
   });
 
-  it("without take() is rejected before the run", async () => {
-    const misused = start(naming("k"), { put: () => "k" } as never);
-    await expect(misused.result).rejects.toMatchObject({
-      code: "invalid-option",
-      details: { option: "contextRestarts.stash" },
-    });
-    expect(misused.provider.calls).toBe(0);
+  it("without take() is refused by contextRestarts", () => {
+    const refused = { code: "invalid-option", details: expect.objectContaining({ option: "contextRestarts.stash" }) };
+    expect(() => contextRestarts({ stash: { put: () => "k" } as never })).toThrow(expect.objectContaining(refused));
   });
 });

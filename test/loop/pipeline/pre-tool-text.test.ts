@@ -1,12 +1,17 @@
 import { describe, expect, it } from "vitest";
 import {
+  approve,
   contextRestart,
   createLoopControl,
   createToolRegistry,
-  memoryJournal,
-  toolResult,
+  gateTools,
   type LoopOptions,
+  memoryJournal,
+  type Middleware,
+  onIteration,
+  preToolText,
   type Tool,
+  toolResult,
 } from "turnwright";
 import type { PreToolTextPolicy } from "turnwright/parts";
 import {
@@ -21,7 +26,6 @@ import {
   toolCall,
 } from "turnwright/testing";
 import { never, outcomesOf, play, tool, type Playing } from "../play.ts";
-import { refusal } from "../refusal.ts";
 import { linesOf } from "../transcript-lines.ts";
 
 function act(args: unknown): unknown {
@@ -54,14 +58,16 @@ const callsOf = (words: string): readonly MockPart[] =>
     return toolCall(name === "memory" ? "update_short_term_memory" : name, { do: what });
   });
 
-const preToolText: PreToolTextPolicy = {
+const endings: PreToolTextPolicy = {
   endAfterTextFamilies: ["novelai"],
   suppressFollowUpAfterText: ["update_short_term_memory"],
 };
 
 function start(family: string | undefined, script: MockScript, more: Partial<LoopOptions> = {}): Playing {
-  const policies = { preToolText, ...more.policies };
-  return play([], { provider: createMockProvider(script, { family }), tools, ...more, policies });
+  const given = more.middleware ?? [];
+  const isSet = given.some((one) => one && one.name === "pre-tool-text");
+  const middleware = isSet ? given : [...given, preToolText(endings)];
+  return play([], { provider: createMockProvider(script, { family }), tools, ...more, middleware });
 }
 
 async function endOf(
@@ -77,7 +83,7 @@ async function endOf(
 const ended = "completed/pre-tool-text: Noted.";
 const wentOn = "completed/answered: An answer.";
 
-describe("policies.preToolText", () => {
+describe("preToolText", () => {
   it.for<[title: string, family: string | undefined, said: string, calls: string, end: string]>([
     ["ends the run with the trimmed text for a listed family", "novelai", " Noted. \n", "plain", ended],
     ["ends the run for a listed family, whatever tools are called", "novelai", "Noted.", "plain loud quiet memory", ended],
@@ -138,8 +144,8 @@ describe("policies.preToolText", () => {
   });
 
   it.for<[kind: string, more: Partial<LoopOptions>]>([
-    ["blocked", { policies: { gate: { active: true, allowedNames: [] } } }],
-    ["denied", { policies: { approve: () => ({ kind: "deny" }) } }],
+    ["blocked", { middleware: [gateTools({ active: true, allowedNames: [] })] }],
+    ["denied", { middleware: [approve(() => ({ kind: "deny" }))] }],
   ])("does not end the run after a call that was %s", async ([, more]) => {
     expect(await endOf(["novelai", "Noted.", "memory"], more)).toBe(wentOn);
   });
@@ -151,7 +157,7 @@ describe("policies.preToolText", () => {
       "assistant: Noted.[call_i0_0][call_i0_1]",
       "tool: call_i0_0 completed, call_i0_1 completed",
     ]);
-    expect(result.functionHistory.map(({ preToolText, outcome }) => [preToolText, outcome])).toEqual([
+    expect(result.functionHistory.map(({ preToolText: before, outcome }) => [before, outcome])).toEqual([
       ["Noted.", "completed"],
       ["Noted.", "completed"],
     ]);
@@ -162,17 +168,17 @@ describe("policies.preToolText", () => {
   });
 });
 
-describe("policies.preToolText together with other reasons to end", () => {
+describe("preToolText together with other reasons to end", () => {
   it("does not apply if onIteration aborts the run first", async () => {
     const asked: number[] = [];
-    const hooks = (reason?: string): LoopOptions["hooks"] => ({
-      onIteration: (iteration) => {
+    const hooks = (reason?: string): readonly Middleware[] => [
+      onIteration((iteration) => {
         asked.push(iteration);
         return reason === undefined ? undefined : { abort: true, reason };
-      },
-    });
-    expect(await endOf([undefined, "Noted.", "memory"], { hooks: hooks() })).toBe(ended);
-    expect(await endOf([undefined, "Noted.", "memory"], { hooks: hooks("enough") })).toBe(
+      }),
+    ];
+    expect(await endOf([undefined, "Noted.", "memory"], { middleware: hooks() })).toBe(ended);
+    expect(await endOf([undefined, "Noted.", "memory"], { middleware: hooks("enough") })).toBe(
       "stopped-by-user/iteration-abort: Noted.",
     );
     expect(asked).toEqual([1, 1]);
@@ -181,14 +187,14 @@ describe("policies.preToolText together with other reasons to end", () => {
   it("does not apply after a stop or a steered message", async () => {
     const endAfter = async (ask: (control: ReturnType<typeof createLoopControl>) => unknown): Promise<string> => {
       const control = createLoopControl();
-      return endOf([undefined, "Noted.", "memory"], { control, hooks: { onIteration: () => void ask(control) } });
+      return endOf([undefined, "Noted.", "memory"], { control, middleware: [onIteration(() => void ask(control))] });
     };
     expect(await endAfter((control) => control.stop())).toBe("stopped-by-user/stopped: Noted.");
     expect(await endAfter((control) => control.steer("And then?"))).toBe(wentOn);
   });
 });
 
-describe("policies.preToolText with various values", () => {
+describe("preToolText with various values", () => {
   it.for<[title: string, policy: PreToolTextPolicy, family: string, calls: string, end: string]>([
     ["continues the run with an empty policy", {}, "novelai", "plain memory", wentOn],
     [
@@ -204,12 +210,12 @@ describe("policies.preToolText with various values", () => {
     ["ends the run for a listed tool", { suppressFollowUpAfterText: ["plain"] }, "openai", "plain", ended],
     ["continues the run for a tool that is not listed", { suppressFollowUpAfterText: ["plain"] }, "openai", "memory", wentOn],
     ["ends the run for a listed and a quiet tool", { suppressFollowUpAfterText: ["plain"] }, "openai", "plain quiet", ended],
-    ["continues the run if no family is listed", { ...preToolText, endAfterTextFamilies: [] }, "novelai", "plain", wentOn],
-    ["ends the run for a listed tool without families", { ...preToolText, endAfterTextFamilies: [] }, "novelai", "memory", ended],
-    ["continues the run if no tool is listed", { ...preToolText, suppressFollowUpAfterText: [] }, "openai", "memory", wentOn],
+    ["continues the run if no family is listed", { ...endings, endAfterTextFamilies: [] }, "novelai", "plain", wentOn],
+    ["ends the run for a listed tool without families", { ...endings, endAfterTextFamilies: [] }, "novelai", "memory", ended],
+    ["continues the run if no tool is listed", { ...endings, suppressFollowUpAfterText: [] }, "openai", "memory", wentOn],
     [
       "ends the run for a listed family with no listed tool",
-      { ...preToolText, suppressFollowUpAfterText: [] },
+      { ...endings, suppressFollowUpAfterText: [] },
       "novelai",
       "memory",
       ended,
@@ -223,14 +229,15 @@ describe("policies.preToolText with various values", () => {
     ],
     // The list in the policy overrides the field `requiresFollowUp` of the tool.
     ["overrides requiresFollowUp: true of a listed tool", { suppressFollowUpAfterText: ["loud"] }, "openai", "loud", ended],
-  ])("%s", async ([, preToolText, family, calls, end]) => {
-    expect(await endOf([family, "Noted.", calls], { policies: { preToolText } })).toBe(end);
+  ])("%s", async ([, endings, family, calls, end]) => {
+    expect(await endOf([family, "Noted.", calls], { middleware: [preToolText(endings)] })).toBe(end);
   });
 
   it("copies its lists when the run starts, so that later changes have no effect", async () => {
-    const policies = { preToolText: { endAfterTextFamilies: ["openai"] } };
-    const playing = start("openai", [[text("Noted."), ...callsOf("plain")], text("An answer.")], { policies });
-    policies.preToolText = { endAfterTextFamilies: [] };
+    const families = ["openai"];
+    const middleware = [preToolText({ endAfterTextFamilies: families })];
+    const playing = start("openai", [[text("Noted."), ...callsOf("plain")], text("An answer.")], { middleware });
+    families.length = 0;
     expect((await playing.result).reason.kind).toBe("pre-tool-text");
   });
 });

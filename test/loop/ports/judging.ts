@@ -1,9 +1,15 @@
 import {
+  approve,
+  contextRestarts,
+  gateTools,
   contextRestart,
   createContextStash,
   type LoopOptions,
-  type LoopPolicies,
+  type Middleware,
+  onIteration,
+  prepareIteration,
   processResults,
+  stopWhen,
   structuredOutput,
 } from "turnwright";
 import { createResultCache } from "turnwright/cache";
@@ -12,15 +18,15 @@ import type { Fault } from "../faults.ts";
 import { tool } from "../play.ts";
 import { called, type Port, type Ports, portsOf } from "./port.ts";
 
-const skipped = (policies: (fault: never) => LoopPolicies, more: Partial<LoopOptions> = {}): Port => ({
-  over: (fault) => ({ ...more, policies: policies(fault as never) }),
+const skipped = (middleware: (fault: never) => Middleware, more: Partial<LoopOptions> = {}): Port => ({
+  over: (fault) => ({ ...more, middleware: [middleware(fault as never)] }),
   ends: ["answered"],
   hangs: "answered",
 });
 
 /** For policies that return promises. The run does not await these promises, and ignores their failures. */
-const atOnce = (policies: (fault: never) => LoopPolicies): Port => {
-  const { over, ends } = skipped(policies);
+const atOnce = (middleware: (fault: never) => Middleware): Port => {
+  const { over, ends } = skipped(middleware);
   return { over, ends };
 };
 
@@ -42,7 +48,7 @@ const store: (verb: string) => Port = (verb) => ({
     // The cache has space for only one result, so the second result removes the first one.
     const { tool: look, cacher } = createResultCache({ store: own, maxBytes: 10_000 });
     const provider = createMockProvider(looking);
-    return { provider, tools: [tool("t", () => "x".repeat(9_000)), look], policies: { results: processResults({ cacher }) } };
+    return { provider, tools: [tool("t", () => "x".repeat(9_000)), look], middleware: [processResults({ cacher })] };
   },
   ends: ["answered"],
   hangs: "answered",
@@ -52,33 +58,33 @@ const restarting = called(() => contextRestart({ type: "context_restart_more", p
 const schema = (validate: Fault): never => ({ "~standard": { version: 1, vendor: "v", validate } }) as never;
 
 export const judgingPorts: Ports = {
-  "hooks.prepareIteration": {
-    over: (fault) => ({ hooks: { prepareIteration: fault as never } }),
+  "the function of prepareIteration": {
+    over: (fault) => ({ middleware: [prepareIteration(fault as never)] }),
     ends: ["hook-failed", "answered"],
     hangs: "hook-failed",
   },
-  "hooks.onIteration": {
-    over: (fault) => ({ hooks: { onIteration: fault as never } }),
+  "the function of onIteration": {
+    over: (fault) => ({ middleware: [onIteration(fault as never)] }),
     ends: ["hook-failed", "answered"],
     hangs: "hook-failed",
   },
-  "policies.approve": skipped((approve) => ({ approve })),
-  "policies.stopWhen": {
-    over: (fault) => ({ policies: { stopWhen: fault as never } }),
+  "the function of approve": skipped((decide) => approve(decide)),
+  "a condition of stopWhen": {
+    over: (fault) => ({ middleware: [stopWhen(fault as never)] }),
     ends: ["hook-failed"],
     hangs: "hook-failed",
   },
-  "policies.output": {
-    over: (fault) => ({ policies: { output: structuredOutput(schema(fault), { jsonSchema: {}, maxRetries: 0 }) } }),
+  "the schema of structuredOutput": {
+    over: (fault) => ({ middleware: [structuredOutput(schema(fault), { jsonSchema: {}, maxRetries: 0 })] }),
     ends: ["invalid-output", "hook-failed"],
     hangs: "hook-failed",
   },
-  "policies.results.processor": skipped((processor) => ({ results: processResults({ processor }) })),
-  "policies.results.extractor": skipped((extract) => ({ results: processResults({ extractor: { threshold: 0, extract } }) })),
-  "policies.results.cacher": skipped((keep) => ({ results: processResults({ cacher: { threshold: 0, store: keep } }) })),
-  "policies.restarts.stash.take": skipped((take) => ({ restarts: { stash: { ...createContextStash(), take } } }), restarting),
-  "policies.gate.retain": atOnce((retain) => ({ gate: { active: true, retain } })),
-  "policies.gate.triggerMatchByToolName": atOnce((get) => ({ gate: { active: true, triggerMatchByToolName: { get } as never } })),
+  "the processor of processResults": skipped((processor) => processResults({ processor })),
+  "the extractor of processResults": skipped((extract) => processResults({ extractor: { threshold: 0, extract } })),
+  "the cacher of processResults": skipped((keep) => processResults({ cacher: { threshold: 0, store: keep } })),
+  "the stash of contextRestarts": skipped((take) => contextRestarts({ stash: { ...createContextStash(), take } }), restarting),
+  "retain of gateTools": atOnce((retain) => gateTools({ active: true, retain })),
+  "triggerMatchByToolName of gateTools": atOnce((get) => gateTools({ active: true, triggerMatchByToolName: { get } as never })),
   "the pricing function": { over: (fault) => ({ pricing: fault as never }), ends: ["answered"] },
   ...portsOf("createResultCache's store.", ["write", "read", "remove", "list"], store),
 };

@@ -1,4 +1,4 @@
-import { type Approve, type Journal, type LoopOptions, memoryJournal, type SavedJournal } from "turnwright";
+import { approve, type Approve, type Journal, type LoopOptions, memoryJournal, type SavedJournal } from "turnwright";
 import { createMockProvider, type MockScript, text, toolCall } from "turnwright/testing";
 import { defineAgentTool } from "turnwright";
 import type { Fault } from "../faults.ts";
@@ -6,7 +6,7 @@ import { play, tool } from "../play.ts";
 import { after, called, type Port, type Ports, portsOf, question } from "./port.ts";
 
 const asksFor: Approve = () => ({ kind: "ask" });
-const asking = { policies: { approve: asksFor }, runId: "recorded" };
+const asking = { middleware: [approve(asksFor)], runId: "recorded" };
 
 type Verbs = { readonly [Verb in keyof Journal]?: unknown };
 
@@ -36,7 +36,7 @@ const inside: Partial<LoopOptions> = {
         messages: question,
         provider: createMockProvider([toolCall("inner"), text("In.")]),
         tools: [tool("inner", () => 1)],
-        policies: asking.policies,
+        middleware: asking.middleware,
       }),
     }),
   ],
@@ -94,7 +94,7 @@ export const recordingPorts: Ports = {
     over: (fault) => ({
       ...asking,
       ...resumed(waiting),
-      decisions: { [waiting.id]: { kind: "approve" } },
+      answers: { [waiting.id]: { kind: "approve" } },
       tools: { definitions: after(call - 1, () => [{ ...definition }], fault), executeTool: () => 1 } as never,
     }),
     // If call 2 fails, the replay fails and the run is rejected. If a later call fails, the run ends, or only the tool call fails.
@@ -104,12 +104,13 @@ export const recordingPorts: Ports = {
         ? ["thrown", "invalid-option", "tools-changed"]
         : ["hook-failed", "approval-required", "answered", ...(call === 3 ? ["tools-changed"] : [])],
   })),
-  "policies.allowToolChange": {
+  allowToolChange: {
     over: (fault) => ({
       ...asking,
       ...resumed(waiting),
       tools: [],
-      policies: { ...asking.policies, allowToolChange: fault as () => boolean },
+      middleware: asking.middleware,
+      allowToolChange: fault as () => boolean,
     }),
     ends: ["tools-changed"],
   },

@@ -1,4 +1,4 @@
-import { defineAgentTool, type LoopOptions, type ToolRegistry } from "turnwright";
+import { approve, defineAgentTool, type LoopOptions, type ToolRegistry } from "turnwright";
 import { createMockProvider, text } from "turnwright/testing";
 import { type Fault, once } from "../faults.ts";
 import { never, tool } from "../play.ts";
@@ -69,10 +69,10 @@ export const workingPorts: Ports = {
     over: (fault) => registry({ definitions: after(call - 1, () => [definition], fault) }),
     ends: ["hook-failed", "answered"],
   })),
-  ...portsOf("registry.definitions() (with policies.approve) on call ", [3, 4, 5], (call) => ({
+  ...portsOf("registry.definitions() (with approve) on call ", [3, 4, 5], (call) => ({
     over: (fault) => ({
       ...registry({ definitions: after(call - 1, () => [definition], fault) }),
-      policies: { approve: () => ({ kind: "approve" }) },
+      middleware: [approve(() => ({ kind: "approve" }))],
     }),
     ends: ["hook-failed", "answered"],
   })),

@@ -132,9 +132,9 @@ describe("a question that a tool asks", () => {
 
   it("keeps its answer after a crash, and the tool runs again", async () => {
     const { ran, store, start } = setUp(({ ask }) => ask({ question: "Which?" }));
-    const decisions = { call_i0_0: { kind: "result", result: "this one" } } satisfies Decisions;
+    const answers = { call_i0_0: { kind: "result", result: "this one" } } satisfies Decisions;
     await start().result;
-    const crashed = start(decisions, { journal: store.open({ within: "i0/call/0/book/outcome" }) });
+    const crashed = start(answers, { journal: store.open({ within: "i0/call/0/book/outcome" }) });
     await expect(crashed.result).rejects.toThrow("The process died.");
     expect(answersOf(await start().result)[0]?.result).toBe("this one");
     expect(ran).toHaveLength(3);

@@ -6,7 +6,7 @@ import { play, type Playing, tool } from "../play.ts";
 
 type Answer = Extract<Decisions[string], { readonly kind: "result" }>;
 
-export type Decisions = NonNullable<LoopOptions["decisions"]>;
+export type Decisions = NonNullable<LoopOptions["answers"]>;
 
 export const city: z.ZodType<{ city: string }> = z.object({
   city: z.string().refine((name) => name !== "Atlantis", "there is no such city"),
@@ -17,7 +17,7 @@ export const byAnn: Decisions & { readonly "call_i0_0#2": Answer } = { "call_i0_
 export interface Stage {
   readonly ran: string[];
   readonly store: DurableStore;
-  readonly start: (decisions?: Decisions, more?: Partial<LoopOptions>) => Playing;
+  readonly start: (answers?: Decisions, more?: Partial<LoopOptions>) => Playing;
 }
 
 /** A run in a durable store. The model calls `book` once. `ran` lists the starts of this tool, and the notes of `execute`. */
@@ -31,8 +31,8 @@ export function setUp(
     durable: true,
   });
   const script = createMockProvider(({ messages }) => (messages.length === 1 ? [toolCall("book")] : text("Done.")));
-  const start = (decisions?: Decisions, over: Partial<LoopOptions> = {}): Playing =>
-    play([], { provider: script, tools: [book], runId: "r", journal: store.open(), decisions, ...more, ...over });
+  const start = (answers?: Decisions, over: Partial<LoopOptions> = {}): Playing =>
+    play([], { provider: script, tools: [book], runId: "r", journal: store.open(), answers, ...more, ...over });
   return { ran, store, start };
 }
 

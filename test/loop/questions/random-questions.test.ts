@@ -7,7 +7,7 @@ import { Crash, createDurableStore } from "../durable-store.ts";
 import { question } from "../nested/nesting.ts";
 import { answersOf, tool } from "../play.ts";
 
-type Decisions = NonNullable<LoopOptions["decisions"]>;
+type Decisions = NonNullable<LoopOptions["answers"]>;
 
 /** The number of questions that each call asks. */
 const plans = fc.record({
@@ -50,15 +50,15 @@ it("random questions of a tool are never asked again after an answer, despite cr
       const live = async ({ answered, repeats, afterRecords }: (typeof lives)[number]): Promise<boolean> => {
         const { pendingCalls } = await inspectJournal(store.open());
         const waiting = pendingCalls.flatMap((call) => (call.state === "awaiting-result" ? [call] : []));
-        const decisions: { [id: string]: Decisions[string] } = repeats ? { ...given } : {};
+        const answers: { [id: string]: Decisions[string] } = repeats ? { ...given } : {};
         for (const [index, { id, question: asked }] of waiting.entries()) {
           expect(over.has(id)).toBe(false);
-          if ((answered & (1 << index)) !== 0) decisions[id] = { kind: "result", result: `to ${asked?.text ?? "nothing"}` };
+          if ((answered & (1 << index)) !== 0) answers[id] = { kind: "result", result: `to ${asked?.text ?? "nothing"}` };
         }
         try {
-          const result = await runToolLoop({ ...options, journal: store.open({ afterRecords }), decisions });
-          Object.assign(given, decisions);
-          for (const id of Object.keys(decisions)) over.add(id);
+          const result = await runToolLoop({ ...options, journal: store.open({ afterRecords }), answers });
+          Object.assign(given, answers);
+          for (const id of Object.keys(answers)) over.add(id);
           if (result.status === "suspended") return false;
           const expected = calls.map((count, at) => Array.from({ length: count }, (_, n) => `to call_i0_${at}: ${n}?`));
           expect(answersOf(result).map(({ result: data }) => data)).toEqual(expected);

@@ -56,10 +56,10 @@ describe("the tool from createContextRelease", () => {
 
   it("obeys the minTokens of the masking policy", async () => {
     const masking = maskResults({ minTokens: 1_001, keepIterations: 0 });
-    const small = play(releasing({}), { tools, policies: { masking } });
+    const small = play(releasing({}), { tools, middleware: [masking] });
     await small.result;
     expect(masksOf(small.provider.requests).join("")).toBe("");
-    const beside = play(releasing({ call_ids: ["c1"] }), { tools, policies: { masking: maskResults({ keepIterations: 3 }) } });
+    const beside = play(releasing({ call_ids: ["c1"] }), { tools, middleware: [maskResults({ keepIterations: 3 })] });
     await beside.result;
     expect(masksOf(beside.provider.requests)).toEqual(["", "", "", "c1", "c0 c1", "c0 c1"]);
   });

@@ -15,7 +15,7 @@ describe("the option `force` of maskResults", () => {
         return "x".repeat(4_000);
       }),
     ];
-    const { provider, result } = play(turnsOf(4), { tools, policies: { masking: maskResults({ keepIterations: 9, force }) } });
+    const { provider, result } = play(turnsOf(4), { tools, middleware: [maskResults({ keepIterations: 9, force })] });
     await result;
     expect(masksOf(provider.requests)).toEqual(["", "", "", "c0", "c0"]);
   });
@@ -23,7 +23,7 @@ describe("the option `force` of maskResults", () => {
   it("is not read for recorded iterations, so that a replay sends the same requests", async () => {
     const force = new Set<number>();
     const tools = [tool("search", (_, { iteration }) => (force.add(iteration - 1), "x".repeat(4_000)))];
-    const options: Partial<LoopOptions> = { tools, policies: { masking: maskResults({ keepIterations: 9, force }) } };
+    const options: Partial<LoopOptions> = { tools, middleware: [maskResults({ keepIterations: 9, force })] };
     const first = play(turnsOf(5), options);
     await first.result;
     const { steps } = memoryJournal(JSON.parse(JSON.stringify((await first.result).journal))).toJSON();
@@ -31,7 +31,7 @@ describe("the option `force` of maskResults", () => {
     const none = new Set<number>();
     const again = play([toolCall("search", {}, { id: "c4" }), text("Done.")], {
       ...options,
-      policies: { masking: maskResults({ keepIterations: 9, force: none }) },
+      middleware: [maskResults({ keepIterations: 9, force: none })],
       journal: memoryJournal({ steps: kept }),
     });
     await again.result;
@@ -46,7 +46,7 @@ describe("maskResults in a resumed run", () => {
   const masking = maskResults({ keepIterations: 1 });
 
   it("sends the same requests after a crash at any record", async () => {
-    const whole = playIterations(5, { policies: { masking } });
+    const whole = playIterations(5, { middleware: [masking] });
     await whole.result;
     for (let records = 1; records < 24; records += 1) {
       const store = createDurableStore();
@@ -59,7 +59,7 @@ describe("maskResults in a resumed run", () => {
         }),
         messages: [{ role: "user", content: "Go." }],
         tools: [{ ...search(), replay: "safe" }],
-        policies: { masking },
+        middleware: [masking],
         runId: `masked-${records}`,
         journal: store.open(),
       });
@@ -72,9 +72,9 @@ describe("maskResults in a resumed run", () => {
   });
 
   it("emits the same masked events in a replay", async () => {
-    const first = playIterations(3, { policies: { masking } });
+    const first = playIterations(3, { middleware: [masking] });
     const journal = memoryJournal(JSON.parse(JSON.stringify((await first.result).journal)));
-    const again = playIterations(3, { policies: { masking }, journal });
+    const again = playIterations(3, { middleware: [masking], journal });
     const { runId } = await again.result;
     expect(again.recording.of("masked")).toEqual(
       first.recording.of("masked").map((event) => ({ ...event, runId, replayed: true })),
@@ -83,7 +83,7 @@ describe("maskResults in a resumed run", () => {
 
   it('sends the same masked request with resume: "retry-last"', async () => {
     const turns = [...turnsOf(3).slice(0, 3), [text("Half"), fail({ status: 400 })], text("Done.")];
-    const first = play(turns, { tools: [search()], policies: { masking } });
+    const first = play(turns, { tools: [search()], middleware: [masking] });
     const { journal, status } = await first.result;
     const again = play([text("Done.")], {
       ...first.options,
@@ -106,7 +106,7 @@ it("maskResults in a nested run masks by its own policy and iterations", async (
       provider: inner,
       messages: [{ role: "user", content: "Go." }],
       tools: [search()],
-      policies: { masking: maskResults({ keepIterations: 1 }) },
+      middleware: [maskResults({ keepIterations: 1 })],
     });
     return said;
   });

@@ -1,5 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { contextRestart, maskResults, type Message, processResults, toolResult } from "turnwright";
+import {
+  approve,
+  contextRestart,
+  contextRestarts,
+  maskResults,
+  type Message,
+  prepareIteration,
+  processResults,
+  toolResult,
+} from "turnwright";
 import type { MaskingOptions } from "turnwright/parts";
 import { finish, type MockMessage, text, toolCall } from "turnwright/testing";
 import { play, tool } from "../play.ts";
@@ -35,7 +44,7 @@ describe("maskResults", () => {
       ["", "", "", "", "", ""],
     ],
   ])("masks %s", async ([, masking, requests]) => {
-    const { provider, result } = playIterations(5, { policies: { masking: maskResults(masking) } });
+    const { provider, result } = playIterations(5, { middleware: [maskResults(masking)] });
     await result;
     expect(masksOf(provider.requests)).toEqual(requests);
   });
@@ -56,7 +65,7 @@ describe("maskResults", () => {
     ];
     const names = ["search", "failing", "nope", "restart", "late"];
     const turn = names.map((name) => toolCall(name, { long }, { id: name }));
-    const playing = play([turn, ...turnsOf(3)], { tools, policies: { masking: maskResults({ minTokens: 0 }) } });
+    const playing = play([turn, ...turnsOf(3)], { tools, middleware: [maskResults({ minTokens: 0 })] });
     await playing.clock.runAll();
     await playing.result;
     expect(masksOf(playing.provider.requests)).toEqual(["", "", "", "search", "search c0"]);
@@ -71,7 +80,7 @@ describe("maskResults", () => {
     ];
     const { provider, result } = playIterations(2, {
       messages,
-      policies: { masking: maskResults({ keepIterations: 0, force: new Set([0, 1]) }) },
+      middleware: [maskResults({ keepIterations: 0, force: new Set([0, 1]) })],
     });
     await result;
     expect(masksOf(provider.requests)).toEqual(["", "c0", "c0 c1"]);
@@ -83,7 +92,7 @@ describe("maskResults", () => {
     const turn = ["search", "small", "look"].map((name) => toolCall(name, {}, { id: name }));
     const { provider, result } = play([turn, text("Done.")], {
       tools,
-      policies: { masking: maskResults({ keepIterations: 0 }) },
+      middleware: [maskResults({ keepIterations: 0 })],
     });
     await result;
     expect(provider.requests[1]?.messages.at(-1)).toEqual({
@@ -108,18 +117,12 @@ describe("maskResults", () => {
 
   it("measures a result after processResults has shortened the result", async () => {
     const { provider, result } = playIterations(2, {
-      policies: {
-        masking: maskResults({ keepIterations: 0 }),
-        results: processResults({ processor: (_, output) => output.slice(0, 1_999) }),
-      },
+      middleware: [maskResults({ keepIterations: 0 }), processResults({ processor: (_, output) => output.slice(0, 1_999) })],
     });
     await result;
     expect(masksOf(provider.requests)).toEqual(["", "c0", "c0 c1"]);
     const shorter = playIterations(2, {
-      policies: {
-        masking: maskResults({ keepIterations: 0 }),
-        results: processResults({ processor: (_, output) => output.slice(0, 1_996) }),
-      },
+      middleware: [maskResults({ keepIterations: 0 }), processResults({ processor: (_, output) => output.slice(0, 1_996) })],
     });
     await shorter.result;
     expect(masksOf(shorter.provider.requests)).toEqual(["", "", ""]);
@@ -133,10 +136,7 @@ describe("masked results", () => {
     const tools = [tool("search", (_, { messages }) => (look(messages), "x".repeat(4_000)))];
     const { provider, result } = play(turnsOf(4), {
       tools,
-      policies: {
-        masking: maskResults({ keepIterations: 0 }),
-        approve: (_, { messages }) => (look(messages), { kind: "approve" }),
-      },
+      middleware: [maskResults({ keepIterations: 0 }), approve((_, { messages }) => (look(messages), { kind: "approve" }))],
     });
     const { messages, functionHistory } = await result;
     expect(masksOf(provider.requests).at(-1)).toBe("c0 c1 c2 c3");
@@ -149,15 +149,14 @@ describe("masked results", () => {
   it("are also masked in the messages of prepareIteration", async () => {
     const shown: string[] = [];
     const { provider, result } = playIterations(4, {
-      policies: { masking: maskResults() },
-      hooks: { prepareIteration: ({ messages }) => void shown.push(maskedIn(messages).join(" ")) },
+      middleware: [maskResults(), prepareIteration(({ messages }) => void shown.push(maskedIn(messages).join(" ")))],
     });
     await result;
     expect(shown).toEqual(masksOf(provider.requests));
   });
 
   it("are reported once, with the iteration, the calls and the tokens before and after", async () => {
-    const { recording, result } = playIterations(4, { policies: { masking: maskResults() } });
+    const { recording, result } = playIterations(4, { middleware: [maskResults()] });
     await result;
     const told = recording
       .of("masked")
@@ -170,7 +169,7 @@ describe("masked results", () => {
   });
 
   it("are the same objects in every later request", async () => {
-    const { provider, result } = playIterations(8, { policies: { masking: maskResults() } });
+    const { provider, result } = playIterations(8, { middleware: [maskResults()] });
     await result;
     const last = provider.requests.at(-1)?.messages ?? [];
     for (const { messages } of provider.requests) {
@@ -184,8 +183,7 @@ describe("masked results", () => {
     const turns: readonly MockMessage[] = [...turnsOf(1).slice(0, 1), [text("So "), finish("paused")], text("it is.")];
     const { provider, result } = play(turns, {
       tools: [search()],
-      contextItems: ["It is night."],
-      policies: { masking: maskResults({ keepIterations: 0 }) },
+      middleware: [maskResults({ keepIterations: 0 }), contextRestarts({ items: ["It is night."] })],
     });
     expect((await result).text).toBe("So it is.");
     const roles = provider.requests.map(({ messages }) => messages.map(({ role }) => role).join(" "));

@@ -22,7 +22,7 @@ describe("a failing stage of processResults", () => {
       output === "a" ? Promise.reject(new Error("Full.")) : Promise.resolve("stored");
     const playing = play([[toolCall("a"), toolCall("b")], text("Done.")], {
       tools: [tool("a", () => "a"), tool("b", () => "b")],
-      policies: { results: processResults({ cacher: { threshold: 0, store } }) },
+      middleware: [processResults({ cacher: { threshold: 0, store } })],
     });
     expect([await readingsOf(playing), failuresOf(playing)]).toEqual([["a", "stored"], ["results.cacher: Full."]]);
   });
@@ -72,7 +72,7 @@ describe("processResults at the end of the run", () => {
     };
     const playing = play([[toolCall("a"), toolCall("b"), toolCall("c")], text("Done.")], {
       tools: ["a", "b", "c"].map((name) => tool(name, () => name)),
-      policies: { results: processResults(results) },
+      middleware: [processResults(results)],
     });
     await playing.clock.flush();
     playing.control[verb]();
@@ -90,7 +90,7 @@ describe("processResults at the end of the run", () => {
     const asked: string[] = [];
     const stopped = play([[toolCall("quick"), toolCall("stopper")], text("Done.")], ({ control }) => ({
       tools: [tool("quick", () => "whole"), tool("stopper", () => void control.stop())],
-      policies: { results: processResults({ processor: (_, output) => (asked.push(output), "changed") }) },
+      middleware: [processResults({ processor: (_, output) => (asked.push(output), "changed") })],
     }));
     expect([await readingsOf(stopped), asked]).toEqual([["whole", expect.objectContaining({ status: "interrupted" })], []]);
   });

@@ -128,7 +128,7 @@ describe("processResults", () => {
     const later = tool("later", () => Promise.resolve().then(() => "a"));
     const playing = play([[toolCall("later"), toolCall("now")], text("Done.")], {
       tools: [later, tool("now", () => "b")],
-      policies: { results: processResults({ processor }) },
+      middleware: [processResults({ processor })],
     });
     expect(await readingsOf(playing)).toEqual(["a!", "b!"]);
     expect(seen).toEqual(["begin b", "end b", "begin a", "end a"]);
@@ -171,7 +171,7 @@ it.for<[what: string, give: () => unknown]>([
   const processor = (_: string, output: string): string => (asked.push(output), "changed");
   const playing = play([[toolCall("give"), toolCall("nope")], text("Done.")], {
     tools: [tool("give", give)],
-    policies: { results: processResults({ processor }) },
+    middleware: [processResults({ processor })],
   });
   const { journal } = await playing.result;
   expect([asked, JSON.stringify(journal).includes("@process-results/")]).toEqual([[], false]);
@@ -182,7 +182,7 @@ it.for<[use: string, results: Middleware]>([
   ["a processor", processResults({ processor: truncateResults({ maxTokens: 100 }).processor })],
 ])("truncateResults can be used as %s", async ([, results]) => {
   const tools = [tool("give", () => texts(1_000))];
-  const playing = play([toolCall("give"), text("Done.")], { tools, policies: { results } });
+  const playing = play([toolCall("give"), text("Done.")], { tools, middleware: [results] });
   expect(await readingsOf(playing)).toEqual([expect.stringContaining("bytes left out here")]);
   expect(changesOf(playing)).toEqual(["result-processed 1000 -> 100"]);
 });

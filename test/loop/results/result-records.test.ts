@@ -35,7 +35,7 @@ describe("the usage of an extractor", () => {
     };
     const playing = play(script, {
       tools: [tool("give", () => "x")],
-      policies: { results: processResults(extracting(more)) },
+      middleware: [processResults(extracting(more))],
       pricing,
     });
     const result = await playing.result;
@@ -47,7 +47,7 @@ describe("the usage of an extractor", () => {
     const pricing: LoopOptions["pricing"] = ({ totalTokens }) => (totalTokens === 100 ? undefined : 1);
     const playing = play(script, {
       tools: [tool("give", () => "x")],
-      policies: { results: processResults(extracting()) },
+      middleware: [processResults(extracting())],
       pricing,
     });
     expect((await playing.result).costUSD).toBeUndefined();
@@ -56,7 +56,7 @@ describe("the usage of an extractor", () => {
   it("counts towards maxTokens of the run and of the outer run", async () => {
     const own = play([[toolCall("give"), turn]], {
       tools: [tool("give", () => "x")],
-      policies: { results: processResults(extracting()) },
+      middleware: [processResults(extracting())],
       limits: { maxTokens: 105 },
     });
     expect((await own.result).reason).toEqual({ kind: "max-tokens", limit: 105, spent: 105 });
@@ -66,7 +66,7 @@ describe("the usage of an extractor", () => {
         provider: inner,
         messages: [{ role: "user", content: "Go." }],
         tools: [tool("give", () => "x")],
-        policies: { results: processResults(extracting()) },
+        middleware: [processResults(extracting())],
       });
       return reason.kind;
     });
@@ -118,7 +118,7 @@ describe("processed results in a journal", () => {
     const kept = Object.fromEntries(Object.entries(steps).filter(([key]) => /^begin|^i0\/(request|.*outcome$)/.test(key)));
     const again = play([text("Done.")], {
       tools: [tool("give", () => "unused")],
-      policies: { results: processResults(results) },
+      middleware: [processResults(results)],
       journal: memoryJournal({ steps: kept }),
     });
     await again.result;
@@ -135,7 +135,7 @@ describe("processed results in a journal", () => {
       provider: createMockProvider((request) => (request.messages.length === 1 ? toolCall("give") : text("Done."))),
       messages: [{ role: "user", content: "Go." }],
       tools: [tool("give", () => texts(100))],
-      policies: { results: processResults(results) },
+      middleware: [processResults(results)],
       runId: "crashing",
       journal: store.open(fate),
     });
@@ -195,7 +195,7 @@ async function suspended(asked: string[]): Promise<{ readonly journal: unknown; 
     messages: [{ role: "user", content: "Go." }],
     runId: "suspending",
     tools: [tool("plain", () => "plain"), child],
-    policies: { results: processResults({ processor: (_, output) => (asked.push(output), `${output}!`) }) },
+    middleware: [processResults({ processor: (_, output) => (asked.push(output), `${output}!`) })],
   };
   const { status, journal } = await runToolLoop(options);
   expect(status).toBe("suspended");

@@ -8,7 +8,7 @@ export const texts = (count: number, letter = "x"): string => letter.repeat(coun
 export function start(output: unknown, results: ResultPipeline, more: Partial<LoopOptions> = {}): Playing {
   return play([toolCall("give"), text("Done.")], {
     tools: [tool("give", () => output)],
-    policies: { results: processResults(results) },
+    middleware: [processResults(results)],
     ...more,
   });
 }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { detectLoops, hasToolCall, structuredOutput } from "turnwright";
+import { approve, detectLoops, gateTools, hasToolCall, stopWhen, structuredOutput } from "turnwright";
 import { details, finish, providerMetadata, reasoning, text, thoughtLog, toolCall } from "turnwright/testing";
 import { type Scenario } from "./scenario.ts";
 
@@ -39,7 +39,7 @@ export const completed: readonly Scenario[] = [
       [text("Look. "), toolCall("echo", { say: "x" })],
       [text("So: "), toolCall("finish"), toolCall("alone")],
     ],
-    options: () => ({ policies: { stopWhen: hasToolCall("finish") } }),
+    options: () => ({ middleware: [stopWhen(hasToolCall("finish"))] }),
     text: "So:",
   },
   {
@@ -47,7 +47,7 @@ export const completed: readonly Scenario[] = [
     status: "completed",
     reason: "stop-condition",
     script: [[text("DONE")]],
-    options: () => ({ policies: { stopWhen: [() => false, async () => ({ kind: "stop", reason: "enough" })] } }),
+    options: () => ({ middleware: [stopWhen([() => false, async () => ({ kind: "stop", reason: "enough" })])] }),
     text: "DONE",
   },
   {
@@ -55,7 +55,7 @@ export const completed: readonly Scenario[] = [
     status: "completed",
     reason: "answered",
     script: [toolCall("alone"), toolCall("alone"), toolCall("alone"), text("I see.")],
-    options: () => ({ policies: { loopDetection: detectLoops({ threshold: 2, action: "inject-warning" }) } }),
+    options: () => ({ middleware: [detectLoops({ threshold: 2, action: "inject-warning" })] }),
     text: "I see.",
   },
   {
@@ -63,7 +63,7 @@ export const completed: readonly Scenario[] = [
     status: "completed",
     reason: "answered",
     script: [toolCall("alone"), text("Eight."), text('```json\n{ "n": 8 }\n```')],
-    options: () => ({ policies: { output: structuredOutput(z.object({ n: z.number() })) } }),
+    options: () => ({ middleware: [structuredOutput(z.object({ n: z.number() }))] }),
     text: '```json\n{ "n": 8 }\n```',
   },
   {
@@ -193,13 +193,13 @@ export const completed: readonly Scenario[] = [
     reason: "answered",
     script: [[toolCall("echo", { say: "x" }), toolCall("alone")], text("Allowed.")],
     options: () => ({
-      policies: {
-        gate: {
+      middleware: [
+        gateTools({
           active: true,
           allowedNames: ["alone"],
           triggerMatchByToolName: new Map([["alone", { trigger: "a*", match: "alone", source: "stem" }]]),
-        },
-      },
+        }),
+      ],
     }),
     text: "Allowed.",
   },
@@ -209,12 +209,12 @@ export const completed: readonly Scenario[] = [
     reason: "answered",
     script: [[toolCall("echo", { say: "a" }), toolCall("alone"), toolCall("echo", { say: "c" })], text("Approved.")],
     options: () => ({
-      policies: {
-        approve: async (call) => {
+      middleware: [
+        approve(async (call) => {
           if (call.name === "alone") return { kind: "deny", reason: "not today" };
           return call.callId.endsWith("_2") ? { kind: "modify", args: { say: "edited" } } : { kind: "approve" };
-        },
-      },
+        }),
+      ],
     }),
     text: "Approved.",
   },

@@ -1,3 +1,4 @@
+import { approve } from "turnwright";
 import { stall, text, toolCall, wait } from "turnwright/testing";
 import { tool } from "../play.ts";
 import type { Scenario } from "./scenario.ts";
@@ -112,7 +113,7 @@ export const controlled: readonly Scenario[] = [
     status: "suspended",
     reason: "approval-required",
     script: [[text("Hm. "), toolCall("later"), toolCall("broken")]],
-    options: () => ({ policies: { approve: ({ name }) => ({ kind: name === "later" ? "ask" : "approve" }) } }),
+    options: () => ({ middleware: [approve(({ name }) => ({ kind: name === "later" ? "ask" : "approve" }))] }),
     text: "Hm.",
   },
   {

@@ -1,4 +1,4 @@
-import { detectLoops, structuredOutput } from "turnwright";
+import { detectLoops, onIteration, prepareIteration, stopWhen, structuredOutput } from "turnwright";
 import { z } from "zod";
 import { endEarly, fail, failInBand, finish, text, toolCall, usage } from "turnwright/testing";
 import { always, type Scenario } from "./scenario.ts";
@@ -59,7 +59,7 @@ export const failed: readonly Scenario[] = [
     status: "error",
     reason: "loop-detected",
     script: (_, index) => [text("Again. "), toolCall("echo", { say: index % 2 === 0 ? "a" : "b" }), toolCall("alone")],
-    options: () => ({ policies: { loopDetection: detectLoops({ threshold: 3, action: "stop" }) } }),
+    options: () => ({ middleware: [detectLoops({ threshold: 3, action: "stop" })] }),
     text: "Again.",
   },
   {
@@ -67,7 +67,7 @@ export const failed: readonly Scenario[] = [
     status: "error",
     reason: "hook-failed",
     script: [[text("Hm. "), toolCall("alone")]],
-    options: () => ({ policies: { stopWhen: () => Promise.reject(new Error("no")) } }),
+    options: () => ({ middleware: [stopWhen(() => Promise.reject(new Error("no")))] }),
     text: "Hm.",
   },
   {
@@ -75,7 +75,7 @@ export const failed: readonly Scenario[] = [
     status: "error",
     reason: "invalid-output",
     script: () => text("Eight."),
-    options: () => ({ policies: { output: structuredOutput(z.object({ n: z.number() })) } }),
+    options: () => ({ middleware: [structuredOutput(z.object({ n: z.number() }))] }),
     text: "Eight.",
   },
   {
@@ -83,7 +83,7 @@ export const failed: readonly Scenario[] = [
     status: "error",
     reason: "hook-failed",
     script: [text("8")],
-    options: () => ({ policies: { output: structuredOutput(z.number().transform((n) => BigInt(n))) } }),
+    options: () => ({ middleware: [structuredOutput(z.number().transform((n) => BigInt(n)))] }),
     text: "8",
   },
   {
@@ -131,7 +131,7 @@ export const failed: readonly Scenario[] = [
     status: "error",
     reason: "hook-failed",
     script: always("alone"),
-    options: () => ({ hooks: { onIteration: () => Promise.reject(new Error("no")) } }),
+    options: () => ({ middleware: [onIteration(() => Promise.reject(new Error("no")))] }),
     text: "Again.",
   },
   {
@@ -140,11 +140,11 @@ export const failed: readonly Scenario[] = [
     reason: "hook-failed",
     script: [],
     options: () => ({
-      hooks: {
-        prepareIteration: () => {
+      middleware: [
+        prepareIteration(() => {
           throw new Error("no");
-        },
-      },
+        }),
+      ],
     }),
     text: "",
   },

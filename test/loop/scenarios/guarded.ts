@@ -22,7 +22,7 @@ export const guarded: readonly Scenario[] = [
     status: "error",
     reason: "input-guardrail",
     script: [text("Hi.")],
-    options: () => ({ policies: { guardrails: guardrails({ input: [refuse] }) } }),
+    options: () => ({ middleware: [guardrails({ input: [refuse] })] }),
     text: "",
   },
   {
@@ -30,7 +30,7 @@ export const guarded: readonly Scenario[] = [
     status: "error",
     reason: "output-guardrail",
     script: [text("Hi.")],
-    options: () => ({ policies: { guardrails: guardrails({ output: [refuse] }) } }),
+    options: () => ({ middleware: [guardrails({ output: [refuse] })] }),
     text: "",
   },
   {
@@ -38,7 +38,7 @@ export const guarded: readonly Scenario[] = [
     status: "error",
     reason: "tool-guardrail",
     script: [[text("Hm."), toolCall("echo", { say: "x" })]],
-    options: () => ({ policies: { guardrails: guardrails({ tools: [refuse] }) } }),
+    options: () => ({ middleware: [guardrails({ tools: [refuse] })] }),
     text: "Hm.",
   },
   {
@@ -46,7 +46,7 @@ export const guarded: readonly Scenario[] = [
     status: "error",
     reason: "handoff-cap",
     script: (_, index) => [text("Again. "), toolCall(`transfer_to_${index % 2 === 0 ? "b" : "a"}`)],
-    options: () => ({ tools: agents.tools, policies: { handoffs: agents } }),
+    options: () => ({ tools: agents.tools, middleware: [agents] }),
     text: "Again.",
   },
 ];

@@ -1,3 +1,4 @@
+import { onIteration } from "turnwright";
 import { stall, text, toolCall } from "turnwright/testing";
 import { always, type Scenario } from "./scenario.ts";
 
@@ -76,7 +77,7 @@ export const stopped: readonly Scenario[] = [
     status: "stopped-by-user",
     reason: "iteration-abort",
     script: always("alone"),
-    options: () => ({ hooks: { onIteration: (n) => (n === 2 ? { abort: true, reason: "two is enough" } : undefined) } }),
+    options: () => ({ middleware: [onIteration((n) => (n === 2 ? { abort: true, reason: "two is enough" } : undefined))] }),
     text: "Again.",
   },
 ];

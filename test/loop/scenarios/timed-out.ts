@@ -1,3 +1,4 @@
+import { finalAnswer } from "turnwright";
 import { finish, stall, text, toolCall, usage, wait } from "turnwright/testing";
 import { always, type Scenario } from "./scenario.ts";
 
@@ -15,7 +16,7 @@ export const timedOut: readonly Scenario[] = [
     status: "timeout",
     reason: "max-iterations",
     script: (request) => (request.toolChoice === "none" ? text("In short: no.") : [text("Again."), toolCall("alone")]),
-    options: () => ({ limits: { maxIterations: 2 }, policies: { finalAnswer: true } }),
+    options: () => ({ limits: { maxIterations: 2 }, middleware: [finalAnswer()] }),
     text: "In short: no.",
   },
   {

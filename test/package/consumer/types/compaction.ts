@@ -12,5 +12,5 @@ export function goOn(
   messages: readonly Message[],
   earlier: CompactedMessages | undefined,
 ): Promise<LoopResult> {
-  return runToolLoop({ provider, messages, policies: { compaction: compactMessages(options).startWith(earlier) } });
+  return runToolLoop({ provider, messages, middleware: [compactMessages(options).startWith(earlier)] });
 }

@@ -27,7 +27,7 @@ export async function next(
     provider,
     messages: result.messages,
     tools: current.tools,
-    policies: { handoffs: current },
+    middleware: [current],
   });
   return handoffs;
 }

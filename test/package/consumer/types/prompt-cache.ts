@@ -3,6 +3,6 @@ import { watchPromptCache } from "turnwright/prompt-cache";
 
 /** Returns the share of the prefix that the requests kept, and the kinds of the changes that broke the cache. */
 export async function watch(options: LoopOptions): Promise<readonly [share: number, kinds: readonly string[]]> {
-  const { cache }: LoopResult = await runToolLoop({ ...options, policies: { promptCache: watchPromptCache() } });
+  const { cache }: LoopResult = await runToolLoop({ ...options, middleware: [watchPromptCache()] });
   return [cache?.share ?? 1, (cache?.breaks ?? []).map(({ cause }) => cause.kind)];
 }

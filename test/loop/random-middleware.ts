@@ -1,17 +1,20 @@
 import {
+  approve,
   type Approve,
-  type LoopOptions,
-  type Middleware,
   detectLoops,
+  finalAnswer,
+  type LoopOptions,
   maskResults,
-  processResults,
-  structuredOutput,
-  type StructuredOutput,
+  type Middleware,
   type Pricing,
+  processResults,
   type Provider,
   type ResultPipeline,
   type StandardSchema,
   type StopCondition,
+  stopWhen,
+  structuredOutput,
+  type StructuredOutput,
   withFallback,
   withRetry,
 } from "turnwright";
@@ -19,17 +22,17 @@ import { never } from "./play.ts";
 import type { Plan } from "./random-run.ts";
 import type { Workshop } from "./random-tools.ts";
 
-export function policiesOf(plan: Plan, workshop: Workshop): NonNullable<LoopOptions["policies"]> {
-  const pipeline = pipelineOf(plan, workshop);
-  return {
-    approve: approvalOf(plan, workshop),
-    finalAnswer: plan.finalAnswer,
-    stopWhen: stopOf(plan, workshop),
-    loopDetection: plan.loopDetection && detectLoops(plan.loopDetection),
-    output: outputOf(plan, workshop),
-    results: pipeline && processResults(pipeline),
-    masking: maskingOf(plan, workshop),
-  };
+export function middlewareOf(plan: Plan, workshop: Workshop): NonNullable<LoopOptions["middleware"]> {
+  const [pipeline, stop, decide] = [pipelineOf(plan, workshop), stopOf(plan, workshop), approvalOf(plan, workshop)];
+  return [
+    maskingOf(plan, workshop),
+    outputOf(plan, workshop),
+    plan.loopDetection && detectLoops(plan.loopDetection),
+    stop && stopWhen(stop),
+    plan.finalAnswer && finalAnswer(),
+    pipeline && processResults(pipeline),
+    decide && approve(decide),
+  ];
 }
 
 function approvalOf({ approve }: Plan, { later }: Workshop): Approve | undefined {
