@@ -30,7 +30,7 @@ const stream = streamToolLoop({
   provider,
   tools: [forecast],
   messages: [{ role: "user", content: "How is the weather in Oslo?" }],
-  policies: { output: structuredOutput(report) },
+  middleware: [structuredOutput(report)],
 });
 const lines: string[] = [];
 for await (const partial of partialOutputs(stream)) {

@@ -28,12 +28,12 @@ const bookRoom = defineTool({
 });
 
 /** Stands for one process. Only the journal file remains after it. */
-function runOnce(decisions?: LoopOptions["decisions"]): Promise<LoopResult> {
+function runOnce(answers?: LoopOptions["answers"]): Promise<LoopResult> {
   const provider = createMockProvider(({ messages }) =>
     messages.length === 1 ? [toolCall("book_room", { hotel: "Grand Hotel" })] : text("The room is booked."),
   );
   const messages = [{ role: "user" as const, content: "Book the Grand Hotel." }];
-  return runToolLoop({ provider, tools: [bookRoom], messages, runId: "trip-7", journal: fileJournal(file), decisions });
+  return runToolLoop({ provider, tools: [bookRoom], messages, runId: "trip-7", journal: fileJournal(file), answers });
 }
 
 async function questionIn(journalFile: string): Promise<{ readonly id: string; readonly text: string }> {

@@ -34,5 +34,5 @@ export function decide(
   { decision, optionsOf }: { readonly decision: ApprovalDecision; readonly optionsOf: OptionsOf },
 ): Promise<LoopResult> {
   const journal = fileJournal(join(folder, `${runId}.jsonl`));
-  return runToolLoop({ ...optionsOf(runId, journal), decisions: { [call.id]: decision } });
+  return runToolLoop({ ...optionsOf(runId, journal), answers: { [call.id]: decision } });
 }

@@ -1,11 +1,14 @@
 // Answers one user's posts in a chat room with a run in deliberate mode. Shows notices in the room, and writes a log.
 
 import {
+  contextRestarts,
   type ContextStash,
   createLoopEvents,
+  gateTools,
   type LoopControl,
   type LoopEvents,
   type LoopResult,
+  preToolText,
   type UserMessage,
 } from "turnwright";
 import type { Conversation } from "turnwright/conversation";
@@ -48,11 +51,11 @@ export async function answerTurn(room: Room, turn: readonly Post[], ports: TurnP
   });
   const result = await room.conversation.send(turn.map(toMessage), {
     events: listen(room, ports),
-    policies: {
-      gate,
-      restarts: { stash: ports.stash },
-      preToolText: { suppressFollowUpAfterText: ["update_short_term_memory"] },
-    },
+    middleware: [
+      contextRestarts({ stash: ports.stash }),
+      preToolText({ suppressFollowUpAfterText: ["update_short_term_memory"] }),
+      gateTools(gate),
+    ],
     session: {
       userId,
       responseTarget: { kind: "persona", name: ports.persona },

@@ -53,8 +53,8 @@ export function createBot({ triggers, env, provider, tools, store, clock, ...opt
     const known = rooms.get(roomId);
     if (known !== undefined) return known;
     const control = createLoopControl();
-    const policies = { compaction: compactMessages({ when: 30_000, keep: 5_000 }) };
-    const run = { provider, tools, control, policies, timeouts, limits: { ...limits, softWarnIteration: 3 }, clock };
+    const middleware = [compactMessages({ when: 30_000, keep: 5_000 })];
+    const run = { provider, tools, control, middleware, timeouts, limits: { ...limits, softWarnIteration: 3 }, clock };
     const conversation = createConversation({ id: roomId, store, options: run });
     const room: Room = { id: roomId, control, conversation, unanswered: [], said: [], waiting: [], servedUser: undefined };
     rooms.set(roomId, room);

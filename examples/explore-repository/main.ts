@@ -3,7 +3,7 @@
 
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { createLoopControl, type LoopOptions, streamToolLoop } from "turnwright";
+import { createLoopControl, finalAnswer, type LoopOptions, streamToolLoop } from "turnwright";
 import { withRunLog } from "turnwright/inspect";
 import { checkRun } from "./check-run.ts";
 import { chooseModel } from "./choose-model.ts";
@@ -44,7 +44,7 @@ const options: LoopOptions = {
   system: "You explain a repository to a developer who is new to it. Look before you answer; name files and lines; be short.",
   messages: [{ role: "user", content: question }],
   limits: { maxIterations: 20, maxToolCalls: 60, maxTokens: 300_000, wallClockMs: 300_000 },
-  policies: { finalAnswer: true },
+  middleware: [finalAnswer()],
   control,
 };
 const stream = streamToolLoop(withRunLog(options, { to: page.log }));

@@ -44,9 +44,9 @@ import { inspectJournal } from "turnwright/journal";
 // Days later, in any process: make the same provider and tools, and pass the same `messages` and `runId`.
 const { pendingCalls } = await inspectJournal(file);
 const waiting = pendingCalls.filter(({ state }) => state === "awaiting-approval"); // show these to a person, who says yes
-const decisions = Object.fromEntries(waiting.map(({ id }) => [id, { kind: "approve" as const }]));
+const answers = Object.fromEntries(waiting.map(({ id }) => [id, { kind: "approve" as const }]));
 
-const result = await runToolLoop({ provider, tools: [pay], messages, runId: "bill-7", journal: fileJournal(file), decisions });
+const result = await runToolLoop({ provider, tools: [pay], messages, runId: "bill-7", journal: fileJournal(file), answers });
 // The status is "completed", and the text is "Paid." The first request is not sent again: its response is recorded.
 // #endregion resume
 

@@ -44,8 +44,8 @@ const topic: InputCheck = {
   name: "topic",
   async check({ newMessages }, { signal }) {
     const schema = z.object({ isAboutBanking: z.boolean() });
-    const policies = { output: structuredOutput(schema) };
-    const judged = await runToolLoop({ provider: judge, messages: newMessages, signal, policies });
+    const middleware = [structuredOutput(schema)];
+    const judged = await runToolLoop({ provider: judge, messages: newMessages, signal, middleware });
     if (judged.output === undefined) throw new Error(`The judge gave no verdict: ${judged.reason.kind}`);
     if (judged.output.isAboutBanking) return { kind: "pass", spent: judged };
     return { kind: "refuse", reason: "We only talk about your account.", spent: judged };
@@ -68,7 +68,7 @@ const owner: ToolCheck = {
     return customer === session.userId ? { kind: "pass" } : { kind: "refuse", reason: "This is another customer." };
   },
 };
-const policies = { guardrails: guardrails({ input: [topic], output: [cards, codes], tools: [owner] }) };
+const middleware = [guardrails({ input: [topic], output: [cards, codes], tools: [owner] })];
 // #endregion checks
 
 interface Answer {
@@ -81,7 +81,7 @@ let transcript: readonly Message[] = [];
 // #region chat
 async function ask(question: string): Promise<Answer> {
   const messages: readonly Message[] = [...transcript, { role: "user", content: question }];
-  const stream = streamToolLoop({ provider: model, tools: [findAccount], messages, policies, session: { userId: "7" } });
+  const stream = streamToolLoop({ provider: model, tools: [findAccount], messages, middleware, session: { userId: "7" } });
   const shown: string[] = [];
   for await (const event of stream) if (event.type === "text-delta") shown.push(event.text);
   const result = await stream.result;

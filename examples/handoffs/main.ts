@@ -95,7 +95,7 @@ async function serve(folder: string, desk: Desk, lines: string[]): Promise<LoopR
     provider: desk.triage,
     messages: [question],
     tools: agents.tools,
-    policies: { handoffs: agents },
+    middleware: [agents],
     events,
     runId: "customer-7",
     journal: fileJournal(join(folder, "customer-7.jsonl")),
@@ -160,7 +160,7 @@ async function checkDesk(folder: string): Promise<void> {
     provider: createMockProvider([text("Yes, on Friday.")]),
     messages: [...result.messages, { role: "user", content: "On Friday?" }],
     tools: next.tools,
-    policies: { handoffs: next },
+    middleware: [next],
   });
   assert.deepEqual([followUp.agent, followUp.text], ["triage", "Yes, on Friday."]);
   console.log(`${lines.join(", ")}: ${result.text}`);

@@ -2,7 +2,15 @@
 // search and reading in parts. `npx tsx examples/long-run/main.ts` needs no key: a script plays the model.
 
 import assert from "node:assert/strict";
-import { createLoopEvents, defineTool, maskResults, type ModelRequest, processResults, runToolLoop } from "turnwright";
+import {
+  createLoopEvents,
+  deferTools,
+  defineTool,
+  maskResults,
+  type ModelRequest,
+  processResults,
+  runToolLoop,
+} from "turnwright";
 import { createResultCache } from "turnwright/cache";
 import { compactMessages } from "turnwright/compaction";
 import { watchPromptCache } from "turnwright/prompt-cache";
@@ -71,12 +79,13 @@ const result = await runToolLoop({
   messages,
   limits,
   events,
-  policies: {
-    results: processResults({ cacher: cache.cacher }), // stores long results, and the model reads parts of them
-    masking: maskResults({ batchOf: 5 }), // clears old results
-    compaction: compactMessages({ when: 8_000, keep: 2_000 }), // summarizes old messages. Real runs need larger sizes
-    promptCache: watchPromptCache(), // reports what the prompt cache could keep
-  },
+  middleware: [
+    maskResults({ batchOf: 5 }), // clears old results
+    compactMessages({ when: 8_000, keep: 2_000 }), // summarizes old messages. Real runs need larger sizes
+    deferTools(), // keeps tools out of requests until the model has found them
+    watchPromptCache(), // reports what the prompt cache could keep
+    processResults({ cacher: cache.cacher }), // stores long results, and the model reads parts of them
+  ],
 });
 // #endregion run
 

@@ -2,7 +2,7 @@
 // `npx tsx examples/many-tools/main.ts` needs no key: a script plays the model.
 
 import assert from "node:assert/strict";
-import { runToolLoop } from "turnwright";
+import { approve, deferTools, runToolLoop } from "turnwright";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { withToolSearch } from "turnwright/tool-search";
 import { catalogue } from "./catalogue.ts";
@@ -21,7 +21,7 @@ const result = await runToolLoop({
   tools: withToolSearch(catalogue, { defer: true }),
   messages: [{ role: "user", content: "Refund the payment pi_1, and tell the billing channel." }],
   // Found tools need approval like all other tools.
-  policies: { approve: ({ name }) => (name.includes("_delete_") ? { kind: "deny" } : { kind: "approve" }) },
+  middleware: [deferTools(), approve(({ name }) => (name.includes("_delete_") ? { kind: "deny" } : { kind: "approve" }))],
 });
 // #endregion run
 

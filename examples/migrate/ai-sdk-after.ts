@@ -9,7 +9,9 @@ import {
   defineTool,
   iterationCountIs,
   type Message,
+  onIteration,
   runToolLoop,
+  stopWhen,
   streamToolLoop,
   structuredOutput,
 } from "turnwright";
@@ -80,7 +82,7 @@ assert.deepEqual([shown.pop(), result.reason.kind, result.iterations], ["Yes, ta
     tools,
     messages,
     limits: { maxIterations: 2 },
-    hooks: { onIteration: (finished, { lastToolCalls }) => show(`${finished}: ${lastToolCalls.length} calls`) },
+    middleware: [onIteration((finished, { lastToolCalls }) => show(`${finished}: ${lastToolCalls.length} calls`))],
   });
   if (reason.kind === "max-iterations") show(`No answer after ${reason.limit} iterations.`);
   // `text` is "Let me look.", the last text that the model wrote.
@@ -92,7 +94,7 @@ assert.deepEqual([shown.pop(), result.reason.kind, result.iterations], ["Yes, ta
 {
   // The loop checks stop conditions after each response. If one is met, the calls in that response do not run.
   const provider = createMockProvider([look, toolCall("get_forecast", { city: "Oslo" })]);
-  const ended = await runToolLoop({ provider, tools, messages, policies: { stopWhen: iterationCountIs(2) } });
+  const ended = await runToolLoop({ provider, tools, messages, middleware: [stopWhen(iterationCountIs(2))] });
   assert.deepEqual([ended.status, ended.toolCallsExecuted, ended.pendingCalls.length], ["completed", 1, 1]);
 }
 
@@ -145,12 +147,12 @@ assert.deepEqual([shown.pop(), result.reason.kind, result.iterations], ["Yes, ta
   const waiting = first.reason.kind === "approval-required" ? first.reason.calls : [];
 
   // Days later, in any process: a person has approved the payment. The file contains the suspended run.
-  const decisions = Object.fromEntries(waiting.map(({ id }) => [id, { kind: "approve" as const }]));
-  const second = await runToolLoop({ ...options, journal: fileJournal(file), decisions });
+  const answers = Object.fromEntries(waiting.map(({ id }) => [id, { kind: "approve" as const }]));
+  const second = await runToolLoop({ ...options, journal: fileJournal(file), answers });
   // `second.text` is "Paid." If you run this code again, the text is the same, and nothing is paid twice.
   // #endregion approve
   assert.deepEqual([first.status, second.text, paid], ["suspended", "Paid.", [900]]);
-  const third = await runToolLoop({ ...options, journal: fileJournal(file), decisions });
+  const third = await runToolLoop({ ...options, journal: fileJournal(file), answers });
   assert.deepEqual([third.text, paid], ["Paid.", [900]]);
   rmSync(folder, { recursive: true, force: true });
 }
@@ -163,7 +165,7 @@ assert.deepEqual([shown.pop(), result.reason.kind, result.iterations], ["Yes, ta
   ]);
   // #region output
   const schema = z.object({ city: z.string(), coat: z.boolean() });
-  const answer = await runToolLoop({ provider, messages, policies: { output: structuredOutput(schema) } });
+  const answer = await runToolLoop({ provider, messages, middleware: [structuredOutput(schema)] });
   if (answer.output !== undefined) show(`${answer.output.city}: ${answer.output.coat}`);
   if (answer.reason.kind === "invalid-output") show(`No answer that fits: ${answer.text}`);
   // Shows "Oslo: true". The model's first two answers were invalid, and the model read an error message after each.

@@ -4,7 +4,15 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createLoopControl, defineTool, type Message, runToolLoop, streamToolLoop, structuredOutput } from "turnwright";
+import {
+  createLoopControl,
+  defineTool,
+  finalAnswer,
+  type Message,
+  runToolLoop,
+  streamToolLoop,
+  structuredOutput,
+} from "turnwright";
 import { fileJournal } from "turnwright/journal";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { z } from "zod";
@@ -73,7 +81,7 @@ const tools = [lookUpOrder];
     tools,
     messages,
     limits: { maxIterations: 2 },
-    policies: { finalAnswer: true },
+    middleware: [finalAnswer()],
   });
   show(limited.text); // the model answered once more, without tools; the reason is still "max-iterations"
   // #endregion final-answer
@@ -129,12 +137,12 @@ const tools = [lookUpOrder];
   const waiting = first.reason.kind === "approval-required" ? first.reason.calls : [];
 
   // Days later, in any process: a person has approved the refund. The file contains the suspended run.
-  const decisions = Object.fromEntries(waiting.map(({ id }) => [id, { kind: "approve" as const }]));
-  const second = await runToolLoop({ ...options, journal: fileJournal(file), decisions });
+  const answers = Object.fromEntries(waiting.map(({ id }) => [id, { kind: "approve" as const }]));
+  const second = await runToolLoop({ ...options, journal: fileJournal(file), answers });
   // `second.text` is "Refunded." If you run this code again, the text is the same, and nothing is refunded twice.
   // #endregion approve
   assert.deepEqual([first.status, second.text, refunds], ["suspended", "Refunded.", [900]]);
-  const third = await runToolLoop({ ...options, journal: fileJournal(file), decisions });
+  const third = await runToolLoop({ ...options, journal: fileJournal(file), answers });
   assert.deepEqual([third.text, refunds], ["Refunded.", [900]]);
   rmSync(folder, { recursive: true, force: true });
 }
@@ -143,7 +151,7 @@ const tools = [lookUpOrder];
   const provider = createMockProvider([text('{ "id": "7", "isLate": "yes" }'), text('{ "id": "7", "isLate": true }')]);
   // #region output
   const schema = z.object({ id: z.string(), isLate: z.boolean() });
-  const { output, reason } = await runToolLoop({ provider, messages, policies: { output: structuredOutput(schema) } });
+  const { output, reason } = await runToolLoop({ provider, messages, middleware: [structuredOutput(schema)] });
   if (output !== undefined) show(`${output.id}: ${output.isLate}`);
   if (reason.kind === "invalid-output") show(`${reason.attempts} answers in a row did not fit.`);
   // Shows "7: true". The model's first answer was invalid, and the model read an error message.

@@ -53,8 +53,8 @@ const agents = createHandoffs({
     },
   },
 });
-const policies = { handoffs: agents, guardrails: guardrails({ input: [topic] }) };
-const desk = { provider, tools: agents.tools, policies };
+const checks = guardrails({ input: [topic] });
+const desk = { provider, tools: agents.tools, middleware: [agents, checks] };
 
 const question: Message = { role: "user", content: "Refund order 7. When does the new cup arrive?" };
 const result = await runToolLoop({ ...desk, messages: [question] });
@@ -67,7 +67,7 @@ assert.ok(!JSON.stringify(provider.requests[1]?.messages).includes("transfer_to_
 const next = await runToolLoop({
   ...desk,
   messages: [...result.messages, { role: "user", content: "On Friday?" }],
-  policies: { ...policies, handoffs: agents.startWith(result.agent) },
+  middleware: [agents.startWith(result.agent), checks],
 });
 // #endregion next
 const nextSystem = provider.requests.at(-1)?.system ?? "";
@@ -88,7 +88,7 @@ if (reason.kind === "input-guardrail") show(`Refused by ${reason.guardrail}.`); 
     provider: createMockProvider([[text("First, you need"), toolCall("refund", { id: "8" })]]),
     tools: [refund],
     messages: [{ role: "user", content: "Hi" }],
-    policies: { guardrails: guardrails({ input: [slow] }) },
+    middleware: [guardrails({ input: [slow] })],
     events,
   });
   assert.deepEqual([refused.reason.kind, leaked, refunds], ["input-guardrail", [], ["7"]]);

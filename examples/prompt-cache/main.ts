@@ -2,7 +2,15 @@
 // mistakes, and the events say which requests broke the cache.
 
 import assert from "node:assert/strict";
-import { defineTool, type LoopOptions, type LoopResult, maskResults, type Pricing, runToolLoop } from "turnwright";
+import {
+  defineTool,
+  type Middleware,
+  type LoopResult,
+  maskResults,
+  prepareIteration,
+  type Pricing,
+  runToolLoop,
+} from "turnwright";
 import { watchPromptCache } from "turnwright/prompt-cache";
 import { expectPrefix, recordEvents } from "turnwright/testing";
 import { z } from "zod";
@@ -27,7 +35,7 @@ const pricing: Pricing = ({ inputTokens, outputTokens, cachedInputTokens = 0 }) 
 
 const iterations = 40;
 
-async function work(more: Partial<LoopOptions>): Promise<{ readonly result: LoopResult; readonly breaks: readonly string[] }> {
+async function work(...middleware: Middleware[]): Promise<{ readonly result: LoopResult; readonly breaks: readonly string[] }> {
   const recording = recordEvents(undefined, ["cache-break"]);
   const result = await runToolLoop({
     provider: createCachedModel(iterations),
@@ -36,29 +44,26 @@ async function work(more: Partial<LoopOptions>): Promise<{ readonly result: Loop
     messages: [{ role: "user", content: "What does the project do?" }],
     pricing,
     events: recording.emitter,
-    ...more,
-    policies: { promptCache: watchPromptCache(), masking: maskResults({ batchOf: 10, minTokens: 200 }) },
+    middleware: [maskResults({ batchOf: 10, minTokens: 200 }), ...middleware, watchPromptCache()],
   });
   assert.equal(result.status, "completed");
   const breaks = recording.of("cache-break").map(({ iteration, cause }) => `${iteration}: ${cause.kind}`);
   return { result, breaks };
 }
 
-const careful = await work({});
+const careful = await work();
 expectPrefix(careful.result, 0.95);
 assert.deepEqual(careful.breaks, ["12: messages-masked", "22: messages-masked", "32: messages-masked"]);
 
 // Three mistakes: the system text contains the time, one request hides a tool, and one request uses another model.
 const tools = ["read_file", "list_files"];
-const careless = await work({
-  hooks: {
-    prepareIteration: ({ iteration }) => ({
-      system: `You explain the code of a project. It is ${iteration < 5 ? "9:00" : "9:01"}.`,
-      tools: iteration === 8 ? tools.slice(0, 1) : tools,
-      ...(iteration === 15 ? { provider: createCachedModel(iterations, "a-larger-model") } : {}),
-    }),
-  },
-});
+const careless = await work(
+  prepareIteration(({ iteration }) => ({
+    system: `You explain the code of a project. It is ${iteration < 5 ? "9:00" : "9:01"}.`,
+    tools: iteration === 8 ? tools.slice(0, 1) : tools,
+    ...(iteration === 15 ? { provider: createCachedModel(iterations, "a-larger-model") } : {}),
+  })),
+);
 assert.throws(() => expectPrefix(careless.result, 0.95), /- iteration 5: system-changed, \d+ of \d+ bytes lost/);
 assert.deepEqual(careless.breaks.slice(0, 5), [
   "5: system-changed",

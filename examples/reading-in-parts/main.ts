@@ -70,7 +70,7 @@ const result = await runToolLoop({
   provider,
   tools: [listShips, cache.tool],
   messages,
-  policies: { results: processResults({ cacher: cache.cacher }) },
+  middleware: [processResults({ cacher: cache.cacher })],
 });
 // #endregion sources
 

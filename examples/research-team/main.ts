@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { createLoopEvents, type LoopResult, type Message, runToolLoop } from "turnwright";
+import { createLoopEvents, finalAnswer, type LoopResult, type Message, runToolLoop } from "turnwright";
 import { createTeam, showTeam, type Team } from "turnwright/team";
 import { providerFromEnvironment } from "../support/provider-from-environment.ts";
 import { toPrintable } from "../support/to-printable.ts";
@@ -53,7 +53,7 @@ try {
     messages,
     events,
     ...createResearchTeam(200_000),
-    policies: { finalAnswer: { reserve: { tokens: 20_000 } } },
+    middleware: [finalAnswer({ reserve: { tokens: 20_000 } })],
   });
   console.log(`\n${toPrintable(result.text)}`);
   if (given === undefined) {
@@ -77,12 +77,17 @@ async function checkReport({ status, text }: LoopResult): Promise<void> {
 
 /** The budget is too small: the researchers stop early, and the lead still sums up. */
 async function checkBudget(): Promise<void> {
-  const { reason, finalAnswer, text, usage } = await runToolLoop({
+  const {
+    reason,
+    finalAnswer: hasFinalAnswer,
+    text,
+    usage,
+  } = await runToolLoop({
     provider: createScriptedLead(),
     messages,
     ...createResearchTeam(3_000),
-    policies: { finalAnswer: { reserve: { tokens: 1_500 } } },
+    middleware: [finalAnswer({ reserve: { tokens: 1_500 } })],
   });
-  assert.deepEqual([reason.kind, finalAnswer, text.startsWith("# Report")], ["max-tokens", true, true]);
+  assert.deepEqual([reason.kind, hasFinalAnswer, text.startsWith("# Report")], ["max-tokens", true, true]);
   assert.ok(usage.totalTokens <= 3_000, "the shared budget holds");
 }

@@ -38,7 +38,7 @@ async function post(request: Request): Promise<Response> {
   }
   // A tab may still show an earlier run. A decision about that run is refused.
   if ((await host.status(threadId))?.runId !== continues) return refuse();
-  const answer = await host.resume(threadId, { provider, tools, decisions: { ...decisions, ...results } });
+  const answer = await host.resume(threadId, { provider, tools, answers: { ...decisions, ...results } });
   return answer.kind === "started" ? toAGUIResponse(answer.join(), { threadId, runId, from: "live" }) : refuse();
 }
 

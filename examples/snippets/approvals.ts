@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { defineTool, runToolLoop, type Approve, type Message } from "turnwright";
+import { approve, type Approve, defineTool, gateTools, type Message, runToolLoop } from "turnwright";
 import { fileJournal } from "turnwright/journal";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { z } from "zod";
@@ -27,12 +27,12 @@ const tools = [
 {
   const provider = createMockProvider([[toolCall("pay", { amount: 20 }), toolCall("pay", { amount: 900 })], text("Half done.")]);
   // #region approve
-  const approve: Approve = ({ name, args }) => {
+  const policy: Approve = ({ name, args }) => {
     if (name !== "pay") return { kind: "approve" };
     const { amount } = args as { amount: number }; // the schema has validated them
     return amount <= 100 ? { kind: "approve" } : { kind: "deny", reason: "Only up to 100 without a signature." };
   };
-  const result = await runToolLoop({ provider, tools, messages, policies: { approve } });
+  const result = await runToolLoop({ provider, tools, messages, middleware: [approve(policy)] });
   // #endregion approve
   assert.deepEqual(
     result.functionHistory.map(({ functionResponse }) => functionResponse.response.result),
@@ -64,8 +64,8 @@ const tools = [
 {
   const provider = createMockProvider([toolCall("pay", { amount: 900 }), text("Done.")]);
   // #region modify
-  const approve: Approve = () => ({ kind: "modify", args: { amount: 90 } });
-  const { messages: transcript } = await runToolLoop({ provider, tools, messages, policies: { approve } });
+  const policy: Approve = () => ({ kind: "modify", args: { amount: 90 } });
+  const { messages: transcript } = await runToolLoop({ provider, tools, messages, middleware: [approve(policy)] });
   const [, message] = transcript;
   if (message?.role !== "assistant") throw new Error("The model did not answer.");
   const [call] = message.content; // { ..., name: "pay", args: { amount: 900 }, approvedArgs: { amount: 90 } }
@@ -82,9 +82,9 @@ const tools = [
 {
   const provider = createMockProvider([[toolCall("pay", { amount: 900 }), toolCall("read")], text("Only read.")]);
   // #region marked
-  const approve: Approve = (_, { needsApproval }) => (needsApproval ? { kind: "ask" } : { kind: "approve" });
+  const policy: Approve = (_, { needsApproval }) => (needsApproval ? { kind: "ask" } : { kind: "approve" });
   // #endregion marked
-  const result = await runToolLoop({ provider, tools, messages, policies: { approve } });
+  const result = await runToolLoop({ provider, tools, messages, middleware: [approve(policy)] });
   assert.equal(result.toolCallsExecuted, 2);
 }
 
@@ -93,7 +93,7 @@ const tools = [
   // #region gate
   const used: string[] = [];
   const gate = { active: true, allowedNames: ["read"], retain: (name: string) => void used.push(name) };
-  const result = await runToolLoop({ provider, tools, messages, policies: { gate } });
+  const result = await runToolLoop({ provider, tools, messages, middleware: [gateTools(gate)] });
   // #endregion gate
   assert.deepEqual(used, ["read"]);
   assert.deepEqual(
@@ -108,17 +108,17 @@ const tools = [
   const file = join(folder, "bill-7.jsonl");
   payments = 0;
   // #region ask
-  const approve: Approve = ({ name }) => ({ kind: name === "pay" ? "ask" : "approve" });
-  const options = { provider, tools, messages, policies: { approve }, runId: "bill-7" };
+  const policy: Approve = ({ name }) => ({ kind: name === "pay" ? "ask" : "approve" });
+  const options = { provider, tools, messages, middleware: [approve(policy)], runId: "bill-7" };
   const first = await runToolLoop({ ...options, journal: fileJournal(file) });
   if (first.reason.kind !== "approval-required") throw new Error("No call needs approval.");
   const ids = first.reason.calls.map(({ id }) => id); // days later, in another process:
-  const decisions = Object.fromEntries(ids.map((id) => [id, { kind: "approve" as const }]));
-  const second = await runToolLoop({ ...options, journal: fileJournal(file), decisions });
+  const answers = Object.fromEntries(ids.map((id) => [id, { kind: "approve" as const }]));
+  const second = await runToolLoop({ ...options, journal: fileJournal(file), answers });
   // #endregion ask
   assert.deepEqual([first.status, first.functionHistory.length], ["suspended", 1]);
   assert.deepEqual([second.text, second.functionHistory.length, payments], ["Paid.", 2, 1]);
-  const third = await runToolLoop({ ...options, journal: fileJournal(file), decisions });
+  const third = await runToolLoop({ ...options, journal: fileJournal(file), answers });
   assert.deepEqual([third.text, payments], ["Paid.", 1]);
   rmSync(folder, { recursive: true, force: true });
 }

@@ -1,7 +1,7 @@
 // The limits of a run, and the result of a run that reaches a limit.
 
 import assert from "node:assert/strict";
-import { defineTool, type Message, type Pricing, runToolLoop } from "turnwright";
+import { defineTool, finalAnswer, type Message, type Pricing, runToolLoop } from "turnwright";
 import { genaiPrices } from "turnwright/prices";
 import { createMockProvider, text, toolCall, usage } from "turnwright/testing";
 
@@ -35,7 +35,7 @@ const provider = createMockProvider(() => [
     tools,
     messages,
     limits: { maxTokens: 100_000, wallClockMs: 120_000 },
-    policies: { finalAnswer: { reserve: { tokens: 20_000, ms: 20_000 } } },
+    middleware: [finalAnswer({ reserve: { tokens: 20_000, ms: 20_000 } })],
   });
   console.log(result.reason.kind, result.finalAnswer, result.text); // "max-tokens", true, and the final answer
   // #endregion reserve

@@ -70,7 +70,7 @@ const newCode: LoopOptions = { ...oldCode, tools: [searchOrders], version: "2.5.
   // #region rule
   const result = await runToolLoop({
     ...newCode,
-    policies: { allowToolChange: ({ toolName, kind }) => toolName === "find_order" && kind === "removed" },
+    allowToolChange: ({ toolName, kind }) => toolName === "find_order" && kind === "removed",
   });
   // #endregion rule
   assert.deepEqual([result.text, lookups], ["I cannot look.", 0]);

@@ -21,11 +21,11 @@ import { type Differing, expectNone } from "./same-names.ts";
 
 // #region guardrails
 interface GuardrailsEntry {
-  // pass it as policies.guardrails; a check that throws or takes longer than timeouts.hookMs ends the run as "hook-failed"
+  // pass it as guardrails; a check that throws or takes longer than timeouts.hookMs ends the run as "hook-failed"
   guardrails(options: {
     input?: readonly InputCheck[]; // run at the same time as the request; nothing is shown and no tool runs before they have passed
     output?: readonly OutputCheck[]; // run in order, on the text and the reasoning of each response, before it is shown or recorded
-    tools?: readonly ToolCheck[]; // run in order, before policies.approve
+    tools?: readonly ToolCheck[]; // run in order, before approve
   }): Middleware;
 }
 
@@ -76,7 +76,7 @@ type ToolVerdict = { kind: "pass" } | { kind: "rewrite"; args: Json } | { kind: 
 
 // #region handoffs
 interface HandoffsEntry {
-  // pass it as policies.handoffs, and its `tools` in the option tools; the model hands over with transfer_to_NAME
+  // pass it as createHandoffs, and its `tools` in the option tools; the model hands over with transfer_to_NAME
   createHandoffs<Name extends string>(options: {
     agents: Record<Name, AgentOptions>;
     start: NoInfer<Name>;

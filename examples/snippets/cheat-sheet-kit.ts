@@ -138,7 +138,7 @@ interface Testing {
   // other helpers
   createTestClock(startMs?: number): TestClock; // advance(ms), flush(), runAll(), pending
   runTool(tool: Tool, args?: unknown, overrides?: RunToolOverrides): Promise<ToolOutcome>;
-  expectPrefix(result: Pick<LoopResult, "cache">, share?: number): void; // throws if less than 0.95 of the possible prefix was kept; needs policies.promptCache
+  expectPrefix(result: Pick<LoopResult, "cache">, share?: number): void; // throws if less than 0.95 of the possible prefix was kept; needs watchPromptCache
   recordEvents(emitter?: LoopEmitter, types?: readonly LoopEvent["type"][]): EventRecording; // emitter, events, types(), of(type), outline(), stop()
   providerSuite(setup: ProviderSuiteSetup): readonly SuiteCheck[]; // { title, run() }
   registrySuite(setup: RegistrySuiteSetup): readonly SuiteCheck[];
@@ -197,7 +197,7 @@ toolSearch satisfies ToolSearchEntry;
 
 // #region prompt-cache
 interface PromptCacheEntry {
-  watchPromptCache(): PromptCacheWatch; // for policies.promptCache; compares the bodies that adapters report with call.sending; startWith(result.cache?.last) for the next run
+  watchPromptCache(): PromptCacheWatch; // middleware; compares the bodies that adapters report with call.sending; startWith(result.cache?.last) for the next run
 }
 // #endregion prompt-cache
 

@@ -10,7 +10,7 @@ import { type Differing, expectNone } from "./same-names.ts";
 
 // #region compaction
 interface CompactionEntry {
-  // pass it as policies.compaction; a share (up to 1) needs `contextWindow`, and numbers above 1 are tokens
+  // pass it as compactMessages; a share (up to 1) needs `contextWindow`, and numbers above 1 are tokens
   compactMessages(options?: {
     when?: number; // 0.8: old messages are summarized when the context reaches this size
     keep?: number; // 0.1: the latest messages stay, up to this size

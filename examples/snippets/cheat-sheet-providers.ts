@@ -22,7 +22,7 @@ interface OpenAIEntry {
     toolResultMedia?: "user-message" | "tool-message";
     toWireCallId?: (callId: string) => string; // by service
     promptCacheKey?: string; // sent as prompt_cache_key: requests with equal keys and beginnings share a cache
-    structuredOutput?: boolean; // sends the schema of policies.output; true for OpenAI's own address, false for other servers
+    structuredOutput?: boolean; // sends the schema of structuredOutput; true for OpenAI's own address, false for other servers
     finishReasons?: { readonly [word: string]: FinishReason }; // { "FUNCTION_CALL": "tool-calls" }: words that the adapter does not know
     thinkTags?: boolean | "opened"; // reads <think> at the beginning of an answer as reasoning; false for OpenAI's models
     errorWords?: readonly ErrorWord[]; // [{ pattern: /input too big/i, code: "context-too-long" }]: texts that the adapter does not know
@@ -75,7 +75,7 @@ interface AnthropicEntry {
     dropsUnfitThinking?: boolean; // true for models that check their thinking
     serverTools?: readonly anthropic.AnthropicServerTool[]; // run by the service, never calls of the run
     toolSearch?: "bm25" | "regex"; // the service finds tools with `deferred`
-    structuredOutput?: boolean; // sends the schema of policies.output; true for Anthropic's own address
+    structuredOutput?: boolean; // sends the schema of structuredOutput; true for Anthropic's own address
     finishReasons?: { readonly [word: string]: FinishReason };
     errorWords?: readonly ErrorWord[];
   }): Provider;
@@ -101,7 +101,7 @@ interface GoogleEntry {
     thinking?: google.GoogleThinking; // { includeThoughts, thinkingBudget, thinkingLevel }
     streamArguments?: boolean; // false; Vertex AI only
     serverTools?: readonly google.GoogleServerTool[]; // run by the service, never calls of the run
-    structuredOutput?: boolean; // sends the schema of policies.output; true for Gemini 2.5 and later
+    structuredOutput?: boolean; // sends the schema of structuredOutput; true for Gemini 2.5 and later
     finishReasons?: { readonly [word: string]: FinishReason };
     errorWords?: readonly ErrorWord[];
   }): Provider;
@@ -118,7 +118,7 @@ interface AiSdkEntry {
     headers?: { readonly [name: string]: string };
     providerTools?: { readonly [name: string]: aiSdk.AiSdkProviderTool }; // { web_search: openai.tools.webSearch({}) }
     approveProviderTool?: (request: aiSdk.AiSdkApprovalRequest) => boolean; // default: refuses; { approvalId, toolCallId, toolName, input }
-    structuredOutput?: boolean; // false; sends the schema of policies.output to the package
+    structuredOutput?: boolean; // false; sends the schema of structuredOutput to the package
     onWarning?: (warning: aiSdk.AiSdkWarning) => void; // parts that could not be sent unchanged
     finishReasons?: { readonly [word: string]: FinishReason };
     errorWords?: readonly ErrorWord[];

@@ -76,7 +76,7 @@ interface HistoryEntry {
   functionResponse: { readonly name: string; readonly response: { readonly result: Json } };
   outcome: ToolOutcome["kind"];
   approvedArgs?: Json | undefined; // the arguments that an approval or a check set
-  processed?: true | undefined; // policies.results changed the result
+  processed?: true | undefined; // processResults changed the result
   error?: PlainError | undefined; // for the outcome approval-failed
   iteration: number;
   durationMs: number;

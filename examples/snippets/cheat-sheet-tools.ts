@@ -35,7 +35,7 @@ interface ToolFields {
   polls?: boolean; // equal results are not a loop
   eager?: boolean; // starts while the model still streams; for tools that only read
   requiresFollowUp?: boolean; // false: text of the same iteration is the answer, if the call succeeds
-  needsApproval?: boolean | NeedsApproval<unknown>; // or (args, view) => boolean; policies.approve decides; without approve, the run ends as approval-required
+  needsApproval?: boolean | NeedsApproval<unknown>; // or (args, view) => boolean; approve decides; without approve, the run ends as approval-required
   durable?: true; // runs again from its start after each wait and on a resume: context.ask, step, wait, run and call need it
   replay?: "safe" | "never"; // "safe": may run again after a crash, with a durable journal
   origin?: string; // the original name, if `name` was derived from another name; models do not see it

@@ -35,7 +35,7 @@ const createModel = () =>
     tools,
     messages,
     pricing: genaiPrices(),
-    policies: { compaction: compactMessages({ when: 0.8, keep: 0.1, contextWindow: genaiContextWindow() }) },
+    middleware: [compactMessages({ when: 0.8, keep: 0.1, contextWindow: genaiContextWindow() })],
   });
   console.log(result.text, result.messages.length, result.compaction?.summary);
   // #endregion compact
@@ -46,7 +46,7 @@ const createModel = () =>
   // #region next
   const compaction = compactMessages({ contextWindow: genaiContextWindow() }).startWith(result.compaction);
   const next: Message[] = [...result.messages, { role: "user", content: "How large was the disk?" }];
-  await runToolLoop({ provider, tools, messages: next, policies: { compaction } });
+  await runToolLoop({ provider, tools, messages: next, middleware: [compaction] });
   // #endregion next
   assert.match(JSON.stringify(provider.requests.at(-1)?.messages[1]), /Summary of the earlier conversation/);
 }
@@ -61,7 +61,7 @@ const createModel = () =>
     summarise: { provider: small, maxOutputTokens: 2_000, maxCostUSD: 0.1, instructions: "Keep all file names and times." },
   });
   // #endregion summarise
-  await runToolLoop({ provider, tools, messages, policies: { compaction } });
+  await runToolLoop({ provider, tools, messages, middleware: [compaction] });
   // #region pinned
   const rules: Message = { role: "user", content: "Never restart the database.", pinned: true };
   // #endregion pinned
@@ -69,7 +69,7 @@ const createModel = () =>
     provider: createModel(),
     tools,
     messages: [rules, ...messages],
-    policies: { compaction: compactMessages() },
+    middleware: [compactMessages()],
   });
   assert.equal(result.compaction, undefined);
 }
@@ -81,7 +81,7 @@ const createModel = () =>
     return index < 12 ? toolCall("read_log", { part: index }) : text("A full disk.");
   });
   // #region refused
-  const result = await runToolLoop({ provider, tools, messages, policies: { compaction: compactMessages() } });
+  const result = await runToolLoop({ provider, tools, messages, middleware: [compactMessages()] });
   // #endregion refused
   assert.equal(result.status, "completed");
   assert.ok(result.compaction !== undefined);

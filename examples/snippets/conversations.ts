@@ -41,7 +41,7 @@ const show = (part: string): void => void shown.push(part);
 const conversation = createConversation({
   id: "chat-17",
   store: fileConversationStore(directory),
-  options: { provider, tools, policies: { compaction: compactMessages({ when: 50_000, keep: 10_000 }) } },
+  options: { provider, tools, middleware: [compactMessages({ when: 50_000, keep: 10_000 })] },
   journal: (runId) => fileJournal(join(directory, `${runId}.journal.jsonl`)),
 });
 const first = await conversation.send("Do I need a coat in Oslo?"); // a LoopResult
@@ -58,8 +58,8 @@ assert.deepEqual([second.text, shown.join("")], ["You said: And tomorrow?", "You
 // #region resume
 const { status, reason } = await conversation.send("Pay the bill, please.");
 if (status === "suspended" && "calls" in reason) {
-  const decisions = Object.fromEntries(reason.calls.map(({ id }) => [id, { kind: "approve" as const }]));
-  const { text: answer } = await conversation.resume({ decisions }); // also in another process, and days later
+  const answers = Object.fromEntries(reason.calls.map(({ id }) => [id, { kind: "approve" as const }]));
+  const { text: answer } = await conversation.resume({ answers }); // also in another process, and days later
   show(answer);
 }
 // #endregion resume

@@ -1,7 +1,16 @@
 // Tools that run only if the user asks for them: triggers, follow-ups, retention and events.
 
 import assert from "node:assert/strict";
-import { createLoopEvents, defineTool, type Json, type LoopOptions, type LoopResult, runToolLoop } from "turnwright";
+import {
+  createLoopEvents,
+  defineTool,
+  gateTools,
+  type Json,
+  type LoopOptions,
+  type LoopResult,
+  prepareIteration,
+  runToolLoop,
+} from "turnwright";
 import { createDeliberateMode } from "turnwright/deliberate";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { z } from "zod";
@@ -37,7 +46,12 @@ assert.deepEqual(mode.problems, []);
   const said = "Remind me of the cake.";
   // #region turn
   const gate = mode.forTurn({ conversationId: "room-7", text: said });
-  const result = await runToolLoop({ provider, tools, messages: [{ role: "user", content: said }], policies: { gate } });
+  const result = await runToolLoop({
+    provider,
+    tools,
+    messages: [{ role: "user", content: said }],
+    middleware: [gateTools(gate)],
+  });
   // #endregion turn
   assert.deepEqual(outcomesOf(result), ["completed"]);
   assert.deepEqual([...gate.allowedNames], ["set_reminder", "get_time"]);
@@ -48,7 +62,7 @@ assert.deepEqual(mode.problems, []);
   const messages = [{ role: "user", content: "Thanks!" }] as const;
   // #region blocked
   const gate = mode.forTurn({ conversationId: "room-7", text: "Thanks!" });
-  const result = await runToolLoop({ provider, tools, messages, policies: { gate } });
+  const result = await runToolLoop({ provider, tools, messages, middleware: [gateTools(gate)] });
   const answer = result.functionHistory[0]?.functionResponse.response.result;
   // The model reads:
   // { status: "blocked_by_deliberate_tool_mode", functionName: "delete_all", allowedToolNames: ["get_time", "set_reminder"] }
@@ -83,7 +97,7 @@ assert.deepEqual(mode.problems, []);
   events.on("hidden-notice", ({ name, trigger, args }) => {
     thoughtLog.push(`${name} ${JSON.stringify(args)}: ${trigger.source} of ${trigger.trigger} in "${trigger.match}"`);
   });
-  const result = await runToolLoop({ provider, tools, messages, events, policies: { gate } });
+  const result = await runToolLoop({ provider, tools, messages, events, middleware: [gateTools(gate)] });
   // The log has: set_reminder {"about":"the oven","apiKey":"[redacted]"}: follow-up of reminder* in "Reminders"
   // #endregion notice
   assert.deepEqual(outcomesOf(result), ["completed"]);
@@ -97,8 +111,8 @@ assert.deepEqual(mode.problems, []);
   const messages = [{ role: "user", content: "Hello" }] as const;
   // #region hide
   const gate = mode.forTurn({ text: "Hello" });
-  const hooks = { prepareIteration: () => ({ tools: [...gate.allowedNames] }) };
-  const result = await runToolLoop({ provider, tools, messages, hooks, policies: { gate } });
+  const hooks = [prepareIteration(() => ({ tools: [...gate.allowedNames] }))];
+  const result = await runToolLoop({ provider, tools, messages, middleware: [...hooks, gateTools(gate)] });
   // #endregion hide
   assert.equal(result.status, "completed");
   assert.deepEqual(

@@ -43,8 +43,8 @@ const chat = defineDurableHost({
 
 /** POST /chats/:id */
 async function post(id: string, request: Request): Promise<Response> {
-  const { message, decisions } = await request.json(); // check here that the user may use this chat
-  const answer = decisions === undefined ? await chat.start(id, { message, input: "Kim" }) : await chat.resume(id, { decisions });
+  const { message, answers } = await request.json(); // check here that the user may use this chat
+  const answer = answers === undefined ? await chat.start(id, { message, input: "Kim" }) : await chat.resume(id, { answers });
   if (answer.kind !== "started") return new Response("Not now.", { status: 409 });
   return toEventStreamResponse(answer.join({ from: lastEventId(request) }));
 }
@@ -146,8 +146,8 @@ const ask = new Request(url, { method: "POST", body: JSON.stringify({ message: "
 assert.match(await (await post("7", ask)).text(), /"status":"suspended"/);
 const reason = (await chat.status("7"))?.reason;
 const call = reason !== undefined && "calls" in reason ? reason.calls[0]?.id : undefined;
-const decisions = { [call ?? ""]: { kind: "approve" } };
-const approve = new Request(url, { method: "POST", body: JSON.stringify({ decisions }) });
+const answers = { [call ?? ""]: { kind: "approve" } };
+const approve = new Request(url, { method: "POST", body: JSON.stringify({ answers }) });
 assert.match(await (await post("7", approve)).text(), /"text":"Refunded."/);
 assert.match(await (await get("7", new Request(url))).text(), /"status":"completed"/);
 

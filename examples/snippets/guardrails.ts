@@ -31,8 +31,8 @@ const tools = [readFile];
     text("Call 0301234567 tomorrow."),
   ]);
   // #region checks
-  const policies = {
-    guardrails: guardrails({
+  const middleware = [
+    guardrails({
       input: [{ name: "length", check: ({ text: asked }) => (asked.length > 5_000 ? { kind: "refuse" } : { kind: "pass" }) }],
       output: [
         { name: "numbers", check: ({ text: said }) => ({ kind: "rewrite", text: said.replaceAll(/\d{6,}/g, "[number]") }) },
@@ -47,8 +47,8 @@ const tools = [readFile];
         },
       ],
     }),
-  };
-  const result = await runToolLoop({ provider, tools, messages, policies });
+  ];
+  const result = await runToolLoop({ provider, tools, messages, middleware });
   // result.text: "Call [number] tomorrow." The refused call has the outcome "denied", and the model read the reason.
   // #endregion checks
   assert.equal(result.text, "Call [number] tomorrow.");
@@ -61,9 +61,9 @@ const tools = [readFile];
 {
   const provider = createMockProvider([text("First, you need a thin wire.")]);
   const topic: InputCheck = { name: "topic", check: () => ({ kind: "refuse", reason: "Not about parcels." }) };
-  const policies = { guardrails: guardrails({ input: [topic] }) };
+  const middleware = [guardrails({ input: [topic] })];
   // #region refused
-  const { reason } = await runToolLoop({ provider, messages, policies });
+  const { reason } = await runToolLoop({ provider, messages, middleware });
   if (reason.kind === "input-guardrail") show(`${reason.guardrail}: ${reason.reason}`); // "topic: Not about parcels."
   // #endregion refused
   assert.deepEqual(shown.splice(0), ["topic: Not about parcels."]);
@@ -79,7 +79,7 @@ const tools = [readFile];
     window: 40, // no number that the check looks for is longer
     check: ({ text: said }) => ({ kind: "rewrite", text: said.replaceAll(/\d{6,}/g, "[number]") }),
   };
-  const stream = streamToolLoop({ provider, messages, policies: { guardrails: guardrails({ output: [numbers] }) } });
+  const stream = streamToolLoop({ provider, messages, middleware: [guardrails({ output: [numbers] })] });
   for await (const event of stream) if (event.type === "text-delta") show(event.text); // shows the first text before the model is done
   // #endregion window
   assert.ok(shown.length > 1);
@@ -98,19 +98,19 @@ const tools = [readFile];
     },
     // #endregion ends-run
   };
-  const policies = { guardrails: guardrails({ tools: [strict] }) };
+  const middleware = [guardrails({ tools: [strict] })];
   const rewritten = await runToolLoop({
     provider: createMockProvider([toolCall("read_file", { path: "a" }), text("Done.")]),
     tools,
     messages,
-    policies,
+    middleware,
   });
   assert.match(JSON.stringify(rewritten.messages), /content of \/data\/a/);
   const ended = await runToolLoop({
     provider: createMockProvider([toolCall("read_file", { path: "/etc/passwd" })]),
     tools,
     messages,
-    policies,
+    middleware,
   });
   assert.deepEqual(ended.reason, {
     kind: "tool-guardrail",
@@ -135,14 +135,14 @@ const tools = [readFile];
         messages: [{ role: "user", content: asked }],
         signal,
         pricing,
-        policies: { output: structuredOutput(schema) },
+        middleware: [structuredOutput(schema)],
       });
       if (judged.output === undefined) throw new Error(`The judge gave no verdict: ${judged.reason.kind}`); // ends the run
       if (judged.output.isAboutParcels) return { kind: "pass", spent: judged };
       return { kind: "refuse", reason: "Not about parcels.", spent: judged };
     },
   };
-  const result = await runToolLoop({ provider, messages, pricing, policies: { guardrails: guardrails({ input: [topic] }) } });
+  const result = await runToolLoop({ provider, messages, pricing, middleware: [guardrails({ input: [topic] })] });
   // result.usage and result.costUSD include the tokens and the cost of the judge
   // #endregion model
   assert.deepEqual([result.text, result.usage.totalTokens, result.costUSD], ["Tomorrow.", 50, 0.5]);
@@ -150,16 +150,16 @@ const tools = [readFile];
 
 {
   const provider = createMockProvider([text("Tomorrow.")]);
-  const policies = {
-    guardrails: guardrails({
+  const middleware = [
+    guardrails({
       input: [{ name: "length", check: () => ({ kind: "pass" }) }],
       output: [{ name: "tone", parts: ["text"], check: () => ({ kind: "pass" }) }],
     }),
-  };
+  ];
   // #region events
   const events = createLoopEvents();
   events.on("guardrail", ({ stage, guardrail, verdict }) => show(`${stage} ${guardrail}: ${verdict}`));
-  await runToolLoop({ provider, messages, policies, events });
+  await runToolLoop({ provider, messages, middleware, events });
   // "input length: pass", "output tone: pass"
   // #endregion events
   assert.deepEqual(shown.splice(0), ["input length: pass", "output tone: pass"]);

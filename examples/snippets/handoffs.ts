@@ -39,7 +39,7 @@ const result = await runToolLoop({
   provider,
   messages,
   tools: [getTime, ...agents.tools], // every agent has get_time
-  policies: { handoffs: agents },
+  middleware: [agents],
 });
 show(`${result.agent}: ${result.text}`); // "billing: It is 12 EUR."
 // #endregion agents
@@ -71,7 +71,7 @@ assert.deepEqual(
     },
   });
   // #endregion history
-  const { text: said } = await runToolLoop({ provider, messages, tools: agents.tools, policies: { handoffs: agents } });
+  const { text: said } = await runToolLoop({ provider, messages, tools: agents.tools, middleware: [agents] });
   assert.equal(said, "It is 12 EUR.");
 }
 
@@ -84,7 +84,7 @@ assert.deepEqual(
     provider,
     messages: [...result.messages, { role: "user", content: "When was it sent?" }],
     tools: next.tools,
-    policies: { handoffs: next },
+    middleware: [next],
   });
   // #endregion next
   assert.deepEqual([followUp.agent, followUp.text, followUp.handoffs], ["billing", "It was sent in May.", []]);
@@ -93,7 +93,7 @@ assert.deepEqual(
 {
   const provider = createMockProvider([toBilling, text("Which invoice?"), text("It is 12 EUR.")]);
   // #region conversation
-  const options = { provider, tools: agents.tools, policies: { handoffs: agents } };
+  const options = { provider, tools: agents.tools, middleware: [agents] };
   const conversation = createConversation({ id: "customer-7", store: memoryConversationStore(), options });
   const answer = (question: string) => conversation.send(question); // each run begins as the agent of the last one
   // #endregion conversation
@@ -114,7 +114,7 @@ assert.deepEqual(
   const events = createLoopEvents();
   events.on("handoff", ({ from, to, reason }) => show(`${from} -> ${to}: ${reason ?? "no reason"}`));
   events.on("iteration-start", ({ agent }) => show(`${agent} is writing`));
-  await runToolLoop({ provider, messages, tools: agents.tools, policies: { handoffs: agents }, events });
+  await runToolLoop({ provider, messages, tools: agents.tools, middleware: [agents], events });
   // "triage is writing", "triage -> billing: an invoice", "billing is writing"
   // #endregion events
   assert.deepEqual(shown.splice(0), ["triage is writing", "triage -> billing: an invoice", "billing is writing"]);

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { defineTool } from "turnwright";
+import { approve, defineTool } from "turnwright";
 import {
   createRunHost,
   fileRunStore,
@@ -30,7 +30,7 @@ const tools = [
 ];
 const turns = [[text("I pay. "), toolCall("pay", { amount: 20 })], text("Paid.")];
 const provider = createMockProvider(({ messages }) => turns[messages.filter(({ role }) => role === "assistant").length]);
-const policies = { approve: () => ({ kind: "ask" as const }) };
+const middleware = [approve(() => ({ kind: "ask" as const }))];
 const director = createMockProvider(({ messages }) =>
   messages.some(({ role }) => role === "tool") ? text("Your film is ready.") : toolCall("render", { film: "holiday" }),
 );
@@ -43,10 +43,9 @@ const host = createRunHost({ store: fileRunStore(folder) });
 
 /** POST /chats/:id */
 async function post(id: string, request: Request): Promise<Response> {
-  const { message, decisions } = await request.json(); // check here that the user may use this chat
-  const run = { provider, tools, policies };
-  const answer =
-    decisions === undefined ? await host.start(id, { ...run, message }) : await host.resume(id, { ...run, decisions });
+  const { message, answers } = await request.json(); // check here that the user may use this chat
+  const run = { provider, tools, middleware };
+  const answer = answers === undefined ? await host.start(id, { ...run, message }) : await host.resume(id, { ...run, answers });
   if (answer.kind !== "started") return refuse(answer);
   return toEventStreamResponse(answer.join({ from: lastEventId(request) }));
 }
@@ -79,17 +78,17 @@ assert.match(first, /event: run-end\ndata: .*"approval-required"/);
 const last = idsOf(first).at(-1) ?? "";
 assert.equal(get("7", new Request("http://localhost/chats/7", { headers: { "last-event-id": last } })).status, 204);
 
-const forged = await post("7", say({ decisions: { call_9: { kind: "approve" } } })).catch((error: unknown) => error);
+const forged = await post("7", say({ answers: { call_9: { kind: "approve" } } })).catch((error: unknown) => error);
 assert.match(String(forged), /"call_9"/);
 
-const rest = await (await post("7", say({ decisions: { call_i0_0: { kind: "approve" } } }, { "last-event-id": last }))).text();
+const rest = await (await post("7", say({ answers: { call_i0_0: { kind: "approve" } } }, { "last-event-id": last }))).text();
 assert.match(rest, /Paid\./);
 assert.doesNotMatch(rest, /I pay/);
 
 const reloaded = await get("7", new Request("http://localhost/chats/7")).text();
 assert.deepEqual(idsOf(reloaded), [...idsOf(first), ...idsOf(rest)]);
 assert.deepEqual(await stop("7").json(), { stopped: false });
-assert.equal((await post("7", say({ decisions: {} }))).status, 409);
+assert.equal((await post("7", say({ answers: {} }))).status, 409);
 
 // #region render
 const render = defineTool({
@@ -107,8 +106,8 @@ const start = (chat: string, message: string) =>
 
 /** POST /films. The render farm sends this request when a film is ready. */
 async function onFilm({ chat, callId, url }: { chat: string; callId: string; url: string }): Promise<Response> {
-  const decisions = { [callId]: { kind: "result" as const, result: { url } } };
-  const options = { provider: director, tools: [render], context: chat, decisions, whenBusy: "queue" as const };
+  const answers = { [callId]: { kind: "result" as const, result: { url } } };
+  const options = { provider: director, tools: [render], context: chat, answers, whenBusy: "queue" as const };
   const { kind } = await host.resume(chat, options);
   if (kind === "busy" || kind === "closed") return new Response("Try again.", { status: 503 });
   return new Response(null, { status: kind === "started" ? 202 : 410 });

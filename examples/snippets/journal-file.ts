@@ -60,7 +60,7 @@ const file = join(folder, "order-12.jsonl");
   });
   // #endregion torn
   await runToolLoop({ provider, tools, messages, runId: "order-12", journal });
-  assert.deepEqual(torn, ["Line 11 was cut off by a crash: 10 bytes of it are removed."]);
+  assert.deepEqual(torn, ["Line 10 was cut off by a crash: 10 bytes of it are removed."]);
 }
 
 {

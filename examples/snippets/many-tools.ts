@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
-import { defineTool, type Message, runToolLoop } from "turnwright";
+import { deferTools, defineTool, type Message, runToolLoop } from "turnwright";
 import { anthropicMessages } from "turnwright/anthropic";
 import { openaiResponses } from "turnwright/openai";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
@@ -33,7 +33,7 @@ const createInvoice = defineTool({
 });
 
 const tools = withToolSearch([searchDocs, createInvoice]);
-const result = await runToolLoop({ provider, tools, messages });
+const result = await runToolLoop({ provider, tools, messages, middleware: [deferTools()] });
 // #endregion deferred
 assert.equal(result.text, "The invoice is created.");
 

@@ -1,7 +1,7 @@
 // The hooks of a run and its session.
 
 import assert from "node:assert/strict";
-import { defineTool, type LoopHooks, type Message, runToolLoop } from "turnwright";
+import { defineTool, type Message, type Middleware, onIteration, prepareIteration, runToolLoop } from "turnwright";
 import { createMockProvider, details, text, toolCall } from "turnwright/testing";
 
 const messages: readonly Message[] = [{ role: "user", content: "Which way does the tide go?" }];
@@ -15,17 +15,17 @@ const small = createMockProvider([text("Out."), text("Out.")], { model: "small" 
   const show = (line: string): void => void lines.push(line);
   const provider = createMockProvider([toolCall("search")]);
   // #region hooks
-  const hooks: LoopHooks = {
-    prepareIteration({ iteration }) {
-      if (iteration === 0) return { tools: ["search"], toolChoice: "required" }; // look it up first
-      return { provider: small }; // omitted fields keep the values of the options
-    },
-    onIteration(finished, { cumulativeCost, lastToolCalls }) {
+  const hooks: readonly Middleware[] = [
+    onIteration((finished, { cumulativeCost, lastToolCalls }) => {
       show(`${finished}: ${lastToolCalls.map(({ name }) => name).join(", ")}, ${cumulativeCost ?? "unknown"} USD`);
       if (finished === 8) return { abort: true, reason: "Eight iterations are enough." };
-    },
-  };
-  const result = await runToolLoop({ provider, tools, messages, hooks });
+    }),
+    prepareIteration(({ iteration }) => {
+      if (iteration === 0) return { tools: ["search"], toolChoice: "required" }; // look it up first
+      return { provider: small }; // omitted fields keep the values of the options
+    }),
+  ];
+  const result = await runToolLoop({ provider, tools, messages, middleware: hooks });
   // #endregion hooks
   assert.deepEqual([result.text, lines], ["Out.", ["1: search, unknown USD"]]);
   const [request] = provider.requests;

@@ -51,17 +51,17 @@ assert.deepEqual(jobs, ["holiday film-3/i0/call/1/render"]);
 assert(question !== undefined && film !== undefined);
 
 // This result does not match the `outputSchema`. It is refused, and the call keeps waiting.
-const misfit: LoopOptions["decisions"] = { [question.id]: { kind: "result", result: { answer: 7 } } };
+const misfit: LoopOptions["answers"] = { [question.id]: { kind: "result", result: { answer: 7 } } };
 await assert.rejects(
-  runToolLoop({ ...options, journal: fileJournal(file), decisions: misfit }),
+  runToolLoop({ ...options, journal: fileJournal(file), answers: misfit }),
   (error) => isLoopError(error, "invalid-decision") && error.details.call === question.id,
 );
 
 {
   // #region answer
   // The user has answered the question, but the film is not ready. So the run is suspended again.
-  const decisions = { [question.id]: { kind: "result" as const, result: { answer: "Jazz." } } };
-  const second = await runToolLoop({ ...options, journal: fileJournal(file), decisions });
+  const answers = { [question.id]: { kind: "result" as const, result: { answer: "Jazz." } } };
+  const second = await runToolLoop({ ...options, journal: fileJournal(file), answers });
   // #endregion answer
   assert.deepEqual(second.reason.kind === "result-required" && second.reason.calls.map(({ name }) => name), ["render"]);
 }
@@ -69,8 +69,8 @@ await assert.rejects(
 {
   // #region fail
   // Hours later, in another process: the job on the render farm has failed.
-  const decisions = { [film.id]: { kind: "failed" as const, error: "The disk was full." } };
-  const third = await runToolLoop({ ...options, journal: fileJournal(file), decisions });
+  const answers = { [film.id]: { kind: "failed" as const, error: "The disk was full." } };
+  const third = await runToolLoop({ ...options, journal: fileJournal(file), answers });
   // `third.status` is "completed". The model has read both results.
   // #endregion fail
   assert.equal(third.text, "Your film is ready.");

@@ -2,10 +2,11 @@
 
 import assert from "node:assert/strict";
 import {
+  approve,
+  type Approve,
   createToolRegistry,
   defineTool,
   type Json,
-  type LoopOptions,
   type Provider,
   runToolLoop,
   type ToolRegistry,
@@ -138,7 +139,7 @@ async function findPort(_userInput: string, { signal }: { readonly signal: Abort
 
 {
   const model = play();
-  const approve: NonNullable<LoopOptions["policies"]>["approve"] = ({ args }) =>
+  const policy: Approve = ({ args }) =>
     JSON.stringify(args).includes("Oslo") ? { kind: "deny", reason: "too far" } : { kind: "approve" };
   // #region gates
   const result = await runToolLoop({
@@ -146,7 +147,7 @@ async function findPort(_userInput: string, { signal }: { readonly signal: Abort
     tools,
     messages,
     limits: { toolConcurrency: 2, maxToolCalls: 20 },
-    policies: { approve }, // denies calls for Oslo with the reason "too far"
+    middleware: [approve(policy)], // denies calls for Oslo with the reason "too far"
   });
   const errors = planLogs(result).map(({ error }) => error);
   // `errors` is ["", "too far"].

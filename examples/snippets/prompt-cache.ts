@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import OpenAI from "openai";
 import { z } from "zod";
-import { createLoopEvents, defineTool, maskResults, type Message, type Pricing, runToolLoop } from "turnwright";
+import { createLoopEvents, defineTool, maskResults, type Message, prepareIteration, type Pricing, runToolLoop } from "turnwright";
 import { openaiResponses } from "turnwright/openai";
 import { watchPromptCache } from "turnwright/prompt-cache";
 import { createMockProvider, expectPrefix, type MockMessage, text, toolCall, usage } from "turnwright/testing";
@@ -38,8 +38,7 @@ const pricing: Pricing = ({ inputTokens, outputTokens, cachedInputTokens = 0 }) 
     messages,
     pricing,
     events,
-    policies: { promptCache: watchPromptCache() },
-    hooks: { prepareIteration: () => ({ system: system() }) }, // a mistake: another system text in each request
+    middleware: [prepareIteration(() => ({ system: system() })), watchPromptCache()], // a mistake: another system text in each request
   });
   log(`${result.cache?.share}, saved ${result.cache?.savedUSD} USD`);
   // #endregion watch
@@ -56,7 +55,7 @@ const pricing: Pricing = ({ inputTokens, outputTokens, cachedInputTokens = 0 }) 
     provider,
     tools: [readPage],
     messages,
-    policies: { promptCache: watchPromptCache(), masking: maskResults({ batchOf: 5 }) },
+    middleware: [maskResults({ batchOf: 5 }), watchPromptCache()],
   });
   expectPrefix(result, 0.95); // throws if less was kept. The error lists the first requests that broke the cache
   // #endregion test

@@ -42,15 +42,15 @@ assert(call !== undefined);
 
 // #region answer
 // Days later, in another process:
-const decisions = { [call.id]: { kind: "result" as const, result: { city: "Oslo" } } };
-const second = await runToolLoop({ ...options, journal: fileJournal(file), decisions });
+const answers = { [call.id]: { kind: "result" as const, result: { city: "Oslo" } } };
+const second = await runToolLoop({ ...options, journal: fileJournal(file), answers });
 // `second.reason.calls` now has the question "Which name?", with the id "call_i0_0#2".
 // #endregion answer
 assert.equal(second.reason.kind, "result-required");
 const third = await runToolLoop({
   ...options,
   journal: fileJournal(file),
-  decisions: { "call_i0_0#2": { kind: "result", result: "Ann" } },
+  answers: { "call_i0_0#2": { kind: "result", result: "Ann" } },
 });
 assert.equal(third.status, "completed");
 assert.deepEqual(booked, ["Oslo for Ann (trip-7/i0/call/0/book_room)"]);

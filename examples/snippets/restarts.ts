@@ -3,12 +3,13 @@
 import assert from "node:assert/strict";
 import {
   contextRestart,
+  contextRestarts,
+  type ContextSource,
   createContextStash,
   defineTool,
-  runToolLoop,
-  type ContextSource,
   type Json,
   type Message,
+  runToolLoop,
 } from "turnwright";
 import { createMockProvider, recordEvents, text, toolCall } from "turnwright/testing";
 import { z } from "zod";
@@ -29,7 +30,12 @@ const searchWeb = defineTool({ name: "search_web", description: "Finds pages", i
       return contextRestart({ type: "context_restart_profile", enhanced_context_item: await loadProfile(user) });
     },
   });
-  const result = await runToolLoop({ provider, tools: [readProfile], messages, contextItems: ["It is night."] });
+  const result = await runToolLoop({
+    provider,
+    tools: [readProfile],
+    messages,
+    middleware: [contextRestarts({ items: ["It is night."] })],
+  });
 
   // The call has an ordinary result. Each later request has the added context in its last message.
   assert.deepEqual(provider.requests[1]?.messages.slice(-2), [
@@ -63,7 +69,7 @@ const searchWeb = defineTool({ name: "search_web", description: "Finds pages", i
     provider,
     tools: [readProfile, searchWeb],
     messages,
-    policies: { restarts: { effects: { profile: ["search_web"] } } },
+    middleware: [contextRestarts({ effects: { profile: ["search_web"] } })],
   });
   // #endregion hide
   assert.deepEqual(
@@ -86,14 +92,20 @@ const searchWeb = defineTool({ name: "search_web", description: "Finds pages", i
       return contextRestart({ type: "context_restart_profile", pending_context_key: stash.put(await loadProfile(user)) });
     },
   });
-  await runToolLoop({ provider, tools: [readProfile], messages, events, policies: { restarts: { stash } } });
+  await runToolLoop({ provider, tools: [readProfile], messages, events, middleware: [contextRestarts({ stash })] });
   // #endregion stash
   assert.equal(provider.requests[1]?.messages.at(-1)?.role, "user");
   assert.equal(recording.of("restart")[0]?.pendingContext, "found");
 
   const without = recordEvents();
   const again = createMockProvider([toolCall("read_profile", { user: "ada" }), text("I cannot tell.")]);
-  await runToolLoop({ provider: again, tools: [readProfile], messages, events: without.emitter });
+  await runToolLoop({
+    provider: again,
+    tools: [readProfile],
+    messages,
+    events: without.emitter,
+    middleware: [contextRestarts()],
+  });
   assert.equal(without.of("listener-error")[0]?.event, "stash");
   assert.equal(without.of("restart")[0]?.pendingContext, "missing");
 }
@@ -116,7 +128,7 @@ const searchWeb = defineTool({ name: "search_web", description: "Finds pages", i
   const provider = createMockProvider([toolCall("read_profile"), text("You like tides.")]);
   // #region store
   const stash: ContextSource = { take: (key) => database.takeRow(key) };
-  await runToolLoop({ provider, tools: [readProfile], messages, policies: { restarts: { stash } } });
+  await runToolLoop({ provider, tools: [readProfile], messages, middleware: [contextRestarts({ stash })] });
   // #endregion store
   assert.equal(rows.size, 0);
   assert.deepEqual(provider.requests[1]?.messages.at(-1), { role: "user", content: 'Context:\n{"likes":"tides"}' });

@@ -40,7 +40,7 @@ function readIn(provider: MockProvider, request: number): string {
     provider,
     tools: [listShips],
     messages,
-    policies: { results: truncateResults({ maxTokens: 2_000 }) },
+    middleware: [truncateResults({ maxTokens: 2_000 })],
   });
   // #endregion truncate
   assert.match(readIn(provider, 1), /^1;MS Harbour 1;Bergen\n[^]*\d+ of \d+ bytes left out here[^]*4000;MS Harbour 4000;Bergen$/);
@@ -66,7 +66,7 @@ function readIn(provider: MockProvider, request: number): string {
     tools: [listShips],
     messages,
     events,
-    policies: { results: processResults({ extractor }) },
+    middleware: [processResults({ extractor })],
   });
   // #endregion extract
   assert.equal(readIn(provider, 1), "7;MS Harbour 7;Bergen");
@@ -87,7 +87,7 @@ function readIn(provider: MockProvider, request: number): string {
     provider,
     tools: [listShips, cache.tool],
     messages,
-    policies: { results: processResults({ cacher: cache.cacher }) },
+    middleware: [processResults({ cacher: cache.cacher })],
   });
   // #endregion cache
   assert.match(readIn(provider, 1), /^\[The result of list_ships is stored: about \d+ tokens, 4000 lines\./);
@@ -105,12 +105,12 @@ function readIn(provider: MockProvider, request: number): string {
     provider,
     tools: [listShips, readPage, cache.tool],
     messages,
-    policies: {
-      results: processResults({
+    middleware: [
+      processResults({
         processor: (toolName, output) => (toolName === "read_page" ? cut.processor(toolName, output) : undefined),
         cacher: cache.cacher, // stores the results of the other tools in full
       }),
-    },
+    ],
   });
   // #endregion both
   const message = provider.requests[1]?.messages.at(-1);
@@ -141,13 +141,13 @@ function readIn(provider: MockProvider, request: number): string {
     provider,
     tools: [listShips],
     messages,
-    policies: { masking: maskResults({ keepIterations: 2, minTokens: 500, batchOf: 5 }) },
+    middleware: [maskResults({ keepIterations: 2, minTokens: 500, batchOf: 5 })],
   });
   // #endregion mask
   assert.equal(result.text, "Many.");
 
   const shown = createMockProvider(turns);
-  await runToolLoop({ provider: shown, tools: [listShips], messages, policies: { masking: maskResults() } });
+  await runToolLoop({ provider: shown, tools: [listShips], messages, middleware: [maskResults()] });
   const message = shown.requests[4]?.messages[2];
   assert.match(
     message?.role === "tool" ? JSON.stringify(message.results[0]?.result) : "",
@@ -158,7 +158,12 @@ function readIn(provider: MockProvider, request: number): string {
 {
   const provider = createMockProvider([toolCall("list_ships"), toolCall("context_release"), text("Many.")]);
   // #region release
-  await runToolLoop({ provider, tools: [listShips, createContextRelease()], messages });
+  await runToolLoop({
+    provider,
+    tools: [listShips, createContextRelease()],
+    messages,
+    middleware: [maskResults({ keepIterations: Infinity })],
+  });
   // #endregion release
   assert.match(JSON.stringify(provider.requests[2]?.messages[2]), /from iteration 0 left out/);
 }
@@ -176,7 +181,7 @@ function readIn(provider: MockProvider, request: number): string {
       return "noted";
     },
   });
-  await runToolLoop({ provider, tools: [listShips, newTopic], messages, policies: { masking: maskResults({ force: stale }) } });
+  await runToolLoop({ provider, tools: [listShips, newTopic], messages, middleware: [maskResults({ force: stale })] });
   // #endregion force
   assert.match(JSON.stringify(provider.requests[2]?.messages[2]), /from iteration 0 left out/);
 }

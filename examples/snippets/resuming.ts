@@ -46,7 +46,6 @@ const tools = [
     "i0/next",
     "i1/request/model",
     "i1/answered",
-    "i1/answered/over",
   ]);
 
   // A journal cannot be used with messages that differ from the recorded ones.

@@ -11,6 +11,7 @@ import {
   type Message,
   runToolLoop,
   type StopCondition,
+  stopWhen,
   tokenBudget,
 } from "turnwright";
 import { createMockProvider, text, toolCall, usage } from "turnwright/testing";
@@ -32,7 +33,7 @@ const tools = [search];
     provider,
     tools,
     messages,
-    policies: { stopWhen: [iterationCountIs(10), tokenBudget(20_000)] },
+    middleware: [stopWhen([iterationCountIs(10), tokenBudget(20_000)])],
   });
   // The run ended after the fourth response, with the status "completed" and the reason { kind: "stop-condition" }.
   // `pendingCalls` has the call in the fourth response.
@@ -46,7 +47,7 @@ const tools = [search];
   // #region own
   const givesUp: StopCondition = ({ response, toolCallsExecuted }) =>
     toolCallsExecuted > 0 && response.text.includes("sorry") ? { kind: "stop", reason: "gave up" } : { kind: "continue" };
-  const { reason } = await runToolLoop({ provider, tools, messages, policies: { stopWhen: givesUp } });
+  const { reason } = await runToolLoop({ provider, tools, messages, middleware: [stopWhen(givesUp)] });
   // `reason` is { kind: "stop-condition", reason: "gave up" }.
   // #endregion own
   assert.deepEqual(reason, { kind: "stop-condition", reason: "gave up" });
@@ -70,7 +71,7 @@ const tools = [search];
     tools: [search, finalAnswer],
     messages,
     toolChoice: "required",
-    policies: { stopWhen: hasToolCall("final_answer") },
+    middleware: [stopWhen(hasToolCall("final_answer"))],
   });
   const call = pendingCalls.find(({ name }) => name === "final_answer");
   const answer = answerSchema.safeParse(call?.args); // not validated yet: the call did not run
@@ -90,7 +91,7 @@ const tools = [search];
     tools,
     messages,
     events,
-    policies: { loopDetection: detectLoops({ action: "stop" }) },
+    middleware: [detectLoops({ action: "stop" })],
   });
   // The model searched for "moon", "tides", "moon", "tides", "moon", and asked for "tides" again.
   // `reason` is { kind: "loop-detected", toolName: "search", count: 3 }.

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createLoopControl, defineTool, runToolLoop, streamToolLoop, type Message } from "turnwright";
+import { createLoopControl, defineTool, finalAnswer, type Message, runToolLoop, streamToolLoop } from "turnwright";
 import { createMockProvider, stall, text, toolCall } from "turnwright/testing";
 
 const messages: readonly Message[] = [{ role: "user", content: "Write a long report." }];
@@ -86,7 +86,7 @@ const tools = [
     messages,
     limits: { maxIterations: 2 },
     timeouts: { toolMs: 10 },
-    policies: { finalAnswer: true },
+    middleware: [finalAnswer()],
   });
   // The reason is still "max-iterations". The loop sent one more request, without tools, and `text` is its answer.
   // #endregion final-answer

@@ -33,7 +33,7 @@ const say = (line: string): void => assert.equal(line, "Oslo: 7 degrees");
   ]);
   // #region output
   const schema = z.object({ city: z.string(), celsius: z.number() });
-  const result = await runToolLoop({ provider, tools, messages, policies: { output: structuredOutput(schema) } });
+  const result = await runToolLoop({ provider, tools, messages, middleware: [structuredOutput(schema)] });
   if (result.output !== undefined) say(`${result.output.city}: ${result.output.celsius} degrees`);
   // The model's first answer contained text around the JSON. After an error message, its second answer was valid.
   // #endregion output
@@ -48,7 +48,7 @@ const say = (line: string): void => assert.equal(line, "Oslo: 7 degrees");
   const { reason, text: said } = await runToolLoop({
     provider,
     messages,
-    policies: { output: structuredOutput(schema, { maxRetries: 1 }) },
+    middleware: [structuredOutput(schema, { maxRetries: 1 })],
   });
   // reason.kind is "invalid-output", and reason.attempts is 2. reason.issues describes the problem. `said` is "It is raining."
   // #endregion invalid
@@ -69,7 +69,7 @@ const say = (line: string): void => assert.equal(line, "Oslo: 7 degrees");
   const { output } = await runToolLoop({
     provider,
     messages,
-    policies: { output: structuredOutput(yesOrNo, { jsonSchema: { enum: ["yes", "no"] } }) },
+    middleware: [structuredOutput(yesOrNo, { jsonSchema: { enum: ["yes", "no"] } })],
   });
   // The type of `output` is "yes" | "no" | undefined.
   // #endregion json-schema
@@ -84,7 +84,7 @@ const say = (line: string): void => assert.equal(line, "Oslo: 7 degrees");
     inputSchema: z.object({ essay: z.string() }),
     prepare: ({ essay }) => ({
       messages: [{ role: "user", content: `Rate this from 1 to 10: ${essay}` }],
-      policies: { output: structuredOutput(z.object({ points: z.number().int().min(1).max(10) })) },
+      middleware: [structuredOutput(z.object({ points: z.number().int().min(1).max(10) }))],
     }),
   });
   // #endregion agent
@@ -99,7 +99,7 @@ const say = (line: string): void => assert.equal(line, "Oslo: 7 degrees");
   const shown: string[] = [];
   const show = (line: string): unknown => shown.push(line);
   // #region partial
-  const stream = streamToolLoop({ provider, messages, policies: { output: structuredOutput(schema) } });
+  const stream = streamToolLoop({ provider, messages, middleware: [structuredOutput(schema)] });
   for await (const { city = "", celsius = "?" } of partialOutputs(stream)) show(`${city}: ${celsius}`);
   const { output } = await stream.result;
   // Shows "Os: ?" and "Oslo: 7". `output` is the validated value.
@@ -114,7 +114,7 @@ const say = (line: string): void => assert.equal(line, "Oslo: 7 degrees");
   const show = (value: unknown): unknown => shown.push(value);
   // #region take
   const partial = createPartialOutput(output);
-  for await (const event of streamToolLoop({ provider, messages, policies: { output } })) {
+  for await (const event of streamToolLoop({ provider, messages, middleware: [output] })) {
     const value = partial.take(event);
     if (value !== undefined) show(value);
   }
@@ -126,7 +126,7 @@ const say = (line: string): void => assert.equal(line, "Oslo: 7 degrees");
   const provider = createMockProvider([text('{"city":"Oslo"}')]);
   const schema = z.object({ city: z.string() });
   // #region native
-  const { output } = await runToolLoop({ provider, messages, policies: { output: structuredOutput(schema, { native: false }) } });
+  const { output } = await runToolLoop({ provider, messages, middleware: [structuredOutput(schema, { native: false })] });
   // #endregion native
   assert.deepEqual(output, { city: "Oslo" });
 }

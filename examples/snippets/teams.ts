@@ -1,7 +1,7 @@
 // A lead with members, and the tree of their runs.
 
 import assert from "node:assert/strict";
-import { createLoopEvents, defineTool, type Message, runToolLoop, streamToolLoop } from "turnwright";
+import { createLoopEvents, defineTool, finalAnswer, type Message, runToolLoop, streamToolLoop } from "turnwright";
 import { createRunTree, createTeam, renderTree, showTeam } from "turnwright/team";
 import { createMockProvider, text, toolCall, usage } from "turnwright/testing";
 import { z } from "zod";
@@ -50,7 +50,7 @@ const team = createTeam({
       messages,
       events,
       ...team,
-      policies: { finalAnswer: { reserve: { tokens: 20_000 } } }, // the members leave this reserve to the lead
+      middleware: [finalAnswer({ reserve: { tokens: 20_000 } })], // the members leave this reserve to the lead
     });
     console.log(result.text);
   } finally {

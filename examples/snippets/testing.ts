@@ -80,8 +80,8 @@ const weather = defineTool({
   const options = { tools: [needs], messages, runId: "bill-7", journal };
   const first = await runToolLoop({ ...options, provider: createModel() });
   assert(first.reason.kind === "approval-required");
-  const decisions = Object.fromEntries(first.reason.calls.map(({ id }) => [id, { kind: "approve" as const }]));
-  const second = await runToolLoop({ ...options, provider: createModel(), decisions }); // as in a new process
+  const answers = Object.fromEntries(first.reason.calls.map(({ id }) => [id, { kind: "approve" as const }]));
+  const second = await runToolLoop({ ...options, provider: createModel(), answers }); // as in a new process
   assert.equal(second.text, "Paid.");
   // #endregion resumed
 }

@@ -1,7 +1,7 @@
 // Defines tools, and tests them.
 
 import assert from "node:assert/strict";
-import { defineTool, FatalToolError, runToolLoop, toolResult, type JsonSchema, type ToolRegistry } from "turnwright";
+import { defineTool, FatalToolError, type JsonSchema, preToolText, runToolLoop, type ToolRegistry, toolResult } from "turnwright";
 import { createMockProvider, createTestClock, runTool, text, toolCall } from "turnwright/testing";
 import { z } from "zod";
 
@@ -116,7 +116,7 @@ assert.deepEqual(heard, [{ rows: 1_200 }]);
     provider, // says "Noted: you like tides." and calls `remember`, in one iteration
     tools: [remember],
     messages,
-    policies: { preToolText: { suppressFollowUpAfterText: ["remember"] } },
+    middleware: [preToolText({ suppressFollowUpAfterText: ["remember"] })],
   });
   // `reason` is { kind: "pre-tool-text" }, and `said` is "Noted: you like tides." The tool ran, and the run then ended.
   // #endregion pre-tool-text

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 // #region tools
-import { defineTool, type ToolContext } from "turnwright";
+import { approve, defineTool, type Middleware, type ToolContext } from "turnwright";
 import { z } from "zod";
 
 interface App {
@@ -66,18 +66,19 @@ assert.deepEqual(
   ["find_order: completed", "find_order: failed", "refund: completed"],
 );
 // #region is-call-of
-import { isCallOf, type LoopPolicies, streamToolLoop } from "turnwright";
+import { isCallOf, streamToolLoop } from "turnwright";
 
-const policies: LoopPolicies = {
-  approve: (call) =>
+const middleware: readonly Middleware[] = [
+  approve((call) =>
     isCallOf(refund, call) && call.args.amount > 50 ? { kind: "deny", reason: "At most 50 euros." } : { kind: "approve" },
-};
+  ),
+];
 // #endregion is-call-of
 const messages = [{ role: "user" as const, content: "Refund 5 euros of order 7." }];
 const shown: string[] = [];
 const show = (line: string): void => void shown.push(line);
 // #region events
-for await (const event of streamToolLoop({ provider, tools, messages, context, policies })) {
+for await (const event of streamToolLoop({ provider, tools, messages, context, middleware })) {
   if (event.type === "tool-start" && isCallOf(refund, event)) show(`Refunding ${event.args.amount} euros ...`);
   if (event.type === "tool-end" && isCallOf(findOrder, event) && event.outcome === "completed")
     show(`Order ${event.result.id}: ${event.result.total} euros`);

@@ -62,7 +62,7 @@ async function answer(request: Request): Promise<Response> {
   // A tab may still show an earlier run. Decisions about that run are refused.
   if (chat.run === undefined || (message === undefined && continues !== chat.run.runId))
     return new Response("Nothing waits here.", { status: 409 });
-  const stream = streamToolLoop({ provider, tools, ...chat.run, decisions: { ...decisions, ...results } });
+  const stream = streamToolLoop({ provider, tools, ...chat.run, answers: { ...decisions, ...results } });
   void stream.result.then(({ messages }) => (chat.history = messages));
   return toUIMessageStreamResponse(stream, { version: 7, from: message === undefined ? "live" : "start" });
 }

@@ -24,7 +24,7 @@ export async function postChat({ host, run }: Chat, req: IncomingMessage, res: S
   }
   // A tab may still show an earlier run. Its decisions are refused.
   if ((await host.status(id))?.runId !== continues) return refuse(res);
-  const answer = await host.resume(id, { ...run, decisions: { ...decisions, ...results } });
+  const answer = await host.resume(id, { ...run, answers: { ...decisions, ...results } });
   if (answer.kind !== "started") return refuse(res);
   await pipeUIMessageStream(answer.join(), res, { version: 7, from: "live" });
 }
