@@ -24,12 +24,12 @@ interface Claiming {
   readonly limits: { readonly maxInterrupts: number };
 }
 
-interface Around {
+interface NestedIn {
   readonly run: { readonly scope: CancelScope };
   readonly signal?: AbortSignal | undefined;
 }
 
-export function claimRun({ options, runId, scope, limits }: Claiming, nesting: Around | undefined): Claims {
+export function claimRun({ options, runId, scope, limits }: Claiming, nesting: NestedIn | undefined): Claims {
   const { control, journal } = options;
   if (liveRunIds.has(runId)) throw new LoopError("already-running", { what: "runId", runId });
   if (journal !== undefined && liveJournals.has(journal)) throw new LoopError("already-running", { what: "journal" });

@@ -1,8 +1,7 @@
 // Counts how often the model makes the same calls and gets the same outcomes. Pure.
 
-import type { ContentPart } from "../types/common.ts";
 import type { EndReason } from "../types/termination.ts";
-import { isSameJson, stableJson } from "../utils/json.ts";
+import { isSameJson, stableJson, toJson } from "../utils/json.ts";
 import type { EndedCall, IdenticalCalls, Outcome, State } from "./seam.ts";
 
 export const noIdenticalCalls: IdenticalCalls = { outcomes: [], count: 0 };
@@ -16,16 +15,6 @@ const repeatable: ReadonlySet<Outcome["kind"]> = new Set(["completed", "denied",
  */
 export function countIdenticalCalls(last: IdenticalCalls, ended: readonly EndedCall[]): IdenticalCalls {
   if (ended.some(({ waits, isDrained }) => waits.length > 0 || isDrained === true)) return last;
-  return countOutcomes(last, ended);
-}
-
-interface CountedCall {
-  readonly outcome: Outcome;
-  readonly polls?: boolean | undefined;
-}
-
-/** Counts the calls of an iteration that has no waiting calls. */
-export function countOutcomes(last: IdenticalCalls, ended: readonly CountedCall[]): IdenticalCalls {
   const made = ended.filter(({ polls }) => polls !== true).map(({ outcome }) => outcome);
   if (made.length === 0 || made.some(({ kind }) => !repeatable.has(kind))) return noIdenticalCalls;
   const { distinct: outcomes, most } = groupOutcomes(made);
@@ -65,13 +54,5 @@ function groupOutcomes(outcomes: readonly Outcome[]): { readonly distinct: reado
 function isSameOutcome(one: Outcome, other: Outcome | undefined): boolean {
   if (other === undefined || one.call.name !== other.call.name || !isSameJson(one.call.args, other.call.args)) return false;
   if (one.kind !== "completed" || other.kind !== "completed") return one.kind === other.kind;
-  return isSameJson(one.data, other.data) && isSameContent(one.content, other.content);
-}
-
-function isSameContent(one: readonly ContentPart[] = [], other: readonly ContentPart[] = []): boolean {
-  return isSameJson(one.map(toFacts), other.map(toFacts));
-}
-
-function toFacts(part: ContentPart): readonly string[] {
-  return part.type === "text" ? [part.type, part.text] : [part.type, part.mediaType, String(part.data)];
+  return isSameJson(one.data, other.data) && isSameJson(toJson(one.content ?? []), toJson(other.content ?? []));
 }

@@ -257,7 +257,7 @@ class Turns {
     if (this.#phase === "asking" && this.#asked === 0) this.#begin();
     if (this.#phase !== "running") return;
     if (this.#run.registry.joins !== undefined) this.#beginTogether();
-    // What the calls before are: 0 if they have ended, 1 if they run, 2 if one of them waits.
+    // The state of the calls before: 0 if they have ended, 1 if they run, 2 if one of them waits.
     let [any, alone] = [0, 0];
     for (const turn of this.#open) {
       if (turn.phase === "ready") this.#offer(turn, turn.isAlone ? any : alone);

@@ -41,15 +41,6 @@ export function createQuestions(answers: readonly GivenAnswer[] = []): CallQuest
   return { answers, next: 0, open: undefined, count: 0, withdraw, withdrawAll };
 }
 
-/** Withdraws the questions of a call that has ended. Returns the question that has no answer, if there is one. */
-export function takeQuestion(questions: CallQuestions | undefined): Deferred | undefined {
-  if (questions === undefined) return undefined;
-  questions.withdrawAll();
-  const { open } = questions;
-  questions.open = undefined;
-  return open;
-}
-
 export interface Asked {
   readonly question: ToolQuestion;
   readonly schema: StandardSchema | undefined;
