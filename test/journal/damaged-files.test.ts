@@ -48,11 +48,11 @@ async function record(runId?: string): Promise<Buffer> {
 }
 
 /**
- * Tries every position within 16 bytes of a line end, but only a quarter of all others. In the middle of a record, damage has the
+ * Tries every position within 16 bytes of a line end, but only an eighth of all others. In the middle of a record, damage has the
  * same effect everywhere.
  */
 function isTried(bytes: Buffer, place: number): boolean {
-  return bytes.subarray(Math.max(0, place - 16), place + 16).includes(newline) || (place >> 2) % 4 === 0;
+  return bytes.subarray(Math.max(0, place - 16), place + 16).includes(newline) || (place >> 2) % 8 === 0;
 }
 
 /** Checks four positions of a file at the same time, because each check mostly waits for the disk. */
