@@ -2,7 +2,8 @@
 
 import { describeRule } from "./errors/check-fields.ts";
 import { describeError } from "./errors/error-messages.ts";
-import { adviseName, adviseOption, adviseFinish, advisePart, refuseSteps } from "./errors/foreign-words.ts";
+import { adviseName, adviseOption, advisePart, refuseSteps } from "./errors/foreign-words.ts";
+import { describeFinish } from "./errors/finish-words.ts";
 import { describeMessage, findMisspelt } from "./errors/message-words.ts";
 import { wordsOf } from "./errors/loop-ended-error.ts";
 import { toProviderError } from "./errors/read-sdk-error.ts";
@@ -44,7 +45,7 @@ const allEdges: Edges = {
   advisePart,
   describeMessage,
   findMisspelt,
-  adviseFinish,
+  describeFinish,
   adviseOption,
 };
 

@@ -29,7 +29,7 @@ export interface Cancellable {
 const rank: { readonly [Kind in CancelReason["kind"]]: number } = { "wall-clock": 1, interrupt: 2, stop: 3, kill: 4, abort: 4 };
 
 /** Cancels one run: `cancel` stops everything that waits in the run. Each run has one scope. */
-export class CancelScope {
+export class CancelScope implements Cancellable {
   readonly #slots = new Set<Cancellable>();
   #cause: CancelReason | undefined;
   /**
@@ -39,7 +39,8 @@ export class CancelScope {
   #outranked: CancelReason | undefined;
   #wallClockMs = Number.POSITIVE_INFINITY;
   #deadlineAt = Number.POSITIVE_INFINITY;
-  #stopTimer: (() => void) | undefined;
+  /** Stops the timers, or what else cancels this scope. */
+  #stop: (() => void) | undefined;
   readonly #outer: CancelScope | undefined;
   readonly #reserveMs: number;
 
@@ -63,7 +64,7 @@ export class CancelScope {
   }
 
   get hasWallClock(): boolean {
-    return this.#stopTimer !== undefined;
+    return this.#stop !== undefined;
   }
 
   join(slot: Cancellable): void {
@@ -100,18 +101,31 @@ export class CancelScope {
     return () => {};
   }
 
+  /** Returns a scope that this scope and `signal` cancel. Release it after its work. */
+  within(signal: AbortSignal): CancelScope {
+    const inner = new CancelScope(this);
+    this.join(inner);
+    if (this.#cause !== undefined) inner.cancel(this.#cause);
+    const letGo = inner.follow(signal);
+    inner.#stop = () => {
+      letGo();
+      this.leave(inner);
+    };
+    return inner;
+  }
+
   /**
    * Starts the time limit `limitMs`, measured from `startedAt`. A second call has no effect. After the limit, the run is
    * cancelled by a timer, or by the next call of `checkDeadline`, whichever comes first.
    */
   startWallClock(limitMs: number, startedAt: number, clock: Clock): void {
-    if (limitMs === Number.POSITIVE_INFINITY || this.#stopTimer !== undefined) return;
+    if (limitMs === Number.POSITIVE_INFINITY || this.#stop !== undefined) return;
     this.#wallClockMs = limitMs;
     this.#deadlineAt = startedAt + limitMs;
     const startTimer = (at: number): unknown => clock.setTimeout(() => this.checkDeadline(at), Math.max(1, at - clock.now()));
     const timer = startTimer(this.#deadlineAt);
     const reserveTimer = this.#reserveMs === 0 ? undefined : startTimer(this.#reserveAt);
-    this.#stopTimer = () => {
+    this.#stop = () => {
       clock.clearTimeout(timer);
       if (reserveTimer !== undefined) clock.clearTimeout(reserveTimer);
     };
@@ -152,7 +166,7 @@ export class CancelScope {
 
   /** Stops the timers, and cancels everything that still waits. */
   release(): void {
-    this.#stopTimer?.();
+    this.#stop?.();
     if (this.#slots.size === 0) return;
     const cause: CancelReason = { kind: "abort", reason: new DOMException("The run is over.", "AbortError") };
     for (const slot of [...this.#slots]) slot.cancel(cause);

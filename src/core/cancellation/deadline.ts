@@ -52,13 +52,18 @@ export class Deadline implements Cancellable {
   #lastSign: number;
   #holds = 0;
   #settle: ((end: Raced<never>) => void) | undefined;
-  #settleTimer: unknown;
+  /** Stops waiting for cancelled work. */
+  #giveUp: (() => void) | undefined;
+  #giveUpAt = Number.POSITIVE_INFINITY;
   #expired = false;
   #over = false;
   #pauses = 0;
   #pausedAt = 0;
   #pausedMs = 0;
-  #limitTimer: { readonly ring: () => void; handle: unknown } | undefined;
+  /** Called when the time limit expires. */
+  #ring: (() => void) | undefined;
+  /** Set while `race` waits. Rings for the time limit, the idle limit, and the end of `settleMs`. */
+  #alarm: IdleTimer | undefined;
 
   constructor(limits: DeadlineLimits, ports: DeadlinePorts) {
     this.#limits = limits;
@@ -81,6 +86,7 @@ export class Deadline implements Cancellable {
     const letGo = (): void => {
       this.#holds -= 1;
       this.heartbeat();
+      this.#arm();
     };
     work.then(letGo, letGo);
   }
@@ -91,22 +97,30 @@ export class Deadline implements Cancellable {
     if (this.#pauses === 0) this.#pausedAt = clock.now();
     this.#pauses += 1;
     this.#holds += 1;
-    if (this.#limitTimer !== undefined) clock.clearTimeout(this.#limitTimer.handle);
     return () => {
       this.#holds -= 1;
       this.#pauses -= 1;
       this.heartbeat();
-      if (this.#pauses > 0) return;
-      this.#pausedMs += clock.now() - this.#pausedAt;
-      this.#armLimit();
+      if (this.#pauses === 0) this.#pausedMs += clock.now() - this.#pausedAt;
+      this.#arm();
     };
   }
 
-  #armLimit(): void {
-    const timer = this.#limitTimer;
-    if (timer === undefined || this.#over || this.#pauses > 0) return;
-    timer.handle = this.#ports.clock.setTimeout(timer.ring, Math.max(1, this.#limits.limitMs - this.#usedMs()));
+  #arm(): void {
+    const { limitMs, idleMs = Number.POSITIVE_INFINITY } = this.#limits;
+    const limitAt = this.#pauses > 0 ? Number.POSITIVE_INFINITY : this.#startedAt + this.#pausedMs + limitMs;
+    const idleAt = this.#holds > 0 ? Number.POSITIVE_INFINITY : this.#lastSign + idleMs;
+    this.#alarm?.set(Math.min(limitAt, idleAt, this.#giveUpAt), this.#onDue);
   }
+
+  readonly #onDue = (): void => {
+    const now = this.#ports.clock.now();
+    const { limitMs, idleMs = Number.POSITIVE_INFINITY } = this.#limits;
+    if (now >= this.#giveUpAt) this.#giveUp?.();
+    else if (this.#pauses === 0 && this.#usedMs() >= limitMs) this.#ring?.();
+    else if (this.#holds === 0 && now >= this.#lastSign + idleMs) this.#settle?.(this.#expire(idleMs));
+    else this.#arm();
+  };
 
   #usedMs(): number {
     const now = this.#pauses > 0 ? this.#pausedAt : this.#ports.clock.now();
@@ -176,7 +190,7 @@ export class Deadline implements Cancellable {
     } finally {
       this.end();
       scope.leave(this);
-      this.#clearSettleTimer();
+      this.#alarm?.stop();
     }
   }
 
@@ -236,9 +250,17 @@ export class Deadline implements Cancellable {
 
   #raceTime<T>(outcome: Promise<Raced<T>>): Promise<Raced<T>> {
     const { limitMs } = this.#limits;
-    // Subtracts the elapsed time, because the work may have blocked the thread before it returned a promise.
-    const milliseconds = Math.max(1, limitMs - this.#usedMs());
-    return pTimeout(outcome, { milliseconds, fallback: () => this.#expire(limitMs), customTimers: this.#timers() });
+    this.#alarm = new IdleTimer(this.#ports.clock);
+    const raced = pTimeout(outcome, {
+      milliseconds: Math.max(1, limitMs),
+      fallback: () => this.#expire(limitMs),
+      customTimers: {
+        setTimeout: (ring: () => void) => void (this.#ring = ring),
+        clearTimeout: () => {},
+      } as unknown as CustomTimers,
+    });
+    this.#arm();
+    return raced;
   }
 
   cancel(cause: CancelReason): void {
@@ -246,9 +268,12 @@ export class Deadline implements Cancellable {
     const atOnce = cause.kind === "kill" || cause.kind === "abort" || settleMs === 0;
     this.#lazySignal().abort(() => abortReasonOf(cause));
     const giveUp = (): void => this.#settle?.({ kind: "cancelled", cause });
-    if (atOnce) giveUp();
-    // Only the first cancellation starts this timer, so that a stop after an expired time limit does not extend the wait.
-    else if (settleMs !== Number.POSITIVE_INFINITY) this.#settleTimer ??= this.#ports.clock.setTimeout(giveUp, settleMs);
+    if (atOnce) return giveUp();
+    // Only the first cancellation counts, so that a stop after an expired time limit does not extend the wait.
+    if (this.#giveUp !== undefined) return;
+    this.#giveUp = giveUp;
+    this.#giveUpAt = this.#ports.clock.now() + settleMs;
+    this.#arm();
   }
 
   #lazySignal(): LazySignal {
@@ -256,44 +281,9 @@ export class Deadline implements Cancellable {
     return this.#signal;
   }
 
-  #clearSettleTimer(): void {
-    if (this.#settleTimer !== undefined) this.#ports.clock.clearTimeout(this.#settleTimer);
-    this.#settleTimer = undefined;
-  }
-
   #expire(limitMs: number): Raced<never> {
     this.#expired = true;
     this.#lazySignal().abort(() => new DOMException(`Took longer than ${limitMs} ms.`, "TimeoutError"));
     return { kind: "expired", limitMs };
-  }
-
-  #timers(): CustomTimers {
-    const { clock } = this.#ports;
-    const idle = this.#watchSilence();
-    return {
-      setTimeout: (ring: () => void) => {
-        this.#limitTimer = { ring, handle: undefined };
-        this.#armLimit();
-      },
-      clearTimeout: () => {
-        idle?.stop();
-        if (this.#limitTimer !== undefined) clock.clearTimeout(this.#limitTimer.handle);
-      },
-    } as unknown as CustomTimers;
-  }
-
-  #watchSilence(): IdleTimer | undefined {
-    const { clock } = this.#ports;
-    const { idleMs } = this.#limits;
-    if (idleMs === undefined || idleMs === Number.POSITIVE_INFINITY) return undefined;
-    const alarm = new IdleTimer(clock);
-    const ring = (): void => {
-      if (this.#holds > 0) this.heartbeat();
-      const dueAt = this.#lastSign + idleMs;
-      if (clock.now() < dueAt) alarm.set(dueAt, ring);
-      else this.#settle?.(this.#expire(idleMs));
-    };
-    alarm.set(this.#lastSign + idleMs, ring);
-    return alarm;
   }
 }

@@ -349,7 +349,3 @@ export function refuseSteps(context: object): void {
   };
   Object.defineProperty(context, "steps", { get });
 }
-
-export function adviseFinish(word: string): string {
-  return ` Map it with the adapter's option "finishReasons": { ${word}: "stop" }.`;
-}

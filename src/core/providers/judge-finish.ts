@@ -4,9 +4,7 @@ import { edges } from "../utils/edges.ts";
 import type { FinishReason, StreamResult } from "../types/provider.ts";
 import { isRecord } from "../utils/guards.ts";
 import type { Check } from "../errors/check-fields.ts";
-import type { ProviderErrorCode } from "../types/common.ts";
 import type { EndReason, StreamStatus } from "../types/termination.ts";
-import { quote } from "../utils/texts.ts";
 import { providerError } from "../errors/provider-error.ts";
 
 /** Finish reasons that servers and gateways add, or pass on from another API, in lower case. */
@@ -63,35 +61,6 @@ export function meaningOf(raw: string, words?: FinishWords): FinishReason {
 /** Maps the finish reasons of a service to those of turnwright. */
 export type FinishWords = ReadonlyMap<string, FinishReason>;
 
-const known: { readonly [Reason in FinishReason]: true } = {
-  stop: true,
-  "tool-calls": true,
-  length: true,
-  "context-full": true,
-  refusal: true,
-  "content-filter": true,
-  paused: true,
-  continue: true,
-  "malformed-call": true,
-  error: true,
-  unknown: true,
-};
-
-/** The check for the option `finishReasons`, for example `{ "FUNCTION_CALL": "tool-calls" }`. */
-export const finishReasonsCheck: Check = [
-  /* @__PURE__ */ describeFinishReasons(),
-  (value) => isRecord(value) && !Array.isArray(value) && Object.values(value).every(isReason),
-];
-
-function describeFinishReasons(): string {
-  const names = Object.keys(known).map((name) => `"${name}"`);
-  return `an object such as { "FUNCTION_CALL": "tool-calls" }, with values among ${names.join(", ")}`;
-}
-
-function isReason(value: unknown): boolean {
-  return typeof value === "string" && Object.hasOwn(known, value);
-}
-
 /** Merges the finish reasons of a service with the caller's option. The caller's entries take precedence. */
 export function withFinishReasons(words: FinishWords, option: { readonly [word: string]: FinishReason } = {}): FinishWords {
   return new Map([...words, ...Object.entries(option)]);
@@ -109,50 +78,70 @@ export interface Judgement {
   readonly reason?: EndReason | undefined;
 }
 
-type Judge = (turn: MessageContent, raw: string | undefined) => Judgement;
+type Ended = "answered" | "length" | "refusal" | "content-filter";
+type Failed = "finish-error" | "finish-unknown" | "no-output" | "stream-ended-early";
+type Verdict = Ended | Failed | "tool-calls" | "unfinished" | "empty";
 
-const limited: Judge = ({ text, calls }) => {
-  if (calls) return { status: "tool-calls" };
-  return text ? completed("length") : failed("no-output", "The model reached its length limit without any output.");
-};
-
-const doneWithCalls = 'The stream has tool calls, but the finish reason "stop". The provider must use "tool-calls" instead.';
-
-const judges: { readonly [Reason in FinishReason]: Judge } = {
-  stop: ({ text, calls }) => {
-    if (calls) return failed("finish-unknown", doneWithCalls);
-    return text ? completed("answered") : { status: "empty-response", reason: { kind: "empty" } };
-  },
-  "tool-calls": ({ text, calls }) => {
-    if (calls) return { status: "tool-calls" };
-    return text ? completed("answered") : failed("no-output", 'The finish reason "tool-calls" came without calls or text.');
-  },
-  length: limited,
-  "context-full": limited,
-  refusal: () => completed("refusal"),
-  "content-filter": () => completed("content-filter"),
+/** The verdicts on a message with calls, with text only, and without both. A shorter list repeats its last verdict. */
+const verdicts: { readonly [Reason in FinishReason]: readonly [Verdict, Verdict?, Verdict?] } = {
+  stop: ["finish-unknown", "answered", "empty"],
+  "tool-calls": ["tool-calls", "answered", "no-output"],
+  length: ["tool-calls", "length", "no-output"],
+  "context-full": ["tool-calls", "length", "no-output"],
+  refusal: ["refusal"],
+  "content-filter": ["content-filter"],
   // The loop answers the calls that were received, and requests another message.
-  "malformed-call": () => ({ status: "tool-calls" }),
-  paused: () => ({ status: "completed" }),
-  continue: () => ({ status: "completed" }),
-  error: (_, raw) => failed("finish-error", `The model ended with an error${inBrackets(raw)}.`),
-  unknown: (_, raw) => failed("finish-unknown", describeUnknown(raw)),
+  "malformed-call": ["tool-calls"],
+  paused: ["unfinished"],
+  continue: ["unfinished"],
+  error: ["finish-error"],
+  unknown: ["finish-unknown"],
 };
 
-export function judgeFinish(finish: FinishReason | undefined, turn: MessageContent, raw?: string): Judgement {
-  if (finish === undefined) return failed("stream-ended-early", "The stream ended without a finish reason.");
+export function judgeFinish(finish: FinishReason | undefined, { text, calls }: MessageContent, raw?: string): Judgement {
+  const verdict = findVerdict(finish, { text, calls });
+  switch (verdict) {
+    case "tool-calls":
+      return { status: verdict };
+    case "unfinished":
+      return { status: "completed" };
+    case "empty":
+      return { status: "empty-response", reason: { kind: verdict } };
+    case "answered":
+    case "length":
+    case "refusal":
+    case "content-filter":
+      return { status: "completed", reason: { kind: verdict } };
+    default: {
+      const isKnown = finish === undefined || Object.hasOwn(verdicts, finish);
+      const word = isKnown ? raw : (raw ?? finish);
+      const message = edges.describeFinish?.(verdict, finish, word) ?? `The answer ended as ${verdict}.`;
+      return { status: "error", reason: { kind: "provider-error", error: providerError(verdict, message) } };
+    }
+  }
+}
+
+function findVerdict(finish: FinishReason | undefined, { text, calls }: MessageContent): Verdict {
+  if (finish === undefined) return "stream-ended-early";
   // A provider without types may send any finish reason.
-  return Object.hasOwn(judges, finish) ? judges[finish](turn, raw) : judges.unknown(turn, raw ?? finish);
+  const [first, second = first, third = second] = Object.hasOwn(verdicts, finish) ? verdicts[finish] : verdicts.unknown;
+  if (calls) return first;
+  return text ? second : third;
 }
 
-function describeUnknown(raw: string | undefined): string {
-  if (raw === undefined) return "The model stopped for an unknown reason.";
-  const word = quote(raw);
-  return `The model stopped for the unknown reason ${word}.${edges.adviseFinish?.(word) ?? ""}`;
+/** The check for the option `finishReasons`, for example `{ "FUNCTION_CALL": "tool-calls" }`. */
+export const finishReasonsCheck: Check = [
+  /* @__PURE__ */ describeFinishReasons(),
+  (value) => isRecord(value) && !Array.isArray(value) && Object.values(value).every(isReason),
+];
+
+function describeFinishReasons(): string {
+  const names = Object.keys(verdicts).map((name) => `"${name}"`);
+  return `an object such as { "FUNCTION_CALL": "tool-calls" }, with values among ${names.join(", ")}`;
 }
 
-function inBrackets(raw: string | undefined): string {
-  return raw === undefined ? "" : ` (${raw})`;
+function isReason(value: unknown): boolean {
+  return typeof value === "string" && Object.hasOwn(verdicts, value);
 }
 
 /**
@@ -170,12 +159,4 @@ export function isResent(finish: FinishReason | undefined): boolean {
 
 export function isUnfinished({ status, finish }: StreamResult): boolean {
   return status === "completed" && isResent(finish);
-}
-
-function completed(kind: "answered" | "length" | "refusal" | "content-filter"): Judgement {
-  return { status: "completed", reason: { kind } };
-}
-
-function failed(code: ProviderErrorCode, message: string): Judgement {
-  return { status: "error", reason: { kind: "provider-error", error: providerError(code, message) } };
 }

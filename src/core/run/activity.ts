@@ -19,6 +19,9 @@ export class Parked {
   }
 }
 
+/** The results whose messages were given to the caller of the outer run. */
+const given = new WeakSet<LoopResult>();
+
 const forever = (): Promise<never> => new Promise<never>(() => {});
 
 export interface ActivityPlace {
@@ -62,22 +65,23 @@ export class Activity {
   hasBegun = false;
   /** True after the answer of a request has arrived. */
   isAnswered = false;
-  readonly #nested = new Set<AbortController>();
-  readonly #waits: Wait[] = [];
+  /** The nested runs that it began, so most calls have none. */
+  #nested: Set<AbortController> | undefined;
+  #waits: readonly Wait[] = [];
   /** True after a wait without an answer. */
   isParked = false;
   /** True if a nested run was suspended by a drain. */
   isDrained = false;
   /** The messages that its nested runs have not sent to a model, for the caller of this run. */
   readonly undelivered: UserMessage[] = [];
-  readonly #given = new Set<LoopResult>();
   /** Its nested runs that have not ended. */
-  readonly running: Set<Promise<unknown>> = new Set();
-  #used = new Map<string, number>();
+  running: Set<Promise<unknown>> | undefined;
+  #used: Map<string, number>;
   #busy = 0;
   #park: ((waits: readonly Wait[]) => void) | undefined;
 
-  constructor(run: Run, { place, path, journal, call, index = -1 }: ActivityPlace) {
+  constructor(run: Run, { place, path, journal, call, index = -1 }: ActivityPlace, used: Map<string, number> = new Map()) {
+    this.#used = used;
     this.call = call;
     this.run = run;
     this.place = place;
@@ -89,22 +93,19 @@ export class Activity {
   /** The same place over another journal. */
   fork(journal: Journal): Activity {
     const { run, place, path, call, index } = this;
-    const fork = new Activity(run, { place, path, journal, call, index });
-    fork.#used = this.#used;
-    return fork;
+    return new Activity(run, { place, path, journal, call, index }, this.#used);
   }
 
   /** Records an effect. The key is a whole key. */
   async record<T>(key: string, body: () => T | PromiseLike<T>): Promise<T> {
     let isLive = false;
     const live = (): T | PromiseLike<T> => {
-      isLive = true;
-      this.run.endReplay();
-      this.isLive = true;
+      this.isLive = isLive = true;
       return body();
     };
     const value = await this.run.record<T>(key, live, this.journal);
-    if (!isLive) this.run.noteReplayed();
+    const { root } = this.run;
+    if (!isLive && root.isReplayed) root.hasReplayed = true;
     this.isLive = isLive;
     return value;
   }
@@ -124,7 +125,7 @@ export class Activity {
   abortNested(reason?: unknown): void {
     const { cause } = this.run.scope;
     if (cause !== undefined && cause.kind !== "interrupt") return;
-    for (const one of this.#nested) one.abort(reason);
+    for (const one of this.#nested ?? []) one.abort(reason);
   }
 
   /** Returns a key or an id that this activity has not used yet. The order of uses must be the same on a replay. */
@@ -146,7 +147,7 @@ export class Activity {
     try {
       const value = await work();
       if (!(value instanceof Parked)) return this.isOver ? await forever() : value;
-      this.#waits.push(...value.waits);
+      this.#waits = [...this.#waits, ...value.waits];
       this.isParked = true;
     } finally {
       this.#busy -= 1;
@@ -187,29 +188,31 @@ export class Activity {
       (end) => void this.spent.push(spendingOf(end)),
       () => {},
     );
-    this.running.add(ended);
+    const running = (this.running ??= new Set());
+    running.add(ended);
     try {
       const end = await result;
       await ended;
       return end;
     } finally {
       forget();
-      this.running.delete(ended);
+      running.delete(ended);
     }
   }
 
   /** Gives the messages that a nested run has not sent to the caller of this run. */
   giveBack(result: LoopResult): void {
-    if (this.#given.has(result)) return;
-    this.#given.add(result);
     const { reason, undelivered } = result;
+    if (given.has(result)) return;
+    given.add(result);
     if (reason.kind === "interrupted") this.undelivered.push(reason.message);
     this.undelivered.push(...undelivered);
   }
 
   track(abort: AbortController): () => void {
-    this.#nested.add(abort);
-    return () => this.#nested.delete(abort);
+    const nested = (this.#nested ??= new Set());
+    nested.add(abort);
+    return () => nested.delete(abort);
   }
 }
 

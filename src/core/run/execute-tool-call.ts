@@ -185,7 +185,7 @@ async function replayOutcome(activity: Activity, call: Given, recorded: Outcome)
 
 /** Ends the nested runs that the tool has left, and adds the spending of its nested runs. */
 async function addNested(activity: Activity, outcome: Outcome, mark: number): Promise<Outcome> {
-  if (activity.running.size > 0) await endNested(activity);
+  if (activity.running !== undefined && activity.running.size > 0) await endNested(activity);
   const nested = sumOf(activity.spent.splice(mark));
   return nested === undefined ? outcome : { ...outcome, nested };
 }
@@ -288,7 +288,7 @@ async function endNested(activity: Activity): Promise<void> {
   const { clock, timeouts } = activity.run;
   activity.abortNested(new DOMException("The tool call has ended.", "AbortError"));
   const limitMs = Math.max(1, timeouts.settleMs);
-  await new Deadline({ limitMs }, { clock, scope: new CancelScope() }).race(Promise.all(activity.running));
+  await new Deadline({ limitMs }, { clock, scope: new CancelScope() }).race(Promise.all(activity.running ?? []));
 }
 
 /** The metadata of results, by call, until `tool-end` is sent. */
@@ -325,11 +325,7 @@ function portsOf(activity: Activity, signal?: AbortSignal): ToolCallPorts {
 /** The scope of the run. A replayed tool has one of its own, and so has a call that middleware may cancel. */
 function scopeOf({ run, journal }: Activity, signal: AbortSignal | undefined): CancelScope {
   if (journal instanceof ReplayJournal) return new CancelScope();
-  if (signal === undefined) return run.scope;
-  const inner = new CancelScope(run.scope);
-  run.scope.join({ cancel: (cause) => inner.cancel(cause) });
-  inner.follow(signal);
-  return inner;
+  return signal === undefined ? run.scope : run.scope.within(signal);
 }
 
 export function callEvent(run: Run, { callId, name }: ToolCall, isReplayed: boolean): CallEvent {

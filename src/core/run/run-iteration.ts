@@ -11,7 +11,7 @@ import { priceAttempts } from "../loop/run/pricing.ts";
 import { frozenView } from "../loop/state/transcript.ts";
 import { streamOnce } from "../loop/stream/stream-once.ts";
 import { createAdvice, prepareCall } from "../loop/tool-call/prepare-call.ts";
-import { CancelScope, endingOfReason } from "../cancellation/cancel-scope.ts";
+import { endingOfReason } from "../cancellation/cancel-scope.ts";
 import { freezeDeep, isSameJson } from "../utils/json.ts";
 import { chainHooks, HookError, StepCancelled } from "./hooks.ts";
 import { EagerJournal } from "./journals.ts";
@@ -105,44 +105,46 @@ function endFailed({ options: { provider } }: Run, streamed: Answer | undefined,
 
 /** Restores what the calls of a recorded answer need, and sends its events again. */
 function showRecorded(run: Run, answer: Answer): void {
-  const { events, runId, state } = run;
+  const { state } = run;
   const firstIndex = state.continuation === 0 ? 0 : state.current.calls.length;
   recallShown(run, answer);
   run.toolChoice = answer.toolChoice;
   run.prepared = new Map();
   for (const [index, { callId }] of answer.calls.entries()) run.places.set(callId, firstIndex + index);
   sendIterationStart(run, true);
-  const base = { runId, iteration: state.iteration, replayed: true } as const;
   for (const part of partsOf(answer)) {
     if (part.type !== "call") {
-      if (part.text !== "") events.send({ type: `${part.type}-delta`, ...base, text: part.text });
+      if (part.text !== "") run.send(`${part.type}-delta`, { text: part.text }, true);
       continue;
     }
     for (const call of part.calls)
-      events.send({ type: "tool-args-end", ...callEvent(run, call, true), args: freezeDeep(call.args), problem: call.problem });
+      run.events.send({
+        type: "tool-args-end",
+        ...callEvent(run, call, true),
+        args: freezeDeep(call.args),
+        problem: call.problem,
+      });
   }
 }
 
 /** Sends only the changes of requests that were not sent before, because most changes are the same in each request. */
-function sendAdjustments({ events, runId, state, told, isRequestReplayed }: Run, { adjustments }: Answer): void {
-  const base = { runId, iteration: state.iteration, ...(isRequestReplayed && { replayed: true }) };
+function sendAdjustments(run: Run, { adjustments }: Answer): void {
+  const { told } = run;
   for (const { provider, model, changes } of adjustments ?? []) {
     const untold = changes.filter(({ field, action, reason }) => {
       const { size } = told;
       return told.add(JSON.stringify([provider, model, field, action, reason])).size > size;
     });
-    if (untold.length > 0) events.send({ type: "request-adjusted", ...base, provider, model, changes: untold });
+    if (untold.length > 0) run.send("request-adjusted", { provider, model, changes: untold }, run.isRequestReplayed);
   }
 }
 
 function sendIterationStart(run: Run, isReplayed: boolean): void {
-  const { events, runId, state, limits, session, draft } = run;
+  const { state, limits, session, draft } = run;
   const { iteration, continuation } = state;
-  const base = { runId, iteration, ...(isReplayed && { replayed: true }) };
   if (iteration === limits.softWarnIteration && continuation === 0 && session.surfaceUserErrors !== false)
-    events.send({ type: "notice", ...base, kind: "still-working" });
-  if (events.wants("iteration-start"))
-    events.send({ type: "iteration-start", ...base, continuation, ...(draft?.agent !== undefined && { agent: draft.agent }) });
+    run.send("notice", { kind: "still-working" }, isReplayed);
+  run.send("iteration-start", { continuation, ...(draft?.agent !== undefined && { agent: draft.agent }) }, isReplayed);
 }
 
 /** Streams one answer. Everything that is decided here becomes part of its record. */
@@ -151,7 +153,8 @@ async function stream(run: Run, draft: RequestDraft, signal: AbortSignal | undef
   sendIterationStart(run, false);
   noteShown(run, [...draft.tools, ...(draft.findableTools ?? [])]);
   run.toolChoice = toRestriction(draft.toolChoice) ?? toRestriction(draft.enforced);
-  const { scope, forget } = scopeFor(run, signal);
+  // A request that a middleware may cancel has a scope of its own.
+  const scope = signal === undefined ? run.scope : run.scope.within(signal);
   const { current, continuation } = state;
   const given = state.givenMessages;
   const { messages, tools, system, toolChoice, settings, compactAt, output } = draft;
@@ -184,9 +187,13 @@ async function stream(run: Run, draft: RequestDraft, signal: AbortSignal | undef
       return run.meter.findSpent(lastCostUSD, spent, state.isGranted);
     },
   });
-  forget();
+  if (scope !== run.scope) scope.release();
   const chosen = run.toolChoice === undefined ? result : { ...result, toolChoice: run.toolChoice };
-  return prepareCalls(run, withShown(run, takeEager(run, chosen)), draft);
+  for (const { call, steps = {} } of (chosen.eagerOutcomes ?? []) as readonly EagerOutcome[]) {
+    const begun = works.get(steps);
+    if (begun !== undefined) run.begun.set(call.callId, begun);
+  }
+  return prepareCalls(run, withShown(run, chosen), draft);
 }
 
 /** After a call beyond `maxToolCalls`, the model should answer without tools. Calls that it makes all the same get the outcome "limit". */
@@ -199,30 +206,8 @@ function toRestriction(choice: ToolChoice | undefined): StreamResult["toolChoice
   return choice === "none" ? choice : undefined;
 }
 
-interface RequestScope {
-  readonly scope: CancelScope;
-  forget(): void;
-}
-
-/** A request that a middleware may cancel has a scope of its own, which ends with the run. */
-function scopeFor({ scope }: Run, signal: AbortSignal | undefined): RequestScope {
-  if (signal === undefined) return { scope, forget: () => {} };
-  const inner = new CancelScope(scope);
-  const slot = { cancel: (cause: Parameters<CancelScope["cancel"]>[0]): void => inner.cancel(cause) };
-  scope.join(slot);
-  const letGo = inner.follow(signal);
-  return {
-    scope: inner,
-    forget: () => {
-      letGo();
-      scope.leave(slot);
-    },
-  };
-}
-
-/** The link from an outcome to the work that made it. Removed before the answer is recorded. */
-const work: unique symbol = Symbol("work");
-type BegunOutcome = EagerOutcome & { readonly [work]?: BegunCall };
+/** The work that made the outcome of a call, by the steps of the call. Another call may get the outcome. */
+const works = new WeakMap<object, BegunCall>();
 
 /** Begins the calls of eager tools while the message streams. Their steps become part of the answer. */
 function eagerPorts(run: Run, { toolChoice }: RequestDraft): EagerPorts | undefined {
@@ -249,7 +234,8 @@ function eagerPorts(run: Run, { toolChoice }: RequestDraft): EagerPorts | undefi
     const outcome: ToolOutcome = "value" in end ? end.value : { call, durationMs: 0, kind: "not-run" };
     const { spent } = activity;
     const nested = sumOf(outcome.nested === undefined ? spent : [outcome.nested, ...spent]);
-    const eager: BegunOutcome = { ...outcome, nested, steps: journal.steps, ...("value" in end && { [work]: { made, spent } }) };
+    if ("value" in end) works.set(journal.steps, { made, spent });
+    const eager: EagerOutcome = { ...outcome, nested, steps: journal.steps };
     return eager;
   };
   return {
@@ -263,16 +249,6 @@ function eagerPorts(run: Run, { toolChoice }: RequestDraft): EagerPorts | undefi
 
 function mayBeginEarly(tool: ToolDefinition | undefined): boolean {
   return tool?.eager === true && (tool.needsApproval ?? false) === false;
-}
-
-function takeEager(run: Run, answer: Answer): Answer {
-  if (answer.eagerOutcomes === undefined) return answer;
-  const eagerOutcomes = answer.eagerOutcomes.map((outcome: BegunOutcome) => {
-    const { [work]: begun, ...recorded } = outcome;
-    if (begun !== undefined) run.begun.set(outcome.call.callId, begun);
-    return recorded;
-  });
-  return { ...answer, eagerOutcomes };
 }
 
 function portsFor(run: Run, allowed?: readonly string[]): ToolCallPorts {

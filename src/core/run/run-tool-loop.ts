@@ -418,20 +418,21 @@ export type AskedEnd = Said & {
   readonly spent?: NestedSpending | undefined;
 };
 
-function sendRunStart({ events, runId, options: { provider } }: Run): void {
-  events.send({ type: "run-start", runId, iteration: 0, provider: provider.id, model: provider.model });
+function sendRunStart(run: Run): void {
+  const { id: provider, model } = run.options.provider;
+  run.send("run-start", { provider, model });
 }
 
 function sendIterationEnd(run: Run, isPaused: boolean): void {
-  const { state, events, runId } = run;
+  const { state, events } = run;
   const answer = state.answers.at(-1);
   const isOpen = (state.phase === "answer" && state.skipped === undefined) || state.phase === "calls";
   if (answer === undefined || !isOpen || !events.wants("iteration-end")) return;
   const { status, provider, model, finish, usage, costUSD, durationMs } = answer;
   const continuation = isUnfinished(answer) ? state.continuation - 1 : state.continuation;
   const calls = isPaused ? [] : summarizeCalls(state, answer);
-  const base = { runId, iteration: state.iteration, ...(run.isRequestReplayed && { replayed: true }), continuation };
-  events.send({ type: "iteration-end", ...base, status, provider, model, finish, usage, costUSD, calls, durationMs });
+  const facts = { status, provider, model, finish, usage, costUSD, calls, durationMs };
+  run.send("iteration-end", { continuation, ...facts }, run.isRequestReplayed);
 }
 
 function summarizeCalls({ phase, lastBatch, current }: State, answer: Answer): readonly CallSummary[] {
@@ -467,21 +468,9 @@ function finish(run: Run, ending: Ending): LoopResult {
   if (run.root === run) run.endReplay();
   const result = buildResult(run, ending);
   const { status, usage, costUSD, iterations, toolCallsExecuted, durationMs } = result;
-  const { events, runId, state, session } = run;
-  const notice = notices[ending.reason.kind];
-  if (notice !== undefined && session.surfaceUserErrors !== false)
-    events.send({ type: "notice", runId, iteration: state.iteration, kind: notice });
-  events.send({
-    type: "run-end",
-    runId,
-    iteration: state.iteration,
-    status,
-    reason: run.toReason(ending.reason),
-    usage,
-    costUSD,
-    iterations,
-    toolCallsExecuted,
-    durationMs,
-  });
+  const kind = notices[ending.reason.kind];
+  if (kind !== undefined && run.session.surfaceUserErrors !== false) run.send("notice", { kind });
+  const reason = run.toReason(ending.reason);
+  run.send("run-end", { status, reason, usage, costUSD, iterations, toolCallsExecuted, durationMs });
   return result;
 }

@@ -1,7 +1,7 @@
 // One run: its options, its state, and the ports through which it reaches the world.
 
 import type { Clock, Json, Session, Timeouts } from "../types/common.ts";
-import type { LoopEvent } from "../types/loop-event.ts";
+import type { EventBase, LoopEvent, LoopEvents, LoopEventType } from "../types/loop-event.ts";
 import type { RunOptions, Tool } from "../types/loop-options.ts";
 import type { Journal } from "../types/journal.ts";
 import type { LoopResult } from "../types/loop-result.ts";
@@ -182,8 +182,8 @@ export class Run {
   readonly #release: () => void;
   readonly answers: Map<string, Json>;
   #signal: LazySignal | undefined;
-  /** How far the outermost run is with the effects that an earlier execution has recorded. */
-  #replay: "none" | "begun" | "over" = "none";
+  /** True if the outermost run has replayed effects of an earlier execution, and has not told that this is over. */
+  hasReplayed = false;
 
   constructor(options: SeamOptions, ports: RunPorts) {
     checkOptions(options);
@@ -299,24 +299,25 @@ export class Run {
   noteLive(): void {
     this.isReplayed = false;
     if (this.root !== this) this.outer?.noteLive();
+    else this.endReplay();
     const { limits, state, clock } = this;
     // The time limit starts with the first new step. The active time of earlier executions counts too.
     if (limits.wallClockMs !== Number.POSITIVE_INFINITY)
       this.scope.startWallClock(limits.wallClockMs, clock.now() - state.activeMs, clock);
   }
 
-  /** Notes that the effect of a recorded step was replayed. */
-  noteReplayed(): void {
-    const { root } = this;
-    if (root.#replay === "none") root.#replay = "begun";
+  /** Called before the first new step, or before the end. */
+  endReplay(): void {
+    if (!this.hasReplayed) return;
+    this.hasReplayed = false;
+    this.send("replay-end", {});
   }
 
-  /** Called before the first new effect, or before the end. */
-  endReplay(): void {
-    const { root } = this;
-    const { state, events, runId } = root;
-    if (root.#replay === "begun") events.send({ type: "replay-end", runId, iteration: state.iteration });
-    root.#replay = "over";
+  /** Sends an event about the iteration. */
+  send<Type extends LoopEventType>(type: Type, fields: Omit<LoopEvents[Type], keyof EventBase>, isReplayed?: boolean): void {
+    const { runId, state, events } = this;
+    const base = { type, runId, iteration: state.iteration, ...(isReplayed === true && { replayed: true }) };
+    if (events.wants(type)) events.send({ ...base, ...fields } as LoopEvent);
   }
 
   /** Returns the reason of an ending as users see it. */

@@ -38,26 +38,18 @@ export async function takeLook(run: Run, looking: Looking): Promise<void> {
   run.returned.length = 0;
   const { length } = state.messages;
   applyLook(state, look);
-  if (state.messages.length < length) run.events.send({ type: "attempt-discarded", ...baseOf(run) });
+  if (state.messages.length < length) run.send("attempt-discarded", {}, run.isReplayed);
   if (look.ending === undefined) sendSteered(run);
 }
 
 export function sendSteered(run: Run): void {
-  for (const message of run.state.steered) run.events.send({ type: "steered", ...baseOf(run), message });
+  for (const message of run.state.steered) run.send("steered", { message }, run.isReplayed);
 }
 
 const places = { answer: "answered", calls: "next", again: "again", start: "", look: "" } as const;
 
 export function lookKey({ lookAttempt: { base, count } }: Pick<State, "lookAttempt">): string {
   return count === 1 ? base : `${base}#${count}`;
-}
-
-function baseOf({ runId, state, isReplayed }: Run): {
-  readonly runId: string;
-  readonly iteration: number;
-  readonly replayed?: true;
-} {
-  return { runId, iteration: state.iteration, ...(isReplayed && { replayed: true as const }) };
 }
 
 function toLook(run: Run, seen: Seen, { planned, retries }: Looking): Look {

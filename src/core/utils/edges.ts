@@ -2,7 +2,7 @@
 // SDKs, and remove credentials. The loop calls them through `edges`. The main entry adds them, and so does each adapter. A bundler leaves
 // them out if a program needs neither: messages then give no advice, errors of a provider have the code "server", and texts hide more.
 
-import type { Issue, Json, JsonSchema, ProviderError, StandardSchema } from "../types/common.ts";
+import type { Issue, Json, JsonSchema, ProviderError, ProviderErrorCode, StandardSchema } from "../types/common.ts";
 import type { EndReason } from "../types/termination.ts";
 import type { ToolDefinition } from "../types/tool.ts";
 import type { ShownTool, ToolChange } from "../types/tool-outcome.ts";
@@ -57,8 +57,8 @@ export interface Edges {
   adviseName?(name: string, fields: object): Replacement | undefined;
   /** Advice on a content part of another library: a sentence without its full stop. */
   advisePart?(part: object): string | undefined;
-  /** Advice on a finish reason that no adapter knows. */
-  adviseFinish?(word: string): string;
+  /** Says why an answer with this finish reason is an error. `raw` is the reason as the service has sent it. */
+  describeFinish?(code: ProviderErrorCode, finish: string | undefined, raw: string | undefined): string;
   /** Says what is wrong with a message, with advice. */
   describeMessage?(problem: MessageProblem, message?: unknown): string;
   /** Says which field of a message, or of its parts, looks misspelt. */
