@@ -101,8 +101,9 @@ export class CancelScope implements Cancellable {
     return () => {};
   }
 
-  /** Returns a scope that this scope and `signal` cancel. Release it after its work. */
-  within(signal: AbortSignal): CancelScope {
+  /** Returns a scope that this scope and `signal` cancel, or this scope if there is no signal. Release another scope after its work. */
+  within(signal: AbortSignal | undefined): CancelScope {
+    if (signal === undefined) return this;
     const inner = new CancelScope(this);
     this.join(inner);
     if (this.#cause !== undefined) inner.cancel(this.#cause);

@@ -31,23 +31,12 @@ function listen(signal: AbortSignal): Listening {
   const listener = (): void => {
     listening.delete(signal);
     signal.removeEventListener("abort", listener);
-    for (const call of [...calls]) if (calls.has(call)) callAlone(call);
+    for (const call of [...calls]) if (calls.has(call)) call();
   };
   const made: Listening = { calls, listener };
   signal.addEventListener("abort", listener);
   listening.set(signal, made);
   return made;
-}
-
-/** Calls a function. An error becomes an uncaught error, so that the remaining functions are still called. */
-function callAlone(call: () => void): void {
-  try {
-    call();
-  } catch (error) {
-    queueMicrotask(() => {
-      throw error;
-    });
-  }
 }
 
 export class LazySignal {

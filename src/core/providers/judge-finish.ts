@@ -78,55 +78,45 @@ export interface Judgement {
   readonly reason?: EndReason | undefined;
 }
 
-type Ended = "answered" | "length" | "refusal" | "content-filter";
-type Failed = "finish-error" | "finish-unknown" | "no-output" | "stream-ended-early";
-type Verdict = Ended | Failed | "tool-calls" | "unfinished" | "empty";
+/** A verdict on an answer. Texts are codes of errors. */
+type Verdict = Judgement | "finish-error" | "finish-unknown" | "no-output" | "stream-ended-early";
+
+const toolCalls: Verdict = { status: "tool-calls" };
+const unfinished: Verdict = { status: "completed" };
+
+function completed(kind: "answered" | "length" | "refusal" | "content-filter"): Verdict {
+  return { status: "completed", reason: { kind } };
+}
 
 /** The verdicts on a message with calls, with text only, and without both. A shorter list repeats its last verdict. */
 const verdicts: { readonly [Reason in FinishReason]: readonly [Verdict, Verdict?, Verdict?] } = {
-  stop: ["finish-unknown", "answered", "empty"],
-  "tool-calls": ["tool-calls", "answered", "no-output"],
-  length: ["tool-calls", "length", "no-output"],
-  "context-full": ["tool-calls", "length", "no-output"],
-  refusal: ["refusal"],
-  "content-filter": ["content-filter"],
+  stop: ["finish-unknown", completed("answered"), { status: "empty-response", reason: { kind: "empty" } }],
+  "tool-calls": [toolCalls, completed("answered"), "no-output"],
+  length: [toolCalls, completed("length"), "no-output"],
+  "context-full": [toolCalls, completed("length"), "no-output"],
+  refusal: [completed("refusal")],
+  "content-filter": [completed("content-filter")],
   // The loop answers the calls that were received, and requests another message.
-  "malformed-call": ["tool-calls"],
-  paused: ["unfinished"],
-  continue: ["unfinished"],
+  "malformed-call": [toolCalls],
+  paused: [unfinished],
+  continue: [unfinished],
   error: ["finish-error"],
   unknown: ["finish-unknown"],
 };
 
 export function judgeFinish(finish: FinishReason | undefined, { text, calls }: MessageContent, raw?: string): Judgement {
-  const verdict = findVerdict(finish, { text, calls });
-  switch (verdict) {
-    case "tool-calls":
-      return { status: verdict };
-    case "unfinished":
-      return { status: "completed" };
-    case "empty":
-      return { status: "empty-response", reason: { kind: verdict } };
-    case "answered":
-    case "length":
-    case "refusal":
-    case "content-filter":
-      return { status: "completed", reason: { kind: verdict } };
-    default: {
-      const isKnown = finish === undefined || Object.hasOwn(verdicts, finish);
-      const word = isKnown ? raw : (raw ?? finish);
-      const message = edges.describeFinish?.(verdict, finish, word) ?? `The answer ended as ${verdict}.`;
-      return { status: "error", reason: { kind: "provider-error", error: providerError(verdict, message) } };
-    }
-  }
+  if (finish === undefined) return toError("stream-ended-early", finish, raw);
+  // A provider without types may send any finish reason.
+  const isKnown = Object.hasOwn(verdicts, finish);
+  const [first, second = first, third = second] = verdicts[isKnown ? finish : "unknown"];
+  const withoutCalls = text ? second : third;
+  const verdict = calls ? first : withoutCalls;
+  return typeof verdict === "string" ? toError(verdict, finish, isKnown ? raw : (raw ?? finish)) : verdict;
 }
 
-function findVerdict(finish: FinishReason | undefined, { text, calls }: MessageContent): Verdict {
-  if (finish === undefined) return "stream-ended-early";
-  // A provider without types may send any finish reason.
-  const [first, second = first, third = second] = Object.hasOwn(verdicts, finish) ? verdicts[finish] : verdicts.unknown;
-  if (calls) return first;
-  return text ? second : third;
+function toError(verdict: Exclude<Verdict, Judgement>, finish: string | undefined, raw: string | undefined): Judgement {
+  const message = edges.describeFinish?.(verdict, finish, raw) ?? `The answer ended as ${verdict}.`;
+  return { status: "error", reason: { kind: "provider-error", error: providerError(verdict, message) } };
 }
 
 /** The check for the option `finishReasons`, for example `{ "FUNCTION_CALL": "tool-calls" }`. */

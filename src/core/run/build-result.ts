@@ -11,7 +11,7 @@ import type { Run } from "./run.ts";
 import type { Ending } from "./seam.ts";
 import { answerOpenCalls, endWaiting, metadataOf } from "./state.ts";
 
-/** What a run has made so far. */
+/** The fields of a result that a run without an ending has too. */
 export function summarize({ runId, state }: Run): Omit<PartialResult, "unrecorded"> {
   return {
     runId,

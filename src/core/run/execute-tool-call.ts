@@ -288,7 +288,7 @@ async function endNested(activity: Activity): Promise<void> {
   const { clock, timeouts } = activity.run;
   activity.abortNested(new DOMException("The tool call has ended.", "AbortError"));
   const limitMs = Math.max(1, timeouts.settleMs);
-  await new Deadline({ limitMs }, { clock, scope: new CancelScope() }).race(Promise.all(activity.running ?? []));
+  await new Deadline({ limitMs }, { clock, scope: new CancelScope() }).race(Promise.all([...(activity.running ?? [])]));
 }
 
 /** The metadata of results, by call, until `tool-end` is sent. */
@@ -325,7 +325,7 @@ function portsOf(activity: Activity, signal?: AbortSignal): ToolCallPorts {
 /** The scope of the run. A replayed tool has one of its own, and so has a call that middleware may cancel. */
 function scopeOf({ run, journal }: Activity, signal: AbortSignal | undefined): CancelScope {
   if (journal instanceof ReplayJournal) return new CancelScope();
-  return signal === undefined ? run.scope : run.scope.within(signal);
+  return run.scope.within(signal);
 }
 
 export function callEvent(run: Run, { callId, name }: ToolCall, isReplayed: boolean): CallEvent {

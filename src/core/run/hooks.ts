@@ -52,7 +52,7 @@ export function beginHooks(middleware: readonly Middleware[], facts: RunFacts): 
   });
 }
 
-type Around<Given, Made, At> = (given: Given, next: Next<Given, Made>, at: At) => Promise<Made>;
+type HookAround<Given, Made, At> = (given: Given, next: Next<Given, Made>, at: At) => Promise<Made>;
 
 interface Chained<Given, Made, At> {
   readonly last: Next<Given, Made>;
@@ -61,7 +61,7 @@ interface Chained<Given, Made, At> {
 
 /** Returns the chain of one kind of hooks around `last`. The first middleware is the outermost. */
 export function chainHooks<Kind extends "request" | "call" | "execute", Given, Made, At>(
-  hooks: readonly (NamedHooks & { readonly [Name in Kind]?: Around<Given, Made, At> })[],
+  hooks: readonly (NamedHooks & { readonly [Name in Kind]?: HookAround<Given, Made, At> })[],
   kind: Kind,
   { last, recorderOf }: Chained<Given, Made, At>,
 ): Next<Given, Made> {

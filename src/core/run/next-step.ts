@@ -72,31 +72,37 @@ function endingOf(state: State): Ending | undefined {
 
 function afterCalls(state: State, hooks: readonly EndsHook[], limits: Limits): NextStep {
   const { waits, lastBatch } = state;
-  const fatal = lastBatch.find(({ outcome }) => isFatal(outcome))?.outcome;
-  if (fatal !== undefined && isFatal(fatal)) {
-    const reason: EndReason = { kind: "fatal-tool-error", toolName: fatal.call.name, error: fatal.error };
-    return { kind: "look", planned: { status: "error", reason } };
-  }
-  const ends = lastBatch.find(({ outcome }) => outcome.ends !== undefined)?.outcome.ends;
+  const { ends, isDrained, isTurnEnd } = readBatch(lastBatch);
   if (ends !== undefined) return { kind: "look", planned: ends };
   if (waits.length > 0) return { kind: "end", ending: { status: "suspended", reason: { kind: "waiting", waits } } };
-  if (lastBatch.some(({ isDrained }) => isDrained === true)) return { kind: "end", ending: drainedEnding };
+  if (isDrained) return { kind: "end", ending: drainedEnding };
   const repeated = findIdenticalCalls(state, limits);
   if (repeated !== undefined && state.consecutiveToolErrors < limits.maxConsecutiveToolErrors)
     return { kind: "look", planned: error(repeated) };
-  return { kind: "look", planned: endOfTurn(state) ?? ask(hooks, state) };
+  const turnEnd: Ending = { status: "completed", reason: { kind: "end-turn" } };
+  return { kind: "look", planned: isTurnEnd ? turnEnd : ask(hooks, state) };
 }
 
 /**
  * A tool ends the turn only if all calls of the message were completed, because the model has to read why others were not. After a
  * context restart, the model has to answer with the new context.
  */
-function endOfTurn({ lastBatch }: State): Ending | undefined {
-  const isEnd = lastBatch.some(
-    ({ outcome }) => outcome.kind === "completed" && outcome.endTurn === true && outcome.restart !== true,
-  );
-  const isWhole = lastBatch.every(({ outcome }) => outcome.kind === "completed");
-  return isEnd && isWhole ? { status: "completed", reason: { kind: "end-turn" } } : undefined;
+function readBatch(lastBatch: State["lastBatch"]): {
+  readonly ends: Ending | undefined;
+  readonly isDrained: boolean;
+  readonly isTurnEnd: boolean;
+} {
+  let fatal: Ending | undefined;
+  let ends: Ending | undefined;
+  let [isDrained, isTurnEnd, isWhole] = [false, false, true];
+  for (const { outcome, isDrained: wasDrained } of lastBatch) {
+    if (isFatal(outcome)) fatal ??= error({ kind: "fatal-tool-error", toolName: outcome.call.name, error: outcome.error });
+    ends ??= outcome.ends;
+    isDrained ||= wasDrained === true;
+    isWhole &&= outcome.kind === "completed";
+    isTurnEnd ||= outcome.kind === "completed" && outcome.endTurn === true && outcome.restart !== true;
+  }
+  return { ends: fatal ?? ends, isDrained, isTurnEnd: isTurnEnd && isWhole };
 }
 
 function ask(hooks: readonly EndsHook[], state: State): Ending | undefined {
@@ -113,8 +119,8 @@ export interface Seen extends Pick<Look, "now" | "token" | "messages"> {
   /** Set if the run was cancelled, or its time is over. */
   readonly ended?: Ending | undefined;
   readonly drains?: boolean | undefined;
-  /** The tool calls that the limits of this run and its outer runs leave, and the smallest of these limits. */
-  readonly calls: { readonly left: number; readonly limit: number };
+  /** The smallest limit of tool calls of this run and its outer runs. */
+  readonly maxToolCalls: number;
   /** Set if an outer run may not spend more. */
   readonly spentOutside?: EndReason | undefined;
 }
@@ -193,7 +199,7 @@ export function findLimit(state: State, seen: Seen, { limits, reserve }: Bounds)
   if (state.consecutiveToolErrors >= maxConsecutiveToolErrors)
     return error({ kind: "tool-error-cap", count: maxConsecutiveToolErrors });
   if (state.countedIterations >= maxIterations) return timeout({ kind: "max-iterations", limit: maxIterations });
-  const { limit } = seen.calls;
+  const { maxToolCalls: limit } = seen;
   if (limit !== none && state.lastBatch.length > 0 && hasReachedLimit(state)) return error({ kind: "max-tool-calls", limit });
   return findSpent(state, seen.spentOutside, { limits, reserve });
 }

@@ -153,8 +153,7 @@ async function stream(run: Run, draft: RequestDraft, signal: AbortSignal | undef
   sendIterationStart(run, false);
   noteShown(run, [...draft.tools, ...(draft.findableTools ?? [])]);
   run.toolChoice = toRestriction(draft.toolChoice) ?? toRestriction(draft.enforced);
-  // A request that a middleware may cancel has a scope of its own.
-  const scope = signal === undefined ? run.scope : run.scope.within(signal);
+  const scope = run.scope.within(signal);
   const { current, continuation } = state;
   const given = state.givenMessages;
   const { messages, tools, system, toolChoice, settings, compactAt, output } = draft;
@@ -189,10 +188,7 @@ async function stream(run: Run, draft: RequestDraft, signal: AbortSignal | undef
   });
   if (scope !== run.scope) scope.release();
   const chosen = run.toolChoice === undefined ? result : { ...result, toolChoice: run.toolChoice };
-  for (const { call, steps = {} } of (chosen.eagerOutcomes ?? []) as readonly EagerOutcome[]) {
-    const begun = works.get(steps);
-    if (begun !== undefined) run.begun.set(call.callId, begun);
-  }
+  noteBegun(run, chosen.eagerOutcomes);
   return prepareCalls(run, withShown(run, chosen), draft);
 }
 
@@ -249,6 +245,13 @@ function eagerPorts(run: Run, { toolChoice }: RequestDraft): EagerPorts | undefi
 
 function mayBeginEarly(tool: ToolDefinition | undefined): boolean {
   return tool?.eager === true && (tool.needsApproval ?? false) === false;
+}
+
+function noteBegun({ begun }: Run, outcomes: readonly EagerOutcome[] = []): void {
+  for (const { call, steps = {} } of outcomes) {
+    const work = works.get(steps);
+    if (work !== undefined) begun.set(call.callId, work);
+  }
 }
 
 function portsFor(run: Run, allowed?: readonly string[]): ToolCallPorts {

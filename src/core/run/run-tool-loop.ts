@@ -94,10 +94,10 @@ async function takeSteps(run: Run): Promise<Ending> {
 /** Decides on one step, and performs it. Returns the ending of the run, or undefined if the run goes on. */
 async function takeStep(run: Run): Promise<Ending | undefined> {
   const decided = nextStep(run.state, run.hooks, run);
-  const next: NextStep = (await hasCallRecords(run, decided)) ? { kind: "calls" } : decided;
+  const next: NextStep = run.isReplayed && (await hasCallRecords(run, decided)) ? { kind: "calls" } : decided;
   // Listeners of the event may cancel the run, but its calls have then been waiting already.
   const hasEnded = isEnded(run.scope);
-  if (next.kind === "look" || next.kind === "end") await replayEarly(run);
+  if (run.state.current.early.length > 0 && (next.kind === "look" || next.kind === "end")) await replayEarly(run);
   if (next.kind !== "calls") sendIterationEnd(run, next.kind === "request");
   const ending = await perform(run, next, hasEnded);
   const { refusal, guard } = run.root;

@@ -224,7 +224,7 @@ export class Run {
     const claims = claimRun(this, nesting);
     this.control = claims.control;
     this.beganEnded = isEnded(this.scope);
-    this.records = options.journal ?? place.root?.records ?? recordSteps();
+    this.records = place.records;
     this.guard = guardOf(this, nesting);
     this.journal = journalOf(this, nesting);
     const taps = this.hooks.flatMap(({ on }) => on ?? []);
@@ -257,7 +257,7 @@ export class Run {
   }
 
   /** Records an effect of this run. */
-  async step<T>(key: string, body: () => T | PromiseLike<T>, journal: Journal = this.journal): Promise<T> {
+  step<T>(key: string, body: () => T | PromiseLike<T>, journal?: Journal): Promise<T> {
     return this.record(this.prefix + key, body, journal);
   }
 
@@ -454,18 +454,21 @@ interface Place {
   readonly runId: string;
   readonly answers: Map<string, Json>;
   readonly now: number;
+  readonly records: Journal;
 }
 
 /** A nested run that shares the journal of its outer run has a place in it. */
-function findPlace({ runId, answers = {}, now = Date.now() }: SeamOptions, nesting: Nesting | undefined): Place {
+function findPlace(options: SeamOptions, nesting: Nesting | undefined): Place {
+  const path = nesting === undefined ? "" : `${nesting.run.path}${nesting.path}/`;
   if (nesting?.key === undefined) {
     const token = createToken();
-    const path = nesting === undefined ? "" : `${nesting.run.path}${nesting.path}/`;
-    return { token, prefix: "", path, runId: runId ?? `run_${token}`, answers: new Map(Object.entries(answers)), now };
+    const { runId = `run_${token}`, answers = {}, now = Date.now(), journal: records = recordSteps() } = options;
+    return { token, prefix: "", path, runId, answers: new Map(Object.entries(answers)), now, records };
   }
-  const { key, path, run } = nesting;
-  const place = { prefix: `${run.prefix}${key}/`, path: `${run.path}${path}/`, runId: runId ?? `${run.runId}/${key}` };
-  return { ...place, root: run.root, token: run.token, answers: run.answers, now: run.now };
+  const { key, run } = nesting;
+  const { root, token, answers, now } = run;
+  const { runId = `${run.runId}/${key}`, journal: records = root.records } = options;
+  return { root, token, prefix: `${run.prefix}${key}/`, path, runId, answers, now, records };
 }
 
 function guardOf(run: Run, nesting: Nesting | undefined): GuardedJournal | undefined {

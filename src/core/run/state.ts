@@ -17,7 +17,7 @@ import { isNamed, restartedResult } from "../loop/state/transcript.ts";
 import { contentOf, countsAsError, renderOutcome, wasDispatched } from "../tools/to-outcome.ts";
 import { applyNested, applySpending, noUsage } from "../utils/count-usage.ts";
 import { countIdenticalCalls, noIdenticalCalls } from "./identical-calls.ts";
-import type { Answer, CurrentMessage, EndedCall, Ending, Look, Outcome, State } from "./seam.ts";
+import type { Answer, CurrentMessage, EndedCall, Ending, Look, Outcome, State, Wait } from "./seam.ts";
 
 export const emptyMessage: CurrentMessage = { text: "", reasoning: "", calls: [], early: [], providerMetadata: [] };
 
@@ -79,7 +79,7 @@ export function applyLook(state: State, look: Look): void {
 }
 
 function beginIteration(state: State, { retries }: Look): void {
-  state.messages.splice(-1, 1, ...endWaiting(state));
+  if (state.waits.length > 0) state.messages.splice(-1, 1, ...endWaiting(state));
   state.waits = [];
   if (retries === true) takeBack(state);
   else if (!state.isFresh) nextIteration(state);
@@ -88,7 +88,7 @@ function beginIteration(state: State, { retries }: Look): void {
 }
 
 function takeSteered(state: State): readonly UserMessage[] {
-  const steered = state.unsent.filter(({ verb }) => verb === "steer").map(({ message }) => message);
+  const steered = state.unsent.flatMap(({ verb, message }) => (verb === "steer" ? message : []));
   if (steered.length === 0) return steered;
   answerOpenCalls(state);
   // After a new message, the model may have a good reason to repeat calls.
@@ -232,13 +232,25 @@ function toMessage({ reasoning, text, calls, providerMetadata }: CurrentMessage)
 }
 
 export function applyCalls(state: State, ended: readonly EndedCall[]): void {
-  state.lastBatch = ended;
-  state.waits = ended.flatMap(({ waits }) => waits);
+  const waits: Wait[] = [];
+  const isMalformed = state.answers.at(-1)?.finish === "malformed-call";
+  let hasFailed = isMalformed && ended.length === 0;
+  let hasCompleted = false;
   placeResults(state, ended);
-  countErrors(state, ended);
+  for (const one of ended) {
+    const { kind } = one.outcome;
+    waits.push(...one.waits);
+    hasCompleted ||= kind === "completed";
+    hasFailed ||= countsAsError(kind);
+    applyOutcome(state, one.outcome);
+  }
+  state.lastBatch = ended;
+  state.waits = waits;
   state.identical = countIdenticalCalls(state.identical, ended);
-  for (const { outcome } of ended) applyOutcome(state, outcome);
-  if (state.answers.at(-1)?.finish === "malformed-call") state.messages.push({ role: "user", content: malformedNote });
+  // The failed calls of one message count as one error, because the model has read none of them before.
+  if (waits.length === 0 && hasCompleted) state.consecutiveToolErrors = 0;
+  else if (waits.length === 0 && hasFailed) state.consecutiveToolErrors += 1;
+  if (isMalformed) state.messages.push({ role: "user", content: malformedNote });
   state.phase = "calls";
 }
 
@@ -247,32 +259,26 @@ function applyOutcome(state: State, { kind, nested }: Outcome): void {
   if (nested !== undefined) applyNested(state, nested);
 }
 
-/** Counts the failed calls of one message as one error, because the model has read none of them before. */
-function countErrors(state: State, ended: readonly EndedCall[]): void {
-  if (state.waits.length > 0) return;
-  const isMalformed = ended.length === 0 && state.answers.at(-1)?.finish === "malformed-call";
-  if (ended.some(({ outcome }) => outcome.kind === "completed")) state.consecutiveToolErrors = 0;
-  else if (isMalformed || ended.some(({ outcome }) => countsAsError(outcome.kind))) state.consecutiveToolErrors += 1;
-}
-
 /** Each call has exactly one result, directly after its message. */
 export function placeResults(state: State, ended: readonly EndedCall[]): void {
-  const named = ended.filter(({ call }) => isNamed(call));
-  if (named.length === 0) return;
-  noteEdits(state, named);
-  const results = named.map(toResultPart);
-  state.messages.push({ role: "tool", results });
-  for (const [index, { outcome, waits }] of named.entries()) {
-    const part = results[index];
+  const results: ToolResultPart[] = [];
+  let isEdited = false;
+  for (const one of ended) {
+    if (!isNamed(one.call)) continue;
+    const { outcome, waits } = one;
+    const part = toResultPart(one);
+    results.push(part);
     const isOver = waits.length === 0 && outcome.kind !== "interrupted" && outcome.kind !== "not-run";
-    if (isOver && part?.outcome !== "restarted" && part !== undefined)
-      state.functionHistory.push(toHistoryEntry(state, outcome, part));
+    if (isOver && part.outcome !== "restarted") state.functionHistory.push(toHistoryEntry(state, outcome, part));
     if (outcome.kind === "completed" && outcome.content !== undefined) state.contentDelivered = true;
+    isEdited ||= outcome.approvedArgs !== undefined;
   }
+  if (results.length === 0) return;
+  if (isEdited) noteEdits(state, ended);
+  state.messages.push({ role: "tool", results });
 }
 
 function noteEdits(state: State, ended: readonly EndedCall[]): void {
-  if (ended.every(({ outcome }) => outcome.approvedArgs === undefined)) return;
   const last = state.messages.at(-1);
   if (last?.role !== "assistant") return;
   const edits = new Map(ended.map(({ call, outcome }) => [call.callId, outcome.approvedArgs]));

@@ -26,7 +26,7 @@ export async function takeLook(run: Run, looking: Looking): Promise<void> {
   run.planned = looking.planned;
   let taken = 0;
   const look = await run.step<Look>(lookKey(state), async () => {
-    if (looking.planned === undefined)
+    if (looking.planned === undefined && run.outer !== undefined)
       for (let busy = findBusy(run); busy !== undefined; busy = findBusy(run)) await untilSettled(run, busy);
     // Nothing may be awaited before the decision: a message that arrives in between would be lost, and another run would begin a
     // stream with the same budget.
@@ -129,7 +129,7 @@ export function see({ clock, token, scope, control, meter, state, returned }: Ru
     token,
     messages: [...returned, ...(control?.messages ?? [])],
     drains: control?.drains === true,
-    calls: { left: meter.toolCallsLeft, limit: meter.maxToolCalls },
+    maxToolCalls: meter.maxToolCalls,
     // The message of an interrupt ends the run.
     ...(cause !== undefined && cause.kind !== "interrupt" && { ended: endingOfReason(cause) }),
     ...(spentOutside !== undefined && { spentOutside }),

@@ -89,8 +89,8 @@ export class Meter {
   }
 
   addUsage({ usage, costUSD, knownCostUSD }: Pick<StreamResult, "usage" | "costUSD" | "knownCostUSD">): void {
-    const spent = { tokens: usage?.totalTokens, costUSD: costUSD ?? knownCostUSD };
-    for (const meter of [this, ...this.#outers]) meter.#newest = { tokens: spent.tokens ?? 0, costUSD: spent.costUSD ?? 0 };
+    const spent = { tokens: usage?.totalTokens ?? 0, costUSD: costUSD ?? knownCostUSD ?? 0 };
+    for (const meter of [this, ...this.#outers]) meter.#newest = spent;
     this.add({ ...spent, costUnknown: costUSD === undefined });
   }
 

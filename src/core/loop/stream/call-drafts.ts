@@ -8,7 +8,7 @@ import { textIn } from "../../utils/texts.ts";
 import { freezeDeep, parseToolArguments, toJson } from "../../utils/json.ts";
 import type { Json, ProviderError, ProviderErrorCode, Usage } from "../../types/common.ts";
 
-/** Where the calls of a stream get their positions and ids. */
+/** The facts from which the calls of a stream get their positions and ids. */
 export interface CallPlaces {
   readonly iteration: number;
   /** The number of calls in earlier streams of the same message. */
