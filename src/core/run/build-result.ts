@@ -16,7 +16,7 @@ export function summarize({ runId, state }: Run): Omit<PartialResult, "unrecorde
   return {
     runId,
     text: state.finalText.trim(),
-    messages: [...state.messages],
+    messages: [...frozenView(state.messages)],
     streamResults: state.answers,
     functionHistory: state.functionHistory,
     usage: state.usage,
@@ -34,7 +34,8 @@ export function buildResult(run: Run, ending: Ending): LoopResult {
   const { text } = facts;
   const details = state.answers.findLast((answer) => answer.details.trim() !== "")?.details.trim() ?? "";
   const thoughtLog = state.answers.findLast((answer) => (answer.thoughtLog ?? null) !== null)?.thoughtLog;
-  const result: Omit<LoopResult, "journal"> = {
+  const { records } = run.root;
+  const result: LoopResult = {
     ...facts,
     status: ending.status,
     reason: ending.reason as EndReason,
@@ -44,9 +45,8 @@ export function buildResult(run: Run, ending: Ending): LoopResult {
     thoughtLogOwner: thoughtLog === undefined ? undefined : { kind: "default", name: undefined, ...session.responseTarget },
     calls: state.functionHistory.map(toRunCall),
     accumulatedModelParts: state.answers.flatMap(metadataOf),
-    messages: [
-      ...frozenView(ending.status === "suspended" ? state.messages : [...state.messages.slice(0, -1), ...endWaiting(state)]),
-    ],
+    // Only a suspended run has results that wait, because no service accepts them.
+    ...(state.waits.length > 0 && ending.status !== "suspended" && { messages: endWaiting(state) }),
     knownCostUSD: state.spentUSD,
     durationMs: state.activeMs,
     error: errorOf(ending.reason),
@@ -54,11 +54,13 @@ export function buildResult(run: Run, ending: Ending): LoopResult {
     finalAnswer: false,
     pendingCalls: ending.reason.kind === "stop-condition" ? state.current.calls.filter(isNamed) : [],
     undelivered,
+    journal: records,
   };
-  const extra = run.hooks.map((hooks) => hooks.result?.(state) ?? {});
-  const whole = Object.assign(result, ...extra) as Omit<LoopResult, "journal">;
-  const { records } = run.root;
-  return Object.defineProperty(whole, "journal", { value: records, enumerable: "toJSON" in records }) as LoopResult;
+  for (const hooks of run.hooks) {
+    const extra = hooks.result?.(state);
+    if (extra !== undefined) Object.assign(result, extra);
+  }
+  return "toJSON" in records ? result : Object.defineProperty(result, "journal", { enumerable: false });
 }
 
 function takeUndelivered({ state, control, returned }: Run, { reason }: Ending): readonly UserMessage[] {

@@ -13,7 +13,7 @@ import type { NestedSpending, ToolHistoryEntry } from "../types/tool-outcome.ts"
 import { isUnfinished, problemOf } from "../providers/judge-finish.ts";
 import { detectContextRestart } from "../loop/restart/context-restart.ts";
 import { malformedNote } from "../loop/state/apply-step.ts";
-import { isNamed, restartedResult } from "../loop/state/transcript.ts";
+import { isNamed, restartedResult, seal } from "../loop/state/transcript.ts";
 import { contentOf, countsAsError, renderOutcome, wasDispatched } from "../tools/to-outcome.ts";
 import { applyNested, applySpending, noUsage } from "../utils/count-usage.ts";
 import { countIdenticalCalls, noIdenticalCalls } from "./identical-calls.ts";
@@ -79,7 +79,7 @@ export function applyLook(state: State, look: Look): void {
 }
 
 function beginIteration(state: State, { retries }: Look): void {
-  if (state.waits.length > 0) state.messages.splice(-1, 1, ...endWaiting(state));
+  if (state.waits.length > 0) state.messages.splice(-1, 1, ...endWaiting(state).slice(-1));
   state.waits = [];
   if (retries === true) takeBack(state);
   else if (!state.isFresh) nextIteration(state);
@@ -112,16 +112,16 @@ function clearIteration(state: State): void {
   state.before = { messages: messages.length, functionHistory: functionHistory.length, finalText };
 }
 
-/** Returns the last message of a run that does not wait any more. Only a suspended run has waiting results: no service accepts them. */
-export function endWaiting({ messages, lastBatch, waits }: State): readonly Message[] {
+/** Returns the messages of a run that does not wait any more. */
+export function endWaiting({ messages, lastBatch }: State): readonly Message[] {
   const last = messages.at(-1);
-  if (waits.length === 0 || last?.role !== "tool") return messages.slice(-1);
+  if (last?.role !== "tool") return messages;
   const open = new Map(lastBatch.filter((one) => one.waits.length > 0).map(({ call, outcome }) => [call.callId, outcome]));
   const results = last.results.map((part): ToolResultPart => {
     const outcome = open.get(part.callId);
     return outcome === undefined ? part : { ...part, outcome: outcome.kind, result: renderOutcome(outcome) };
   });
-  return [{ ...last, results }];
+  return [...messages.slice(0, -1), seal({ ...last, results })];
 }
 
 /** Takes the newest message back, unless one of its calls has run. Its cost stays. */
