@@ -179,7 +179,7 @@ export class Run {
   readonly readCall: RunPorts["readCall"];
   readonly #ports: RunPorts;
   readonly #wrapped = new Map<Provider, Provider>();
-  readonly #release: () => void;
+  readonly #claims: ReturnType<typeof claimRun>;
   readonly answers: Map<string, Json>;
   #signal: LazySignal | undefined;
   /** True if the outermost run has replayed effects of an earlier execution, and has not told that this is over. */
@@ -187,7 +187,7 @@ export class Run {
 
   constructor(options: SeamOptions, ports: RunPorts) {
     checkOptions(options);
-    const { nesting, queue } = ports;
+    const { nesting } = ports;
     const outer = nesting?.run;
     const place = findPlace(options, nesting);
     this.#ports = ports;
@@ -221,25 +221,14 @@ export class Run {
     this.registry = wrapTools(options.provider, collectTools(options.tools, this.hooks));
     this.definitions = this.registry.definitions();
     this.registered = new Map(this.definitions.map((tool) => [tool.name, tool]));
-    const claims = claimRun(this, nesting);
-    this.control = claims.control;
+    this.#claims = claimRun(this, nesting);
+    this.control = this.#claims.control;
     this.beganEnded = isEnded(this.scope);
     this.records = place.records;
     this.guard = guardOf(this, nesting);
     this.journal = journalOf(this, nesting);
-    const taps = this.hooks.flatMap(({ on }) => on ?? []);
-    this.events = new LoopEventSink({
-      runId,
-      emitter: options.events,
-      queue,
-      outer: nesting && { sink: nesting.run.events, callId: nesting.callId },
-      taps,
-    });
+    this.events = createSink(this, ports);
     outer?.nested.add(this);
-    this.#release = () => {
-      claims.release();
-      outer?.nested.delete(this);
-    };
   }
 
   get signal(): AbortSignal {
@@ -373,7 +362,8 @@ export class Run {
     for (const one of this.nested) one.release();
     this.events.close(!this.isReplayed);
     this.meter.settle();
-    this.#release();
+    this.#claims.release();
+    this.outer?.nested.delete(this);
     this.alarm.stop();
     this.guard?.release();
     this.scope.release();
@@ -479,6 +469,12 @@ function guardOf(run: Run, nesting: Nesting | undefined): GuardedJournal | undef
 /** A nested run with a place in its outer run records there. */
 function journalOf({ guard, records }: Run, nesting: Nesting | undefined): Journal {
   return nesting?.journal ?? guard ?? records;
+}
+
+function createSink({ runId, options, hooks }: Run, { queue, nesting }: RunPorts): LoopEventSink {
+  const taps = hooks.flatMap(({ on }) => on ?? []);
+  const outer = nesting && { sink: nesting.run.events, callId: nesting.callId };
+  return new LoopEventSink({ runId, emitter: options.events, queue, outer, taps });
 }
 
 /** A nested run is one level deeper than its outer run, and cannot raise `maxDepth`. */
