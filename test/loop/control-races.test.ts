@@ -239,7 +239,6 @@ describe("a control from createLoopControl", () => {
     expect(legs).toMatchInlineSnapshot(`
       [
         "accepted: second answered 2 messages: answered sent",
-        "accepted: second answered 4 messages: answered ",
         "accepted: second refused: answered sent",
         "finished: second answered 2 messages: answered ",
         "finished: second refused: answered ",

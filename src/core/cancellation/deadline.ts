@@ -107,6 +107,7 @@ export class Deadline implements Cancellable {
   }
 
   #arm(): void {
+    if (this.#over) return;
     const { limitMs, idleMs = Number.POSITIVE_INFINITY } = this.#limits;
     const limitAt = this.#pauses > 0 ? Number.POSITIVE_INFINITY : this.#startedAt + this.#pausedMs + limitMs;
     const idleAt = this.#holds > 0 ? Number.POSITIVE_INFINITY : this.#lastSign + idleMs;

@@ -178,7 +178,7 @@ export class Run {
   readonly waiting: HeldRuns = new HeldRuns();
   readonly readCall: RunPorts["readCall"];
   readonly #ports: RunPorts;
-  readonly #wrapped = new Map<Provider, Provider>();
+  #wrapped: Map<Provider, Provider> | undefined;
   readonly #claims: ReturnType<typeof claimRun>;
   readonly answers: Map<string, Json>;
   #signal: LazySignal | undefined;
@@ -330,11 +330,10 @@ export class Run {
 
   /** Returns the provider inside all provider hooks. The first middleware is the outermost. */
   around(provider: Provider): Provider {
-    let wrapped = this.#wrapped.get(provider);
-    if (wrapped === undefined) {
-      wrapped = this.hooks.reduceRight((inner, hooks) => hooks.provider?.(inner) ?? inner, provider);
-      this.#wrapped.set(provider, wrapped);
-    }
+    let wrapped = this.#wrapped?.get(provider) ?? provider;
+    if (wrapped !== provider) return wrapped;
+    for (const hooks of this.hooks.toReversed()) wrapped = hooks.provider?.(wrapped) ?? wrapped;
+    if (wrapped !== provider) (this.#wrapped ??= new Map()).set(provider, wrapped);
     return wrapped;
   }
 

@@ -69,8 +69,8 @@ export class Meter {
   /** The newest stream that was counted. A nested run without a stream of its own expects the same. */
   #newest: Expected = { tokens: 0, costUSD: 0 };
   /** The expected usage of the streams in progress of nested runs, by the meters of these runs. */
-  readonly #streams = new Map<Meter, Expected>();
-  readonly #onSettled = new Set<() => void>();
+  #streams: Map<Meter, Expected> | undefined;
+  #onSettled: Set<() => void> | undefined;
 
   /** Only the final answer of this run may use `reserve`, so nested runs may use less than the limits. */
   constructor(limits: SharedLimits, outer: Meter | undefined, reserve: Reserve = noReserve) {
@@ -96,11 +96,12 @@ export class Meter {
 
   /** Counts the next stream of this run in its outer runs, until `settle`. Without `expected`, the run had no stream yet. */
   begin(expected: Expected | undefined): void {
-    for (const meter of this.#outers) meter.#streams.set(this, expected ?? meter.#newest);
+    for (const meter of this.#outers) (meter.#streams ??= new Map()).set(this, expected ?? meter.#newest);
   }
 
   settle(): void {
-    for (const meter of this.#outers) if (meter.#streams.delete(this)) for (const resume of [...meter.#onSettled]) resume();
+    for (const meter of this.#outers)
+      if (meter.#streams?.delete(this) === true) for (const resume of [...(meter.#onSettled ?? [])]) resume();
   }
 
   /**
@@ -110,21 +111,22 @@ export class Meter {
    */
   findBusy(expected: Expected | undefined): ((resume: () => void) => () => void) | undefined {
     const outer = this.#outers;
-    if (outer.some((meter) => outer.some((above) => above.#streams.has(meter)))) return undefined;
+    if (outer.some((meter) => outer.some((above) => above.#streams?.has(meter)))) return undefined;
     const busy = outer.find((meter) => meter.#isBusy(expected ?? meter.#newest, expected?.costUSD ?? 0));
     return busy?.onSettled;
   }
 
   #isBusy({ costUSD }: Expected, leastUSD: number): boolean {
-    if (this.#streams.size === 0 || this.#findOwnSpent(leastUSD, {}, false) !== undefined) return false;
-    const streams = [...this.#streams.values()];
+    const streams = [...(this.#streams?.values() ?? [])];
+    if (streams.length === 0 || this.#findOwnSpent(leastUSD, {}, false) !== undefined) return false;
     const sum = (field: keyof Expected): number => streams.reduce((total, stream) => total + stream[field], 0);
     return this.#findOwnSpent(costUSD, { tokens: sum("tokens"), costUSD: sum("costUSD") }, false) !== undefined;
   }
 
   readonly onSettled = (resume: () => void): (() => void) => {
-    this.#onSettled.add(resume);
-    return () => void this.#onSettled.delete(resume);
+    const waiting = (this.#onSettled ??= new Set());
+    waiting.add(resume);
+    return () => void waiting.delete(resume);
   };
 
   get #outers(): readonly Meter[] {
