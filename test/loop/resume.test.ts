@@ -1,6 +1,16 @@
 import { expect, it } from "vitest";
 import { createLoopControl, defineTool, memoryJournal, runToolLoop, type LoopOptions, type LoopResult } from "turnwright";
-import { createMockProvider, createTestClock, fail, type MockMessage, stall, text, toolCall, usage } from "turnwright/testing";
+import {
+  createMockProvider,
+  createTestClock,
+  fail,
+  finish,
+  type MockMessage,
+  stall,
+  text,
+  toolCall,
+  usage,
+} from "turnwright/testing";
 
 const messages = [{ role: "user" as const, content: "Go." }];
 
@@ -175,4 +185,15 @@ it('resume: "retry-last" does not retry tool errors that occur in the current ex
 it("runToolLoop names limits.maxIterations in the error for a top-level maxIterations", async () => {
   const refused = runToolLoop({ provider: createMockProvider([]), messages, maxIterations: 3 } as LoopOptions);
   await expect(refused).rejects.toThrow('There is no option "maxIterations". Did you mean "limits.maxIterations"?');
+});
+
+it("a replay continues a paused message that an earlier execution has continued, whatever limits.maxPauses is now", async () => {
+  const { options } = setUp();
+  const first = await runToolLoop({
+    ...options,
+    provider: createMockProvider([[text("One, "), finish("paused")], text("two.")]),
+  });
+  const provider = createMockProvider([]);
+  const again = await runToolLoop({ ...options, provider, journal: saved(first), limits: { maxPauses: 0 } });
+  expect([again.reason.kind, again.text, again.messages]).toEqual(["answered", "One, two.", first.messages]);
 });

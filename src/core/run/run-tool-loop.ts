@@ -94,7 +94,7 @@ async function takeSteps(run: Run): Promise<Ending> {
 /** Decides on one step, and performs it. Returns the ending of the run, or undefined if the run goes on. */
 async function takeStep(run: Run): Promise<Ending | undefined> {
   const decided = nextStep(run.state, run.hooks, run);
-  const next: NextStep = run.isReplayed && (await hasCallRecords(run, decided)) ? { kind: "calls" } : decided;
+  const next = run.isReplayed && decided.kind === "look" ? await followRecord(run, decided) : decided;
   // Listeners of the event may cancel the run, but its calls have then been waiting already.
   const hasEnded = isEnded(run.scope);
   if (run.state.current.early.length > 0 && (next.kind === "look" || next.kind === "end")) await replayEarly(run);
@@ -105,6 +105,17 @@ async function takeStep(run: Run): Promise<Ending | undefined> {
   // Also if the tool that began a nested run has caught its error.
   if (broken !== undefined) throw new JournalFailure("The journal has failed.", { cause: broken.error });
   return ending;
+}
+
+/** The journal may go on although this execution would end the run, for example with a smaller limit. */
+async function followRecord(run: Run, decided: NextStep): Promise<NextStep> {
+  const { state, journal, prefix } = run;
+  const answer = state.answers.at(-1);
+  const isPaused = state.phase === "answer" && state.skipped === undefined && answer !== undefined && isUnfinished(answer);
+  const place = `${prefix}${placeOf(state)}/request~${state.continuation + 1}`;
+  for (const record of isPaused ? ["model", "ended"] : [])
+    if ((await journal.read(`${place}/${record}`)) !== undefined) return { kind: "request" };
+  return (await hasCallRecords(run, decided)) ? { kind: "calls" } : decided;
 }
 
 async function perform(run: Run, next: NextStep, hasEnded: boolean): Promise<Ending | undefined> {
