@@ -101,6 +101,7 @@ export class Activity {
     let isLive = false;
     const live = (): T | PromiseLike<T> => {
       this.isLive = isLive = true;
+      this.run.root.endReplay();
       return body();
     };
     const value = await this.run.record<T>(key, live, this.journal);

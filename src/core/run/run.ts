@@ -288,14 +288,13 @@ export class Run {
   noteLive(): void {
     this.isReplayed = false;
     if (this.root !== this) this.outer?.noteLive();
-    else this.endReplay();
     const { limits, state, clock } = this;
     // The time limit starts with the first new step. The active time of earlier executions counts too.
     if (limits.wallClockMs !== Number.POSITIVE_INFINITY)
       this.scope.startWallClock(limits.wallClockMs, clock.now() - state.activeMs, clock);
   }
 
-  /** Called before the first new step, or before the end. */
+  /** Called before the first new effect, or before the end. */
   endReplay(): void {
     if (!this.hasReplayed) return;
     this.hasReplayed = false;
