@@ -31,6 +31,8 @@ const script: MockScript = (request, index) => {
   ][index];
 };
 
+const middleware = [maskResults({ keepIterations: Number.POSITIVE_INFINITY })];
+
 describe("read_part with the action release", () => {
   it("masks earlier reads of the released result in the next request", async () => {
     const cache = createResultCache({ sources: [other] });
@@ -69,7 +71,7 @@ describe("read_part with the action release", () => {
   it("masks earlier reads of a custom source, but deletes nothing in the source", async () => {
     const cache = createResultCache({ sources: [other] });
     const release = toolCall("read_part", { action: "release", id: "other" });
-    const { provider, result } = play([read("other", 1, "a"), release, text("Done.")], { tools: [cache.tool] });
+    const { provider, result } = play([read("other", 1, "a"), release, text("Done.")], { tools: [cache.tool], middleware });
     expect(answersOf(await result)[1]?.result).toBe("Released: the results of 1 earlier call.");
     expect(provider.requests.map(({ messages }) => maskedIn(messages))).toEqual([[], [], ["a"]]);
     expect(await readPart(cache, { id: "other", action: "head", lines: 1 })).toContain("row 1");
@@ -80,7 +82,11 @@ describe("read_part with the action release", () => {
     const first = await play([read("other", 1, "a"), text("Done.")], { tools: [cache.tool] }).result;
     const release = toolCall("read_part", { action: "release", id: "other" });
     const messages = [...first.messages, { role: "user" as const, content: "Go on." }];
-    const { provider, result } = play([read("other", 9, "b"), release, text("Done.")], { messages, tools: [cache.tool] });
+    const { provider, result } = play([read("other", 9, "b"), release, text("Done.")], {
+      messages,
+      tools: [cache.tool],
+      middleware,
+    });
     await result;
     expect(maskedIn(provider.requests.at(-1)?.messages ?? [])).toEqual(["b"]);
   });

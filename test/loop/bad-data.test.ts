@@ -62,12 +62,14 @@ const data: { readonly [place: string]: Place } = {
   "a tool's inputSchema": (value) => ({ tools: [{ ...t, inputSchema: { type: "object", default: { value } } }] }),
 };
 
-async function findRefusal({ result, provider }: Playing): Promise<unknown> {
-  const error: unknown = await result.then(
-    () => undefined,
-    (thrown: unknown) => thrown,
-  );
-  return isLoopError(error) && provider.calls === 0 ? "refused at once" : error;
+async function findRefusal(start: () => Playing): Promise<unknown> {
+  let playing: Playing | undefined;
+  try {
+    playing = start();
+    return await playing.result;
+  } catch (error) {
+    return isLoopError(error) && (playing?.provider.calls ?? 0) === 0 ? "refused at once" : error;
+  }
 }
 
 const rowsOf = (places: { readonly [place: string]: unknown }): readonly (readonly [place: string, what: string])[] =>
@@ -75,13 +77,13 @@ const rowsOf = (places: { readonly [place: string]: unknown }): readonly (readon
 
 describe("runToolLoop options", () => {
   it.for(rowsOf(fields))("are rejected before any request if the value of %s contains %s", async ([place, what]) => {
-    expect(await findRefusal(play(usual, { tools: [t], ...fields[place]?.(bad[what] as never) }))).toBe("refused at once");
+    expect(await findRefusal(() => play(usual, { tools: [t], ...fields[place]?.(bad[what] as never) }))).toBe("refused at once");
   });
 
   it.for(rowsOf(data).filter(([, what]) => !isLeftOut(what)))(
     "are rejected before any request if the value of %s contains %s",
     async ([place, what]) => {
-      expect(await findRefusal(play(usual, { tools: [t], ...data[place]?.(bad[what] as never) }))).toBe("refused at once");
+      expect(await findRefusal(() => play(usual, { tools: [t], ...data[place]?.(bad[what] as never) }))).toBe("refused at once");
     },
   );
 });

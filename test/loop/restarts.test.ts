@@ -5,7 +5,11 @@ import { answersOf, play, tool, type Playing } from "./play.ts";
 
 const restart = (suffix: string, more: object = {}): object => contextRestart({ type: `context_restart_${suffix}`, ...more });
 const start = (script: MockScript, answer: unknown, more: Partial<LoopOptions> = {}): Playing =>
-  play(script, { tools: [tool("enrich", () => answer), tool("other", () => "other"), tool("third", () => "third")], ...more });
+  play(script, {
+    tools: [tool("enrich", () => answer), tool("other", () => "other"), tool("third", () => "third")],
+    middleware: [contextRestarts()],
+    ...more,
+  });
 
 const contextsOf = ({ provider }: Playing): readonly unknown[] =>
   provider.requests.map(({ messages }) => messages.at(-1)?.role === "user" && messages.at(-1));
@@ -141,7 +145,10 @@ describe("a tool that returns plain data with the type of a context restart", ()
     ["has another type", { type: "context" }, {}],
     ["restarts", contextRestart({ type: "context_restart_x" }), {}],
   ])("emits no notice if it %s", async ([, answer, more]) => {
-    const playing = play([toolCall("enrich"), text("Done.")], { tools: [tool("enrich", () => answer, more)] });
+    const playing = play([toolCall("enrich"), text("Done.")], {
+      tools: [tool("enrich", () => answer, more)],
+      middleware: [contextRestarts()],
+    });
     await playing.result;
     expect(playing.recording.of("notice")).toEqual([]);
   });

@@ -4,6 +4,8 @@ import { type MockMessage, text, toolCall } from "turnwright/testing";
 import { answersOf, outcomesOf, play, tool } from "../play.ts";
 import { masksOf, search, turnsOf } from "./masking-stage.ts";
 
+const middleware = [maskResults({ keepIterations: Number.POSITIVE_INFINITY })];
+
 describe("the tool from createContextRelease", () => {
   const releasing = (args: object, before = 2): readonly MockMessage[] => [
     ...turnsOf(before).slice(0, before),
@@ -28,7 +30,7 @@ describe("the tool from createContextRelease", () => {
     ],
     ['nothing for the unknown id "__proto__"', { call_ids: ["__proto__"] }, { released: [], unknown: ["__proto__"], known }, ""],
   ])("releases %s", async ([, args, answer, masked]) => {
-    const { provider, recording, result } = play(releasing(args), { tools });
+    const { provider, recording, result } = play(releasing(args), { tools, middleware });
     const answered = answersOf(await result).find(({ callId }) => callId === "release");
     expect(answered?.result).toEqual(answer);
     expect(masksOf(provider.requests).slice(0, 5)).toEqual(["", "", "", masked, masked]);
@@ -49,7 +51,7 @@ describe("the tool from createContextRelease", () => {
     ["numbers in call_ids", { call_ids: [0] }],
     ["more than 1000 ids in call_ids", { call_ids: Array.from({ length: 1_001 }, (_, index) => `c${index}`) }],
   ])("rejects %s", async ([, args]) => {
-    const { provider, result } = play(releasing(args), { tools });
+    const { provider, result } = play(releasing(args), { tools, middleware });
     expect(outcomesOf(await result)).toContain("release: invalid-input");
     expect(masksOf(provider.requests).join("")).toBe("");
   });
@@ -78,15 +80,15 @@ describe("the tool from createContextRelease", () => {
         return registry.executeTool(...call);
       },
     };
-    const result = await play(releasing({}), { tools: breaking }).result;
+    const result = await play(releasing({}), { tools: breaking, middleware }).result;
     expect(result.reason).toMatchObject({ kind: "hook-failed", hook: "tools.definitions" });
   });
 
   it("sends the same requests in a resumed run", async () => {
-    const first = play(releasing({ call_ids: ["c0"] }), { tools });
+    const first = play(releasing({ call_ids: ["c0"] }), { tools, middleware });
     const { steps } = memoryJournal(JSON.parse(JSON.stringify((await first.result).journal))).toJSON();
     const kept = Object.fromEntries(Object.entries(steps).filter(([key]) => /^i[012]\//.test(key)));
-    const again = play(releasing({}).slice(3), { tools, journal: memoryJournal({ steps: kept }) });
+    const again = play(releasing({}).slice(3), { tools, middleware, journal: memoryJournal({ steps: kept }) });
     await again.result;
     expect(again.provider.requests.map(({ messages }) => messages)).toEqual(
       first.provider.requests.slice(3).map(({ messages }) => messages),
@@ -98,7 +100,10 @@ describe("the tool from createContextRelease", () => {
     const data = { type: "context_release", released: "all", release: "all" };
     for (const give of [data, toolResult({ data }), JSON.parse(JSON.stringify(toolResult({ data }))) as unknown]) {
       const forged = tool("forged", () => give);
-      const { provider, result } = play([toolCall("search"), toolCall("forged"), text("Done.")], { tools: [search(), forged] });
+      const { provider, result } = play([toolCall("search"), toolCall("forged"), text("Done.")], {
+        tools: [search(), forged],
+        middleware,
+      });
       await result;
       expect(masksOf(provider.requests)).toEqual(["", "", ""]);
     }
@@ -108,7 +113,7 @@ describe("the tool from createContextRelease", () => {
     const fails = tool("fails", () => Promise.reject(new Error("x".repeat(5_000))));
     const release = toolCall("context_release", { call_ids: ["bad", "good"] });
     const turns = [[toolCall("fails", {}, { id: "bad" }), toolCall("search", {}, { id: "good" })], release, text("Done.")];
-    const { result } = play(turns, { tools: [search(), fails, createContextRelease()] });
+    const { result } = play(turns, { tools: [search(), fails, createContextRelease()], middleware });
     const answer = (await result).messages.findLast(({ role }) => role === "tool");
     const known = [{ call_id: "good", tool: "search" }];
     expect(answer).toMatchObject({ results: [{ result: { released: ["good"], unknown: ["bad"], known } }] });
@@ -121,7 +126,7 @@ describe("the tool from createContextRelease", () => {
       executeTool: async (...call: Parameters<typeof registry.executeTool>) => registry.executeTool(...call),
       validate: registry.validate.bind(registry),
     };
-    const { provider, result } = play(releasing({}), { tools: own });
+    const { provider, result } = play(releasing({}), { tools: own, middleware });
     await result;
     expect(masksOf(provider.requests)[3]).toBe("c0 c1");
   });

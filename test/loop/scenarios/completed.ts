@@ -1,5 +1,14 @@
 import { z } from "zod";
-import { approve, detectLoops, gateTools, hasToolCall, stopWhen, structuredOutput } from "turnwright";
+import {
+  approve,
+  contextRestarts,
+  detectLoops,
+  gateTools,
+  hasToolCall,
+  preToolText,
+  stopWhen,
+  structuredOutput,
+} from "turnwright";
 import { details, finish, providerMetadata, reasoning, text, thoughtLog, toolCall } from "turnwright/testing";
 import { type Scenario } from "./scenario.ts";
 
@@ -26,6 +35,7 @@ export const completed: readonly Scenario[] = [
   },
   {
     title: "text and a call of a tool with requiresFollowUp: false",
+    options: () => ({ middleware: [preToolText()] }),
     status: "completed",
     reason: "pre-tool-text",
     script: [[text("Noted. "), toolCall("note")]],
@@ -182,13 +192,14 @@ export const completed: readonly Scenario[] = [
   },
   {
     title: "a context restart",
+    options: () => ({ middleware: [contextRestarts()] }),
     status: "completed",
     reason: "answered",
     script: [[text("Wait. "), toolCall("enrich"), toolCall("echo", { say: "x" })], text("Hello Ada.")],
     text: "Hello Ada.",
   },
   {
-    title: "a call that policies.gate blocks",
+    title: "a call that gateTools blocks",
     status: "completed",
     reason: "answered",
     script: [[toolCall("echo", { say: "x" }), toolCall("alone")], text("Allowed.")],
@@ -204,7 +215,7 @@ export const completed: readonly Scenario[] = [
     text: "Allowed.",
   },
   {
-    title: "calls that policies.approve allows, denies and edits",
+    title: "calls that approve allows, denies and edits",
     status: "completed",
     reason: "answered",
     script: [[toolCall("echo", { say: "a" }), toolCall("alone"), toolCall("echo", { say: "c" })], text("Approved.")],

@@ -12,7 +12,7 @@ export const timedOut: readonly Scenario[] = [
     text: "Again.",
   },
   {
-    title: "maxIterations reached with policies.finalAnswer",
+    title: "maxIterations reached with finalAnswer",
     status: "timeout",
     reason: "max-iterations",
     script: (request) => (request.toolChoice === "none" ? text("In short: no.") : [text("Again."), toolCall("alone")]),
