@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { contextRestart, gateTools, type LoopEvent, type ModelChunk, providerError } from "turnwright";
+import { contextRestart, contextRestarts, gateTools, type LoopEvent, type ModelChunk, providerError } from "turnwright";
 import { chunk, createTestClock, fail, finish, type MockPart, type MockMessage, text, toolCall, wait } from "turnwright/testing";
 import { checkCallEvents } from "./check-call-events.ts";
 import { play, tool } from "./play.ts";
@@ -113,7 +113,10 @@ describe("callId and index in events", () => {
     const enrich = tool("enrich", () => contextRestart({ type: "context_restart_profile" }));
     const triggerMatchByToolName = new Map([["enrich", { trigger: "who*", match: "who", source: "stem" as const }]]);
     const gate = { active: true, allowedNames: ["enrich", "ok"], triggerMatchByToolName };
-    const playing = play([[call("ok"), call("enrich")], text("Done.")], { tools: [ok, enrich], middleware: [gateTools(gate)] });
+    const playing = play([[call("ok"), call("enrich")], text("Done.")], {
+      tools: [ok, enrich],
+      middleware: [contextRestarts(), gateTools(gate)],
+    });
     await playing.result;
     expect(playing.recording.of("restart")).toMatchObject([{ callId: "call_i0_1", index: 1 }]);
     expect(playing.recording.of("hidden-notice")).toMatchObject([{ callId: "call_i0_1", index: 1 }]);

@@ -1,5 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { approve, contextRestart, deferTools, gateTools, type LoopOptions, memoryJournal, prepareIteration } from "turnwright";
+import {
+  approve,
+  contextRestart,
+  contextRestarts,
+  deferTools,
+  gateTools,
+  type LoopOptions,
+  memoryJournal,
+  prepareIteration,
+} from "turnwright";
 import { text, toolCall } from "turnwright/testing";
 import { withToolSearch } from "turnwright/tool-search";
 import { answersOf, play, tool } from "../loop/play.ts";
@@ -144,7 +153,7 @@ describe("a deferred tool found by find_tools", () => {
     const hide = tool("hide", () => contextRestart({ type: "context_restart_done", disable_tools: ["alpha"] }));
     const tools = (): LoopOptions["tools"] => withToolSearch([hide, deferredTool("alpha"), deferredTool("beta")]);
     const script = [find("alpha beta"), toolCall("hide"), toolCall("alpha"), find("alpha"), done];
-    const { outcomes, lists, result } = await run(script, { tools: tools() });
+    const { outcomes, lists, result } = await run(script, { tools: tools(), middleware: [contextRestarts()] });
     expect(outcomes).toEqual(["find_tools: completed", "hide: restarted", "alpha: unknown-tool", "find_tools: completed"]);
     expect(lists.map((names) => names.join())).toEqual([
       "hide,find_tools",
@@ -155,12 +164,20 @@ describe("a deferred tool found by find_tools", () => {
     ]);
     const { steps } = memoryJournal(JSON.parse(JSON.stringify(result.journal))).toJSON();
     const kept = Object.fromEntries(Object.entries(steps).filter(([key]) => !/^i[34]/.test(key)));
-    const again = await run(script.slice(3), { tools: tools(), journal: memoryJournal({ steps: kept }) });
+    const again = await run(script.slice(3), {
+      tools: tools(),
+      middleware: [contextRestarts()],
+      journal: memoryJournal({ steps: kept }),
+    });
     expect(again.lists.map((names) => names.join())).toEqual(["hide,find_tools,beta", "hide,find_tools,beta"]);
     expect(answersOf(again.result).at(-1)?.result).toMatchObject({ tools: [] });
     // The journal has the call of the search, but not its result, so the search runs in the resumed run.
     const unsearched = Object.fromEntries(Object.entries(steps).filter(([key]) => !/^i(?:3\/tool|4)/.test(key)));
-    const late = await run([done], { tools: tools(), journal: memoryJournal({ steps: unsearched }) });
+    const late = await run([done], {
+      tools: tools(),
+      middleware: [contextRestarts()],
+      journal: memoryJournal({ steps: unsearched }),
+    });
     expect(answersOf(late.result).at(-1)?.result).toMatchObject({ tools: [] });
   });
 

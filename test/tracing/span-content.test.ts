@@ -1,6 +1,6 @@
 import { SpanStatusCode } from "@opentelemetry/api";
 import { describe, expect, it } from "vitest";
-import { contextRestart, withFallback } from "turnwright";
+import { contextRestart, contextRestarts, withFallback } from "turnwright";
 import type { TracingOptions } from "turnwright/otel";
 import { chunk, createMockProvider, fail, reasoning, text, toolCall } from "turnwright/testing";
 import { tool } from "../loop/play.ts";
@@ -32,7 +32,7 @@ describe("withTracing: the content of messages and results", () => {
       contextRestart({ type: "context_restart_private", disable_tools: Array.from({ length: 99 }, () => "private") }),
     );
     const provider = createMockProvider([toolCall("look", {}), text("ok")]);
-    const scene = traceAll({ captureContent }, { provider, tools: [restarting] });
+    const scene = traceAll({ captureContent }, { provider, tools: [restarting], middleware: [contextRestarts()] });
     await settle(scene);
     const noted = scene.tracing
       .spans()

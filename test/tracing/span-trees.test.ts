@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import {
   approve,
   contextRestart,
+  contextRestarts,
   defineAgentTool,
   defineTool,
   detectLoops,
@@ -182,7 +183,7 @@ describe("withTracing: the span tree", () => {
         }),
         tool("enrich", () => contextRestart({ type: "context_restart_profile", enhanced_context_item: {} })),
       ],
-      middleware: [detectLoops({ threshold: 2 }), approve(() => ({ kind: "approve" }))],
+      middleware: [contextRestarts(), detectLoops({ threshold: 2 }), approve(() => ({ kind: "approve" }))],
     });
     expect(await treeOf(scene, [])).toMatchInlineSnapshot(`
       "
