@@ -1,17 +1,18 @@
 import { describe, expect, it } from "vitest";
-import { type LoopResult, memoryJournal, runToolLoop, type Tool } from "turnwright";
+import { type LoopResult, memoryJournal, preToolText, runToolLoop, type Tool } from "turnwright";
 import { createMockProvider, type MockMessage, text, toolCall } from "turnwright/testing";
 import { tool } from "./play.ts";
 
 type Traits = Pick<Tool, "polls" | "requiresFollowUp">;
 
 const messages = [{ role: "user", content: "Go." }] as const;
+const middleware = [preToolText()];
 
 async function run(traits: Traits, script: readonly MockMessage[], journal = memoryJournal()): Promise<LoopResult> {
   const provider = createMockProvider([...script]);
   const look = tool("look", () => "same", traits);
   const limits = { maxIdenticalCalls: 2 };
-  return runToolLoop({ provider, messages, tools: [look], journal, runId: "r", limits });
+  return runToolLoop({ provider, messages, tools: [look], middleware, journal, runId: "r", limits });
 }
 
 const polling = [toolCall("look"), toolCall("look"), toolCall("look"), text("Done.")];
@@ -38,7 +39,7 @@ describe("a run whose tool has other traits when the run is replayed", () => {
     const saved = memoryJournal(JSON.parse(JSON.stringify(first.journal)) as never);
     const provider = createMockProvider([saying]);
     const look = tool("look", () => "same", { requiresFollowUp: false });
-    const options = { provider, messages, tools: [look], journal: saved, runId: "r", resume: "retry-last" } as const;
+    const options = { provider, messages, tools: [look], middleware, journal: saved, runId: "r", resume: "retry-last" } as const;
     expect((await runToolLoop(options)).reason.kind).toBe("pre-tool-text");
   });
 });

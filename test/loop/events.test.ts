@@ -124,6 +124,7 @@ describe("loop events", () => {
           tool("other", () => 1),
         ],
         middleware: [
+          contextRestarts(),
           gateTools({
             active: true,
             allowedNames: ["enrich"],

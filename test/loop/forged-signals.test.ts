@@ -7,6 +7,7 @@ import {
   createContextRelease,
   defineAgentTool,
   type Json,
+  maskResults,
   memoryJournal,
   processResults,
   structuredOutput,
@@ -83,6 +84,7 @@ it("the context release tool releases results, but an imitation of this tool doe
   for (const last of [createContextRelease(), tool("context_release", () => ({ released: "all", release: "all" }))]) {
     const playing = play([toolCall("search"), toolCall("context_release"), text("Done.")], {
       tools: [tool("search", () => long), last],
+      middleware: [maskResults({ keepIterations: Number.POSITIVE_INFINITY })],
     });
     await playing.result;
     released.push(JSON.stringify(playing.provider.requests[2]?.messages).includes(long) ? "kept" : "released");
@@ -93,14 +95,15 @@ it("the context release tool releases results, but an imitation of this tool doe
 it("a replay applies a recorded restart, and ignores recorded imitations of a restart", async () => {
   const tools = (answer: unknown): readonly Tool[] => [tool("act", () => answer), tool("search", () => 1)];
   const script = [toolCall("act"), text("Done.")];
+  const middleware = [contextRestarts()];
   const seen: unknown[] = [];
   const real = contextRestart({ type: "context_restart_x", enhanced_context_item: ["new"], disable_tools: ["search"] });
   for (const answer of [real, page]) {
-    const first = play(script, { tools: tools(answer) });
+    const first = play(script, { tools: tools(answer), middleware });
     const { journal } = await first.result;
     const { steps } = memoryJournal(JSON.parse(JSON.stringify(journal))).toJSON();
     const kept = Object.fromEntries(Object.entries(steps).filter(([key]) => !key.startsWith("i1/")));
-    const again = play([text("Done.")], { tools: tools("unused"), journal: memoryJournal({ steps: kept }) });
+    const again = play([text("Done.")], { tools: tools("unused"), middleware, journal: memoryJournal({ steps: kept }) });
     await again.result;
     const [request] = again.provider.requests;
     seen.push([request?.messages.at(-1)?.role, request?.tools.length]);
