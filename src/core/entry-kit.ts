@@ -22,12 +22,12 @@ export { memoryJournal, wrapJournal } from "./journal/memory-journal.ts";
 export { checkStepRecord, isCompaction, isPacked } from "./run/check-record.ts";
 export { type AskedStep, inLockstep, type OrderedEngine } from "./run/journals.ts";
 export type { Next, StructuredOutput, Wait } from "./types/middleware.ts";
-export { waitsOf } from "./translate/today-calls.ts";
+export { waitsOf } from "./run/waiting-calls.ts";
 export { type PendingCall } from "./records/read-calls.ts";
 export { readRecords, type RecordedRun, type WatchRun } from "./records/read-run.ts";
 export { type RecordedPlace, type Records, toRecords } from "./records/recorded-places.ts";
 export { applyHandoff } from "./middleware/apply-handoff.ts";
-export { toReason } from "./translate/today-calls.ts";
+export { toReason } from "./run/waiting-calls.ts";
 export { invalidOption, isLoopError, LoopError } from "./errors/loop-error.ts";
 export { isProviderError, providerError } from "./errors/provider-error.ts";
 export { assertProvider, providerCheck } from "./errors/provider-checks.ts";
@@ -48,7 +48,7 @@ export {
 export { runToolLoop } from "./loop/run-tool-loop.ts";
 export { maskResults } from "./middleware/mask-results.ts";
 export { type LoopStream, streamToolLoop } from "./loop/stream-tool-loop.ts";
-export { checkNeededTools, checkOptions, refuseLoopOptions } from "./loop/start/check-options.ts";
+export { checkNeededTools, checkOptions, refuseLoopOptions } from "./run/check-options.ts";
 export {
   limitChecks,
   limitRules,

@@ -24,7 +24,6 @@ export type {
   ContextStash,
   DeliberateGate,
   Handoffs,
-  LoopPolicies,
   ResultCacher,
   ResultExtractor,
   ResultPipeline,
@@ -50,7 +49,6 @@ export type { Json } from "./types/common.ts";
 export type { LoopEvent, LoopEvents } from "./types/loop-event.ts";
 export type {
   LoopControl,
-  LoopHooks,
   LoopLimits,
   LoopOptions,
   NestedLoopOptions,

@@ -63,6 +63,8 @@ export type {
   IterationPlan,
   IterationState,
   IterationView,
+  OnIteration,
+  PrepareIteration,
   StopRequest,
   Unvalidated,
   QuestionFields,

@@ -1,7 +1,6 @@
 // The loop as one function for callers that have the descriptions of their tools and one function that runs them.
 
-import { onIteration as callAfterIterations } from "../middleware/iteration-hooks.ts";
-import type { LoopHooks, LoopOptions, Tool, ToolContext } from "../types/loop-options.ts";
+import type { LoopOptions, OnIteration, Tool, ToolContext } from "../types/loop-options.ts";
 import type { LoopResult } from "../types/loop-result.ts";
 import type { Message } from "../types/message.ts";
 import type { Provider } from "../types/provider.ts";
@@ -10,6 +9,7 @@ import type { Pricing } from "../types/common.ts";
 import { checkEither, checkFields, type Checks, is, isFunction } from "../errors/check-fields.ts";
 import { invalidOption } from "../errors/loop-error.ts";
 import { isRecord } from "../utils/guards.ts";
+import { onIteration as watchIterations } from "../middleware/iteration-hooks.ts";
 import { beginRun } from "./run-tool-loop.ts";
 import { unwrap } from "./unwrap.ts";
 
@@ -46,7 +46,7 @@ export interface GenerateOptions {
    * Called after each iteration, with the number of finished iterations. Return `{ abort: true, reason }` to end the run. The run
    * also ends if the function throws.
    */
-  readonly onIteration?: LoopHooks["onIteration"];
+  readonly onIteration?: OnIteration;
   /** The run ends immediately when this signal is aborted. */
   readonly abortSignal?: AbortSignal | undefined;
 }
@@ -108,7 +108,7 @@ export async function generateWithTools(
     tools: toTools(toolExecutor),
     limits: { maxIterations, ...(maxCostUSD === undefined ? {} : { maxCostUSD }) },
     pricing,
-    middleware: [onIteration !== undefined && callAfterIterations(onIteration)],
+    middleware: [onIteration && watchIterations(onIteration)],
     signal: abortSignal,
   });
   return unwrap(await run.result);

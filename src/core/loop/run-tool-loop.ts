@@ -5,8 +5,7 @@ import type { LoopEvent } from "../types/loop-event.ts";
 import type { LoopOptions, Tool } from "../types/loop-options.ts";
 import type { LoopResult } from "../types/loop-result.ts";
 import type { EventQueue } from "../utils/event-queue.ts";
-import type { BegunLoop } from "../run/run-tool-loop.ts";
-import { beginToday } from "../translate/run-today.ts";
+import { beginLoop, type BegunLoop } from "../run/run-tool-loop.ts";
 
 /**
  * Runs a model and its tools until there is an answer, a limit is reached, or the caller ends the run. However the run ends, the
@@ -35,5 +34,5 @@ export async function runToolLoop<Output = unknown, T extends Tool = Tool>(
 
 /** Begins a run whose events also go to `queue`. Throws synchronously for invalid options. */
 export function beginRun(options: LoopOptions, queue?: EventQueue<LoopEvent>): BegunLoop {
-  return beginToday(options, queue);
+  return beginLoop(options, { queue });
 }

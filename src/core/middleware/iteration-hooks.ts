@@ -1,6 +1,6 @@
 // Functions that the caller passes to look at a run between its iterations, or to change the next request.
 
-import type { IterationPlan, LoopHooks } from "../types/loop-options.ts";
+import type { IterationPlan, OnIteration, PrepareIteration } from "../types/loop-options.ts";
 import type { StopCondition, StopContext } from "../types/policies.ts";
 import type { Provider } from "../types/provider.ts";
 import { checkField, checkFields, is, isFunction, needed } from "../errors/check-fields.ts";
@@ -31,7 +31,7 @@ import { askCaller } from "./ask-caller.ts";
  *
  * @example onIteration((finished, { cumulativeCost }) => ({ abort: (cumulativeCost ?? 0) > 1 }))
  */
-export function onIteration(ask: NonNullable<LoopHooks["onIteration"]>): Middleware {
+export function onIteration(ask: OnIteration): Middleware {
   checkField("onIteration", ask, needed(is.fn));
   return {
     name: "on-iteration",
@@ -74,7 +74,7 @@ function limitsOf({ clock, timeouts }: RunFacts, { signal }: Recorder): Paramete
  *
  * @example prepareIteration(({ iteration }) => (iteration === 0 ? { toolChoice: { name: "search" } } : undefined))
  */
-export function prepareIteration(plan: NonNullable<LoopHooks["prepareIteration"]>): Middleware {
+export function prepareIteration(plan: PrepareIteration): Middleware {
   checkField("prepareIteration", plan, needed(is.fn));
   return {
     name: "prepare-iteration",

@@ -12,7 +12,7 @@ import type { ReadRun } from "../run/run-tool-loop.ts";
 import type { Run, SeamOptions } from "../run/run.ts";
 import type { CurrentMessage, EndedCall, Outcome, State } from "../run/seam.ts";
 import { placeResults } from "../run/state.ts";
-import { toWaitingCall, waitsOf } from "../translate/today-calls.ts";
+import { toWaitingCall, waitsOf } from "../run/waiting-calls.ts";
 import { concludeOutside, isOutsideResult } from "../tools/to-outcome.ts";
 import { applyNested } from "../utils/count-usage.ts";
 import { isRecord } from "../utils/guards.ts";

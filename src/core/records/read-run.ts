@@ -25,7 +25,6 @@ import {
   type Recorder,
   type State,
 } from "../run/seam.ts";
-import { toReason } from "../translate/today-calls.ts";
 import { toPlainError } from "../utils/plain-error.ts";
 import { digest, stableJson } from "../utils/json.ts";
 import { CallReader, type PendingCall } from "./read-calls.ts";
@@ -53,7 +52,7 @@ export async function readRecords(records: Records, watch?: WatchRun): Promise<R
     const calls = new CallReader({ durable, optionsOf: (place) => optionsOf(place, watch) });
     const place: RecordedPlace = { records: { durable, read, findRuns }, first, prefix: "", path: "" };
     const options = { ...optionsOf(place, watch), journal };
-    const found = await readRun(options, { toReason, readCall: (run, call, index) => calls.read(place, { run, call, index }) });
+    const found = await readRun(options, { readCall: (run, call, index) => calls.read(place, { run, call, index }) });
     return { ...found, first, pendingCalls: calls.conclude("", found) };
   } catch (thrown) {
     const error: unknown = thrown instanceof JournalFailure ? thrown.cause : thrown;

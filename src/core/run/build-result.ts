@@ -9,6 +9,7 @@ import { frozenView, isNamed } from "../loop/state/transcript.ts";
 import { edges } from "../utils/edges.ts";
 import type { Run } from "./run.ts";
 import type { Ending } from "./seam.ts";
+import { pendingOf, toReason } from "./waiting-calls.ts";
 import { answerOpenCalls, endWaiting, metadataOf } from "./state.ts";
 
 /** The fields of a result that a run without an ending has too. */
@@ -32,13 +33,14 @@ export function buildResult(run: Run, ending: Ending): LoopResult {
   const undelivered = takeUndelivered(run, ending);
   const facts = summarize(run);
   const { text } = facts;
+  const reason = toReason(ending.reason);
   const details = state.answers.findLast((answer) => answer.details.trim() !== "")?.details.trim() ?? "";
   const thoughtLog = state.answers.findLast((answer) => (answer.thoughtLog ?? null) !== null)?.thoughtLog;
   const { records } = run.root;
   const result: LoopResult = {
     ...facts,
     status: ending.status,
-    reason: ending.reason as EndReason,
+    reason,
     details,
     responseText: joinDetails(text, details, session.detailsLabel),
     thoughtLog,
@@ -52,7 +54,7 @@ export function buildResult(run: Run, ending: Ending): LoopResult {
     error: errorOf(ending.reason),
     budgetExceeded: state.spentUSD > limits.maxCostUSD,
     finalAnswer: false,
-    pendingCalls: ending.reason.kind === "stop-condition" ? state.current.calls.filter(isNamed) : [],
+    pendingCalls: reason.kind === "stop-condition" ? state.current.calls.filter(isNamed) : pendingOf(reason),
     undelivered,
     journal: records,
   };

@@ -4,10 +4,13 @@ import { type Check, checkFields, type Checks, is, isText, needed, refuseOption 
 import { invalidOption } from "../errors/loop-error.ts";
 import { optionChecks, reserveChecks } from "../loop/run/option-table.ts";
 import { none, type Reserve, type ResolvedLimits, resolveLimits, sumReserves } from "../loop/run/limits.ts";
-import type { LoopLimits } from "../types/loop-options.ts";
+import type { LoopOptions } from "../types/loop-options.ts";
+import type { MiddlewareList } from "../types/middleware.ts";
+import { LoopError } from "../errors/loop-error.ts";
+import { handoffKey } from "../tools/registry.ts";
 import { edges } from "../utils/edges.ts";
 import { isRecord } from "../utils/guards.ts";
-import { isPlainData } from "../utils/json.ts";
+import { listMiddleware } from "./hooks.ts";
 import type { Hooks, Middleware } from "./seam.ts";
 
 const hookChecks: Checks<Hooks> = {
@@ -33,48 +36,75 @@ const middlewareChecks: Checks<Middleware> = {
 
 const pricingNeeded: Check = ['a function if "limits.maxCostUSD" is set', is.any[1], "pricing"];
 
-type Fields = Parameters<typeof checkFields>[2];
+const handoffsNeeded: Check = ['a list with the agents if "tools" has tools of createHandoffs', is.any[1], "handoffs"];
 
-let table: Fields | undefined;
-
-/** The options of today's loop, without those that become middleware. */
-function fieldsOfRuns(): Fields {
-  const { policies: _policies, hooks: _hooks, decisions: _decisions, contextItems: _items, ...shared } = optionChecks;
-  return {
-    ...shared,
-    middleware: ["an array of middleware", Array.isArray],
-    answers: { "*": ["plain data", isPlainData] },
-    allowToolChange: is.fn,
-    now: { min: 0, fraction: true, infinite: false },
-    journal: ["a journal", isJournal, "journal"],
-  };
+/**
+ * Throws LoopError "unknown-option" for an option of `runToolLoop`, such as `provider`, in options of another kind. `known` are
+ * the names that these options have, and `write` returns the code that passes the option to its place.
+ */
+export function refuseLoopOptions(options: unknown, known: object, write: (name: string) => string): void {
+  if (!isRecord(options)) return;
+  const option = Object.keys(options).find((name) => !Object.hasOwn(known, name) && Object.hasOwn(optionChecks, name));
+  if (option !== undefined) throw new LoopError("unknown-option", { option, instead: write(option) });
 }
 
 /** Throws LoopError "unknown-option" or "invalid-option". */
-export function checkRunOptions(options: unknown): void {
-  table ??= fieldsOfRuns();
-  checkFields("options", options, table);
-  if (!isRecord(options)) return;
-  const { limits, pricing, journal, runId, middleware = [] } = options;
-  const isCapped = isRecord(limits) && (limits["maxCostUSD"] ?? none) !== none;
+export function checkOptions(options: unknown): asserts options is LoopOptions {
+  checkFields("options", options, optionChecks);
+  const { provider, limits = {}, pricing, journal, runId, middleware = [] } = options as LoopOptions;
+  if (provider.family !== undefined && !isText(provider.family))
+    throw invalidOption("provider.family", "a string", provider.family);
   // Without `pricing`, the limit would never be reached.
-  if (isCapped && pricing === undefined) throw refuseOption("pricing", pricingNeeded, pricing);
+  if ((limits.maxCostUSD ?? none) !== none && pricing === undefined) throw refuseOption("pricing", pricingNeeded, pricing);
   // A run with a random id could never be resumed.
-  if (isRecord(journal) && journal["durable"] === true && runId === undefined)
+  if (journal?.durable === true && runId === undefined)
     throw invalidOption("runId", 'a string if "journal.durable" is true', runId);
-  if (!Array.isArray(middleware)) return;
   checkMiddleware(middleware);
-  checkReserves(middleware as Middleware[], resolveLimits(limits as LoopLimits));
+  checkReserves(listMiddleware(middleware), resolveLimits(limits));
+  checkNeededTools(options as LoopOptions);
 }
 
-function isJournal(value: unknown): boolean {
-  return isRecord(value) && ["step", "read"].every((name) => typeof value[name] === "function");
+/**
+ * Throws if the array `tools` lacks the tool of `toolChoice`, or has tools that need middleware. A registry is not checked, because it
+ * may add the tool later. `place` is the place of the options in other options, such as "members.researcher.".
+ */
+export function checkNeededTools(options: Pick<LoopOptions, "tools" | "middleware" | "toolChoice">, place = ""): void {
+  const { tools = [], middleware = [], toolChoice } = options;
+  if (!Array.isArray(tools)) return;
+  const all = listMiddleware(middleware);
+  const used: ReadonlySet<string> = new Set(all.map(({ name }) => name));
+  if (tools.some(isHandoff) && !used.has("handoffs")) throw refuseOption(`${place}middleware`, handoffsNeeded, undefined);
+  for (const [trait, { needs, write }] of Object.entries(neededBy)) {
+    const tool: unknown = tools.find((one: unknown) => isRecord(one) && one[trait] === (trait !== "requiresFollowUp"));
+    if (!isRecord(tool) || used.has(needs)) continue;
+    const expected = `a list with ${write}, because the tool "${String(tool["name"])}" has "${trait}"`;
+    throw new LoopError("invalid-option", { option: `${place}middleware`, expected, received: "a list without it" });
+  }
+  const names: ReadonlySet<unknown> = new Set([...tools, ...all.flatMap((one) => one.tools ?? [])].map(nameOf));
+  if (typeof toolChoice === "object" && !names.has(toolChoice.name))
+    throw invalidOption(`${place}toolChoice.name`, 'the name of a tool in "tools"', toolChoice.name);
+}
+
+/** The traits of tools that have an effect only with a middleware. */
+const neededBy: { readonly [trait: string]: { readonly needs: string; readonly write: string } } = {
+  deferred: { needs: "defer-tools", write: "deferTools()" },
+  releasesResults: { needs: "mask-results", write: "maskResults()" },
+  requiresFollowUp: { needs: "pre-tool-text", write: "preToolText()" },
+};
+
+function nameOf(tool: unknown): unknown {
+  return isRecord(tool) ? tool["name"] : undefined;
+}
+
+function isHandoff(tool: unknown): boolean {
+  return isRecord(tool) && handoffKey in tool;
 }
 
 /** Records name the middleware that made them, so two middleware must not have the same name. */
 function checkMiddleware(middleware: readonly unknown[]): void {
   const names = new Set<unknown>();
   for (const [index, one] of middleware.entries()) {
+    if (one === false || one === undefined) continue;
     checkKnown(`middleware[${index}]`, one);
     const name = isRecord(one) && isText(one["name"]) ? one["name"] : "";
     if (names.has(name)) throw invalidOption(`middleware[${index}].name`, `a name other than "${name}", which is in use`, name);

@@ -4,7 +4,7 @@ import type { PlainError } from "../types/common.ts";
 import { isLoopError, LoopError } from "../errors/loop-error.ts";
 import { edges } from "../utils/edges.ts";
 import { toPlainError } from "../utils/plain-error.ts";
-import type { Ending, Hooks, Middleware, Next, RunFacts } from "./seam.ts";
+import type { Ending, Hooks, Middleware, MiddlewareList, Next, RunFacts } from "./seam.ts";
 
 export type NamedHooks = Hooks & { readonly name: string };
 
@@ -41,6 +41,11 @@ export class StepCancelled extends Error {
 /** Wraps an error of the journal, so that hooks and tools cannot mistake it for an error of their own. */
 export class JournalFailure extends Error {
   override readonly name = "JournalFailure";
+}
+
+/** Returns the middleware without the entries that are left out. */
+export function listMiddleware(given: MiddlewareList = []): readonly Middleware[] {
+  return (given as readonly (Middleware | false | undefined)[]).filter((one) => one !== false && one !== undefined);
 }
 
 export function beginHooks(middleware: readonly Middleware[], facts: RunFacts): readonly NamedHooks[] {

@@ -16,6 +16,7 @@ import { findTool } from "../tools/registry.ts";
 import { renderIssues } from "../tools/to-outcome.ts";
 import { Activity, Parked } from "./activity.ts";
 import { type AskedWait, findAnswerProblem, isNoAnswer, toWaitId, waitKey, withoutSource } from "./answers.ts";
+import { waitsOf } from "./waiting-calls.ts";
 import { JournalFailure, StepCancelled } from "./hooks.ts";
 import { EagerJournal } from "./journals.ts";
 import type { Recalled } from "./run.ts";
@@ -256,7 +257,7 @@ export class StepRecorder implements CallRecorder {
         if (result.status === "suspended" || isEnded(run.scope)) activity.giveBack(result);
         if (result.status !== "suspended") return result;
         activity.isDrained = reason.kind === "drained";
-        return new Parked("waits" in reason ? (reason.waits as readonly Wait[]) : []);
+        return new Parked(waitsOf(result));
       });
     };
   }

@@ -230,7 +230,7 @@ export interface ReadRun {
 }
 
 /** Reads a run from its journal. Nothing new runs, and nothing is recorded. `readCall` reads the calls. */
-export async function readRun(options: SeamOptions, ports: Pick<RunPorts, "readCall" | "toReason">): Promise<ReadRun> {
+export async function readRun(options: SeamOptions, ports: Pick<RunPorts, "readCall">): Promise<ReadRun> {
   const run = new Run(options, { ...ports, drive });
   try {
     run.journal = run.records;
@@ -478,10 +478,9 @@ function finish(run: Run, ending: Ending): LoopResult {
   if (ending.status !== "suspended") sendCutEnds(run);
   if (run.root === run) run.endReplay();
   const result = buildResult(run, ending);
-  const { status, usage, costUSD, iterations, toolCallsExecuted, durationMs } = result;
+  const { status, reason, usage, costUSD, iterations, toolCallsExecuted, durationMs } = result;
   const kind = notices[ending.reason.kind];
   if (kind !== undefined && run.session.surfaceUserErrors !== false) run.send("notice", { kind });
-  const reason = run.toReason(ending.reason);
   run.send("run-end", { status, reason, usage, costUSD, iterations, toolCallsExecuted, durationMs });
   return result;
 }

@@ -25,7 +25,7 @@ import { forceFirstCall } from "../middleware/forced-choice.ts";
 import type { EventQueue } from "../utils/event-queue.ts";
 import { edges } from "../utils/edges.ts";
 import { freezeDeep, toJson } from "../utils/json.ts";
-import { beginHooks, JournalFailure, type NamedHooks } from "./hooks.ts";
+import { beginHooks, JournalFailure, listMiddleware, type NamedHooks } from "./hooks.ts";
 import { HeldRuns } from "./held-runs.ts";
 import { GuardedJournal, recordSteps, ReplayJournal } from "./journals.ts";
 import type {
@@ -36,23 +36,15 @@ import type {
   NestedOptions,
   Outcome,
   RequestDraft,
+  MiddlewareList,
   RunFacts,
   State,
 } from "./seam.ts";
 import { createState } from "./state.ts";
 
 /** The options of a run on the seam. */
-export interface SeamOptions extends Omit<
-  RunOptions,
-  "policies" | "hooks" | "decisions" | "contextItems" | "timeouts" | "middleware" | "answers"
-> {
-  readonly timeouts?: RunOptions["timeouts"];
+export interface SeamOptions extends RunOptions {
   readonly context?: unknown;
-  readonly middleware?: readonly Middleware[] | undefined;
-  /** Returns true for a change of a tool that still fits the recorded calls. Otherwise a resumed run rejects with "tools-changed". */
-  readonly allowToolChange?: ((change: ToolChange) => boolean) | undefined;
-  /** Answers to waits, by their ids. */
-  readonly answers?: { readonly [id: string]: Json } | undefined;
 }
 
 /** The place of a nested run in its outer run. */
@@ -70,10 +62,6 @@ export interface RunPorts {
   readonly nesting?: Nesting | undefined;
   readonly queue?: EventQueue<LoopEvent> | undefined;
   readonly drive: (run: Run) => Promise<LoopResult>;
-  /** Converts the options of nested runs. */
-  readonly convert?: ((options: SeamOptions) => SeamOptions) | undefined;
-  /** Converts the reason of an ending for users. */
-  readonly toReason?: ((reason: Ending["reason"]) => EndReason) | undefined;
   /** Reads a call from its records, without the code of the tool and of the middleware. Default: calls run. */
   readonly readCall?: ((run: Run, call: ToolCall, index: number) => Promise<EndedCall>) | undefined;
 }
@@ -206,7 +194,7 @@ export class Run {
     this.session = session;
     this.limits = resolveLimits(options.limits);
     this.timeouts = resolveTimeouts(options.timeouts);
-    this.reserve = sumReserves(options.middleware);
+    this.reserve = sumReserves(listMiddleware(options.middleware));
     this.scope = new CancelScope(outer?.scope, this.reserve.ms);
     this.alarm = new IdleTimer(clock);
     this.meter = new Meter(this.limits, outer?.meter, this.reserve);
@@ -308,11 +296,6 @@ export class Run {
     if (events.wants(type)) events.send({ ...base, ...fields } as LoopEvent);
   }
 
-  /** Returns the reason of an ending as users see it. */
-  toReason(reason: Ending["reason"]): EndReason {
-    return this.#ports.toReason?.(reason) ?? (reason as EndReason);
-  }
-
   /** True if the calls that are replayed have ended, in this run or an outer run, so that nothing new may happen in them. */
   get isSealed(): boolean {
     return this.isSettled || this.isInSealed;
@@ -352,8 +335,7 @@ export class Run {
       ...defined,
       timeouts: { ...timeouts, ...inner, settleMs },
     };
-    const options = this.#ports.convert?.(whole) ?? whole;
-    return this.#ports.drive(new Run(options, { ...this.#ports, queue: undefined, nesting: { ...nesting, run: this } }));
+    return this.#ports.drive(new Run(whole, { ...this.#ports, queue: undefined, nesting: { ...nesting, run: this } }));
   }
 
   release(): void {
@@ -405,7 +387,8 @@ function checkOptions(options: SeamOptions): void {
 }
 
 /** A tool with `needsApproval` never runs without a decision, even if no middleware decides. */
-function withDefaults(middleware: readonly Middleware[] = []): readonly Middleware[] {
+function withDefaults(given: MiddlewareList = []): readonly Middleware[] {
+  const middleware = listMiddleware(given);
   const decides = middleware.some(({ name }) => name === "approve");
   return [...middleware, ...(decides ? [] : [approve()]), forceFirstCall()];
 }
@@ -451,7 +434,7 @@ function findPlace(options: SeamOptions, nesting: Nesting | undefined): Place {
   if (nesting?.key === undefined) {
     const token = createToken();
     const { runId = `run_${token}`, answers = {}, now = Date.now(), journal: records = recordSteps() } = options;
-    return { token, prefix: "", path, runId, answers: new Map(Object.entries(answers)), now, records };
+    return { token, prefix: "", path, runId, answers: new Map(Object.entries(answers as { readonly [id: string]: Json })), now, records };
   }
   const { key, run } = nesting;
   const { root, token, answers, now } = run;

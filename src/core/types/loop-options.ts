@@ -19,7 +19,7 @@ import type {
 import type { Journal } from "./journal.ts";
 import type { EmittedPart, LoopEmitter } from "./loop-event.ts";
 import type { LoopResult } from "./loop-result.ts";
-import type { CallDecision, LoopPolicies, OutsideResult } from "./policies.ts";
+import type { CallDecision, OutsideResult } from "./policies.ts";
 import type { WaitOptions } from "./wait.ts";
 import type { ContextFor, ContextOf, ContextOption, InheritedContextOption } from "./typed-call.ts";
 
@@ -37,8 +37,6 @@ export interface LoopLimits {
    * in which a call succeeded resets the count. Default 5.
    */
   readonly maxConsecutiveToolErrors?: number | undefined;
-  /** The maximum number of context restarts. Default 5. */
-  readonly maxRestarts?: number | undefined;
   /**
    * The maximum number of consecutive runs that `interrupt` can end with one control. After that, `interrupt` only queues its
    * messages. Default 3.
@@ -73,19 +71,16 @@ export interface LoopLimits {
   readonly wallClockMs?: number | undefined;
 }
 
-/**
- * Functions that the loop calls at fixed points of a run. If a hook throws an error or takes longer than `timeouts.hookMs`, the
- * run ends as `hook-failed`.
- */
-export interface LoopHooks {
-  /** Called before each model stream, including continuations. The returned plan may change the request. */
-  prepareIteration?(view: IterationView): IterationPlan | undefined | void | PromiseLike<IterationPlan | undefined | void>;
-  /** Called after the tool calls of each iteration, with the number of finished iterations. */
-  onIteration?(
-    iteration: number,
-    state: IterationState,
-  ): IterationAnswer | undefined | void | PromiseLike<IterationAnswer | undefined | void>;
-}
+/** Called before each model stream, including continuations. The returned plan may change the request. */
+export type PrepareIteration = (
+  view: IterationView,
+) => IterationPlan | undefined | void | PromiseLike<IterationPlan | undefined | void>;
+
+/** Called after the tool calls of each iteration, with the number of finished iterations. */
+export type OnIteration = (
+  iteration: number,
+  state: IterationState,
+) => IterationAnswer | undefined | void | PromiseLike<IterationAnswer | undefined | void>;
 
 /** The request that the loop is about to send. */
 export interface IterationView {
@@ -201,8 +196,6 @@ export interface RunOptions<Output = unknown, T extends Tool = Tool> {
    * made one. With `policies.stopWhen`, they force a call in each iteration. Default: the default of the provider.
    */
   readonly toolChoice?: ToolChoice | undefined;
-  /** Data that the model gets at the end of every request. Context restarts add more items. Default: no items. */
-  readonly contextItems?: readonly Json[] | undefined;
   /** Any value, which tools can read as `context.messageIdMap`. */
   readonly messageIdMap?: unknown;
   /**
@@ -221,8 +214,6 @@ export interface RunOptions<Output = unknown, T extends Tool = Tool> {
    * change. Otherwise, and by default, the run rejects with LoopError "tools-changed".
    */
   readonly allowToolChange?: ((change: ToolChange) => boolean) | undefined;
-  readonly policies?: LoopPolicies<Output, ContextOf<T>> | undefined;
-  readonly hooks?: LoopHooks | undefined;
   /** Sends messages to the run, or ends it. Only one run at a time can use a control. */
   readonly control?: LoopControl | undefined;
   /** When this signal is aborted, the run ends immediately as `aborted`, with the reason of the signal. */
@@ -243,8 +234,6 @@ export interface RunOptions<Output = unknown, T extends Tool = Tool> {
    * "stopped-by-user". It has no effect on a journal without records.
    */
   readonly resume?: "retry-last" | undefined;
-  /** The decisions about waiting calls, and the results for waiting calls. The keys are the values of `id` in `reason.calls`. */
-  readonly decisions?: { readonly [id: string]: CallDecision } | undefined;
   /** The answers to waiting calls: decisions, and results. The keys are the values of `id` in `reason.calls`. */
   readonly answers?: { readonly [id: string]: CallDecision } | undefined;
   /**

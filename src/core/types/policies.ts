@@ -156,58 +156,6 @@ export interface FinalAnswerReserve {
   readonly ms?: number | undefined;
 }
 
-/**
- * Optional rules for a run. `Output` is the type of the value that `output` creates from the answer, and `Context` is the type of
- * the option `context`.
- */
-export interface LoopPolicies<Output = unknown, Context = unknown> {
-  /** Decides which tools may run. Calls of all other tools are blocked, although the model still sees these tools. */
-  readonly gate?: DeliberateGate | undefined;
-  /** Decides about each tool call that is ready to run. Default: only calls of tools with `needsApproval` wait for a decision. */
-  readonly approve?: Approve<Context> | undefined;
-  /**
-   * Called in a resumed run for each tool change that does not fit a recorded call that has not ended. Return `true` to accept the
-   * change. Otherwise, and by default, the run rejects with LoopError "tools-changed".
-   */
-  readonly allowToolChange?: ((change: ToolChange) => boolean) | undefined;
-  /** Settings for context restarts: the tools to hide, and the source of stored items. */
-  readonly restarts?: RestartPolicy | undefined;
-  /** Ends the run if the model has written its whole answer before its tool calls. Default: see `PreToolTextPolicy`. */
-  readonly preToolText?: PreToolTextPolicy | undefined;
-  /**
-   * Set to true to grant one more iteration without tools if `maxIterations` or `maxToolCalls` ends the run. With a `reserve`,
-   * the iteration is also granted if `maxTokens`, `maxCostUSD` or `wallClockMs` ends the run. Default false.
-   */
-  readonly finalAnswer?: boolean | { readonly reserve: FinalAnswerReserve } | undefined;
-  /**
-   * Ends the run as `stop-condition` after a response, so that its tool calls do not run. Several conditions are called in order,
-   * until one of them stops the run.
-   */
-  readonly stopWhen?: StopCondition | readonly StopCondition[] | undefined;
-  /** Detects a model that repeats its calls. Created by `detectLoops`. Default: no detection. */
-  readonly loopDetection?: Middleware | undefined;
-  /**
-   * Validates the answer and converts it to a value. An invalid answer is requested again. Created by `structuredOutput`.
-   * Default: no validation.
-   */
-  readonly output?: StructuredOutput<Output> | undefined;
-  /**
-   * Processes successful results before they enter the transcript. Created by `processResults` or `truncateResults`. Default:
-   * none.
-   */
-  readonly results?: Middleware | undefined;
-  /** Removes old tool results from requests. Created by `maskResults`. Default: no masking. */
-  readonly masking?: Middleware | undefined;
-  /** Replaces old messages in requests with a summary. Created by `compactMessages`. Default: no compaction. */
-  readonly compaction?: Compaction | undefined;
-  /** Checks the input, the output and the tool calls. Created by `guardrails`. Default: no checks. */
-  readonly guardrails?: Middleware | undefined;
-  /** Lets the run continue as another agent. Created by `createHandoffs`. Default: no handoffs. */
-  readonly handoffs?: Handoffs | undefined;
-  /** Reports requests that break the prompt cache of the service. Created by `watchPromptCache`. Default: not watched. */
-  readonly promptCache?: PromptCacheWatch | undefined;
-}
-
 /** Replaces old messages in requests with a summary. Created by `compactMessages` from `turnwright/compaction`. */
 export interface Compaction extends Middleware {
   /**

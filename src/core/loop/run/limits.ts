@@ -16,7 +16,6 @@ export const limitDefaults: Numbers<LimitName> = {
   maxIterations: 100,
   softWarnIteration: 20,
   maxConsecutiveToolErrors: 5,
-  maxRestarts: 5,
   maxInterrupts: 3,
   maxIdenticalCalls: 10,
   maxPauses: 10,

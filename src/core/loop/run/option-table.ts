@@ -2,8 +2,8 @@
 // these tables. Calls in a table are marked as pure, so that bundlers can remove unused tables.
 
 import type { Timeouts } from "../../types/common.ts";
-import type { IterationPlan, LoopHooks, LoopLimits, LoopOptions } from "../../types/loop-options.ts";
-import type { FinalAnswerReserve, LoopPolicies } from "../../types/policies.ts";
+import type { IterationPlan, LoopLimits, LoopOptions } from "../../types/loop-options.ts";
+import type { FinalAnswerReserve } from "../../types/policies.ts";
 import type { ModelSettings } from "../../types/provider.ts";
 import type { ResponseTarget, Session } from "../../types/common.ts";
 import {
@@ -31,7 +31,6 @@ export const limitRules: { readonly [Name in LimitName]: Limit } = {
   maxIterations: { min: 1, fallback: limitDefaults.maxIterations },
   softWarnIteration: { min: 0, fallback: limitDefaults.softWarnIteration },
   maxConsecutiveToolErrors: { min: 1, fallback: limitDefaults.maxConsecutiveToolErrors },
-  maxRestarts: { min: 0, fallback: limitDefaults.maxRestarts },
   maxInterrupts: { min: 0, fallback: limitDefaults.maxInterrupts },
   maxIdenticalCalls: { min: 2, fallback: limitDefaults.maxIdenticalCalls },
   maxPauses: { min: 0, fallback: limitDefaults.maxPauses },
@@ -85,26 +84,6 @@ export const toolChoiceCheck: Check = [
   (value) => value === "auto" || value === "required" || value === "none" || (isRecord(value) && isText(value["name"])),
 ];
 
-const policies: Checks<LoopPolicies> = {
-  gate: is.object,
-  approve: is.fn,
-  allowToolChange: is.fn,
-  restarts: is.object,
-  preToolText: is.object,
-  finalAnswer: ["true, false or { reserve }", (value) => typeof value === "boolean" || isRecord(value)],
-  stopWhen: ["a function, or an array of functions", (value) => [value].flat().every(isFunction)],
-  loopDetection: is.object,
-  output: is.object,
-  results: is.object,
-  masking: is.object,
-  compaction: is.object,
-  promptCache: is.object,
-  guardrails: is.object,
-  handoffs: is.object,
-};
-
-const hooks: Checks<LoopHooks> = { prepareIteration: is.fn, onIteration: is.fn };
-
 const responseTarget: Checks<ResponseTarget> = { kind: /* @__PURE__ */ needed(is.text), name: is.text };
 
 export const sessionChecks: Checks<Session> = {
@@ -139,14 +118,11 @@ export const optionChecks: Checks<LoopOptions> = {
   system: is.text,
   modelSettings: modelSettingsChecks,
   toolChoice: toolChoiceCheck,
-  contextItems: ["an array of plain data", (value) => Array.isArray(value) && value.every(isPlainData)],
   messageIdMap: is.any,
   repair: false,
   limits: limitChecks,
   timeouts: timeoutRules,
   pricing: is.fn,
-  policies,
-  hooks,
   middleware: ["an array of middleware", Array.isArray],
   allowToolChange: is.fn,
   answers: { "*": decision },
@@ -157,7 +133,6 @@ export const optionChecks: Checks<LoopOptions> = {
   runId: filledText,
   version: filledText,
   resume: ['"retry-last"', (value) => value === "retry-last"],
-  decisions: { "*": decision },
   now: { min: 0, infinite: false },
   clock: ["a clock", /* @__PURE__ */ has("now", "setTimeout", "clearTimeout"), "clock"],
   session: sessionChecks,

@@ -1,10 +1,10 @@
-// Translates the calls that wait.
+// Describes the calls that wait, for users.
 
 import type { ShownTool, WaitingCall } from "../types/tool-outcome.ts";
 import { findToolChanges } from "../tools/registry.ts";
 import type { EndReason } from "../types/termination.ts";
 import type { LoopResult } from "../types/loop-result.ts";
-import type { Ending, Wait } from "../run/seam.ts";
+import type { Ending, Wait } from "./seam.ts";
 
 interface WaitFacts extends Partial<Pick<WaitingCall, "name" | "args" | "fromPage" | "question">> {
   readonly tool?: ShownTool;
@@ -39,6 +39,11 @@ export function toReason(reason: Ending["reason"]): EndReason {
   const shown: EndReason = { kind, calls };
   shownWaits.set(shown, reason.waits);
   return shown;
+}
+
+/** Returns the calls of this run that wait. Calls of nested runs have paths as ids. */
+export function pendingOf(reason: EndReason): readonly WaitingCall[] {
+  return "calls" in reason ? reason.calls.filter(({ id }) => !id.includes("/")) : [];
 }
 
 const shownWaits = new WeakMap<EndReason, readonly Wait[]>();
