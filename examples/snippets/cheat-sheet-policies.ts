@@ -1,56 +1,60 @@
-// A summary for llms.txt: the policies, `withRetry` and `withFallback`. If a type here differs from the real type, the compiler
+// A summary for llms.txt: middleware, `withRetry` and `withFallback`. If a type here differs from the real type, the compiler
 // reports an error.
 
 import assert from "node:assert/strict";
+import * as turnwright from "turnwright";
 import type {
-  Approve,
-  Compaction,
   ContextSource,
-  DeliberateGate,
   FallbackOptions,
-  Handoffs,
+  Json,
   JsonSchema,
-  LoopPolicies,
   ResultCacher,
   ResultExtractor,
   ResultPipeline,
-  Middleware,
   RetryOptions,
-  StopCondition,
-  StructuredOutput,
 } from "turnwright";
 import type {
-  FinalAnswerReserve,
+  ContextOptions,
   LoopAction,
   LoopDetectionOptions,
   MaskingOptions,
-  PromptCacheWatch,
+  PreToolTextPolicy,
   StructuredOutputOptions,
-  ToolChange,
 } from "turnwright/parts";
 import { type Differing, expectNone } from "./same-names.ts";
 
-// #region policies
-interface Policies {
-  allowToolChange?: (change: ToolChange) => boolean; // on resume, if recorded calls no longer fit a tool; default: LoopError "tools-changed"
-  approve?: Approve; // (call, context) => { kind: "approve" | "ask" } | { kind: "deny", reason? } | { kind: "modify", args }
-  gate?: DeliberateGate; // { active, allowedNames?, triggerMatchByToolName?, retain? }
-  restarts?: { readonly effects?: Record<string, readonly string[]>; readonly stash?: ContextSource };
-  // ends the run after a message with both text and tool calls; only for the listed model families or tools
-  preToolText?: {
-    readonly endAfterTextFamilies?: readonly string[]; // []; values are the `family` of a provider, not its `id`
-    readonly suppressFollowUpAfterText?: readonly string[]; // []; values are tool names
-  };
-  results?: Middleware; // processResults({ processor, extractor, cacher }) or truncateResults(...): changes results the model reads
-  masking?: Middleware; // maskResults({ ... }): clears old results from requests, not from the transcript
-  compaction?: Compaction; // compactMessages({ ... }) from turnwright/compaction: a summary replaces old messages in requests
-  guardrails?: Middleware; // guardrails({ input, output, tools }) from "turnwright/guardrails"
-  handoffs?: Handoffs; // createHandoffs({ agents, start }) from "turnwright/handoffs"; brings the tools of the agents
-  promptCache?: PromptCacheWatch; // watchPromptCache() from "turnwright/prompt-cache": result.cache and the event "cache-break"
-  finalAnswer?: boolean | { readonly reserve: FinalAnswerReserve }; // one more iteration without tools at a limit; reserve: { tokens?, costUSD?, ms? }
-  stopWhen?: StopCondition | readonly StopCondition[]; // ({ iteration, response, totalUsage, ... }) => true | { kind: "stop", reason? } | ...
-  loopDetection?: Middleware; // detectLoops({ ... })
-  output?: StructuredOutput; // structuredOutput(schema, { ... }): the answer as a value; the service or the system text gets the schema
+// #region middleware
+// the recommended order, the outermost first; all are functions of "turnwright" if no entry is named
+type Order = [
+  "onIteration", // (iteration, state) => { abort: true, reason? } ends the run
+  "maskResults", // clears old results from requests, not from the transcript
+  "createHandoffs", // of turnwright/handoffs: the run continues as another agent
+  "compactMessages", // of turnwright/compaction: a summary replaces old messages in requests
+  "contextRestarts", // shows items to the model at the end of each request; tools add some with contextRestart
+  "prepareIteration", // (view) => { provider?, tools?, toolChoice?, system?, modelSettings? }
+  "deferTools", // of tools with `deferred`: shown after a search has found them
+  "structuredOutput", // the answer as a value; the service or the system text gets the schema
+  "detectLoops",
+  "stopWhen", // ({ iteration, response, totalUsage, ... }) => true | { kind: "stop", reason? } | ...
+  "finalAnswer", // one more iteration without tools at a limit; reserve: { tokens?, costUSD?, ms? }
+  "preToolText", // ends the run after a message with both text and tool calls; only for the listed model families or tools
+  "guardrails", // of turnwright/guardrails: input, output, tools
+  "watchPromptCache", // of turnwright/prompt-cache: result.cache and the event "cache-break"
+  "gateTools", // { active, allowedNames?, triggerMatchByToolName?, retain? }
+  "processResults", // or truncateResults: changes results that the model reads
+  "approve", // (call, context) => { kind: "approve" | "ask" } | { kind: "deny", reason? } | { kind: "modify", args }
+];
+
+interface Restarts {
+  readonly effects?: { readonly [suffix: string]: readonly string[] }; // the tools to hide after a restart
+  readonly stash?: ContextSource;
+  readonly items?: readonly Json[];
+  readonly maxRestarts?: number; // 5
+}
+
+interface TextBesideCalls {
+  readonly endAfterTextFamilies?: readonly string[]; // []; values are the `family` of a provider, not its `id`
+  readonly suppressFollowUpAfterText?: readonly string[]; // []; values are tool names
 }
 
 interface Results {
@@ -79,7 +83,7 @@ interface Structured {
   readonly native?: boolean; // true: a provider that supports it sends the schema to the service; false: always instructions in `system`
   readonly maxRetries?: number; // 2
 }
-// #endregion policies
+// #endregion middleware
 
 // #region wrappers
 interface Retries {
@@ -99,12 +103,12 @@ interface Fallback {
 
 expectNone<Differing<Retries, RetryOptions>>();
 expectNone<Differing<Fallback, FallbackOptions>>();
-expectNone<Differing<Policies, LoopPolicies>>();
+expectNone<Differing<Restarts, ContextOptions>>();
+expectNone<Differing<TextBesideCalls, PreToolTextPolicy>>();
 expectNone<Differing<Results, ResultPipeline>>();
 expectNone<Differing<MaskedResults, MaskingOptions>>();
 expectNone<Differing<Loops, LoopDetectionOptions>>();
 expectNone<Differing<Structured, StructuredOutputOptions>>();
 
-/** The compiler reports an error here if the summary differs from the real types. */
-const holds = (policies: Policies): LoopPolicies => policies;
-assert.deepEqual(holds({ finalAnswer: true }), { finalAnswer: true });
+const last: Order[16] = "approve";
+assert.equal(typeof turnwright[last], "function");

@@ -16,9 +16,7 @@ import type {
   LoopEndedError,
   LoopError,
   LoopEvent,
-  LoopHooks,
   LoopOptions,
-  LoopPolicies,
   LoopResult,
   LoopStatus,
   Message,
@@ -65,6 +63,8 @@ import type {
   MaskingOptions,
   CallOf,
   PromptCacheUse,
+  OnIteration,
+  PrepareIteration,
   PreToolTextPolicy,
   ProviderMetadataPart,
   RunCall,
@@ -109,7 +109,7 @@ interface Core {
     type: `context_restart_${string}`;
     enhanced_context_item?: object | null; // added to the context items
     disable_tools?: readonly string[];
-    pending_context_key?: string; // a key in policies.restarts.stash
+    pending_context_key?: string; // a key in the stash of contextRestarts
   }): ToolResult;
   FatalToolError: new (message?: string, options?: ErrorOptions) => Error; // thrown by a tool, ends the run
   isToolResult(value: unknown): value is ToolResult;
@@ -120,7 +120,7 @@ interface Core {
     clock?: Pick<Clock, "now">;
     createKey?: () => string;
   }): ContextStash;
-  // stop conditions, for policies.stopWhen
+  // stop conditions, for stopWhen
   iterationCountIs(count: number): StopCondition;
   hasToolCall(names: string | readonly string[]): StopCondition; // the call does not run; it is in result.pendingCalls
   toolCallCountIs(calls: number): StopCondition;
@@ -128,10 +128,10 @@ interface Core {
   textMatches(pattern: string | RegExp): StopCondition;
   createContextRelease(): Tool<never>; // the tool context_release: the model releases results that it no longer needs
   // middleware, in the recommended order; your bundle contains only the ones that you import
-  onIteration(ask: NonNullable<LoopHooks["onIteration"]>): Middleware; // after the calls; { abort: true } ends the run
+  onIteration(ask: OnIteration): Middleware; // after the calls; { abort: true } ends the run
   maskResults(options?: MaskingOptions): Middleware; // clears old results from requests, not from the transcript
   contextRestarts(options?: ContextOptions): Middleware; // effects, stash, items, maxRestarts
-  prepareIteration(plan: NonNullable<LoopHooks["prepareIteration"]>): Middleware; // changes the next request
+  prepareIteration(plan: PrepareIteration): Middleware; // changes the next request
   deferTools(): Middleware; // hides tools with `deferred` until a search has found them
   structuredOutput<Output>(schema: StandardSchema<unknown, Output>, options?: StructuredOutputOptions): StructuredOutput<Output>; // result.output
   detectLoops(options?: LoopDetectionOptions): Middleware; // threshold, action, maxCycle, compareResults
@@ -177,15 +177,12 @@ interface Options {
   system?: string;
   modelSettings?: ModelSettings; // maxOutputTokens, temperature, topP, stopSequences, seed, extra
   toolChoice?: ToolChoice; // "auto" | "required" | "none" | { name }
-  contextItems?: readonly Json[]; // shown to the model at the end of every request
   messageIdMap?: unknown;
   repair?: boolean; // repair messages with open calls or orphan results
   limits?: Limits;
   timeouts?: { readonly [Name in keyof Timeouts]?: number };
   middleware?: MiddlewareList; // optional features, the outermost first
   allowToolChange?: (change: ToolChange) => boolean; // on resume, if recorded calls no longer fit a tool; default: LoopError "tools-changed"
-  policies?: LoopPolicies;
-  hooks?: LoopHooks; // prepareIteration(view), onIteration(iteration, state)
   pricing?: Pricing; // (usage, { provider, model }) => USD | undefined
   control?: LoopControl;
   signal?: AbortSignal; // an abort acts like kill, with the signal's reason
@@ -193,8 +190,7 @@ interface Options {
   journal?: Journal;
   runId?: string;
   version?: string; // of your code; recorded, and returned by inspectJournal
-  answers?: { [id: string]: CallDecision }; // like decisions
-  decisions?: { [id: string]: CallDecision }; // keyed by the id in reason.calls of a suspended run; results from outside are { kind: "result", result } or { kind: "failed", error }
+  answers?: { [id: string]: CallDecision | Json }; // keyed by the id in reason.calls of a suspended run; results from outside are { kind: "result", result } or { kind: "failed", error }
   resume?: "retry-last"; // calls the model again over the journal of a run that ended with an error, a timeout or a stop
   now?: number; // the time that ends waits with `until`, in milliseconds since 1970; default: the system time
   clock?: Clock;
@@ -206,7 +202,6 @@ interface Limits {
   maxIterations?: number; // 100
   softWarnIteration?: number; // 20
   maxConsecutiveToolErrors?: number; // 5
-  maxRestarts?: number; // 5
   maxInterrupts?: number; // 3, in a row on one control
   maxIdenticalCalls?: number; // 10
   maxPauses?: number; // 10
@@ -245,10 +240,10 @@ interface Result {
   functionHistory: readonly ToolHistoryEntry[]; // the same calls in another format
   streamResults: readonly StreamResult[]; // one per provider stream
   accumulatedModelParts: readonly ProviderMetadataPart[];
-  agent?: string | undefined; // the last agent of policies.handoffs, for `startWith` in the next run
+  agent?: string | undefined; // the last agent of createHandoffs, for `startWith` in the next run
   handoffs?: readonly Handoff[] | undefined; // from, to, reason, iteration, callId, messagesBefore
   compaction?: CompactedMessages | undefined; // the last summary, for `startWith` in the next run
-  cache?: PromptCacheUse | undefined; // share, savedUSD, breaks, ...; with policies.promptCache
+  cache?: PromptCacheUse | undefined; // share, savedUSD, breaks, ...; with watchPromptCache
   usage: Usage; // inputTokens, outputTokens, totalTokens, cachedInputTokens?, cacheWriteTokens?, reasoningTokens?
   costUSD: number | undefined; // undefined if unknown
   knownCostUSD: number; // the sum of the known costs
@@ -258,7 +253,7 @@ interface Result {
   error?: PlainError | undefined;
   budgetExceeded: boolean; // the known cost is above maxCostUSD
   finalAnswer: boolean;
-  output?: unknown; // the answer as plain data, typed by the schema of policies.output
+  output?: unknown; // the answer as plain data, typed by the schema of structuredOutput
   pendingCalls: readonly (ToolCall & { readonly waitsFor?: "approval" | "result" })[]; // calls that a stop condition prevented, or that wait
   undelivered: readonly UserMessage[]; // messages to the control that were not sent
   journal: Journal;

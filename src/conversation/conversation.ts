@@ -1,5 +1,4 @@
 import type {
-  CallDecision,
   ContextOf,
   EndReason,
   EntryOptions,
@@ -38,7 +37,7 @@ export type RunOverrides<Output = unknown, T extends Tool = Tool, Base extends T
 /** The options of `resume` and `resumeStream`: options for one run, and the decisions about waiting calls. */
 export type ResumeOverrides<Output = unknown, T extends Tool = Tool, Base extends Tool = T> = RunOverrides<Output, T, Base> & {
   /** The decisions about waiting calls, and the results for waiting calls. The keys are the values of `id` in `reason.calls`. */
-  readonly answers?: { readonly [id: string]: CallDecision } | undefined;
+  readonly answers?: LoopOptions["answers"];
   /** "retry-last" also continues a run with the status "error", "timeout" or "stopped-by-user". */
   readonly resume?: "retry-last" | undefined;
 };

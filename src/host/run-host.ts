@@ -1,7 +1,6 @@
 import type {
   AnyTool,
   OutsideResult,
-  CallDecision,
   Clock,
   EndReason,
   EntryOptions,
@@ -149,7 +148,7 @@ export type ResumeOptions<Output = unknown, T extends Tool = Tool> = HostedLoopO
    * Decisions and results for waiting calls, by the call's `id` in `result.pendingCalls`. If an `id` belongs to no waiting call,
    * the resume rejects and nothing runs. Default: no decisions.
    */
-  readonly answers?: { readonly [id: string]: CallDecision } | undefined;
+  readonly answers?: LoopOptions["answers"];
   /**
    * How this resume behaves while a run of the conversation is live in this process. "queue" waits until that run has ended or is
    * suspended. Use "queue" for a webhook, which may send its result before the run is suspended. "refuse" returns the answer

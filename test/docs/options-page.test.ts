@@ -40,7 +40,6 @@ it("docs/guides/options.md: lists every hook with the fields of its input and re
     readNames(gets),
     readNames(gives),
   ]);
-  expect(listed.map(([name]) => name)).toEqual(Object.keys(fieldsOf(optionChecks.hooks)));
   expect(listed).toEqual([
     ["prepareIteration", Object.keys(view), Object.keys(planChecks)],
     ["onIteration", Object.keys(state), Object.keys(answer)],

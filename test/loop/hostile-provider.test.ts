@@ -2,6 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 import {
   approve,
   contextRestart,
+  contextRestarts,
   type LoopOptions,
   memoryJournal,
   type Middleware,
@@ -195,12 +196,12 @@ describe("messages with repair: true", () => {
 
 it('resume: "retry-last" continues a run that ended with the reason "restart-cap"', async () => {
   const restart = tool("again", () => contextRestart({ type: "context_restart_x" }));
-  const limits = { maxRestarts: 0 };
+  const middleware = [contextRestarts({ maxRestarts: 0 })];
   const tools = [restart, tool("plain", () => 1)];
-  const first = await play([toolCall("again")], { tools, limits, runId: "cap" }).result;
+  const first = await play([toolCall("again")], { tools, middleware, runId: "cap" }).result;
   expect(first.reason.kind).toBe("restart-cap");
   const journal = memoryJournal(JSON.parse(JSON.stringify(first.journal)));
-  const more = { tools, limits, runId: "cap", journal, resume: "retry-last" as const };
+  const more = { tools, middleware, runId: "cap", journal, resume: "retry-last" as const };
   const { result, provider } = play([toolCall("plain"), text("Done.")], more);
   const second = await result;
   expect([second.status, second.text, provider.calls, outcomesOf(second)]).toEqual([

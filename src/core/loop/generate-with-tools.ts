@@ -46,7 +46,7 @@ export interface GenerateOptions {
    * Called after each iteration, with the number of finished iterations. Return `{ abort: true, reason }` to end the run. The run
    * also ends if the function throws.
    */
-  readonly onIteration?: OnIteration;
+  readonly onIteration?: OnIteration | undefined;
   /** The run ends immediately when this signal is aborted. */
   readonly abortSignal?: AbortSignal | undefined;
 }

@@ -72,7 +72,21 @@ export function toOutcome(output: unknown): {
 export function isOutsideResult(value: unknown): value is OutsideResult {
   if (!isRecord(value)) return false;
   const { kind, result, error } = value;
-  return kind === "failed" ? typeof error === "string" : kind === "result" && isPlainData(result);
+  return kind === "failed" ? typeof error === "string" : kind === "result" && isExactData(result);
+}
+
+/** True if JSON keeps the whole value, except for undefined fields. */
+export function isExactData(value: unknown): boolean {
+  return isPlainData(value) && isExact(value);
+}
+
+/** The value must have no cycles. */
+function isExact(value: unknown): boolean {
+  if (typeof value === "number") return Number.isFinite(value);
+  if (typeof value !== "object" || value === null)
+    return value === null || typeof value === "string" || typeof value === "boolean";
+  if (Array.isArray(value)) return value.every(isExact);
+  return isLiteral(value) && Object.values(value).every((field) => field === undefined || isExact(field));
 }
 
 /**

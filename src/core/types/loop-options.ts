@@ -234,8 +234,11 @@ export interface RunOptions<Output = unknown, T extends Tool = Tool> {
    * "stopped-by-user". It has no effect on a journal without records.
    */
   readonly resume?: "retry-last" | undefined;
-  /** The answers to waiting calls: decisions, and results. The keys are the values of `id` in `reason.calls`. */
-  readonly answers?: { readonly [id: string]: CallDecision } | undefined;
+  /**
+   * The answers to waiting calls: decisions, results, and the answers to `context.wait`. The keys are the values of `id` in
+   * `reason.calls`.
+   */
+  readonly answers?: { readonly [id: string]: CallDecision | Json } | undefined;
   /**
    * The time that ends waits with `until`, in milliseconds since 1970. An engine that replays runs passes the time that it has
    * recorded. Default: the system time.

@@ -19,7 +19,7 @@ import {
 import { longestTimerMs } from "../../cancellation/signals.ts";
 import { isApproval } from "../../policies/approval.ts";
 import { providerCheck } from "../../errors/provider-checks.ts";
-import { isOutsideResult } from "../../tools/to-outcome.ts";
+import { isExactData, isOutsideResult } from "../../tools/to-outcome.ts";
 import { isEmitter, isRecord } from "../../utils/guards.ts";
 import { isPlainData } from "../../utils/json.ts";
 import { limitDefaults, type LimitName, none, timeoutDefaults } from "./limits.ts";
@@ -95,13 +95,17 @@ export const sessionChecks: Checks<Session> = {
   detailsLabel: is.text,
 };
 
+const decisionKinds: ReadonlySet<string> = new Set(["approve", "deny", "modify", "result", "failed", "ask"]);
+
 /** An invalid decision must throw, because it would otherwise deny or fail the call. */
 const decision: Check = [
   "an object",
   (value) => {
     // Check a copy with only the own fields, because the run uses such a copy.
     const own: unknown = isRecord(value) ? { ...value } : value;
-    return isApproval(own) || isOutsideResult(own) || (isRecord(own) && own["kind"] === "ask");
+    const kind = isRecord(own) ? own["kind"] : undefined;
+    if (isText(kind) && decisionKinds.has(kind)) return isApproval(own) || isOutsideResult(own) || kind === "ask";
+    return isExactData(own);
   },
   "decision",
   true,
