@@ -19,7 +19,7 @@ import { runToolLoop } from "../../src/core/run/run-tool-loop.ts";
 import type { SeamOptions } from "../../src/core/run/run.ts";
 import type { Journal } from "turnwright";
 import type { ToolCallContext } from "../../src/core/run/tool-context.ts";
-import { waitsOf } from "./random-program.ts";
+import { waitsOf } from "../../src/core/run/waiting-calls.ts";
 
 const messages = [{ role: "user", content: "Go." }] as const;
 const inputSchema = { type: "object" } as const;

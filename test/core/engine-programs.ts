@@ -9,7 +9,8 @@ import type { WorkflowPorts } from "../../src/host/durable/run-in-engine.ts";
 import { recordSteps } from "../../src/core/run/journals.ts";
 import type { Journal } from "turnwright";
 import type { Wait } from "../../src/core/run/seam.ts";
-import { createProgram, createRandom, type Delay, type Program, type Random, waitsOf } from "./random-program.ts";
+import { createProgram, createRandom, type Delay, type Program, type Random } from "./random-program.ts";
+import { waitsOf } from "../../src/core/run/waiting-calls.ts";
 
 /** The error of an execution that was killed by the test. */
 export class Killed extends Error {}

@@ -4,7 +4,8 @@ import { expect, test } from "vitest";
 import { type AskedStep, inLockstep, type OrderedEngine } from "../../src/core/run/journals.ts";
 import type { Json } from "../../src/core/types/common.ts";
 import type { LoopResult } from "../../src/core/types/loop-result.ts";
-import { createProgram, createRandom, type Delay, waitsOf } from "./random-program.ts";
+import { createProgram, createRandom, type Delay } from "./random-program.ts";
+import { waitsOf } from "../../src/core/run/waiting-calls.ts";
 
 interface LoggedStep {
   readonly key: string;

@@ -8,7 +8,7 @@ import { onIteration, prepareIteration, stopWhen } from "../../src/core/middlewa
 import { recordSteps } from "../../src/core/run/journals.ts";
 import { runToolLoop } from "../../src/core/run/run-tool-loop.ts";
 import type { Middleware } from "../../src/core/run/seam.ts";
-import { waitsOf } from "./random-program.ts";
+import { waitsOf } from "../../src/core/run/waiting-calls.ts";
 
 const messages = [{ role: "user", content: "Go." }] as const;
 

@@ -6,6 +6,7 @@ import type { AssistantMessage, Message } from "../../src/core/types/message.ts"
 import type { ModelChunk, Provider } from "../../src/core/types/provider.ts";
 import type { Tool } from "../../src/core/types/loop-options.ts";
 import { runToolLoop } from "../../src/core/run/run-tool-loop.ts";
+import { waitsOf } from "../../src/core/run/waiting-calls.ts";
 import type { SeamOptions } from "../../src/core/run/run.ts";
 import { contextRestarts } from "../../src/core/middleware/context-restarts.ts";
 import { maskResults } from "../../src/core/middleware/mask-results.ts";
@@ -58,10 +59,6 @@ export type Delay = () => Promise<void> | undefined;
 const user = [{ role: "user", content: "Go." }] as const;
 const schema = { type: "object" } as const;
 const noDelay: Delay = () => undefined;
-
-export function waitsOf({ reason }: LoopResult): readonly Wait[] {
-  return "waits" in reason ? (reason.waits as readonly Wait[]) : [];
-}
 
 interface Facts {
   readonly inner: readonly Plan[];

@@ -23,7 +23,6 @@ describe("the options of runToolLoop", () => {
     "maxIterations",
     "softWarnIteration",
     "maxConsecutiveToolErrors",
-    "maxRestarts",
     "maxPauses",
     "toolConcurrency",
     "maxToolCalls",
@@ -31,7 +30,7 @@ describe("the options of runToolLoop", () => {
     "wallClockMs",
   ];
   const timeouts = ["streamIdleMs", "firstChunkMs", "toolMs", "settleMs", "approvalMs", "hookMs", "journalMs"];
-  const mayBeZero = ["softWarnIteration", "maxRestarts", "maxPauses", "settleMs"];
+  const mayBeZero = ["softWarnIteration", "maxPauses", "settleMs"];
   const isTimed = (name: string): boolean => name.endsWith("Ms");
   const numbers = [...limits.map((name) => ["limits", name] as const), ...timeouts.map((name) => ["timeouts", name] as const)];
 
@@ -61,7 +60,6 @@ describe("the options of runToolLoop", () => {
     ["system", [7, ["Be brief."], null]],
     ["modelSettings", [7, [], null]],
     ["toolChoice", ["never", {}, { name: 7 }, 7]],
-    ["contextItems", ["It is night.", {}, [7n], [undefined], [() => 1]]],
     ["repair", ["yes", 1, null]],
     ["limits", [7, [], null]],
     ["timeouts", [7, [], null]],

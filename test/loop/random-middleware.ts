@@ -1,6 +1,7 @@
 import {
   approve,
   type Approve,
+  contextRestarts,
   detectLoops,
   finalAnswer,
   type LoopOptions,
@@ -26,6 +27,7 @@ export function middlewareOf(plan: Plan, workshop: Workshop): NonNullable<LoopOp
   const [pipeline, stop, decide] = [pipelineOf(plan, workshop), stopOf(plan, workshop), approvalOf(plan, workshop)];
   return [
     maskingOf(plan, workshop),
+    contextRestarts({ maxRestarts: plan.maxRestarts }),
     outputOf(plan, workshop),
     plan.loopDetection && detectLoops(plan.loopDetection),
     stop && stopWhen(stop),

@@ -28,6 +28,7 @@ export interface Plan {
   readonly limits: LoopLimits & { readonly wallClockMs: number | undefined };
   readonly settleMs: number;
   readonly verbs: readonly Verb[];
+  readonly maxRestarts: number;
   readonly approve: "none" | "yes" | "no" | "late" | "never" | "edit" | "ask";
   readonly hooks: boolean;
   readonly finalAnswer: boolean;
@@ -113,7 +114,6 @@ const whatever: fc.Arbitrary<Plan> = fc.record({
   limits: fc.record({
     maxIterations: fc.integer({ min: 1, max: 5 }),
     maxConsecutiveToolErrors: fc.integer({ min: 1, max: 5 }),
-    maxRestarts: fc.integer({ min: 0, max: 2 }),
     maxPauses: fc.integer({ min: 0, max: 2 }),
     toolConcurrency: fc.integer({ min: 1, max: 4 }),
     maxToolCalls: unlessUndefined(fc.integer({ min: 1, max: 5 })),
@@ -123,6 +123,7 @@ const whatever: fc.Arbitrary<Plan> = fc.record({
   }),
   settleMs: fc.constantFrom(0, 40, 500),
   verbs: fc.oneof(arrayOfVerbs("stop", "kill", "abort"), arrayOfVerbs("steer", "interrupt", "drain", "stop", "steer", "steer")),
+  maxRestarts: fc.integer({ min: 0, max: 2 }),
   approve: fc.constantFrom("none", "none", "yes", "no", "late", "never", "edit", "ask"),
   hooks: fc.boolean(),
   finalAnswer: fc.boolean(),

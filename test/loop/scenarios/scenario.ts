@@ -1,4 +1,4 @@
-import { createLoopControl, type LoopOptions, type LoopStatus, type EndReason } from "turnwright";
+import { contextRestarts, createLoopControl, type LoopOptions, type LoopStatus, type EndReason, preToolText } from "turnwright";
 import { createMockProvider, createTestClock, type MockProvider, type MockScript, text, toolCall } from "turnwright/testing";
 import { createTools, type Stage } from "./stage.ts";
 
@@ -30,6 +30,7 @@ export function setUp(scenario: Scenario): Staged {
   const stage: Stage = { clock: createTestClock(), control: createLoopControl(), abort: new AbortController() };
   const provider = createMockProvider(scenario.script);
   const { clock, control, abort } = stage;
+  const own = scenario.options?.(stage);
   const options: LoopOptions = {
     provider,
     tools: createTools(stage),
@@ -38,7 +39,8 @@ export function setUp(scenario: Scenario): Staged {
     clock,
     control,
     signal: abort.signal,
-    ...scenario.options?.(stage),
+    ...own,
+    middleware: [contextRestarts(), ...(own?.middleware ?? []), preToolText()],
   };
   return { stage, provider, options };
 }
