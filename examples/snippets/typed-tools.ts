@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 // #region tools
-import { approve, defineTool, type ToolContext } from "turnwright";
+import { approve, defineTool, type Middleware, type ToolContext } from "turnwright";
 import { z } from "zod";
 
 interface App {

@@ -23,7 +23,7 @@ describe("the options of a run", () => {
     ["a journal of another kind", { journal: { step: () => undefined } }, '"journal" must be a journal'],
     ["a durable journal without an id", { journal: { ...recordSteps(), durable: true } }, '"runId" must be a string'],
     ["a cost limit without prices", { limits: { maxCostUSD: 1 } }, '"pricing" must be a function'],
-    ["an answer that is no data", { answers: { call_1: () => 1 } }, '"answers.call_1" must be plain data'],
+    ["an answer that is no data", { answers: { call_1: () => 1 } }, '"answers.call_1" must be an object'],
     ["an option of another library", { stopWhen: [] }, "stopWhen"],
   ] as const)("are refused before any request: %s", async ([, more, message]) => {
     const { calls } = provider;

@@ -88,7 +88,8 @@ function pipelineOf({ results }: Plan, { later }: Workshop): ResultPipeline | un
 }
 
 function maskingOf({ masking }: Plan, { force }: Workshop): Middleware | undefined {
-  return masking && maskResults({ ...masking, minTokens: 1, force });
+  // The tools of the plan may release results.
+  return maskResults(masking === undefined ? { keepIterations: Number.POSITIVE_INFINITY } : { ...masking, minTokens: 1, force });
 }
 
 /** With prices: "some", the cost is unknown if the number of tokens is divisible by three. */

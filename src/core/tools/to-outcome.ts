@@ -2,7 +2,7 @@
 
 import type { ContentPart, Issue, Json, PlainError } from "../types/common.ts";
 import type { Steps } from "../cancellation/deadline.ts";
-import { hasBrand, isRecord, isThenable } from "../utils/guards.ts";
+import { hasBrand, isLiteral, isRecord, isThenable } from "../utils/guards.ts";
 import type { ContextRelease, Handoff, ToolOutcome } from "../types/tool-outcome.ts";
 import { tidyMessage, toPlainError } from "../utils/plain-error.ts";
 import { isPlainData, toJson } from "../utils/json.ts";

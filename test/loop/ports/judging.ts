@@ -5,6 +5,7 @@ import {
   contextRestart,
   createContextStash,
   type LoopOptions,
+  maskResults,
   type Middleware,
   onIteration,
   prepareIteration,
@@ -48,7 +49,11 @@ const store: (verb: string) => Port = (verb) => ({
     // The cache has space for only one result, so the second result removes the first one.
     const { tool: look, cacher } = createResultCache({ store: own, maxBytes: 10_000 });
     const provider = createMockProvider(looking);
-    return { provider, tools: [tool("t", () => "x".repeat(9_000)), look], middleware: [processResults({ cacher })] };
+    return {
+      provider,
+      tools: [tool("t", () => "x".repeat(9_000)), look],
+      middleware: [maskResults(), processResults({ cacher })],
+    };
   },
   ends: ["answered"],
   hangs: "answered",

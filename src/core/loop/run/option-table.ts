@@ -95,8 +95,6 @@ export const sessionChecks: Checks<Session> = {
   detailsLabel: is.text,
 };
 
-const decisionKinds: ReadonlySet<string> = new Set(["approve", "deny", "modify", "result", "failed", "ask"]);
-
 /** An invalid decision must throw, because it would otherwise deny or fail the call. */
 const decision: Check = [
   "an object",
@@ -104,7 +102,7 @@ const decision: Check = [
     // Check a copy with only the own fields, because the run uses such a copy.
     const own: unknown = isRecord(value) ? { ...value } : value;
     const kind = isRecord(own) ? own["kind"] : undefined;
-    if (isText(kind) && decisionKinds.has(kind)) return isApproval(own) || isOutsideResult(own) || kind === "ask";
+    if (isText(kind)) return isApproval(own) || isOutsideResult(own) || kind === "ask";
     return isExactData(own);
   },
   "decision",
