@@ -25,7 +25,6 @@ const fieldsOf = (rule: unknown): object => (isFields(rule) ? rule : {});
 
 it.for<[section: string, rules: object]>([
   ["Options and hooks", optionChecks],
-  ["Policies", fieldsOf(optionChecks.policies)],
   ["Session", sessionChecks],
 ])('docs/guides/options.md: lists every option under "%s" once, with the default of each flag', ([section, rules]) => {
   const rows = readRows(readSection(page, section)).map((cells) => cells.map((cell) => readNames(cell)[0] ?? cell));

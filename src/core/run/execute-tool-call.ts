@@ -2,7 +2,7 @@
 
 import type { CallEvent } from "../types/loop-event.ts";
 import type { ToolContext } from "../types/loop-options.ts";
-import type { Json } from "../types/common.ts";
+import type { Json, PlainError } from "../types/common.ts";
 import type { NestedSpending, ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { CancelScope } from "../cancellation/cancel-scope.ts";
@@ -227,8 +227,26 @@ async function runReady(activity: Activity, ready: ReadyCall, ports: ToolCallPor
   // A fatal error of a synchronous tool bars the next call of the message.
   const outcome = made instanceof Promise ? await made : made;
   activity.questions?.withdrawAll();
-  if (outcome.kind === "failed" && outcome.fatal === true) activity.run.isBarred = true;
+  const { run } = activity;
+  if (outcome.kind === "failed" && outcome.fatal === true) run.isBarred = true;
+  // Nothing else would add its material, and the model would miss it.
+  if (outcome.kind === "completed" && outcome.restart === true && !run.hooks.some(({ name }) => name === "context-restarts"))
+    return { ...factsOfOutcome(outcome), kind: "failed", error: noRestarts };
   return outcome;
+}
+
+const noRestarts: PlainError = {
+  name: "ToolFailure",
+  message: "The tool restarts the context, which has no effect in a run without contextRestarts() in its middleware.",
+};
+
+function factsOfOutcome({
+  call,
+  durationMs,
+  approvedArgs,
+  nested,
+}: Outcome): Pick<Outcome, "call" | "durationMs" | "approvedArgs" | "nested"> {
+  return { call, durationMs, approvedArgs, nested };
 }
 
 interface Admission {
