@@ -80,11 +80,23 @@ function withNesting(context: ToolContext, observer: RunObserver, ports: ToolPor
   return new Proxy(context, { get: (target, key): unknown => replaced[key] ?? Reflect.get(target, key, target) });
 }
 
-/** Observes the streams of the providers that agents and `prepareIteration` choose. */
-function observeStreams(middleware: MiddlewareList, observeOnce: (provider: Provider) => Provider): MiddlewareList {
+interface Observed {
+  readonly observed: WeakSet<Provider>;
+  observeOnce(provider: Provider): Provider;
+}
+
+/**
+ * Observes the streams of the providers that agents and `prepareIteration` choose. The provider of the run is observed already, also
+ * if the caller has wrapped it since.
+ */
+function observeStreams(middleware: MiddlewareList, { observed, observeOnce }: Observed): MiddlewareList {
   const taken = middleware.filter((one) => isRecord(one) && String(one["name"]).startsWith("observer")).length;
   const name = taken === 0 ? "observer" : `observer ${taken + 1}`;
-  return [...middleware, { name, pure: true, provider: observeOnce }];
+  return [
+    { name: `${name}, outside`, pure: true, request: (request, next) => (observed.add(request.provider), next(request)) },
+    ...middleware,
+    { name, pure: true, provider: observeOnce },
+  ];
 }
 
 /**
@@ -127,7 +139,7 @@ function observe(options: NestedLoopOptions, observing: Observing, inherited?: P
     ...(provider !== undefined && { provider: observeOnce(provider) }),
     ...((events === undefined || isEmitter(events)) && { events: new ObservedEmitter(events, runs) }),
     ...(registry !== undefined && { tools: observeRegistry(registry, ports) }),
-    ...(Array.isArray(middleware) && { middleware: observeStreams(middleware, observeOnce) }),
+    ...(Array.isArray(middleware) && { middleware: observeStreams(middleware, { observed, observeOnce }) }),
   };
 }
 
