@@ -7,7 +7,7 @@ import { describeFinish } from "./errors/finish-words.ts";
 import { describeMessage, findMisspelt } from "./errors/message-words.ts";
 import { wordsOf } from "./errors/loop-ended-error.ts";
 import { toProviderError } from "./errors/read-sdk-error.ts";
-import { checkHooks, checkOptions } from "./run/check-options.ts";
+import { checkHooks, checkOptions, checkTraits } from "./run/check-options.ts";
 import { checkStepRecord } from "./run/check-record.ts";
 import { checkGiven } from "./tools/given-fields.ts";
 import { findAnswerIssue } from "./tools/answer-issue.ts";
@@ -28,6 +28,7 @@ const allEdges: Edges = {
   checkRecord: checkStepRecord,
   checkOptions,
   checkHooks,
+  checkTraits,
   checkGiven,
   describeRule,
   describeValue: putInWords,

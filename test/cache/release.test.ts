@@ -79,7 +79,7 @@ describe("read_part with the action release", () => {
 
   it("does not mask results of an earlier run of the conversation", async () => {
     const cache = createResultCache({ sources: [other] });
-    const first = await play([read("other", 1, "a"), text("Done.")], { tools: [cache.tool] }).result;
+    const first = await play([read("other", 1, "a"), text("Done.")], { tools: [cache.tool], middleware }).result;
     const release = toolCall("read_part", { action: "release", id: "other" });
     const messages = [...first.messages, { role: "user" as const, content: "Go on." }];
     const { provider, result } = play([read("other", 9, "b"), release, text("Done.")], {

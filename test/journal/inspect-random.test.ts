@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import {
   type Journal,
   type LoopOptions,
+  maskResults,
   type LoopResult,
   memoryJournal,
   type Message,
@@ -100,6 +101,7 @@ async function play({ plan, nested, keeping, more = {} }: Playing): Promise<Loop
     const tools = (given.tools as readonly Tool[]).map((one) => (nested && one.name === "quick" ? agentFor(plan) : watch(one)));
     // Without masking, the context items are always the last message of a request. The comparison removes that message.
     const left = ["mask-results", "prepare-iteration"];
+    const unmasked = maskResults({ keepIterations: Number.POSITIVE_INFINITY, minTokens: 1e9 });
     const others = (given.middleware ?? []).filter((one) => one && !left.includes(one.name));
     const prepare: Parameters<typeof prepareIteration>[0] = ({ messages, usage }) => {
       const sent = messages.at(-1);
@@ -107,7 +109,7 @@ async function play({ plan, nested, keeping, more = {} }: Playing): Promise<Loop
       told.push(compare({ messages: isContext ? messages.slice(0, -1) : [...messages], usage }));
       return undefined;
     };
-    return { ...given, tools, middleware: [...others, prepareIteration(prepare)], journal, ...more };
+    return { ...given, tools, middleware: [unmasked, ...others, prepareIteration(prepare)], journal, ...more };
   };
   const { result } = await runPlan(plan, own);
   await Promise.all(told);

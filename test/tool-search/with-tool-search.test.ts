@@ -169,7 +169,7 @@ describe("withToolSearch", () => {
     });
     const tools = withToolSearch(mergeRegistries(createToolRegistry([change]), registry));
     const script = [find("old tool"), toolCall("change"), find("tool", "late"), toolCall("new_tool"), done];
-    const { provider, result } = play(script, { tools });
+    const { provider, result } = play(script, { tools, middleware: [deferTools()] });
     const ended = await result;
     expect(answersOf(ended).map(({ result: answer }) => answer)).toMatchObject([
       { tools: [{ name: "old_tool" }] },
@@ -191,6 +191,7 @@ describe("withToolSearch", () => {
     const tools = withPrefix(mergeRegistries(withToolSearch([deferredTool("inner_one")]), [deferredTool("outer_two")]), "x_");
     const { provider, result } = play([toolCall("x_find_tools", { query: "outer two" }), toolCall("x_outer_two"), done], {
       tools,
+      middleware: [deferTools()],
     });
     expect(outcomesOf(await result).every((outcome) => outcome.endsWith("completed"))).toBe(true);
     expect(provider.requests.map(toolNames)[1]).toEqual(["x_find_tools", "x_outer_two"]);
@@ -223,7 +224,10 @@ describe("withToolSearch", () => {
       "find_tools",
       "delete_one",
     ]);
-    const { provider, result } = play([find("delete all delete_all"), toolCall("delete_all"), done], { tools });
+    const { provider, result } = play([find("delete all delete_all"), toolCall("delete_all"), done], {
+      tools,
+      middleware: [deferTools()],
+    });
     const [found, called] = answersOf(await result);
     expect(found?.result).toMatchObject({ tools: [{ name: "delete_one" }] });
     expect(called?.outcome).toBe("unknown-tool");

@@ -5,7 +5,7 @@ import type { ApprovalContext, ApprovalDecision, Approve } from "../types/polici
 import type { NeedsApproval, ToolDefinition } from "../types/tool.ts";
 import type { ShownTool, ToolCall } from "../types/tool-outcome.ts";
 import { isFunction } from "../errors/check-fields.ts";
-import { invalidOption } from "../errors/loop-error.ts";
+import { invalidOption, LoopError } from "../errors/loop-error.ts";
 import { toDecision, waitWhereNeeded } from "../policies/approval.ts";
 import { findToolChanges, toShown } from "../tools/registry.ts";
 import { denials } from "../tools/to-outcome.ts";
@@ -55,11 +55,16 @@ async function decideCall(policy: Approve | undefined, asking: Asking, { call, n
     at.emit("approval-asked", { args: call.args });
     return ask(policy, asking, { call, tool });
   });
+  if (!decidedKinds.has(first?.kind))
+    throw new LoopError("journal-damaged", { key: "approve/decision", problem: "has no decision" });
   let question: string | undefined;
   const decided = first.kind === "ask" ? await waitForDecision(asking, { call, tool, answered: (id) => (question = id) }) : first;
   sendDecision(at, decided, question);
   return apply(decided, { call, next });
 }
+
+/** A saved journal may have been edited. */
+const decidedKinds: ReadonlySet<unknown> = new Set<Decided["kind"]>(["approve", "deny", "modify", "ask", "failed"]);
 
 interface AskedTool {
   readonly call: ToolCall;

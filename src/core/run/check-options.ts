@@ -5,6 +5,7 @@ import { invalidOption } from "../errors/loop-error.ts";
 import { optionChecks, reserveChecks } from "../loop/run/option-table.ts";
 import { none, type Reserve, type ResolvedLimits, resolveLimits, sumReserves } from "../loop/run/limits.ts";
 import type { LoopOptions } from "../types/loop-options.ts";
+import type { ToolDefinition } from "../types/tool.ts";
 import type { MiddlewareList } from "../types/middleware.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { handoffKey } from "../tools/registry.ts";
@@ -74,23 +75,27 @@ export function checkNeededTools(options: Pick<LoopOptions, "tools" | "middlewar
   const all = listMiddleware(middleware);
   const used: ReadonlySet<string> = new Set(all.map(({ name }) => name));
   if (tools.some(isHandoff) && !used.has("handoffs")) throw refuseOption(`${place}middleware`, handoffsNeeded, undefined);
-  for (const [trait, { needs, write }] of Object.entries(neededBy)) {
-    const tool: unknown = tools.find((one: unknown) => isRecord(one) && one[trait] === (trait !== "requiresFollowUp"));
-    if (!isRecord(tool) || used.has(needs)) continue;
-    const expected = `a list with ${write}, because the tool "${String(tool["name"])}" has "${trait}"`;
-    throw new LoopError("invalid-option", { option: `${place}middleware`, expected, received: "a list without it" });
-  }
   const names: ReadonlySet<unknown> = new Set([...tools, ...all.flatMap((one) => one.tools ?? [])].map(nameOf));
   if (typeof toolChoice === "object" && !names.has(toolChoice.name))
     throw invalidOption(`${place}toolChoice.name`, 'the name of a tool in "tools"', toolChoice.name);
 }
 
-/** The traits of tools that have an effect only with a middleware. */
-const neededBy: { readonly [trait: string]: { readonly needs: string; readonly write: string } } = {
+/** The middleware without which a trait of a tool has no effect. */
+const neededBy = {
   deferred: { needs: "defer-tools", write: "deferTools()" },
   releasesResults: { needs: "mask-results", write: "maskResults()" },
   requiresFollowUp: { needs: "pre-tool-text", write: "preToolText()" },
-};
+} as const;
+
+/** Throws LoopError "invalid-option" if a tool has a trait that has no effect with this middleware. */
+export function checkTraits(tools: readonly ToolDefinition[], middleware: readonly Middleware[]): void {
+  for (const [trait, { needs, write }] of Object.entries(neededBy)) {
+    const tool = tools.find((one) => one[trait as keyof typeof neededBy] === (trait !== "requiresFollowUp"));
+    if (tool === undefined || middleware.some(({ name }) => name === needs)) continue;
+    const expected = `a list with ${write}, because the tool "${tool.name}" has "${trait}"`;
+    throw new LoopError("invalid-option", { option: "middleware", expected, received: "a list without it" });
+  }
+}
 
 function nameOf(tool: unknown): unknown {
   return isRecord(tool) ? tool["name"] : undefined;

@@ -208,6 +208,7 @@ export class Run {
     this.hooks = beginHooks(this.middleware, { runId, messages, tools, clock, timeouts, session, pricing, root });
     this.registry = wrapTools(options.provider, collectTools(options.tools, this.hooks));
     this.definitions = this.registry.definitions();
+    edges.checkTraits?.(this.definitions, this.middleware);
     this.registered = new Map(this.definitions.map((tool) => [tool.name, tool]));
     this.#claims = claimRun(this, nesting);
     this.control = this.#claims.control;
@@ -434,7 +435,15 @@ function findPlace(options: SeamOptions, nesting: Nesting | undefined): Place {
   if (nesting?.key === undefined) {
     const token = createToken();
     const { runId = `run_${token}`, answers = {}, now = Date.now(), journal: records = recordSteps() } = options;
-    return { token, prefix: "", path, runId, answers: new Map(Object.entries(answers as { readonly [id: string]: Json })), now, records };
+    return {
+      token,
+      prefix: "",
+      path,
+      runId,
+      answers: new Map(Object.entries(answers as { readonly [id: string]: Json })),
+      now,
+      records,
+    };
   }
   const { key, run } = nesting;
   const { root, token, answers, now } = run;
