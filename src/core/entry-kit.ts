@@ -21,7 +21,6 @@ export {
 export { memoryJournal, wrapJournal } from "./journal/memory-journal.ts";
 export { checkStepRecord, isCompaction, isPacked } from "./run/check-record.ts";
 export { type AskedStep, inLockstep, type OrderedEngine } from "./run/journals.ts";
-export type { Next, StructuredOutput, Wait } from "./types/middleware.ts";
 export { waitsOf } from "./run/waiting-calls.ts";
 export { type PendingCall } from "./records/read-calls.ts";
 export { readRecords, type RecordedRun, type WatchRun } from "./records/read-run.ts";
@@ -196,9 +195,12 @@ export type {
   Hooks,
   Look,
   Middleware,
+  Next,
   Outcome,
   Recorder,
   RequestDraft,
   RunFacts,
   State,
-} from "./run/seam.ts";
+  StructuredOutput,
+  Wait,
+} from "./types/middleware.ts";

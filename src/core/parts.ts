@@ -117,7 +117,8 @@ export type {
   RequestedOutput,
   RequestTranscript,
 } from "./types/provider.ts";
-export type { CostUnknownWhy, Ending, StreamStatus } from "./types/termination.ts";
+export type { Ending } from "./types/middleware.ts";
+export type { CostUnknownWhy, StreamStatus } from "./types/termination.ts";
 export type {
   ContextRelease,
   ContextRestart,

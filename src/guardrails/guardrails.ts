@@ -43,8 +43,8 @@ const ofOutput: Checks<OutputCheck> = {
 };
 
 /**
- * Checks the input, the output and the tool calls of a run. Put it before `approve`, so that nobody is asked about a refused call. In
- * events and results, `guardrail` is the name of a check.
+ * Checks the input, the output and the tool calls of a run. Put it before `approve`: then a refused call needs no approval. In events and
+ * results, `guardrail` is the name of a check.
  *
  * - `input`: runs at the same time as each request with new user messages, such as the first one. Until all checks have passed, no
  *   part of the response is shown and no tool runs. A refusal cuts off the request and ends the run as `input-guardrail`.

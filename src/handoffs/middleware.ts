@@ -29,7 +29,7 @@ export interface HandoffRules {
 }
 
 /** The fields that the result of a run with handoffs has. */
-export interface HandoffResult {
+interface HandoffResult {
   readonly agent: string | undefined;
   readonly handoffs: readonly Handoff[];
 }

@@ -3,7 +3,7 @@
 import { z } from "zod";
 import { describe, expect, it } from "vitest";
 import { createLoopControl, defineAgentTool, defineTool, type LoopResult, type Tool } from "turnwright";
-import type { Middleware } from "../../src/core/run/seam.ts";
+import type { Middleware } from "../../src/core/types/middleware.ts";
 import {
   createMockProvider,
   createTestClock,

@@ -11,7 +11,7 @@ import { processResults } from "../../src/core/middleware/process-results.ts";
 import { recordSteps } from "../../src/core/run/journals.ts";
 import { runToolLoop } from "../../src/core/run/run-tool-loop.ts";
 import type { Journal } from "turnwright";
-import type { Middleware } from "../../src/core/run/seam.ts";
+import type { Middleware } from "../../src/core/types/middleware.ts";
 
 const messages = [{ role: "user", content: "Go." }] as const;
 const look = defineTool({ name: "look", description: "", inputSchema: { type: "object" }, execute: () => "seen" });

@@ -8,7 +8,7 @@ import type { SeamOptions } from "../../src/core/run/run.ts";
 import type { WorkflowPorts } from "../../src/host/durable/run-in-engine.ts";
 import { recordSteps } from "../../src/core/run/journals.ts";
 import type { Journal } from "turnwright";
-import type { Wait } from "../../src/core/run/seam.ts";
+import type { Wait } from "../../src/core/types/middleware.ts";
 import { createProgram, createRandom, type Delay, type Program, type Random } from "./random-program.ts";
 import { waitsOf } from "../../src/core/run/waiting-calls.ts";
 

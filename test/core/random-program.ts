@@ -11,7 +11,7 @@ import type { SeamOptions } from "../../src/core/run/run.ts";
 import { contextRestarts } from "../../src/core/middleware/context-restarts.ts";
 import { maskResults } from "../../src/core/middleware/mask-results.ts";
 import type { Journal } from "turnwright";
-import type { Middleware, Wait } from "../../src/core/run/seam.ts";
+import type { Middleware, Wait } from "../../src/core/types/middleware.ts";
 import type { ToolCallContext } from "../../src/core/run/tool-context.ts";
 
 export interface Random {

@@ -20,7 +20,7 @@ import { structuredOutput } from "../../src/core/middleware/structured-output.ts
 import { recordSteps } from "../../src/core/run/journals.ts";
 import { runToolLoop } from "../../src/core/run/run-tool-loop.ts";
 import type { Journal } from "turnwright";
-import type { Middleware } from "../../src/core/run/seam.ts";
+import type { Middleware } from "../../src/core/types/middleware.ts";
 import { findableTools } from "../../src/core/tools/registry.ts";
 
 const messages: readonly Message[] = [{ role: "user", content: "Go." }];

@@ -11,7 +11,7 @@ import { findToolChanges, toShown } from "../tools/registry.ts";
 import { denials } from "../tools/to-outcome.ts";
 import { digest, isSameJson, stableJson, toJson } from "../utils/json.ts";
 import { toPlainError } from "../utils/plain-error.ts";
-import type { CallRecorder, Middleware, Next, Outcome, Recorder, RunFacts } from "../run/seam.ts";
+import type { CallRecorder, Middleware, Next, Outcome, Recorder, RunFacts } from "../types/middleware.ts";
 import { frozenView } from "../loop/state/transcript.ts";
 import { askCaller } from "./ask-caller.ts";
 

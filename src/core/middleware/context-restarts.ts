@@ -10,7 +10,7 @@ import { checkFields, type Checks, is, isFunction } from "../errors/check-fields
 import { isRecord } from "../utils/guards.ts";
 import { freezeDeep, isPlainData, toJson } from "../utils/json.ts";
 import { toPlainError } from "../utils/plain-error.ts";
-import type { CallRecorder, Middleware, Outcome, RunFacts, State } from "../run/seam.ts";
+import type { CallRecorder, Middleware, Outcome, RunFacts, State } from "../types/middleware.ts";
 import { askCaller } from "./ask-caller.ts";
 
 export interface ContextOptions extends RestartPolicy {

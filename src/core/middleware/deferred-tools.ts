@@ -4,7 +4,7 @@ import type { AssistantMessage, Message, ToolResultPart } from "../types/message
 import type { ToolDefinition } from "../types/tool.ts";
 import { isRecord } from "../utils/guards.ts";
 import { memoize } from "../utils/promises.ts";
-import type { Middleware, RequestDraft, State } from "../run/seam.ts";
+import type { Middleware, RequestDraft, State } from "../types/middleware.ts";
 
 /**
  * Shows a tool with the trait `deferred` only after a search has found it, or after the model has called it. Found tools come last,

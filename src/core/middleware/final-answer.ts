@@ -4,7 +4,7 @@ import type { FinalAnswerReserve } from "../types/policies.ts";
 import { checkFields } from "../errors/check-fields.ts";
 import { reserveChecks } from "../loop/run/option-table.ts";
 import { isUnfinished } from "../providers/judge-finish.ts";
-import type { Ending, Middleware } from "../run/seam.ts";
+import type { Ending, Middleware } from "../types/middleware.ts";
 
 const counted: ReadonlySet<string> = new Set(["max-iterations", "max-tool-calls"]);
 const reserved: ReadonlySet<string> = new Set(["max-tokens", "max-cost", "wall-clock"]);

@@ -3,7 +3,7 @@
 import type { DeliberateGate } from "../types/policies.ts";
 import type { TriggerMatch } from "../types/loop-event.ts";
 import type { PlainError } from "../types/common.ts";
-import type { CallRecorder, Middleware, Outcome } from "../run/seam.ts";
+import type { CallRecorder, Middleware, Outcome } from "../types/middleware.ts";
 import { checkFields, type Checks, is, isFunction, needed } from "../errors/check-fields.ts";
 import { wasDispatched } from "../tools/to-outcome.ts";
 import { edges } from "../utils/edges.ts";

@@ -12,15 +12,8 @@ import { freezeDeep } from "../utils/json.ts";
 import { isRecord } from "../utils/guards.ts";
 import { describeValue } from "../utils/texts.ts";
 import { textOrNone } from "../utils/plain-error.ts";
-import {
-  type Answer,
-  isStepCancelled,
-  type Middleware,
-  type Recorder,
-  type RequestDraft,
-  type RunFacts,
-  type State,
-} from "../run/seam.ts";
+import { isStepCancelled } from "../run/seam.ts";
+import type { Answer, Middleware, Recorder, RequestDraft, RunFacts, State } from "../types/middleware.ts";
 import { askCaller } from "./ask-caller.ts";
 
 /**

@@ -2,7 +2,7 @@
 
 import type { MaskingOptions } from "../types/policies.ts";
 import { frozenView } from "../loop/state/transcript.ts";
-import type { Middleware, State } from "../run/seam.ts";
+import type { Middleware, State } from "../types/middleware.ts";
 import { MaskedTranscript, type MaskingSource, readMaskingOptions, type ReleasedResults } from "./masked-transcript.ts";
 
 /**

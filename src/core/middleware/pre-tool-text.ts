@@ -2,7 +2,7 @@
 
 import type { PreToolTextPolicy } from "../types/policies.ts";
 import { checkFields, type Checks, is } from "../errors/check-fields.ts";
-import type { Middleware, State } from "../run/seam.ts";
+import type { Middleware, State } from "../types/middleware.ts";
 
 const checks: Checks<PreToolTextPolicy> = {
   endAfterTextFamilies: ["an array of provider families", is.texts[1]],

@@ -7,7 +7,7 @@ import { toPlainError } from "../utils/plain-error.ts";
 import { estimateTokens } from "../utils/estimate-tokens.ts";
 import { detectContextRestart } from "../loop/restart/context-restart.ts";
 import { lastUserText } from "../loop/state/transcript.ts";
-import type { CallRecorder, Middleware, Outcome, RunFacts } from "../run/seam.ts";
+import type { CallRecorder, Middleware, Outcome, RunFacts } from "../types/middleware.ts";
 import { askCaller } from "./ask-caller.ts";
 import {
   type Change,

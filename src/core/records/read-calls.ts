@@ -10,7 +10,7 @@ import { ReplayJournal } from "../run/journals.ts";
 import { callPlace, eagerSteps } from "../run/places.ts";
 import type { ReadRun } from "../run/run-tool-loop.ts";
 import type { Run, SeamOptions } from "../run/run.ts";
-import type { CurrentMessage, EndedCall, Outcome, State } from "../run/seam.ts";
+import type { CurrentMessage, EndedCall, Outcome, State } from "../types/middleware.ts";
 import { placeResults } from "../run/state.ts";
 import { toWaitingCall, waitsOf } from "../run/waiting-calls.ts";
 import { concludeOutside, isOutsideResult } from "../tools/to-outcome.ts";

@@ -14,17 +14,8 @@ import { placeOf } from "../run/places.ts";
 import type { RequestEnd } from "../run/run-iteration.ts";
 import { type AskedEnd, endPlace, type FirstRecord, readRun, type ReadRun } from "../run/run-tool-loop.ts";
 import type { SeamOptions } from "../run/run.ts";
-import {
-  type Answer,
-  type Ending,
-  endWith,
-  type CallRecorder,
-  type Hooks,
-  type Look,
-  type Middleware,
-  type Recorder,
-  type State,
-} from "../run/seam.ts";
+import { endWith } from "../run/seam.ts";
+import type { Answer, CallRecorder, Ending, Hooks, Look, Middleware, Recorder, State } from "../types/middleware.ts";
 import { toPlainError } from "../utils/plain-error.ts";
 import { digest, stableJson } from "../utils/json.ts";
 import { CallReader, type PendingCall } from "./read-calls.ts";

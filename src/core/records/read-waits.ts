@@ -2,7 +2,7 @@
 
 import type { Json } from "../types/common.ts";
 import { type AskedWait, toWaitId, waitKey } from "../run/answers.ts";
-import type { Wait } from "../run/seam.ts";
+import type { Wait } from "../types/middleware.ts";
 
 type Read = <T>(key: string) => Promise<T | undefined>;
 

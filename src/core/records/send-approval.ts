@@ -6,7 +6,7 @@ import { type Decided, sendDecision } from "../middleware/approve.ts";
 import { toDecision } from "../policies/approval.ts";
 import { callEvent } from "../run/execute-tool-call.ts";
 import type { Run } from "../run/run.ts";
-import type { CallRecorder, Outcome } from "../run/seam.ts";
+import type { CallRecorder, Outcome } from "../types/middleware.ts";
 import { isRecord } from "../utils/guards.ts";
 import type { RecordedWait } from "./read-waits.ts";
 

@@ -8,7 +8,7 @@ import { whenParked } from "./journals.ts";
 import type { Wave } from "../tools/registry.ts";
 import type { Run } from "./run.ts";
 import type { Journal } from "../types/journal.ts";
-import type { Outcome, Wait } from "./seam.ts";
+import type { Outcome, Wait } from "../types/middleware.ts";
 
 /** The answer of code that waits. */
 export class Parked {

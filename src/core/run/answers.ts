@@ -14,7 +14,7 @@ import { isRecord } from "../utils/guards.ts";
 import { isSameJson, toJson } from "../utils/json.ts";
 import { describeValue, quote } from "../utils/texts.ts";
 import type { Run } from "./run.ts";
-import type { Wait } from "./seam.ts";
+import type { Wait } from "../types/middleware.ts";
 
 /** The record of a wait that was opened. */
 export interface AskedWait {

@@ -8,7 +8,7 @@ import { joinDetails, toRunCall } from "../loop/result/build-result.ts";
 import { frozenView, isNamed } from "../loop/state/transcript.ts";
 import { edges } from "../utils/edges.ts";
 import type { Run } from "./run.ts";
-import type { Ending } from "./seam.ts";
+import type { Ending } from "../types/middleware.ts";
 import { pendingOf, toReason } from "./waiting-calls.ts";
 import { answerOpenCalls, endWaiting, metadataOf } from "./state.ts";
 

@@ -6,13 +6,12 @@ import { optionChecks, reserveChecks } from "../loop/run/option-table.ts";
 import { none, type Reserve, type ResolvedLimits, resolveLimits, sumReserves } from "../loop/run/limits.ts";
 import type { LoopOptions } from "../types/loop-options.ts";
 import type { ToolDefinition } from "../types/tool.ts";
-import type { MiddlewareList } from "../types/middleware.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { handoffKey } from "../tools/registry.ts";
 import { edges } from "../utils/edges.ts";
 import { isRecord } from "../utils/guards.ts";
 import { listMiddleware } from "./hooks.ts";
-import type { Hooks, Middleware } from "./seam.ts";
+import type { Hooks, Middleware, MiddlewareList } from "../types/middleware.ts";
 
 const hookChecks: Checks<Hooks> = {
   tools: ["an array of tools", Array.isArray],

@@ -23,7 +23,7 @@ import { refuseAnswer, StepRecorder, sumOf } from "./recorder.ts";
 import { isCurrent } from "./shown-tools.ts";
 import type { Activity } from "./activity.ts";
 import type { Run } from "./run.ts";
-import type { Next, Outcome, Wait } from "./seam.ts";
+import type { Next, Outcome, Wait } from "../types/middleware.ts";
 import { CallContext } from "./tool-context.ts";
 
 /** Runs one call. Rejects only if the journal fails. A call that waits stays pending: see `Activity.settle`. */

@@ -4,7 +4,7 @@ import type { PlainError } from "../types/common.ts";
 import { isLoopError, LoopError } from "../errors/loop-error.ts";
 import { edges } from "../utils/edges.ts";
 import { toPlainError } from "../utils/plain-error.ts";
-import type { Ending, Hooks, Middleware, MiddlewareList, Next, RunFacts } from "./seam.ts";
+import type { Ending, Hooks, Middleware, MiddlewareList, Next, RunFacts } from "../types/middleware.ts";
 
 export type NamedHooks = Hooks & { readonly name: string };
 

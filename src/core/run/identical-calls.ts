@@ -2,7 +2,7 @@
 
 import type { EndReason } from "../types/termination.ts";
 import { isSameJson, stableJson, toJson } from "../utils/json.ts";
-import type { EndedCall, IdenticalCalls, Outcome, State } from "./seam.ts";
+import type { EndedCall, IdenticalCalls, Outcome, State } from "../types/middleware.ts";
 
 export const noIdenticalCalls: IdenticalCalls = { outcomes: [], count: 0 };
 

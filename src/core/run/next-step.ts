@@ -5,7 +5,7 @@ import type { EndReason } from "../types/termination.ts";
 import { noReserve, type Reserve, type ResolvedLimits } from "../loop/run/limits.ts";
 import { isUnfinished } from "../providers/judge-finish.ts";
 import { isFatal } from "../tools/to-outcome.ts";
-import type { Ending, Hooks, InboxMessage, Look, State } from "./seam.ts";
+import type { Ending, Hooks, InboxMessage, Look, State } from "../types/middleware.ts";
 import { findIdenticalCalls } from "./identical-calls.ts";
 import { activeAt } from "./state.ts";
 import { isNamed } from "../loop/state/transcript.ts";

@@ -8,7 +8,7 @@ import { isRecord } from "../utils/guards.ts";
 import { toPlainError } from "../utils/plain-error.ts";
 import { summarize } from "./build-result.ts";
 import type { Run } from "./run.ts";
-import type { Ending } from "./seam.ts";
+import type { Ending } from "../types/middleware.ts";
 
 export type Close = () => PromiseLike<void>;
 

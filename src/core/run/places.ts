@@ -1,7 +1,7 @@
 // The places of iterations and calls in the journal.
 
 import type { ToolOutcome } from "../types/tool-outcome.ts";
-import type { CurrentMessage, State } from "./seam.ts";
+import type { CurrentMessage, State } from "../types/middleware.ts";
 
 /** The beginning of the keys of the steps of an iteration. */
 export function placeOf({ iteration, retry }: Pick<State, "iteration" | "retry">): string {

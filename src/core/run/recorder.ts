@@ -21,7 +21,7 @@ import { JournalFailure, StepCancelled } from "./hooks.ts";
 import { EagerJournal } from "./journals.ts";
 import type { Recalled } from "./run.ts";
 import type { WaitOptions } from "../types/wait.ts";
-import type { CallRecorder, Ending, Outcome, Wait } from "./seam.ts";
+import type { CallRecorder, Ending, Outcome, Wait } from "../types/middleware.ts";
 
 /** The error of a recorded step. Made from its record in the first execution too, so that a replay sees the same error. */
 export class StepError extends Error {

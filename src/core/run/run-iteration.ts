@@ -19,7 +19,8 @@ import { callEvent, performCall, sendEnd, sendStart } from "./execute-tool-call.
 import { StepRecorder, sumOf } from "./recorder.ts";
 import { Activity } from "./activity.ts";
 import type { BegunCall, Run } from "./run.ts";
-import { type Answer, type Ending, endWith, type Next, type RequestDraft } from "./seam.ts";
+import { endWith } from "./seam.ts";
+import type { Answer, Ending, Next, RequestDraft } from "../types/middleware.ts";
 import { callPlace, type EagerOutcome, placeOf } from "./places.ts";
 import { noteShown, readTools, recallShown, withShown } from "./shown-tools.ts";
 import { applyAnswer } from "./state.ts";

@@ -21,7 +21,7 @@ import { hasCallRecords, replayEarly, runCalls, sendCutEnds } from "./run-calls.
 import { runIteration } from "./run-iteration.ts";
 import { Activity } from "./activity.ts";
 import { Run, type RunPorts, type SeamOptions } from "./run.ts";
-import type { Answer, Ending, State } from "./seam.ts";
+import type { Answer, Ending, State } from "../types/middleware.ts";
 import { describeTools } from "./shown-tools.ts";
 import { applyNested } from "../utils/count-usage.ts";
 import { type Again, applyAgain } from "./state.ts";

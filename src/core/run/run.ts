@@ -33,13 +33,13 @@ import type {
   Ending,
   InboxMessage,
   Middleware,
+  MiddlewareList,
   NestedOptions,
   Outcome,
   RequestDraft,
-  MiddlewareList,
   RunFacts,
   State,
-} from "./seam.ts";
+} from "../types/middleware.ts";
 import { createState } from "./state.ts";
 
 /** The options of a run on the seam. */

@@ -1,9 +1,7 @@
-// What middleware needs beside the types of the interface between the loop and everything optional.
+// Functions for middleware. The types of the interface are in ../types/middleware.ts.
 
 import type { Answer, Ending } from "../types/middleware.ts";
 import type { Provider } from "../types/provider.ts";
-
-export type * from "../types/middleware.ts";
 
 /** Returns the answer of a request that was not made, because the run ends. */
 export function endWith(ending: Ending, { id: provider, model }: Pick<Provider, "id" | "model">): Answer {

@@ -9,7 +9,7 @@ import { type AskedWait, waitKey } from "./answers.ts";
 import { HookError } from "./hooks.ts";
 import { callPlace, eagerSteps, nextKeyOf } from "./places.ts";
 import type { Recalled, Run } from "./run.ts";
-import type { Answer, Outcome } from "./seam.ts";
+import type { Answer, Outcome } from "../types/middleware.ts";
 
 export interface ShownTools {
   readonly [name: string]: ShownTool;

@@ -17,7 +17,7 @@ import { isNamed, restartedResult, seal } from "../loop/state/transcript.ts";
 import { contentOf, countsAsError, renderOutcome, wasDispatched } from "../tools/to-outcome.ts";
 import { applyNested, applySpending, noUsage } from "../utils/count-usage.ts";
 import { countIdenticalCalls, noIdenticalCalls } from "./identical-calls.ts";
-import type { Answer, CurrentMessage, EndedCall, Ending, Look, Outcome, State, Wait } from "./seam.ts";
+import type { Answer, CurrentMessage, EndedCall, Ending, Look, Outcome, State, Wait } from "../types/middleware.ts";
 
 export const emptyMessage: CurrentMessage = { text: "", reasoning: "", calls: [], early: [], providerMetadata: [] };
 

@@ -7,7 +7,7 @@ import type { EndReason } from "../types/termination.ts";
 import { decideLook, isExhausted, type Seen } from "./next-step.ts";
 import { placeOf } from "./places.ts";
 import type { Run } from "./run.ts";
-import type { Ending, Look, State } from "./seam.ts";
+import type { Ending, Look, State } from "../types/middleware.ts";
 import { applyLook } from "./state.ts";
 
 export interface Looking {

@@ -20,7 +20,7 @@ import { findableKey, type Wave, waveKey } from "../tools/registry.ts";
 import type { Activity } from "./activity.ts";
 import { ReplayJournal } from "./journals.ts";
 import { StepRecorder } from "./recorder.ts";
-import type { CallRecorder, NestedOptions, Outcome } from "./seam.ts";
+import type { CallRecorder, NestedOptions, Outcome } from "../types/middleware.ts";
 import type { OutsideResult } from "../types/policies.ts";
 
 export interface ToolCallContext

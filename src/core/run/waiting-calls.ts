@@ -4,7 +4,7 @@ import type { ShownTool, WaitingCall } from "../types/tool-outcome.ts";
 import { findToolChanges } from "../tools/registry.ts";
 import type { EndReason } from "../types/termination.ts";
 import type { LoopResult } from "../types/loop-result.ts";
-import type { Ending, Wait } from "./seam.ts";
+import type { Ending, Wait } from "../types/middleware.ts";
 
 interface WaitFacts extends Partial<Pick<WaitingCall, "name" | "args" | "fromPage" | "question">> {
   readonly tool?: ShownTool;

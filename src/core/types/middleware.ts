@@ -4,7 +4,7 @@ import type { Clock, Json, Pricing, Session, StandardSchema, Timeouts, Usage } f
 import type { CallEvent, LoopEvent, LoopEvents, LoopEventType } from "./loop-event.ts";
 import type { Message, ProviderMetadataPart, UserMessage } from "./message.ts";
 import type { ModelSettings, Provider, RequestedOutput, StreamResult, ToolChoice } from "./provider.ts";
-import type { Ending as PlainEnding, EndReason } from "./termination.ts";
+import type { EndReason, LoopStatus } from "./termination.ts";
 import type { ToolDefinition } from "./tool.ts";
 import type { ShownTool, ToolCall, ToolHistoryEntry, ToolOutcome } from "./tool-outcome.ts";
 import type { Tool } from "./loop-options.ts";
@@ -30,9 +30,9 @@ export interface Wait {
   readonly problem?: string | undefined;
 }
 
-/** An ending of a run. `waiting` is the reason of a run that can only go on with answers from outside. */
+/** How a run ended: its status, and the exact reason. `waiting` is the reason of a run that can only go on with answers from outside. */
 export type Ending =
-  | PlainEnding
+  | { readonly status: LoopStatus; readonly reason: EndReason }
   | { readonly status: "suspended"; readonly reason: { readonly kind: "waiting"; readonly waits: readonly Wait[] } };
 
 /** The result of one model request. Plain data, because a journal records it. `ends` ends the run. */

@@ -74,9 +74,3 @@ export type EndReason =
   | { readonly kind: "drained" }
   /** `approval-required`: at least one call waits for a decision. `result-required`: all waiting calls wait for results. */
   | { readonly kind: "approval-required" | "result-required"; readonly calls: readonly WaitingCall[] };
-
-/** How a run ended: its status, and the exact reason. */
-export interface Ending {
-  readonly status: LoopStatus;
-  readonly reason: EndReason;
-}
