@@ -26,7 +26,7 @@ interface TeamEntry {
   // options for runToolLoop: each member is a tool of the lead, and each of its calls is a nested run
   createTeam(options: {
     lead?: { system?: string; tools?: readonly Tool[] };
-    members: { readonly [name: string]: TeamMember }; // { description, system, tools?, provider?, limits?, maxTasks?, inputSchema?, policies?, ... }
+    members: { readonly [name: string]: TeamMember }; // { description, system, tools?, provider?, limits?, maxTasks?, inputSchema?, middleware?, ... }
     limits?: LoopLimits; // shared by the lead and all members
     maxParallel?: number;
   }): { system?: string | undefined; tools: readonly Tool[]; limits?: LoopLimits | undefined };

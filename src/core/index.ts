@@ -29,21 +29,7 @@ export type {
   ResultPipeline,
   StopCondition,
 } from "./types/policies.ts";
-export type {
-  Answer,
-  CallRecorder,
-  Hooks,
-  Middleware,
-  MiddlewareList,
-  Next,
-  Outcome,
-  Recorder,
-  RequestDraft,
-  RunFacts,
-  State,
-  StructuredOutput,
-  Wait,
-} from "./types/middleware.ts";
+export type { Middleware, StructuredOutput } from "./types/middleware.ts";
 export type { Journal } from "./types/journal.ts";
 export type { Json } from "./types/common.ts";
 export type { LoopEvent, LoopEvents } from "./types/loop-event.ts";

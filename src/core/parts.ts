@@ -29,6 +29,19 @@ export type { TruncateResultsOptions, TruncatedResults } from "./middleware/trun
 export type { ContextOptions } from "./middleware/context-restarts.ts";
 export type { ContextRestartFields } from "./loop/restart/context-restart.ts";
 export type { ArgsOf, DefineTool, FromSchema } from "./tools/define-tool.ts";
+export type {
+  Answer,
+  CallRecorder,
+  Hooks,
+  MiddlewareList,
+  Next,
+  Outcome,
+  Recorder,
+  RequestDraft,
+  RunFacts,
+  State,
+  Wait,
+} from "./types/middleware.ts";
 export type { ToolFilter } from "./tools/merge-registries.ts";
 export type { MutableToolRegistry, ToolSource } from "./tools/registry.ts";
 export type { ToolResultFields } from "./tools/tool-result.ts";
