@@ -2,12 +2,12 @@
 
 import { expect, it } from "vitest";
 import type { CacheWatcher, Message, ModelRequest, StreamCache } from "../core/entry-kit.ts";
-import { watchPromptCache } from "./watch-prompt-cache.ts";
+import { RunWatcher } from "./watch-prompt-cache.ts";
 
 const user = (content: string): Message => ({ role: "user", content });
 const assistant = (text: string): Message => ({ role: "assistant", content: [{ type: "text", text }] });
 
-const createWatcher = (): CacheWatcher => (watchPromptCache() as unknown as { createWatcher(): CacheWatcher }).createWatcher();
+const createWatcher = (): CacheWatcher => new RunWatcher(undefined);
 
 interface Sending {
   readonly messages: readonly Message[];

@@ -65,7 +65,7 @@ interface Sent extends Sender {
   readonly earlier?: LastRequest | undefined;
 }
 
-class RunWatcher implements CacheWatcher {
+export class RunWatcher implements CacheWatcher {
   /** The newest request to each model. */
   readonly #sent = new Map<string, Sent>();
   #last: Sent | undefined;

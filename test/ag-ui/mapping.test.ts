@@ -1,5 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { type ApprovalDecision, approve, createLoopControl, defineAgentTool, type LoopOptions, withFallback } from "turnwright";
+import {
+  type ApprovalDecision,
+  approve,
+  contextRestarts,
+  createLoopControl,
+  defineAgentTool,
+  type LoopOptions,
+  withFallback,
+} from "turnwright";
 import { createMockProvider, fail, type MockPart, type MockScript, reasoning, text, toolCall } from "turnwright/testing";
 import { createAGUIMapper } from "turnwright/ag-ui";
 import { tool } from "../loop/play.ts";
@@ -205,7 +213,7 @@ describe("createAGUIMapper", () => {
   it("does not send notices for developers", async () => {
     const tools = [tool("enrich", () => ({ type: "context_restart_profile" }))];
     const script = [toolCall("enrich"), toolCall("enrich", { n: 1 }), text("Done.")];
-    const { events } = await play({ tools, script, limits: { softWarnIteration: 1 } });
+    const { events } = await play({ tools, script, middleware: [contextRestarts()], limits: { softWarnIteration: 1 } });
     expect(events.flatMap((event) => (event.type === "notice" ? [event.kind] : []))).toContain("unmarked-restart");
     const notices = toEvents(events).filter((event) => event.type === "CUSTOM" && event.name === "notice");
     expect(notices).toMatchObject([{ value: { kind: "still-working" } }]);

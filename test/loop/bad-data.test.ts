@@ -112,7 +112,10 @@ const during: { readonly [place: string]: readonly [over: Place, outcome: string
   "the metadata of a toolResult()": [(metadata) => called(() => toolResult({ data: 1, metadata })), "completed"],
   "the progress of a tool": [(value) => ({ tools: [tool("t", (_, { progress }) => progress({ value }))] }), "completed"],
   "the context item of a restart": [
-    (value) => called(() => contextRestart({ type: "context_restart_more", enhanced_context_item: { value } })),
+    (value) => ({
+      ...called(() => contextRestart({ type: "context_restart_more", enhanced_context_item: { value } })),
+      middleware: [contextRestarts()],
+    }),
     "failed",
     "restarted",
   ],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createToolRegistry, type ToolResultPart } from "turnwright";
+import { contextRestarts, createToolRegistry, type ToolResultPart } from "turnwright";
 import { stall, text, toolCall } from "turnwright/testing";
 import { type OutcomeRow, outcomeRows } from "./outcome-rows.ts";
 import { answersOf, play, tool, type Playing } from "./play.ts";
@@ -10,6 +10,7 @@ async function answerTo(row: OutcomeRow): Promise<readonly [ToolResultPart | und
   const registry = createToolRegistry([row.tool ?? tool("work", () => 1), tool("later", () => 2)]);
   const playing = play([[...limited, ...(row.end === undefined ? [] : [row.end])], text("Done.")], {
     tools: registry,
+    middleware: [contextRestarts()],
     ...row.options,
   });
   await playing.clock.advance(row.stopAfterMs ?? 100);

@@ -1,5 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { approve, contextRestart, FatalToolError, type LoopResult, type Middleware, type Tool, toolResult } from "turnwright";
+import {
+  approve,
+  contextRestart,
+  contextRestarts,
+  FatalToolError,
+  type LoopResult,
+  type Middleware,
+  type Tool,
+  toolResult,
+} from "turnwright";
 import { createTestClock, finish, type MockPart, text, toolCall } from "turnwright/testing";
 import { answersOf, outcomesOf, play, tool } from "./play.ts";
 
@@ -22,7 +31,10 @@ const script = (iterations: string): readonly (readonly MockPart[])[] =>
       : names.map((name) => (name === "malformed" ? toolCall("ok", {}, { rawArgs: "{" }) : toolCall(name)));
   });
 
-const middleware: readonly Middleware[] = [approve(({ name }) => (name === "asked" ? { kind: "deny" } : { kind: "approve" }))];
+const middleware: readonly Middleware[] = [
+  contextRestarts(),
+  approve(({ name }) => (name === "asked" ? { kind: "deny" } : { kind: "approve" })),
+];
 
 const end = (iterations: string, cap: number): Promise<LoopResult> =>
   play(script(iterations), {

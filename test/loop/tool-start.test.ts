@@ -3,6 +3,7 @@ import { z } from "zod";
 import {
   approve,
   contextRestart,
+  contextRestarts,
   createToolRegistry,
   defineAgentTool,
   FatalToolError,
@@ -112,14 +113,15 @@ function toldBy(events: readonly LoopEvent[]): Told {
 }
 
 async function tellTwice(calls: MockMessage, more: Partial<LoopOptions> = {}): Promise<readonly Told[]> {
-  const playing = play([calls, text("Done.")], { tools, runId: "r", ...more });
+  const middleware = [contextRestarts()];
+  const playing = play([calls, text("Done.")], { tools, middleware, runId: "r", ...more });
   await playing.clock.runAll();
   const { journal } = await playing.result;
   const again = recordEvents();
   const saved = memoryJournal(JSON.parse(JSON.stringify(journal)) as never);
   const provider = createMockProvider([]);
   const messages = [{ role: "user", content: "Go." }] as const;
-  await runToolLoop({ tools, runId: "r", ...more, provider, messages, journal: saved, events: again.emitter });
+  await runToolLoop({ tools, middleware, runId: "r", ...more, provider, messages, journal: saved, events: again.emitter });
   return [toldBy(playing.recording.events), toldBy(again.events)];
 }
 

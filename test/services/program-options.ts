@@ -91,6 +91,7 @@ export function wrap({ wrapping }: Program, provider: Provider, second: () => Pr
 export function toOptions(program: Program, provider: Provider, connect: () => Provider): LoopOptions {
   const { maxIterations, contextItems, settings, system, choice, hiddenFrom, approve: decision } = program;
   const { tools: listed, middleware } = toFeature(program, connect);
+  const masks = middleware.some((one) => one && one.name === "mask-results");
   return {
     provider,
     messages: [...toHistory(program, provider), question],
@@ -100,7 +101,8 @@ export function toOptions(program: Program, provider: Provider, connect: () => P
     limits: { maxIterations },
     timeouts: { firstChunkMs: 300, streamIdleMs: 300, settleMs: 10 },
     middleware: [
-      contextItems && contextRestarts({ items: ["It is night."] }),
+      !masks && maskResults({ keepIterations: Number.POSITIVE_INFINITY }),
+      contextRestarts({ items: contextItems ? ["It is night."] : [] }),
       prepareIteration(({ iteration, tools }) => ({
         ...(system === "changing" ? { system: `Iteration ${iteration}.` } : {}),
         ...(iteration >= hiddenFrom ? { tools: [] } : {}),

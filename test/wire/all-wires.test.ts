@@ -118,6 +118,7 @@ const scenarios: { readonly [what: string]: Scenario } = {
   },
   "continues after a tool returns contextRestart()": {
     script: [calling("restart"), mild],
+    options: { middleware: [contextRestarts()] },
     asked: 1,
   },
   "runs a call if the option `contextItems` is set": {

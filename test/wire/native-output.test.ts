@@ -234,7 +234,7 @@ describe("structuredOutput with a provider that supports schemas", () => {
     const [plain, provider] = [createMockProvider([toolCall("look")]), sending([said])];
     const prepare = ({ iteration }: { readonly iteration: number }): object =>
       iteration === 0 ? { system: "First." } : { provider };
-    expect(await go(plain, { middleware: [prepareIteration(prepare)] })).toEqual(weather);
+    expect(await go(plain, { middleware: [prepareIteration(prepare), structuredOutput(schema)] })).toEqual(weather);
     expect([viewsOf(plain), viewsOf(provider)]).toEqual([
       [[expect.stringMatching(/^First\.\n\nGive your final answer/), undefined]],
       [[undefined, "object"]],

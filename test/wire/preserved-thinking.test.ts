@@ -99,7 +99,7 @@ const features: { readonly [name: string]: Feature } = {
   },
   "a handoff": {
     answer: script("look", ["transfer_to_billing", { reason: "an invoice" }], "sail", "look"),
-    run: { tools: [look, ...handoffs.tools], middleware: [handoffs] },
+    run: { tools: [look, ...handoffs.tools], middleware: [handoffs, deferTools()] },
   },
   compaction: {
     answer: script("look", "look", "look", "look", "look", "look"),

@@ -5,6 +5,7 @@ import { invalidOption } from "../errors/loop-error.ts";
 import { optionChecks, reserveChecks } from "../loop/run/option-table.ts";
 import { none, type Reserve, type ResolvedLimits, resolveLimits, sumReserves } from "../loop/run/limits.ts";
 import type { LoopOptions } from "../types/loop-options.ts";
+import type { Provider } from "../types/provider.ts";
 import type { ToolDefinition } from "../types/tool.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { handoffKey } from "../tools/registry.ts";
@@ -87,10 +88,12 @@ const neededBy = {
 } as const;
 
 /** Throws LoopError "invalid-option" if a tool has a trait that has no effect with this middleware. */
-export function checkTraits(tools: readonly ToolDefinition[], middleware: readonly Middleware[]): void {
+export function checkTraits(tools: readonly ToolDefinition[], middleware: readonly Middleware[], provider: Provider): void {
   for (const [trait, { needs, write }] of Object.entries(neededBy)) {
     const tool = tools.find((one) => one[trait as keyof typeof neededBy] === (trait !== "requiresFollowUp"));
-    if (tool === undefined || middleware.some(({ name }) => name === needs)) continue;
+    // The service itself finds deferred tools.
+    const isServed = trait === "deferred" && provider.searchesTools === true;
+    if (tool === undefined || isServed || middleware.some(({ name }) => name === needs)) continue;
     const expected = `a list with ${write}, because the tool "${tool.name}" has "${trait}"`;
     throw new LoopError("invalid-option", { option: "middleware", expected, received: "a list without it" });
   }

@@ -208,7 +208,7 @@ export class Run {
     this.hooks = beginHooks(this.middleware, { runId, messages, tools, clock, timeouts, session, pricing, root });
     this.registry = wrapTools(options.provider, collectTools(options.tools, this.hooks));
     this.definitions = this.registry.definitions();
-    edges.checkTraits?.(this.definitions, this.middleware);
+    edges.checkTraits?.(this.definitions, this.middleware, options.provider);
     this.registered = new Map(this.definitions.map((tool) => [tool.name, tool]));
     this.#claims = claimRun(this, nesting);
     this.control = this.#claims.control;

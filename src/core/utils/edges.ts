@@ -4,6 +4,7 @@
 
 import type { Issue, Json, JsonSchema, ProviderError, ProviderErrorCode, StandardSchema } from "../types/common.ts";
 import type { Middleware } from "../types/middleware.ts";
+import type { Provider } from "../types/provider.ts";
 import type { EndReason } from "../types/termination.ts";
 import type { ToolDefinition } from "../types/tool.ts";
 import type { ShownTool, ToolChange } from "../types/tool-outcome.ts";
@@ -46,7 +47,7 @@ export interface Edges {
   /** Throws if the hooks that `begin` of a middleware has returned are wrong. */
   checkHooks?(name: string, hooks: unknown): void;
   /** Throws if a tool has a trait that has no effect with this middleware. */
-  checkTraits?(tools: readonly ToolDefinition[], middleware: readonly Middleware[]): void;
+  checkTraits?(tools: readonly ToolDefinition[], middleware: readonly Middleware[], provider: Provider): void;
   /** Throws if what a tool passes to a method of its context is wrong. */
   checkGiven?(method: CheckedMethod, given: unknown): void;
   /** Throws if a field of a tool is wrong. Without this function, only its name and its description are checked. */

@@ -100,7 +100,7 @@ describe("a tool call", () => {
         return inner.executeTool(...given);
       },
     };
-    const playing = play([toolCall("work"), text("Done.")], { tools: registry });
+    const playing = play([toolCall("work"), text("Done.")], { tools: registry, middleware: [contextRestarts()] });
     await playing.clock.runAll();
     expect([outcomesOf(await playing.result), dispatched]).toEqual([[`call_i0_0: ${outcome}`], 1]);
   });

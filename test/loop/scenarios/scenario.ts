@@ -1,4 +1,12 @@
-import { contextRestarts, createLoopControl, type LoopOptions, type LoopStatus, type EndReason, preToolText } from "turnwright";
+import {
+  contextRestarts,
+  createLoopControl,
+  type LoopOptions,
+  type LoopStatus,
+  type EndReason,
+  type Middleware,
+  preToolText,
+} from "turnwright";
 import { createMockProvider, createTestClock, type MockProvider, type MockScript, text, toolCall } from "turnwright/testing";
 import { createTools, type Stage } from "./stage.ts";
 
@@ -31,6 +39,8 @@ export function setUp(scenario: Scenario): Staged {
   const provider = createMockProvider(scenario.script);
   const { clock, control, abort } = stage;
   const own = scenario.options?.(stage);
+  const given: readonly (Middleware | false | undefined)[] = own?.middleware ?? [];
+  const isUsed = (name: string): boolean => given.some((one) => one && one.name === name);
   const options: LoopOptions = {
     provider,
     tools: createTools(stage),
@@ -40,7 +50,8 @@ export function setUp(scenario: Scenario): Staged {
     control,
     signal: abort.signal,
     ...own,
-    middleware: [contextRestarts(), ...(own?.middleware ?? []), preToolText()],
+    // The tools of the stage need both.
+    middleware: [!isUsed("context-restarts") && contextRestarts(), ...given, !isUsed("pre-tool-text") && preToolText()],
   };
   return { stage, provider, options };
 }
