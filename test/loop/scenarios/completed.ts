@@ -1,14 +1,5 @@
 import { z } from "zod";
-import {
-  approve,
-  contextRestarts,
-  detectLoops,
-  gateTools,
-  hasToolCall,
-  preToolText,
-  stopWhen,
-  structuredOutput,
-} from "turnwright";
+import { approve, detectLoops, gateTools, hasToolCall, stopWhen, structuredOutput } from "turnwright";
 import { details, finish, providerMetadata, reasoning, text, thoughtLog, toolCall } from "turnwright/testing";
 import { type Scenario } from "./scenario.ts";
 
@@ -35,7 +26,6 @@ export const completed: readonly Scenario[] = [
   },
   {
     title: "text and a call of a tool with requiresFollowUp: false",
-    options: () => ({ middleware: [preToolText()] }),
     status: "completed",
     reason: "pre-tool-text",
     script: [[text("Noted. "), toolCall("note")]],
@@ -192,7 +182,6 @@ export const completed: readonly Scenario[] = [
   },
   {
     title: "a context restart",
-    options: () => ({ middleware: [contextRestarts()] }),
     status: "completed",
     reason: "answered",
     script: [[text("Wait. "), toolCall("enrich"), toolCall("echo", { say: "x" })], text("Hello Ada.")],

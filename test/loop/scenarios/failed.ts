@@ -1,4 +1,4 @@
-import { contextRestarts, detectLoops, onIteration, prepareIteration, stopWhen, structuredOutput } from "turnwright";
+import { detectLoops, onIteration, prepareIteration, stopWhen, structuredOutput } from "turnwright";
 import { z } from "zod";
 import { endEarly, fail, failInBand, finish, text, toolCall, usage } from "turnwright/testing";
 import { always, type Scenario } from "./scenario.ts";
@@ -49,7 +49,6 @@ export const failed: readonly Scenario[] = [
   },
   {
     title: "a tool that restarts the context again and again",
-    options: () => ({ middleware: [contextRestarts()] }),
     status: "error",
     reason: "restart-cap",
     script: always("enrich"),
