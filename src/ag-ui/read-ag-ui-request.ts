@@ -43,7 +43,7 @@ export interface AGUIRequest {
   readonly continues?: string | undefined;
   /**
    * The page's decisions about waiting calls, by the `id` of the call. Pass `{ ...decisions, ...results }` as the option
-   * `decisions` of the run.
+   * `answers` of the run.
    */
   readonly decisions: { readonly [callId: string]: Exclude<ApprovalDecision, { readonly kind: "ask" }> };
   /** The page's results for waiting calls, by the `id` of the call. Each result has `fromPage: true`. */

@@ -31,7 +31,7 @@ import {
  * unchanged: thinking with its signature, calls and results of tools that the server runs, and blocks of unknown types. If the
  * message was edited or goes to another model, only its text and calls are sent.
  *
- * With the option `compaction`, the service replaces old messages with a summary if the run has the policy `compactMessages`. The
+ * With the option `compaction`, the service replaces old messages with a summary if the run has `compactMessages`. The
  * summary is not part of the text. The summary is sent back with its message, and the service then ignores everything before the
  * summary. Requests still contain the old messages, because another model does not get the summary and needs these messages. The
  * usage includes the tokens of the summary.

@@ -145,7 +145,7 @@ export interface AnthropicMessagesOptions extends AdapterOptions {
    */
   readonly cache?: boolean | { readonly ttl?: "5m" | "1h" | undefined } | undefined;
   /**
-   * Set to true to let the service replace old messages with a summary, if the run has the policy `compactMessages`. Default false.
+   * Set to true to let the service replace old messages with a summary, if the run has `compactMessages`. Default false.
    * `instructions` replace the service's own instructions for the summary. The option adds `compact-2026-01-12` to `betas`. Keep
    * this option set as long as a conversation contains a summary that the service made. The service starts a summary only at 50,000
    * input tokens or more, and only with some models: https://platform.claude.com/docs/en/build-with-claude/compaction-threshold

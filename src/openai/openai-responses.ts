@@ -33,7 +33,7 @@ import { explainLoss, openEvents, toResponseEvent } from "./whole-answer.ts";
  * service runs. By default the items do not refer to stored data, so the service need not store responses. If the message was
  * edited or goes to another model, only its text and calls are sent.
  *
- * With the option `compaction`, the service replaces old items with an encrypted summary if the run has the policy
+ * With the option `compaction`, the service replaces old items with an encrypted summary if the run has
  * `compactMessages`. The summary is sent back with its message, even if nothing is stored. Requests still have the items before
  * the summary, because other models cannot read the summary.
  *

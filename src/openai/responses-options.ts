@@ -72,7 +72,7 @@ export interface OpenAIResponsesOptions extends AdapterOptions {
    */
   readonly include?: readonly string[] | undefined;
   /**
-   * Set to true to let the service replace old items with an encrypted summary, if the run has the policy `compactMessages`.
+   * Set to true to let the service replace old items with an encrypted summary, if the run has `compactMessages`.
    * Default false. Other servers may reject the field. OpenAI's guide: https://developers.openai.com/api/docs/guides/compaction
    */
   readonly compaction?: boolean | undefined;

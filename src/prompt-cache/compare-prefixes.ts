@@ -79,7 +79,7 @@ interface Replaced {
   readonly cause: CacheBreakCause;
 }
 
-/** Finds the first message in which a policy of the run has replaced content with a text. */
+/** Finds the first message in which middleware of the run has replaced content with a text. */
 function findReplaced(
   before: Prefix,
   next: Prefix,
@@ -100,7 +100,7 @@ function findReplaced(
 
 interface Replacement {
   readonly kind: Extract<CacheBreakCause["kind"], "messages-masked" | "messages-compacted">;
-  /** The text that a policy wrote in place of content, escaped for a JSON string. Adapters send this text unchanged in every format. */
+  /** The text that middleware wrote in place of content, escaped for a JSON string. Adapters send this text unchanged in every format. */
   readonly text: string;
 }
 
@@ -130,7 +130,7 @@ function toReplacements(kind: Replacement["kind"], text: unknown): readonly Repl
 export interface Comparison {
   readonly sharedBytes: number;
   /**
-   * The bytes that could be the same at most: those before the first expected change. A change is expected if a policy made it,
+   * The bytes that could be the same at most: those before the first expected change. A change is expected if middleware made it,
    * or if it is normal and therefore has no cause.
    */
   readonly possibleBytes: number;
@@ -198,7 +198,7 @@ function countUntil(at: number, before: readonly Part[], next: readonly Part[]):
 
 /**
  * Returns the first change of the messages. If this change was not expected, also returns the first expected change: a change that
- * a policy made, or the move of the context items.
+ * middleware made, or the move of the context items.
  */
 function findMessageChanges(before: Prefix, next: Prefix, request: ModelRequest): readonly MessageChange[] {
   const at = before.messages.findIndex((part, index) => !isSamePart(part, next.messages[index]));

@@ -34,11 +34,11 @@ import { readBody } from "./read-body.ts";
  * service charges only a fraction of the price for the repeated beginning. Each request that begins differently emits the event
  * `cache-break` with the cause and the bytes that were lost. `result.cache` has the sums.
  *
- * The policy compares the bodies that adapters hand to their SDKs. A provider of your own must call `call.sending`; otherwise its
+ * The middleware compares the bodies that adapters hand to their SDKs. A provider of your own must call `call.sending`; otherwise its
  * requests are not counted. The measurements are recorded in the journal, so a replayed run has the same events and sums. The first
  * request of a resumed run is compared with the newest recorded request. Any number of runs can use the same returned object.
  *
- * The first request of a run is compared with nothing, unless `startWith(result.cache?.last)` gives the policy the final request of
+ * The first request of a run is compared with nothing, unless `startWith(result.cache?.last)` passes the final request of
  * an earlier run. `createConversation` calls `startWith` by itself.
  *
  * @example

@@ -4,7 +4,7 @@ const mostBreaks = 5;
 
 /**
  * Throws an Error if the requests of a run repeated too little of their previous requests. `share` is the minimum: the repeated
- * bytes divided by the bytes that could be repeated. Bytes after the first change that a policy made on purpose, such as masking,
+ * bytes divided by the bytes that could be repeated. Bytes after the first change that middleware made on purpose, such as masking,
  * could not be repeated. The message names the first requests that broke the prompt cache. `share` is a number from 0 to 1, by
  * default 0.95.
  *

@@ -9,7 +9,7 @@ import { beginLoop, type BegunLoop } from "../run/run-tool-loop.ts";
 
 /**
  * Runs a model and its tools until there is an answer, a limit is reached, or the caller ends the run. However the run ends, the
- * promise resolves to a result with the status, the transcript, the calls and the usage. With `policies.output`, `result.output`
+ * promise resolves to a result with the status, the transcript, the calls and the usage. With `structuredOutput`, `result.output`
  * is the answer as a validated value.
  *
  * Rejects for misuse, before any request, with a LoopError: "invalid-option", "unknown-option", "invalid-messages",

@@ -8,7 +8,7 @@ const count = { min: 1 };
  * Stops in iteration number `iterations`, counted from 1. The tool calls of that iteration do not run. Throws LoopError
  * "invalid-option" if the argument is not a whole number of at least 1.
  *
- * @example runToolLoop({ provider, tools, messages, policies: { stopWhen: iterationCountIs(5) } });
+ * @example runToolLoop({ provider, tools, messages, middleware: [stopWhen(iterationCountIs(5))] });
  */
 export function iterationCountIs(iterations: number): StopCondition {
   checkCount("iterationCountIs", iterations);
@@ -20,7 +20,7 @@ export function iterationCountIs(iterations: number): StopCondition {
  * truncated calls do not stop the run. Throws LoopError "invalid-option" if no name is given.
  *
  * @example
- * const { pendingCalls } = await runToolLoop({ provider, tools, messages, policies: { stopWhen: hasToolCall("final_answer") } });
+ * const { pendingCalls } = await runToolLoop({ provider, tools, messages, middleware: [stopWhen(hasToolCall("final_answer"))] });
  */
 export function hasToolCall(names: string | readonly string[]): StopCondition {
   const wanted: unknown[] = [names].flat();
@@ -54,7 +54,7 @@ export function tokenBudget(tokens: number): StopCondition {
  * starts at the beginning of the text, even with the flag "g" or "y", and `lastIndex` does not change. Throws LoopError
  * "invalid-option" for an empty string and for values of other types.
  *
- * @example runToolLoop({ provider, tools, messages, policies: { stopWhen: textMatches(/\bDONE\b/) } });
+ * @example runToolLoop({ provider, tools, messages, middleware: [stopWhen(textMatches(/\bDONE\b/))] });
  */
 export function textMatches(pattern: string | RegExp): StopCondition {
   if (pattern instanceof RegExp) {

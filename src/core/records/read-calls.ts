@@ -22,7 +22,7 @@ import { sendApproval } from "./send-approval.ts";
 
 export type PendingCall = {
   /**
-   * The key of this call in the option `decisions`: the ids of the outer calls and the id of the call, joined by "/". If the same
+   * The key of this call in the option `answers`: the ids of the outer calls and the id of the call, joined by "/". If the same
    * call waits again, the id ends with a number, as in `call_i0_0#2`. A call waits again, for example, if its tool has changed,
    * or if the call needs a result after it has waited for an approval.
    */

@@ -110,7 +110,7 @@ export interface AgentToolFields<
   readonly jsonSchema?: JsonSchema | undefined;
   /**
    * Returns the options of the nested run, such as its messages, system prompt, tools and limits. Called again when a run is
-   * resumed, and must then return the same options for the same arguments. `journal`, `runId`, `decisions` and `resume` come from
+   * resumed, and must then return the same options for the same arguments. `journal`, `runId`, `answers` and `resume` come from
    * the outer run, so these options are ignored here.
    */
   readonly prepare: (args: Args, context: ToolContext<Context>) => PreparedOptions<T, Own> | PromiseLike<PreparedOptions<T, Own>>;

@@ -27,7 +27,7 @@ export function findTool(registry: ToolRegistry, name: string): ToolDefinition |
 /** A global symbol, so that every loaded copy of the package finds the list in a context. */
 export const findableKey: unique symbol = Symbol.for("turnwright.FindableTools");
 
-/** A global symbol that marks the tools of `createHandoffs`, so that a run without their policy can refuse them. */
+/** A global symbol that marks the tools of `createHandoffs`, so that a run without their middleware can refuse them. */
 export const handoffKey: unique symbol = Symbol.for("turnwright.Handoff");
 
 /**

@@ -97,8 +97,8 @@ export interface Timeouts {
   /** The maximum wait for an approval. Default: no limit, because a person may take days. */
   readonly approvalMs: number;
   /**
-   * The maximum duration of one hook, one asynchronous validation, one check of `guardrails` or one `needsApproval` function.
-   * Default 30,000.
+   * The maximum duration of one function of the caller, such as `onIteration`, a stop condition, a check of `guardrails` or
+   * `needsApproval`, and of one asynchronous validation. Default 30,000.
    */
   readonly hookMs: number;
   /**

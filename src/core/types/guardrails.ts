@@ -1,9 +1,9 @@
-// The types of `policies.guardrails` that the core needs. The checks themselves are in the entry `turnwright/guardrails`.
+// The types of `guardrails` that the core needs. The checks themselves are in the entry `turnwright/guardrails`.
 
 import type { PlainError, Usage } from "./common.ts";
 import type { Json } from "./common.ts";
 
-/** The recorded result of one check of `policies.guardrails`. */
+/** The recorded result of one check of `guardrails`. */
 export interface GuardrailRecord {
   /** The name of the check. */
   readonly guardrail: string;

@@ -82,14 +82,14 @@ export interface LoopEvents {
   };
   /**
    * Emitted when a resumed run begins new work. The outermost run sends this event once: before the first model request, tool
-   * call or hook that is not in the journal, or before `run-end` if the journal has all of these steps. A run that replays
-   * none of these steps does not send this event.
+   * call or step of middleware that is not in the journal, or before `run-end` if the journal has all of these steps. A run that
+   * replays none of these steps does not send this event.
    */
   "replay-end": EventBase;
   /** Emitted when a stream starts. `continuation` is the number of the stream within its iteration, counted from 0. */
   "iteration-start": EventBase & {
     readonly continuation: number;
-    /** The agent of this iteration. Absent without `policies.handoffs`. */
+    /** The agent of this iteration. Absent without `createHandoffs`. */
     readonly agent?: string | undefined;
   };
   /** Emitted when a stream and its tool calls have ended. The payload describes the stream. */
@@ -138,7 +138,7 @@ export interface LoopEvents {
    */
   "tool-end": CallEvent & {
     readonly outcome: ToolOutcome["kind"];
-    /** The result for the model, before `policies.results` changes it. */
+    /** The result for the model, before `processResults` changes it. */
     readonly result: Json;
     readonly durationMs: number;
     /** The metadata that the tool passed to `toolResult({ metadata })`. Absent in a replay. */
@@ -186,7 +186,7 @@ export interface LoopEvents {
   /** Emitted before the approval policy decides about a tool call. */
   "approval-asked": CallEvent & { readonly args: Json };
   /**
-   * Emitted when the approval policy or the option `decisions` has decided about a call. `error` is set if there is no decision.
+   * Emitted when the approval policy or the option `answers` has decided about a call. `error` is set if there is no decision.
    */
   "approval-decided": CallEvent & {
     readonly decision: "approve" | "deny" | "modify" | "failed";
@@ -198,12 +198,12 @@ export interface LoopEvents {
     /** The new arguments of a "modify" decision, before they are validated. */
     readonly args?: Json | undefined;
     readonly reason?: string | undefined;
-    /** The check of `policies.guardrails` that denied the call. */
+    /** The check of `guardrails` that denied the call. */
     readonly guardrail?: DenyingGuardrail | undefined;
     readonly error?: PlainError | undefined;
   };
   /**
-   * Emitted after each check of the input or the output by `policies.guardrails`. A denied tool call has an `approval-decided` event
+   * Emitted after each check of the input or the output by `guardrails`. A denied tool call has an `approval-decided` event
    * with the field `guardrail` instead.
    */
   guardrail: EventBase & { readonly stage: "input" | "output" } & GuardrailRecord;
@@ -218,11 +218,11 @@ export interface LoopEvents {
     readonly cycle: number;
     readonly action: LoopAction;
   };
-  /** Emitted when the processor of `policies.results` has changed a result. */
+  /** Emitted when the processor of `processResults` has changed a result. */
   "result-processed": ResultEvent;
-  /** Emitted when the extractor of `policies.results` has shortened a result. */
+  /** Emitted when the extractor of `processResults` has shortened a result. */
   "result-extracted": ResultEvent;
-  /** Emitted when the cacher of `policies.results` has stored a result and replaced it with a short text. */
+  /** Emitted when the cacher of `processResults` has stored a result and replaced it with a short text. */
   "result-cached": ResultEvent;
   /**
    * Emitted when old results are removed from this request and all later ones. `calls` lists the ids of the calls with these
@@ -231,7 +231,7 @@ export interface LoopEvents {
   masked: EventBase & { readonly calls: readonly string[]; readonly tokensBefore: number; readonly tokensAfter: number };
   /**
    * Emitted after a stream. Each request of the stream is compared with the previous request to the same model, and there is one
-   * event for each request that begins differently. Only emitted with `policies.promptCache`.
+   * event for each request that begins differently. Only emitted with `watchPromptCache`.
    */
   "cache-break": EventBase & PromptCacheBreak;
   /**
@@ -269,7 +269,7 @@ export interface LoopEvents {
   /** Emitted when a tool ends after the loop has stopped waiting for it. The result of the tool is dropped. */
   "late-result": CallEvent & { readonly success: boolean };
   /**
-   * Emitted when a listener, `gate.retain`, `pricing`, the stash or a stage of `policies.results` threw or rejected. Each
+   * Emitted when a listener, `gate.retain`, `pricing`, the stash or a stage of `processResults` threw or rejected. Each
    * listener is reported at most once per run.
    */
   "listener-error": EventBase & { readonly event: string; readonly error: PlainError };

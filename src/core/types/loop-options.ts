@@ -99,7 +99,7 @@ export interface IterationPlan {
   readonly modelSettings?: ModelSettings | undefined;
   /** The names of the tools that the model can see. Unknown names are ignored. */
   readonly tools?: readonly string[] | undefined;
-  /** Replaces the option `toolChoice`. Ignored if no tool may run, as in the extra iteration of `policies.finalAnswer`. */
+  /** Replaces the option `toolChoice`. Ignored if no tool may run, as in the extra iteration of `finalAnswer`. */
   readonly toolChoice?: ToolChoice | undefined;
   readonly system?: string | undefined;
 }
@@ -163,7 +163,7 @@ export interface StopRequest {
 export type Unvalidated = unknown;
 
 /**
- * All options of a run. `Output` is the output type of the schema in `policies.output`. `T` is the union of the types of the
+ * All options of a run. `Output` is the output type of the schema of `structuredOutput`. `T` is the union of the types of the
  * tools, and determines the type of `context`. The option `context` is required if a tool needs a context. Default: any tools,
  * with a context of any type.
  */
@@ -193,7 +193,7 @@ export interface RunOptions<Output = unknown, T extends Tool = Tool> {
   readonly modelSettings?: ModelSettings | undefined;
   /**
    * Limits which tools the model may call. Calls of other tools are blocked. "required" and `{ name }` force calls until the model has
-   * made one. With `policies.stopWhen`, they force a call in each iteration. Default: the default of the provider.
+   * made one. With `stopWhen`, they force a call in each iteration. Default: the default of the provider.
    */
   readonly toolChoice?: ToolChoice | undefined;
   /** Any value, which tools can read as `context.messageIdMap`. */
@@ -271,7 +271,7 @@ export interface Tool<
    * comes later. With a generator, each yield is a preliminary result, and the return value is the result. If the generator returns
    * undefined, the last yielded value is the result.
    *
-   * Without `execute`, each call waits for a result from outside. The run is suspended until `decisions` contains the result.
+   * Without `execute`, each call waits for a result from outside. The run is suspended until `answers` contains the result.
    */
   readonly execute?: ((args: Args, context: ToolContext<Context>) => Result) | undefined;
   /** Validates each result from outside. An invalid result is refused. Default: any plain data is accepted. */
@@ -296,7 +296,7 @@ export type NestedRunOptions<Output = unknown, T extends Tool = Tool> = Pick<Run
 
 /**
  * The options of a nested run. Provider, pricing, timeouts, clock, session and context default to those of the outer run.
- * Tools, policies, hooks and limits are not inherited. However, the nested run cannot use more than what remains of the outer
+ * Tools, middleware and limits are not inherited. However, the nested run cannot use more than what remains of the outer
  * run's limits. `Outer` is the type of the context of the outer run: the option `context` is required if the tools need another
  * context.
  */
@@ -372,7 +372,7 @@ export interface ToolContext<Context = unknown> {
    * Asks a person a question, and resolves to the answer. With a `schema`, the answer is the output of the schema. Without a
    * schema, the answer is a string. The schema must have a conversion to JSON Schema, as zod 4 has.
    *
-   * The tool needs `durable: true`. The first time, there is no answer, and the call waits. When `decisions` contains the answer, the
+   * The tool needs `durable: true`. The first time, there is no answer, and the call waits. When `answers` contains the answer, the
    * tool runs again from its start, and the same `ask` resolves to the answer. Each execution must ask the same questions in the same
    * order, and act in `step`. If an answer does not fit the schema, the question is asked again. If the answer is `{ kind: "failed", error }`, `ask` rejects with an error that has the
    * name "AnswerFailed" and the text of `error`.
@@ -392,7 +392,7 @@ export interface ToolContext<Context = unknown> {
    */
   step<T>(name: string, body: () => T | PromiseLike<T>): Promise<T>;
   /**
-   * Waits for an answer from outside, which `decisions` contains under the id of the call. The run is suspended when nothing else can
+   * Waits for an answer from outside, which `answers` contains under the id of the call. The run is suspended when nothing else can
    * continue. `facts` is what is shown with the question. Only in tools with `durable: true`.
    */
   wait(what: string, facts: Json, options?: WaitOptions): Promise<Json>;

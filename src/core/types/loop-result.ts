@@ -11,7 +11,7 @@ import type { Handoff, ToolCall, ToolHistoryEntry, WaitingCall } from "./tool-ou
 
 /**
  * The result of a run, however the run ended. `JSON.stringify` never throws for it. `Output` is the type of the value that
- * `policies.output` creates from the answer, and `T` is the union of the types of the tools.
+ * `structuredOutput` creates from the answer, and `T` is the union of the types of the tools.
  */
 export interface LoopResult<Output = unknown, T extends AnyTool = AnyTool> {
   readonly status: LoopStatus;
@@ -25,11 +25,11 @@ export interface LoopResult<Output = unknown, T extends AnyTool = AnyTool> {
   readonly thoughtLog?: Json | undefined;
   /** The owner of the thought log. Present if there is a thought log. */
   readonly thoughtLogOwner?: ThoughtLogOwner | undefined;
-  /** One result for each model stream, including continuations and the extra iteration of `policies.finalAnswer`. */
+  /** One result for each model stream, including continuations and the extra iteration of `finalAnswer`. */
   readonly streamResults: readonly StreamResult[];
   /**
    * The calls with their results, in call order, typed by the tools of the run. Calls that were interrupted, never ran, or
-   * restarted the context are omitted. `outcome` is "processed" instead of "completed" if `policies.results` changed the result.
+   * restarted the context are omitted. `outcome` is "processed" instead of "completed" if `processResults` changed the result.
    */
   readonly calls: readonly RunCall<T>[];
   /**
@@ -41,15 +41,15 @@ export interface LoopResult<Output = unknown, T extends AnyTool = AnyTool> {
   readonly accumulatedModelParts: readonly ProviderMetadataPart[];
   /** The transcript. You can pass it as `messages` to another run. */
   readonly messages: readonly Message[];
-  /** The agent at the end of the run. Undefined without `policies.handoffs`. */
+  /** The agent at the end of the run. Undefined without `createHandoffs`. */
   readonly agent?: string | undefined;
-  /** The handoffs of this run, in order. Undefined without `policies.handoffs`. */
+  /** The handoffs of this run, in order. Undefined without `createHandoffs`. */
   readonly handoffs?: readonly Handoff[] | undefined;
   /** The last summary that replaced messages in requests. Undefined without a compaction. */
   readonly compaction?: CompactedMessages | undefined;
   /** The usage of all streams, including the streams of nested runs. */
   readonly usage: Usage;
-  /** How the requests of this run used the prompt cache, without nested runs. Undefined without `policies.promptCache`. */
+  /** How the requests of this run used the prompt cache, without nested runs. Undefined without `watchPromptCache`. */
   readonly cache?: PromptCacheUse | undefined;
   /** The cost in USD. Undefined if the cost of any iteration is unknown. */
   readonly costUSD: number | undefined;
@@ -69,9 +69,9 @@ export interface LoopResult<Output = unknown, T extends AnyTool = AnyTool> {
   readonly error?: PlainError | undefined;
   /** True if the known costs exceed `limits.maxCostUSD`. The stream that exceeds the limit is still completed. */
   readonly budgetExceeded: boolean;
-  /** True if `text` is from the extra iteration of `policies.finalAnswer`. */
+  /** True if `text` is from the extra iteration of `finalAnswer`. */
   readonly finalAnswer: boolean;
-  /** The answer as plain data, if `policies.output` validated it. A replayed run has an equal value. */
+  /** The answer as plain data, if `structuredOutput` validated it. A replayed run has an equal value. */
   readonly output?: Output | undefined;
   /**
    * The calls of this run that a stop condition prevented, or that wait for a decision or a result (`waitsFor`). Otherwise empty.

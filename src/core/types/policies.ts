@@ -159,8 +159,8 @@ export interface FinalAnswerReserve {
 /** Replaces old messages in requests with a summary. Created by `compactMessages` from `turnwright/compaction`. */
 export interface Compaction extends Middleware {
   /**
-   * Returns a policy that uses the summary in `earlier` from the first request on. Pass the `compaction` in the result of an
-   * earlier run of the same conversation. Returns the policy unchanged for `undefined`.
+   * Returns middleware that uses the summary in `earlier` from the first request on. Pass the `compaction` in the result of an
+   * earlier run of the same conversation. Returns the middleware unchanged for `undefined`.
    */
   startWith(earlier: CompactedMessages | undefined): Compaction;
 }
@@ -273,11 +273,11 @@ export type ApprovalDecision =
   | {
       readonly kind: "deny";
       readonly reason?: string | undefined;
-      /** Set by `policies.guardrails`: the check that denied the call. */
+      /** Set by `guardrails`: the check that denied the call. */
       readonly guardrail?: DenyingGuardrail | undefined;
     }
   | { readonly kind: "modify"; readonly args: Json }
-  /** No decision is possible yet. The run ends as `approval-required`, and can be resumed with `decisions`. */
+  /** No decision is possible yet. The run ends as `approval-required`, and can be resumed with `answers`. */
   | { readonly kind: "ask" };
 
 /** The result of a waiting call: a value, or an error if the call failed. The model gets the value or the error. */
@@ -290,7 +290,7 @@ export type OutsideResult = (
 };
 
 /**
- * A value in the option `decisions`. Its kind must match `waitsFor` of the call. In addition, "ask" is always possible: the call
+ * A value in the option `answers`. Its kind must match `waitsFor` of the call. In addition, "ask" is always possible: the call
  * then continues to wait.
  */
 export type CallDecision = ApprovalDecision | OutsideResult;

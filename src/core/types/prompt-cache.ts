@@ -9,8 +9,8 @@ import type { Middleware } from "./middleware.ts";
  */
 export interface PromptCacheWatch extends Middleware {
   /**
-   * Returns a policy that compares the first request of a run with `earlier`, the final request of an earlier run of the same
-   * conversation. Pass `cache.last` of the result of that run. Returns the policy unchanged for `undefined`.
+   * Returns middleware that compares the first request of a run with `earlier`, the final request of an earlier run of the same
+   * conversation. Pass `cache.last` of the result of that run. Returns the middleware unchanged for `undefined`.
    */
   startWith(earlier: LastRequest | undefined): PromptCacheWatch;
 }
@@ -57,7 +57,7 @@ export interface PromptCacheBreak {
   readonly model: string;
   /** The first change, in the order in which services read a request: tools, system text, messages. */
   readonly cause: CacheBreakCause;
-  /** True if a policy of the run made the change on purpose: the masking or the compaction of messages. */
+  /** True if middleware of the run made the change on purpose: the masking or the compaction of messages. */
   readonly isIntended: boolean;
   /** The length of the beginning that this request and the previous request have in common, in bytes. */
   readonly keptBytes: number;
@@ -79,7 +79,7 @@ export interface RequestPrefix {
    * earlier run is the previous request instead.
    */
   readonly prefixBytes: number;
-  /** The part of `prefixBytes` before the first change that a policy made on purpose. */
+  /** The part of `prefixBytes` before the first change that middleware made on purpose. */
   readonly possibleBytes: number;
   /** The part of `prefixBytes` with which this request also begins. */
   readonly sharedBytes: number;
@@ -131,7 +131,7 @@ export interface PromptCacheUse {
   readonly requests: number;
   /** The sum of `prefixBytes` of all requests: the bytes that could be shared if nothing ever changed. */
   readonly prefixBytes: number;
-  /** The part of `prefixBytes` before the first change that a policy made on purpose, such as masking. */
+  /** The part of `prefixBytes` before the first change that middleware made on purpose, such as masking. */
   readonly possibleBytes: number;
   /** The sum of `sharedBytes` of all requests: the part of `prefixBytes` that did not change. */
   readonly sharedBytes: number;
@@ -144,6 +144,6 @@ export interface PromptCacheUse {
   /** The price of the usage without a cache, minus the cost, in USD. Undefined if the usage or a price is unknown. */
   readonly savedUSD: number | undefined;
   readonly breaks: readonly PromptCacheBreak[];
-  /** The final request of the run. Pass it to `startWith` of the policy for the next run. Undefined if there was no request. */
+  /** The final request of the run. Pass it to `startWith` of `watchPromptCache` for the next run. Undefined if there was no request. */
   readonly last: LastRequest | undefined;
 }

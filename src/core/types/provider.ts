@@ -16,7 +16,7 @@ export interface Provider {
   /** The name of the model service, as in the OpenTelemetry attribute `gen_ai.provider.name`: "openai", "anthropic". */
   readonly id: string;
   readonly model: string;
-  /** The API family of the provider, for policies that depend on the family. */
+  /** The API family of the provider, for middleware that depends on the family. */
   readonly family?: string | undefined;
   /** True if the service itself can replace old messages with a summary. Requests may then have `compactAt`. Default false. */
   readonly compacts?: boolean | undefined;
@@ -64,7 +64,7 @@ export interface ModelRequest {
    */
   readonly compactAt?: number | undefined;
   /**
-   * The schema of the answer, from `policies.output`. Set only for a provider with `structuresOutput`. If the service cannot take the
+   * The schema of the answer, from `structuredOutput`. Set only for a provider with `structuresOutput`. If the service cannot take the
    * schema in this request, the provider must add the instructions to the system text.
    */
   readonly output?: RequestedOutput | undefined;
@@ -117,7 +117,7 @@ export interface ModelCall {
    */
   note?: ((name: string, value: Json) => void) | undefined;
   /**
-   * Checks a stream for `policies.guardrails`. Only for wrappers that record chunks: a wrapper that applies this function to
+   * Checks a stream for `guardrails`. Only for wrappers that record chunks: a wrapper that applies this function to
    * the stream of its inner provider never records refused text. Without such a wrapper, the loop itself checks the stream of
    * the provider.
    */
@@ -310,11 +310,11 @@ export interface StreamResult {
   readonly error?: PlainError | undefined;
   /** Set if a stop condition ended the run after this stream. */
   readonly stop?: { readonly reason?: string | undefined } | undefined;
-  /** The checks of the output by `policies.guardrails`, in order. Absent if there were none. */
+  /** The checks of the output by `guardrails`, in order. Absent if there were none. */
   readonly guardrails?: readonly GuardrailRecord[] | undefined;
   /** The differences between the requests of the stream and what the model read. Absent if there are none. */
   readonly adjustments?: readonly RequestAdjustment[] | undefined;
-  /** The requests as `policies.promptCache` saw them. Absent without that policy. */
+  /** The requests as `watchPromptCache` saw them. Absent without it. */
   readonly cache?: StreamCache | undefined;
   /** The data that wrappers of the provider have added with `call.note`, by name. Absent if there is none. */
   readonly notes?: { readonly [name: string]: Json } | undefined;
@@ -330,7 +330,7 @@ export interface PartStart {
 
 /** The circumstances under which the model made the calls of a stream. */
 export interface CallBasis {
-  /** True if the run had `policies.approve`. */
+  /** True if the run had `approve`. */
   readonly asks?: true | undefined;
   /**
    * The deferred tools that a search may find. Set if `prepareIteration` limited these tools and the model called the tool that

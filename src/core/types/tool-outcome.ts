@@ -71,7 +71,7 @@ export interface ToolQuestion {
 /** A call that is waiting for a decision or for its result. */
 export interface WaitingCall {
   /**
-   * The key of the call in `decisions`: the ids of the outer calls and of the call itself, joined by "/". If the call has waited
+   * The key of the call in `answers`: the ids of the outer calls and of the call itself, joined by "/". If the call has waited
    * before, a number follows, as in `call_i0_0#2`. Before, the call may have waited for its approval, for a decision about an
    * older version of its tool, or for the answer to another question.
    */
@@ -225,7 +225,7 @@ export interface ToolHistoryEntry {
   readonly outcome: ToolOutcome["kind"];
   /** The arguments that an approval decision or a check set in place of `args`. */
   readonly approvedArgs?: Json | undefined;
-  /** True if a stage of `policies.results` changed the result. */
+  /** True if a stage of `processResults` changed the result. */
   readonly processed?: true | undefined;
   /** The reason why there was no decision about the call, if its outcome is `approval-failed`. */
   readonly error?: PlainError | undefined;

@@ -30,18 +30,18 @@ export interface ToolTraits<Args = never, Context = never> {
   readonly polls?: boolean | undefined;
   /**
    * Set to `false` if the model does not need another iteration after this tool. The run then ends if the message also has text,
-   * and if all called tools have `requiresFollowUp: false` and succeeded. Default true.
+   * and if all called tools have `requiresFollowUp: false` and succeeded. The run then needs `preToolText()`. Default true.
    */
   readonly requiresFollowUp?: boolean | undefined;
   /**
    * Set to true to start each call when its arguments are complete, while the model is still streaming. Only for tools that
    * change nothing, because such a call runs again after a crash. Ignored if something could still prevent the call: `approve`,
-   * `needsApproval`, `stopWhen`, `maxToolCalls`, or a `loopDetection` that stops the run. Default false.
+   * `needsApproval`, `stopWhen`, `maxToolCalls`, or `detectLoops` with the action "stop". Default false.
    */
   readonly eager?: boolean | undefined;
   /**
-   * Set to true if `policies.approve` must decide about each call before it runs. Pass a function if only some calls need a
-   * decision. Without `policies.approve`, a call that needs a decision ends the run as `approval-required`. If the function
+   * Set to true if `approve` must decide about each call before it runs. Pass a function if only some calls need a
+   * decision. Without `approve`, a call that needs a decision ends the run as `approval-required`. If the function
    * throws, the outcome of the call is `approval-failed`. Default false.
    */
   readonly needsApproval?: boolean | NeedsApproval<Args, Context> | undefined;
@@ -63,7 +63,7 @@ export interface ToolTraits<Args = never, Context = never> {
   readonly origin?: string | undefined;
   /**
    * Set to true to hide the tool until the model has found or called it. Ignored if nothing can find the tool, because the
-   * registry has no `find_tools` and the provider does not search. Default false.
+   * registry has no `find_tools` and the provider does not search. The run needs `deferTools()`. Default false.
    */
   readonly deferred?: boolean | undefined;
   /** True for the tool that finds deferred tools. Set by `withToolSearch`. Default false. */

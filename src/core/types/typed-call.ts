@@ -117,7 +117,7 @@ export type RunCall<T extends AnyTool = AnyTool> = CompletedCall<T> | Uncomplete
 type CompletedCall<T extends AnyTool> = T extends AnyTool
   ? RunCallFacts & {
       readonly name: T["name"];
-      /** The tool returned this result, and `policies.results` did not change it. */
+      /** The tool returned this result, and `processResults` did not change it. */
       readonly outcome: "completed";
       /** The arguments as the model wrote them. */
       readonly args: CallArgs<T>;
@@ -127,7 +127,7 @@ type CompletedCall<T extends AnyTool> = T extends AnyTool
 
 type UncompletedCall = RunCallFacts & {
   readonly name: string;
-  /** "processed": the call was completed, but `policies.results` replaced its result with the text in `result`. */
+  /** "processed": the call was completed, but `processResults` replaced its result with the text in `result`. */
   readonly outcome: Exclude<ToolHistoryEntry["outcome"], "completed"> | "processed";
   /** The arguments as the model wrote them. */
   readonly args: Json;

@@ -10,7 +10,7 @@ const effects: RestartPolicy["effects"] = { profile: ["lookup"] };
 
 it.for<[title: string, data: Json, restart: ContextRestart | undefined]>([
   [
-    "returns the suffix and the tools that policies.restarts.effects disables for the suffix",
+    "returns the suffix and the tools that contextRestarts disables for the suffix",
     { type: "context_restart_profile" },
     { suffix: "profile", item: undefined, disableTools: ["lookup"] },
   ],

@@ -17,7 +17,7 @@ export interface ContextRestartFields {
   readonly enhanced_context_item?: object | null | undefined;
   /** Names of tools to hide for the rest of the run. Default none. */
   readonly disable_tools?: readonly string[] | undefined;
-  /** The key of an item in `policies.restarts.stash`. The item is added to the context items. Default none. */
+  /** The key of an item in the `stash` of `contextRestarts`. The item is added to the context items. Default none. */
   readonly pending_context_key?: string | undefined;
 }
 

@@ -36,7 +36,7 @@ interface Entry {
 
 /**
  * Creates an in-memory store through which tools pass context to the loop. A tool stores an item with `put` and returns the key.
- * The loop then takes the item by its key. Pass the same stash to the tools and to `policies.restarts.stash`. Many runs may share
+ * The loop then takes the item by its key. Pass the same stash to the tools and to `contextRestarts({ stash })`. Many runs may share
  * one stash. Keys cannot be guessed, so an invented key matches no item.
  *
  * Throws LoopError "unknown-option" or "invalid-option" for invalid options. `put` throws "invalid-option" for an item that is
@@ -52,7 +52,7 @@ interface Entry {
  *     return contextRestart({ type: "context_restart_profile", pending_context_key: stash.put(await loadProfile(user)) });
  *   },
  * });
- * await runToolLoop({ provider, tools: [readProfile], messages, policies: { restarts: { stash } } });
+ * await runToolLoop({ provider, tools: [readProfile], messages, middleware: [contextRestarts({ stash })] });
  */
 export function createContextStash(options: ContextStashOptions = {}): ContextStash {
   checkFields("options", options, checks);

@@ -39,7 +39,7 @@ export interface ToolCallPorts extends DeadlinePorts {
   readonly scope: CancelScope;
   /** The tools that the model may call in this iteration. */
   readonly exposed: ReadonlyMap<string, ToolDefinition>;
-  /** The tool names that `policies.gate` allows. Undefined if the gate is not active. */
+  /** The tool names that `gateTools` allows. Undefined if the gate is not active. */
   readonly allowed?: ReadonlySet<string> | undefined;
   /** The `toolChoice` that the loop enforces, because servers and models may ignore it. Default: any tool may run. */
   readonly choice?: StreamResult["toolChoice"];
@@ -67,7 +67,7 @@ export interface StreamWatch {
   read(spendings: readonly AttemptSpending[], priceOf: (usage: Usage, by: AttemptSpending) => unknown): StreamCache | undefined;
 }
 
-/** Watches the prompt cache of one run. Created by the value of `policies.promptCache`. */
+/** Watches the prompt cache of one run. Created by `watchPromptCache`. */
 export interface CacheWatcher {
   /** Begins to watch the requests of a stream. */
   watch(request: ModelRequest): StreamWatch;

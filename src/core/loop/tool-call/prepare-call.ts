@@ -29,7 +29,7 @@ export function refuseBlocked(call: ToolCall, allowed: ReadonlySet<string>, port
   return { call, durationMs: 0, kind: "blocked", allowed: listed, ...rest };
 }
 
-/** Checks in this order: complete arguments, `policies.gate`, the existence of the tool, `toolChoice`, the schema of the tool. */
+/** Checks in this order: complete arguments, `gateTools`, the existence of the tool, `toolChoice`, the schema of the tool. */
 export function prepareCall(call: ToolCall, ports: ToolCallPorts): ReadyCall | ToolOutcome | Promise<ReadyCall | ToolOutcome> {
   const { name, problem } = call;
   const refused = { call, durationMs: 0 };
