@@ -147,8 +147,9 @@ export default {
     {
       name: "no cycles",
       severity: "error",
+      // Middleware brings tools, and the context of a tool starts runs with middleware: these types need each other.
       from: { path: "^(src|scripts|test|examples)/" },
-      to: { circular: true },
+      to: { circular: true, via: { pathNot: "^src/core/types/(middleware|loop-options)\\.ts$" } },
     },
     {
       name: "everything imported exists",

@@ -19,17 +19,15 @@ export type {
   ApprovalDecision,
   Approve,
   CallDecision,
-  Compaction,
   ContextSource,
   ContextStash,
   DeliberateGate,
-  Handoffs,
   ResultCacher,
   ResultExtractor,
   ResultPipeline,
   StopCondition,
 } from "./types/policies.ts";
-export type { Middleware, StructuredOutput } from "./types/middleware.ts";
+export type { Compaction, Handoffs, Middleware, StructuredOutput } from "./types/middleware.ts";
 export type { Journal } from "./types/journal.ts";
 export type { Json } from "./types/common.ts";
 export type { LoopEvent, LoopEvents } from "./types/loop-event.ts";

@@ -32,10 +32,12 @@ export type { ArgsOf, DefineTool, FromSchema } from "./tools/define-tool.ts";
 export type {
   Answer,
   CallRecorder,
+  Ending,
   Hooks,
   MiddlewareList,
   Next,
   Outcome,
+  PromptCacheWatch,
   Recorder,
   RequestDraft,
   RunFacts,
@@ -117,7 +119,6 @@ export type {
   PartDigest,
   PromptCacheBreak,
   PromptCacheUse,
-  PromptCacheWatch,
   LastRequest,
   RequestPrefix,
   StreamCache,
@@ -130,7 +131,6 @@ export type {
   RequestedOutput,
   RequestTranscript,
 } from "./types/provider.ts";
-export type { Ending } from "./types/middleware.ts";
 export type { CostUnknownWhy, StreamStatus } from "./types/termination.ts";
 export type {
   ContextRelease,

@@ -174,7 +174,7 @@ export class Run {
   hasReplayed = false;
 
   constructor(options: SeamOptions, ports: RunPorts) {
-    checkOptions(options);
+    refuseUnknownOptions(options);
     const { nesting } = ports;
     const outer = nesting?.run;
     const place = findPlace(options, nesting);
@@ -381,7 +381,7 @@ const names: { readonly [Name in keyof Required<SeamOptions>]: true } = {
 };
 
 /** Without the edge, only the names are checked: a misspelt option could be one that keeps tools from running. */
-function checkOptions(options: SeamOptions): void {
+function refuseUnknownOptions(options: SeamOptions): void {
   if (edges.checkOptions !== undefined) return edges.checkOptions(options);
   const option = Object.keys(options).find((name) => !Object.hasOwn(names, name));
   if (option !== undefined) throw new LoopError("unknown-option", { option });

@@ -1,11 +1,7 @@
-import type { JsonSchema, PlainError, Usage } from "./common.ts";
-import type { Json } from "./common.ts";
+import type { Json, JsonSchema, PlainError, Usage } from "./common.ts";
 import type { DenyingGuardrail } from "./guardrails.ts";
-import type { Tool } from "./loop-options.ts";
-import type { Middleware, StructuredOutput } from "./middleware.ts";
-import type { PromptCacheWatch } from "./prompt-cache.ts";
 import type { StreamResult } from "./provider.ts";
-import type { ToolCall, ToolChange, ToolOutcome } from "./tool-outcome.ts";
+import type { ToolCall, ToolOutcome } from "./tool-outcome.ts";
 import type { LoopAction, TriggerMatch } from "./loop-event.ts";
 import type { ApprovalView, ToolDefinition } from "./tool.ts";
 
@@ -156,15 +152,6 @@ export interface FinalAnswerReserve {
   readonly ms?: number | undefined;
 }
 
-/** Replaces old messages in requests with a summary. Created by `compactMessages` from `turnwright/compaction`. */
-export interface Compaction extends Middleware {
-  /**
-   * Returns middleware that uses the summary in `earlier` from the first request on. Pass the `compaction` in the result of an
-   * earlier run of the same conversation. Returns the middleware unchanged for `undefined`.
-   */
-  startWith(earlier: CompactedMessages | undefined): Compaction;
-}
-
 /** The messages that a summary replaces, as plain data. The transcript keeps these messages. */
 export interface CompactedMessages {
   /** The summary that the model gets instead of the messages. */
@@ -190,19 +177,6 @@ export type CompactionAnswer = {
   /** `cancelled` is true if the run was stopped during the summary. */
   | { readonly kind: "failed"; readonly error: PlainError; readonly cancelled?: true | undefined }
 );
-
-/** The agents that a run may continue as. Created by `createHandoffs` from `turnwright/handoffs`. */
-export interface Handoffs extends Middleware {
-  /** All tools of the agents, and the tools for handoffs. The run gets them with the middleware. */
-  readonly tools: readonly Tool[];
-  /**
-   * Returns the same agents with a different first agent. To continue a conversation, pass the `agent` from the result of its last
-   * run. Returns the agents unchanged for `undefined`, and for an agent that no longer exists. `messagesBefore` is this field of the
-   * last handoff: the number of messages that the filter `history` of the agent applies to. Default: the filter applies to no
-   * messages.
-   */
-  startWith(agent: string | undefined, messagesBefore?: number): Handoffs;
-}
 
 /** The options of `detectLoops`. */
 export interface LoopDetectionOptions {

@@ -1,20 +1,6 @@
 // Types for the prompt cache of model services. If a request begins like an earlier request, the service reads the equal
 // beginning from its cache.
 
-import type { Middleware } from "./middleware.ts";
-
-/**
- * Watches how much of each request begins like the previous request. Created by `watchPromptCache` from
- * `turnwright/prompt-cache`.
- */
-export interface PromptCacheWatch extends Middleware {
-  /**
-   * Returns middleware that compares the first request of a run with `earlier`, the final request of an earlier run of the same
-   * conversation. Pass `cache.last` of the result of that run. Returns the middleware unchanged for `undefined`.
-   */
-  startWith(earlier: LastRequest | undefined): PromptCacheWatch;
-}
-
 /** A reason why a request does not begin like the previous request. */
 export interface CacheBreakCause {
   readonly kind:
