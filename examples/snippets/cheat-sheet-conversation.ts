@@ -27,7 +27,7 @@ interface Conversation {
   id: string;
   send(message?: conversation.NewMessages, options?: conversation.RunOverrides): Promise<LoopResult>;
   stream(message?: conversation.NewMessages, options?: conversation.RunOverrides): LoopStream;
-  resume(options?: conversation.ResumeOverrides): Promise<LoopResult>; // { decisions }, or { resume: "retry-last" }
+  resume(options?: conversation.ResumeOverrides): Promise<LoopResult>; // { answers }, or { resume: "retry-last" }
   resumeStream(options?: conversation.ResumeOverrides): LoopStream;
   cancel(): Promise<void>; // ends a suspended run
   remove(): Promise<void>;

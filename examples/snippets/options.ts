@@ -1,4 +1,4 @@
-// The hooks of a run and its session.
+// Functions between the iterations of a run, and its session.
 
 import assert from "node:assert/strict";
 import { defineTool, type Message, type Middleware, onIteration, prepareIteration, runToolLoop } from "turnwright";

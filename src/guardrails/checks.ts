@@ -100,8 +100,8 @@ export type InputVerdict = ({ readonly kind: "pass" } | Refusal) & Spending;
 export type OutputVerdict = InputVerdict | ({ readonly kind: "rewrite"; readonly text: string } & Spending);
 
 /**
- * The verdict about a tool call. "rewrite" replaces the arguments, which are validated again. A call with rewritten arguments cannot
- * wait for a decision: it gets the outcome `approval-failed`.
+ * The verdict about a tool call. "rewrite" replaces the arguments, which are validated again. Approvals, and
+ * people who decide, get the rewritten arguments.
  *
  * "refuse" denies the call, and the model reads the reason. With `endsRun: true`, the run ends as `tool-guardrail` instead, and no
  * other call of the message runs.
