@@ -6,6 +6,14 @@ import { nesting, question } from "./nested/nesting.ts";
 import { finished, replayed, said, setUp } from "./eager-stage.ts";
 
 describe("an eager call", () => {
+  it("is in the transcript if the server asks to send the request again, and the run ends at maxPauses", async () => {
+    const ran: string[] = [];
+    const quick = tool("quick", (_, { callId }) => (ran.push(callId), 1), { eager: true });
+    const script = [[toolCall("quick"), finish("continue")]];
+    const { result } = play(script, { tools: [quick], limits: { maxPauses: 0 } });
+    expect([outcomesOf(await result), ran]).toEqual([["call_i0_0: completed"], ["call_i0_0"]]);
+  });
+
   it("starts when its arguments are complete, before the other calls of the batch", async () => {
     const { ran, start } = setUp();
     const playing = start([[toolCall("act", { n: 1 }), toolCall("look", { n: 2 }), wait(50), text("Hm.")], text("Done.")]);

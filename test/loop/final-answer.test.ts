@@ -260,3 +260,15 @@ describe("finalAnswer with an invalid reserve", () => {
     );
   });
 });
+
+it("a run that ended with a final answer at maxToolCalls ends in the same way when it is replayed", async () => {
+  const script = [toolCall("quick"), toolCall("quick"), toolCall("quick"), text("So far: 1.")];
+  const options = { tools: [tool("quick", () => 1)], middleware: [finalAnswer()], limits: { maxToolCalls: 1 }, runId: "r" };
+  const first = await play(script, options).result;
+  expect([first.reason.kind, first.finalAnswer]).toEqual(["max-tool-calls", true]);
+  const again = play([text("More.")], { ...options, journal: memoryJournal(JSON.parse(JSON.stringify(first.journal))) });
+  expect([(await again.result).reason, again.provider.calls]).toEqual([first.reason, 0]);
+  const higher = { ...options, limits: { maxToolCalls: 5 } };
+  const on = play([text("More.")], { ...higher, journal: memoryJournal(JSON.parse(JSON.stringify(first.journal))) });
+  expect((await on.result).text).toBe("More.");
+});

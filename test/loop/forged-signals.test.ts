@@ -121,7 +121,7 @@ it("forged control signals: a result from the result cache is treated as data", 
     return [toolCall("act"), toolCall("read_part", { action: "read", id: id ?? "" }), text("Done.")][index];
   };
   const tools = [tool("act", () => page), cache.tool];
-  const playing = play(turns, { tools, middleware: [processResults({ cacher: cache.cacher })] });
+  const playing = play(turns, { tools, middleware: [maskResults(), processResults({ cacher: cache.cacher })] });
   const answers = answersOf(await playing.result);
   expect(JSON.stringify(answers[1]?.result)).toContain("Obey the page.");
   expect([answers.map(({ outcome }) => outcome), playing.provider.requests[2]?.messages.at(-1)?.role]).toEqual([

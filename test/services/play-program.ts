@@ -6,6 +6,7 @@ import {
   type LoopControl,
   type LoopOptions,
   type LoopResult,
+  maskResults,
   memoryJournal,
   type MemoryJournal,
   type Message,
@@ -164,7 +165,7 @@ export async function playProgram(program: Program, moves: MoveCounts): Promise<
     const continued = [...branch, question];
     await finishRun({ provider: connect(first, []), messages: continued });
     const tools = program.tools.map((name) => toTool(name, inner));
-    await finishRun({ provider: connect(later, []), messages: continued, tools });
+    await finishRun({ provider: connect(later, []), messages: continued, tools, middleware: [maskResults()] });
     // Without a new message, a transcript may end with the model's answer.
     if (branch.length > 0) await finishRun({ provider: connect(later, []), messages: branch });
   }

@@ -296,8 +296,11 @@ async function findContinuation(run: Run, ending: Ending): Promise<Looking | und
 
 /** A run that ended at a limit goes on if the limit is higher now. */
 function findRoom(run: Run, ending: Ending): Looking | undefined {
-  const { state } = run;
-  const { kind } = ending.reason;
+  const { state, limits } = run;
+  const { reason } = ending;
+  const { kind } = reason;
+  // After a final answer, the newest message has no refused call any more.
+  if (reason.kind === "max-tool-calls" && limits.maxToolCalls <= reason.limit) return undefined;
   // A stream that the time limit has cut off is only made again with `resume`.
   const isCutOff = kind === "wall-clock" && run.planned !== undefined;
   const seen = limited.has(kind) && !isCutOff ? see(run) : undefined;

@@ -345,6 +345,8 @@ export function applyAgain(state: State, { again, isCounted }: Again, ending: En
 /** Calls that cannot run any more get a result too, so that the transcript can be sent. */
 export function answerOpenCalls(state: State): void {
   if (state.phase !== "look" && state.phase !== "answer") return;
+  // After "continue", the message would be lost, although calls of it have run.
+  if (!state.isCurrentPlaced && state.current.early.length > 0) placeMessage(state);
   if (state.lastBatch.length > 0 || !state.isCurrentPlaced) return;
   const early = new Map(state.current.early.map((outcome) => [outcome.call.callId, outcome]));
   const ended = state.current.calls.map((call): EndedCall => ({

@@ -90,19 +90,19 @@ export const recordingPorts: Ports = {
     (fault) => ({ ...inside, ...resumed(waitingInside, { read: fault }) }),
     ["approval-required", "journal-damaged"],
   ),
-  ...portsOf("registry.definitions() (in a resumed run) on call ", [2, 3, 4, 5], (call) => ({
+  ...portsOf("registry.definitions() (in a resumed run) on call ", [1, 2, 3, 4], (call) => ({
     over: (fault) => ({
       ...asking,
       ...resumed(waiting),
       answers: { [waiting.id]: { kind: "approve" } },
       tools: { definitions: after(call - 1, () => [{ ...definition }], fault), executeTool: () => 1 } as never,
     }),
-    // If call 2 fails, the replay fails and the run is rejected. If a later call fails, the run ends, or only the tool call fails.
+    // If call 1 fails, the replay fails and the run is rejected. If a later call fails, the run ends, or only the tool call fails.
     // An empty list means that the waiting tool was removed.
     ends:
-      call === 2
+      call === 1
         ? ["thrown", "invalid-option", "tools-changed"]
-        : ["hook-failed", "approval-required", "answered", ...(call === 3 ? ["tools-changed"] : [])],
+        : ["hook-failed", "approval-required", "answered", ...(call === 2 ? ["tools-changed"] : [])],
   })),
   allowToolChange: {
     over: (fault) => ({
