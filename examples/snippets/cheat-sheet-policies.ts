@@ -111,4 +111,4 @@ expectNone<Differing<Loops, LoopDetectionOptions>>();
 expectNone<Differing<Structured, StructuredOutputOptions>>();
 
 const last: Order[16] = "approve";
-assert.equal(typeof turnwright[last], "function");
+assert.equal(typeof new Map<string, unknown>(Object.entries(turnwright)).get(last), "function");

@@ -105,7 +105,7 @@ function withResult(error: unknown, result: LoopResult): unknown {
 export function createConversation<Output = unknown, T extends Tool = Tool>(
   options: ConversationOptions<Output, T>,
 ): Conversation<Output, T> {
-  checkConversation(options as ConversationOptions<never>);
+  checkConversation(options);
   return new StoredChat<Output, T>({ ...options });
 }
 
@@ -287,7 +287,7 @@ class StoredChat<Output, T extends Tool> implements Conversation<Output, T> {
   }
 
   #merge(own: object, resumes: boolean): AnyOptions {
-    return mergeOptions(this.#given.options as AnyOptions, own, resumes);
+    return mergeOptions(this.#given.options, own, resumes);
   }
 
   async #prepare(

@@ -28,12 +28,6 @@ export interface HandoffRules {
   readonly maxHandoffs: number;
 }
 
-/** The fields that the result of a run with handoffs has. */
-interface HandoffResult {
-  readonly agent: string | undefined;
-  readonly handoffs: readonly Handoff[];
-}
-
 interface CurrentAgent extends HandoffState {
   agent: string | undefined;
   agentSince: number | undefined;

@@ -4,7 +4,6 @@ import { deepEqual, equal, ok } from "node:assert/strict";
 import type { LoopResult } from "../../src/core/types/loop-result.ts";
 import type { Message } from "../../src/core/types/message.ts";
 import type { Json } from "../../src/core/types/common.ts";
-import type { SeamOptions } from "../../src/core/run/run.ts";
 import type { WorkflowPorts } from "../../src/host/durable/run-in-engine.ts";
 import { recordSteps } from "../../src/core/run/journals.ts";
 import type { Journal } from "turnwright";
@@ -16,11 +15,6 @@ import { waitsOf } from "../../src/core/run/waiting-calls.ts";
 export class Killed extends Error {}
 
 type Ports = Pick<WorkflowPorts, "answers" | "now" | "runId" | "signal" | "journal">;
-
-/** The answers may be any data, because the programs wait for more than decisions. */
-export function toAnswers({ answers, ...ports }: Ports): Omit<Ports, "answers"> & Pick<SeamOptions, "answers"> {
-  return { ...ports, answers: answers as unknown as NonNullable<SeamOptions["answers"]> };
-}
 
 export interface EngineProgram {
   readonly seed: number;
@@ -47,7 +41,7 @@ export function createEngineProgram(seed: number, kills: number): EngineProgram 
       const isLast = left === 0;
       try {
         return await program.run({
-          ...toAnswers(ports),
+          ...ports,
           journal: isLast ? ports.journal : killAt(ports.journal, life, random),
         });
       } catch (error) {
@@ -99,7 +93,7 @@ async function inMemory(program: Program, runId: string): Promise<readonly Messa
   for (;;) {
     const { status, reason, messages } = await program.run({ journal, answers, runId });
     if (status !== "suspended") return messages;
-    answers = Object.fromEntries(waitsOf({ reason } as LoopResult).map((wait) => [wait.id, program.answer(wait)]));
+    answers = Object.fromEntries(waitsOf({ reason }).map((wait) => [wait.id, program.answer(wait)]));
   }
 }
 

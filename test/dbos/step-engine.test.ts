@@ -14,14 +14,7 @@ import type { ToolCallContext } from "../../src/core/run/tool-context.ts";
 import type { LoopResult } from "../../src/core/types/loop-result.ts";
 import { readWaits, runInWorkflow, sendAnswer } from "../../src/dbos/run-in-workflow.ts";
 import type { WorkflowPorts } from "../../src/host/durable/run-in-engine.ts";
-import {
-  answerUntil,
-  compareWithMemory,
-  createEngineProgram,
-  type EngineDoor,
-  Killed,
-  toAnswers,
-} from "../core/engine-programs.ts";
+import { answerUntil, compareWithMemory, createEngineProgram, type EngineDoor, Killed } from "../core/engine-programs.ts";
 
 let postgres: Postgres;
 
@@ -105,7 +98,7 @@ const messages = [{ role: "user", content: "Go." }] as const;
 test("DBOS: a timer ends in the workflow, and only an answer to an open wait is accepted", async () => {
   const provider = createMockProvider([toolCall("later"), text("Done.")]);
   const [end = Promise.reject(new Error("no end"))] = await start("timed", (ports) =>
-    runToolLoop({ provider, tools: [asksLater], messages, ...toAnswers(ports) }),
+    runToolLoop({ provider, tools: [asksLater], messages, ...ports }),
   );
   await expect(sendAnswer("timed", "nothing", 1)).rejects.toMatchObject({ code: "unknown-decision" });
   await DBOS.send("timed", "no answer", "turnwright answers");
@@ -135,7 +128,7 @@ test("DBOS: cancelling a workflow aborts its tool, and the resumed workflow tell
       return new Promise(() => {});
     },
   } as never;
-  const [end] = await start("cancelled", (ports) => runToolLoop({ provider, tools: [slow], messages, ...toAnswers(ports) }));
+  const [end] = await start("cancelled", (ports) => runToolLoop({ provider, tools: [slow], messages, ...ports }));
   await began;
   await DBOS.cancelWorkflow("cancelled");
   await whenAborted;

@@ -4,7 +4,7 @@ import { writeSync } from "node:fs";
 import { DBOS } from "@dbos-inc/dbos-sdk";
 import type { Journal } from "turnwright";
 import { readWaits, runInWorkflow, sendAnswer } from "../../src/dbos/run-in-workflow.ts";
-import { answerUntil, toAnswers } from "../core/engine-programs.ts";
+import { answerUntil } from "../core/engine-programs.ts";
 import { createProgram } from "../core/random-program.ts";
 
 const [url = "", id = "", seed = "", count = ""] = process.argv.slice(2);
@@ -27,7 +27,7 @@ function killing(journal: Journal): Journal {
 
 const stepRun = DBOS.registerWorkflow(
   async (): Promise<string> => {
-    const { messages } = await runInWorkflow((ports) => program.run({ ...toAnswers(ports), journal: killing(ports.journal) }));
+    const { messages } = await runInWorkflow((ports) => program.run({ ...ports, journal: killing(ports.journal) }));
     return JSON.stringify(messages);
   },
   { name: "stepRun" },

@@ -1,6 +1,5 @@
 import { expect, it } from "vitest";
 import type { IterationAnswer, IterationState, IterationView } from "turnwright/parts";
-import { isFields } from "../../src/core/errors/check-fields.ts";
 import { optionChecks, planChecks, sessionChecks } from "../../src/core/loop/run/option-table.ts";
 import { readNames, readPage, readRows, readSection } from "./read-page.ts";
 
@@ -20,8 +19,6 @@ const view: Names<IterationView> = {
 };
 const state: Names<IterationState> = { iteration: true, cumulativeCost: true, messageCount: true, lastToolCalls: true };
 const answer: Names<IterationAnswer> = { abort: true, reason: true };
-
-const fieldsOf = (rule: unknown): object => (isFields(rule) ? rule : {});
 
 it.for<[section: string, rules: object]>([
   ["Options and hooks", optionChecks],

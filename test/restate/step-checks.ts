@@ -10,7 +10,7 @@ import type { ToolCallContext } from "../../src/core/run/tool-context.ts";
 import type { LoopResult } from "../../src/core/types/loop-result.ts";
 import type { ShownWait, WorkflowPorts } from "../../src/host/durable/run-in-engine.ts";
 import { readWaits, runInWorkflow, sendAnswer } from "../../src/restate/run-in-workflow.ts";
-import { answerUntil, createEngineProgram, type EngineDoor, toAnswers } from "../core/engine-programs.ts";
+import { answerUntil, createEngineProgram, type EngineDoor } from "../core/engine-programs.ts";
 import type { Check } from "./checks.ts";
 import { type Endpoint, serve } from "./serve.ts";
 import { type RestateServer, startRestate } from "./start-restate.ts";
@@ -88,9 +88,7 @@ const later = {
 async function checkTimer(): Promise<void> {
   const provider = createMockProvider([toolCall("later"), text("Done.")]);
   const messages = [{ role: "user", content: "Go." }] as const;
-  const { end: whenEnded } = await start("timed", (ports) =>
-    runToolLoop({ provider, tools: [later], messages, ...toAnswers(ports) }),
-  );
+  const { end: whenEnded } = await start("timed", (ports) => runToolLoop({ provider, tools: [later], messages, ...ports }));
   await rejects(door.answer("timed", "nothing", 1), /unknown-decision/);
   const questions: EngineDoor = {
     ...door,
@@ -119,7 +117,7 @@ async function checkCancel(): Promise<void> {
   } as never;
   const provider = createMockProvider([toolCall("slow"), text("Done.")]);
   const messages = [{ role: "user", content: "Go." }] as const;
-  executes.set("cancelled", (ports) => runToolLoop({ provider, tools: [slow], messages, ...toAnswers(ports) }));
+  executes.set("cancelled", (ports) => runToolLoop({ provider, tools: [slow], messages, ...ports }));
   const { invocationId } = await clientOf("cancelled").workflowSubmit();
   await whenBegun;
   await fetch(`${server.adminUrl}/invocations/${invocationId}/cancel`, { method: "PATCH" });

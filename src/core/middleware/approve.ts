@@ -46,7 +46,7 @@ export type Decided = ApprovalDecision | { readonly kind: "failed"; readonly err
 async function decideCall(policy: Approve | undefined, asking: Asking, { call, next }: Asked): Promise<Outcome> {
   const { at } = asking;
   const { tool } = at;
-  if (tool === undefined || (policy === undefined && (tool.needsApproval ?? false) === false && !at.wasAsked)) return next(call);
+  if (tool === undefined || (policy === undefined && !mustAsk(tool, at))) return next(call);
   if (policy !== undefined) await at.afterMessage();
   const step = at.isChanged ? `decision about ${digest(stableJson(toShown(tool)))}` : "decision";
   // The call ran before there was a policy.
@@ -61,6 +61,10 @@ async function decideCall(policy: Approve | undefined, asking: Asking, { call, n
   const decided = first.kind === "ask" ? await waitForDecision(asking, { call, tool, answered: (id) => (question = id) }) : first;
   sendDecision(at, decided, question);
   return apply(decided, { call, next });
+}
+
+function mustAsk({ needsApproval = false }: ToolDefinition, { wasAsked }: CallRecorder): boolean {
+  return needsApproval !== false || wasAsked;
 }
 
 /** A saved journal may have been edited. */

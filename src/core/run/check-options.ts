@@ -12,7 +12,7 @@ import { handoffKey } from "../tools/registry.ts";
 import { edges } from "../utils/edges.ts";
 import { isRecord } from "../utils/guards.ts";
 import { listMiddleware } from "./hooks.ts";
-import type { Hooks, Middleware, MiddlewareList } from "../types/middleware.ts";
+import type { Hooks, Middleware } from "../types/middleware.ts";
 
 const hookChecks: Checks<Hooks> = {
   tools: ["an array of tools", Array.isArray],

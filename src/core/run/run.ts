@@ -5,7 +5,6 @@ import type { EventBase, LoopEvent, LoopEvents, LoopEventType } from "../types/l
 import type { RunOptions, Tool } from "../types/loop-options.ts";
 import type { Journal } from "../types/journal.ts";
 import type { LoopResult } from "../types/loop-result.ts";
-import type { EndReason } from "../types/termination.ts";
 import type { Provider, StreamResult } from "../types/provider.ts";
 import type { ToolDefinition } from "../types/tool.ts";
 import type { NestedSpending, ShownTool, ToolCall, ToolChange } from "../types/tool-outcome.ts";

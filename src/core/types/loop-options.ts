@@ -21,7 +21,7 @@ import type { EmittedPart, LoopEmitter } from "./loop-event.ts";
 import type { LoopResult } from "./loop-result.ts";
 import type { CallDecision, OutsideResult } from "./policies.ts";
 import type { WaitOptions } from "./wait.ts";
-import type { ContextFor, ContextOf, ContextOption, InheritedContextOption } from "./typed-call.ts";
+import type { ContextFor, ContextOption, InheritedContextOption } from "./typed-call.ts";
 
 /** The limits of a run. All are whole numbers, except the cost. `Infinity` means no limit. */
 export interface LoopLimits {

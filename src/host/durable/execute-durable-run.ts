@@ -208,7 +208,7 @@ class Execution implements LiveRun {
     const given: LoopOptions = { ...options, timeouts: { journalMs, ...options.timeouts }, runId, journal };
     const result = await runUntilEnd({
       execute: async (answers, now) => {
-        const result = await this.#executeOnce({ ...given, answers: answers as LoopOptions["answers"], now }, events);
+        const result = await this.#executeOnce({ ...given, answers, now }, events);
         // A run that was stopped before it used its answers has not recorded the stop.
         const isStopped = result.status === "stopped-by-user" && Object.keys(answers).length > 0;
         return isStopped ? this.#executeOnce({ ...given, now }, events) : result;

@@ -126,7 +126,7 @@ export function runInEngine(engine: WorkflowEngine, execute: (ports: WorkflowPor
   const { id: runId, signal } = engine;
   const journal = inLockstep(engine);
   return runUntilEnd({
-    execute: (answers, now) => execute({ runId, journal, answers: answers as WorkflowPorts["answers"], now, signal }),
+    execute: (answers, now) => execute({ runId, journal, answers, now, signal }),
     // Recorded, because a replay must decide in the same way about waits whose time is over.
     now: async (execution) => Number((await engine.all([{ key: `execution/${execution}/now`, body: () => Date.now() }]))[0]),
     show: (waits) => engine.show(waits),
