@@ -87,6 +87,9 @@ export function wrap({ wrapping }: Program, provider: Provider, second: () => Pr
   return wrapping === "retry" ? withRetry(provider, { maxAttempts: 2, baseDelayMs: 10 }) : withFallback([provider, second()]);
 }
 
+/** Middleware that comes before `prepareIteration`, because it decides which messages and tools there are. */
+const views: ReadonlySet<string> = new Set(["mask-results", "handoffs", "compaction"]);
+
 /** `connect` makes the provider of a nested run. */
 export function toOptions(program: Program, provider: Provider, connect: () => Provider): LoopOptions {
   const { maxIterations, contextItems, settings, system, choice, hiddenFrom, approve: decision } = program;
@@ -102,6 +105,7 @@ export function toOptions(program: Program, provider: Provider, connect: () => P
     timeouts: { firstChunkMs: 300, streamIdleMs: 300, settleMs: 10 },
     middleware: [
       !masks && maskResults({ keepIterations: Number.POSITIVE_INFINITY }),
+      ...middleware.filter((one) => one && views.has(one.name)),
       contextRestarts({ items: contextItems ? ["It is night."] : [] }),
       prepareIteration(({ iteration, tools }) => ({
         ...(system === "changing" ? { system: `Iteration ${iteration}.` } : {}),
@@ -110,7 +114,7 @@ export function toOptions(program: Program, provider: Provider, connect: () => P
           ? {}
           : { toolChoice: choice === "named" ? { name: tools[0]?.name ?? "" } : choice }),
       })),
-      ...middleware,
+      ...middleware.filter((one) => one && !views.has(one.name)),
       program.finalAnswer && finalAnswer(),
       decision !== "none" && approve(toPolicy(decision)),
     ],

@@ -138,11 +138,11 @@ export const programs: fc.Arbitrary<Program> = fc.record({
     "tool-search",
     "output",
   ),
-  contextItems: fc.boolean(),
   approve: fc.constantFrom("none", "none", "approve", "deny", "modify", "ask"),
   decides: fc.constantFrom("approve", "approve", "deny", "modify", "ask", "leave"),
   finalAnswer: fc.boolean(),
   maxIterations: fc.integer({ min: 1, max: 5 }),
+  contextItems: fc.boolean(),
   verbs: fc.array(
     fc.record({ atMs: fc.integer({ min: 0, max: 400 }), verb: fc.constantFrom("stop", "steer", "steer", "interrupt", "drain") }),
     { maxLength: 3 },
