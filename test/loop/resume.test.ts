@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { createLoopControl, defineTool, memoryJournal, runToolLoop, type LoopOptions, type LoopResult } from "turnwright";
+import { inspectJournal } from "turnwright/journal";
 import {
   createMockProvider,
   createTestClock,
@@ -196,4 +197,20 @@ it("a replay continues a paused message that an earlier execution has continued,
   const provider = createMockProvider([]);
   const again = await runToolLoop({ ...options, provider, journal: saved(first), limits: { maxPauses: 0 } });
   expect([again.reason.kind, again.text, again.messages]).toEqual(["answered", "One, two.", first.messages]);
+});
+
+it("records each ending of a message that was paused again after an ending", async () => {
+  const { options } = setUp();
+  const pause = (say: string): MockMessage => [text(say), finish("paused")];
+  const first = await runToolLoop({ ...options, provider: createMockProvider([pause("One, ")]), limits: { maxPauses: 0 } });
+  const provider = createMockProvider([pause("two, ")]);
+  const second = await runToolLoop({ ...options, provider, journal: saved(first), limits: { maxPauses: 1 } });
+  expect([first.reason, second.reason]).toEqual([
+    { kind: "max-pauses", limit: 0 },
+    { kind: "max-pauses", limit: 1 },
+  ]);
+  const { status, reason, text: said } = await inspectJournal(saved(second));
+  expect([status, reason, said]).toEqual(["error", second.reason, "One, two,"]);
+  const third = await runToolLoop({ ...options, provider: createMockProvider([text("three.")]), journal: saved(second) });
+  expect([third.reason.kind, third.text]).toEqual(["answered", "One, two, three."]);
 });

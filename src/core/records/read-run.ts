@@ -10,7 +10,7 @@ import { isUnfinished } from "../providers/judge-finish.ts";
 import { checkStepRecord, isCompaction } from "../run/check-record.ts";
 import { JournalFailure } from "../run/hooks.ts";
 import { recordVersion, ReplayJournal } from "../run/journals.ts";
-import { placeOf } from "../run/places.ts";
+import { placeOf, stepOf } from "../run/places.ts";
 import type { RequestEnd } from "../run/run-iteration.ts";
 import { type AskedEnd, endPlace, type FirstRecord, readRun, type ReadRun } from "../run/run-tool-loop.ts";
 import type { SeamOptions } from "../run/run.ts";
@@ -136,7 +136,7 @@ function readEnding({ records: { read }, prefix, path }: RecordedPlace): Hooks {
   /** A paused message goes on with a request, unless a limit ended the run. */
   const endPaused = async (answer: Answer, state: State): Promise<Answer> => {
     if (answered === undefined || !isUnfinished(answer)) return answer;
-    const next = `${prefix}${placeOf(state)}/request~${state.continuation + 2}`;
+    const next = `${prefix}${placeOf(state)}/${stepOf("request", state.continuation + 1)}`;
     const goesOn = (await read(`${next}/model`)) ?? (await read(`${next}/ended`));
     return goesOn === undefined ? { ...answer, ends: answered.ending ?? completed } : answer;
   };
@@ -156,7 +156,7 @@ function readEnding({ records: { read }, prefix, path }: RecordedPlace): Hooks {
       const { state } = at;
       const place = prefix + placeIn(at);
       asked = await readAsked(read, prefix + endPlace(state));
-      answered = await read<Look>(`${prefix}${placeOf(state)}/answered`);
+      answered = await read<Look>(`${prefix}${placeOf(state)}/${stepOf("answered", state.continuation)}`);
       const end = await read<RequestEnd>(`${place}/ended`);
       const isSkipped = end !== undefined && (await read(`${place}/model`)) === undefined;
       const answer = isSkipped ? endWith(completed, request.provider) : await makeRequest(request, next, at);

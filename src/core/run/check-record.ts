@@ -137,7 +137,7 @@ const kinds: { readonly [kind: string]: RecordFields } = {
 /** The fields of the records of the loop, by the end of their keys. */
 const records: readonly (readonly [RegExp, RecordFields])[] = [
   [/^run$/, run],
-  [/^(?:begin|i\d+(?:~\d+)?\/(?:answered|next|again))(?:#\d+)?$/, look],
+  [/^(?:begin|i\d+(?:~\d+)?\/(?:answered(?:~\d+)?|next|again))(?:#\d+)?$/, look],
   [/^i\d+(?:~\d+)?\/request(?:~\d+)?\/model(?:~\d+)?$/, answer],
   [/^i\d+(?:~\d+)?\/request(?:~\d+)?\/ended$/, { changes: "object", spent: "spent?" }],
   [/^i\d+(?:~\d+)?\/call\/\d+\/[^/]+\/begun(?:~\d+)?$/, { token: "text", refused: "outcome?" }],

@@ -8,6 +8,11 @@ export function placeOf({ iteration, retry }: Pick<State, "iteration" | "retry">
   return retry === 0 ? `i${iteration}` : `i${iteration}~${retry + 1}`;
 }
 
+/** Returns a step of a message, for example "request", or "request~2" for the first continuation of a paused message. */
+export function stepOf(step: "request" | "answered", continuation: number): string {
+  return continuation === 0 ? step : `${step}~${continuation + 1}`;
+}
+
 /** The key of a call, whose name may contain a slash. */
 export function callPlace(state: State, index: number, name: string): string {
   return `${placeOf(state)}/call/${index}/${name.replaceAll("%", "%25").replaceAll("/", "%2F")}`;

@@ -21,15 +21,14 @@ import { Activity } from "./activity.ts";
 import type { BegunCall, Run } from "./run.ts";
 import { endWith } from "./seam.ts";
 import type { Answer, Ending, Next, RequestDraft } from "../types/middleware.ts";
-import { callPlace, type EagerOutcome, placeOf } from "./places.ts";
+import { callPlace, type EagerOutcome, placeOf, stepOf } from "./places.ts";
 import { noteShown, readTools, recallShown, withShown } from "./shown-tools.ts";
 import { applyAnswer } from "./state.ts";
 
 export async function runIteration(run: Run): Promise<void> {
   const { state, options } = run;
   const { continuation } = state;
-  const word = continuation === 0 ? "request" : `request~${continuation + 1}`;
-  const place = `${placeOf(state)}/${word}`;
+  const place = `${placeOf(state)}/${stepOf("request", continuation)}`;
   const activity = new Activity(run, { place, path: place, journal: run.journal });
   if (continuation === 0) {
     run.begun.clear();

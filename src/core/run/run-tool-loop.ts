@@ -16,7 +16,7 @@ import { findLimit, type NextStep, nextStep } from "./next-step.ts";
 import { recordVersion, ReplayJournal } from "./journals.ts";
 import { type Close, closeFailed, openJournal, withPartial } from "./open-journal.ts";
 import { StepRecorder, sumOf } from "./recorder.ts";
-import { placeOf } from "./places.ts";
+import { placeOf, stepOf } from "./places.ts";
 import { hasCallRecords, replayEarly, runCalls, sendCutEnds } from "./run-calls.ts";
 import { runIteration } from "./run-iteration.ts";
 import { Activity } from "./activity.ts";
@@ -25,7 +25,7 @@ import type { Answer, Ending, State } from "../types/middleware.ts";
 import { describeTools } from "./shown-tools.ts";
 import { applyNested } from "../utils/count-usage.ts";
 import { type Again, applyAgain } from "./state.ts";
-import { lookKey, type Looking, mayEnd, mayRetry, see, sendSteered, takeLook } from "./take-look.ts";
+import { continuationOf, lookKey, type Looking, mayEnd, mayRetry, see, sendSteered, takeLook } from "./take-look.ts";
 
 /** Runs a model and its tools until there is an answer, a limit is reached, or the caller ends the run. */
 export async function runToolLoop(options: SeamOptions): Promise<LoopResult> {
@@ -112,7 +112,7 @@ async function followRecord(run: Run, decided: NextStep): Promise<NextStep> {
   const { state, journal, prefix } = run;
   const answer = state.answers.at(-1);
   const isPaused = state.phase === "answer" && state.skipped === undefined && answer !== undefined && isUnfinished(answer);
-  const place = `${prefix}${placeOf(state)}/request~${state.continuation + 1}`;
+  const place = `${prefix}${placeOf(state)}/${stepOf("request", state.continuation)}`;
   for (const record of isPaused ? ["model", "ended"] : [])
     if ((await journal.read(`${place}/${record}`)) !== undefined) return { kind: "request" };
   return (await hasCallRecords(run, decided)) ? { kind: "calls" } : decided;
@@ -443,7 +443,7 @@ function sendIterationEnd(run: Run, isPaused: boolean): void {
   const isOpen = (state.phase === "answer" && state.skipped === undefined) || state.phase === "calls";
   if (answer === undefined || !isOpen || !events.wants("iteration-end")) return;
   const { status, provider, model, finish, usage, costUSD, durationMs } = answer;
-  const continuation = isUnfinished(answer) ? state.continuation - 1 : state.continuation;
+  const continuation = continuationOf(state);
   const calls = isPaused ? [] : summarizeCalls(state, answer);
   const facts = { status, provider, model, finish, usage, costUSD, calls, durationMs };
   run.send("iteration-end", { continuation, ...facts }, run.isRequestReplayed);

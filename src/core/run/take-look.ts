@@ -2,10 +2,11 @@
 // decides the same.
 
 import { type Cancellable, endingOfReason } from "../cancellation/cancel-scope.ts";
+import { isUnfinished } from "../providers/judge-finish.ts";
 import type { Expected } from "../loop/run/meter.ts";
 import type { EndReason } from "../types/termination.ts";
 import { decideLook, isExhausted, type Seen } from "./next-step.ts";
-import { placeOf } from "./places.ts";
+import { placeOf, stepOf } from "./places.ts";
 import type { Run } from "./run.ts";
 import type { Ending, Look, State } from "../types/middleware.ts";
 import { applyLook } from "./state.ts";
@@ -20,7 +21,7 @@ export async function takeLook(run: Run, looking: Looking): Promise<void> {
   const { state } = run;
   const { phase } = state;
   if (phase !== "look") {
-    const base = phase === "start" ? "begin" : `${placeOf(state)}/${places[phase]}`;
+    const base = phase === "start" ? "begin" : `${placeOf(state)}/${lookStep(phase, state)}`;
     state.lookAttempt = { base, count: 1 };
   }
   run.planned = looking.planned;
@@ -46,7 +47,17 @@ export function sendSteered(run: Run): void {
   for (const message of run.state.steered) run.send("steered", { message }, run.isReplayed);
 }
 
-const places = { answer: "answered", calls: "next", again: "again", start: "", look: "" } as const;
+/** Each continuation of a paused message has a look of its own: a later execution with a higher limit goes on after an ending. */
+function lookStep(phase: "answer" | "calls" | "again", state: State): string {
+  if (phase !== "answer") return phase === "calls" ? "next" : "again";
+  return stepOf("answered", state.skipped === undefined ? continuationOf(state) : state.continuation);
+}
+
+/** Returns the number of the newest answer within its message. */
+export function continuationOf({ answers, continuation }: State): number {
+  const answer = answers.at(-1);
+  return answer !== undefined && isUnfinished(answer) ? continuation - 1 : continuation;
+}
 
 export function lookKey({ lookAttempt: { base, count } }: Pick<State, "lookAttempt">): string {
   return count === 1 ? base : `${base}#${count}`;

@@ -14,7 +14,7 @@ export interface StepHooks {
 }
 
 /** The keys of the looks of the outermost run. Nested runs read no messages: their records would contain the position too early. */
-const lookKeys = /^(?:begin|i\d+(?:~\d+)?\/(?:answered|next|again))(?:#\d+)?$/;
+const lookKeys = /^(?:begin|i\d+(?:~\d+)?\/(?:answered(?:~\d+)?|next|again))(?:#\d+)?$/;
 
 /** Makes the journal of one execution, with the records of earlier executions. */
 export function createRecordJournal(earlier: readonly StepRecord[], hooks: StepHooks): Journal {

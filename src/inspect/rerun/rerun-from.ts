@@ -83,7 +83,7 @@ function replayPast(past: Past, { from, base = memoryJournal(), warnsOfLoops }: 
       const { iteration, step, name } = readKey(key);
       if (iteration < 0 || iteration >= from) return base.step(key, body);
       if (known.has(key)) return base.step(key, () => known.get(key) as T);
-      if (/^(?:answered|next|again)(?:#\d+)?$/.test(step))
+      if (/^(?:answered(?:~\d+)?|next|again)(?:#\d+)?$/.test(step))
         return base.step<unknown>(key, async () => lookAgain((await body()) as Look, iteration)) as PromiseLike<T>;
       if (Object.hasOwn(neutral, name)) return base.step(key, () => ({ value: neutral[name] }) as T);
       if (step.startsWith("request") && !step.endsWith("/ended") && !harmless.has(name))

@@ -37,7 +37,7 @@ export interface JournalInspection {
    * has not started.
    */
   readonly initialMessages: readonly Message[];
-  /** The transcript so far, without results of calls that are still running. */
+  /** The transcript so far, without results of calls that are still running. A warning of `detectLoops` is recorded with the answer. */
   readonly messages: readonly Message[];
   /** The tool calls without an outcome, in order, including calls in nested runs. Empty after the run has ended. */
   readonly pendingCalls: readonly PendingCall[];
