@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
-import { defineTool, processResults, runToolLoop } from "turnwright";
+import { defineTool, maskResults, processResults, runToolLoop } from "turnwright";
 import { createResultCache, fileSource, type ReadSource } from "turnwright/cache";
 import { resourceSource } from "turnwright/mcp";
 import { createMockProvider, type MockProvider, text, toolCall } from "turnwright/testing";
@@ -70,7 +70,7 @@ const result = await runToolLoop({
   provider,
   tools: [listShips, cache.tool],
   messages,
-  middleware: [processResults({ cacher: cache.cacher })],
+  middleware: [maskResults({ keepIterations: Infinity }), processResults({ cacher: cache.cacher })],
 });
 // #endregion sources
 
@@ -96,7 +96,8 @@ const ticketSource: ReadSource = {
 };
 // #endregion own
 const reading = createMockProvider([toolCall("read_part", { action: "tail", id: "ticket:17", lines: 1 }), text("On Monday.")]);
-await runToolLoop({ provider: reading, tools: [createResultCache({ sources: [ticketSource] }).tool], messages });
+const { tool } = createResultCache({ sources: [ticketSource] });
+await runToolLoop({ provider: reading, tools: [tool], messages, middleware: [maskResults()] });
 assert.equal(readIn(reading, 1), "Lines 2 to 2 of 2.\nIt opens on Monday.");
 
 await client.close();

@@ -87,7 +87,7 @@ function readIn(provider: MockProvider, request: number): string {
     provider,
     tools: [listShips, cache.tool],
     messages,
-    middleware: [processResults({ cacher: cache.cacher })],
+    middleware: [maskResults(), processResults({ cacher: cache.cacher })],
   });
   // #endregion cache
   assert.match(readIn(provider, 1), /^\[The result of list_ships is stored: about \d+ tokens, 4000 lines\./);
@@ -106,6 +106,7 @@ function readIn(provider: MockProvider, request: number): string {
     tools: [listShips, readPage, cache.tool],
     messages,
     middleware: [
+      maskResults(),
       processResults({
         processor: (toolName, output) => (toolName === "read_page" ? cut.processor(toolName, output) : undefined),
         cacher: cache.cacher, // stores the results of the other tools in full
