@@ -20,6 +20,8 @@ export default {
     "IdleTimer",
     // The rule of an option, which providers write as a value.
     ...["AdvisedOption", "NumberRule", "Choice", "Fields"],
+    // Parts of the state of a run, which middleware only reads, and the options of its nested runs.
+    ...["BeforeMessage", "CurrentMessage", "EndedCall", "IdenticalCalls", "InboxMessage", "Look", "NestedOptions"],
     // Parts of a generic type, which is documented as a whole.
     ...["OtherEventType", "EventOf", "ToolEnd", "JsonOf", "FinishedCall", "FinishedCallOf", "Replaced"],
     ...[
