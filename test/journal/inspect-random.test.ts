@@ -6,6 +6,7 @@ import {
   maskResults,
   type LoopResult,
   memoryJournal,
+  type Middleware,
   type Message,
   prepareIteration,
   type SavedJournal,
@@ -68,6 +69,9 @@ function withoutEnded(messages: readonly Message[], count: number): readonly Mes
   });
 }
 
+const isUserText = (message: Message | undefined, start: string): boolean =>
+  message?.role === "user" && typeof message.content === "string" && message.content.startsWith(start);
+
 interface Playing {
   readonly plan: Plan;
   readonly nested: boolean;
@@ -99,17 +103,29 @@ async function play({ plan, nested, keeping, more = {} }: Playing): Promise<Loop
   };
   const own: More = (given) => {
     const tools = (given.tools as readonly Tool[]).map((one) => (nested && one.name === "quick" ? agentFor(plan) : watch(one)));
-    // Without masking, the context items are always the last message of a request. The comparison removes that message.
+    // The comparison removes the message with the context items, which no journal has.
     const left = ["mask-results", "prepare-iteration"];
     const unmasked = maskResults({ keepIterations: Number.POSITIVE_INFINITY, minTokens: 1e9 });
     const others = (given.middleware ?? []).filter((one) => one && !left.includes(one.name));
+    let continuation = 0;
+    const noting: Middleware = {
+      name: "note",
+      pure: true,
+      begin: () => ({
+        request: (request, next, { state }) => {
+          ({ continuation } = state);
+          return next(request);
+        },
+      }),
+    };
     const prepare: Parameters<typeof prepareIteration>[0] = ({ messages, usage }) => {
-      const sent = messages.at(-1);
-      const isContext = sent?.role === "user" && typeof sent.content === "string" && sent.content.startsWith("Context:");
-      told.push(compare({ messages: isContext ? messages.slice(0, -1) : [...messages], usage }));
+      const sent = messages.filter((message) => !isUserText(message, "Context:"));
+      // The journal records a warning about a loop with the answer of its request.
+      if (continuation === 0 && isUserText(sent.at(-1), "You repeated identical tool calls")) sent.pop();
+      told.push(compare({ messages: sent, usage }));
       return undefined;
     };
-    return { ...given, tools, middleware: [unmasked, ...others, prepareIteration(prepare)], journal, ...more };
+    return { ...given, tools, middleware: [unmasked, ...others, noting, prepareIteration(prepare)], journal, ...more };
   };
   const { result } = await runPlan(plan, own);
   await Promise.all(told);
