@@ -2,7 +2,6 @@
 
 import type {
   Middleware,
-  Handoffs,
   Json,
   Message,
   ModelSettings,
@@ -14,7 +13,7 @@ import type {
   Usage,
   UserMessage,
 } from "turnwright";
-import type { ApprovalContext } from "turnwright/parts";
+import type { Handoffs, ApprovalContext } from "turnwright/parts";
 import type * as guards from "turnwright/guardrails";
 import type * as handoffs from "turnwright/handoffs";
 import { type Differing, expectNone } from "./same-names.ts";

@@ -1,8 +1,8 @@
 // A summary for llms.txt: the features for long runs, and teams. If a type here differs from the real type, the compiler reports an
 // error.
 
-import type { Clock, Compaction, LoopLimits, Provider, Tool } from "turnwright";
-import type { LoopEmitter } from "turnwright/parts";
+import type { Clock, LoopLimits, Provider, Tool } from "turnwright";
+import type { Compaction, LoopEmitter } from "turnwright/parts";
 import type * as compaction from "turnwright/compaction";
 import * as team from "turnwright/team";
 import type { RunTree, TeamMember, TerminalOutput } from "turnwright/team";

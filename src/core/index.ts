@@ -27,7 +27,7 @@ export type {
   ResultPipeline,
   StopCondition,
 } from "./types/policies.ts";
-export type { Compaction, Handoffs, Middleware, StructuredOutput } from "./types/middleware.ts";
+export type { Middleware, StructuredOutput } from "./types/middleware.ts";
 export type { Journal } from "./types/journal.ts";
 export type { Json } from "./types/common.ts";
 export type { LoopEvent, LoopEvents } from "./types/loop-event.ts";
@@ -40,7 +40,6 @@ export type {
   ToolContext,
   ToolRegistry,
 } from "./types/loop-options.ts";
-export type { WaitOptions } from "./types/wait.ts";
 export type { LoopResult } from "./types/loop-result.ts";
 export type { AssistantMessage, Message, ToolMessage, ToolResultPart, UserMessage } from "./types/message.ts";
 export type {
@@ -54,7 +53,7 @@ export type {
   ToolChoice,
 } from "./types/provider.ts";
 export type { EndReason, LoopStatus } from "./types/termination.ts";
-export type { Handoff, ToolCall, ToolOutcome } from "./types/tool-outcome.ts";
+export type { ToolCall, ToolOutcome } from "./types/tool-outcome.ts";
 export type { NeedsApproval, ToolDefinition, ToolResult } from "./types/tool.ts";
 export {
   AbortedError,

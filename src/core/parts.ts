@@ -30,6 +30,8 @@ export type { ContextOptions } from "./middleware/context-restarts.ts";
 export type { ContextRestartFields } from "./loop/restart/context-restart.ts";
 export type { ArgsOf, DefineTool, FromSchema } from "./tools/define-tool.ts";
 export type {
+  Compaction,
+  Handoffs,
   Answer,
   CallRecorder,
   Ending,
@@ -44,6 +46,7 @@ export type {
   State,
   Wait,
 } from "./types/middleware.ts";
+export type { WaitOptions } from "./types/wait.ts";
 export type { ToolFilter } from "./tools/merge-registries.ts";
 export type { MutableToolRegistry, ToolSource } from "./tools/registry.ts";
 export type { ToolResultFields } from "./tools/tool-result.ts";
@@ -135,6 +138,7 @@ export type { CostUnknownWhy, StreamStatus } from "./types/termination.ts";
 export type {
   ContextRelease,
   ContextRestart,
+  Handoff,
   NestedSpending,
   ShownTool,
   ToolChange,

@@ -1,7 +1,8 @@
 // A message of a page has an identity: it makes one turn, however often it arrives.
 
 import { describe, expect, it } from "vitest";
-import { approve, type Compaction, type LoopResult, type Message, type UserMessage } from "turnwright";
+import { approve, type LoopResult, type Message, type UserMessage } from "turnwright";
+import type { Compaction } from "turnwright/parts";
 import { compactMessages } from "turnwright/compaction";
 import { createConversation, memoryConversationStore } from "turnwright/conversation";
 import type { PageMessage, RunStore, StartOptions } from "turnwright/host";

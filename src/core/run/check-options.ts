@@ -83,7 +83,7 @@ export function checkNeededTools(options: Pick<LoopOptions, "tools" | "middlewar
 /** The middleware without which a trait of a tool has no effect. */
 const neededBy = {
   deferred: { needs: "defer-tools", write: "deferTools()" },
-  releasesResults: { needs: "mask-results", write: "maskResults()" },
+  releasesResults: { needs: "mask-results", write: "maskResults({ keepIterations: Infinity })" },
   requiresFollowUp: { needs: "pre-tool-text", write: "preToolText()" },
 } as const;
 

@@ -1,4 +1,5 @@
-import { type Handoff, type LoopResult, runToolLoop } from "turnwright";
+import { type LoopResult, runToolLoop } from "turnwright";
+import type { Handoff } from "turnwright/parts";
 import {
   type AgentHandoffs,
   type AgentOptions,
