@@ -69,7 +69,7 @@ async function checkResults(one, other) {
   assert.deepEqual([calls.length, messages.at(-2).results[0].outcome], [0, "restarted"]);
 }
 
-/** A registry, an agent, policies, a control and an emitter. */
+/** A registry, an agent, middleware, a control and an emitter. */
 async function checkParts(one, other) {
   const { createLoopControl, createLoopEvents, createToolRegistry, defineAgentTool, detectLoops, maskResults } = other;
   const agent = defineAgentTool({
@@ -81,13 +81,9 @@ async function checkParts(one, other) {
   const events = createLoopEvents();
   const heard = [];
   events.on("text-delta", ({ text, path = [] }) => heard.push([path.length, text]));
-  const policies = {
-    loopDetection: detectLoops(),
-    masking: maskResults(),
-    results: other.processResults({ processor: (_, text) => text.toUpperCase() }),
-  };
+  const middleware = [maskResults(), detectLoops(), other.processResults({ processor: (_, text) => text.toUpperCase() })];
   const control = createLoopControl();
-  const { text, calls } = await run(one, { tools: createToolRegistry([agent]), events, policies, control });
+  const { text, calls } = await run(one, { tools: createToolRegistry([agent]), events, middleware, control });
   assert.deepEqual([text, calls[0].result, control.stop()], ["Done.", "INNER.", "finished"]);
   assert.deepEqual(heard, [
     [1, "Inner."],
@@ -101,7 +97,7 @@ async function checkResuming(one, other) {
   const tools = [toolOf(other, () => "worked", { needsApproval: true })];
   const first = await run(one, { tools, journal, runId: "copies" });
   const [{ id }] = first.reason.calls;
-  const again = { tools, journal, runId: "copies", provider: providerOf(), decisions: { [id]: { kind: "approve" } } };
+  const again = { tools, journal, runId: "copies", provider: providerOf(), answers: { [id]: { kind: "approve" } } };
   const { text, calls } = await run(other, again);
   assert.deepEqual([text, calls[0].result], ["Done.", "worked"]);
 }

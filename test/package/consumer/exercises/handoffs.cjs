@@ -15,6 +15,6 @@ exports.exercise = async (load) => {
   });
   const provider = createMockProvider([toolCall("transfer_to_billing", {}), text("Done.")]);
   const messages = [{ role: "user", content: "My invoice" }];
-  const result = await runToolLoop({ provider, messages, tools: agents.tools, policies: { handoffs: agents } });
+  const result = await runToolLoop({ provider, messages, middleware: [agents] });
   assert.deepEqual([result.agent, result.text, provider.requests[1].system], ["billing", "Done.", "You know invoices."]);
 };

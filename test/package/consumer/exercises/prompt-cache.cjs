@@ -3,7 +3,7 @@
 const assert = require("node:assert/strict");
 
 exports.exercise = async (load) => {
-  const { runToolLoop, defineTool } = await load("turnwright");
+  const { runToolLoop, defineTool, prepareIteration } = await load("turnwright");
   const { watchPromptCache } = await load("turnwright/prompt-cache");
   const provider = {
     id: "p",
@@ -20,8 +20,7 @@ exports.exercise = async (load) => {
     provider,
     tools: [look],
     messages: [{ role: "user", content: "Go." }],
-    policies: { promptCache: watchPromptCache() },
-    hooks: { prepareIteration: ({ iteration }) => ({ system: `It is ${iteration}.` }) },
+    middleware: [prepareIteration(({ iteration }) => ({ system: `It is ${iteration}.` })), watchPromptCache()],
   });
   assert.equal(cache.requests, 2);
   assert.deepEqual(
