@@ -57,7 +57,7 @@ it("a durable host says which method ends its waiting calls, and refuses unknown
   const answers = { other: { kind: "approve" as const } };
   await expect(host.resume("advice", { answers })).rejects.toThrow(`These calls wait: "${call}", `);
   await expect(host.resume("advice", { answers: {}, tools: [] } as never)).rejects.toThrow('There is no option "tools".');
-  await expect(host.resume("advice", {} as never)).rejects.toThrow('Option "decisions" must be an object with a decision');
+  await expect(host.resume("advice", {} as never)).rejects.toThrow('Option "answers" must be an object with an answer');
   await host.stop("advice");
 });
 

@@ -65,7 +65,8 @@ async function checkResults(one, other) {
   };
   assert.equal(await endOf(fatal), "fatal-tool-error");
   const restart = () => other.contextRestart({ type: "context_restart_more" });
-  const { calls, messages } = await run(one, { tools: [toolOf(other, restart)] });
+  const middleware = [other.contextRestarts()];
+  const { calls, messages } = await run(one, { tools: [toolOf(other, restart)], middleware });
   assert.deepEqual([calls.length, messages.at(-2).results[0].outcome], [0, "restarted"]);
 }
 
