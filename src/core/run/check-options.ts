@@ -1,13 +1,12 @@
 // Checks the options of a run before any request: unknown names, wrong types, and options that need others.
 
 import { type Check, checkFields, type Checks, is, isText, needed, refuseOption } from "../errors/check-fields.ts";
-import { invalidOption } from "../errors/loop-error.ts";
+import { invalidOption, LoopError } from "../errors/loop-error.ts";
 import { optionChecks, reserveChecks } from "../loop/run/option-table.ts";
 import { none, type Reserve, type ResolvedLimits, resolveLimits, sumReserves } from "../loop/run/limits.ts";
 import type { LoopOptions } from "../types/loop-options.ts";
 import type { Provider } from "../types/provider.ts";
 import type { ToolDefinition } from "../types/tool.ts";
-import { LoopError } from "../errors/loop-error.ts";
 import { handoffKey } from "../tools/registry.ts";
 import { edges } from "../utils/edges.ts";
 import { isRecord } from "../utils/guards.ts";
@@ -66,15 +65,15 @@ export function checkOptions(options: unknown): asserts options is LoopOptions {
 }
 
 /**
- * Throws if the array `tools` lacks the tool of `toolChoice`, or has tools that need middleware. A registry is not checked, because it
+ * Throws if the array `tools` lacks the tool of `toolChoice`, or has tools of `createHandoffs` without their middleware. A registry is not checked, because it
  * may add the tool later. `place` is the place of the options in other options, such as "members.researcher.".
  */
 export function checkNeededTools(options: Pick<LoopOptions, "tools" | "middleware" | "toolChoice">, place = ""): void {
   const { tools = [], middleware = [], toolChoice } = options;
   if (!Array.isArray(tools)) return;
   const all = listMiddleware(middleware);
-  const used: ReadonlySet<string> = new Set(all.map(({ name }) => name));
-  if (tools.some(isHandoff) && !used.has("handoffs")) throw refuseOption(`${place}middleware`, handoffsNeeded, undefined);
+  if (tools.some(isHandoff) && !all.some(({ name }) => name === "handoffs"))
+    throw refuseOption(`${place}middleware`, handoffsNeeded, undefined);
   const names: ReadonlySet<unknown> = new Set([...tools, ...all.flatMap((one) => one.tools ?? [])].map(nameOf));
   if (typeof toolChoice === "object" && !names.has(toolChoice.name))
     throw invalidOption(`${place}toolChoice.name`, 'the name of a tool in "tools"', toolChoice.name);

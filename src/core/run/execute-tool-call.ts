@@ -230,24 +230,16 @@ async function runReady(activity: Activity, ready: ReadyCall, ports: ToolCallPor
   const { run } = activity;
   if (outcome.kind === "failed" && outcome.fatal === true) run.isBarred = true;
   // Nothing else would add its material, and the model would miss it.
-  if (outcome.kind === "completed" && outcome.restart === true && !run.hooks.some(({ name }) => name === "context-restarts"))
-    return { ...factsOfOutcome(outcome), kind: "failed", error: noRestarts };
-  return outcome;
+  const isLost = outcome.kind === "completed" && outcome.restart === true;
+  if (!isLost || run.middleware.some(({ name }) => name === "context-restarts")) return outcome;
+  const { call, durationMs, approvedArgs } = outcome;
+  return { call, durationMs, approvedArgs, kind: "failed", error: noRestarts };
 }
 
 const noRestarts: PlainError = {
   name: "ToolFailure",
   message: "The tool restarts the context, which has no effect in a run without contextRestarts() in its middleware.",
 };
-
-function factsOfOutcome({
-  call,
-  durationMs,
-  approvedArgs,
-  nested,
-}: Outcome): Pick<Outcome, "call" | "durationMs" | "approvedArgs" | "nested"> {
-  return { call, durationMs, approvedArgs, nested };
-}
 
 interface Admission {
   readonly prepared: ReadyCall | ToolOutcome;

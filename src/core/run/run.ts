@@ -193,7 +193,8 @@ export class Run {
     this.session = session;
     this.limits = resolveLimits(options.limits);
     this.timeouts = resolveTimeouts(options.timeouts);
-    this.reserve = sumReserves(listMiddleware(options.middleware));
+    this.middleware = withDefaults(options.middleware);
+    this.reserve = sumReserves(this.middleware);
     this.scope = new CancelScope(outer?.scope, this.reserve.ms);
     this.alarm = new IdleTimer(clock);
     this.meter = new Meter(this.limits, outer?.meter, this.reserve);
@@ -201,7 +202,6 @@ export class Run {
     const { messages, heldIds } = checkMessages(options.messages, options.repair === true);
     this.state = createState(messages, heldIds, options.pricing !== undefined);
     const { runId, timeouts, root } = this;
-    this.middleware = withDefaults(options.middleware);
     const tools = listTools(options.tools, this.middleware);
     const { pricing } = options;
     this.hooks = beginHooks(this.middleware, { runId, messages, tools, clock, timeouts, session, pricing, root });

@@ -50,5 +50,5 @@ const shownWaits = new WeakMap<EndReason, readonly Wait[]>();
 
 /** Returns what a run waits for. */
 export function waitsOf({ reason }: Pick<LoopResult, "reason">): readonly Wait[] {
-  return "waits" in reason ? (reason.waits as readonly Wait[]) : (shownWaits.get(reason) ?? []);
+  return shownWaits.get(reason) ?? [];
 }

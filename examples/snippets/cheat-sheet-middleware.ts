@@ -24,7 +24,7 @@ import type {
 import { type Differing, expectNone } from "./same-names.ts";
 
 // #region middleware
-// the recommended order, the outermost first; all are functions of "turnwright" if no entry is named
+// the recommended order, the outermost first; functions of "turnwright", if the comment names no entry
 type Order = [
   "onIteration", // (iteration, state) => { abort: true, reason? } ends the run
   "maskResults", // clears old results from requests, not from the transcript
