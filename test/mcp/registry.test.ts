@@ -139,8 +139,11 @@ describe.for(generations)("createMcpRegistry over $name", (generation) => {
     const { client, registry } = await setUp(generation, served);
     // Only the transport of Streamable HTTP has this method.
     Object.assign(client.transport ?? {}, { terminateSession: () => undefined });
-    const result = await play([toolCall("first"), toolCall("second"), text("Done.")], { tools: registry }).result;
-    expect(answersOf(result).map(({ result: said }) => said)).toEqual(["first", "second"]);
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const run = play([toolCall("first"), toolCall("second"), text("Done.")], { tools: registry });
+    for (let ms = 0; ms < 200; ms += 1) await vi.advanceTimersByTimeAsync(1);
+    expect(answersOf(await run.result).map(({ result: said }) => said)).toEqual(["first", "second"]);
   });
 
   it("ends a call after a second if the server does not list its changed tools", async () => {
