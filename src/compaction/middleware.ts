@@ -86,6 +86,8 @@ interface CompactionState {
 export function compactWith(core: CompactionCore): Middleware {
   return {
     name: "compaction",
+    // The filter of an agent counts the messages of the transcript.
+    after: ["handoffs"],
     begin: (run) => {
       const compaction = core.earlierOf(run.messages);
       const own: CompactionState = { compaction, last: undefined, isForced: false, hasBegun: false, forcedAt: 0 };

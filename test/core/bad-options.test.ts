@@ -19,6 +19,11 @@ describe("the options of a run", () => {
       { middleware: ["a"] },
       '"middleware[0]" must be middleware: an object with a name and hooks',
     ],
+    [
+      "middleware in an order that does not work",
+      { middleware: [{ name: "b", after: ["a", "c"] }, { name: "a" }] },
+      '"middleware" must be a list with "a" before "b"',
+    ],
     ["middleware outside an array", { middleware: { name: "a" } }, '"middleware" must be an array of middleware'],
     ["a journal of another kind", { journal: { step: () => undefined } }, '"journal" must be a journal'],
     ["a durable journal without an id", { journal: { ...recordSteps(), durable: true } }, '"runId" must be a string'],

@@ -27,6 +27,8 @@ export function approve(policy?: Approve): Middleware {
   if (policy !== undefined && !isFunction(policy)) throw invalidOption("approve", "a function", policy);
   return {
     name: "approve",
+    // Somebody who decides sees the arguments that the checks have rewritten.
+    after: ["guardrails"],
     begin: (run) => ({ call: (call, next, at) => decideCall(policy, { run, at }, { call, next }) }),
   };
 }

@@ -40,6 +40,8 @@ export function contextRestarts(options: ContextOptions = {}): Middleware {
   const { maxRestarts = 5 } = options;
   return {
     name: "context-restarts",
+    // They put other messages in the place of those that they know.
+    after: ["handoffs", "compaction"],
     begin: (run) => {
       const context = new Context(options);
       return {

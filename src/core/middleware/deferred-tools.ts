@@ -14,6 +14,8 @@ import type { Middleware, RequestDraft, State } from "../types/middleware.ts";
 export function deferTools(): Middleware {
   return {
     name: "defer-tools",
+    // They remove tools, which a search would find all the same.
+    after: ["handoffs", "context-restarts", "prepare-iteration"],
     pure: true,
     begin: ({ messages }) => {
       const loaded = findLoadedTools(messages);

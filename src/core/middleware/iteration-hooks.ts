@@ -71,6 +71,8 @@ export function prepareIteration(plan: PrepareIteration): Middleware {
   checkField("prepareIteration", plan, needed(is.fn));
   return {
     name: "prepare-iteration",
+    // The plan may only name tools of the agent.
+    after: ["handoffs"],
     begin: (run) => ({
       async request(request, next, at) {
         const { messages, tools, system, settings: modelSettings, toolChoice } = request;

@@ -11,7 +11,7 @@ import { handoffKey } from "../tools/registry.ts";
 import { edges } from "../utils/edges.ts";
 import { isRecord } from "../utils/guards.ts";
 import { listMiddleware } from "./hooks.ts";
-import type { Hooks, Middleware } from "../types/middleware.ts";
+import type { Hooks, Middleware, MiddlewareList } from "../types/middleware.ts";
 
 const hookChecks: Checks<Hooks> = {
   tools: ["an array of tools", Array.isArray],
@@ -30,6 +30,7 @@ const middlewareChecks: Checks<Middleware> = {
   ...hookChecks,
   name: /* @__PURE__ */ needed(is.name),
   pure: false,
+  after: is.texts,
   reserve: ["an object", isRecord],
   begin: is.fn,
 };
@@ -115,6 +116,17 @@ function checkMiddleware(middleware: readonly unknown[]): void {
     const name = isRecord(one) && isText(one["name"]) ? one["name"] : "";
     if (names.has(name)) throw invalidOption(`middleware[${index}].name`, `a name other than "${name}", which is in use`, name);
     names.add(name);
+  }
+  checkOrder(listMiddleware(middleware as MiddlewareList));
+}
+
+/** An order in which one middleware would undo or miss what another one does. */
+function checkOrder(middleware: readonly Middleware[]): void {
+  for (const [index, { name, after = [] }] of middleware.entries()) {
+    const late = middleware.slice(index + 1).find((one) => after.includes(one.name));
+    if (late === undefined) continue;
+    const [expected, received] = [`a list with "${late.name}" before "${name}"`, `a list with "${name}" before "${late.name}"`];
+    throw new LoopError("invalid-option", { option: "middleware", expected, received });
   }
 }
 

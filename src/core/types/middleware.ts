@@ -103,6 +103,8 @@ export interface Middleware extends Hooks {
   readonly reserve?: FinalAnswerReserve | undefined;
   /** True if it never records a step, so that it may be added and removed while a run is suspended. Default false. */
   readonly pure?: true | undefined;
+  /** The names of the middleware that must come earlier in the list, if they are in it. Default: none. */
+  readonly after?: readonly string[] | undefined;
   /** Returns hooks with state of their own. Called once for each run. */
   begin?(run: RunFacts): Hooks;
 }
