@@ -13,15 +13,17 @@ const layers = [
   ["tools/"],
   ["errors/"],
   ["cancellation/"],
-  ["utils/"],
   ["types/"],
 ];
 
 /** The folders of src/core/loop. */
 const loopLayers = [["control/"], ["stream/", "tool-call/", "result/"], ["restart/"], ["run/"], ["state/"]];
 
-/** The files through which other entries reach the core. Regular expressions have a door of their own, which brings their engine along. */
-const doors = "^src/core/(index|parts|provider-kit|observe-kit|web-kit|entry-kit|history-kit|utils/linear-regexp)\\.ts$";
+/** The files through which other entries reach the core. */
+const doors = "^src/core/(index|parts|provider-kit|observe-kit|web-kit|entry-kit|history-kit)\\.ts$";
+
+/** Folders beside the core, which entries share. */
+const shared = "shared";
 
 /** Files that may import other entries. A server's answers are checked as arguments are: docs/decisions/0018. */
 const mayImportEntries = "^src/(conversation|host|testing|cli|dbos|restate|inspect/(journal|rerun))/|^src/mcp/read-server\\.ts$";
@@ -55,25 +57,31 @@ export default {
       name: "the core imports no other entry",
       severity: "error",
       from: { path: "^src/core/", pathNot: test },
-      to: { path: "^src/(?!core/)" },
+      to: { path: "^src/(?!(core|shared)/)" },
+    },
+    {
+      name: "shared functions import only themselves and types of the core",
+      severity: "error",
+      from: { path: "^src/shared/", pathNot: test },
+      to: { path: "^src/", pathNot: "^src/(shared|core/types)/" },
     },
     {
       name: "an entry reaches the core through one of its doors",
       severity: "error",
-      from: { path: "^src/(?!core/)[^/]+/", pathNot: test },
+      from: { path: "^src/(?!(core|shared)/)[^/]+/", pathNot: test },
       to: { path: "^src/core/", pathNot: doors },
     },
     {
       name: "an entry does not import another one",
       severity: "error",
       from: { path: "^src/(?!core/)([^/]+)/", pathNot: [test, mayImportEntries] },
-      to: { path: "^src/(?!core/)[^/]+/", pathNot: "^src/($1|services)/" },
+      to: { path: "^src/(?!core/)[^/]+/", pathNot: `^src/($1|services|${shared})/` },
     },
     {
       name: "the rules of services import only each other and the kit of adapters",
       severity: "error",
       from: { path: "^src/services/", pathNot: test },
-      to: { path: "^src/", pathNot: "^src/(services/|core/provider-kit\\.ts$)" },
+      to: { path: "^src/", pathNot: "^src/((services|shared)/|core/provider-kit\\.ts$)" },
     },
     {
       name: "a policy imports no policy",
@@ -127,7 +135,7 @@ export default {
     {
       name: "only linear-regexp imports the engine of regular expressions",
       severity: "error",
-      from: { path: "^src/", pathNot: [test, "^src/core/utils/linear-regexp\\.ts$"] },
+      from: { path: "^src/", pathNot: [test, "^src/shared/linear-regexp\\.ts$"] },
       to: { path: "node_modules/re2js/" },
     },
     {
@@ -169,7 +177,7 @@ export default {
         path: "^src/",
         pathNot: [
           test,
-          "^src/core/(cancellation/deadline|utils/(linear-regexp|nearest-name))\\.ts$",
+          "^src/(core/cancellation/deadline|shared/(linear-regexp|nearest-name))\\.ts$",
           "^src/json-schema/",
           "^src/cache/select-nodes\\.ts$",
           "^src/inspect/(ui|analysis)/",

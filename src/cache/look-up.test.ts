@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { countBytes } from "../core/utils/estimate-tokens.ts";
+import { countBytes } from "../shared/estimate-tokens.ts";
 import { type LineRequest, lookUp } from "./look-up.ts";
 import { linesOfText } from "./text-lines.ts";
 

@@ -10,7 +10,7 @@ import {
   type JSONPathQuery,
 } from "json-p3";
 import { isRecord, toPlainError } from "../core/entry-kit.ts";
-import { parseLinearRegExp } from "../core/utils/linear-regexp.ts";
+import { parseLinearRegExp } from "../shared/linear-regexp.ts";
 
 const mostShown = 2_000;
 

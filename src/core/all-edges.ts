@@ -14,10 +14,10 @@ import { findAnswerIssue } from "./tools/answer-issue.ts";
 import { describeFailure, explainToolSchema } from "./tools/schema-problems.ts";
 import { checkDefinition, checkTool, describeDeferral } from "./tools/tool-problems.ts";
 import { listToolChanges } from "./tools/schema-changes.ts";
-import { addEdges, type Edges } from "./utils/edges.ts";
-import { nearestName } from "./utils/nearest-name.ts";
-import { describeUnexpected, putInWords } from "./utils/value-words.ts";
-import { redactJson, redactText } from "./utils/redact-secrets.ts";
+import { addEdges, type Edges } from "../shared/edges.ts";
+import { nearestName } from "../shared/nearest-name.ts";
+import { describeUnexpected, putInWords } from "../shared/value-words.ts";
+import { redactJson, redactText } from "../shared/redact-secrets.ts";
 
 const allEdges: Edges = {
   redactText,

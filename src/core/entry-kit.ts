@@ -1,7 +1,7 @@
 // Internal exports of the core, for the other entries of this package.
 
 export { CancelScope } from "./cancellation/cancel-scope.ts";
-export { followSignal, longestTimerMs, systemClock } from "./cancellation/signals.ts";
+export { followSignal, longestTimerMs, systemClock } from "../shared/signals.ts";
 export {
   type Check,
   checkField,
@@ -67,7 +67,7 @@ export { executeToolCall } from "./loop/tool-call/execute-tool-call.ts";
 export { answerQuestion, createQuestions, readQuestion } from "./loop/run/decisions.ts";
 export { priceAttempts } from "./loop/run/pricing.ts";
 export { streamOnce } from "./loop/stream/stream-once.ts";
-export { toAbilities, toProviderFacts, wrapProvider } from "./utils/wrap-provider.ts";
+export { toAbilities, toProviderFacts, wrapProvider } from "../shared/wrap-provider.ts";
 export { type Answerer, answererOf, AttemptLog, continuesMessage } from "./providers/attempt-reader.ts";
 export { iterateChunks } from "./providers/guard-stream.ts";
 export { groupByRole } from "./providers/sdk-provider.ts";
@@ -166,22 +166,22 @@ export type { EndReason, LoopStatus, StreamStatus } from "./types/termination.ts
 export type { Handoff, NestedSpending, ToolCall, ToolOutcome, ToolQuestion, WaitingCall } from "./types/tool-outcome.ts";
 export type { ContextOf, InheritedContextOption } from "./types/typed-call.ts";
 export type { AnyTool, NeedsApproval, ToolBudget, ToolDefinition, ToolResult, ToolTraits } from "./types/tool.ts";
-export { assertNever } from "./utils/guards.ts";
+export { assertNever } from "../shared/guards.ts";
 export { Deadline } from "./cancellation/deadline.ts";
-export { addCost, addSpending, addUsage, noUsage, reconcileUsage } from "./utils/count-usage.ts";
-export { type FileFacts, followOwnLinks, isOwn, tightMode } from "./utils/file-trust.ts";
-export { isEmitter, isRecord, isThenable, type UnknownRecord } from "./utils/guards.ts";
-export { digest, isSameJson, parseJson, parseToolArguments, stableJson, toJson } from "./utils/json.ts";
-export { encodeBase64, isOnWeb, locateMedia, type MediaPart } from "./utils/media-source.ts";
-export { listOf, recordOf, textOf, textOrNone, toPlainError, toUsage, unlessMissing } from "./utils/plain-error.ts";
-export { dropPromise, memoize, promiseOrValue, whenAllReady, whenReady } from "./utils/promises.ts";
-export { namesSecret } from "./utils/redact-fields.ts";
-export { redactSecrets, redactText } from "./utils/redact-secrets.ts";
-export { estimateMedia, estimateMetadata } from "./utils/estimate-media.ts";
-export { cutText, takeStart, describeValue, hiddenContent, isContent, quote } from "./utils/texts.ts";
+export { addCost, addSpending, addUsage, noUsage, reconcileUsage } from "../shared/count-usage.ts";
+export { type FileFacts, followOwnLinks, isOwn, tightMode } from "../shared/file-trust.ts";
+export { isEmitter, isRecord, isThenable, type UnknownRecord } from "../shared/guards.ts";
+export { digest, isSameJson, parseJson, parseToolArguments, stableJson, toJson } from "../shared/json.ts";
+export { encodeBase64, isOnWeb, locateMedia, type MediaPart } from "../shared/media-source.ts";
+export { listOf, recordOf, textOf, textOrNone, toPlainError, toUsage, unlessMissing } from "../shared/plain-error.ts";
+export { dropPromise, memoize, promiseOrValue, whenAllReady, whenReady } from "../shared/promises.ts";
+export { namesSecret } from "../shared/redact-fields.ts";
+export { redactSecrets, redactText } from "../shared/redact-secrets.ts";
+export { estimateMedia, estimateMetadata } from "../shared/estimate-media.ts";
+export { cutText, takeStart, describeValue, hiddenContent, isContent, quote } from "../shared/texts.ts";
 export { hasSucceeded, readAssistantMessage } from "./providers/plain-message.ts";
-export { countBytes, estimateTokens, tokensOfBytes } from "./utils/estimate-tokens.ts";
-export { IdleTimer } from "./cancellation/signals.ts";
+export { countBytes, estimateTokens, tokensOfBytes } from "../shared/estimate-tokens.ts";
+export { IdleTimer } from "../shared/signals.ts";
 export { contextOf, sendDecision, toDenied } from "./middleware/approve.ts";
 export { askCaller } from "./middleware/ask-caller.ts";
 export { endWith } from "./run/seam.ts";

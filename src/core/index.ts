@@ -73,7 +73,7 @@ export { isProviderError, providerError } from "./errors/provider-error.ts";
 export { toProviderError } from "./errors/read-sdk-error.ts";
 export { memoryJournal } from "./journal/memory-journal.ts";
 export type { MemoryJournal, SavedJournal } from "./run/journals.ts";
-export { parseToolArguments } from "./utils/json.ts";
+export { parseToolArguments } from "../shared/json.ts";
 export { createLoopEvents, type LoopStream, streamToolLoop } from "./loop/stream-tool-loop.ts";
 export { type GenerateOptions, generateWithTools, type ToolExecutor } from "./loop/generate-with-tools.ts";
 export { createLoopControl } from "./loop/control/loop-control.ts";

@@ -162,4 +162,4 @@ export type {
   ToolOutput,
 } from "./types/typed-call.ts";
 export type { AnyTool, ApprovalView, Deferred, ToolBudget, ToolTraits } from "./types/tool.ts";
-export type { ParsedArguments } from "./utils/json.ts";
+export type { ParsedArguments } from "../shared/json.ts";

@@ -29,7 +29,7 @@ export { EventTail } from "./providers/event-filter.ts";
 export { type EventReader, readSdkStream, type SdkStream } from "./providers/read-sdk-stream.ts";
 export { Answer, createEventReader, isCleanEnd } from "./providers/read-answer.ts";
 export { keepAlive } from "./providers/stream-attempts.ts";
-export { wrapProvider } from "./utils/wrap-provider.ts";
+export { wrapProvider } from "../shared/wrap-provider.ts";
 export { createOutputPlanner, isClientOf, type OutputPlan, type OutputRules } from "./providers/output-schema.ts";
 export { toObjectSchema, mapSchemas } from "./providers/object-schema.ts";
 export { resolveReference } from "./tools/root-schema.ts";
@@ -71,10 +71,10 @@ export type {
   ToolChoice,
 } from "./types/provider.ts";
 export type { ToolDefinition } from "./types/tool.ts";
-export { assertNever } from "./utils/guards.ts";
-export { growUsage, reconcileUsage } from "./utils/count-usage.ts";
-export { isRecord, setField, type UnknownRecord } from "./utils/guards.ts";
-export { digest, parseJson, parseToolArguments, toJson } from "./utils/json.ts";
+export { assertNever } from "../shared/guards.ts";
+export { growUsage, reconcileUsage } from "../shared/count-usage.ts";
+export { isRecord, setField, type UnknownRecord } from "../shared/guards.ts";
+export { digest, parseJson, parseToolArguments, toJson } from "../shared/json.ts";
 export {
   encodeBase64,
   isOnWeb,
@@ -83,10 +83,10 @@ export {
   type ReadableMedia,
   readText,
   toBase64,
-} from "./utils/media-source.ts";
-export { copyFields, countOf, filledOrNone, listOf, recordOf, textOf } from "./utils/plain-error.ts";
-export { memoize } from "./utils/promises.ts";
-export { takeStart } from "./utils/texts.ts";
+} from "../shared/media-source.ts";
+export { copyFields, countOf, filledOrNone, listOf, recordOf, textOf } from "../shared/plain-error.ts";
+export { memoize } from "../shared/promises.ts";
+export { takeStart } from "../shared/texts.ts";
 export { hasSucceeded, type PlainMessage, readAssistantMessage } from "./providers/plain-message.ts";
 export {
   type CallFacts,
@@ -97,4 +97,4 @@ export {
   isSameArguments,
   toWireName,
   toArgumentsObject,
-} from "./utils/tool-arguments.ts";
+} from "../shared/tool-arguments.ts";

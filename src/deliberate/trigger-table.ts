@@ -1,5 +1,5 @@
 import { cutText, type TriggerMatch } from "../core/entry-kit.ts";
-import { parseLinearRegExp } from "../core/utils/linear-regexp.ts";
+import { parseLinearRegExp } from "../shared/linear-regexp.ts";
 
 /** The maximum length of a text, in UTF-16 code units. The rest of a longer text is ignored. */
 const longestText = 16_384;

@@ -15,7 +15,7 @@ import {
 import { arrayKeywords } from "./check-array.ts";
 import { objectKeywords } from "./check-object.ts";
 import { numberKeywords, textKeywords } from "./check-single-value.ts";
-import type { LinearRegExp } from "../core/utils/linear-regexp.ts";
+import type { LinearRegExp } from "../shared/linear-regexp.ts";
 
 /**
  * The maximum work for one value, in units of about a microsecond. Each use of a schema part costs one unit. Long arrays, objects

@@ -12,7 +12,7 @@ import {
 } from "../core/entry-kit.ts";
 import { createJudge, type Judgement, type Rules, tooLong } from "./check-value.ts";
 import { dereference, ignoredKeyword, type Schema, schemaArrayKeyword, schemaMapKeyword } from "@cfworker/json-schema";
-import { compileLinearRegExp, type LinearRegExp } from "../core/utils/linear-regexp.ts";
+import { compileLinearRegExp, type LinearRegExp } from "../shared/linear-regexp.ts";
 
 /**
  * Makes a Standard Schema from a JSON Schema of draft 4, 6, 7, 2019-09 or 2020-12. `$schema` selects the draft; the default is

@@ -1,6 +1,6 @@
 import { isRecord, stableJson } from "../core/entry-kit.ts";
 import type { Schema } from "@cfworker/json-schema";
-import type { LinearRegExp } from "../core/utils/linear-regexp.ts";
+import type { LinearRegExp } from "../shared/linear-regexp.ts";
 
 export type Key = string | number;
 

@@ -8,7 +8,7 @@ import { memoryJournal } from "../core/journal/memory-journal.ts";
 import type { SavedJournal } from "../core/run/journals.ts";
 import { fileJournal } from "../journal/file-journal.ts";
 import type { Journal } from "../core/types/journal.ts";
-import { stableJson } from "../core/utils/json.ts";
+import { stableJson } from "../shared/json.ts";
 import type { JournalSuiteSetup } from "./journal-steps.ts";
 import { journalSuite } from "./journal-suite.ts";
 import { createTestClock } from "./test-clock.ts";

@@ -4,7 +4,7 @@ import { afterEach, expect, it } from "vitest";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { defineTool } from "turnwright";
 import { runToolLoop } from "../../src/core/run/run-tool-loop.ts";
-import { bareEdges, edges } from "../../src/core/utils/edges.ts";
+import { bareEdges, edges } from "../../src/shared/edges.ts";
 
 const whole = { ...edges };
 afterEach(() => void Object.assign(edges, whole));

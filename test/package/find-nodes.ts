@@ -5,7 +5,7 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { isRecord } from "../../src/core/utils/guards.ts";
+import { isRecord } from "../../src/shared/guards.ts";
 
 export type FoundNode = { readonly major: number } & (
   | { readonly kind: "found"; readonly program: string }

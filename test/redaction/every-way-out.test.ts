@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { addEdges, bareEdges, edges, type Edges } from "../../src/core/utils/edges.ts";
+import { addEdges, bareEdges, edges, type Edges } from "../../src/shared/edges.ts";
 import { secretKinds } from "./secret-kinds.ts";
 import { type Ways, waysOfEntries, waysOfRuns } from "./ways-out.ts";
 

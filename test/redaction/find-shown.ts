@@ -1,4 +1,4 @@
-import { bareEdges } from "../../src/core/utils/edges.ts";
+import { bareEdges } from "../../src/shared/edges.ts";
 
 /** Finds words that the exact redaction removes, but that a program without it would show. `clean` is the redacted text. */
 export function findShown(text: string, clean: string): readonly string[] {

@@ -1,4 +1,4 @@
-import { systemClock } from "../../src/core/cancellation/signals.ts";
+import { systemClock } from "../../src/shared/signals.ts";
 import {
   type ModelCall,
   type ModelChunk,

@@ -3,11 +3,11 @@
 
 import type { Clock, Json, PlainError } from "../types/common.ts";
 import type { UserMessage } from "../types/message.ts";
-import { onAbort } from "./signals.ts";
+import { onAbort } from "../../shared/signals.ts";
 import type { EndReason } from "../types/termination.ts";
-import { assertNever } from "../utils/guards.ts";
-import { tidyMessage, toPlainError } from "../utils/plain-error.ts";
-import { toJson } from "../utils/json.ts";
+import { assertNever } from "../../shared/guards.ts";
+import { tidyMessage, toPlainError } from "../../shared/plain-error.ts";
+import { toJson } from "../../shared/json.ts";
 
 /** The reason why a run was cancelled: its time limit has expired, or something outside the loop cancelled the run. */
 export type CancelReason =

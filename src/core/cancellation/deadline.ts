@@ -1,8 +1,8 @@
 // Limits the time of code outside the package. Such code may ignore its signal, so the loop stops waiting after a grace period.
 
 import pTimeout from "p-timeout";
-import { IdleTimer, LazySignal, onAbort } from "./signals.ts";
-import { dropPromise, Lull } from "../utils/promises.ts";
+import { IdleTimer, LazySignal, onAbort } from "../../shared/signals.ts";
+import { dropPromise, Lull } from "../../shared/promises.ts";
 import { abortReasonOf, type Cancellable, type CancelReason, type CancelScope } from "./cancel-scope.ts";
 import type { Clock } from "../types/common.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { LazySignal } from "./signals.ts";
+import { LazySignal } from "../../shared/signals.ts";
 
 describe("LazySignal", () => {
   it("returns the same signal on every read", () => {

@@ -1,7 +1,7 @@
-import { longestTimerMs } from "../cancellation/signals.ts";
-import { describeValue } from "../utils/texts.ts";
-import { isRecord } from "../utils/guards.ts";
-import { type Advice, type AdvisedOption, edges } from "../utils/edges.ts";
+import { longestTimerMs } from "../../shared/signals.ts";
+import { describeValue } from "../../shared/texts.ts";
+import { isRecord } from "../../shared/guards.ts";
+import { type Advice, type AdvisedOption, edges } from "../../shared/edges.ts";
 import { invalidOption, LoopError } from "./loop-error.ts";
 
 /** A number. Whole, at most `Number.MAX_SAFE_INTEGER` and with `Infinity` allowed, unless the rule says otherwise. */

@@ -1,9 +1,9 @@
 // Reads the body of an error. Services and gateways differ in its shape, and gateways put the error of another service into it.
 
-import { isRecord, type UnknownRecord } from "../utils/guards.ts";
-import { parseJson } from "../utils/json.ts";
-import { listOf, recordOf, textOf } from "../utils/plain-error.ts";
-import { cutText } from "../utils/texts.ts";
+import { isRecord, type UnknownRecord } from "../../shared/guards.ts";
+import { parseJson } from "../../shared/json.ts";
+import { listOf, recordOf, textOf } from "../../shared/plain-error.ts";
+import { cutText } from "../../shared/texts.ts";
 import { readRetryDelay, readReset } from "./retry-times.ts";
 
 /** The status and the words of one service. */

@@ -1,7 +1,7 @@
 // Reads the errors of any SDK. Any field may be missing, have an unexpected type, or be a getter that throws.
 
-import { isRecord, type UnknownRecord } from "../utils/guards.ts";
-import { cutText } from "../utils/texts.ts";
+import { isRecord, type UnknownRecord } from "../../shared/guards.ts";
+import { cutText } from "../../shared/texts.ts";
 import { type BodyFacts, noteStatus, noteWords, pageTitle, parseBody, readReason } from "./error-body.ts";
 import { headerOf, readRetryAfter, readResetTime, readWait } from "./retry-times.ts";
 

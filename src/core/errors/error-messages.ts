@@ -1,6 +1,6 @@
 // The messages of LoopErrors: what is wrong, then what to do.
 
-import { quote } from "../utils/texts.ts";
+import { quote } from "../../shared/texts.ts";
 import type { LoopErrorCode, LoopErrorDetails } from "./loop-error.ts";
 import type { ToolChange, ToolChangeKind } from "../types/tool-outcome.ts";
 

@@ -1,7 +1,7 @@
 // Says why an answer is an error because of the reason why it ended.
 
 import type { ProviderErrorCode } from "../types/common.ts";
-import { quote } from "../utils/texts.ts";
+import { quote } from "../../shared/texts.ts";
 
 /** `raw` is the finish reason as the service has sent it. */
 export function describeFinish(code: ProviderErrorCode, finish: string | undefined, raw: string | undefined): string {

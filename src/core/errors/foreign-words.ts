@@ -1,10 +1,10 @@
 // Advice on what belongs to another library: the name of an option, or a model, client, tool or message in the wrong place.
 
-import type { Advice, AdvisedOption, Replacement } from "../utils/edges.ts";
-import { nearestName } from "../utils/nearest-name.ts";
+import type { Advice, AdvisedOption, Replacement } from "../../shared/edges.ts";
+import { nearestName } from "../../shared/nearest-name.ts";
 import { isFields } from "./check-fields.ts";
-import { isRecord, type UnknownRecord } from "../utils/guards.ts";
-import { describeValue } from "../utils/texts.ts";
+import { isRecord, type UnknownRecord } from "../../shared/guards.ts";
+import { describeValue } from "../../shared/texts.ts";
 
 const chat = (model: string, client = "new OpenAI()"): string =>
   `openaiChat({ client: ${client}, model: ${model} }), from "turnwright/openai"`;

@@ -2,10 +2,10 @@
 
 import type { GuardrailRefusal } from "../types/guardrails.ts";
 import type { CostUnknownWhy, EndReason, LoopStatus } from "../types/termination.ts";
-import { quote } from "../utils/texts.ts";
+import { quote } from "../../shared/texts.ts";
 import type { LoopResult } from "../types/loop-result.ts";
-import { hasBrand, isRecord } from "../utils/guards.ts";
-import { toPlainError } from "../utils/plain-error.ts";
+import { hasBrand, isRecord } from "../../shared/guards.ts";
+import { toPlainError } from "../../shared/plain-error.ts";
 
 type CostReason = Extract<EndReason, { readonly kind: "max-cost" | "cost-unknown" }>;
 

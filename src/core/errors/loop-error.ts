@@ -1,9 +1,9 @@
 import type { PartialResult } from "../types/loop-result.ts";
 import type { Issue } from "../types/common.ts";
 import type { ToolChange, WaitingCall } from "../types/tool-outcome.ts";
-import { hasBrand } from "../utils/guards.ts";
-import { edges } from "../utils/edges.ts";
-import { describeValue } from "../utils/texts.ts";
+import { hasBrand } from "../../shared/guards.ts";
+import { edges } from "../../shared/edges.ts";
+import { describeValue } from "../../shared/texts.ts";
 
 /** The codes of LoopError, with the details for each code. A code without a message does not compile. */
 export interface LoopErrorDetails {

@@ -1,9 +1,9 @@
 // Says what is wrong with a message of the option `messages`. The loop calls these functions through `edges`.
 
-import type { MessageProblem } from "../utils/edges.ts";
-import { isRecord, type UnknownRecord } from "../utils/guards.ts";
-import { nearestName } from "../utils/nearest-name.ts";
-import { quote } from "../utils/texts.ts";
+import type { MessageProblem } from "../../shared/edges.ts";
+import { isRecord, type UnknownRecord } from "../../shared/guards.ts";
+import { nearestName } from "../../shared/nearest-name.ts";
+import { quote } from "../../shared/texts.ts";
 import { adviseMessage } from "./foreign-words.ts";
 
 const repair = 'Add a result for each call, or set the option "repair" to true, which adds "not-run" results';

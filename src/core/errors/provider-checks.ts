@@ -2,7 +2,7 @@
 
 import type { ProviderError } from "../types/common.ts";
 import type { Provider } from "../types/provider.ts";
-import { isRecord } from "../utils/guards.ts";
+import { isRecord } from "../../shared/guards.ts";
 import { type Check, refuseOption } from "./check-fields.ts";
 import type { ErrorWord } from "./error-words.ts";
 import { defaultRetryable, isCode } from "./provider-error.ts";

@@ -1,9 +1,9 @@
 // The one form of an error of a model service. Adapters make it, and the loop reads only this form.
 
 import type { ProviderError, ProviderErrorCode } from "../types/common.ts";
-import { isRecord } from "../utils/guards.ts";
-import { toPlainError } from "../utils/plain-error.ts";
-import { edges } from "../utils/edges.ts";
+import { isRecord } from "../../shared/guards.ts";
+import { toPlainError } from "../../shared/plain-error.ts";
+import { edges } from "../../shared/edges.ts";
 
 const retryableByCode: { readonly [Code in ProviderErrorCode]: boolean } = {
   "stream-ended-early": true,

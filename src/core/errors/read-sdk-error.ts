@@ -1,7 +1,7 @@
 // Reads the errors of provider SDKs: the code, whether a retry may help, and how long to wait.
 
 import type { ProviderError, ProviderErrorCode } from "../types/common.ts";
-import { isRecord } from "../utils/guards.ts";
+import { isRecord } from "../../shared/guards.ts";
 import { type ErrorFacts, readErrorFacts } from "./error-facts.ts";
 import { type ErrorVerdict, exactWords, findVerdict, looseWords } from "./error-words.ts";
 import { isProviderError, providerError } from "./provider-error.ts";

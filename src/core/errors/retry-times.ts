@@ -1,7 +1,7 @@
 // Reads how long a service asks to wait: from headers, from the details of a body, and from messages. Times are in milliseconds.
 
-import { isRecord, type UnknownRecord } from "../utils/guards.ts";
-import { listOf, recordOf, textOf } from "../utils/plain-error.ts";
+import { isRecord, type UnknownRecord } from "../../shared/guards.ts";
+import { listOf, recordOf, textOf } from "../../shared/plain-error.ts";
 
 /**
  * Reads `retry-after-ms`, otherwise `retry-after`, which is a number of seconds or a date. A date is compared with the header

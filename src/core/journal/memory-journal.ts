@@ -4,7 +4,7 @@ import { invalidOption } from "../errors/loop-error.ts";
 import { checkStepRecords } from "../run/check-record.ts";
 import { type MemoryJournal, recordSteps, type SavedJournal } from "../run/journals.ts";
 import type { Journal } from "../types/journal.ts";
-import { isRecord } from "../utils/guards.ts";
+import { isRecord } from "../../shared/guards.ts";
 
 /**
  * Makes a journal that keeps its records in memory. `runToolLoop` uses such a journal by default. A run can be resumed from its

@@ -8,7 +8,7 @@ import type { ToolDefinition } from "../types/tool.ts";
 import type { Pricing } from "../types/common.ts";
 import { checkEither, checkFields, type Checks, is, isFunction } from "../errors/check-fields.ts";
 import { invalidOption } from "../errors/loop-error.ts";
-import { isRecord } from "../utils/guards.ts";
+import { isRecord } from "../../shared/guards.ts";
 import { onIteration as watchIterations } from "../middleware/iteration-hooks.ts";
 import { beginRun } from "./run-tool-loop.ts";
 import { unwrap } from "./unwrap.ts";

@@ -4,7 +4,7 @@ import type { Plain } from "../types/common.ts";
 import type { LoopEvent } from "../types/loop-event.ts";
 import type { LoopOptions, Tool } from "../types/loop-options.ts";
 import type { LoopResult } from "../types/loop-result.ts";
-import type { EventQueue } from "../utils/event-queue.ts";
+import type { EventQueue } from "../../shared/event-queue.ts";
 import { beginLoop, type BegunLoop } from "../run/run-tool-loop.ts";
 
 /**

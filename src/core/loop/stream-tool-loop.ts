@@ -3,7 +3,7 @@ import type { LoopEmitter, LoopEvent } from "../types/loop-event.ts";
 import type { Plain } from "../types/common.ts";
 import type { LoopOptions, Tool } from "../types/loop-options.ts";
 import type { LoopResult } from "../types/loop-result.ts";
-import { EventQueue } from "../utils/event-queue.ts";
+import { EventQueue } from "../../shared/event-queue.ts";
 import { beginRun } from "./run-tool-loop.ts";
 
 /**

@@ -11,7 +11,7 @@ import {
   SuspendedError,
   TimedOutError,
 } from "../errors/loop-ended-error.ts";
-import { isRecord } from "../utils/guards.ts";
+import { isRecord } from "../../shared/guards.ts";
 
 const resultCheck: Check = [
   "the awaited result of runToolLoop",

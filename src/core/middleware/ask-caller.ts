@@ -1,7 +1,7 @@
 // Calls a function of the caller from middleware, with a time limit.
 
 import type { Clock } from "../types/common.ts";
-import { onAbort } from "../cancellation/signals.ts";
+import { onAbort } from "../../shared/signals.ts";
 
 interface CallLimits {
   readonly clock: Clock;

@@ -7,9 +7,9 @@ import type { ContextRestart } from "../types/tool-outcome.ts";
 import { detectContextRestart, isUnmarkedRestart } from "../loop/restart/context-restart.ts";
 import { seal } from "../loop/state/transcript.ts";
 import { checkFields, type Checks, is, isFunction } from "../errors/check-fields.ts";
-import { isRecord } from "../utils/guards.ts";
-import { freezeDeep, isPlainData, toJson } from "../utils/json.ts";
-import { toPlainError } from "../utils/plain-error.ts";
+import { isRecord } from "../../shared/guards.ts";
+import { freezeDeep, isPlainData, toJson } from "../../shared/json.ts";
+import { toPlainError } from "../../shared/plain-error.ts";
 import type { CallRecorder, Middleware, Outcome, RunFacts, State } from "../types/middleware.ts";
 import { askCaller } from "./ask-caller.ts";
 

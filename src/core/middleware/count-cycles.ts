@@ -2,7 +2,7 @@
 
 import type { ToolResultPart } from "../types/message.ts";
 import type { ToolCall } from "../types/tool-outcome.ts";
-import { digest, stableJson } from "../utils/json.ts";
+import { digest, stableJson } from "../../shared/json.ts";
 
 interface CountedIteration {
   readonly calls: string;

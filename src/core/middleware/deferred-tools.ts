@@ -2,8 +2,8 @@
 
 import type { AssistantMessage, Message, ToolResultPart } from "../types/message.ts";
 import type { ToolDefinition } from "../types/tool.ts";
-import { isRecord } from "../utils/guards.ts";
-import { memoize } from "../utils/promises.ts";
+import { isRecord } from "../../shared/guards.ts";
+import { memoize } from "../../shared/promises.ts";
 import type { Middleware, RequestDraft, State } from "../types/middleware.ts";
 
 /**

@@ -6,10 +6,10 @@ import type { PlainError } from "../types/common.ts";
 import type { CallRecorder, Middleware, Outcome } from "../types/middleware.ts";
 import { checkFields, type Checks, is, isFunction, needed } from "../errors/check-fields.ts";
 import { wasDispatched } from "../tools/to-outcome.ts";
-import { edges } from "../utils/edges.ts";
-import { isRecord, isThenable } from "../utils/guards.ts";
-import { toPlainError } from "../utils/plain-error.ts";
-import { promiseOrValue } from "../utils/promises.ts";
+import { edges } from "../../shared/edges.ts";
+import { isRecord, isThenable } from "../../shared/guards.ts";
+import { toPlainError } from "../../shared/plain-error.ts";
+import { promiseOrValue } from "../../shared/promises.ts";
 
 // Unknown fields must throw, because a gate with a misspelt `allowedNames` would allow all tools.
 const checks: Checks<DeliberateGate> = {

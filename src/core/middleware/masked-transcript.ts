@@ -5,9 +5,9 @@ import type { Message, ToolResultPart } from "../types/message.ts";
 import type { MaskingOptions } from "../types/policies.ts";
 import type { ToolHistoryEntry } from "../types/tool-outcome.ts";
 import { checkFields, type Checks } from "../errors/check-fields.ts";
-import { estimateMedia } from "../utils/estimate-media.ts";
-import { cutText } from "../utils/texts.ts";
-import { estimateTokens } from "../utils/estimate-tokens.ts";
+import { estimateMedia } from "../../shared/estimate-media.ts";
+import { cutText } from "../../shared/texts.ts";
+import { estimateTokens } from "../../shared/estimate-tokens.ts";
 import { forgetView, seal } from "../loop/state/transcript.ts";
 
 const count = { min: 0 };

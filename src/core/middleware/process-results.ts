@@ -3,8 +3,8 @@
 import type { ResultPipeline } from "../types/policies.ts";
 import type { Usage } from "../types/common.ts";
 import { LoopError } from "../errors/loop-error.ts";
-import { toPlainError } from "../utils/plain-error.ts";
-import { estimateTokens } from "../utils/estimate-tokens.ts";
+import { toPlainError } from "../../shared/plain-error.ts";
+import { estimateTokens } from "../../shared/estimate-tokens.ts";
 import { detectContextRestart } from "../loop/restart/context-restart.ts";
 import { lastUserText } from "../loop/state/transcript.ts";
 import type { CallRecorder, Middleware, Outcome, RunFacts } from "../types/middleware.ts";

@@ -6,8 +6,8 @@ import type { Usage } from "../types/common.ts";
 import type { ToolOutcome } from "../types/tool-outcome.ts";
 import { type Check, checkFields, type Checks, type Fields, isFunction, isText } from "../errors/check-fields.ts";
 import { contentOf, renderOutcome } from "../tools/to-outcome.ts";
-import { isLiteral, isRecord } from "../utils/guards.ts";
-import { countOf, readUsage } from "../utils/plain-error.ts";
+import { isLiteral, isRecord } from "../../shared/guards.ts";
+import { countOf, readUsage } from "../../shared/plain-error.ts";
 
 /** The default thresholds, in estimated tokens. A stage only processes results that exceed its threshold. */
 export const thresholds = { extractor: 15_000, cacher: 2_000 };

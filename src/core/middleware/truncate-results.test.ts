@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { countBytes } from "../utils/estimate-tokens.ts";
+import { countBytes } from "../../shared/estimate-tokens.ts";
 import { truncateResults, type TruncateResultsOptions } from "./truncate-results.ts";
 
 const cut = (text: string, options: TruncateResultsOptions): unknown => truncateResults(options).processor("search", text);

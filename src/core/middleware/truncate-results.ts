@@ -1,7 +1,7 @@
 import type { ResultPipeline } from "../types/policies.ts";
 import type { Middleware } from "../types/middleware.ts";
 import { checkEither, checkFields, type Checks } from "../errors/check-fields.ts";
-import { bytesPerToken, countBytes, isPairAt, tokensOfBytes } from "../utils/estimate-tokens.ts";
+import { bytesPerToken, countBytes, isPairAt, tokensOfBytes } from "../../shared/estimate-tokens.ts";
 import { processResults } from "./process-results.ts";
 
 /** The maximum length of a result, in tokens or in bytes, and the part of the result to keep. */

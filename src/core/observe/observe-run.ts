@@ -1,7 +1,7 @@
 // Adds an observer to the options of a run, without a change of its events, results or errors.
 
 import type { LoopOptions, NestedLoopOptions, Tool, ToolContext, ToolRegistry } from "../types/loop-options.ts";
-import { isEmitter, isRecord } from "../utils/guards.ts";
+import { isEmitter, isRecord } from "../../shared/guards.ts";
 import {
   ObservedEmitter,
   observeProvider,
@@ -17,7 +17,7 @@ import type { LoopResult } from "../types/loop-result.ts";
 import type { MiddlewareList } from "../types/middleware.ts";
 import type { Provider } from "../types/provider.ts";
 import type { ToolDefinition } from "../types/tool.ts";
-import type { ClosedRun } from "../cancellation/signals.ts";
+import type { ClosedRun } from "../../shared/signals.ts";
 
 interface ToolPorts {
   observerOf(call: ToolContext): RunObserver | undefined;

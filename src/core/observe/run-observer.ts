@@ -3,14 +3,14 @@
 import type { EndReason, LoopStatus, StreamStatus } from "../types/termination.ts";
 import type { LoopEmitter, LoopEvent, LoopEvents, LoopEventType } from "../types/loop-event.ts";
 import { EventEmitter } from "eventemitter3";
-import { type ClosedRun, notifyClosed, type RunWatcher } from "../cancellation/signals.ts";
+import { type ClosedRun, notifyClosed, type RunWatcher } from "../../shared/signals.ts";
 import type { NestedLoopOptions, ToolContext } from "../types/loop-options.ts";
 import type { ModelChunk, ModelRequest, Provider } from "../types/provider.ts";
 import type { ToolDefinition } from "../types/tool.ts";
 import { isProvider } from "../errors/provider-checks.ts";
-import { wrapProvider } from "../utils/wrap-provider.ts";
-import { isRecord } from "../utils/guards.ts";
-import { redactText } from "../utils/redact-secrets.ts";
+import { wrapProvider } from "../../shared/wrap-provider.ts";
+import { isRecord } from "../../shared/guards.ts";
+import { redactText } from "../../shared/redact-secrets.ts";
 
 /** The maximum length of ids and names in traces, in UTF-16 code units. */
 const longestName = 128;

@@ -5,10 +5,10 @@ import type { Json } from "../types/common.ts";
 import type { ApprovalDecision, Approve } from "../types/policies.ts";
 import type { DenyingGuardrail } from "../types/guardrails.ts";
 import type { ApprovalView } from "../types/tool.ts";
-import { isRecord } from "../utils/guards.ts";
+import { isRecord } from "../../shared/guards.ts";
 import type { Deadline } from "../cancellation/deadline.ts";
-import { textOrNone } from "../utils/plain-error.ts";
-import { isPlainData, toJson } from "../utils/json.ts";
+import { textOrNone } from "../../shared/plain-error.ts";
+import { isPlainData, toJson } from "../../shared/json.ts";
 
 export const waitWhereNeeded: Approve = (_, { needsApproval }) => ({ kind: needsApproval ? "ask" : "approve" });
 

@@ -2,11 +2,11 @@
 
 import type { ProviderError, Timeouts, Usage } from "../types/common.ts";
 import type { AttemptSpending, ModelCall, ModelChunk, ModelRequest, Provider } from "../types/provider.ts";
-import { isRecord, assertNever } from "../utils/guards.ts";
-import { toUsage } from "../utils/plain-error.ts";
-import { addUsage, noUsage } from "../utils/count-usage.ts";
+import { isRecord, assertNever } from "../../shared/guards.ts";
+import { toUsage } from "../../shared/plain-error.ts";
+import { addUsage, noUsage } from "../../shared/count-usage.ts";
 import { toProviderError } from "../errors/read-sdk-error.ts";
-import { textIn } from "../utils/texts.ts";
+import { textIn } from "../../shared/texts.ts";
 import type { GuardedStream } from "./guard-stream.ts";
 import { judgeFinish } from "./judge-finish.ts";
 

@@ -1,8 +1,8 @@
 // Reads the bytes of an event stream: removes the events without data, and keeps the last bytes, to find what an SDK does not pass on.
 
-import { isRecord, type UnknownRecord } from "../utils/guards.ts";
-import { parseJson } from "../utils/json.ts";
-import { cutText } from "../utils/texts.ts";
+import { isRecord, type UnknownRecord } from "../../shared/guards.ts";
+import { parseJson } from "../../shared/json.ts";
+import { cutText } from "../../shared/texts.ts";
 
 /** How many bytes at the end of a stream are kept. */
 const tailBytes = 4_096;

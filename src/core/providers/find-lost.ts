@@ -2,9 +2,9 @@
 
 import type { ContentPart, Json } from "../types/common.ts";
 import type { AssistantMessage, AssistantPart, Message, ToolResultPart, UserMessage } from "../types/message.ts";
-import { assertNever, isRecord } from "../utils/guards.ts";
-import { isSameJson, toJson } from "../utils/json.ts";
-import { locateMedia, toBase64 } from "../utils/media-source.ts";
+import { assertNever, isRecord } from "../../shared/guards.ts";
+import { isSameJson, toJson } from "../../shared/json.ts";
+import { locateMedia, toBase64 } from "../../shared/media-source.ts";
 import { type MediaForms, writeMedia } from "./write-media.ts";
 
 /** Content that a conversion could not keep as it was. The content itself is not included. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { ContentPart } from "../types/common.ts";
 import type { Message } from "../types/message.ts";
 import type { ModelRequest } from "../types/provider.ts";
-import type { MediaPart } from "../utils/media-source.ts";
+import type { MediaPart } from "../../shared/media-source.ts";
 import { createMediaFitter, type MediaLimits } from "./fit-media.ts";
 import type { MediaForms } from "./write-media.ts";
 

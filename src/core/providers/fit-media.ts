@@ -4,9 +4,9 @@
 import type { ContentPart } from "../types/common.ts";
 import type { Message, ToolMessage, UserMessage } from "../types/message.ts";
 import type { ModelRequest } from "../types/provider.ts";
-import { readImageSize } from "../utils/image-size.ts";
-import { isTextType, locateMedia, type MediaPart, type MediaSource } from "../utils/media-source.ts";
-import { memoize } from "../utils/promises.ts";
+import { readImageSize } from "../../shared/image-size.ts";
+import { isTextType, locateMedia, type MediaPart, type MediaSource } from "../../shared/media-source.ts";
+import { memoize } from "../../shared/promises.ts";
 import { describeMedia, findProblem, findRemedy, type MediaForms, refuseMedia } from "./write-media.ts";
 
 /** The limits of a service for images and files. An absent limit is not known. */

@@ -5,9 +5,9 @@
 import type { Clock, Timeouts } from "../types/common.ts";
 import type { EventSink } from "../types/loop-event.ts";
 import type { ModelCall, ModelChunk } from "../types/provider.ts";
-import { IdleTimer, LazySignal } from "../cancellation/signals.ts";
-import { dropPromise, Lull } from "../utils/promises.ts";
-import { isContent } from "../utils/texts.ts";
+import { IdleTimer, LazySignal } from "../../shared/signals.ts";
+import { dropPromise, Lull } from "../../shared/promises.ts";
+import { isContent } from "../../shared/texts.ts";
 import { abortReasonOf, type Cancellable, type CancelReason, type CancelScope } from "../cancellation/cancel-scope.ts";
 
 export type StreamEnd =

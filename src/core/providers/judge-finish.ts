@@ -1,8 +1,8 @@
 // Decides what the end of an answer means. Services differ in their finish reasons, and some give a wrong one.
 
-import { edges } from "../utils/edges.ts";
+import { edges } from "../../shared/edges.ts";
 import type { FinishReason, StreamResult } from "../types/provider.ts";
-import { isRecord } from "../utils/guards.ts";
+import { isRecord } from "../../shared/guards.ts";
 import type { Check } from "../errors/check-fields.ts";
 import type { EndReason, StreamStatus } from "../types/termination.ts";
 import { providerError } from "../errors/provider-error.ts";

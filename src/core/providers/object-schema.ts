@@ -2,10 +2,10 @@
 
 import type { JsonSchema } from "../types/common.ts";
 import { mayBeObject, resolveReference } from "../tools/root-schema.ts";
-import { isRecord, type UnknownRecord } from "../utils/guards.ts";
-import { isSameJson, stableJson, toJson } from "../utils/json.ts";
-import { memoize } from "../utils/promises.ts";
-import { cutText } from "../utils/texts.ts";
+import { isRecord, type UnknownRecord } from "../../shared/guards.ts";
+import { isSameJson, stableJson, toJson } from "../../shared/json.ts";
+import { memoize } from "../../shared/promises.ts";
+import { cutText } from "../../shared/texts.ts";
 
 /** Keywords whose values are no schemas. */
 const data: ReadonlySet<string> = new Set(["const", "enum", "default", "example", "examples", "required"]);

@@ -3,8 +3,8 @@
 import type { Json, JsonSchema } from "../types/common.ts";
 import type { ModelRequest } from "../types/provider.ts";
 import { resolveReference } from "../tools/root-schema.ts";
-import { isRecord, type UnknownRecord } from "../utils/guards.ts";
-import { memoize } from "../utils/promises.ts";
+import { isRecord, type UnknownRecord } from "../../shared/guards.ts";
+import { memoize } from "../../shared/promises.ts";
 
 /** The limits of a service for the schema of an answer. */
 export interface OutputRules {

@@ -1,12 +1,12 @@
 import type { Json, Usage } from "../types/common.ts";
 import type { FinishReason, ModelChunk } from "../types/provider.ts";
 import { providerError } from "../errors/provider-error.ts";
-import { growUsage } from "../utils/count-usage.ts";
-import { isRecord, type UnknownRecord } from "../utils/guards.ts";
+import { growUsage } from "../../shared/count-usage.ts";
+import { isRecord, type UnknownRecord } from "../../shared/guards.ts";
 import { meaningOf, type FinishWords } from "./judge-finish.ts";
 import type { EventReader } from "./read-sdk-stream.ts";
 import { pushError } from "./sdk-provider.ts";
-import { textOf } from "../utils/plain-error.ts";
+import { textOf } from "../../shared/plain-error.ts";
 
 /** Properties of a chunk that show if it belongs to a second answer. */
 export interface AnswerChunk {

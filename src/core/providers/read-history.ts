@@ -13,11 +13,11 @@ import type {
   ToolResultPart,
   UserMessage,
 } from "../types/message.ts";
-import { isRecord, type UnknownRecord } from "../utils/guards.ts";
-import { isSameJson, toJson } from "../utils/json.ts";
-import { locateMedia } from "../utils/media-source.ts";
-import { toPlainError } from "../utils/plain-error.ts";
-import { describeValue } from "../utils/texts.ts";
+import { isRecord, type UnknownRecord } from "../../shared/guards.ts";
+import { isSameJson, toJson } from "../../shared/json.ts";
+import { locateMedia } from "../../shared/media-source.ts";
+import { toPlainError } from "../../shared/plain-error.ts";
+import { describeValue } from "../../shared/texts.ts";
 import { comparePieces, type LostContent, type Piece } from "./find-lost.ts";
 
 /** A history, converted to a transcript. Pass `messages` and `system` to a run. */

@@ -1,9 +1,9 @@
 import type { ModelCall, ModelChunk } from "../types/provider.ts";
 import type { Clock } from "../types/common.ts";
-import { type FollowingSignal, followSignal } from "../cancellation/signals.ts";
-import { isRecord } from "../utils/guards.ts";
-import { Lull } from "../utils/promises.ts";
-import { isContent } from "../utils/texts.ts";
+import { type FollowingSignal, followSignal } from "../../shared/signals.ts";
+import { isRecord } from "../../shared/guards.ts";
+import { Lull } from "../../shared/promises.ts";
+import { isContent } from "../../shared/texts.ts";
 import type { ErrorWord } from "../errors/error-words.ts";
 import { providerError } from "../errors/provider-error.ts";
 import { withErrorWords } from "../errors/provider-checks.ts";

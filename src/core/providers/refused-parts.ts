@@ -4,7 +4,7 @@ import { toProviderError } from "../errors/read-sdk-error.ts";
 import type { ProviderError } from "../types/common.ts";
 import type { Message } from "../types/message.ts";
 import type { ModelCall, ModelChunk, ModelRequest } from "../types/provider.ts";
-import { memoize } from "../utils/promises.ts";
+import { memoize } from "../../shared/promises.ts";
 import { createImageRemover, hasMedia } from "./fit-media.ts";
 import { isForced, toForcedText } from "./forced-choice.ts";
 import type { SdkStream } from "./read-sdk-stream.ts";

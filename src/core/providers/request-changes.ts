@@ -1,6 +1,6 @@
 import type { ModelChunk, RequestChange } from "../types/provider.ts";
-import { listOf, recordOf } from "../utils/plain-error.ts";
-import type { UnknownRecord } from "../utils/guards.ts";
+import { listOf, recordOf } from "../../shared/plain-error.ts";
+import type { UnknownRecord } from "../../shared/guards.ts";
 
 /** Returns a function that reports a change of the adapter in the stream of the answer. */
 export function reportTo(out: ModelChunk[]): (change: RequestChange) => void {

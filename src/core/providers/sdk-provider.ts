@@ -6,18 +6,18 @@ import type { ModelCall, ModelChunk, ModelRequest, ModelSettings, Provider } fro
 import type { ToolDefinition } from "../types/tool.ts";
 import { providerError } from "../errors/provider-error.ts";
 import { toProviderError } from "../errors/read-sdk-error.ts";
-import { reconcileUsage } from "../utils/count-usage.ts";
-import { addEdges } from "../utils/edges.ts";
-import { isRecord, type UnknownRecord } from "../utils/guards.ts";
-import { redactJson, redactText } from "../utils/redact-secrets.ts";
+import { reconcileUsage } from "../../shared/count-usage.ts";
+import { addEdges } from "../../shared/edges.ts";
+import { isRecord, type UnknownRecord } from "../../shared/guards.ts";
+import { redactJson, redactText } from "../../shared/redact-secrets.ts";
 import { readAssistantMessage } from "./plain-message.ts";
-import { toProviderFacts, type ProviderFacts } from "../utils/wrap-provider.ts";
+import { toProviderFacts, type ProviderFacts } from "../../shared/wrap-provider.ts";
 import { createRefusalMemory, type SdkAnswer } from "./refused-parts.ts";
 import { mapItems, toWellFormedRequest } from "./well-formed.ts";
 import { createToolRenamer, type NameRules } from "./wire-names.ts";
 import { EventFilter } from "./event-filter.ts";
 import { readSdkStream, type SdkStream, type EventReader } from "./read-sdk-stream.ts";
-import { dropPromise, Lull } from "../utils/promises.ts";
+import { dropPromise, Lull } from "../../shared/promises.ts";
 import { wrapReader } from "./wrap-reader.ts";
 
 /**

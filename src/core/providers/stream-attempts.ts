@@ -3,8 +3,8 @@
 import type { ModelCall, ModelChunk } from "../types/provider.ts";
 import { providerError } from "../errors/provider-error.ts";
 import { toProviderError } from "../errors/read-sdk-error.ts";
-import { assertNever } from "../utils/guards.ts";
-import { EventQueue } from "../utils/event-queue.ts";
+import { assertNever } from "../../shared/guards.ts";
+import { EventQueue } from "../../shared/event-queue.ts";
 import { CancelScope } from "../cancellation/cancel-scope.ts";
 import { type StreamEnd, StreamGuard } from "./guard-stream.ts";
 import {

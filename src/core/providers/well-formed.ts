@@ -1,6 +1,6 @@
 import type { ModelRequest } from "../types/provider.ts";
-import { isLiteral, setField } from "../utils/guards.ts";
-import { memoize } from "../utils/promises.ts";
+import { isLiteral, setField } from "../../shared/guards.ts";
+import { memoize } from "../../shared/promises.ts";
 
 /**
  * Replaces half surrogate pairs with U+FFFD, and removes U+0000, in all texts of a request. Services refuse half pairs: "The request

@@ -5,13 +5,13 @@ import type { Message, ToolCallPart } from "../types/message.ts";
 import type { ModelChunk, ModelRequest } from "../types/provider.ts";
 import type { ToolDefinition } from "../types/tool.ts";
 import type { EventReader } from "./read-sdk-stream.ts";
-import { memoize } from "../utils/promises.ts";
+import { memoize } from "../../shared/promises.ts";
 import { mapItems } from "./well-formed.ts";
 import { wrapReader } from "./wrap-reader.ts";
 import type { JsonSchema } from "../types/common.ts";
-import { isRecord, type UnknownRecord } from "../utils/guards.ts";
-import { listOf } from "../utils/plain-error.ts";
-import { parseJson, digest } from "../utils/json.ts";
+import { isRecord, type UnknownRecord } from "../../shared/guards.ts";
+import { listOf } from "../../shared/plain-error.ts";
+import { parseJson, digest } from "../../shared/json.ts";
 import { toObjectSchema } from "./object-schema.ts";
 
 /** Names and the names that replace them. */

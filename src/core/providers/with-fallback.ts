@@ -6,7 +6,7 @@ import { assertProvider } from "../errors/provider-checks.ts";
 import { isResent } from "./judge-finish.ts";
 import type { Fault, PlannedAttempt } from "./attempt-reader.ts";
 import { type AttemptPlan, streamAttempts } from "./stream-attempts.ts";
-import { type Ability, wrapProvider } from "../utils/wrap-provider.ts";
+import { type Ability, wrapProvider } from "../../shared/wrap-provider.ts";
 
 /** The options of `withFallback`: when the next provider is tried, and how long a failed provider is avoided. */
 export interface FallbackOptions {

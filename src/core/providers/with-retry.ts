@@ -2,8 +2,8 @@ import type { ProviderError, ProviderErrorCode } from "../types/common.ts";
 import type { Provider } from "../types/provider.ts";
 import { type Check, checkFields, type Checks, is, isWithin } from "../errors/check-fields.ts";
 import { assertProvider } from "../errors/provider-checks.ts";
-import { longestTimerMs } from "../cancellation/signals.ts";
-import { wrapProvider } from "../utils/wrap-provider.ts";
+import { longestTimerMs } from "../../shared/signals.ts";
+import { wrapProvider } from "../../shared/wrap-provider.ts";
 import { streamAttempts } from "./stream-attempts.ts";
 
 /** The number of attempts for a request, and the waits before each repetition. */

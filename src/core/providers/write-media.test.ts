@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { MediaPart } from "../utils/media-source.ts";
+import type { MediaPart } from "../../shared/media-source.ts";
 import { type MediaForms, writeMedia, writeUserMedia } from "./write-media.ts";
 
 const forms: MediaForms<{ readonly sent: string }> = {

@@ -1,8 +1,8 @@
 // If a format does not support an image or a file in a user message, the caller gets an error. If a tool returned the image or
 // the file, the model gets text instead.
 
-import { quote } from "../utils/texts.ts";
-import { locateMedia, type MediaPart, type MediaSource, type ReadableMedia } from "../utils/media-source.ts";
+import { quote } from "../../shared/texts.ts";
+import { locateMedia, type MediaPart, type MediaSource, type ReadableMedia } from "../../shared/media-source.ts";
 import type { ProviderError } from "../types/common.ts";
 import { providerError } from "../errors/provider-error.ts";
 

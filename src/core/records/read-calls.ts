@@ -14,8 +14,8 @@ import type { CurrentMessage, EndedCall, Outcome, State } from "../types/middlew
 import { placeResults } from "../run/state.ts";
 import { toWaitingCall, waitsOf } from "../run/waiting-calls.ts";
 import { concludeOutside, isOutsideResult } from "../tools/to-outcome.ts";
-import { applyNested } from "../utils/count-usage.ts";
-import { isRecord } from "../utils/guards.ts";
+import { applyNested } from "../../shared/count-usage.ts";
+import { isRecord } from "../../shared/guards.ts";
 import { findNested, type RecordedPlace } from "./recorded-places.ts";
 import { readWaits, type RecordedWait } from "./read-waits.ts";
 import { sendApproval } from "./send-approval.ts";

@@ -16,8 +16,8 @@ import { type AskedEnd, endPlace, type FirstRecord, readRun, type ReadRun } from
 import type { SeamOptions } from "../run/run.ts";
 import { endWith } from "../run/seam.ts";
 import type { Answer, CallRecorder, Ending, Hooks, Look, Middleware, Recorder, State } from "../types/middleware.ts";
-import { toPlainError } from "../utils/plain-error.ts";
-import { digest, stableJson } from "../utils/json.ts";
+import { toPlainError } from "../../shared/plain-error.ts";
+import { digest, stableJson } from "../../shared/json.ts";
 import { CallReader, type PendingCall } from "./read-calls.ts";
 import { readWaits } from "./read-waits.ts";
 import type { RecordedPlace, Records } from "./recorded-places.ts";

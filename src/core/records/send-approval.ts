@@ -7,7 +7,7 @@ import { toDecision } from "../policies/approval.ts";
 import { callEvent } from "../run/execute-tool-call.ts";
 import type { Run } from "../run/run.ts";
 import type { CallRecorder, Outcome } from "../types/middleware.ts";
-import { isRecord } from "../utils/guards.ts";
+import { isRecord } from "../../shared/guards.ts";
 import type { RecordedWait } from "./read-waits.ts";
 
 interface Approval {

@@ -6,13 +6,13 @@ import type { WaitingCall } from "../types/tool-outcome.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { readIssues } from "../loop/tool-call/prepare-call.ts";
 import { askCaller } from "../middleware/ask-caller.ts";
-import { toPlainError } from "../utils/plain-error.ts";
+import { toPlainError } from "../../shared/plain-error.ts";
 import { pageProblem } from "../loop/run/decisions.ts";
 import { isOutsideResult, renderIssues } from "../tools/to-outcome.ts";
-import { edges } from "../utils/edges.ts";
-import { isRecord } from "../utils/guards.ts";
-import { isSameJson, toJson } from "../utils/json.ts";
-import { describeValue, quote } from "../utils/texts.ts";
+import { edges } from "../../shared/edges.ts";
+import { isRecord } from "../../shared/guards.ts";
+import { isSameJson, toJson } from "../../shared/json.ts";
+import { describeValue, quote } from "../../shared/texts.ts";
 import type { Run } from "./run.ts";
 import type { Wait } from "../types/middleware.ts";
 

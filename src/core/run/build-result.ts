@@ -6,7 +6,7 @@ import type { EndReason } from "../types/termination.ts";
 import type { PlainError } from "../types/common.ts";
 import { joinDetails, toRunCall } from "../loop/result/build-result.ts";
 import { frozenView, isNamed } from "../loop/state/transcript.ts";
-import { edges } from "../utils/edges.ts";
+import { edges } from "../../shared/edges.ts";
 import type { Run } from "./run.ts";
 import type { Ending } from "../types/middleware.ts";
 import { pendingOf, toReason } from "./waiting-calls.ts";

@@ -8,8 +8,8 @@ import type { LoopOptions } from "../types/loop-options.ts";
 import type { Provider } from "../types/provider.ts";
 import type { ToolDefinition } from "../types/tool.ts";
 import { handoffKey } from "../tools/registry.ts";
-import { edges } from "../utils/edges.ts";
-import { isRecord } from "../utils/guards.ts";
+import { edges } from "../../shared/edges.ts";
+import { isRecord } from "../../shared/guards.ts";
 import { listMiddleware } from "./hooks.ts";
 import type { Hooks, Middleware, MiddlewareList } from "../types/middleware.ts";
 

@@ -4,8 +4,8 @@
 import { LoopError } from "../errors/loop-error.ts";
 import { isText } from "../errors/check-fields.ts";
 import type { CompactedMessages } from "../types/policies.ts";
-import { isRecord, type UnknownRecord } from "../utils/guards.ts";
-import { describeValue } from "../utils/texts.ts";
+import { isRecord, type UnknownRecord } from "../../shared/guards.ts";
+import { describeValue } from "../../shared/texts.ts";
 import { recordVersion } from "./journals.ts";
 
 type Fits = (value: unknown) => boolean;

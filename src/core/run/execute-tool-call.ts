@@ -14,7 +14,7 @@ import { refuseBlocked, validateCall } from "../loop/tool-call/prepare-call.ts";
 import type { ReadyCall, ToolCallPorts } from "../loop/run/ports.ts";
 import { concludeOutside, renderOutcome, toPreliminary, wasDispatched } from "../tools/to-outcome.ts";
 import { findTool } from "../tools/registry.ts";
-import { freezeDeep, isSameJson, toJson } from "../utils/json.ts";
+import { freezeDeep, isSameJson, toJson } from "../../shared/json.ts";
 import type { OutsideResult } from "../types/policies.ts";
 import { chainHooks, HookError, StepCancelled } from "./hooks.ts";
 import { findLateAnswer } from "./answers.ts";

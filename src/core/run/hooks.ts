@@ -2,8 +2,8 @@
 
 import type { PlainError } from "../types/common.ts";
 import { isLoopError, LoopError } from "../errors/loop-error.ts";
-import { edges } from "../utils/edges.ts";
-import { toPlainError } from "../utils/plain-error.ts";
+import { edges } from "../../shared/edges.ts";
+import { toPlainError } from "../../shared/plain-error.ts";
 import type { Ending, Hooks, Middleware, MiddlewareList, Next, RunFacts } from "../types/middleware.ts";
 
 export type NamedHooks = Hooks & { readonly name: string };

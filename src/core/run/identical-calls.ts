@@ -1,7 +1,7 @@
 // Counts how often the model makes the same calls and gets the same outcomes. Pure.
 
 import type { EndReason } from "../types/termination.ts";
-import { isSameJson, stableJson, toJson } from "../utils/json.ts";
+import { isSameJson, stableJson, toJson } from "../../shared/json.ts";
 import type { EndedCall, IdenticalCalls, Outcome, State } from "../types/middleware.ts";
 
 export const noIdenticalCalls: IdenticalCalls = { outcomes: [], count: 0 };

@@ -2,12 +2,12 @@
 
 import type { Clock, Json } from "../types/common.ts";
 import type { Cancellable, CancelReason, CancelScope } from "../cancellation/cancel-scope.ts";
-import { IdleTimer } from "../cancellation/signals.ts";
+import { IdleTimer } from "../../shared/signals.ts";
 import { LoopError } from "../errors/loop-error.ts";
-import { edges } from "../utils/edges.ts";
-import { isRecord, isThenable } from "../utils/guards.ts";
-import { promiseOrValue } from "../utils/promises.ts";
-import { describeValue } from "../utils/texts.ts";
+import { edges } from "../../shared/edges.ts";
+import { isRecord, isThenable } from "../../shared/guards.ts";
+import { promiseOrValue } from "../../shared/promises.ts";
+import { describeValue } from "../../shared/texts.ts";
 import type { Journal } from "../types/journal.ts";
 
 type Body<T> = () => T | PromiseLike<T>;

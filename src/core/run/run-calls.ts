@@ -10,7 +10,7 @@ import { Activity, type ActivityPlace, Parked } from "./activity.ts";
 import { type Run } from "./run.ts";
 import { findIdenticalCalls } from "./identical-calls.ts";
 import type { EndedCall, Outcome } from "../types/middleware.ts";
-import { applyNested } from "../utils/count-usage.ts";
+import { applyNested } from "../../shared/count-usage.ts";
 import type { NextStep } from "./next-step.ts";
 import { applyCalls } from "./state.ts";
 

@@ -7,7 +7,7 @@ import type { Message } from "../types/message.ts";
 import type { LoopResult } from "../types/loop-result.ts";
 import { endingOfReason, isEnded } from "../cancellation/cancel-scope.ts";
 import { LoopError } from "../errors/loop-error.ts";
-import { digest, stableJson } from "../utils/json.ts";
+import { digest, stableJson } from "../../shared/json.ts";
 import { checkAnswers } from "./answers.ts";
 import { buildResult } from "./build-result.ts";
 import { performCall } from "./execute-tool-call.ts";
@@ -23,7 +23,7 @@ import { Activity } from "./activity.ts";
 import { Run, type RunPorts, type SeamOptions } from "./run.ts";
 import type { Answer, Ending, State } from "../types/middleware.ts";
 import { describeTools } from "./shown-tools.ts";
-import { applyNested } from "../utils/count-usage.ts";
+import { applyNested } from "../../shared/count-usage.ts";
 import { type Again, applyAgain } from "./state.ts";
 import { continuationOf, lookKey, type Looking, mayEnd, mayRetry, see, sendSteered, takeLook } from "./take-look.ts";
 

@@ -4,7 +4,7 @@ import type { ShownTool, ToolCall, ToolChange } from "../types/tool-outcome.ts";
 import type { ToolDefinition } from "../types/tool.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { findTool, findToolChanges, isBreaking, isSameTool, toShown } from "../tools/registry.ts";
-import { stableJson } from "../utils/json.ts";
+import { stableJson } from "../../shared/json.ts";
 import { type AskedWait, waitKey } from "./answers.ts";
 import { HookError } from "./hooks.ts";
 import { callPlace, eagerSteps, nextKeyOf } from "./places.ts";

@@ -15,7 +15,7 @@ import { detectContextRestart } from "../loop/restart/context-restart.ts";
 import { malformedNote } from "../loop/state/apply-step.ts";
 import { isNamed, restartedResult, seal } from "../loop/state/transcript.ts";
 import { contentOf, countsAsError, renderOutcome, wasDispatched } from "../tools/to-outcome.ts";
-import { applyNested, applySpending, noUsage } from "../utils/count-usage.ts";
+import { applyNested, applySpending, noUsage } from "../../shared/count-usage.ts";
 import { countIdenticalCalls, noIdenticalCalls } from "./identical-calls.ts";
 import type { Answer, CurrentMessage, EndedCall, Ending, Look, Outcome, State, Wait } from "../types/middleware.ts";
 

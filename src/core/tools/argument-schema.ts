@@ -1,11 +1,11 @@
 import type { Issue, JsonSchema, StandardResult, StandardSchema, ToolSchema, Validation } from "../types/common.ts";
 import { LoopError } from "../errors/loop-error.ts";
-import { cutText, describeValue } from "../utils/texts.ts";
-import { isRecord } from "../utils/guards.ts";
-import { toPlainError } from "../utils/plain-error.ts";
-import { isPlainData, toJson } from "../utils/json.ts";
-import { promiseOrValue } from "../utils/promises.ts";
-import { edges } from "../utils/edges.ts";
+import { cutText, describeValue } from "../../shared/texts.ts";
+import { isRecord } from "../../shared/guards.ts";
+import { toPlainError } from "../../shared/plain-error.ts";
+import { isPlainData, toJson } from "../../shared/json.ts";
+import { promiseOrValue } from "../../shared/promises.ts";
+import { edges } from "../../shared/edges.ts";
 
 const remedy = 'Give the tool a "jsonSchema" to show to the model';
 

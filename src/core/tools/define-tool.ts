@@ -1,7 +1,7 @@
 import type { ExecutableTool, Tool, Unvalidated } from "../types/loop-options.ts";
 import { LoopError } from "../errors/loop-error.ts";
-import { edges } from "../utils/edges.ts";
-import { isRecord } from "../utils/guards.ts";
+import { edges } from "../../shared/edges.ts";
+import { isRecord } from "../../shared/guards.ts";
 import type { JsonSchema, StandardSchema, ToolSchema } from "../types/common.ts";
 import type { ToolTraits } from "../types/tool.ts";
 import type { CallOf } from "../types/typed-call.ts";

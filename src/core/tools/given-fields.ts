@@ -4,9 +4,9 @@ import type { EmittedPart } from "../types/loop-event.ts";
 import type { QuestionFields } from "../types/loop-options.ts";
 import type { StandardSchema } from "../types/common.ts";
 import { type Check, checkField, checkFields, type Checks, is, isFilled, needed } from "../errors/check-fields.ts";
-import type { CheckedMethod } from "../utils/edges.ts";
-import { isRecord } from "../utils/guards.ts";
-import { isPlainData } from "../utils/json.ts";
+import type { CheckedMethod } from "../../shared/edges.ts";
+import { isRecord } from "../../shared/guards.ts";
+import { isPlainData } from "../../shared/json.ts";
 import { isStandardSchema } from "./argument-schema.ts";
 
 const partType: Check = ['"text" or "data"', (type) => type === "text" || type === "data", undefined, true];

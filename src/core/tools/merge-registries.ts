@@ -4,7 +4,7 @@ import type { ToolContext, ToolRegistry } from "../types/loop-options.ts";
 import type { Validation } from "../types/common.ts";
 import type { ToolDefinition } from "../types/tool.ts";
 import { invalidOption, LoopError } from "../errors/loop-error.ts";
-import { quote } from "../utils/texts.ts";
+import { quote } from "../../shared/texts.ts";
 import { toolResult } from "./tool-result.ts";
 import { refuseTool } from "./define-tool.ts";
 import { type ToolSource, toRegistry } from "./registry.ts";

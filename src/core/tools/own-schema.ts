@@ -1,9 +1,9 @@
 // The schemas of the tools that this library brings.
 
 import type { Json, JsonSchema, StandardResult, StandardSchema } from "../types/common.ts";
-import { edges } from "../utils/edges.ts";
-import { isRecord, type UnknownRecord } from "../utils/guards.ts";
-import { quote } from "../utils/texts.ts";
+import { edges } from "../../shared/edges.ts";
+import { isRecord, type UnknownRecord } from "../../shared/guards.ts";
+import { quote } from "../../shared/texts.ts";
 import { issue } from "./argument-schema.ts";
 
 /**

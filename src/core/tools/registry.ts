@@ -3,16 +3,16 @@
 import type { Message } from "../types/message.ts";
 import type { Provider } from "../types/provider.ts";
 import type { ShownTool, ToolChange } from "../types/tool-outcome.ts";
-import { stableJson, toJson } from "../utils/json.ts";
+import { stableJson, toJson } from "../../shared/json.ts";
 import type { Tool, ToolContext, ToolRegistry } from "../types/loop-options.ts";
 import type { ToolDefinition } from "../types/tool.ts";
-import { isRecord } from "../utils/guards.ts";
+import { isRecord } from "../../shared/guards.ts";
 import { invalidOption, LoopError } from "../errors/loop-error.ts";
-import { dropPromise, memoize } from "../utils/promises.ts";
-import { quote } from "../utils/texts.ts";
+import { dropPromise, memoize } from "../../shared/promises.ts";
+import { quote } from "../../shared/texts.ts";
 import { toJsonSchema, validateArgs } from "./argument-schema.ts";
 import type { JsonSchema, Validation } from "../types/common.ts";
-import { edges } from "../utils/edges.ts";
+import { edges } from "../../shared/edges.ts";
 import { assertTool, traits } from "./define-tool.ts";
 import { deferredToPage, failedResult } from "./to-outcome.ts";
 

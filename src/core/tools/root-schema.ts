@@ -1,6 +1,6 @@
 import type { JsonSchema } from "../types/common.ts";
-import { isRecord, type UnknownRecord } from "../utils/guards.ts";
-import { describeValue, quote } from "../utils/texts.ts";
+import { isRecord, type UnknownRecord } from "../../shared/guards.ts";
+import { describeValue, quote } from "../../shared/texts.ts";
 
 /**
  * Returns the reason why no object can match a schema, as text to put after the name of the schema in messages. Returns "" if an object

@@ -1,11 +1,11 @@
 // Describes how a tool has changed since a model or a person saw it.
 
 import type { ShownTool } from "../types/tool-outcome.ts";
-import type { SchemaChange } from "../utils/edges.ts";
-import { isRecord, type UnknownRecord } from "../utils/guards.ts";
-import { stableJson } from "../utils/json.ts";
-import { recordOf } from "../utils/plain-error.ts";
-import { cutText } from "../utils/texts.ts";
+import type { SchemaChange } from "../../shared/edges.ts";
+import { isRecord, type UnknownRecord } from "../../shared/guards.ts";
+import { stableJson } from "../../shared/json.ts";
+import { recordOf } from "../../shared/plain-error.ts";
+import { cutText } from "../../shared/texts.ts";
 import { isBreaking } from "./registry.ts";
 
 type Find = (was: UnknownRecord, now: UnknownRecord, field: string) => Iterable<SchemaChange>;

@@ -1,11 +1,11 @@
 // Finds out why a value is not the JSON Schema of a tool. The loop calls these functions through `edges`.
 
 import type { JsonSchema, StandardSchema } from "../types/common.ts";
-import { isLiteral, isRecord, type UnknownRecord } from "../utils/guards.ts";
-import { toJson } from "../utils/json.ts";
-import { toPlainError } from "../utils/plain-error.ts";
-import { memoize } from "../utils/promises.ts";
-import { quote } from "../utils/texts.ts";
+import { isLiteral, isRecord, type UnknownRecord } from "../../shared/guards.ts";
+import { toJson } from "../../shared/json.ts";
+import { toPlainError } from "../../shared/plain-error.ts";
+import { memoize } from "../../shared/promises.ts";
+import { quote } from "../../shared/texts.ts";
 import { isStandardSchema } from "./argument-schema.ts";
 import { findRootProblem } from "./root-schema.ts";
 

@@ -2,13 +2,13 @@
 
 import type { ContentPart, Issue, Json, PlainError } from "../types/common.ts";
 import type { Steps } from "../cancellation/deadline.ts";
-import { hasBrand, isLiteral, isRecord, isThenable } from "../utils/guards.ts";
+import { hasBrand, isLiteral, isRecord, isThenable } from "../../shared/guards.ts";
 import type { ContextRelease, Handoff, ToolOutcome } from "../types/tool-outcome.ts";
-import { tidyMessage, toPlainError } from "../utils/plain-error.ts";
-import { isPlainData, toJson } from "../utils/json.ts";
+import { tidyMessage, toPlainError } from "../../shared/plain-error.ts";
+import { isPlainData, toJson } from "../../shared/json.ts";
 import type { OutsideResult } from "../types/policies.ts";
 import type { Deferred, ToolResult } from "../types/tool.ts";
-import { cutText, quote } from "../utils/texts.ts";
+import { cutText, quote } from "../../shared/texts.ts";
 
 // Global symbols, so that values from every loaded copy of the package are recognized.
 export const resultBrand: unique symbol = Symbol.for("turnwright.ToolResult");

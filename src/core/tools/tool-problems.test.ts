@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from "vitest";
-import { edges } from "../utils/edges.ts";
+import { edges } from "../../shared/edges.ts";
 import { defineTool } from "./define-tool.ts";
 import { createToolRegistry } from "./registry.ts";
 

@@ -2,13 +2,13 @@
 
 import { describeRule, isFunction, isText, isWithin, timeLimit } from "../errors/check-fields.ts";
 import { adviseTool, replacementOf } from "../errors/foreign-words.ts";
-import type { DeferralCause } from "../utils/edges.ts";
+import type { DeferralCause } from "../../shared/edges.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import type { Tool } from "../types/loop-options.ts";
 import type { ToolDefinition, ToolTraits } from "../types/tool.ts";
-import { isLiteral, isRecord, type UnknownRecord } from "../utils/guards.ts";
-import { nearestName } from "../utils/nearest-name.ts";
-import { describeValue, quote } from "../utils/texts.ts";
+import { isLiteral, isRecord, type UnknownRecord } from "../../shared/guards.ts";
+import { nearestName } from "../../shared/nearest-name.ts";
+import { describeValue, quote } from "../../shared/texts.ts";
 import { isStandardSchema } from "./argument-schema.ts";
 import { refuseTool } from "./define-tool.ts";
 import { explainSchema, explainToolSchema } from "./schema-problems.ts";

@@ -1,7 +1,7 @@
 // Reads events and converts them to chunks, for the entries that convert the events of a run for web pages.
 
 import type { LoopEvent } from "../types/loop-event.ts";
-import { dropPromise } from "../utils/promises.ts";
+import { dropPromise } from "../../shared/promises.ts";
 
 /** An event from `streamToolLoop`, or an item from `turnwright/host` that contains an event and its `id`. */
 export type EventItem = LoopEvent | { readonly id: string; readonly event: LoopEvent };

@@ -5,8 +5,8 @@ import type { Json, Usage } from "../types/common.ts";
 import type { LoopEvent, LoopEvents } from "../types/loop-event.ts";
 import type { ToolResultPart } from "../types/message.ts";
 import type { ToolOutcome, WaitingCall } from "../types/tool-outcome.ts";
-import { addCost, addUsage, noUsage } from "../utils/count-usage.ts";
-import { toJson } from "../utils/json.ts";
+import { addCost, addUsage, noUsage } from "../../shared/count-usage.ts";
+import { toJson } from "../../shared/json.ts";
 import type { EndReason, LoopStatus } from "../types/termination.ts";
 
 /** The cost that a page shows. `streams` is the number of model streams that have ended. */

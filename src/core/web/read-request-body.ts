@@ -1,10 +1,10 @@
 // Reads the body of a request from a page. The page is not trusted, so its length, depth and duration are limited.
 
-import { systemClock } from "../cancellation/signals.ts";
+import { systemClock } from "../../shared/signals.ts";
 import type { Clock } from "../types/common.ts";
-import { hasBrand, isRecord } from "../utils/guards.ts";
-import { dropPromise } from "../utils/promises.ts";
-import { countBytes } from "../utils/estimate-tokens.ts";
+import { hasBrand, isRecord } from "../../shared/guards.ts";
+import { dropPromise } from "../../shared/promises.ts";
+import { countBytes } from "../../shared/estimate-tokens.ts";
 
 const brand = Symbol.for("turnwright.RequestError");
 

@@ -3,9 +3,9 @@
 import { type Checks, is, timeLimit } from "../errors/check-fields.ts";
 import type { UserPart } from "../types/common.ts";
 import type { UserMessage } from "../types/message.ts";
-import { isRecord, type UnknownRecord } from "../utils/guards.ts";
-import { isOnWeb, locateMedia } from "../utils/media-source.ts";
-import { takeStart } from "../utils/texts.ts";
+import { isRecord, type UnknownRecord } from "../../shared/guards.ts";
+import { isOnWeb, locateMedia } from "../../shared/media-source.ts";
+import { takeStart } from "../../shared/texts.ts";
 import { type BodyLimits, RequestError } from "./read-request-body.ts";
 import { sseChecks } from "./sse-lines.ts";
 

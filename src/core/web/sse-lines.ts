@@ -1,9 +1,9 @@
 // Writes chunks as Server-Sent Events, only as fast as the page reads them.
 
-import { longestTimerMs, systemClock } from "../cancellation/signals.ts";
+import { longestTimerMs, systemClock } from "../../shared/signals.ts";
 import { type Checks } from "../errors/check-fields.ts";
 import type { Clock } from "../types/common.ts";
-import { isLiteral, isRecord } from "../utils/guards.ts";
+import { isLiteral, isRecord } from "../../shared/guards.ts";
 import type { ChunkBatches } from "./chunk-batches.ts";
 
 /** The options of a response with Server-Sent Events. */

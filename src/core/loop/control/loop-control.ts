@@ -4,9 +4,9 @@ import { type AskingRun, claims, type ControlClaim, type LiveQuestion } from "..
 import type { LoopControl, StopRequest } from "../../types/loop-options.ts";
 import type { UserMessage } from "../../types/message.ts";
 import { LoopError } from "../../errors/loop-error.ts";
-import { assertNever, isLiteral, isRecord } from "../../utils/guards.ts";
-import { describeValue, quote } from "../../utils/texts.ts";
-import { textOrNone } from "../../utils/plain-error.ts";
+import { assertNever, isLiteral, isRecord } from "../../../shared/guards.ts";
+import { describeValue, quote } from "../../../shared/texts.ts";
+import { textOrNone } from "../../../shared/plain-error.ts";
 import type { CancelReason, CancelScope } from "../../cancellation/cancel-scope.ts";
 import { isOutsideResult, toRecordedResult } from "../../tools/to-outcome.ts";
 import type { OutsideResult } from "../../types/policies.ts";

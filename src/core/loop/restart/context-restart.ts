@@ -3,7 +3,7 @@
 
 import type { Json } from "../../types/common.ts";
 import type { RestartPolicy } from "../../types/policies.ts";
-import { isRecord } from "../../utils/guards.ts";
+import { isRecord } from "../../../shared/guards.ts";
 import type { ContextRestart, ToolOutcome } from "../../types/tool-outcome.ts";
 import type { ToolResult } from "../../types/tool.ts";
 import { markSignal, toolResult } from "../../tools/tool-result.ts";

@@ -5,11 +5,11 @@ import type { Clock, Json, StandardResult, StandardSchema } from "../../types/co
 import type { ContextStash } from "../../types/policies.ts";
 import { checkFields, type Checks, isFunction } from "../../errors/check-fields.ts";
 import { LoopError } from "../../errors/loop-error.ts";
-import { systemClock } from "../../cancellation/signals.ts";
-import { describeValue } from "../../utils/texts.ts";
-import { isRecord, isThenable, type UnknownRecord } from "../../utils/guards.ts";
-import { toPlainError } from "../../utils/plain-error.ts";
-import { toJson } from "../../utils/json.ts";
+import { systemClock } from "../../../shared/signals.ts";
+import { describeValue } from "../../../shared/texts.ts";
+import { isRecord, isThenable, type UnknownRecord } from "../../../shared/guards.ts";
+import { toPlainError } from "../../../shared/plain-error.ts";
+import { toJson } from "../../../shared/json.ts";
 import { lossyKindOf } from "../../tools/to-outcome.ts";
 import { markSignal, toolResult } from "../../tools/tool-result.ts";
 import type { ExecutableTool, ToolContext } from "../../types/loop-options.ts";

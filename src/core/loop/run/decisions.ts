@@ -8,8 +8,8 @@ import type { Issue, StandardSchema, Validation } from "../../types/common.ts";
 import { convertSchema, issue, validateArgs } from "../../tools/argument-schema.ts";
 import { deferred, deferredToPage } from "../../tools/to-outcome.ts";
 import { LoopError } from "../../errors/loop-error.ts";
-import { edges } from "../../utils/edges.ts";
-import { stableJson } from "../../utils/json.ts";
+import { edges } from "../../../shared/edges.ts";
+import { stableJson } from "../../../shared/json.ts";
 
 /** The problem of a result that a page may not send. The message of the error says what a page may send. */
 export const pageProblem = "comes from a page";

@@ -1,10 +1,10 @@
 // Sends events to listeners and to the event stream. If a listener throws or rejects, the run and the other listeners continue.
 
 import type { EventSink, LoopEmitter, LoopEvent, LoopEventType } from "../../types/loop-event.ts";
-import type { EventQueue } from "../../utils/event-queue.ts";
-import { promiseOrValue } from "../../utils/promises.ts";
-import { toPlainError } from "../../utils/plain-error.ts";
-import { type ClosedRun, notifyClosed } from "../../cancellation/signals.ts";
+import type { EventQueue } from "../../../shared/event-queue.ts";
+import { promiseOrValue } from "../../../shared/promises.ts";
+import { toPlainError } from "../../../shared/plain-error.ts";
+import { type ClosedRun, notifyClosed } from "../../../shared/signals.ts";
 
 export interface EventTargets {
   readonly runId: string;

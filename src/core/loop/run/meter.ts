@@ -1,6 +1,6 @@
 // Counts the tokens, tool calls and costs of a run and its nested runs, and limits the nesting depth.
 
-import { isRecord } from "../../utils/guards.ts";
+import { isRecord } from "../../../shared/guards.ts";
 import type { StreamResult } from "../../types/provider.ts";
 import type { EndReason } from "../../types/termination.ts";
 import { noReserve, type Reserve, type ResolvedLimits } from "./limits.ts";

@@ -16,12 +16,12 @@ import {
   type NumberRule,
   timeLimit,
 } from "../../errors/check-fields.ts";
-import { longestTimerMs } from "../../cancellation/signals.ts";
+import { longestTimerMs } from "../../../shared/signals.ts";
 import { isApproval } from "../../policies/approval.ts";
 import { providerCheck } from "../../errors/provider-checks.ts";
 import { isExactData, isOutsideResult } from "../../tools/to-outcome.ts";
-import { isEmitter, isRecord } from "../../utils/guards.ts";
-import { isPlainData } from "../../utils/json.ts";
+import { isEmitter, isRecord } from "../../../shared/guards.ts";
+import { isPlainData } from "../../../shared/json.ts";
 import { limitDefaults, type LimitName, none, timeoutDefaults } from "./limits.ts";
 
 /** The rule for a number that has a default. */

@@ -12,7 +12,7 @@ import type { OutsideResult } from "../../types/policies.ts";
 import type { Deadline, DeadlinePorts } from "../../cancellation/deadline.ts";
 import type { InboxMessage } from "../state/step-result.ts";
 import type { Asked, CallQuestions } from "./decisions.ts";
-import { sharedMap } from "../../utils/guards.ts";
+import { sharedMap } from "../../../shared/guards.ts";
 import type { PromptCacheUse, StreamCache } from "../../types/prompt-cache.ts";
 
 /** A call that may run, with the final arguments for its tool. */

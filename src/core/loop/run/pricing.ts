@@ -4,9 +4,9 @@ import type { EventSink } from "../../types/loop-event.ts";
 import type { Pricing, Usage } from "../../types/common.ts";
 import type { AttemptSpending, StreamResult } from "../../types/provider.ts";
 import type { CostUnknownWhy } from "../../types/termination.ts";
-import { describeValue } from "../../utils/texts.ts";
-import { toPlainError, toUsage } from "../../utils/plain-error.ts";
-import { dropPromise } from "../../utils/promises.ts";
+import { describeValue } from "../../../shared/texts.ts";
+import { toPlainError, toUsage } from "../../../shared/plain-error.ts";
+import { dropPromise } from "../../../shared/promises.ts";
 
 interface Answerer {
   readonly provider: string;

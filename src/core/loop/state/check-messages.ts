@@ -4,9 +4,9 @@
 import type { AssistantMessage, Message, ToolCallPart, ToolMessage, ToolResultPart, UserMessage } from "../../types/message.ts";
 import { LoopError } from "../../errors/loop-error.ts";
 import { isContentPart, renderOutcome } from "../../tools/to-outcome.ts";
-import { edges, type MessageProblem } from "../../utils/edges.ts";
-import { isRecord, type UnknownRecord } from "../../utils/guards.ts";
-import { toPlainError } from "../../utils/plain-error.ts";
+import { edges, type MessageProblem } from "../../../shared/edges.ts";
+import { isRecord, type UnknownRecord } from "../../../shared/guards.ts";
+import { toPlainError } from "../../../shared/plain-error.ts";
 import { seal, sealedCopy } from "./transcript.ts";
 
 export interface CheckedMessages {

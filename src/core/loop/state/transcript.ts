@@ -1,10 +1,10 @@
 import type { Message, UserMessage } from "../../types/message.ts";
-import { freezeDeep, toJson } from "../../utils/json.ts";
+import { freezeDeep, toJson } from "../../../shared/json.ts";
 import type { StreamResult } from "../../types/provider.ts";
 import type { ToolCall } from "../../types/tool-outcome.ts";
 import type { Json } from "../../types/common.ts";
 import type { CompactedMessages } from "../../types/policies.ts";
-import { memoize } from "../../utils/promises.ts";
+import { memoize } from "../../../shared/promises.ts";
 
 const views = new WeakMap<readonly unknown[], readonly unknown[]>();
 

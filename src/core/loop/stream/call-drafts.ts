@@ -2,10 +2,10 @@
 
 import type { FinishReason, ModelChunk, PartStart, RequestChange, StreamResult } from "../../types/provider.ts";
 import type { ToolCall } from "../../types/tool-outcome.ts";
-import { isRecord } from "../../utils/guards.ts";
-import { textOf } from "../../utils/plain-error.ts";
-import { textIn } from "../../utils/texts.ts";
-import { freezeDeep, parseToolArguments, toJson } from "../../utils/json.ts";
+import { isRecord } from "../../../shared/guards.ts";
+import { textOf } from "../../../shared/plain-error.ts";
+import { textIn } from "../../../shared/texts.ts";
+import { freezeDeep, parseToolArguments, toJson } from "../../../shared/json.ts";
 import type { Json, ProviderError, ProviderErrorCode, Usage } from "../../types/common.ts";
 
 /** The facts from which the calls of a stream get their positions and ids. */

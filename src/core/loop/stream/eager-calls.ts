@@ -2,7 +2,7 @@
 
 import type { StreamResult } from "../../types/provider.ts";
 import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
-import { stableJson } from "../../utils/json.ts";
+import { stableJson } from "../../../shared/json.ts";
 
 /** The functions that start calls while the model is still streaming. */
 export interface EagerPorts {

@@ -5,18 +5,18 @@ import type { AttemptSpending, ModelRequest, Provider, StreamResult, ModelCall, 
 import type { ToolCall } from "../../types/tool-outcome.ts";
 import type { Pricing, Json, ProviderError, Usage } from "../../types/common.ts";
 import { readProviderError } from "../../errors/provider-error.ts";
-import { assertNever } from "../../utils/guards.ts";
-import { memoize } from "../../utils/promises.ts";
-import { noUsage, addUsage } from "../../utils/count-usage.ts";
+import { assertNever } from "../../../shared/guards.ts";
+import { memoize } from "../../../shared/promises.ts";
+import { noUsage, addUsage } from "../../../shared/count-usage.ts";
 import { priceAttempts } from "../run/pricing.ts";
 import { endingOfReason } from "../../cancellation/cancel-scope.ts";
 import { judgeFinish, type Judgement, type MessageContent, problemOf } from "../../providers/judge-finish.ts";
 import { type EagerPorts, EagerCalls, type SettledEarly } from "./eager-calls.ts";
 import { type GuardPorts, type StreamEnd, StreamGuard, type GuardedStream } from "../../providers/guard-stream.ts";
 import type { EndReason } from "../../types/termination.ts";
-import { textIn } from "../../utils/texts.ts";
-import { toJson } from "../../utils/json.ts";
-import { countOf, textOrNone, toUsage } from "../../utils/plain-error.ts";
+import { textIn } from "../../../shared/texts.ts";
+import { toJson } from "../../../shared/json.ts";
+import { countOf, textOrNone, toUsage } from "../../../shared/plain-error.ts";
 import {
   type CallChunk,
   type CallDraft,

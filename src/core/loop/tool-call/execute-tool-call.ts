@@ -4,9 +4,9 @@ import { type ReadyCall, type ToolCallPorts } from "../run/ports.ts";
 import type { ToolDefinition } from "../../types/tool.ts";
 import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
 import { findDeferralProblem, prepareCall, refuseUnknown } from "./prepare-call.ts";
-import { promiseOrValue } from "../../utils/promises.ts";
+import { promiseOrValue } from "../../../shared/promises.ts";
 import { Deadline, type Raced } from "../../cancellation/deadline.ts";
-import { toPlainError } from "../../utils/plain-error.ts";
+import { toPlainError } from "../../../shared/plain-error.ts";
 import { findTool } from "../../tools/registry.ts";
 import { isGenerator, toFailure, toolFailure, toOutcome } from "../../tools/to-outcome.ts";
 

@@ -1,16 +1,16 @@
 // Checks a call of the model before it runs: its name, its arguments and its tool. A refused call becomes an outcome that tells the model
 // what to do.
 
-import { quote } from "../../utils/texts.ts";
+import { quote } from "../../../shared/texts.ts";
 import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
-import { isRecord, type UnknownRecord } from "../../utils/guards.ts";
+import { isRecord, type UnknownRecord } from "../../../shared/guards.ts";
 import type { Advice, ToolCallPorts, ReadyCall } from "../run/ports.ts";
 import type { Issue, Validation } from "../../types/common.ts";
 import { Deadline } from "../../cancellation/deadline.ts";
-import { edges } from "../../utils/edges.ts";
-import { toPlainError } from "../../utils/plain-error.ts";
-import { promiseOrValue } from "../../utils/promises.ts";
-import { toJson } from "../../utils/json.ts";
+import { edges } from "../../../shared/edges.ts";
+import { toPlainError } from "../../../shared/plain-error.ts";
+import { promiseOrValue } from "../../../shared/promises.ts";
+import { toJson } from "../../../shared/json.ts";
 
 /** The maximum number of tool names in one result. */
 export const mostListed = 50;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createTestClock, type TestClock } from "../../testing/test-clock.ts";
+import { createTestClock, type TestClock } from "../testing/test-clock.ts";
 import { IdleTimer } from "./signals.ts";
 
 function setUp(): {

@@ -1,6 +1,6 @@
 // Copies, compares and writes plain data. The values of tools and the records of journals may contain anything.
 
-import type { Json } from "../types/common.ts";
+import type { Json } from "../core/types/common.ts";
 import { setField, type UnknownRecord } from "./guards.ts";
 
 /** Parses a text as JSON. Returns undefined if the text is not valid JSON. */

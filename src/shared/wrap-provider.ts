@@ -1,4 +1,4 @@
-import type { Provider } from "../types/provider.ts";
+import type { Provider } from "../core/types/provider.ts";
 
 /** The facts about a provider: all fields but `stream`. */
 export type ProviderFacts = Omit<Provider, "stream">;

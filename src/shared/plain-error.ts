@@ -1,6 +1,6 @@
 // Reads untrusted values: fields of unknown types, and thrown values, which it converts to plain data without credentials.
 
-import type { Json, PlainError, Usage } from "../types/common.ts";
+import type { Json, PlainError, Usage } from "../core/types/common.ts";
 import { isRecord, type UnknownRecord } from "./guards.ts";
 import { edges } from "./edges.ts";
 

@@ -1,4 +1,4 @@
-import type { ModelChunk } from "../types/provider.ts";
+import type { ModelChunk } from "../core/types/provider.ts";
 import { edges } from "./edges.ts";
 
 /** Cuts a text to at most `longest` UTF-16 units without splitting a character, and adds "…" to a text that was cut. */

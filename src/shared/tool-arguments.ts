@@ -1,7 +1,7 @@
 // Reads tool names and arguments that models write. Also finds repeated calls and misspelt names.
 
-import type { Json } from "../types/common.ts";
-import type { ModelChunk } from "../types/provider.ts";
+import type { Json } from "../core/types/common.ts";
+import type { ModelChunk } from "../core/types/provider.ts";
 import { isRecord } from "./guards.ts";
 import { parseToolArguments, stableJson } from "./json.ts";
 

@@ -2,12 +2,12 @@
 // SDKs, and remove credentials. The loop calls them through `edges`. The main entry adds them, and so does each adapter. A bundler leaves
 // them out if a program needs neither: messages then give no advice, errors of a provider have the code "server", and texts hide more.
 
-import type { Issue, Json, JsonSchema, ProviderError, ProviderErrorCode, StandardSchema } from "../types/common.ts";
-import type { Middleware } from "../types/middleware.ts";
-import type { Provider } from "../types/provider.ts";
-import type { EndReason } from "../types/termination.ts";
-import type { ToolDefinition } from "../types/tool.ts";
-import type { ShownTool, ToolChange } from "../types/tool-outcome.ts";
+import type { Issue, Json, JsonSchema, ProviderError, ProviderErrorCode, StandardSchema } from "../core/types/common.ts";
+import type { Middleware } from "../core/types/middleware.ts";
+import type { Provider } from "../core/types/provider.ts";
+import type { EndReason } from "../core/types/termination.ts";
+import type { ToolDefinition } from "../core/types/tool.ts";
+import type { ShownTool, ToolChange } from "../core/types/tool-outcome.ts";
 
 export interface Edges {
   /** Removes credentials, and cuts the text to at most `longest` UTF-16 units. Appends `ending` to a text that was cut. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Json } from "../types/common.ts";
+import type { Json } from "../core/types/common.ts";
 import { redactJson } from "./redact-secrets.ts";
 
 const redacted = "[redacted]";

@@ -3,7 +3,7 @@
 
 import { looksRandom, namesSecret, namesSecretInText, redactFields } from "./redact-fields.ts";
 import { redacted } from "./edges.ts";
-import type { Json } from "../types/common.ts";
+import type { Json } from "../core/types/common.ts";
 
 type Replace = string | ((match: string, ...groups: string[]) => string);
 

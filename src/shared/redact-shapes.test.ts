@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { redactSecrets } from "./redact-secrets.ts";
-import { findShown } from "../../../test/redaction/find-shown.ts";
+import { findShown } from "../../test/redaction/find-shown.ts";
 
 describe("redactSecrets: lists, pairs and sentences", () => {
   it.for<[what: string, text: string, clean: string]>([

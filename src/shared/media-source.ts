@@ -1,6 +1,6 @@
 // Finds out what an image or a file is: base64, text or a URL, and its media type. Nothing is fetched.
 
-import type { ContentPart } from "../types/common.ts";
+import type { ContentPart } from "../core/types/common.ts";
 import { memoize } from "./promises.ts";
 
 const pieceBytes = 8_192;

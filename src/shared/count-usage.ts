@@ -1,8 +1,8 @@
 // Adds token counts and costs. An unknown count or cost stays unknown in each sum.
 
-import type { Usage } from "../types/common.ts";
-import type { StreamResult } from "../types/provider.ts";
-import type { NestedSpending } from "../types/tool-outcome.ts";
+import type { Usage } from "../core/types/common.ts";
+import type { StreamResult } from "../core/types/provider.ts";
+import type { NestedSpending } from "../core/types/tool-outcome.ts";
 
 export const noUsage: Usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
 

@@ -1,7 +1,7 @@
 // Abort signals that cost little: a signal of the caller gets one listener for any number of runs and calls, and a signal for others is
 // created when it is first read.
 
-import type { Clock } from "../types/common.ts";
+import type { Clock } from "../core/types/common.ts";
 
 interface Listening {
   readonly calls: Set<() => void>;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { redactSecrets } from "./redact-secrets.ts";
-import { findShown } from "../../../test/redaction/find-shown.ts";
+import { findShown } from "../../test/redaction/find-shown.ts";
 
 const redacted = "[redacted]";
 const jwt = ["eyJhbGciOiJIUzI1NiJ9", "eyJzdWIiOiIxMjM0NTY3ODkwIn0", "dozjgNryP4J3jVmNHl0w5N"].join(".");
