@@ -1,12 +1,12 @@
 // The functions that the main entry and the adapters add to `edges`.
 
-import { describeRule } from "./errors/check-fields.ts";
+import { describeRule } from "../shared/errors/check-fields.ts";
 import { describeError } from "./errors/error-messages.ts";
 import { adviseName, adviseOption, advisePart, refuseSteps } from "./errors/foreign-words.ts";
 import { describeFinish } from "./errors/finish-words.ts";
 import { describeMessage, findMisspelt } from "./errors/message-words.ts";
 import { wordsOf } from "./errors/loop-ended-error.ts";
-import { toProviderError } from "./errors/read-sdk-error.ts";
+import { toProviderError } from "../shared/errors/read-sdk-error.ts";
 import { checkHooks, checkOptions, checkTraits } from "./run/check-options.ts";
 import { checkStepRecord } from "./run/check-record.ts";
 import { checkGiven } from "./tools/given-fields.ts";

@@ -1,6 +1,6 @@
 // Internal exports of the core, for the other entries of this package.
 
-export { CancelScope } from "./cancellation/cancel-scope.ts";
+export { CancelScope } from "../shared/cancellation/cancel-scope.ts";
 export { followSignal, longestTimerMs, systemClock } from "../shared/signals.ts";
 export {
   type Check,
@@ -17,7 +17,7 @@ export {
   isWithin,
   needed,
   type NumberRule,
-} from "./errors/check-fields.ts";
+} from "../shared/errors/check-fields.ts";
 export { memoryJournal, wrapJournal } from "./journal/memory-journal.ts";
 export { checkStepRecord, isCompaction, isPacked } from "./run/check-record.ts";
 export { type AskedStep, inLockstep, type OrderedEngine } from "./run/journals.ts";
@@ -27,10 +27,10 @@ export { readRecords, type RecordedRun, type WatchRun } from "./records/read-run
 export { type RecordedPlace, type Records, toRecords } from "./records/recorded-places.ts";
 export { applyHandoff } from "./middleware/apply-handoff.ts";
 export { toReason } from "./run/waiting-calls.ts";
-export { invalidOption, isLoopError, LoopError } from "./errors/loop-error.ts";
-export { isProviderError, providerError } from "./errors/provider-error.ts";
-export { assertProvider, providerCheck } from "./errors/provider-checks.ts";
-export { toProviderError } from "./errors/read-sdk-error.ts";
+export { invalidOption, isLoopError, LoopError } from "../shared/errors/loop-error.ts";
+export { isProviderError, providerError } from "../shared/errors/provider-error.ts";
+export { assertProvider, providerCheck } from "../shared/errors/provider-checks.ts";
+export { toProviderError } from "../shared/errors/read-sdk-error.ts";
 export { type AgentReport, reportOf, defineAgentTool } from "./tools/define-agent-tool.ts";
 export {
   createToolRegistry,
@@ -70,9 +70,9 @@ export { streamOnce } from "./loop/stream/stream-once.ts";
 export { toAbilities, toProviderFacts, wrapProvider } from "../shared/wrap-provider.ts";
 export { type Answerer, answererOf, AttemptLog, continuesMessage } from "./providers/attempt-reader.ts";
 export { iterateChunks } from "./providers/guard-stream.ts";
-export { groupByRole } from "./providers/sdk-provider.ts";
+export { groupByRole } from "../shared/adapters/sdk-provider.ts";
 export { keepAlive } from "./providers/stream-attempts.ts";
-export { judgeFinish } from "./providers/judge-finish.ts";
+export { judgeFinish } from "../shared/judge-finish.ts";
 export { isApproval, waitWhereNeeded, withSignal } from "./policies/approval.ts";
 export { findAnswerIssue } from "./tools/answer-issue.ts";
 export { isStandardSchema, issue, toJsonSchema, validateArgs } from "./tools/argument-schema.ts";
@@ -89,7 +89,7 @@ export {
   toOutcome,
   toPreliminary,
   wasDispatched,
-} from "./tools/to-outcome.ts";
+} from "../shared/to-outcome.ts";
 export { markSignal, toolResult, type ToolResultFields } from "./tools/tool-result.ts";
 export { toEmittedPart } from "./run/tool-context.ts";
 export type { Clock, ContentPart, Issue, JsonSchema, PlainError, Pricing, ProviderError } from "./types/common.ts";
@@ -167,7 +167,7 @@ export type { Handoff, NestedSpending, ToolCall, ToolOutcome, ToolQuestion, Wait
 export type { ContextOf, InheritedContextOption } from "./types/typed-call.ts";
 export type { AnyTool, NeedsApproval, ToolBudget, ToolDefinition, ToolResult, ToolTraits } from "./types/tool.ts";
 export { assertNever } from "../shared/guards.ts";
-export { Deadline } from "./cancellation/deadline.ts";
+export { Deadline } from "../shared/cancellation/deadline.ts";
 export { addCost, addSpending, addUsage, noUsage, reconcileUsage } from "../shared/count-usage.ts";
 export { type FileFacts, followOwnLinks, isOwn, tightMode } from "../shared/file-trust.ts";
 export { isEmitter, isRecord, isThenable, type UnknownRecord } from "../shared/guards.ts";
@@ -179,7 +179,7 @@ export { namesSecret } from "../shared/redact-fields.ts";
 export { redactSecrets, redactText } from "../shared/redact-secrets.ts";
 export { estimateMedia, estimateMetadata } from "../shared/estimate-media.ts";
 export { cutText, takeStart, describeValue, hiddenContent, isContent, quote } from "../shared/texts.ts";
-export { hasSucceeded, readAssistantMessage } from "./providers/plain-message.ts";
+export { hasSucceeded, readAssistantMessage } from "../shared/plain-message.ts";
 export { countBytes, estimateTokens, tokensOfBytes } from "../shared/estimate-tokens.ts";
 export { IdleTimer } from "../shared/signals.ts";
 export { contextOf, sendDecision, toDenied } from "./middleware/approve.ts";

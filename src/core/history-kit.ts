@@ -2,7 +2,7 @@
 // bundles do not include them.
 
 export { checkMessages } from "./loop/state/check-messages.ts";
-export { findLostMessages, keepFitting, type LostContent, type Piece } from "./providers/find-lost.ts";
+export { findLostMessages, keepFitting, type LostContent, type Piece } from "../shared/history/find-lost.ts";
 export {
   addMetadata,
   copyHistory,
@@ -14,4 +14,4 @@ export {
   type ReadHistory,
   toMediaPart,
   toReadResult,
-} from "./providers/read-history.ts";
+} from "../shared/history/read-history.ts";

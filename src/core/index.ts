@@ -66,11 +66,11 @@ export {
   TimedOutError,
 } from "./errors/loop-ended-error.ts";
 export { FatalToolError, isFatalToolError, toolResult } from "./tools/tool-result.ts";
-export { isToolResult } from "./tools/to-outcome.ts";
+export { isToolResult } from "../shared/to-outcome.ts";
 export { explainErrors };
-export { isLoopError, LoopError } from "./errors/loop-error.ts";
-export { isProviderError, providerError } from "./errors/provider-error.ts";
-export { toProviderError } from "./errors/read-sdk-error.ts";
+export { isLoopError, LoopError } from "../shared/errors/loop-error.ts";
+export { isProviderError, providerError } from "../shared/errors/provider-error.ts";
+export { toProviderError } from "../shared/errors/read-sdk-error.ts";
 export { memoryJournal } from "./journal/memory-journal.ts";
 export type { MemoryJournal, SavedJournal } from "./run/journals.ts";
 export { parseToolArguments } from "../shared/json.ts";

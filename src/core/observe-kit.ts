@@ -12,6 +12,6 @@ export {
   type RunObserver,
   type StartObserving,
   type StreamObserver,
-} from "./observe/run-observer.ts";
-export { observeRun } from "./observe/observe-run.ts";
-export { countsAsError } from "./tools/to-outcome.ts";
+} from "../observe/run-observer.ts";
+export { observeRun } from "../observe/observe-run.ts";
+export { countsAsError } from "../shared/to-outcome.ts";

@@ -1,18 +1,18 @@
 // The entry `turnwright/parts`: parts of the loop for code that streams a model without the loop, and types that signatures name.
 
-export type { LoopErrorCode } from "./errors/loop-error.ts";
-export { type Cancellable, type CancelReason, CancelScope } from "./cancellation/cancel-scope.ts";
+export type { LoopErrorCode } from "../shared/errors/loop-error.ts";
+export { type Cancellable, type CancelReason, CancelScope } from "../shared/cancellation/cancel-scope.ts";
 export { detectContextRestart } from "./loop/restart/context-restart.ts";
 export type { CacheWatcher, StreamWatch } from "./loop/run/ports.ts";
 export type { GuardPorts } from "./providers/guard-stream.ts";
 export type { EagerPorts } from "./loop/stream/eager-calls.ts";
 export { streamOnce, type StreamPorts } from "./loop/stream/stream-once.ts";
-export type { MessageContent } from "./providers/judge-finish.ts";
+export type { MessageContent } from "../shared/judge-finish.ts";
 
 export type { EndedKind, EndedResult, ReasonOf } from "./errors/loop-ended-error.ts";
-export type { LoopErrorDetails, LoopErrorOf } from "./errors/loop-error.ts";
-export type { ErrorWord } from "./errors/error-words.ts";
-export type { ProviderErrorFacts } from "./errors/provider-error.ts";
+export type { LoopErrorDetails, LoopErrorOf } from "../shared/errors/loop-error.ts";
+export type { ErrorWord } from "../shared/errors/error-words.ts";
+export type { ProviderErrorFacts } from "../shared/errors/provider-error.ts";
 export type { GenerateRequest } from "./loop/generate-with-tools.ts";
 export type { ContextReleaseTool, ReleaseRequest } from "./loop/restart/context-tools.ts";
 export type { ContextStashOptions } from "./loop/restart/context-tools.ts";

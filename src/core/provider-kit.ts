@@ -1,13 +1,13 @@
 // The entry `turnwright/provider-kit`: functions for adapters to model services. The adapters in this package import nothing else
 // from the core.
 
-export { type Check, checkFields, type Checks, is, isFilled, needed, type Rule } from "./errors/check-fields.ts";
-export { invalidOption, isLoopError } from "./errors/loop-error.ts";
-export { keepBody } from "./errors/error-facts.ts";
-export type { ErrorWord } from "./errors/error-words.ts";
-export { providerError, type ProviderErrorFacts } from "./errors/provider-error.ts";
-export { errorWordsCheck } from "./errors/provider-checks.ts";
-export { toProviderError } from "./errors/read-sdk-error.ts";
+export { type Check, checkFields, type Checks, is, isFilled, needed, type Rule } from "../shared/errors/check-fields.ts";
+export { invalidOption, isLoopError } from "../shared/errors/loop-error.ts";
+export { keepBody } from "../shared/errors/error-facts.ts";
+export type { ErrorWord } from "../shared/errors/error-words.ts";
+export { providerError, type ProviderErrorFacts } from "../shared/errors/provider-error.ts";
+export { errorWordsCheck } from "../shared/errors/provider-checks.ts";
+export { toProviderError } from "../shared/errors/read-sdk-error.ts";
 export {
   createSdkProvider,
   groupByRole,
@@ -21,18 +21,18 @@ export {
   type TokenCounts,
   toSettingFields,
   usageOf,
-} from "./providers/sdk-provider.ts";
-export { checkBody, openAnswer } from "./providers/sdk-provider.ts";
-export { adapterChecks, type AdapterOptions, modelCheck, refuseBare } from "./providers/adapter-options.ts";
-export { finishReasonsCheck, type FinishWords, withFinishReasons, meaningOf } from "./providers/judge-finish.ts";
-export { EventTail } from "./providers/event-filter.ts";
-export { type EventReader, readSdkStream, type SdkStream } from "./providers/read-sdk-stream.ts";
-export { Answer, createEventReader, isCleanEnd } from "./providers/read-answer.ts";
+} from "../shared/adapters/sdk-provider.ts";
+export { checkBody, openAnswer } from "../shared/adapters/sdk-provider.ts";
+export { adapterChecks, type AdapterOptions, modelCheck, refuseBare } from "../shared/adapters/adapter-options.ts";
+export { finishReasonsCheck, type FinishWords, withFinishReasons, meaningOf } from "../shared/judge-finish.ts";
+export { EventTail } from "../shared/adapters/event-filter.ts";
+export { type EventReader, readSdkStream, type SdkStream } from "../shared/adapters/read-sdk-stream.ts";
+export { Answer, createEventReader, isCleanEnd } from "../shared/adapters/read-answer.ts";
 export { keepAlive } from "./providers/stream-attempts.ts";
 export { wrapProvider } from "../shared/wrap-provider.ts";
-export { createOutputPlanner, isClientOf, type OutputPlan, type OutputRules } from "./providers/output-schema.ts";
-export { toObjectSchema, mapSchemas } from "./providers/object-schema.ts";
-export { resolveReference } from "./tools/root-schema.ts";
+export { createOutputPlanner, isClientOf, type OutputPlan, type OutputRules } from "../shared/adapters/output-schema.ts";
+export { toObjectSchema, mapSchemas } from "../shared/adapters/object-schema.ts";
+export { resolveReference } from "../shared/root-schema.ts";
 export {
   findParameters,
   type IdRule,
@@ -41,13 +41,13 @@ export {
   continueText,
   openingText,
   resultsReadText,
-} from "./providers/wire-names.ts";
-export { toWellFormed } from "./providers/well-formed.ts";
-export { type ForcedChoice, isForced, toForcedText } from "./providers/forced-choice.ts";
-export { createMediaFitter, type MediaLimits } from "./providers/fit-media.ts";
-export { createRefusedReasoning, type RefusedReasoning, type SdkAnswer } from "./providers/refused-parts.ts";
-export { readServiceChanges, reportTo } from "./providers/request-changes.ts";
-export { type MediaForms, type MediaPlace, writeMedia, writeUserMedia } from "./providers/write-media.ts";
+} from "../shared/adapters/wire-names.ts";
+export { toWellFormed } from "../shared/adapters/well-formed.ts";
+export { type ForcedChoice, isForced, toForcedText } from "../shared/forced-choice.ts";
+export { createMediaFitter, type MediaLimits } from "../shared/adapters/fit-media.ts";
+export { createRefusedReasoning, type RefusedReasoning, type SdkAnswer } from "../shared/adapters/refused-parts.ts";
+export { readServiceChanges, reportTo } from "../shared/adapters/request-changes.ts";
+export { type MediaForms, type MediaPlace, writeMedia, writeUserMedia } from "../shared/adapters/write-media.ts";
 export type { Clock, ContentPart, JsonSchema, ProviderError, ProviderErrorCode, Usage } from "./types/common.ts";
 export type { Json } from "./types/common.ts";
 export type {
@@ -87,7 +87,7 @@ export {
 export { copyFields, countOf, filledOrNone, listOf, recordOf, textOf } from "../shared/plain-error.ts";
 export { memoize } from "../shared/promises.ts";
 export { takeStart } from "../shared/texts.ts";
-export { hasSucceeded, type PlainMessage, readAssistantMessage } from "./providers/plain-message.ts";
+export { hasSucceeded, type PlainMessage, readAssistantMessage } from "../shared/plain-message.ts";
 export {
   type CallFacts,
   type CallReadyChunk,

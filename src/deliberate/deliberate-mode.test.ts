@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isLoopError } from "../core/errors/loop-error.ts";
+import { isLoopError } from "../shared/errors/loop-error.ts";
 import { createDeliberateMode, type DeliberateMode, type DeliberateModeOptions, type DeliberateTurn } from "./deliberate-mode.ts";
 
 const triggers: DeliberateModeOptions["triggers"] = {

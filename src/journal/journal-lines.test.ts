@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { isLoopError } from "../core/errors/loop-error.ts";
+import { isLoopError } from "../shared/errors/loop-error.ts";
 import { head, readLines, toLine } from "./journal-lines.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "turnwright-lines-"));

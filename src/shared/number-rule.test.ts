@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { longestTimerMs } from "./signals.ts";
-import { describeRule, isWithin, timeLimit } from "../core/errors/check-fields.ts";
+import { describeRule, isWithin, timeLimit } from "./errors/check-fields.ts";
 
 const none = Number.POSITIVE_INFINITY;
 

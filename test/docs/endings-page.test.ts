@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { FinishReason, ProviderErrorCode, EndReason } from "turnwright";
-import { defaultRetryable } from "../../src/core/errors/provider-error.ts";
-import { judgeFinish } from "../../src/core/providers/judge-finish.ts";
+import { defaultRetryable } from "../../src/shared/errors/provider-error.ts";
+import { judgeFinish } from "../../src/shared/judge-finish.ts";
 import { scenarios } from "../loop/scenarios/all.ts";
 import { finishReasons, loopErrorCodes, providerErrorCodes, statusByReason } from "./known-names.ts";
 import { readNames, readPage, readRows, readSection, sorted } from "./read-page.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { ToolOutcome } from "turnwright";
-import { countsAsError, renderOutcome } from "../../src/core/tools/to-outcome.ts";
+import { countsAsError, renderOutcome } from "../../src/shared/to-outcome.ts";
 import { traits } from "./known-names.ts";
 import { readNames, readPage, readRows, readSection } from "./read-page.ts";
 

@@ -5,7 +5,7 @@ import { anthropicMessages } from "turnwright/anthropic";
 import { googleGenerateContent } from "turnwright/google";
 import { openaiChat, openaiResponses } from "turnwright/openai";
 import { createTestClock } from "turnwright/testing";
-import { checkBody } from "../../src/core/providers/sdk-provider.ts";
+import { checkBody } from "../../src/shared/adapters/sdk-provider.ts";
 import { ask, createCall } from "../wire/provider-iteration.ts";
 import { collect, streamScript } from "../wire/scripted-stream.ts";
 import { growthOf, mostGrowth } from "./measure.ts";

@@ -3,7 +3,7 @@ import { fromJsonSchema, withValidation } from "turnwright/json-schema";
 import { toToolResult } from "../../src/mcp/call-tool.ts";
 import { checkAnswer, readAnswer } from "../../src/mcp/read-server.ts";
 import { toToolNames } from "../../src/mcp/create-mcp-registry.ts";
-import { toOutcome } from "../../src/core/tools/to-outcome.ts";
+import { toOutcome } from "../../src/shared/to-outcome.ts";
 import { toContentResult } from "../../src/interop/foreign-tool.ts";
 import { growthOf, mostGrowth, timeOf } from "./measure.ts";
 import { onText, type Row, textOf } from "./rows.ts";

@@ -12,11 +12,11 @@ import { parseToolArguments } from "../../src/shared/json.ts";
 import { toPlainError } from "../../src/shared/plain-error.ts";
 import { redactJson } from "../../src/shared/redact-secrets.ts";
 import { digest, stableJson, toJson } from "../../src/shared/json.ts";
-import { toProviderError } from "../../src/core/errors/read-sdk-error.ts";
+import { toProviderError } from "../../src/shared/errors/read-sdk-error.ts";
 import { readDecision } from "../../src/plan/read-decision.ts";
 import { printRequest } from "../../src/testing/cassettes/request-print.ts";
 import { readCassette, toHead, toLine as toCassetteLine } from "../../src/testing/cassettes/cassette.ts";
-import { toOutcome } from "../../src/core/tools/to-outcome.ts";
+import { toOutcome } from "../../src/shared/to-outcome.ts";
 import { growthOf, mostGrowth, type Prepare } from "./measure.ts";
 import { onText, type Row, textOf } from "./rows.ts";
 

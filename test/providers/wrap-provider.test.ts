@@ -3,7 +3,7 @@ import { type Provider, runToolLoop, withFallback, withRetry } from "turnwright"
 import { withPlanner } from "turnwright/plan";
 import { wrapProvider } from "turnwright/provider-kit";
 import { createMockProvider, memoryCassette, recordTo, text } from "turnwright/testing";
-import { observeProvider } from "../../src/core/observe/run-observer.ts";
+import { observeProvider } from "../../src/observe/run-observer.ts";
 
 const wrappers: { readonly [name: string]: (provider: Provider) => Provider } = {
   wrapProvider: (provider) => wrapProvider(provider, { stream: provider.stream.bind(provider) }),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { toProviderError } from "../../src/core/errors/read-sdk-error.ts";
+import { toProviderError } from "../../src/shared/errors/read-sdk-error.ts";
 import { isLoopError, type ModelChunk, type Provider, providerError } from "turnwright";
 import { type Cassette, fail, memoryCassette, recordTo, replayFrom, stall, text } from "turnwright/testing";
 import { says, script, linesOf, failureOf, complaintOf } from "./cassette-kit.ts";

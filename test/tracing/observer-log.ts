@@ -1,5 +1,5 @@
 import { defineTool, type LoopOptions, type Tool, type ToolContext } from "turnwright";
-import type { Observing, RunObserver } from "../../src/core/observe/run-observer.ts";
+import type { Observing, RunObserver } from "../../src/observe/run-observer.ts";
 
 export const messages: LoopOptions["messages"] = [{ role: "user", content: "Go." }];
 export const look: Tool = defineTool({

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { LoopOptions, Tool, ToolContext, Unvalidated } from "../../src/core/types/loop-options.ts";
 import type { StandardSchema } from "../../src/core/types/common.ts";
 import type { ToolArgs, ToolInput, ToolOutput } from "../../src/core/types/typed-call.ts";
-import { isLoopError, LoopError, type LoopErrorDetails } from "../../src/core/errors/loop-error.ts";
+import { isLoopError, LoopError, type LoopErrorDetails } from "../../src/shared/errors/loop-error.ts";
 import type { ApprovalView } from "../../src/core/types/tool.ts";
 import { defineAgentTool } from "../../src/core/tools/define-agent-tool.ts";
 import { defineTool } from "../../src/core/tools/define-tool.ts";

@@ -1,7 +1,7 @@
 // The messages of LoopErrors: what is wrong, then what to do.
 
 import { quote } from "../../shared/texts.ts";
-import type { LoopErrorCode, LoopErrorDetails } from "./loop-error.ts";
+import type { LoopErrorCode, LoopErrorDetails } from "../../shared/errors/loop-error.ts";
 import type { ToolChange, ToolChangeKind } from "../types/tool-outcome.ts";
 
 const pageRule =

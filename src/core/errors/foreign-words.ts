@@ -2,7 +2,7 @@
 
 import type { Advice, AdvisedOption, Replacement } from "../../shared/edges.ts";
 import { nearestName } from "../../shared/nearest-name.ts";
-import { isFields } from "./check-fields.ts";
+import { isFields } from "../../shared/errors/check-fields.ts";
 import { isRecord, type UnknownRecord } from "../../shared/guards.ts";
 import { describeValue } from "../../shared/texts.ts";
 

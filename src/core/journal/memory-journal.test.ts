@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isLoopError } from "../errors/loop-error.ts";
+import { isLoopError } from "../../shared/errors/loop-error.ts";
 import { memoryJournal } from "./memory-journal.ts";
 
 const untouched = (): never => {

@@ -1,6 +1,6 @@
 // A journal in memory that can be saved as JSON.
 
-import { invalidOption } from "../errors/loop-error.ts";
+import { invalidOption } from "../../shared/errors/loop-error.ts";
 import { checkStepRecords } from "../run/check-record.ts";
 import { type MemoryJournal, recordSteps, type SavedJournal } from "../run/journals.ts";
 import type { Journal } from "../types/journal.ts";

@@ -1,5 +1,5 @@
 import type { LoopResult } from "../types/loop-result.ts";
-import { type Check, refuseOption } from "../errors/check-fields.ts";
+import { type Check, refuseOption } from "../../shared/errors/check-fields.ts";
 import {
   AbortedError,
   CostLimitError,

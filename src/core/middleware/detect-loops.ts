@@ -2,8 +2,8 @@
 
 import type { LoopDetectionOptions } from "../types/policies.ts";
 import type { UserMessage } from "../types/message.ts";
-import { checkFields, type Checks } from "../errors/check-fields.ts";
-import { isUnfinished } from "../providers/judge-finish.ts";
+import { checkFields, type Checks } from "../../shared/errors/check-fields.ts";
+import { isUnfinished } from "../../shared/judge-finish.ts";
 import type { Answer, Hooks, Middleware, RequestDraft, State } from "../types/middleware.ts";
 import { CycleCounts, type Repeats } from "./count-cycles.ts";
 

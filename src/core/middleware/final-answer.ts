@@ -1,9 +1,9 @@
 // Lets the model answer once more, without tools, after a limit is reached.
 
 import type { FinalAnswerReserve } from "../types/policies.ts";
-import { checkFields } from "../errors/check-fields.ts";
+import { checkFields } from "../../shared/errors/check-fields.ts";
 import { reserveChecks } from "../loop/run/option-table.ts";
-import { isUnfinished } from "../providers/judge-finish.ts";
+import { isUnfinished } from "../../shared/judge-finish.ts";
 import type { Ending, Middleware } from "../types/middleware.ts";
 
 const counted: ReadonlySet<string> = new Set(["max-iterations", "max-tool-calls"]);

@@ -1,6 +1,6 @@
 // A forced tool choice forces the first call only: a model that must call a tool in each iteration can never answer.
 
-import { isForced } from "../providers/forced-choice.ts";
+import { isForced } from "../../shared/forced-choice.ts";
 import type { Middleware } from "../types/middleware.ts";
 
 /** Sends "auto" after the current agent has called a tool. A named tool stays the only one that may run. */

@@ -3,9 +3,9 @@
 import type { IterationPlan, OnIteration, PrepareIteration } from "../types/loop-options.ts";
 import type { StopCondition, StopContext } from "../types/policies.ts";
 import type { Provider } from "../types/provider.ts";
-import { checkField, checkFields, is, isFunction, needed } from "../errors/check-fields.ts";
+import { checkField, checkFields, is, isFunction, needed } from "../../shared/errors/check-fields.ts";
 import { planChecks } from "../loop/run/option-table.ts";
-import { isUnfinished } from "../providers/judge-finish.ts";
+import { isUnfinished } from "../../shared/judge-finish.ts";
 import { addCost, addUsage, noUsage } from "../../shared/count-usage.ts";
 import { edges } from "../../shared/edges.ts";
 import { freezeDeep } from "../../shared/json.ts";

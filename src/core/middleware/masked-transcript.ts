@@ -4,7 +4,7 @@
 import type { Message, ToolResultPart } from "../types/message.ts";
 import type { MaskingOptions } from "../types/policies.ts";
 import type { ToolHistoryEntry } from "../types/tool-outcome.ts";
-import { checkFields, type Checks } from "../errors/check-fields.ts";
+import { checkFields, type Checks } from "../../shared/errors/check-fields.ts";
 import { estimateMedia } from "../../shared/estimate-media.ts";
 import { cutText } from "../../shared/texts.ts";
 import { estimateTokens } from "../../shared/estimate-tokens.ts";

@@ -1,7 +1,7 @@
 // Ends the run if the model has written its whole answer before its tool calls.
 
 import type { PreToolTextPolicy } from "../types/policies.ts";
-import { checkFields, type Checks, is } from "../errors/check-fields.ts";
+import { checkFields, type Checks, is } from "../../shared/errors/check-fields.ts";
 import type { Middleware, State } from "../types/middleware.ts";
 
 const checks: Checks<PreToolTextPolicy> = {

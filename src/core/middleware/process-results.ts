@@ -2,7 +2,7 @@
 
 import type { ResultPipeline } from "../types/policies.ts";
 import type { Usage } from "../types/common.ts";
-import { LoopError } from "../errors/loop-error.ts";
+import { LoopError } from "../../shared/errors/loop-error.ts";
 import { toPlainError } from "../../shared/plain-error.ts";
 import { estimateTokens } from "../../shared/estimate-tokens.ts";
 import { detectContextRestart } from "../loop/restart/context-restart.ts";

@@ -4,8 +4,8 @@ import type { ExtractedResult, ResultCacher, ResultExtractor, ResultPipeline } f
 import type { ResultEvent } from "../types/loop-event.ts";
 import type { Usage } from "../types/common.ts";
 import type { ToolOutcome } from "../types/tool-outcome.ts";
-import { type Check, checkFields, type Checks, type Fields, isFunction, isText } from "../errors/check-fields.ts";
-import { contentOf, renderOutcome } from "../tools/to-outcome.ts";
+import { type Check, checkFields, type Checks, type Fields, isFunction, isText } from "../../shared/errors/check-fields.ts";
+import { contentOf, renderOutcome } from "../../shared/to-outcome.ts";
 import { isLiteral, isRecord } from "../../shared/guards.ts";
 import { countOf, readUsage } from "../../shared/plain-error.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { JsonSchema, StandardSchema } from "../types/common.ts";
-import { isLoopError } from "../errors/loop-error.ts";
+import { isLoopError } from "../../shared/errors/loop-error.ts";
 import { runToolLoop } from "../loop/run-tool-loop.ts";
 import type { StructuredOutput } from "../types/middleware.ts";
 import { createMockProvider, text } from "turnwright/testing";

@@ -4,15 +4,15 @@ import type { Issue, Json, JsonSchema, StandardSchema, Validation } from "../typ
 import type { StructuredOutputOptions } from "../types/policies.ts";
 import type { RequestedOutput } from "../types/provider.ts";
 import { misfitNote } from "../loop/state/apply-step.ts";
-import { renderIssues } from "../tools/to-outcome.ts";
+import { renderIssues } from "../../shared/to-outcome.ts";
 import { cutText } from "../../shared/texts.ts";
-import { invalidOption, LoopError } from "../errors/loop-error.ts";
-import { checkFields, type Checks } from "../errors/check-fields.ts";
+import { invalidOption, LoopError } from "../../shared/errors/loop-error.ts";
+import { checkFields, type Checks } from "../../shared/errors/check-fields.ts";
 import { isRecord } from "../../shared/guards.ts";
 import { isPlainData, toJson } from "../../shared/json.ts";
 import { toPlainError } from "../../shared/plain-error.ts";
 import { convertSchema, isStandardSchema, validateArgs } from "../tools/argument-schema.ts";
-import { isUnfinished } from "../providers/judge-finish.ts";
+import { isUnfinished } from "../../shared/judge-finish.ts";
 import type { Answer, Hooks, RequestDraft, RunFacts, State, StructuredOutput } from "../types/middleware.ts";
 import { askCaller } from "./ask-caller.ts";
 

@@ -1,6 +1,6 @@
 import type { ResultPipeline } from "../types/policies.ts";
 import type { Middleware } from "../types/middleware.ts";
-import { checkEither, checkFields, type Checks } from "../errors/check-fields.ts";
+import { checkEither, checkFields, type Checks } from "../../shared/errors/check-fields.ts";
 import { bytesPerToken, countBytes, isPairAt, tokensOfBytes } from "../../shared/estimate-tokens.ts";
 import { processResults } from "./process-results.ts";
 

@@ -6,7 +6,7 @@ import type { ApprovalDecision, Approve } from "../types/policies.ts";
 import type { DenyingGuardrail } from "../types/guardrails.ts";
 import type { ApprovalView } from "../types/tool.ts";
 import { isRecord } from "../../shared/guards.ts";
-import type { Deadline } from "../cancellation/deadline.ts";
+import type { Deadline } from "../../shared/cancellation/deadline.ts";
 import { textOrNone } from "../../shared/plain-error.ts";
 import { isPlainData, toJson } from "../../shared/json.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { StopCondition, StopContext } from "../types/policies.ts";
 import type { ToolCall } from "../types/tool-outcome.ts";
-import { isLoopError } from "../errors/loop-error.ts";
+import { isLoopError } from "../../shared/errors/loop-error.ts";
 import { hasToolCall, iterationCountIs, textMatches, tokenBudget, toolCallCountIs } from "./stop-when.ts";
 
 const call = (name: string, problem?: ToolCall["problem"]): ToolCall => ({ callId: name, name, args: {}, problem });

@@ -1,6 +1,6 @@
 import type { StopCondition } from "../types/policies.ts";
-import { describeRule, isWithin } from "../errors/check-fields.ts";
-import { invalidOption } from "../errors/loop-error.ts";
+import { describeRule, isWithin } from "../../shared/errors/check-fields.ts";
+import { invalidOption } from "../../shared/errors/loop-error.ts";
 
 const count = { min: 1 };
 

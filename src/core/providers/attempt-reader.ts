@@ -5,10 +5,10 @@ import type { AttemptSpending, ModelCall, ModelChunk, ModelRequest, Provider } f
 import { isRecord, assertNever } from "../../shared/guards.ts";
 import { toUsage } from "../../shared/plain-error.ts";
 import { addUsage, noUsage } from "../../shared/count-usage.ts";
-import { toProviderError } from "../errors/read-sdk-error.ts";
+import { toProviderError } from "../../shared/errors/read-sdk-error.ts";
 import { textIn } from "../../shared/texts.ts";
 import type { GuardedStream } from "./guard-stream.ts";
-import { judgeFinish } from "./judge-finish.ts";
+import { judgeFinish } from "../../shared/judge-finish.ts";
 
 export interface Answerer {
   readonly provider: string;

@@ -8,7 +8,7 @@ import type { ModelCall, ModelChunk } from "../types/provider.ts";
 import { IdleTimer, LazySignal } from "../../shared/signals.ts";
 import { dropPromise, Lull } from "../../shared/promises.ts";
 import { isContent } from "../../shared/texts.ts";
-import { abortReasonOf, type Cancellable, type CancelReason, type CancelScope } from "../cancellation/cancel-scope.ts";
+import { abortReasonOf, type Cancellable, type CancelReason, type CancelScope } from "../../shared/cancellation/cancel-scope.ts";
 
 export type StreamEnd =
   | { readonly kind: "ended" }

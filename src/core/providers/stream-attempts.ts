@@ -1,11 +1,11 @@
 // Streams the attempts of `withRetry` and `withFallback`. The signal and the budget of the run are checked before each attempt.
 
 import type { ModelCall, ModelChunk } from "../types/provider.ts";
-import { providerError } from "../errors/provider-error.ts";
-import { toProviderError } from "../errors/read-sdk-error.ts";
+import { providerError } from "../../shared/errors/provider-error.ts";
+import { toProviderError } from "../../shared/errors/read-sdk-error.ts";
 import { assertNever } from "../../shared/guards.ts";
 import { EventQueue } from "../../shared/event-queue.ts";
-import { CancelScope } from "../cancellation/cancel-scope.ts";
+import { CancelScope } from "../../shared/cancellation/cancel-scope.ts";
 import { type StreamEnd, StreamGuard } from "./guard-stream.ts";
 import {
   answererOf,

@@ -1,9 +1,9 @@
 import type { Message } from "../types/message.ts";
 import type { ModelCall, ModelRequest, Provider } from "../types/provider.ts";
-import { checkFields, type Checks, timeLimit } from "../errors/check-fields.ts";
-import { invalidOption } from "../errors/loop-error.ts";
-import { assertProvider } from "../errors/provider-checks.ts";
-import { isResent } from "./judge-finish.ts";
+import { checkFields, type Checks, timeLimit } from "../../shared/errors/check-fields.ts";
+import { invalidOption } from "../../shared/errors/loop-error.ts";
+import { assertProvider } from "../../shared/errors/provider-checks.ts";
+import { isResent } from "../../shared/judge-finish.ts";
 import type { Fault, PlannedAttempt } from "./attempt-reader.ts";
 import { type AttemptPlan, streamAttempts } from "./stream-attempts.ts";
 import { type Ability, wrapProvider } from "../../shared/wrap-provider.ts";

@@ -1,7 +1,7 @@
 import type { ProviderError, ProviderErrorCode } from "../types/common.ts";
 import type { Provider } from "../types/provider.ts";
-import { type Check, checkFields, type Checks, is, isWithin } from "../errors/check-fields.ts";
-import { assertProvider } from "../errors/provider-checks.ts";
+import { type Check, checkFields, type Checks, is, isWithin } from "../../shared/errors/check-fields.ts";
+import { assertProvider } from "../../shared/errors/provider-checks.ts";
 import { longestTimerMs } from "../../shared/signals.ts";
 import { wrapProvider } from "../../shared/wrap-provider.ts";
 import { streamAttempts } from "./stream-attempts.ts";

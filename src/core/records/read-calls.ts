@@ -3,7 +3,7 @@
 import type { Json } from "../types/common.ts";
 import type { LoopResult } from "../types/loop-result.ts";
 import type { ShownTool, ToolCall, ToolChange, ToolOutcome, ToolQuestion } from "../types/tool-outcome.ts";
-import { LoopError } from "../errors/loop-error.ts";
+import { LoopError } from "../../shared/errors/loop-error.ts";
 import { checkStepRecord } from "../run/check-record.ts";
 import { type Begun, type EndRecord, noteReplayed, sendEnd, sendStart } from "../run/execute-tool-call.ts";
 import { ReplayJournal } from "../run/journals.ts";
@@ -13,7 +13,7 @@ import type { Run, SeamOptions } from "../run/run.ts";
 import type { CurrentMessage, EndedCall, Outcome, State } from "../types/middleware.ts";
 import { placeResults } from "../run/state.ts";
 import { toWaitingCall, waitsOf } from "../run/waiting-calls.ts";
-import { concludeOutside, isOutsideResult } from "../tools/to-outcome.ts";
+import { concludeOutside, isOutsideResult } from "../../shared/to-outcome.ts";
 import { applyNested } from "../../shared/count-usage.ts";
 import { isRecord } from "../../shared/guards.ts";
 import { findNested, type RecordedPlace } from "./recorded-places.ts";

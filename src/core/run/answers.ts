@@ -3,12 +3,12 @@
 import type { Issue, Json, Validation } from "../types/common.ts";
 import type { OutsideResult } from "../types/policies.ts";
 import type { WaitingCall } from "../types/tool-outcome.ts";
-import { LoopError } from "../errors/loop-error.ts";
+import { LoopError } from "../../shared/errors/loop-error.ts";
 import { readIssues } from "../loop/tool-call/prepare-call.ts";
 import { askCaller } from "../middleware/ask-caller.ts";
 import { toPlainError } from "../../shared/plain-error.ts";
 import { pageProblem } from "../loop/run/decisions.ts";
-import { isOutsideResult, renderIssues } from "../tools/to-outcome.ts";
+import { isOutsideResult, renderIssues } from "../../shared/to-outcome.ts";
 import { edges } from "../../shared/edges.ts";
 import { isRecord } from "../../shared/guards.ts";
 import { isSameJson, toJson } from "../../shared/json.ts";

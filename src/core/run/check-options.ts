@@ -1,7 +1,7 @@
 // Checks the options of a run before any request: unknown names, wrong types, and options that need others.
 
-import { type Check, checkFields, type Checks, is, isText, needed, refuseOption } from "../errors/check-fields.ts";
-import { invalidOption, LoopError } from "../errors/loop-error.ts";
+import { type Check, checkFields, type Checks, is, isText, needed, refuseOption } from "../../shared/errors/check-fields.ts";
+import { invalidOption, LoopError } from "../../shared/errors/loop-error.ts";
 import { optionChecks, reserveChecks } from "../loop/run/option-table.ts";
 import { none, type Reserve, type ResolvedLimits, resolveLimits, sumReserves } from "../loop/run/limits.ts";
 import type { LoopOptions } from "../types/loop-options.ts";

@@ -1,8 +1,8 @@
 // Checks records that were read from a file, or from saved JSON: they may have been edited, or changed by a `redact` function. Checks
 // only the fields that the loop needs.
 
-import { LoopError } from "../errors/loop-error.ts";
-import { isText } from "../errors/check-fields.ts";
+import { LoopError } from "../../shared/errors/loop-error.ts";
+import { isText } from "../../shared/errors/check-fields.ts";
 import type { CompactedMessages } from "../types/policies.ts";
 import { isRecord, type UnknownRecord } from "../../shared/guards.ts";
 import { describeValue } from "../../shared/texts.ts";

@@ -1,8 +1,8 @@
 // Reserves the id, the journal and the control of a run, and follows the signals that cancel it.
 
-import type { CancelReason, CancelScope } from "../cancellation/cancel-scope.ts";
+import type { CancelReason, CancelScope } from "../../shared/cancellation/cancel-scope.ts";
 import type { LoopControl } from "../types/loop-options.ts";
-import { LoopError } from "../errors/loop-error.ts";
+import { LoopError } from "../../shared/errors/loop-error.ts";
 import { claims, type ControlClaim } from "../loop/run/ports.ts";
 
 const liveRunIds = new Set<string>();

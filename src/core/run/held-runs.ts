@@ -1,6 +1,6 @@
 // Nested runs that wait for answers from outside, while other steps of their outermost run can go on.
 
-import type { Cancellable, CancelScope } from "../cancellation/cancel-scope.ts";
+import type { Cancellable, CancelScope } from "../../shared/cancellation/cancel-scope.ts";
 import { whenParked } from "./journals.ts";
 
 export class HeldRuns {

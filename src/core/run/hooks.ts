@@ -1,7 +1,7 @@
 // Begins the hooks of a run, and says which hook has failed.
 
 import type { PlainError } from "../types/common.ts";
-import { isLoopError, LoopError } from "../errors/loop-error.ts";
+import { isLoopError, LoopError } from "../../shared/errors/loop-error.ts";
 import { edges } from "../../shared/edges.ts";
 import { toPlainError } from "../../shared/plain-error.ts";
 import type { Ending, Hooks, Middleware, MiddlewareList, Next, RunFacts } from "../types/middleware.ts";

@@ -1,9 +1,9 @@
 // Journals record steps: in memory, with a time limit, in the order that an engine insists on, or in the record of an answer.
 
 import type { Clock, Json } from "../types/common.ts";
-import type { Cancellable, CancelReason, CancelScope } from "../cancellation/cancel-scope.ts";
+import type { Cancellable, CancelReason, CancelScope } from "../../shared/cancellation/cancel-scope.ts";
 import { IdleTimer } from "../../shared/signals.ts";
-import { LoopError } from "../errors/loop-error.ts";
+import { LoopError } from "../../shared/errors/loop-error.ts";
 import { edges } from "../../shared/edges.ts";
 import { isRecord, isThenable } from "../../shared/guards.ts";
 import { promiseOrValue } from "../../shared/promises.ts";

@@ -3,8 +3,8 @@
 import type { LoopLimits } from "../types/loop-options.ts";
 import type { EndReason } from "../types/termination.ts";
 import { noReserve, type Reserve, type ResolvedLimits } from "../loop/run/limits.ts";
-import { isUnfinished } from "../providers/judge-finish.ts";
-import { isFatal } from "../tools/to-outcome.ts";
+import { isUnfinished } from "../../shared/judge-finish.ts";
+import { isFatal } from "../../shared/to-outcome.ts";
 import type { Ending, Hooks, InboxMessage, Look, State } from "../types/middleware.ts";
 import { findIdenticalCalls } from "./identical-calls.ts";
 import { activeAt } from "./state.ts";

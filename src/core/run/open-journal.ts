@@ -1,9 +1,9 @@
 // Opens and closes the journal of a run, and says what a journal that failed has not recorded.
 
 import type { PartialResult } from "../types/loop-result.ts";
-import { CancelScope, endingOfReason } from "../cancellation/cancel-scope.ts";
-import { Deadline } from "../cancellation/deadline.ts";
-import { invalidOption, isLoopError, LoopError } from "../errors/loop-error.ts";
+import { CancelScope, endingOfReason } from "../../shared/cancellation/cancel-scope.ts";
+import { Deadline } from "../../shared/cancellation/deadline.ts";
+import { invalidOption, isLoopError, LoopError } from "../../shared/errors/loop-error.ts";
 import { isRecord } from "../../shared/guards.ts";
 import { toPlainError } from "../../shared/plain-error.ts";
 import { summarize } from "./build-result.ts";

@@ -11,7 +11,7 @@ import { priceAttempts } from "../loop/run/pricing.ts";
 import { frozenView } from "../loop/state/transcript.ts";
 import { streamOnce } from "../loop/stream/stream-once.ts";
 import { createAdvice, prepareCall } from "../loop/tool-call/prepare-call.ts";
-import { endingOfReason } from "../cancellation/cancel-scope.ts";
+import { endingOfReason } from "../../shared/cancellation/cancel-scope.ts";
 import { freezeDeep, isSameJson } from "../../shared/json.ts";
 import { chainHooks, HookError, StepCancelled } from "./hooks.ts";
 import { EagerJournal } from "./journals.ts";

@@ -2,11 +2,11 @@
 
 import type { CallSummary } from "../types/loop-event.ts";
 import type { NestedSpending, ShownTool, ToolCall } from "../types/tool-outcome.ts";
-import { isUnfinished } from "../providers/judge-finish.ts";
+import { isUnfinished } from "../../shared/judge-finish.ts";
 import type { Message } from "../types/message.ts";
 import type { LoopResult } from "../types/loop-result.ts";
-import { endingOfReason, isEnded } from "../cancellation/cancel-scope.ts";
-import { LoopError } from "../errors/loop-error.ts";
+import { endingOfReason, isEnded } from "../../shared/cancellation/cancel-scope.ts";
+import { LoopError } from "../../shared/errors/loop-error.ts";
 import { digest, stableJson } from "../../shared/json.ts";
 import { checkAnswers } from "./answers.ts";
 import { buildResult } from "./build-result.ts";

@@ -2,7 +2,7 @@
 
 import type { ShownTool, ToolCall, ToolChange } from "../types/tool-outcome.ts";
 import type { ToolDefinition } from "../types/tool.ts";
-import { LoopError } from "../errors/loop-error.ts";
+import { LoopError } from "../../shared/errors/loop-error.ts";
 import { findTool, findToolChanges, isBreaking, isSameTool, toShown } from "../tools/registry.ts";
 import { stableJson } from "../../shared/json.ts";
 import { type AskedWait, waitKey } from "./answers.ts";

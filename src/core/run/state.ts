@@ -10,11 +10,11 @@ import type {
   UserMessage,
 } from "../types/message.ts";
 import type { NestedSpending, ToolHistoryEntry } from "../types/tool-outcome.ts";
-import { isUnfinished, problemOf } from "../providers/judge-finish.ts";
+import { isUnfinished, problemOf } from "../../shared/judge-finish.ts";
 import { detectContextRestart } from "../loop/restart/context-restart.ts";
 import { malformedNote } from "../loop/state/apply-step.ts";
 import { isNamed, restartedResult, seal } from "../loop/state/transcript.ts";
-import { contentOf, countsAsError, renderOutcome, wasDispatched } from "../tools/to-outcome.ts";
+import { contentOf, countsAsError, renderOutcome, wasDispatched } from "../../shared/to-outcome.ts";
 import { applyNested, applySpending, noUsage } from "../../shared/count-usage.ts";
 import { countIdenticalCalls, noIdenticalCalls } from "./identical-calls.ts";
 import type { Answer, CurrentMessage, EndedCall, Ending, Look, Outcome, State, Wait } from "../types/middleware.ts";

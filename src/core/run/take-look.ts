@@ -1,8 +1,8 @@
 // Looks at what came from outside (messages, cancellations, limits), and decides whether the run goes on. Recorded, so that a replay
 // decides the same.
 
-import { type Cancellable, endingOfReason } from "../cancellation/cancel-scope.ts";
-import { isUnfinished } from "../providers/judge-finish.ts";
+import { type Cancellable, endingOfReason } from "../../shared/cancellation/cancel-scope.ts";
+import { isUnfinished } from "../../shared/judge-finish.ts";
 import type { Expected } from "../loop/run/meter.ts";
 import type { EndReason } from "../types/termination.ts";
 import { decideLook, isExhausted, type Seen } from "./next-step.ts";

@@ -1,5 +1,5 @@
 import type { Issue, JsonSchema, StandardResult, StandardSchema, ToolSchema, Validation } from "../types/common.ts";
-import { LoopError } from "../errors/loop-error.ts";
+import { LoopError } from "../../shared/errors/loop-error.ts";
 import { cutText, describeValue } from "../../shared/texts.ts";
 import { isRecord } from "../../shared/guards.ts";
 import { toPlainError } from "../../shared/plain-error.ts";

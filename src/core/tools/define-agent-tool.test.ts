@@ -2,10 +2,10 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { NestedLoopOptions, ToolContext } from "../types/loop-options.ts";
 import type { LoopResult } from "../types/loop-result.ts";
-import { isLoopError } from "../errors/loop-error.ts";
+import { isLoopError } from "../../shared/errors/loop-error.ts";
 import { createToolRegistry } from "./registry.ts";
 import { defineAgentTool } from "./define-agent-tool.ts";
-import { isToolResult } from "./to-outcome.ts";
+import { isToolResult } from "../../shared/to-outcome.ts";
 
 const options: NestedLoopOptions = { messages: [{ role: "user", content: "Well?" }] };
 const fields = { name: "agent", description: "Asks", inputSchema: { type: "object" }, prepare: () => options };

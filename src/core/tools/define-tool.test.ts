@@ -2,7 +2,7 @@ import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { JsonSchema } from "../types/common.ts";
-import { isLoopError } from "../errors/loop-error.ts";
+import { isLoopError } from "../../shared/errors/loop-error.ts";
 import { runToolLoop } from "../loop/run-tool-loop.ts";
 import { createMockProvider } from "../../testing/mock-provider.ts";
 import { assertTool, defineTool } from "./define-tool.ts";

@@ -1,5 +1,5 @@
 import type { ExecutableTool, Tool, Unvalidated } from "../types/loop-options.ts";
-import { LoopError } from "../errors/loop-error.ts";
+import { LoopError } from "../../shared/errors/loop-error.ts";
 import { edges } from "../../shared/edges.ts";
 import { isRecord } from "../../shared/guards.ts";
 import type { JsonSchema, StandardSchema, ToolSchema } from "../types/common.ts";

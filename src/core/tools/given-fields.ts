@@ -3,7 +3,7 @@
 import type { EmittedPart } from "../types/loop-event.ts";
 import type { QuestionFields } from "../types/loop-options.ts";
 import type { StandardSchema } from "../types/common.ts";
-import { type Check, checkField, checkFields, type Checks, is, isFilled, needed } from "../errors/check-fields.ts";
+import { type Check, checkField, checkFields, type Checks, is, isFilled, needed } from "../../shared/errors/check-fields.ts";
 import type { CheckedMethod } from "../../shared/edges.ts";
 import { isRecord } from "../../shared/guards.ts";
 import { isPlainData } from "../../shared/json.ts";

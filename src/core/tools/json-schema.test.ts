@@ -2,7 +2,7 @@ import * as mini from "zod/mini";
 import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import type { StandardSchema, ToolSchema } from "../types/common.ts";
-import { isLoopError } from "../errors/loop-error.ts";
+import { isLoopError } from "../../shared/errors/loop-error.ts";
 import { isStandardSchema, toJsonSchema } from "./argument-schema.ts";
 
 function schemaOf(input: () => Record<string, unknown>): StandardSchema {

@@ -3,12 +3,12 @@
 import type { ToolContext, ToolRegistry } from "../types/loop-options.ts";
 import type { Validation } from "../types/common.ts";
 import type { ToolDefinition } from "../types/tool.ts";
-import { invalidOption, LoopError } from "../errors/loop-error.ts";
+import { invalidOption, LoopError } from "../../shared/errors/loop-error.ts";
 import { quote } from "../../shared/texts.ts";
 import { toolResult } from "./tool-result.ts";
 import { refuseTool } from "./define-tool.ts";
 import { type ToolSource, toRegistry } from "./registry.ts";
-import { isFunction, isText } from "../errors/check-fields.ts";
+import { isFunction, isText } from "../../shared/errors/check-fields.ts";
 
 interface Member {
   readonly registry: ToolRegistry;

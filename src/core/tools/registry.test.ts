@@ -4,7 +4,7 @@ import * as mini from "zod/mini";
 import type { Tool, ToolContext } from "../types/loop-options.ts";
 import { defineTool } from "./define-tool.ts";
 import { createToolRegistry, isToolRegistry } from "./registry.ts";
-import { toOutcome } from "./to-outcome.ts";
+import { toOutcome } from "../../shared/to-outcome.ts";
 
 const context = { callId: "c1" } as ToolContext;
 

@@ -7,14 +7,14 @@ import { stableJson, toJson } from "../../shared/json.ts";
 import type { Tool, ToolContext, ToolRegistry } from "../types/loop-options.ts";
 import type { ToolDefinition } from "../types/tool.ts";
 import { isRecord } from "../../shared/guards.ts";
-import { invalidOption, LoopError } from "../errors/loop-error.ts";
+import { invalidOption, LoopError } from "../../shared/errors/loop-error.ts";
 import { dropPromise, memoize } from "../../shared/promises.ts";
 import { quote } from "../../shared/texts.ts";
 import { toJsonSchema, validateArgs } from "./argument-schema.ts";
 import type { JsonSchema, Validation } from "../types/common.ts";
 import { edges } from "../../shared/edges.ts";
 import { assertTool, traits } from "./define-tool.ts";
-import { deferredToPage, failedResult } from "./to-outcome.ts";
+import { deferredToPage, failedResult } from "../../shared/to-outcome.ts";
 
 export function findTool(registry: ToolRegistry, name: string): ToolDefinition | undefined {
   try {

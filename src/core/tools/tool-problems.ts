@@ -1,9 +1,9 @@
 // Says what is wrong with a tool. The loop calls these functions through `edges`.
 
-import { describeRule, isFunction, isText, isWithin, timeLimit } from "../errors/check-fields.ts";
+import { describeRule, isFunction, isText, isWithin, timeLimit } from "../../shared/errors/check-fields.ts";
 import { adviseTool, replacementOf } from "../errors/foreign-words.ts";
 import type { DeferralCause } from "../../shared/edges.ts";
-import { LoopError } from "../errors/loop-error.ts";
+import { LoopError } from "../../shared/errors/loop-error.ts";
 import type { Tool } from "../types/loop-options.ts";
 import type { ToolDefinition, ToolTraits } from "../types/tool.ts";
 import { isLiteral, isRecord, type UnknownRecord } from "../../shared/guards.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ToolResult } from "../types/tool.ts";
-import { isToolResult } from "./to-outcome.ts";
+import { isToolResult } from "../../shared/to-outcome.ts";
 import { toolResult, type ToolResultFields } from "./tool-result.ts";
 
 describe("toolResult", () => {

@@ -2,11 +2,11 @@
 
 import type { ContentPart } from "../types/common.ts";
 import type { ToolResult } from "../types/tool.ts";
-import { type Check, checkFields, type Checks, is } from "../errors/check-fields.ts";
-import { invalidOption } from "../errors/loop-error.ts";
+import { type Check, checkFields, type Checks, is } from "../../shared/errors/check-fields.ts";
+import { invalidOption } from "../../shared/errors/loop-error.ts";
 import { edges } from "../../shared/edges.ts";
 import { hasBrand, isRecord, type UnknownRecord } from "../../shared/guards.ts";
-import { fatalBrand, type LoopSignal, mark, resultBrand } from "./to-outcome.ts";
+import { fatalBrand, type LoopSignal, mark, resultBrand } from "../../shared/to-outcome.ts";
 
 /** The fields of `toolResult`. `success` defaults to true, or to false if there is an `error`. */
 export type ToolResultFields = Omit<ToolResult, "success"> & { readonly success?: boolean | undefined };

@@ -3,12 +3,12 @@
 import { type AskingRun, claims, type ControlClaim, type LiveQuestion } from "../run/ports.ts";
 import type { LoopControl, StopRequest } from "../../types/loop-options.ts";
 import type { UserMessage } from "../../types/message.ts";
-import { LoopError } from "../../errors/loop-error.ts";
+import { LoopError } from "../../../shared/errors/loop-error.ts";
 import { assertNever, isLiteral, isRecord } from "../../../shared/guards.ts";
 import { describeValue, quote } from "../../../shared/texts.ts";
 import { textOrNone } from "../../../shared/plain-error.ts";
-import type { CancelReason, CancelScope } from "../../cancellation/cancel-scope.ts";
-import { isOutsideResult, toRecordedResult } from "../../tools/to-outcome.ts";
+import type { CancelReason, CancelScope } from "../../../shared/cancellation/cancel-scope.ts";
+import { isOutsideResult, toRecordedResult } from "../../../shared/to-outcome.ts";
 import type { OutsideResult } from "../../types/policies.ts";
 import { checkAnswerOf, pageProblem } from "../run/decisions.ts";
 import type { ToolQuestion } from "../../types/tool-outcome.ts";

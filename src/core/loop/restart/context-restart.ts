@@ -7,7 +7,7 @@ import { isRecord } from "../../../shared/guards.ts";
 import type { ContextRestart, ToolOutcome } from "../../types/tool-outcome.ts";
 import type { ToolResult } from "../../types/tool.ts";
 import { markSignal, toolResult } from "../../tools/tool-result.ts";
-import { checkFields, type Checks, is } from "../../errors/check-fields.ts";
+import { checkFields, type Checks, is } from "../../../shared/errors/check-fields.ts";
 
 /** The fields of `contextRestart`. */
 export interface ContextRestartFields {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ContextStash } from "../../types/policies.ts";
-import { isLoopError, type LoopErrorCode } from "../../errors/loop-error.ts";
+import { isLoopError, type LoopErrorCode } from "../../../shared/errors/loop-error.ts";
 import { createTestClock, type TestClock } from "../../../testing/test-clock.ts";
 import { type ContextStashOptions, createContextStash } from "./context-tools.ts";
 

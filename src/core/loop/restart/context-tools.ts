@@ -3,14 +3,14 @@
 
 import type { Clock, Json, StandardResult, StandardSchema } from "../../types/common.ts";
 import type { ContextStash } from "../../types/policies.ts";
-import { checkFields, type Checks, isFunction } from "../../errors/check-fields.ts";
-import { LoopError } from "../../errors/loop-error.ts";
+import { checkFields, type Checks, isFunction } from "../../../shared/errors/check-fields.ts";
+import { LoopError } from "../../../shared/errors/loop-error.ts";
 import { systemClock } from "../../../shared/signals.ts";
 import { describeValue } from "../../../shared/texts.ts";
 import { isRecord, isThenable, type UnknownRecord } from "../../../shared/guards.ts";
 import { toPlainError } from "../../../shared/plain-error.ts";
 import { toJson } from "../../../shared/json.ts";
-import { lossyKindOf } from "../../tools/to-outcome.ts";
+import { lossyKindOf } from "../../../shared/to-outcome.ts";
 import { markSignal, toolResult } from "../../tools/tool-result.ts";
 import type { ExecutableTool, ToolContext } from "../../types/loop-options.ts";
 import type { ToolResult } from "../../types/tool.ts";

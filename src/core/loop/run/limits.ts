@@ -2,7 +2,7 @@
 
 import type { Timeouts } from "../../types/common.ts";
 import type { LoopLimits, LoopOptions } from "../../types/loop-options.ts";
-import { invalidOption, LoopError } from "../../errors/loop-error.ts";
+import { invalidOption, LoopError } from "../../../shared/errors/loop-error.ts";
 import { defaultStreamMs } from "../../providers/guard-stream.ts";
 import type { FinalAnswerReserve } from "../../types/policies.ts";
 

@@ -15,11 +15,11 @@ import {
   needed,
   type NumberRule,
   timeLimit,
-} from "../../errors/check-fields.ts";
+} from "../../../shared/errors/check-fields.ts";
 import { longestTimerMs } from "../../../shared/signals.ts";
 import { isApproval } from "../../policies/approval.ts";
-import { providerCheck } from "../../errors/provider-checks.ts";
-import { isExactData, isOutsideResult } from "../../tools/to-outcome.ts";
+import { providerCheck } from "../../../shared/errors/provider-checks.ts";
+import { isExactData, isOutsideResult } from "../../../shared/to-outcome.ts";
 import { isEmitter, isRecord } from "../../../shared/guards.ts";
 import { isPlainData } from "../../../shared/json.ts";
 import { limitDefaults, type LimitName, none, timeoutDefaults } from "./limits.ts";

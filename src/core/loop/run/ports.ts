@@ -1,6 +1,6 @@
 // The types that the stages of the loop share: tool calls, views of messages, watchers of requests, and controls.
 
-import type { CancelScope } from "../../cancellation/cancel-scope.ts";
+import type { CancelScope } from "../../../shared/cancellation/cancel-scope.ts";
 import type { Clock, Timeouts, Json, Usage } from "../../types/common.ts";
 import type { LoopControl, ToolContext, ToolRegistry } from "../../types/loop-options.ts";
 import type { StreamResult, AttemptSpending, ModelCall, ModelRequest } from "../../types/provider.ts";
@@ -9,7 +9,7 @@ import type { EndReason } from "../../types/termination.ts";
 import type { ToolCall } from "../../types/tool-outcome.ts";
 import type { CallEvent, EventSink } from "../../types/loop-event.ts";
 import type { OutsideResult } from "../../types/policies.ts";
-import type { Deadline, DeadlinePorts } from "../../cancellation/deadline.ts";
+import type { Deadline, DeadlinePorts } from "../../../shared/cancellation/deadline.ts";
 import type { InboxMessage } from "../state/step-result.ts";
 import type { Asked, CallQuestions } from "./decisions.ts";
 import { sharedMap } from "../../../shared/guards.ts";

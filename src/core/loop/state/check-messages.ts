@@ -2,8 +2,8 @@
 // Violations are repaired if the caller sets `repair`, and otherwise rejected with the index of the message.
 
 import type { AssistantMessage, Message, ToolCallPart, ToolMessage, ToolResultPart, UserMessage } from "../../types/message.ts";
-import { LoopError } from "../../errors/loop-error.ts";
-import { isContentPart, renderOutcome } from "../../tools/to-outcome.ts";
+import { LoopError } from "../../../shared/errors/loop-error.ts";
+import { isContentPart, renderOutcome } from "../../../shared/to-outcome.ts";
 import { edges, type MessageProblem } from "../../../shared/edges.ts";
 import { isRecord, type UnknownRecord } from "../../../shared/guards.ts";
 import { toPlainError } from "../../../shared/plain-error.ts";

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import type { LoopEvent } from "../../types/loop-event.ts";
 import type { Pricing, ProviderError } from "../../types/common.ts";
 import type { ModelChunk, ModelRequest } from "../../types/provider.ts";
-import { providerError } from "../../errors/provider-error.ts";
-import { CancelScope } from "../../cancellation/cancel-scope.ts";
+import { providerError } from "../../../shared/errors/provider-error.ts";
+import { CancelScope } from "../../../shared/cancellation/cancel-scope.ts";
 import {
   chunk,
   endEarly,

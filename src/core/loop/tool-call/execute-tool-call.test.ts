@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
 import type { Tool, ToolContext } from "../../types/loop-options.ts";
-import { CancelScope } from "../../cancellation/cancel-scope.ts";
+import { CancelScope } from "../../../shared/cancellation/cancel-scope.ts";
 import { createTestClock, type TestClock } from "../../../testing/test-clock.ts";
 import { createToolContext } from "../../../testing/run-tool.ts";
 import { defineTool } from "../../tools/define-tool.ts";

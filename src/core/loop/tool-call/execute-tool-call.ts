@@ -5,10 +5,10 @@ import type { ToolDefinition } from "../../types/tool.ts";
 import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
 import { findDeferralProblem, prepareCall, refuseUnknown } from "./prepare-call.ts";
 import { promiseOrValue } from "../../../shared/promises.ts";
-import { Deadline, type Raced } from "../../cancellation/deadline.ts";
+import { Deadline, type Raced } from "../../../shared/cancellation/deadline.ts";
 import { toPlainError } from "../../../shared/plain-error.ts";
 import { findTool } from "../../tools/registry.ts";
-import { isGenerator, toFailure, toolFailure, toOutcome } from "../../tools/to-outcome.ts";
+import { isGenerator, toFailure, toolFailure, toOutcome } from "../../../shared/to-outcome.ts";
 
 /** Refuses a call whose tool is another one now, or was removed. */
 export function refuseChanged(call: ToolCall, ports: ToolCallPorts): ToolOutcome {

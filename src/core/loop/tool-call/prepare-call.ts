@@ -6,7 +6,7 @@ import type { ToolCall, ToolOutcome } from "../../types/tool-outcome.ts";
 import { isRecord, type UnknownRecord } from "../../../shared/guards.ts";
 import type { Advice, ToolCallPorts, ReadyCall } from "../run/ports.ts";
 import type { Issue, Validation } from "../../types/common.ts";
-import { Deadline } from "../../cancellation/deadline.ts";
+import { Deadline } from "../../../shared/cancellation/deadline.ts";
 import { edges } from "../../../shared/edges.ts";
 import { toPlainError } from "../../../shared/plain-error.ts";
 import { promiseOrValue } from "../../../shared/promises.ts";

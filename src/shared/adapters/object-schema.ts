@@ -1,0 +1,267 @@
+// Rewrites schemas for services that accept only objects, or only the current draft of JSON Schema.
+
+import type { JsonSchema } from "../../core/types/common.ts";
+import { mayBeObject, resolveReference } from "../root-schema.ts";
+import { isRecord, type UnknownRecord } from "../guards.ts";
+import { isSameJson, stableJson, toJson } from "../json.ts";
+import { memoize } from "../promises.ts";
+import { cutText } from "../texts.ts";
+
+/** Keywords whose values are no schemas. */
+const data: ReadonlySet<string> = new Set(["const", "enum", "default", "example", "examples", "required"]);
+/** Keywords whose values have names as keys and schemas as values. */
+const maps: ReadonlySet<string> = new Set([
+  ...["properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"],
+]);
+
+/** The place of a schema in the whole schema. */
+interface NestedSchema {
+  /** The schema before the changes in it. */
+  readonly original: UnknownRecord;
+  /** 1 for the root. */
+  readonly level: number;
+}
+
+/** Applies `change` to each schema in a schema, the inner ones first. A schema without changes stays the same object. */
+export function mapSchemas(root: unknown, change: (schema: UnknownRecord, place: NestedSchema) => UnknownRecord): unknown {
+  const visit = (node: unknown, level: number, isMap: boolean): unknown => {
+    if (Array.isArray(node)) {
+      const made = node.map((one: unknown) => visit(one, level, false));
+      return made.every((one, index) => one === node[index]) ? node : made;
+    }
+    if (!isRecord(node)) return node;
+    const made = Object.entries(node).map(([key, value]) => {
+      const isKept = !isMap && data.has(key);
+      return [key, isKept ? value : visit(value, isMap ? level : level + 1, !isMap && maps.has(key))] as const;
+    });
+    const whole: UnknownRecord = made.every(([key, value]) => value === node[key]) ? node : Object.fromEntries(made);
+    return isMap ? whole : change(whole, { original: node, level });
+  };
+  return visit(root, 1, false);
+}
+
+const bounds = ["Minimum", "Maximum"] as const;
+
+/**
+ * Replaces keywords that JSON Schema 2020-12 defines differently. Anthropic refuses them with "It must match JSON Schema draft 2020-12":
+ * `exclusiveMinimum: true` of draft 4 (github.com/Dokploy/mcp/issues/74) and lists in `items` of draft 7
+ * (github.com/hyperdxio/hyperdx/issues/2925). A schema without such keywords stays the same object.
+ */
+function toCurrentDraft(root: JsonSchema): JsonSchema {
+  const made = mapSchemas(root, (schema) => withReference(withTuple(bounds.reduce(withBound, schema)), root)) as JsonSchema;
+  if (made === root) return root;
+  // The old name of the draft would give the new keywords another meaning. Without a name, services assume 2020-12.
+  const { $schema: _, ...rest } = made;
+  return rest;
+}
+
+/** In draft 4, `exclusiveMinimum` says if `minimum` itself is excluded. */
+function withBound(node: UnknownRecord, bound: (typeof bounds)[number]): UnknownRecord {
+  const { [`exclusive${bound}`]: exclusive, ...rest } = node;
+  if (typeof exclusive !== "boolean") return node;
+  const { [bound.toLowerCase()]: limit, ...others } = rest;
+  return exclusive && typeof limit === "number" ? { ...others, [`exclusive${bound}`]: limit } : rest;
+}
+
+function withTuple(node: UnknownRecord): UnknownRecord {
+  const { items, additionalItems, ...rest } = node;
+  if (!Array.isArray(items)) return node;
+  return {
+    ...rest,
+    // An empty list is not allowed.
+    ...(items.length === 0 ? {} : { prefixItems: items }),
+    ...(additionalItems === undefined ? {} : { items: additionalItems }),
+  };
+}
+
+/** Follows tuples that moved to another keyword. */
+function withReference(node: UnknownRecord, root: JsonSchema): UnknownRecord {
+  const { $ref: reference } = node;
+  if (typeof reference !== "string" || !reference.startsWith("#/")) return node;
+  let at: unknown = root;
+  const steps = reference.slice(2).split("/");
+  const made = steps.map((step) => {
+    const isTuple = isRecord(at) && Array.isArray(at["items"]);
+    at = resolveReference(at as JsonSchema, `#/${step}`);
+    return isTuple && step === "items" ? "prefixItems" : isTuple && step === "additionalItems" ? "items" : step;
+  });
+  const moved = `#/${made.join("/")}`;
+  return moved === reference ? node : { ...node, $ref: moved };
+}
+
+/** The properties of an object, as a schema describes them. */
+interface Shape {
+  readonly properties: ReadonlyMap<string, unknown>;
+  readonly required: ReadonlySet<string>;
+  /** The keyword `additionalProperties`. */
+  readonly rest: unknown;
+  /** All other keywords. */
+  readonly keywords: UnknownRecord;
+  /** For each union: the properties of each branch, in words. */
+  readonly unions: readonly (readonly string[])[];
+}
+
+/** Services refuse these keywords at the root of a tool's schema. */
+const refused = ["$ref", "allOf", "anyOf", "oneOf", "enum", "const", "not"] as const;
+
+/**
+ * Makes the schema of a tool acceptable for all services: its root is a plain object with `properties`. OpenAI and Anthropic refuse
+ * unions and references at the root (github.com/vercel/ai/issues/21350, github.com/anthropics/claude-code/issues/27337), and MiniMax
+ * refuses an object without properties (github.com/QwenLM/qwen-code/issues/11905).
+ *
+ * The branches of a union are merged: all properties of all branches are in the result, and those of every branch are required. The
+ * description says which properties belong together. Keywords of older drafts become those of 2020-12. The result may accept more
+ * than the schema, so the run validates the arguments with the schema itself. A schema that already fits stays the same object.
+ *
+ * @example
+ * toObjectSchema({ anyOf: [{ properties: { id: {} }, required: ["id"] }, { properties: { name: {} }, required: ["name"] }] });
+ */
+export const toObjectSchema: (schema: JsonSchema) => JsonSchema = /* @__PURE__ */ memoize((schema: JsonSchema) => {
+  const root = toCurrentDraft(schema);
+  const isPlain =
+    root["type"] === "object" && isRecord(root["properties"]) && !refused.some((keyword) => Object.hasOwn(root, keyword));
+  if (isPlain) return root;
+  const { properties, required, rest, keywords, unions } = readShape(root, root, new Map());
+  const { description, ...others } = keywords;
+  const told = [description, ...unions.map(describeUnion)].filter((text) => typeof text === "string" && text !== "");
+  return toJson({
+    type: "object",
+    description: told.length === 0 ? undefined : told.join("\n\n"),
+    properties: Object.fromEntries(properties),
+    required: required.size === 0 ? undefined : [...required],
+    additionalProperties: rest,
+    ...others,
+  }) as JsonSchema;
+});
+
+const nothing: Shape = { properties: new Map(), required: new Set(), rest: undefined, keywords: {}, unions: [] };
+
+/** Reads each node once, because a schema may refer to itself, and a hostile one may do so many times. */
+function readShape(node: unknown, root: JsonSchema, known: Map<object, Shape>): Shape {
+  if (!isRecord(node)) return nothing;
+  const read = known.get(node);
+  if (read !== undefined) return read;
+  known.set(node, nothing);
+  const made = makeShape(node, root, (part) => readShape(part, root, known));
+  known.set(node, made);
+  return made;
+}
+
+function makeShape(node: UnknownRecord, root: JsonSchema, read: (part: unknown) => Shape): Shape {
+  const { $ref: reference, type: _, properties, required, additionalProperties: rest, ...others } = node;
+  const { allOf, anyOf, oneOf, enum: _values, const: _value, not: _not, ...keywords } = others;
+  const own: Shape = {
+    properties: new Map(Object.entries(isRecord(properties) ? properties : {})),
+    required: new Set(listIn(required).filter((name) => typeof name === "string")),
+    rest,
+    keywords,
+    unions: [],
+  };
+  const target = typeof reference === "string" ? [resolveReference(root, reference)] : [];
+  const unions = [anyOf, oneOf].map((branches) =>
+    uniteShapes(
+      listIn(branches)
+        .filter((one) => mayBeObject(one, root))
+        .map(read),
+    ),
+  );
+  return [...[...target, ...listIn(allOf)].map(read), ...unions].reduce(intersectShapes, own);
+}
+
+function listIn(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function intersectShapes(one: Shape, other: Shape): Shape {
+  const properties = new Map(one.properties);
+  for (const [name, schema] of other.properties) {
+    const known = properties.get(name);
+    properties.set(name, known === undefined ? schema : intersectSchemas(known, schema));
+  }
+  return {
+    properties,
+    required: new Set([...one.required, ...other.required]),
+    // Each schema may name properties that the other one does not have, so `false` stays only if both have it.
+    rest: saysNothing(one) ? other.rest : saysNothing(other) || isSame(one.rest, other.rest) ? one.rest : undefined,
+    keywords: { ...other.keywords, ...one.keywords },
+    unions: [...one.unions, ...other.unions],
+  };
+}
+
+function saysNothing({ properties, rest }: Shape): boolean {
+  return properties.size === 0 && rest === undefined;
+}
+
+function uniteShapes(branches: readonly Shape[]): Shape {
+  const [first = nothing, ...others] = branches;
+  if (others.length === 0) return first;
+  const found = new Map<string, unknown[]>();
+  for (const [name, schema] of branches.flatMap(({ properties }) => [...properties])) {
+    const known = found.get(name);
+    if (known === undefined) found.set(name, [schema]);
+    else known.push(schema);
+  }
+  const properties = new Map(Array.from(found, ([name, schemas]) => [name, uniteSchemas(schemas)] as const));
+  return {
+    properties,
+    required: new Set([...first.required].filter((name) => others.every(({ required }) => required.has(name)))),
+    rest: others.every(({ rest }) => isSame(rest, first.rest)) ? first.rest : undefined,
+    keywords: {},
+    unions: [
+      branches
+        .flatMap((branch) => (branch.unions.length === 0 ? [describeShape(branch)] : branch.unions.flat()))
+        .slice(0, mostBranches),
+    ],
+  };
+}
+
+function isSame(one: unknown, other: unknown): boolean {
+  return isSameJson(one as JsonSchema | undefined, other as JsonSchema | undefined);
+}
+
+function intersectSchemas(one: unknown, other: unknown): unknown {
+  if (!isRecord(one) || !isRecord(other)) return one === false || other === false ? false : isRecord(one) ? one : other;
+  const agree = Object.entries(other).every(([keyword, value]) => !Object.hasOwn(one, keyword) || isSame(one[keyword], value));
+  return agree ? { ...one, ...other } : { allOf: [one, other] };
+}
+
+/** Constants become one list of values. */
+function uniteSchemas(schemas: readonly unknown[]): unknown {
+  const distinct = [...new Map(schemas.map((schema) => [stableJson(schema), schema])).values()];
+  const [first] = distinct;
+  if (distinct.length < 2) return first;
+  const values = distinct.map(valuesOf);
+  if (values.some((list) => list.length === 0)) return { anyOf: distinct };
+  const type = recordIn(first)["type"];
+  const isOneType = distinct.every((schema) => isSame(recordIn(schema)["type"], type));
+  return { ...(isOneType && type !== undefined ? { type } : {}), enum: [...new Set(values.flat())] };
+}
+
+function recordIn(value: unknown): UnknownRecord {
+  return isRecord(value) ? value : {};
+}
+
+function valuesOf(schema: unknown): readonly unknown[] {
+  const { enum: values, const: value } = recordIn(schema);
+  const list = Array.isArray(values) ? values : value === undefined ? [] : [value];
+  return list.some((one) => typeof one === "object" && one !== null) ? [] : list;
+}
+
+const mostBranches = 100;
+const longestNote = 4_000;
+
+function describeUnion(branches: readonly string[]): string {
+  const distinct = [...new Set(branches)];
+  const list = distinct.map((branch, index) => `(${index + 1}) ${branch}`).join("; ");
+  return distinct.length < 2 ? "" : cutText(`Use the properties of one of these groups: ${list}.`, longestNote);
+}
+
+function describeShape({ properties, required }: Shape): string {
+  const names = [...new Set([...required, ...properties.keys()])];
+  const words = names.map((name) => {
+    const [value, ...more] = valuesOf(properties.get(name));
+    const said = value === undefined || more.length > 0 ? name : `${name} = ${JSON.stringify(value)}`;
+    return required.has(name) ? said : `${said} (optional)`;
+  });
+  return words.length === 0 ? "no properties" : words.join(", ");
+}

@@ -1,0 +1,146 @@
+// Repeats a request without the part that the service refused, and remembers the refusal for later requests.
+
+import { toProviderError } from "../errors/read-sdk-error.ts";
+import type { ProviderError } from "../../core/types/common.ts";
+import type { Message } from "../../core/types/message.ts";
+import type { ModelCall, ModelChunk, ModelRequest } from "../../core/types/provider.ts";
+import { memoize } from "../promises.ts";
+import { createImageRemover, hasMedia } from "./fit-media.ts";
+import { isForced, toForcedText } from "../forced-choice.ts";
+import type { SdkStream } from "./read-sdk-stream.ts";
+import { reportTo } from "./request-changes.ts";
+import { mapItems } from "./well-formed.ts";
+import { wrapReader } from "./wrap-reader.ts";
+
+/** The texts with which services refuse a forced call, although other requests may force one. */
+const refusals: readonly RegExp[] = [
+  // Anthropic (platform.claude.com/docs/en/models, github.com/browserbase/stagehand/issues/2231). DashScope
+  // (github.com/UKGovernmentBEIS/inspect_ai/pull/5152). Kimi (github.com/can1357/oh-my-pi/issues/1077).
+  /tool.?choice.{0,60}(?:not (?:compatible|supported) (?:with|for|by|on) this model|does not support|incompatible with)/i,
+  // z.ai (github.com/can1357/oh-my-pi/issues/11635), Meta (github.com/LiveBench/LiveBench/issues/499), and LM Studio
+  // (github.com/lmstudio-ai/lmstudio-bug-tracker/issues/670).
+  /tool.?choice must be .?auto|only .{0,4}auto.{0,4} is supported for .?tool.?choice|invalid tool.?choice type/i,
+  // DeepSeek (github.com/deepseek-ai/DeepSeek-V3/issues/1376), Bedrock (github.com/strands-agents/harness-sdk/issues/1241), and
+  // OpenRouter (github.com/zed-industries/zed/issues/36094).
+  /(?:does(?: not|n't) support|that support) (?:this|the) .{0,40}tool.?choice/i,
+  // Gemini (github.com/google-gemini/deprecated-generative-ai-js/issues/241, github.com/langchain-ai/langchain-google/issues/330).
+  /function calling mode .?any.? is not|forced function calling .{0,20} is only supported/i,
+];
+
+/** The texts with which a service says that it takes no images at all. */
+const imageRefusals: readonly RegExp[] = [
+  // Ollama (github.com/ollama/ollama/issues/17301), OpenRouter (github.com/github/app/issues/2163), llama-server
+  // (github.com/ggml-org/llama.cpp tools/server/server-common.cpp), and Gemini (github.com/google/generative-ai-docs/issues/513).
+  /support image input|image input (?:modality )?is not (?:supported|enabled)/i,
+  // DeepSeek (github.com/DayuanJiang/next-ai-draw-io/pull/55), Azure (github.com/browser-use/web-ui/issues/274), and a server for
+  // text only (github.com/FlashML-org/FreeToken/issues/272).
+  /unknown variant .?image_url|image_url is only supported by certain|content part type for text-only server/i,
+];
+
+/** The messages whose reasoning a service has refused. */
+export interface RefusedReasoning {
+  /** Adds the messages of the model. Returns false if all of them were refused before. */
+  refuse(messages: readonly Message[]): boolean;
+  has(message: Message): boolean;
+}
+
+export function createRefusedReasoning(): RefusedReasoning {
+  const refused = new WeakSet<Message>();
+  return {
+    refuse: (messages) => {
+      const fresh = messages.filter((message) => message.role === "assistant" && !refused.has(message));
+      for (const message of fresh) refused.add(message);
+      return fresh.length > 0;
+    },
+    has: (message) => refused.has(message),
+  };
+}
+
+/** The stream of an adapter for one request. */
+export interface SdkAnswer extends Pick<SdkStream, "open" | "reader" | "explain"> {
+  /**
+   * Called when the service refuses the request. May change what `open` sends. If it returns true, `open` is called again. An adapter
+   * with this function leaves out refused reasoning itself. Default: reasoning that the service refuses is left out with all provider
+   * metadata.
+   */
+  readonly adapt?: ((error: ProviderError) => boolean) | undefined;
+}
+
+type Ask = (request: ModelRequest) => SdkAnswer;
+
+interface Ports {
+  readonly call: ModelCall;
+  readonly out: ModelChunk[];
+}
+
+/**
+ * Returns a function that asks a service. If the service refuses a forced call, the function asks once more with the choice "auto" and
+ * an instruction. If it refuses reasoning, the function asks once more without the provider metadata of the messages. If it refuses
+ * images, the function asks once more with text instead, unless an image is in a new user message. All this is remembered for later
+ * requests. An adapter may adapt to other refusals.
+ */
+export function createRefusalMemory(): (request: ModelRequest, ask: Ask, ports: Ports) => Omit<SdkAnswer, "adapt"> {
+  let refusesForced = false;
+  let refusesImages = false;
+  const removeImages = createImageRemover();
+  const refused = createRefusedReasoning();
+  const adapt = (request: ModelRequest, { code, message }: ProviderError, isOwn: boolean): boolean => {
+    if (code === "request-changed") return !isOwn && refused.refuse(request.messages.filter(hasMetadata));
+    if (!refusesImages && request.messages.some(hasMedia) && imageRefusals.some((text) => text.test(message))) {
+      refusesImages = removeImages(request) !== undefined;
+      return refusesImages;
+    }
+    if (refusesForced || !isForced(request.toolChoice) || !refusals.some((text) => text.test(message))) return false;
+    refusesForced = true;
+    return true;
+  };
+  return (request, ask, { call, out }) => {
+    const askAdapted = (): SdkAnswer => {
+      const plain = withoutReasoning(request, refused);
+      const report = reportTo(out);
+      if (plain !== request) report({ by: "adapter", field: "reasoning", action: "removed", reason: "request-changed" });
+      const shown = refusesImages && request.messages.some(hasMedia) ? removeImages(plain) : undefined;
+      if (shown !== undefined) report({ by: "adapter", field: "images", action: "replaced", reason: "unsupported" });
+      const adapted = shown ?? plain;
+      if (!refusesForced || !isForced(request.toolChoice)) return ask(adapted);
+      report({ by: "adapter", field: "toolChoice", action: "replaced", reason: "unsupported" });
+      return ask(withFreeChoice(adapted));
+    };
+    let used = askAdapted();
+    const open = async (signal: AbortSignal): Promise<unknown> => {
+      try {
+        return await used.open(signal);
+      } catch (error) {
+        if (signal.aborted) throw error;
+        const refusal = toProviderError(error);
+        const isAdapted = used.adapt?.(refusal) === true;
+        const mayAskAgain = isAdapted || adapt(request, refusal, used.adapt !== undefined);
+        // The service refused the request before the model read it, so nothing was spent.
+        if (!mayAskAgain || call.mayAsk?.([]) === false) throw error;
+        if (!isAdapted) used = askAdapted();
+        return open(signal);
+      }
+    };
+    return { open, reader: wrapReader(() => used.reader), explain: (error) => used.explain?.(error) ?? error };
+  };
+}
+
+function hasMetadata(message: Message): boolean {
+  return message.role === "assistant" && message.providerMetadata !== undefined;
+}
+
+function withoutReasoning(request: ModelRequest, refused: RefusedReasoning): ModelRequest {
+  const messages = mapItems(request.messages, (message) => (refused.has(message) ? withoutMetadata(message) : message));
+  return messages === request.messages ? request : { ...request, messages };
+}
+
+const withoutMetadata = /* @__PURE__ */ memoize((message: Message): Message =>
+  message.role === "assistant" ? { ...message, providerMetadata: undefined } : message,
+);
+
+function withFreeChoice(request: ModelRequest): ModelRequest {
+  const { messages, toolChoice } = request;
+  const mayAsk = isForced(toolChoice) && messages[messages.length - 1]?.role !== "assistant";
+  const asked = mayAsk ? [...messages, { role: "user", content: toForcedText(toolChoice) } as const] : messages;
+  return { ...request, messages: asked, toolChoice: "auto" };
+}

@@ -1,0 +1,374 @@
+// A provider on top of the client of an SDK, which all adapters share. It also finds calls that a server left in the text of an answer.
+
+import type { Clock, ProviderError, Usage } from "../../core/types/common.ts";
+import type { AssistantMessage, ProviderMetadata, ToolCallPart } from "../../core/types/message.ts";
+import type { ModelCall, ModelChunk, ModelRequest, ModelSettings, Provider } from "../../core/types/provider.ts";
+import type { ToolDefinition } from "../../core/types/tool.ts";
+import { providerError } from "../errors/provider-error.ts";
+import { toProviderError } from "../errors/read-sdk-error.ts";
+import { reconcileUsage } from "../count-usage.ts";
+import { addEdges } from "../edges.ts";
+import { isRecord, type UnknownRecord } from "../guards.ts";
+import { redactJson, redactText } from "../redact-secrets.ts";
+import { readAssistantMessage } from "../plain-message.ts";
+import { toProviderFacts, type ProviderFacts } from "../wrap-provider.ts";
+import { createRefusalMemory, type SdkAnswer } from "./refused-parts.ts";
+import { mapItems, toWellFormedRequest } from "./well-formed.ts";
+import { createToolRenamer, type NameRules } from "./wire-names.ts";
+import { EventFilter } from "./event-filter.ts";
+import { readSdkStream, type SdkStream, type EventReader } from "./read-sdk-stream.ts";
+import { dropPromise, Lull } from "../promises.ts";
+import { wrapReader } from "./wrap-reader.ts";
+
+/**
+ * Each ends the text of an answer whose calls the server could not read. Something that may end a call precedes the closing mark,
+ * because an answer about the format may end with the mark itself.
+ */
+const closings: readonly RegExp[] = [
+  // DeepSeek V4 (github.com/sgl-project/sglang/issues/40236, github.com/TokenRhythm/opensquilla/issues/985,
+  // github.com/AgentFlocks/flocks/pull/687).
+  /<\/ ?[|｜]{1,2} ?DSML ?[|｜]{1,2} ?\w+>$/,
+  // Kimi (github.com/NousResearch/hermes-agent/issues/24534, github.com/MoonshotAI/Kimi-K2/issues/89).
+  /[>}\n]\s*<\|tool_calls?(?:_section)?_end\|>$/,
+  // MiniMax (github.com/MiniMax-AI/MiniMax-M2.5/issues/10, github.com/MiniMax-AI/MiniMax-M3/issues/31,
+  // github.com/NousResearch/hermes-agent/issues/35935).
+  /[>\n]\s*<\/minimax:tool_call>$|[}\n]\s*\[\/TOOL_CALL\]$/,
+  // Qwen and GLM (github.com/QwenLM/qwen-code/issues/3730, github.com/theroyallab/tabbyAPI/pull/378).
+  /(?:[>}[\n]|<tool_call>[\w.-]{1,64})\s*<\/tool_call>$/,
+];
+
+/** More characters than any closing mark and the space after it. */
+const tailLength = 100;
+
+/**
+ * If the text of an answer without calls ends with a call, the finish reason becomes "malformed-call", so that the model is asked
+ * again. The call is not run, because a model may also write such text when it quotes a page. If an answer has no text, its
+ * reasoning is searched. Returns `reader` if the model may not call tools.
+ */
+function watchLeaks(reader: EventReader, out: ModelChunk[], { tools, toolChoice }: ModelRequest): EventReader {
+  if (tools.length === 0 || toolChoice === "none") return reader;
+  let [text, reasoning, hasCalls] = ["", "", false];
+  const watch = (chunk: ModelChunk): ModelChunk => {
+    if (chunk.type === "text-delta") text = addTail(text, chunk.text);
+    if (chunk.type === "reasoning-delta") reasoning = addTail(reasoning, chunk.text);
+    hasCalls ||= chunk.type === "call-start" || chunk.type === "call-ready";
+    if (chunk.type !== "finish" || chunk.reason !== "stop" || hasCalls) return chunk;
+    const end = (text.trim() === "" ? reasoning : text).trimEnd();
+    return closings.some((closing) => closing.test(end)) ? { ...chunk, reason: "malformed-call" } : chunk;
+  };
+  return wrapReader(
+    () => reader,
+    () => {
+      for (const [index, chunk] of out.entries()) out[index] = watch(chunk);
+    },
+  );
+}
+
+function addTail(tail: string, text: string): string {
+  return (tail + text.slice(-tailLength)).slice(-tailLength);
+}
+
+/** The facts about a provider, and the option `errorWords` of its adapter. */
+export interface SdkProviderFacts extends ProviderFacts, Pick<SdkStream, "errorWords">, NameRules {
+  /** Converts a tool to a form that the service accepts. Must return the same object for the same tool. Default: no conversion. */
+  readonly toTool?: ((tool: ToolDefinition) => ToolDefinition) | undefined;
+}
+
+/**
+ * Makes a provider from an SDK. `ask` is called once for each request, and returns two values: `open` sends the request, and
+ * `reader` pushes chunks to `out`. Names that the service refuses are replaced in requests and restored in answers. In all texts of the
+ * request, half surrogate pairs are replaced with U+FFFD, and U+0000 is removed.
+ *
+ * @example
+ * return createSdkProvider({ id, model, family }, (request, call, out) => ({
+ *   open: async (signal) => {
+ *     const body = toBody(request);
+ *     call.sending?.(body, { id, model });
+ *     return openAnswer(client.stream(body, { signal }), call.clock);
+ *   },
+ *   reader: createReader(out),
+ * }));
+ */
+export function createSdkProvider(
+  { errorWords, toolNames, parameterNames, toTool, ...facts }: SdkProviderFacts,
+  ask: (request: ModelRequest, call: ModelCall, out: ModelChunk[]) => SdkAnswer,
+): Provider {
+  addEdges({ redactText, redactJson, readError: toProviderError });
+  const isRenaming = toolNames !== undefined || parameterNames !== undefined;
+  const names = isRenaming ? createToolRenamer({ toolNames, parameterNames }) : undefined;
+  const askAgain = createRefusalMemory();
+  return {
+    ...toProviderFacts(facts),
+    stream: (request, call) => {
+      const out: ModelChunk[] = [];
+      const whole = toWellFormedRequest(request);
+      const formed = toTool === undefined ? whole : { ...whole, tools: mapItems(whole.tools, toTool) };
+      const send = (adapted: ModelRequest): SdkAnswer => {
+        const { reader, ...answer } = ask(names?.rename(adapted) ?? adapted, call, out);
+        return { ...answer, reader: watchLeaks(names?.restore(reader, out, adapted) ?? reader, out, adapted) };
+      };
+      return readSdkStream({ ...askAgain(formed, send, { call, out }), out, errorWords }, call);
+    },
+  };
+}
+
+/** Pushes an error chunk for an error that a stream event contains. */
+export function pushError(error: unknown, out: ModelChunk[]): void {
+  out.push({ type: "error", error: isRecord(error) ? toProviderError(error) : readErrorText(error) });
+}
+
+function readErrorText(error: unknown): ProviderError {
+  const said = typeof error === "string" && error !== "" ? error : "The service sent an error without a message.";
+  const found = toProviderError({ error: said });
+  // A text from a service is not a mistake in the program, so a retry may help.
+  return found.code === "server" ? providerError("server", found.message) : found;
+}
+
+/** The provider that reads the provider metadata of a message. */
+export interface MetadataReader {
+  readonly id: string;
+  readonly model: string;
+}
+
+/**
+ * Reads the items of a message's provider metadata. Returns undefined if there are no items, or if any item comes from another
+ * service or model. A signature is only valid for the model that made it. Returns all items or none, because some of the items
+ * alone would be a different message.
+ */
+export function readOwnItems(
+  metadata: ProviderMetadata | undefined,
+  { id, model }: MetadataReader,
+): readonly UnknownRecord[] | undefined {
+  const items: UnknownRecord[] = [];
+  for (const part of metadata ?? []) {
+    if (part.provider !== id || part.model !== model || !isRecord(part.item)) return undefined;
+    items.push(part.item);
+  }
+  return items.length === 0 ? undefined : items;
+}
+
+/** The text and the calls in the provider metadata of a message. */
+export interface RecordedMessage<Item> {
+  readonly text: string;
+  /** The items that are calls to tools of the run, in order. Calls to tools that the service runs itself are not included. */
+  readonly calls: readonly Item[];
+  /** Returns true if an item represents the call `call`. */
+  isCall(item: Item, call: ToolCallPart): boolean;
+}
+
+/**
+ * Returns true if the provider metadata of an assistant message matches the content of the message: the same text, and the same
+ * calls in the same order. Metadata and content differ after the message was edited, after a continuation was cut off, or if a
+ * call got another id. The adapter must then build the message from its content.
+ */
+export function saysTheSame<Item>(turn: AssistantMessage, { text, calls: recorded, isCall }: RecordedMessage<Item>): boolean {
+  const { text: said, calls } = readAssistantMessage(turn);
+  if (text !== said || recorded.length !== calls.length) return false;
+  return recorded.every((item, position) => {
+    const call = calls[position];
+    return call !== undefined && isCall(item, call);
+  });
+}
+
+/** The token counts of one stream, as the service reports them. A count that the service does not report is undefined. */
+export interface TokenCounts {
+  /** The number of input tokens, including cached tokens. */
+  readonly input: number | undefined;
+  /** The number of output tokens, including reasoning tokens. */
+  readonly output: number | undefined;
+  /** The total number of tokens. Default: the sum of input and output. */
+  readonly total?: number | undefined;
+  readonly cached?: number | undefined;
+  readonly cacheWrite?: number | undefined;
+  readonly reasoning?: number | undefined;
+}
+
+/** Makes a valid usage from token counts. Returns undefined if neither `input` nor `output` is known. */
+export function usageOf({ input, output, total, cached, cacheWrite, reasoning }: TokenCounts): Usage | undefined {
+  if (input === undefined && output === undefined) return undefined;
+  const [inputTokens, outputTokens] = [input ?? 0, output ?? 0];
+  return reconcileUsage({
+    inputTokens,
+    outputTokens,
+    totalTokens: total ?? inputTokens + outputTokens,
+    ...(cached === undefined ? {} : { cachedInputTokens: cached }),
+    ...(cacheWrite === undefined ? {} : { cacheWriteTokens: cacheWrite }),
+    ...(reasoning === undefined ? {} : { reasoningTokens: reasoning }),
+  });
+}
+
+/**
+ * Groups consecutive items with the same role. Concatenate the content of each group in one step, because adding one message
+ * after another takes quadratic time.
+ */
+export function groupByRole<Item extends { readonly role: string }>(items: Iterable<Item>): readonly RoleGroup<Item>[] {
+  const groups: [Item, ...Item[]][] = [];
+  for (const item of items) {
+    const group = groups[groups.length - 1];
+    if (group?.[0].role === item.role) group.push(item);
+    else groups.push([item]);
+  }
+  return groups;
+}
+
+/** One or more items with the same role. */
+export type RoleGroup<Item> = readonly [Item, ...Item[]];
+
+/** Returns the settings that are defined, with turnwright's names. Omits `extra`, and an empty list of stop sequences. */
+export function toSettingFields({ maxOutputTokens, temperature, topP, stopSequences, seed }: ModelSettings): object {
+  return {
+    ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(topP === undefined ? {} : { topP }),
+    ...(stopSequences === undefined || stopSequences.length === 0 ? {} : { stopSequences }),
+    ...(seed === undefined ? {} : { seed }),
+  };
+}
+
+/**
+ * Waits for the stream of an SDK. Some SDKs, such as those of OpenAI and Anthropic, also give access to the response. For these
+ * SDKs, checks the first bytes of the response, and throws a provider error if the bytes are not the beginning of an event
+ * stream. `watch` receives all bytes of such a response. Events without data are removed.
+ */
+export async function openAnswer(pending: unknown, clock: Clock, watch?: ByteWatcher): Promise<unknown> {
+  if (!isRecord(pending) || typeof pending.withResponse !== "function") return pending;
+  // `withResponse()` may return a promise other than `pending`, for example if `pending` comes from a wrapper of the SDK. Nothing
+  // then awaits `pending`, and an unhandled rejection of `pending` would end the process.
+  dropPromise(pending);
+  const answer: unknown = await Reflect.apply(pending.withResponse, pending, []);
+  if (!isRecord(answer) || !("data" in answer)) return pending;
+  const { data, response } = answer;
+  const maker = isRecord(data) ? Reflect.get(data, "constructor") : undefined;
+  // Checks the body only if the SDK can make a new stream from the checked response, because the check consumes the body of the
+  // original response.
+  if (!isStreamMaker(maker) || !(response instanceof Response)) return data;
+  const checked = await checkBody(response, clock, watch);
+  return checked === response ? data : maker.fromSSEResponse(checked, Reflect.get(Object(data), "controller"));
+}
+
+type ByteWatcher = (bytes: Uint8Array) => void;
+
+interface StreamMaker {
+  fromSSEResponse(response: Response, controller: unknown): unknown;
+}
+
+function isStreamMaker(value: unknown): value is StreamMaker {
+  return typeof value === "function" && typeof Reflect.get(value, "fromSSEResponse") === "function";
+}
+
+/**
+ * Checks the first bytes of a response, and returns a response with the same body. Throws a provider error if the body is not a
+ * stream of events. For example, the body may be an error in JSON, or an HTML page of a proxy, with the status 200. SDKs find no
+ * events in such a body, and report no error.
+ */
+export async function checkBody(response: Response, clock: Clock, watch: ByteWatcher = () => {}): Promise<Response> {
+  if (response.body === null) return response;
+  const isTyped = /event-stream/i.test(response.headers.get("content-type") ?? "");
+  const reader = response.body.getReader();
+  const read: Uint8Array[] = [];
+  const decoder = new TextDecoder();
+  const lull = new Lull();
+  let text = "";
+  let size = 0;
+  while (text === "") {
+    const { done, value } = await reader.read();
+    if (done) break;
+    read.push(value);
+    watch(value);
+    size += sizeOf(value);
+    text = decoder.decode(value, { stream: true }).trimStart();
+    await lull.note(text !== "");
+    if (text === "" && size > mostBlanks) {
+      reader.cancel().catch(() => {});
+      throw errorInBody("only blank characters");
+    }
+  }
+  const { status, statusText, headers } = response;
+  const isStream = text === "" || (isTyped ? !isOtherText(text) : isEventText(text));
+  if (isStream) return new Response(joinBody(read, reader, watch), { status, statusText, headers });
+  throw errorInBody((text + (await readRest({ reader, decoder }, longestText - text.length, clock))).trim());
+}
+
+/** Some proxies send blank bytes to keep a connection open. */
+const mostBlanks = 65_536;
+
+/** One byte is added for each chunk, so that an endless series of empty chunks also reaches the limit. */
+function sizeOf(piece: Uint8Array): number {
+  return piece.length + 1;
+}
+
+function isEventText(text: string): boolean {
+  return /^(?:data|event|id|retry)?:|^(?:data|event|id|retry|d|da|dat|e|ev|eve|even|i|r|re|ret|retr)$/.test(text);
+}
+
+/** True for JSON and markup, which some services send with the content type of an event stream. */
+function isOtherText(text: string): boolean {
+  return /^[[{<]/.test(text);
+}
+
+function joinBody(
+  read: readonly Uint8Array[],
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  watch: ByteWatcher,
+): ReadableStream<Uint8Array> {
+  const filter = new EventFilter();
+  const lull = new Lull();
+  return new ReadableStream<Uint8Array>({
+    start(controller) {
+      for (const bytes of read.flatMap((piece) => filter.take(piece))) controller.enqueue(bytes);
+    },
+    async pull(controller) {
+      let pieces: readonly Uint8Array[] = [];
+      while (pieces.length === 0) {
+        const { done, value } = await reader.read();
+        if (!done) watch(value);
+        pieces = done ? filter.end() : filter.take(value);
+        for (const bytes of pieces) controller.enqueue(bytes);
+        if (done) return controller.close();
+        await lull.note(pieces.length > 0);
+      }
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
+}
+
+const longestText = 100_000;
+
+/**
+ * How long to wait for the rest of an error text, in milliseconds. The time is limited, because the service may keep the
+ * connection open.
+ */
+const longestRestMs = 1_000;
+
+async function readRest(
+  { reader, decoder }: { readonly reader: ReadableStreamDefaultReader<Uint8Array>; readonly decoder: TextDecoder },
+  longest: number,
+  clock: Clock,
+): Promise<string> {
+  let giveUp: () => void = () => {};
+  const late = new Promise<undefined>((resolve) => (giveUp = () => resolve(undefined)));
+  const timer = clock.setTimeout(giveUp, longestRestMs);
+  let text = "";
+  let size = 0;
+  try {
+    while (size < longest) {
+      const piece = await Promise.race([reader.read(), late]);
+      if (piece?.done === true) return text;
+      if (piece === undefined) break;
+      size += sizeOf(piece.value);
+      text += decoder.decode(piece.value, { stream: true });
+    }
+  } finally {
+    clock.clearTimeout(timer);
+  }
+  reader.cancel().catch(() => {});
+  return text;
+}
+
+/** Makes a provider error that is also an instance of Error, because SDKs pass only such errors on unchanged. */
+function errorInBody(text: string): Error {
+  const said = toProviderError({ message: text });
+  const isUnread = said.message === text || /^\s*[[{]/.test(said.message);
+  const error = isUnread ? providerError(said.code, `The service sent no stream: ${text}`, said) : said;
+  return Object.assign(new Error(error.message), error);
+}

@@ -1,0 +1,156 @@
+// Reads the errors of provider SDKs: the code, whether a retry may help, and how long to wait.
+
+import type { ProviderError, ProviderErrorCode } from "../../core/types/common.ts";
+import { isRecord } from "../guards.ts";
+import { type ErrorFacts, readErrorFacts } from "./error-facts.ts";
+import { type ErrorVerdict, exactWords, findVerdict, looseWords } from "./error-words.ts";
+import { isProviderError, providerError } from "./provider-error.ts";
+
+/**
+ * Converts any value that a provider SDK throws, or that its stream contains as an error object, to a provider error. Never
+ * throws.
+ *
+ * A value that is already a provider error keeps its code and fields. For other values, the first match decides the code:
+ *
+ * - a text or code of a service with one exact meaning, such as a used-up quota (`rate-limit`, not retryable), a filtered prompt or
+ *   an overload
+ * - the HTTP status, except for statuses with many meanings, such as 400 and 500, or 503 with a text about a context that is too
+ *   long. If a gateway passes on the error of another service, the status and code of that service precede those of the gateway
+ * - a text about the context length, the API key or the name of the model
+ * - the HTTP status, or the error type that the service sent
+ * - an abort: `network`, not retryable
+ * - a failed connection: `network`
+ * - a body that is not JSON: `server`
+ * - anything else: `server`, not retryable, because the cause may be a mistake in the program that a retry would repeat
+ *
+ * The message is the reason that the service gives. If a gateway passes on the error of another service, the message contains the
+ * reason of that service. If no header says how long to wait, `retryAfterMs` comes from the message, such as "try again in 6.3s".
+ *
+ * The header `x-should-retry` overrides `retryable`. The result never contains a header, a body or a credential.
+ *
+ * @example
+ * toProviderError(await failure); // { name: "ProviderError", code: "rate-limit", status: 429, retryable: true, retryAfterMs: 7000, message: "Rate limit reached" }
+ */
+export function toProviderError(thrown: unknown): ProviderError {
+  try {
+    if (isProviderError(thrown)) return providerError(thrown.code, thrown.message, thrown);
+    const facts = readErrorFacts(thrown);
+    const { code, retryable } = classify(facts);
+    const { message, status, retryAfterMs, shouldRetry } = facts;
+    return providerError(code, message, { status, retryAfterMs, retryable: shouldRetry ?? retryable, cause: causeOf(thrown) });
+  } catch {
+    return providerError("server", "The error cannot be read.", { retryable: false });
+  }
+}
+
+const vague: ReadonlySet<ProviderErrorCode> = new Set(["bad-request", "server"]);
+
+/** Servers behind a proxy report a context that is too long with 503 or 529 (github.com/NousResearch/hermes-agent/pull/56292). */
+function classify(facts: ErrorFacts): ErrorVerdict {
+  const exact = findVerdict(exactWords, facts);
+  if (exact !== undefined) return exact;
+  const { status, upstream } = facts;
+  const said = [judgeStatus(upstream.status), judgeWords(upstream.words), judgeStatus(status)].flatMap((one) => one ?? []);
+  const loose = findVerdict(looseWords, facts);
+  const isTooLong = loose?.code === "context-too-long" && isAbout(facts, /exceed/, /exceed|too (?:long|large|many)|longer than/i);
+  const definite = said.find(({ code }) => !vague.has(code) && !(code === "overloaded" && isTooLong));
+  return definite ?? loose ?? said[0] ?? judgeWords(facts.words) ?? classifyFailure(facts);
+}
+
+function judgeWords(words: ReadonlySet<string>): ErrorVerdict | undefined {
+  for (const word of words) {
+    const code = codeByWord.get(word);
+    if (code !== undefined) return { code };
+  }
+  return undefined;
+}
+
+function classifyFailure(facts: ErrorFacts): ErrorVerdict {
+  if (isAbout(facts, abortWords, abortText)) return { code: "network", retryable: false };
+  if (isAbout(facts, networkWords, networkText)) return { code: "network" };
+  if (facts.words.has("syntaxerror")) return { code: "server" };
+  return { code: "server", retryable: false };
+}
+
+function isAbout({ words, messages }: ErrorFacts, word: RegExp, text: RegExp): boolean {
+  return [...words].some((candidate) => word.test(candidate)) || messages.some((message) => text.test(message));
+}
+
+/**
+ * Some statuses are not obvious:
+ *
+ * - 402: the balance or the quota is used up.
+ * - 408: the server saw a network failure.
+ * - 409: a lock timed out. The openai SDK retries it too.
+ * - 413: the request is too large. A request with fewer messages may succeed.
+ * - 498 from Groq and 529 from Anthropic: the service is overloaded.
+ */
+function judgeStatus(status: number | undefined): ErrorVerdict | undefined {
+  if (status === undefined || status < 400) return undefined;
+  if (status === 402) return { code: "rate-limit", retryable: false };
+  return { code: codeByStatus.get(status) ?? (status >= 500 ? "server" : "bad-request") };
+}
+
+const codeByStatus: ReadonlyMap<number, ProviderErrorCode> = new Map([
+  [401, "auth"],
+  [403, "auth"],
+  [407, "auth"],
+  [408, "network"],
+  [409, "server"],
+  [413, "context-too-long"],
+  [429, "rate-limit"],
+  [498, "overloaded"],
+  [503, "overloaded"],
+  [529, "overloaded"],
+]);
+
+/** Error types of OpenAI, Anthropic, Google, OpenRouter and Bedrock, in lower case. Streams that fail have no other status than 200. */
+const codeByWord: ReadonlyMap<string, ProviderErrorCode> = new Map([
+  ["resource_exhausted", "rate-limit"],
+  ["too_many_requests", "rate-limit"],
+  ["overloaded", "overloaded"],
+  ["provider_unavailable", "overloaded"],
+  ["serviceunavailableexception", "overloaded"],
+  ["modelnotreadyexception", "overloaded"],
+  ["slow_down", "overloaded"],
+  ["unavailable", "overloaded"],
+  ["service_unavailable", "overloaded"],
+  ["authentication_error", "auth"],
+  ["permission_error", "auth"],
+  ["invalid_api_key", "auth"],
+  ["unauthenticated", "auth"],
+  ["permission_denied", "auth"],
+  ["authentication", "auth"],
+  ["accessdeniedexception", "auth"],
+  ["invalid_request_error", "bad-request"],
+  ["not_found_error", "bad-request"],
+  ["invalid_request", "bad-request"],
+  ["validationexception", "bad-request"],
+  ["badrequesterror", "bad-request"],
+  ["invalid_argument", "bad-request"],
+  ["failed_precondition", "bad-request"],
+  ["not_found", "bad-request"],
+  ["server_error", "server"],
+  ["internal_server_error", "server"],
+  ["api_error", "server"],
+  ["timeout_error", "server"],
+  ["timeout", "server"],
+  ["vector_store_timeout", "server"],
+  ["internalserverexception", "server"],
+  ["modelstreamerrorexception", "server"],
+  ["deadline_exceeded", "server"],
+  ["internal", "server"],
+]);
+
+const abortWords = /^(?:aborterror|apiuseraborterror|err_aborted)$/;
+const abortText = /^(?:request was aborted\.?|this operation was aborted\.?)$/i;
+
+const networkWords =
+  /^(?:apiconnectionerror|apiconnectiontimeouterror|timeouterror|e(?:connreset|connrefused|connaborted|notfound|ai_again|timedout|pipe|hostunreach|hostdown|netunreach|netdown|netreset)|und_err_\w+|err_stream_premature_close|err_http2_\w+|err_ssl_\w+|connection(?:refused|closed|reset|timeout))$/;
+/** Messages of failed connections, from `fetch` in Node, Chromium, Firefox, Safari, Bun and Deno, and from the provider SDKs. */
+const networkText =
+  /^(?:terminated|fetch failed|failed to fetch|load failed|network ?error.*|connection error\.?|request timed out\.?|premature close|socket hang up|other side closed|error sending request.*|the socket connection was closed.*|connection closed.*|incomplete json segment at the end)$/i;
+
+function causeOf(thrown: unknown): unknown {
+  return isRecord(thrown) ? thrown.cause : undefined;
+}

@@ -1,0 +1,27 @@
+import type { AssistantMessage, ToolCallPart, ToolResultPart } from "../core/types/message.ts";
+
+/**
+ * The content of a message that any model can read. Reasoning is omitted, because a service rejects reasoning without its
+ * signature, and another model cannot use the reasoning.
+ */
+export interface PlainMessage {
+  /** All text parts of the message, concatenated. */
+  readonly text: string;
+  readonly calls: readonly ToolCallPart[];
+}
+
+/** Returns the text and the calls of an assistant message. */
+export function readAssistantMessage({ content }: Pick<AssistantMessage, "content">): PlainMessage {
+  let text = "";
+  const calls: ToolCallPart[] = [];
+  for (const part of content) {
+    if (part.type === "text") text += part.text;
+    else if (part.type === "tool-call") calls.push(part);
+  }
+  return { text, calls };
+}
+
+/** True if a tool call has succeeded. Also true for a call that restarted the context. */
+export function hasSucceeded({ outcome }: Pick<ToolResultPart, "outcome">): boolean {
+  return outcome === "completed" || outcome === "restarted";
+}

@@ -1,0 +1,71 @@
+import type { JsonSchema } from "../core/types/common.ts";
+import { isRecord, type UnknownRecord } from "./guards.ts";
+import { describeValue, quote } from "./texts.ts";
+
+/**
+ * Returns the reason why no object can match a schema, as text to put after the name of the schema in messages. Returns "" if an object
+ * may match. The arguments of a call are always an object.
+ */
+export function findRootProblem(schema: JsonSchema): string {
+  // Most schemas need no search.
+  if (schema["type"] === "object" && !limits.some((word) => Object.hasOwn(schema, word))) return "";
+  return findProblem(schema, schema, new Map()) ?? "";
+}
+
+/** The keywords that may refuse an object although the type is "object". */
+const limits = ["$ref", "allOf", "anyOf", "oneOf", "enum", "const"];
+
+/** True if an object may match `node`, which is a part of `root`. */
+export function mayBeObject(node: unknown, root: JsonSchema): boolean {
+  return findProblem(node, root, new Map()) === undefined;
+}
+
+/** Reads each node once, because a schema may refer to itself, and a hostile one may do so many times. */
+function findProblem(node: unknown, root: JsonSchema, known: Map<object, string | undefined>): string | undefined {
+  if (node === true) return undefined;
+  if (!isRecord(node)) return `must be an object or true, but is ${describeValue(node)}`;
+  if (known.has(node)) return known.get(node);
+  known.set(node, undefined);
+  const found = findOwnProblem(node, root) ?? findInnerProblem(node, (part) => findProblem(part, root, known), root);
+  known.set(node, found);
+  return found;
+}
+
+function findOwnProblem(node: UnknownRecord, root: JsonSchema): string | undefined {
+  const { $ref: reference, type, enum: values = "const" in node ? [node["const"]] : undefined } = node;
+  const types = listIn(type ?? "object");
+  if (!types.includes("object")) return `must have the type "object", but has ${types.map(describeValue).join(", ")}`;
+  if (Array.isArray(values) && !values.some(isRecord)) return "must accept objects, but accepts other values only";
+  const isLost = typeof reference === "string" && type === undefined && resolveReference(root, reference) === undefined;
+  return isLost ? `refers to ${quote(reference)}, which it does not contain` : undefined;
+}
+
+function findInnerProblem(
+  { $ref: reference, allOf = [], anyOf = [], oneOf = [] }: UnknownRecord,
+  inner: (part: unknown) => string | undefined,
+  root: JsonSchema,
+): string | undefined {
+  const target = typeof reference === "string" ? resolveReference(root, reference) : undefined;
+  const unions = [anyOf, oneOf].map((branches) => {
+    const problems = listIn(branches).map(inner);
+    return problems.includes(undefined) ? undefined : problems[0];
+  });
+  return [...[target ?? true, ...listIn(allOf)].map(inner), ...unions].find((problem) => problem !== undefined);
+}
+
+function listIn(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [value];
+}
+
+/** Returns the part of a schema that a reference such as "#/$defs/city" points to. Undefined if there is none. */
+export function resolveReference(root: JsonSchema, reference: string): unknown {
+  if (reference === "#") return root;
+  if (!reference.startsWith("#/")) return undefined;
+  let found: unknown = root;
+  for (const step of reference.slice(2).split("/")) {
+    const key = step.replaceAll("~1", "/").replaceAll("~0", "~");
+    if (typeof found !== "object" || found === null || !Object.hasOwn(found, key)) return undefined;
+    found = Reflect.get(found, key);
+  }
+  return found;
+}

@@ -1,0 +1,283 @@
+// The outcomes of calls: made from what a tool returns, and written for the model.
+
+import type { ContentPart, Issue, Json, PlainError } from "../core/types/common.ts";
+import type { Steps } from "./cancellation/deadline.ts";
+import { hasBrand, isLiteral, isRecord, isThenable } from "./guards.ts";
+import type { ContextRelease, Handoff, ToolOutcome } from "../core/types/tool-outcome.ts";
+import { tidyMessage, toPlainError } from "./plain-error.ts";
+import { isPlainData, toJson } from "./json.ts";
+import type { OutsideResult } from "../core/types/policies.ts";
+import type { Deferred, ToolResult } from "../core/types/tool.ts";
+import { cutText, quote } from "./texts.ts";
+
+// Global symbols, so that values from every loaded copy of the package are recognized.
+export const resultBrand: unique symbol = Symbol.for("turnwright.ToolResult");
+const deferral: unique symbol = Symbol.for("turnwright.Deferred");
+export const fatalBrand: unique symbol = Symbol.for("turnwright.FatalToolError");
+export const mark: unique symbol = Symbol.for("turnwright.LoopSignal");
+
+/** Makes the same result as `toolResult({ error })`, without its checks. */
+export function failedResult(error: string): ToolResult {
+  const result: ToolResult & { readonly [resultBrand]: true } = { [resultBrand]: true, success: false, error };
+  return result;
+}
+
+/** True for a value made by `toolResult`, from any copy of the package. */
+export function isToolResult(value: unknown): value is ToolResult {
+  return hasBrand(value, resultBrand);
+}
+
+function toJSON(): never {
+  throw new TypeError("it contains the value of context.defer(), which the tool must return by itself");
+}
+
+export const deferred: Deferred = /* @__PURE__ */ Object.freeze({ [deferral]: true, kind: "deferred", toJSON });
+
+export const deferredToPage: Deferred = /* @__PURE__ */ Object.freeze({ ...deferred, fromPage: true });
+
+export function isContentPart(part: unknown): part is ContentPart {
+  if (!isRecord(part)) return false;
+  const { type, text, mediaType, data, filename } = part;
+  if (type === "text") return typeof text === "string";
+  if (filename !== undefined && typeof filename !== "string") return false;
+  return (
+    (type === "image" || type === "file") && typeof mediaType === "string" && (typeof data === "string" || data instanceof URL)
+  );
+}
+
+type WithoutCall<Outcome> = Outcome extends unknown ? Omit<Outcome, "call" | "durationMs" | "approvedArgs"> : never;
+
+export type Conclusion<Kind extends ToolOutcome["kind"] = ToolOutcome["kind"]> = WithoutCall<
+  Extract<ToolOutcome, { readonly kind: Kind }>
+>;
+
+/**
+ * Makes the outcome of a call from the awaited return value of the tool. A plain value is a success, and `undefined` becomes
+ * null. A value that JSON cannot represent is a failure, and so is a returned Error, which JSON would represent as an empty
+ * object. The value of `context.defer()` means that the result comes later.
+ */
+export function toOutcome(output: unknown): {
+  readonly outcome: Conclusion<"completed" | "failed" | "deferred">;
+  readonly metadata?: unknown;
+} {
+  if (hasBrand(output, deferral)) {
+    const { fromPage, question } = output as Deferred;
+    return { outcome: { kind: "deferred", ...(fromPage && { fromPage }), ...(question && { question }) } };
+  }
+  if (!isToolResult(output)) return { outcome: output instanceof Error ? toFailure(output) : complete(output) };
+  const outcome = output.success ? completeWith(output) : failWith(output);
+  return output.metadata === undefined ? { outcome } : { outcome, metadata: output.metadata };
+}
+
+export function isOutsideResult(value: unknown): value is OutsideResult {
+  if (!isRecord(value)) return false;
+  const { kind, result, error } = value;
+  return kind === "failed" ? typeof error === "string" : kind === "result" && isExactData(result);
+}
+
+/** True if JSON keeps the whole value, except for undefined fields. */
+export function isExactData(value: unknown): boolean {
+  return isPlainData(value) && isExact(value);
+}
+
+/** The value must have no cycles. */
+function isExact(value: unknown): boolean {
+  if (typeof value === "number") return Number.isFinite(value);
+  if (typeof value !== "object" || value === null)
+    return value === null || typeof value === "string" || typeof value === "boolean";
+  if (Array.isArray(value)) return value.every(isExact);
+  return isLiteral(value) && Object.values(value).every((field) => field === undefined || isExact(field));
+}
+
+/**
+ * Copies a result from outside the run for the journal. Omits `fromPage`, so that the record does not depend on whether the
+ * caller passes `fromPage`.
+ */
+export function toRecordedResult(given: OutsideResult): OutsideResult {
+  return given.kind === "result" ? { kind: "result", result: toJson(given.result) } : { kind: "failed", error: given.error };
+}
+
+export function concludeOutside(given: OutsideResult): Conclusion<"completed" | "failed"> {
+  return given.kind === "result"
+    ? { kind: "completed", data: given.result }
+    : { kind: "failed", error: toolFailure(given.error) };
+}
+
+export function toFailure(thrown: unknown): Conclusion<"failed"> {
+  const error = toPlainError(thrown);
+  return hasBrand(thrown, fatalBrand) ? { kind: "failed", error, fatal: true } : { kind: "failed", error };
+}
+
+function complete(value: unknown): Conclusion<"completed" | "failed"> {
+  const lossy = lossyKindOf(value);
+  if (lossy !== undefined) return unwritable(lossy);
+  try {
+    return { kind: "completed", data: value === undefined ? null : toJson(value) };
+  } catch (error) {
+    return unwritable(toPlainError(error).message);
+  }
+}
+
+/** A message without data becomes the data, because the model reads only the data. */
+function completeWith(result: ToolResult): Conclusion<"completed" | "failed"> {
+  const { data, message, content = [], endTurn } = result;
+  if (!Array.isArray(content) || !content.every(isContentPart)) return unwritable('"content" must be an array of content parts');
+  const completion = complete(data === undefined ? message : data);
+  if (completion.kind === "failed") return completion;
+  const kept = content.filter((part) => part.type !== "text" || part.text !== "");
+  const signal = mark in result ? (result[mark] as LoopSignal) : undefined;
+  return { ...completion, ...(kept.length > 0 && { content: kept }), ...(endTurn === true && { endTurn }), ...signal };
+}
+
+/** If the data or the content cannot be written, the problem is added to the reason. */
+function failWith({ message, error, data, content }: ToolResult): Conclusion<"failed"> {
+  const reason =
+    [message, error].find((text: unknown) => typeof text === "string" && text.trim() !== "") ??
+    "The tool reported a failure without a reason.";
+  const given = completeWith({ success: true, data, content });
+  if (given.kind === "failed") return { kind: "failed", error: toolFailure(`${reason} ${given.error.message}`) };
+  return {
+    kind: "failed",
+    error: toolFailure(reason),
+    ...(data !== undefined && { data: given.data }),
+    ...(given.content && { content: given.content }),
+  };
+}
+
+/** True for a generator. False for arrays, maps and streams, which are iterable but are not generators. */
+export function isGenerator(value: unknown): value is Steps {
+  return isIterator(value) && typeof value["return"] === "function";
+}
+
+function isIterator(value: unknown): value is { readonly [field: string]: unknown } {
+  return isRecord(value) && typeof value["next"] === "function" && (Symbol.iterator in value || Symbol.asyncIterator in value);
+}
+
+/** Makes the preliminary result for listeners. Returns undefined for a value that the tool could not return as a success. */
+export function toPreliminary(value: unknown): Json | undefined {
+  const { outcome } = toOutcome(value);
+  return value === undefined || outcome.kind !== "completed" ? undefined : outcome.data;
+}
+
+/** Describes a value of which JSON would keep nothing. */
+export function lossyKindOf(value: unknown): string | undefined {
+  if (value instanceof Map) return "a Map";
+  if (value instanceof Set) return "a Set";
+  if (isThenable(value)) return "a promise, which has to be awaited first";
+  const isUnread = isIterator(value) || (isRecord(value) && Symbol.asyncIterator in value);
+  return isUnread ? "a generator or a stream, which has to be read to its end first" : undefined;
+}
+
+function unwritable(problem: string): Conclusion<"failed"> {
+  return { kind: "failed", error: toolFailure(`The tool's result cannot be written as JSON: ${problem.replace(/\.$/, "")}.`) };
+}
+
+export function toolFailure(message: string): PlainError {
+  return { name: "ToolFailure", message: tidyMessage(message) };
+}
+
+/** A request that a tool result makes to the loop. The model does not read this request. */
+export interface LoopSignal {
+  readonly release?: ContextRelease | undefined;
+  readonly load?: readonly string[] | undefined;
+  readonly handoff?: Pick<Handoff, "to" | "reason"> | undefined;
+  readonly restart?: true | undefined;
+}
+
+export const denials = {
+  changedSchema: "The arguments no longer fit the schema of the tool.",
+  insideTool: "Calls inside this tool cannot request a decision.",
+} as const;
+
+type Kind = ToolOutcome["kind"];
+type OutcomeOf<Wanted extends Kind> = ToolOutcome & { readonly kind: Wanted };
+type Told = Exclude<Kind, "completed" | "deferred" | "blocked">;
+type Text<Each extends Kind> = readonly [status: string, reason: string | ((outcome: OutcomeOf<Each>) => string | undefined)];
+
+/** Existing prompts rely on the statuses of failed and blocked calls, so do not rename them. */
+const texts: { readonly [Each in Told]: Text<Each> } = {
+  failed: ["tool_execution_failed", ({ error }) => error.message || error.name],
+  "timed-out": ["tool_execution_failed", ({ limitMs }) => `timed out after ${limitMs} ms`],
+  denied: ["denied", ({ reason }) => reason],
+  "approval-failed": ["approval_failed", "no decision about the call could be made, so the call was not run"],
+  "unknown-tool": [
+    "unknown_tool",
+    ({ call, nearest }) =>
+      `There is no tool ${quote(call.name)}.${nearest === undefined ? "" : ` Did you mean ${quote(nearest)}?`}`,
+  ],
+  "invalid-input": ["invalid_input", ({ issues }) => renderIssues(issues)],
+  malformed: ["malformed_arguments", ({ message }) => message ?? "the arguments are not valid JSON"],
+  truncated: ["truncated", "the call was cut off before it was complete, so it was not run; send a shorter call"],
+  interrupted: ["interrupted", "the call was cut off before it ended, so it may have run"],
+  "not-run": ["not_run", "the run ended before this call started"],
+  limit: ["limit", "the limit of tool calls is reached, so the call was not run; answer with the results you have"],
+};
+
+/** Returns what the model reads: the tool's data unchanged, or a status with a reason. Never contains a stack trace. */
+export function renderOutcome(outcome: ToolOutcome): Json {
+  const { kind, call } = outcome;
+  if (kind === "completed") return outcome.data;
+  if (kind === "deferred") return { status: "awaiting_result" };
+  // A model may write a very long name, and each later request would repeat it.
+  const name = cutText(call.name, 64);
+  if (kind === "blocked") {
+    const by = outcome.by === "tool-choice" ? "tool_choice" : "deliberate_tool_mode";
+    return { status: `blocked_by_${by}`, functionName: name, allowedToolNames: listNames(outcome.allowed, outcome.more) };
+  }
+  const [status, given] = texts[kind] as Text<never>;
+  const reason = typeof given === "string" ? given : given(outcome as never);
+  return {
+    status,
+    ...(reason !== undefined && { reason }),
+    tool_name: name,
+    ...(kind === "failed" && outcome.data !== undefined && { data: outcome.data }),
+    ...(kind === "unknown-tool" && { available_tools: listNames(outcome.known, outcome.more) }),
+  };
+}
+
+/** A message with one of these outcomes, and without the outcome `completed`, adds 1 to the count of consecutive tool errors. */
+const errors: ReadonlySet<Kind> = new Set([
+  "failed",
+  "timed-out",
+  "blocked",
+  "unknown-tool",
+  "invalid-input",
+  "malformed",
+  "truncated",
+]);
+
+/** The outcomes of calls whose tool has run. A log may contain an unknown kind. */
+const dispatched: ReadonlySet<string> = new Set<Kind>(["completed", "failed", "timed-out", "interrupted", "deferred"]);
+
+export function countsAsError(kind: Kind): boolean {
+  return errors.has(kind);
+}
+
+export function wasDispatched(kind: string): boolean {
+  return dispatched.has(kind);
+}
+
+export function isFatal(outcome: ToolOutcome): outcome is OutcomeOf<"failed"> {
+  return outcome.kind === "failed" && outcome.fatal === true;
+}
+
+/** Returns the content parts of a tool's result. */
+export function contentOf(outcome: ToolOutcome): readonly ContentPart[] {
+  return ("content" in outcome ? outcome.content : undefined) ?? [];
+}
+
+function listNames(named: readonly string[], more: number | undefined): readonly string[] {
+  if (more === undefined) return named;
+  return [
+    ...named,
+    named.length === 0 ? `… ${more} tools, which are listed in the results of other calls` : `… and ${more} more`,
+  ];
+}
+
+export function renderIssues(issues: readonly Issue[]): string {
+  return issues.map(renderIssue).join("; ");
+}
+
+function renderIssue({ message, path = [] }: Issue): string {
+  return path.length === 0 ? message : `${path.join(".")}: ${message}`;
+}

@@ -1,0 +1,85 @@
+// Reads events and converts them to chunks, for the entries that convert the events of a run for web pages.
+
+import type { LoopEvent } from "../core/types/loop-event.ts";
+import { dropPromise } from "../shared/promises.ts";
+
+/** An event from `streamToolLoop`, or an item from `turnwright/host` that contains an event and its `id`. */
+export type EventItem = LoopEvent | { readonly id: string; readonly event: LoopEvent };
+
+/** Converts events to chunks of a wire protocol, one event at a time. */
+export interface EventMapper<Chunk> {
+  /** Returns the chunks for an event, in order. The array may be empty. */
+  map(item: EventItem): readonly Chunk[];
+  /**
+   * Returns the last chunks. Called once, after the last event. `failure` contains the error that the source of the events threw.
+   */
+  end(failure?: { readonly error: unknown }): readonly Chunk[];
+  /** True if no more chunks follow, even if more events arrive. The source of the events is then closed. */
+  readonly isOver?: boolean | undefined;
+}
+
+export class ChunkBatches<Chunk> {
+  readonly #iterator: AsyncIterator<EventItem>;
+  readonly #mapper: EventMapper<Chunk>;
+  #isOver = false;
+
+  constructor(events: AsyncIterable<EventItem>, mapper: EventMapper<Chunk>) {
+    this.#mapper = mapper;
+    this.#iterator = events[Symbol.asyncIterator]();
+  }
+
+  /**
+   * Returns the next chunks, at least one, or undefined after the last. If the source of the events throws, the last chunks
+   * describe the error.
+   */
+  async next(): Promise<readonly Chunk[] | undefined> {
+    while (!this.#isOver) {
+      const chunks = await this.#read();
+      if (chunks.length > 0) return chunks;
+    }
+    return undefined;
+  }
+
+  leave(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    try {
+      dropPromise(this.#iterator.return?.());
+    } catch {
+      // The chunks are no longer read, so this error cannot be reported.
+    }
+  }
+
+  async #read(): Promise<readonly Chunk[]> {
+    try {
+      const { done, value } = await this.#iterator.next();
+      if (done !== true) {
+        const chunks = this.#mapper.map(value);
+        if (this.#mapper.isOver === true) this.leave();
+        return chunks;
+      }
+      this.#isOver = true;
+      return this.#mapper.end();
+    } catch (error) {
+      if (this.#isOver) return [];
+      this.#isOver = true;
+      return this.#mapper.end({ error });
+    }
+  }
+}
+
+/** Reads events on demand. Cancelling the stream closes the source of the events. */
+export function toChunkStream<Chunk>(batches: ChunkBatches<Chunk>): ReadableStream<Chunk> {
+  return new ReadableStream<Chunk>(
+    {
+      pull: async (controller) => {
+        const chunks = await batches.next();
+        if (chunks === undefined) controller.close();
+        else for (const chunk of chunks) controller.enqueue(chunk);
+      },
+      cancel: () => batches.leave(),
+    },
+    // With 0, no event is read before the stream is read.
+    { highWaterMark: 0 },
+  );
+}

@@ -1,0 +1,106 @@
+// The values and the failure texts that web pages show, for all page protocols. The texts contain no error messages, because error
+// messages may contain secrets.
+
+import type { Json, Usage } from "../core/types/common.ts";
+import type { LoopEvent, LoopEvents } from "../core/types/loop-event.ts";
+import type { ToolResultPart } from "../core/types/message.ts";
+import type { ToolOutcome, WaitingCall } from "../core/types/tool-outcome.ts";
+import { addCost, addUsage, noUsage } from "../shared/count-usage.ts";
+import { toJson } from "../shared/json.ts";
+import type { EndReason, LoopStatus } from "../core/types/termination.ts";
+
+/** The cost that a page shows. `streams` is the number of model streams that have ended. */
+export interface PageCost {
+  readonly streams: number;
+  readonly usage: Usage;
+  readonly costUSD?: number | undefined;
+}
+
+export const noCost: PageCost = /* @__PURE__ */ Object.freeze({ streams: 0, usage: noUsage, costUSD: 0 });
+
+/** Adds the usage and the cost of an iteration or a compaction. Returns the same object for a compaction without a request. */
+export function addToCost(
+  before: PageCost,
+  event: Extract<LoopEvent, { readonly type: "iteration-end" | "compaction-end" }>,
+): PageCost {
+  if (event.provider === undefined) return before;
+  const { usage, costUSD } = event;
+  return {
+    streams: before.streams + (event.type === "iteration-end" ? 1 : 0),
+    usage: usage === undefined ? before.usage : addUsage(before.usage, usage),
+    costUSD: addCost(before.costUSD, costUSD),
+  };
+}
+
+/**
+ * True if a recorded retry may still discard the message of a replayed iteration. A page must not show such a message yet. A
+ * message with a call that has run is never discarded.
+ */
+export function mayBeDiscarded({ replayed, calls }: LoopEvents["iteration-end"]): boolean {
+  return replayed === true && calls.every(({ outcome }) => outcome === "not-run");
+}
+
+const waiting: ReadonlySet<string> = new Set(["awaiting-approval", "awaiting-result", "deferred"]);
+
+/** True if the call still waits. The result in the transcript is then only a placeholder. */
+export function isWaiting({ outcome }: Pick<ToolResultPart, "outcome">): boolean {
+  return waiting.has(outcome);
+}
+
+/** Returns the ids of the outer calls and of the call itself, joined by "/". Omits the number of a question, such as `#2`. */
+export function toCallPath({ id, callId }: Pick<WaitingCall, "id" | "callId">): string {
+  const bare = id.replace(/#\d+$/, "");
+  return bare === callId || bare.endsWith(`/${callId}`) ? bare : id;
+}
+
+/** Copies a value from a tool. Returns null for a value that JSON cannot represent. */
+export function toPlain(value: unknown): Json {
+  try {
+    return toJson(value ?? null);
+  } catch {
+    return null;
+  }
+}
+
+/** A failure that a page shows to its user. */
+export type UIFailure =
+  /** The run ended with status "error", "timeout" or "empty-response". */
+  | { readonly kind: "run"; readonly status: LoopStatus; readonly reason: EndReason }
+  /** A call did not complete. `result` is the result that the model gets. */
+  | { readonly kind: "tool"; readonly toolName: string; readonly outcome: ToolOutcome["kind"]; readonly result: unknown }
+  /** The source of the events threw `error`, or ended before the end of the run. */
+  | { readonly kind: "thrown"; readonly error: unknown };
+
+/** Returns the text that the page shows for a failure. */
+export type OnError = (failure: UIFailure) => string;
+
+export const failedStatuses: ReadonlySet<LoopStatus> = new Set(["error", "timeout", "empty-response"]);
+
+const toolTexts = new Map<string, string>([
+  ["failed", "The tool failed."],
+  ["timed-out", "The tool took too long."],
+  ["blocked", "The tool is not allowed here."],
+  ["denied", "The call was denied."],
+  ["approval-failed", "The call could not be approved."],
+  ["unknown-tool", "The tool does not exist."],
+  ["invalid-input", "The arguments do not fit the tool."],
+  ["malformed", "The arguments are not valid JSON."],
+  ["truncated", "The arguments were cut off."],
+  ["interrupted", "The call was stopped."],
+  ["not-run", "The call did not run."],
+  ["limit", "The call did not run, because the maximum number of calls is reached."],
+]);
+
+export function toFailureText(failure: UIFailure, onError: OnError | undefined): string {
+  try {
+    const text: unknown = onError?.(failure);
+    if (typeof text === "string") return text;
+  } catch {
+    // If `onError` throws, the page shows the default text.
+  }
+  return neutralText(failure);
+}
+
+function neutralText(failure: UIFailure): string {
+  return failure.kind === "tool" ? (toolTexts.get(failure.outcome) ?? "The call did not complete.") : "An error occurred.";
+}

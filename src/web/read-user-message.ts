@@ -1,0 +1,136 @@
+// Reads the new user message of a request from a page, which is not trusted. Its length and its files are limited.
+
+import { type Checks, is, timeLimit } from "../shared/errors/check-fields.ts";
+import type { UserPart } from "../core/types/common.ts";
+import type { UserMessage } from "../core/types/message.ts";
+import { isRecord, type UnknownRecord } from "../shared/guards.ts";
+import { isOnWeb, locateMedia } from "../shared/media-source.ts";
+import { takeStart } from "../shared/texts.ts";
+import { type BodyLimits, RequestError } from "./read-request-body.ts";
+import { sseChecks } from "./sse-lines.ts";
+
+/** The limits for a request from a page. */
+export interface RequestLimits extends BodyLimits {
+  /** The maximum number of text characters in the new message. Default 100,000. */
+  readonly maxTextChars?: number | undefined;
+  /** The allowed media types of files, such as "application/pdf" or "image/*". Default: PNG, JPEG, GIF, WebP and PDF. */
+  readonly allowedMediaTypes?: readonly string[] | undefined;
+  /** The maximum number of files in the new message. Default 10. */
+  readonly maxFiles?: number | undefined;
+  /**
+   * Set to true to allow http(s) URLs of files. The library does not fetch these URLs, but the model service or your tools may
+   * fetch them. Default false: only data URLs are allowed.
+   */
+  readonly allowWebUrls?: boolean | undefined;
+}
+
+/** A user message as a page sent it. */
+export interface PageMessage extends UserMessage {
+  /**
+   * Set if the page asks for another answer to this message. The value is the id of the answer that the page replaces, or true if
+   * this id is unknown. A host then removes all messages after this message. The field is not stored. Default: no other answer.
+   */
+  readonly again?: string | true | undefined;
+  /**
+   * True if the user has edited this message. A host then replaces the message with the same id, and removes all messages after it.
+   * The field is not stored. Default false.
+   */
+  readonly edited?: true | undefined;
+}
+
+export const requestChecks: Checks<RequestLimits> = {
+  maxBytes: { min: 1 },
+  bodyMs: timeLimit,
+  clock: sseChecks.clock,
+  maxTextChars: { min: 1 },
+  allowedMediaTypes: is.texts,
+  maxFiles: { min: 0 },
+  allowWebUrls: is.flag,
+};
+
+const mediaTypes = ["image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf"];
+const longestId = 500;
+const longestName = 500;
+
+/**
+ * Reads the id of the last message of a page. Returns undefined if an earlier message of the page has the same id, because such an id
+ * identifies nothing.
+ */
+function readMessageId(messages: readonly unknown[]): string | undefined {
+  const last = messages.at(-1);
+  const id = readId(isRecord(last) ? last.id : undefined, "id of the last message");
+  const isUnique = messages.slice(0, -1).every((message) => !isRecord(message) || message.id !== id);
+  return isUnique ? id : undefined;
+}
+
+export function readId(value: unknown, field: string): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (typeof value === "string" && value !== "" && value.length <= longestId) return value;
+  throw new RequestError(400, `The "${field}" must be a string of 1 to ${longestId} characters.`);
+}
+
+/**
+ * Creates a user message from the last of `messages`, whose parts are `given`: `{ type: "text", text }` and `{ type: "file", mediaType,
+ * url }`. Ignores other parts. Throws RequestError if a part is invalid or a limit is exceeded.
+ */
+export function readUserMessage(messages: readonly unknown[], given: readonly unknown[], limits: RequestLimits): UserMessage {
+  const id = readMessageId(messages);
+  const { maxFiles = 10, maxTextChars = 100_000 } = limits;
+  const parts = given.flatMap((part) => readPart(part, limits));
+  if (parts.length === 0) throw new RequestError(400, "The last message has neither text nor files.");
+  const files = parts.filter(({ type }) => type !== "text");
+  if (files.length > maxFiles) throw new RequestError(413, `The message has more than ${maxFiles} files.`);
+  const chars = parts.reduce((sum, part) => sum + (part.type === "text" ? part.text.length : 0), 0);
+  if (chars > maxTextChars) throw new RequestError(413, `The message has more than ${maxTextChars} characters of text.`);
+  const [first] = parts;
+  const content = parts.length === 1 && first?.type === "text" ? first.text : parts;
+  return { role: "user", content, ...(id !== undefined && { id }) };
+}
+
+function readPart(part: unknown, limits: RequestLimits): readonly UserPart[] {
+  if (!isRecord(part)) throw new RequestError(400, "A part of the last message is not an object.");
+  if (part.type === "file") return [readFile(part, limits)];
+  if (part.type !== "text") return [];
+  if (typeof part.text !== "string") throw new RequestError(400, "The text of a text part of the last message is not a string.");
+  return part.text === "" ? [] : [{ type: "text", text: part.text }];
+}
+
+function readFile({ mediaType, url, filename }: UnknownRecord, limits: RequestLimits): UserPart {
+  const { allowWebUrls, allowedMediaTypes = mediaTypes } = limits;
+  if (typeof mediaType !== "string" || typeof url !== "string")
+    throw new RequestError(400, "A file of the last message has no media type or no URL. Both must be strings.");
+  const media = locateMedia({ type: "file", mediaType, data: url });
+  if (media.kind === "unreadable") throw new RequestError(400, `A file of the last message cannot be used: ${media.why}.`);
+  const isOnline = media.kind === "url" && isOnWeb(media);
+  if (!/^data:/i.test(url) && !(allowWebUrls && isOnline))
+    throw new RequestError(
+      415,
+      `The URL of each file in the last message must be a data URL${allowWebUrls ? " or an http(s) URL" : ""}.`,
+    );
+  checkTypes(media.mediaType, { mediaType, url }, allowedMediaTypes);
+  const type = media.mediaType.startsWith("image/") ? "image" : "file";
+  return { type, mediaType: media.mediaType, data: url, ...toName(filename) };
+}
+
+/**
+ * Checks the media type of a data URL, or else the field `mediaType`. `recognized` is checked too: the media type that the bytes show.
+ */
+function checkTypes(
+  recognized: string,
+  { mediaType, url }: { readonly mediaType: string; readonly url: string },
+  allowedTypes: readonly string[],
+): void {
+  const given = (/^data:([^;,]+)/i.exec(url)?.[1] ?? mediaType).trim();
+  const isAllowed = [given, recognized].every((type) => allowedTypes.some((allowed) => matches(type, allowed)));
+  if (!isAllowed) throw new RequestError(415, "A file of the last message has a media type that is not allowed.");
+}
+
+function toName(filename: unknown): { readonly filename?: string } {
+  return typeof filename === "string" && filename !== "" ? { filename: takeStart(filename, longestName) } : {};
+}
+
+function matches(mediaType: string, allowed: string): boolean {
+  const type = mediaType.toLowerCase();
+  const rule = allowed.toLowerCase();
+  return rule.endsWith("/*") ? type.startsWith(rule.slice(0, -1)) : type === rule;
+}
