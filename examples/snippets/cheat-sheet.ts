@@ -47,6 +47,7 @@ import type {
   UserMessage,
   FallbackOptions,
   RetryOptions,
+  IdenticalCallsOptions,
 } from "turnwright";
 import type { CompactedMessages } from "turnwright/compaction";
 import type {
@@ -135,6 +136,7 @@ interface Core {
   deferTools(): Middleware; // hides tools with `deferred` until a search has found them
   structuredOutput<Output>(schema: StandardSchema<unknown, Output>, options?: StructuredOutputOptions): StructuredOutput<Output>; // result.output
   detectLoops(options?: LoopDetectionOptions): Middleware; // threshold, action, maxCycle, compareResults
+  limitIdenticalCalls(options?: IdenticalCallsOptions): Middleware; // max: the same calls with the same results, default 10
   stopWhen(condition: StopCondition | readonly StopCondition[]): Middleware;
   finalAnswer(options?: { readonly reserve?: FinalAnswerReserve }): Middleware; // one more iteration without tools at a limit
   preToolText(policy?: PreToolTextPolicy): Middleware; // ends the run after a message with both text and tool calls
@@ -203,7 +205,6 @@ interface Limits {
   softWarnIteration?: number; // 20
   maxConsecutiveToolErrors?: number; // 5
   maxInterrupts?: number; // 3, in a row on one control
-  maxIdenticalCalls?: number; // 10
   maxPauses?: number; // 10
   maxDepth?: number; // 3 levels of nested runs
   toolConcurrency?: number; // 10

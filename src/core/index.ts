@@ -84,6 +84,7 @@ export { approve } from "./middleware/approve.ts";
 export { contextRestarts } from "./middleware/context-restarts.ts";
 export { deferTools } from "./middleware/deferred-tools.ts";
 export { detectLoops } from "./middleware/detect-loops.ts";
+export { type IdenticalCallsOptions, limitIdenticalCalls } from "./middleware/identical-calls.ts";
 export { finalAnswer } from "./middleware/final-answer.ts";
 export { gateTools } from "./middleware/gate.ts";
 export { maskResults } from "./middleware/mask-results.ts";

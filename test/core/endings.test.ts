@@ -4,6 +4,7 @@ import { createMockProvider, type MockScript, text, toolCall, usage } from "turn
 import { createHandoffs } from "turnwright/handoffs";
 import { detectLoops } from "../../src/core/middleware/detect-loops.ts";
 import { finalAnswer } from "../../src/core/middleware/final-answer.ts";
+import { limitIdenticalCalls } from "../../src/core/middleware/identical-calls.ts";
 import { gateTools } from "../../src/core/middleware/gate.ts";
 import { onIteration } from "../../src/core/middleware/iteration-hooks.ts";
 import { preToolText } from "../../src/core/middleware/pre-tool-text.ts";
@@ -82,10 +83,10 @@ describe("middleware that ends a run", () => {
     expect([stopped.reason, stopped.toolCallsExecuted]).toEqual([{ kind: "loop-detected", toolName: "look", count: 2 }, 1]);
   });
 
-  it("ends a run that repeats itself even without middleware", async () => {
+  it("ends a run that gets the same results again and again", async () => {
     const events: LoopEvent[] = [];
     const watch: Middleware = { name: "watch", pure: true, on: (event) => void events.push(event) };
-    const { reason } = await run(looking, [watch], { limits: { maxIdenticalCalls: 3 } });
+    const { reason } = await run(looking, [watch, limitIdenticalCalls({ max: 3 })]);
     expect(reason).toEqual({ kind: "loop-detected", toolName: "look", count: 3 });
     expect(events.filter(({ type }) => type === "loop-detected")).toMatchObject([{ iteration: 2, count: 3, action: "stop" }]);
   });

@@ -34,7 +34,7 @@ describe("the requests in a run log", () => {
     const provider = createMockProvider(({ iteration }) =>
       iteration < 12 ? [toolCall("look_up", { n: iteration % 3 }), toolCall("look_up")] : text("Done."),
     );
-    const { log } = await logRun({ provider, tools: [lookUp], messages, limits: { maxIdenticalCalls: 99 }, ...more });
+    const { log } = await logRun({ provider, tools: [lookUp], messages, ...more });
     expect(log.runs[0]?.iterations.map(({ request }) => request?.messages())).toEqual(
       provider.requests.map((request) => request.messages),
     );

@@ -212,7 +212,7 @@ describe("replayJournal", () => {
         createMockProvider(() => ((calls.count += 1) < count ? toolCall("work") : text("Done.")));
       const { options } = cast([]);
       const asked = { count: 0 };
-      const limits = { maxIterations: count, maxConsecutiveToolErrors: count, maxIdenticalCalls: Number.POSITIVE_INFINITY };
+      const limits = { maxIterations: count, maxConsecutiveToolErrors: count };
       const live = await runToolLoop({
         ...options,
         limits,

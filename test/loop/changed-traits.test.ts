@@ -1,18 +1,17 @@
 import { describe, expect, it } from "vitest";
-import { type LoopResult, memoryJournal, preToolText, runToolLoop, type Tool } from "turnwright";
+import { limitIdenticalCalls, type LoopResult, memoryJournal, preToolText, runToolLoop, type Tool } from "turnwright";
 import { createMockProvider, type MockMessage, text, toolCall } from "turnwright/testing";
 import { tool } from "./play.ts";
 
 type Traits = Pick<Tool, "polls" | "requiresFollowUp">;
 
 const messages = [{ role: "user", content: "Go." }] as const;
-const middleware = [preToolText()];
+const middleware = [preToolText(), limitIdenticalCalls({ max: 2 })];
 
 async function run(traits: Traits, script: readonly MockMessage[], journal = memoryJournal()): Promise<LoopResult> {
   const provider = createMockProvider([...script]);
   const look = tool("look", () => "same", traits);
-  const limits = { maxIdenticalCalls: 2 };
-  return runToolLoop({ provider, messages, tools: [look], middleware, journal, runId: "r", limits });
+  return runToolLoop({ provider, messages, tools: [look], middleware, journal, runId: "r" });
 }
 
 const polling = [toolCall("look"), toolCall("look"), toolCall("look"), text("Done.")];

@@ -117,7 +117,7 @@ describe("finalAnswer with a reserve", () => {
             const size = spend(given[index % 12] ?? 1);
             return toolChoice === "none" ? [text("In short."), size] : [toolCall("look"), size];
           };
-          const limits = { maxIdenticalCalls: 100, [isCost ? "maxCostUSD" : "maxTokens"]: max };
+          const limits = { [isCost ? "maxCostUSD" : "maxTokens"]: max };
           const playing = play(script, reserving(limits, isCost ? { costUSD: kept } : { tokens: kept }));
           const { finalAnswer } = await endOf(playing);
           let spent = 0;

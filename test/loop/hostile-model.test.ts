@@ -9,6 +9,7 @@ import {
   defineTool,
   type DeliberateGate,
   detectLoops,
+  limitIdenticalCalls,
   type LoopOptions,
   type Middleware,
   type StandardSchema,
@@ -39,7 +40,14 @@ const nothing: StandardSchema = {
 const gate: DeliberateGate = { active: true, allowedNames: ["other"] };
 
 const rows: Readonly<Record<string, Row>> = {
-  "the same call": { says: () => echo(), ends: "loop-detected", streams: 10, ran: 10 },
+  "the same call": { says: () => echo(), ends: "max-iterations", streams: 100, ran: 100 },
+  "the same call, with limitIdenticalCalls": {
+    says: () => echo(),
+    more: [limitIdenticalCalls()],
+    ends: "loop-detected",
+    streams: 10,
+    ran: 10,
+  },
   "the same call, with detectLoops": { says: () => echo(), more: stopping, ends: "loop-detected", streams: 3, ran: 2 },
   "two calls in turn, with detectLoops": { says: inTurn("a", "b"), more: stopping, ends: "loop-detected", streams: 6, ran: 5 },
   "four calls in turn, with detectLoops": {
@@ -80,9 +88,9 @@ const rows: Readonly<Record<string, Row>> = {
   },
   "calls of an unknown tool": { says: () => toolCall("none"), ends: "tool-error-cap", streams: 5, ran: 0 },
   "calls that the gate blocks": { says: () => echo(), more: [gateTools(gate)], ends: "tool-error-cap", streams: 5, ran: 0 },
-  "calls that are always denied": {
+  "calls that are always denied, with limitIdenticalCalls": {
     says: () => echo(),
-    more: [approve(() => ({ kind: "deny" }))],
+    more: [approve(() => ({ kind: "deny" })), limitIdenticalCalls()],
     ends: "loop-detected",
     streams: 10,
     ran: 0,

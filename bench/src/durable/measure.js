@@ -52,7 +52,7 @@ const loop = defineDurableLoop({
       return waitMs === undefined ? says : [wait(waitMs), says];
     }),
     tools: [find],
-    limits: { maxIterations: calls + 1, maxIdenticalCalls: calls + 2 },
+    limits: { maxIterations: calls + 1 },
     messages: [{ role: "user", content: "x".repeat(context) }],
   }),
 });

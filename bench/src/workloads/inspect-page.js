@@ -33,7 +33,7 @@ async function makeLog() {
     model: "bench",
     stream: (/** @type {{ iteration: number }} */ request) => stream(request.iteration),
   };
-  const limits = { maxIterations: iterations + 1, maxIdenticalCalls: Infinity, maxTokens: Infinity };
+  const limits = { maxIterations: iterations + 1, maxTokens: Infinity };
   const options = { provider, tools: [tool], messages: [{ role: /** @type {const} */ ("user"), content: "Go." }], limits };
   await runToolLoop(withRunLog(options, { to: { write: (line) => void lines.push(line) } }));
   return lines.join("");

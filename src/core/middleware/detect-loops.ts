@@ -15,8 +15,8 @@ const checks: Checks<LoopDetectionOptions> = {
 };
 
 /**
- * Detects a model that repeats an iteration or a sequence of iterations. Without loop detection, a run still ends after
- * `limits.maxIdenticalCalls` identical iterations.
+ * Detects a model that repeats an iteration or a sequence of iterations, before the calls run. `limitIdenticalCalls` compares the
+ * results too.
  *
  * Throws LoopError "unknown-option" or "invalid-option".
  *

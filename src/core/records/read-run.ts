@@ -93,7 +93,6 @@ function optionsOf(place: RecordedPlace, watch: WatchRun | undefined): SeamOptio
       maxIterations: none,
       softWarnIteration: none,
       maxConsecutiveToolErrors: none,
-      maxIdenticalCalls: none,
       maxPauses: none,
       maxDepth: none,
       toolConcurrency: none,

@@ -1,12 +1,10 @@
 // Decides what the run does next. Pure: it performs nothing.
 
-import type { LoopLimits } from "../types/loop-options.ts";
 import type { EndReason } from "../types/termination.ts";
 import { noReserve, type Reserve, type ResolvedLimits } from "../loop/run/limits.ts";
 import { isUnfinished } from "../../shared/judge-finish.ts";
 import { isFatal } from "../../shared/to-outcome.ts";
 import type { Ending, Hooks, InboxMessage, Look, State } from "../types/middleware.ts";
-import { findIdenticalCalls } from "./identical-calls.ts";
 import { activeAt } from "./state.ts";
 import { isNamed } from "../loop/state/transcript.ts";
 
@@ -18,7 +16,6 @@ export type NextStep =
   | { readonly kind: "end"; readonly ending: Ending };
 
 type EndsHook = Pick<Hooks, "ends">;
-type Limits = ResolvedLimits & Pick<LoopLimits, never>;
 
 export function nextStep(state: State, hooks: readonly EndsHook[], bounds: Bounds): NextStep {
   switch (state.phase) {
@@ -31,7 +28,7 @@ export function nextStep(state: State, hooks: readonly EndsHook[], bounds: Bound
     case "answer":
       return afterAnswer(state, hooks, bounds);
     case "calls":
-      return afterCalls(state, hooks, bounds.limits);
+      return afterCalls(state, hooks);
   }
 }
 
@@ -70,15 +67,12 @@ function endingOf(state: State): Ending | undefined {
   return status === undefined || reason === undefined ? undefined : { status, reason };
 }
 
-function afterCalls(state: State, hooks: readonly EndsHook[], limits: Limits): NextStep {
+function afterCalls(state: State, hooks: readonly EndsHook[]): NextStep {
   const { waits, lastBatch } = state;
   const { ends, isDrained, isTurnEnd } = readBatch(lastBatch);
   if (ends !== undefined) return { kind: "look", planned: ends };
   if (waits.length > 0) return { kind: "end", ending: { status: "suspended", reason: { kind: "waiting", waits } } };
   if (isDrained) return { kind: "end", ending: drainedEnding };
-  const repeated = findIdenticalCalls(state, limits);
-  if (repeated !== undefined && state.consecutiveToolErrors < limits.maxConsecutiveToolErrors)
-    return { kind: "look", planned: error(repeated) };
   const turnEnd: Ending = { status: "completed", reason: { kind: "end-turn" } };
   return { kind: "look", planned: isTurnEnd ? turnEnd : ask(hooks, state) };
 }
@@ -126,7 +120,7 @@ export interface Seen extends Pick<Look, "now" | "token" | "messages"> {
 }
 
 interface Bounds {
-  readonly limits: Limits;
+  readonly limits: ResolvedLimits;
   readonly reserve: Reserve;
 }
 

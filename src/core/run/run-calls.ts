@@ -8,7 +8,6 @@ import { callPlace, eagerSteps, nextKeyOf } from "./places.ts";
 import { type PlacedCall, recallCalls } from "./shown-tools.ts";
 import { Activity, type ActivityPlace, Parked } from "./activity.ts";
 import { type Run } from "./run.ts";
-import { findIdenticalCalls } from "./identical-calls.ts";
 import type { EndedCall, Outcome } from "../types/middleware.ts";
 import { applyNested } from "../../shared/count-usage.ts";
 import type { NextStep } from "./next-step.ts";
@@ -41,7 +40,6 @@ export async function runCalls(run: Run): Promise<void> {
   applyCalls(state, ended);
   for (const { undelivered = [] } of ended)
     run.returned.push(...undelivered.map((message) => ({ verb: "keep", message }) as const));
-  sendIdentical(run);
 }
 
 /** A call must not wait for an approval if the calls beside it use up the limit, because it could not run. */
@@ -87,14 +85,6 @@ function placeCall({ state, journal, prefix }: Run, { call, index }: PlacedCall)
   return { place, path: call.callId, journal: own, call, index };
 }
 
-function sendIdentical({ state, limits, events, runId, isReplayed }: Run): void {
-  const found = findIdenticalCalls(state, limits);
-  if (found === undefined || state.consecutiveToolErrors >= limits.maxConsecutiveToolErrors) return;
-  const { toolName, count } = found;
-  const base = { runId, iteration: state.iteration, ...(isReplayed && { replayed: true }) };
-  events.send({ type: "loop-detected", ...base, toolName, count, cycle: 1, action: "stop" });
-}
-
 /** Sends the ends of the calls that waited when their run ended. */
 export function sendCutEnds(run: Run): void {
   for (const { outcome, waits } of run.state.lastBatch) if (waits.length > 0) sendEnd(run, outcome, run.isReplayed);
@@ -112,12 +102,11 @@ export async function hasCallRecords({ state, journal, prefix, isReplayed }: Run
 async function runOne(run: Run, { call, index }: PlacedCall, turns: Turns): Promise<EndedCall> {
   const { state, readCall } = run;
   if (readCall !== undefined) return readCall(run, call, index);
-  const polls = run.shown.get(call.name)?.polls === true ? ({ polls: true } as const) : {};
   const begun = run.begun.get(call.callId);
   if (begun !== undefined) {
     const outcome = await begun.made;
     for (const spent of begun.spent) applyNested(state, spent);
-    return { call, outcome: { ...outcome, call }, waits: [], ...polls };
+    return { call, outcome: { ...outcome, call }, waits: [] };
   }
   const activity = new Activity(run, placeCall(run, { call, index }));
   const turn = turns.join(activity, call);
@@ -125,7 +114,7 @@ async function runOne(run: Run, { call, index }: PlacedCall, turns: Turns): Prom
   turns.leave(turn, "waits" in end);
   for (const spent of activity.spent) applyNested(state, spent);
   const { undelivered } = activity;
-  if ("value" in end) return { call, outcome: end.value, waits: [], undelivered, ...polls };
+  if ("value" in end) return { call, outcome: end.value, waits: [], undelivered };
   const outcome: ToolOutcome = { call, durationMs: 0, kind: activity.hasBegun ? "interrupted" : "not-run" };
   return { call, outcome, waits: end.waits, isOpen: true, isDrained: activity.isDrained, undelivered };
 }

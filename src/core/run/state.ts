@@ -16,7 +16,6 @@ import { malformedNote } from "../loop/state/apply-step.ts";
 import { isNamed, restartedResult, seal } from "../loop/state/transcript.ts";
 import { contentOf, countsAsError, renderOutcome, wasDispatched } from "../../shared/to-outcome.ts";
 import { applyNested, applySpending, noUsage } from "../../shared/count-usage.ts";
-import { countIdenticalCalls, noIdenticalCalls } from "./identical-calls.ts";
 import type { Answer, CurrentMessage, EndedCall, Ending, Look, Outcome, State, Wait } from "../types/middleware.ts";
 
 export const emptyMessage: CurrentMessage = { text: "", reasoning: "", calls: [], early: [], providerMetadata: [] };
@@ -49,7 +48,6 @@ export function createState(messages: readonly Message[], heldIds: Iterable<stri
     unpriced: undefined,
     toolCallsExecuted: 0,
     consecutiveToolErrors: 0,
-    identical: noIdenticalCalls,
     skipped: undefined,
     look: undefined,
     lookAttempt: { base: "", count: 0 },
@@ -91,8 +89,6 @@ function takeSteered(state: State): readonly UserMessage[] {
   const steered = state.unsent.flatMap(({ verb, message }) => (verb === "steer" ? message : []));
   if (steered.length === 0) return steered;
   answerOpenCalls(state);
-  // After a new message, the model may have a good reason to repeat calls.
-  state.identical = noIdenticalCalls;
   state.messages.push(...steered);
   state.unsent.splice(0, state.unsent.length, ...state.unsent.filter(({ verb }) => verb !== "steer"));
   return steered;
@@ -160,7 +156,6 @@ export function applyAnswer(state: State, answer: Answer, spent: readonly Nested
   applyCost(state, answer);
   // The text of an interrupted iteration does not enter the transcript, because the next run answers again.
   if (answer.status !== "follow-up-interrupt") applyMessage(state, answer);
-  if (answer.status !== "tool-calls" && !isUnfinished(answer)) state.identical = noIdenticalCalls;
 }
 
 /** The model did not get the messages, because no request was made. */
@@ -246,7 +241,6 @@ export function applyCalls(state: State, ended: readonly EndedCall[]): void {
   }
   state.lastBatch = ended;
   state.waits = waits;
-  state.identical = countIdenticalCalls(state.identical, ended);
   // The failed calls of one message count as one error, because the model has read none of them before.
   if (waits.length === 0 && hasCompleted) state.consecutiveToolErrors = 0;
   else if (waits.length === 0 && hasFailed) state.consecutiveToolErrors += 1;

@@ -42,11 +42,6 @@ export interface LoopLimits {
    * messages. Default 3.
    */
   readonly maxInterrupts?: number | undefined;
-  /**
-   * How often the model may make the same calls with the same results, or with the same refusals, before the run ends as
-   * `loop-detected`. Equal calls in one message count too. Tools with `polls: true` do not count. At least 2. Default 10.
-   */
-  readonly maxIdenticalCalls?: number | undefined;
   /** The maximum number of times that an iteration is continued after the service paused it. Default 10. */
   readonly maxPauses?: number | undefined;
   /** The maximum number of nesting levels, including the outermost run. With 1, tools cannot start nested runs. Default 3. */

@@ -300,20 +300,12 @@ export interface EndedCall {
   readonly call: ToolCall;
   readonly outcome: Outcome;
   readonly waits: readonly Wait[];
-  /** True for a tool with `polls`, whose calls may be repeated. */
-  readonly polls?: true | undefined;
   /** True if the call goes on when the run is resumed. */
   readonly isOpen?: true | undefined;
   /** True if a nested run of the call was suspended by a drain. */
   readonly isDrained?: boolean | undefined;
   /** The messages that nested runs of the call have not sent to a model. */
   readonly undelivered?: readonly UserMessage[] | undefined;
-}
-
-/** The outcomes of the newest calls, and how often in a row the model got them. */
-export interface IdenticalCalls {
-  readonly outcomes: readonly Outcome[];
-  readonly count: number;
 }
 
 /** The assistant message of the current iteration, with its continuations so far. */
@@ -360,7 +352,6 @@ export interface State {
   unpriced: (NonNullable<Answer["unpriced"]> & { readonly iteration: number }) | undefined;
   toolCallsExecuted: number;
   consecutiveToolErrors: number;
-  identical: IdenticalCalls;
   /** The ending, if the newest request was not made. */
   skipped: Ending | undefined;
   look: Look | undefined;

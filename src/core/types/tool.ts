@@ -25,7 +25,7 @@ export interface ToolTraits<Args = never, Context = never> {
   readonly retry?: { readonly maxAttempts: number } | undefined;
   /**
    * Set to true if the model may call the tool again and again until something has changed. Equal results of the tool then do not
-   * count for `limits.maxIdenticalCalls`. `maxIterations` and `wallClockMs` still apply. Default false.
+   * count for `limitIdenticalCalls`. `maxIterations` and `wallClockMs` still apply. Default false.
    */
   readonly polls?: boolean | undefined;
   /**

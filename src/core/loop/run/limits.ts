@@ -17,7 +17,6 @@ export const limitDefaults: Numbers<LimitName> = {
   softWarnIteration: 20,
   maxConsecutiveToolErrors: 5,
   maxInterrupts: 3,
-  maxIdenticalCalls: 10,
   maxPauses: 10,
   maxDepth: 3,
   toolConcurrency: 10,

@@ -32,7 +32,6 @@ export const limitRules: { readonly [Name in LimitName]: Limit } = {
   softWarnIteration: { min: 0, fallback: limitDefaults.softWarnIteration },
   maxConsecutiveToolErrors: { min: 1, fallback: limitDefaults.maxConsecutiveToolErrors },
   maxInterrupts: { min: 0, fallback: limitDefaults.maxInterrupts },
-  maxIdenticalCalls: { min: 2, fallback: limitDefaults.maxIdenticalCalls },
   maxPauses: { min: 0, fallback: limitDefaults.maxPauses },
   maxDepth: { min: 1, fallback: limitDefaults.maxDepth },
   toolConcurrency: { min: 1, fallback: limitDefaults.toolConcurrency },
