@@ -1,6 +1,6 @@
 // Ends a run whose model makes the same calls again and again, with the same outcomes.
 
-import { checkFields, type Checks } from "../../shared/check-fields.ts";
+import { checkFields, type Checks } from "../../shared/errors/check-fields.ts";
 import { isSameJson, stableJson, toJson } from "../../shared/json.ts";
 import type { EndedCall, Middleware, Outcome } from "../types/middleware.ts";
 
