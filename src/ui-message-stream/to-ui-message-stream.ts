@@ -72,7 +72,7 @@ export async function pipeUIMessageStream(
 const writer = {
   write: (chunk: UIMessageChunk) => `data: ${JSON.stringify(chunk)}\n\n`,
   last: "data: [DONE]\n\n",
-  headers: { "cache-control": "no-cache", "x-vercel-ai-ui-message-stream": "v1" },
+  headers: { "x-vercel-ai-ui-message-stream": "v1" },
 };
 
 function toLines(events: AsyncIterable<EventItem>, options: UIResponseOptions): SSELines<UIMessageChunk> {

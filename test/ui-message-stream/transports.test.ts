@@ -117,7 +117,7 @@ describe("toUIMessageStreamResponse", () => {
     const response = toUIMessageStreamResponse(events, { headers: { "X-Extra": "1" }, keepAliveMs: Infinity });
     expect(Object.fromEntries(response.headers)).toEqual({
       "content-type": "text/event-stream",
-      "cache-control": "no-cache",
+      "cache-control": "no-cache, no-transform",
       "x-accel-buffering": "no",
       "x-vercel-ai-ui-message-stream": "v1",
       "x-extra": "1",
