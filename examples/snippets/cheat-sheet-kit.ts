@@ -138,6 +138,7 @@ interface Testing {
   // other helpers
   createTestClock(startMs?: number): TestClock; // advance(ms), flush(), runAll(), pending
   runTool(tool: Tool, args?: unknown, overrides?: RunToolOverrides): Promise<ToolOutcome>;
+  expectReplays<Result extends LoopResult>(run: (journal: Journal) => Promise<Result>): Promise<Result>; // runs it twice over the same records; throws if the second execution takes other steps
   expectPrefix(result: Pick<LoopResult, "cache">, share?: number): void; // throws if less than 0.95 of the possible prefix was kept; needs watchPromptCache
   recordEvents(emitter?: LoopEmitter, types?: readonly LoopEvent["type"][]): EventRecording; // emitter, events, types(), of(type), outline(), stop()
   providerSuite(setup: ProviderSuiteSetup): readonly SuiteCheck[]; // { title, run() }

@@ -36,6 +36,7 @@ const snippets = [
   () => import("./mcp.ts"),
   () => import("./host.ts"),
   () => import("./imported-tools.ts"),
+  () => import("./middleware.ts"),
   () => import("./nesting.ts"),
   () => import("./teams.ts"),
   () => import("./options.ts"),

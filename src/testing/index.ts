@@ -43,6 +43,7 @@ export { type ProviderFixture, providerSuite, type ProviderSuiteSetup } from "./
 export { journalSuite } from "./journal-suite.ts";
 export type { JournalSuiteSetup } from "./journal-steps.ts";
 export { expectPrefix } from "./expect-prefix.ts";
+export { expectReplays } from "./expect-replays.ts";
 export type { ChatOddity } from "../services/oddities.ts";
 export type { StrictRefusal, StrictRequest } from "./strict/answer-request.ts";
 export type { StrictServiceKind } from "./strict/kinds.ts";

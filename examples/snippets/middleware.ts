@@ -1,0 +1,154 @@
+// Middleware of your own: around calls and requests, with steps, waits and endings. See docs/guides/writing-middleware.md.
+
+import assert from "node:assert/strict";
+import { z } from "zod";
+import { defineTool, memoryJournal, type Message, type Middleware, runToolLoop } from "turnwright";
+import { createMockProvider, expectReplays, text, toolCall } from "turnwright/testing";
+
+const messages: readonly Message[] = [{ role: "user", content: "Pay the bill." }];
+const paid: number[] = [];
+const pay = defineTool({
+  name: "pay",
+  description: "Pays an amount in USD",
+  inputSchema: z.object({ amount: z.number() }),
+  execute: ({ amount }) => void paid.push(amount),
+});
+const tools = [pay];
+const createModel = () =>
+  createMockProvider(({ messages: said }) => (said.length === 1 ? toolCall("pay", { amount: 90 }) : text("Done.")));
+
+{
+  const lines: string[] = [];
+  const write = (line: string): void => void lines.push(line);
+  // #region first
+  const logged: Middleware = {
+    name: "logged",
+    pure: true, // it records nothing, so it may come and go while a run is suspended
+    async call(call, next) {
+      const outcome = await next(call);
+      write(`${call.name}: ${outcome.kind}`);
+      return outcome;
+    },
+  };
+  await runToolLoop({ provider: createModel(), tools, messages, middleware: [logged] });
+  // Writes "pay: completed".
+  // #endregion first
+  assert.deepEqual(lines, ["pay: completed"]);
+}
+
+// #region step
+interface Counts {
+  /** Counts a call once for each key, and returns the number of calls on this day. */
+  add(day: string, key: string): Promise<number>;
+}
+
+function quota(counts: Counts, most: number): Middleware {
+  return {
+    name: "quota",
+    async call(call, next, at) {
+      const count = await at.step("count", () => counts.add(new Date().toISOString().slice(0, 10), at.idempotencyKey));
+      if (count <= most) return next(call);
+      return { call, durationMs: 0, kind: "denied", reason: `The limit of ${most} calls a day is reached.` };
+    },
+  };
+}
+// #endregion step
+
+{
+  const keys = new Set<string>();
+  const counts: Counts = {
+    add(_day, key) {
+      keys.add(key);
+      return Promise.resolve(keys.size);
+    },
+  };
+  // #region test
+  await expectReplays((journal) =>
+    runToolLoop({ provider: createModel(), tools, messages, middleware: [quota(counts, 1)], journal, runId: "test" }),
+  );
+  // #endregion test
+  assert.equal(keys.size, 1);
+  const second = await runToolLoop({ provider: createModel(), tools, messages, middleware: [quota(counts, 1)] });
+  assert.equal(second.functionHistory[0]?.outcome, "denied");
+}
+
+{
+  paid.length = 0;
+  const journal = memoryJournal();
+  const provider = createModel();
+  // #region wait
+  const answer = z.object({ allowed: z.boolean() });
+  const confirmed: Middleware = {
+    name: "confirmed",
+    async call(call, next, at) {
+      if (call.name !== "pay") return next(call);
+      const said = await at.wait("permission", { name: call.name, args: call.args }, { schema: answer });
+      const { allowed } = answer.parse(said);
+      return allowed ? next(call) : { call, durationMs: 0, kind: "denied", reason: "The user does not want to pay." };
+    },
+  };
+
+  const options = { provider, tools, messages, middleware: [confirmed], journal, runId: "bill-7" };
+  const first = await runToolLoop(options); // suspended: the call waits, and other calls go on
+  if (first.reason.kind !== "result-required") throw new Error("No call waits.");
+  const [waiting] = first.reason.calls;
+  // Later, also in another process:
+  const id = waiting?.id ?? "";
+  const second = await runToolLoop({ ...options, answers: { [id]: { allowed: true } } });
+  // #endregion wait
+  assert.deepEqual([first.status, second.text, paid], ["suspended", "Done.", [90]]);
+}
+
+{
+  const provider = createModel();
+  // #region request
+  const dated: Middleware = {
+    name: "dated",
+    async request(request, next, at) {
+      const day = await at.step("day", () => new Date().toDateString());
+      const failed = new Set(
+        at.state.functionHistory.filter(({ outcome }) => outcome === "failed").map((one) => one.functionCall.name),
+      );
+      const shown = request.tools.filter(({ name }) => !failed.has(name)); // the model does not try a failed tool again
+      return next({ ...request, tools: shown, system: `${request.system ?? ""} Today is ${day}.`.trim() });
+    },
+  };
+  // #endregion request
+  await runToolLoop({ provider, tools, messages, middleware: [dated] });
+  assert.match(provider.requests[0]?.system ?? "", /^Today is \w+ \w+ \d+ \d+\.$/);
+}
+
+{
+  const provider = createMockProvider([text("The moon makes the tides."), text("The moon makes the tides. Sources: none")]);
+  // #region again
+  const sourced: Middleware = {
+    name: "sourced",
+    beforeEnd: async (ending, { state }) =>
+      ending.status === "completed" && !state.finalText.includes("Sources:")
+        ? { again: [{ role: "user", content: 'End your answer with a line that begins with "Sources:".' }], isCounted: true }
+        : undefined,
+  };
+  const result = await runToolLoop({ provider, messages, middleware: [sourced] });
+  // `result.text` has a line with sources, after one more iteration.
+  // #endregion again
+  assert.deepEqual([result.iterations, result.text.includes("Sources:")], [2, true]);
+}
+
+{
+  const provider = createMockProvider(() => toolCall("pay", { amount: 90 }));
+  paid.length = 0;
+  // #region ends
+  const once: Middleware = {
+    name: "once",
+    ends: ({ lastBatch }) =>
+      lastBatch.some(({ call, outcome }) => call.name === "pay" && outcome.kind === "completed")
+        ? { status: "completed", reason: { kind: "stop-condition", reason: "paid" } }
+        : undefined,
+    result: () => ({ receipts: paid.length }),
+  };
+  const result = await runToolLoop({ provider, tools, messages, middleware: [once] });
+  // `result.reason` is { kind: "stop-condition", reason: "paid" }, and the result has the field `receipts`.
+  // #endregion ends
+  assert.deepEqual(result.reason, { kind: "stop-condition", reason: "paid" });
+  assert.equal("receipts" in result && result.receipts, 1);
+}

@@ -1,0 +1,101 @@
+// Replays a run over its own records, and names the code that took other steps than before.
+
+import type { Journal, LoopResult } from "../core/entry-kit.ts";
+
+/**
+ * Calls `run` twice: with an empty journal, and with a journal that has the records of the first run. Throws an Error if the second
+ * run takes other steps, does anything new, or ends in another way. The message names the middleware or the tool. Finds code that is
+ * not deterministic: it reads a clock, random numbers, a file or a variable of the program outside of `step`.
+ *
+ * `run` returns the result of a run with the `journal` and a `runId`. If calls wait, `run` first answers them. Returns the result of
+ * the first run.
+ *
+ * @example
+ * await expectReplays((journal) => {
+ *   const provider = createMockProvider([toolCall("search"), text("Found.")]);
+ *   return runToolLoop({ provider, tools, messages, middleware: [quota()], journal, runId: "test" });
+ * });
+ */
+export async function expectReplays<Result extends LoopResult>(run: (journal: Journal) => Promise<Result>): Promise<Result> {
+  const records = new Map<string, string>();
+  const first = await run(recordTo(records));
+  if (records.size === 0) throw new Error("The run recorded nothing. Pass `journal` to the run.");
+  const asked = new Set<string>();
+  const added: string[] = [];
+  const second = await run(replayOf(records, { asked, added })).catch((error: unknown) => {
+    if (added.length === 0) throw error;
+  });
+  // A run that failed at a new step had no chance to ask for the rest.
+  const left = second === undefined ? [] : [...records.keys()].filter((key) => !asked.has(key));
+  const problems = [...describeSteps(added, left), ...(second === undefined ? [] : compareResults(first, second))];
+  if (problems.length === 0) return first;
+  throw new Error(`A second execution over the same records differs from the first.\n${problems.join("\n")}\n${advice}`);
+}
+
+const advice =
+  "Code around steps runs again when a run is resumed. Read clocks, random numbers and everything else from outside inside `step`, " +
+  "and give steps that run in parallel different names.";
+
+function recordTo(records: Map<string, string>): Journal {
+  const read = (key: string): unknown => parse(records.get(key));
+  return {
+    durable: true,
+    read,
+    async step<T>(key: string, body: () => T | PromiseLike<T>): Promise<T> {
+      if (!records.has(key)) records.set(key, JSON.stringify(await body()));
+      return read(key) as T;
+    },
+  };
+}
+
+interface Seen {
+  readonly asked: Set<string>;
+  readonly added: string[];
+}
+
+function replayOf(records: ReadonlyMap<string, string>, { asked, added }: Seen): Journal {
+  const read = (key: string): unknown => {
+    asked.add(key);
+    return parse(records.get(key));
+  };
+  return {
+    durable: true,
+    read,
+    async step<T>(key: string): Promise<T> {
+      if (!records.has(key)) {
+        added.push(key);
+        throw new Error(`The step "${key}" is not recorded.`);
+      }
+      return read(key) as T;
+    },
+  };
+}
+
+function parse(text: string | undefined): unknown {
+  return text === undefined ? undefined : (JSON.parse(text) as unknown);
+}
+
+/** A step of middleware or of a durable tool: its place, its owner and its name. */
+const stepPattern = /^(.*)\/(@[^/]+|tool)\/(.*)$/;
+
+/** Returns one line for each owner of steps that were added or left out. */
+function describeSteps(added: readonly string[], left: readonly string[]): readonly string[] {
+  const lines = new Map<string, string[]>();
+  const note = (key: string, what: string): void => {
+    const [, place = key, owner = "", name = ""] = stepPattern.exec(key) ?? [];
+    const who = owner === "" ? "The loop" : owner === "tool" ? "The tool" : `The middleware "${owner.slice(1)}"`;
+    const line = `- ${who} at ${place}`;
+    lines.set(line, [...(lines.get(line) ?? []), name === "" ? what : `${what} "${name}"`]);
+  };
+  for (const key of added) note(key, "takes the new step");
+  for (const key of left) note(key, "leaves out the step");
+  return [...lines].map(([line, said]) => `${line} ${said.join(", ")}.`);
+}
+
+function compareResults(first: LoopResult, second: LoopResult): readonly string[] {
+  if (first.reason.kind !== second.reason.kind)
+    return [`- The run ended as "${first.reason.kind}", and then as "${second.reason.kind}".`];
+  const [before, after] = [first, second].map(({ messages }) => messages.map((message) => JSON.stringify(message)));
+  const index = before?.findIndex((message, at) => message !== after?.[at]) ?? -1;
+  return index === -1 ? [] : [`- Message ${index} of the result was ${before?.[index]}, and then ${after?.[index]}.`];
+}
