@@ -3,7 +3,7 @@
 import { type Check, checkFields, type Checks, is, isText, needed, refuseOption } from "../../shared/errors/check-fields.ts";
 import { invalidOption, LoopError } from "../../shared/errors/loop-error.ts";
 import { optionChecks, reserveChecks } from "../loop/run/option-table.ts";
-import { none, type Reserve, type ResolvedLimits, resolveLimits, sumReserves } from "../loop/run/limits.ts";
+import { none, type ResolvedLimits, resolveLimits } from "../loop/run/limits.ts";
 import type { LoopOptions } from "../types/loop-options.ts";
 import type { Provider } from "../types/provider.ts";
 import type { ToolDefinition } from "../types/tool.ts";
@@ -150,13 +150,17 @@ const reserved = { tokens: "maxTokens", costUSD: "maxCostUSD", ms: "wallClockMs"
 
 /** Throws LoopError "invalid-option" if the limit of a reserve is not set, or if a reserve is not less than its limit. */
 function checkReserves(middleware: readonly Middleware[], limits: ResolvedLimits): void {
-  for (const [index, { name, reserve }] of middleware.entries()) {
+  for (const { name, reserve } of middleware) {
     if (reserve === undefined) continue;
     const path = `${name}.reserve`;
     checkFields(path, reserve, reserveChecks);
-    const whole = sumReserves(middleware.slice(0, index + 1));
-    for (const [field, limit] of Object.entries(reserved) as [keyof Reserve, (typeof reserved)[keyof Reserve]][])
-      if (whole[field] > 0 && (limits[limit] === none || whole[field] >= limits[limit]))
-        throw invalidOption(`${path}.${field}`, `less than "limits.${limit}", which must be set`, whole[field]);
+    for (const [field, limit] of Object.entries(reserved) as [
+      keyof typeof reserved,
+      (typeof reserved)[keyof typeof reserved],
+    ][]) {
+      const kept = reserve[field] ?? 0;
+      if (kept > 0 && (limits[limit] === none || kept >= limits[limit]))
+        throw invalidOption(`${path}.${field}`, `less than "limits.${limit}", which must be set`, kept);
+    }
   }
 }

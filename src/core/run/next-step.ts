@@ -1,7 +1,8 @@
 // Decides what the run does next. Pure: it performs nothing.
 
 import type { EndReason } from "../types/termination.ts";
-import { noReserve, type Reserve, type ResolvedLimits } from "../loop/run/limits.ts";
+import { noReserve, type ResolvedLimits } from "../loop/run/limits.ts";
+import { findSpent } from "../loop/run/meter.ts";
 import { isUnfinished } from "../../shared/judge-finish.ts";
 import { isFatal } from "../../shared/to-outcome.ts";
 import type { Ending, Hooks, InboxMessage, Look, State } from "../types/middleware.ts";
@@ -17,7 +18,7 @@ export type NextStep =
 
 type EndsHook = Pick<Hooks, "ends">;
 
-export function nextStep(state: State, hooks: readonly EndsHook[], bounds: Bounds): NextStep {
+export function nextStep(state: State, hooks: readonly EndsHook[], limits: ResolvedLimits): NextStep {
   switch (state.phase) {
     case "start":
       return { kind: "look" };
@@ -26,19 +27,19 @@ export function nextStep(state: State, hooks: readonly EndsHook[], bounds: Bound
     case "look":
       return state.look?.ending === undefined ? { kind: "request" } : { kind: "end", ending: state.look.ending };
     case "answer":
-      return afterAnswer(state, hooks, bounds);
+      return afterAnswer(state, hooks, limits);
     case "calls":
       return afterCalls(state, hooks);
   }
 }
 
-function afterAnswer(state: State, hooks: readonly EndsHook[], bounds: Bounds): NextStep {
+function afterAnswer(state: State, hooks: readonly EndsHook[], limits: ResolvedLimits): NextStep {
   if (state.skipped !== undefined) return { kind: "look", planned: state.skipped };
   const answer = state.answers.at(-1);
   if (answer === undefined) return { kind: "look" };
   if (answer.ends !== undefined) return { kind: "look", planned: answer.ends };
   if (isUnfinished(answer)) {
-    const ending = findPauseLimit(state, bounds);
+    const ending = findPauseLimit(state, limits);
     return ending === undefined ? { kind: "request" } : { kind: "look", planned: ending };
   }
   const planned = answer.status === "tool-calls" ? findBadCalls(state) : endingOf(state);
@@ -47,10 +48,9 @@ function afterAnswer(state: State, hooks: readonly EndsHook[], bounds: Bounds): 
 }
 
 /** A paused message may use the reserve, because it may become the final answer. */
-function findPauseLimit(state: State, bounds: Bounds): Ending | undefined {
-  const { maxPauses: limit } = bounds.limits;
-  if (state.pauses >= limit) return error({ kind: "max-pauses", limit });
-  return findSpent(state, undefined, { ...bounds, isGranted: true });
+function findPauseLimit(state: State, limits: ResolvedLimits): Ending | undefined {
+  const { maxPauses: limit } = limits;
+  return state.pauses >= limit ? error({ kind: "max-pauses", limit }) : findOwnSpent(state, limits, true);
 }
 
 const drainedEnding: Ending = { status: "suspended", reason: { kind: "drained" } };
@@ -119,12 +119,8 @@ export interface Seen extends Pick<Look, "now" | "token" | "messages"> {
   readonly spentOutside?: EndReason | undefined;
 }
 
-interface Bounds {
+interface LookRules {
   readonly limits: ResolvedLimits;
-  readonly reserve: Reserve;
-}
-
-interface LookRules extends Bounds {
   readonly planned?: Ending | undefined;
   readonly hooks: readonly EndsHook[];
 }
@@ -134,7 +130,7 @@ export function decideLook(state: State, seen: Seen, rules: LookRules): Ending |
   const { planned, hooks } = rules;
   const outside = seen.ended?.status === "stopped-by-user" ? seen.ended : undefined;
   const unsent = unsentIn(state, seen);
-  const findEnding = (): Ending | undefined => findLimit(state, seen, rules) ?? ask(hooks, state);
+  const findEnding = (): Ending | undefined => findLimit(state, seen, rules.limits) ?? ask(hooks, state);
   if (planned === undefined) return outside ?? interruptIn(state, unsent) ?? drainedBy(seen) ?? findEnding();
   if (outside !== undefined && isOutranked(planned)) return outside;
   if (!isReopened(planned, unsent)) return planned;
@@ -185,17 +181,17 @@ function isOutranked(ending: Ending): boolean {
 const none = Number.POSITIVE_INFINITY;
 
 /** Returns the limit that forbids another request. A request must leave the reserve unused. */
-export function findLimit(state: State, seen: Seen, { limits, reserve }: Bounds): Ending | undefined {
+export function findLimit(state: State, seen: Seen, limits: ResolvedLimits): Ending | undefined {
   if (state.isGranted) return undefined;
   if (seen.ended?.status === "timeout") return seen.ended;
-  const { wallClockMs, maxIterations, maxConsecutiveToolErrors } = limits;
+  const { wallClockMs, maxIterations, maxConsecutiveToolErrors, reserve } = limits;
   if (activeAt(state, seen) + reserve.ms >= wallClockMs) return timeout({ kind: "wall-clock", limitMs: wallClockMs });
   if (state.consecutiveToolErrors >= maxConsecutiveToolErrors)
     return error({ kind: "tool-error-cap", count: maxConsecutiveToolErrors });
   if (state.countedIterations >= maxIterations) return timeout({ kind: "max-iterations", limit: maxIterations });
   const { maxToolCalls: limit } = seen;
   if (limit !== none && state.lastBatch.length > 0 && hasReachedLimit(state)) return error({ kind: "max-tool-calls", limit });
-  return findSpent(state, seen.spentOutside, { limits, reserve });
+  return findOwnSpent(state, limits) ?? (seen.spentOutside && error(seen.spentOutside));
 }
 
 /** True if a call of an earlier message was beyond the limit, so that the model was asked to answer without tools. */
@@ -204,31 +200,22 @@ function hasReachedLimit({ functionHistory, iteration: now }: State): boolean {
 }
 
 /** True if there is no room for a request that may use the reserve. */
-export function isExhausted(state: State, seen: Seen, { limits, reserve }: Bounds): boolean {
+export function isExhausted(state: State, seen: Seen, limits: ResolvedLimits): boolean {
   if (seen.ended?.status === "timeout" || activeAt(state, seen) >= limits.wallClockMs) return true;
-  return findSpent(state, seen.spentOutside, { limits, reserve, isGranted: true }) !== undefined;
+  return (seen.spentOutside ?? findOwnSpent(state, limits, true)) !== undefined;
 }
 
-interface SpendingBounds extends Bounds {
-  /** True for a request that may use the reserve. */
-  readonly isGranted?: true;
-}
-
-function findSpent(
-  state: State,
-  spentOutside: EndReason | undefined,
-  { limits, reserve, isGranted }: SpendingBounds,
-): Ending | undefined {
-  const { maxCostUSD, maxTokens, unknownCostEnds } = limits;
+/** A request that was granted (`isGranted`) may use the reserve. */
+function findOwnSpent(state: State, limits: ResolvedLimits, isGranted?: true): Ending | undefined {
   const { costUSD, unpriced, spentUSD, lastCostUSD, usage, answers } = state;
-  const kept = isGranted === true ? noReserve : reserve;
-  if (maxCostUSD !== none && costUSD === undefined && unknownCostEnds) return error({ kind: "cost-unknown", ...unpriced });
-  if (spentUSD + lastCostUSD + kept.costUSD > maxCostUSD)
-    return error({ kind: "max-cost", limitUSD: maxCostUSD, spentUSD, expectedUSD: lastCostUSD });
-  const spent = usage.totalTokens;
-  const expected = reserve.tokens === 0 ? 0 : (answers.at(-1)?.usage?.totalTokens ?? 0);
-  if (spent + Math.max(1, expected + kept.tokens) > maxTokens) return error({ kind: "max-tokens", limit: maxTokens, spent });
-  return spentOutside === undefined ? undefined : error(spentOutside);
+  const spent = { tokens: usage.totalTokens, costUSD: spentUSD, costUnknown: costUSD === undefined };
+  const tokens = limits.reserve.tokens === 0 ? 0 : (answers.at(-1)?.usage?.totalTokens ?? 0);
+  const found = findSpent(
+    spent,
+    { tokens, costUSD: lastCostUSD },
+    isGranted === true ? { ...limits, reserve: noReserve } : limits,
+  );
+  return found && error(found.kind === "cost-unknown" ? { ...found, ...unpriced } : found);
 }
 
 const error = (reason: EndReason): Ending => ({ status: "error", reason });

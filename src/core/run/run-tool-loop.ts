@@ -93,7 +93,7 @@ async function takeSteps(run: Run): Promise<Ending> {
 
 /** Decides on one step, and performs it. Returns the ending of the run, or undefined if the run goes on. */
 async function takeStep(run: Run): Promise<Ending | undefined> {
-  const decided = nextStep(run.state, run.hooks, run);
+  const decided = nextStep(run.state, run.hooks, run.limits);
   const next = run.isReplayed && decided.kind === "look" ? await followRecord(run, decided) : decided;
   // Listeners of the event may cancel the run, but its calls have then been waiting already.
   const hasEnded = isEnded(run.scope);
@@ -304,9 +304,9 @@ function findRoom(run: Run, ending: Ending): Looking | undefined {
   // A stream that the time limit has cut off is only made again with `resume`.
   const isCutOff = kind === "wall-clock" && run.planned !== undefined;
   const seen = limited.has(kind) && !isCutOff ? see(run) : undefined;
-  if (seen !== undefined && findLimit(state, seen, run) === undefined) return {};
+  if (seen !== undefined && findLimit(state, seen, limits) === undefined) return {};
   // A retry counts the errors from zero again.
-  const isLimited = seen !== undefined && findLimit({ ...state, consecutiveToolErrors: 0 }, seen, run) !== undefined;
+  const isLimited = seen !== undefined && findLimit({ ...state, consecutiveToolErrors: 0 }, seen, limits) !== undefined;
   return !isLimited && mayRetry(run, ending) ? { retries: true } : undefined;
 }
 

@@ -65,9 +65,9 @@ export function lookKey({ lookAttempt: { base, count } }: Pick<State, "lookAttem
 
 function toLook(run: Run, seen: Seen, { planned, retries }: Looking): Look {
   const { now, token, messages } = seen;
-  const { state, limits, hooks, reserve, options } = run;
+  const { state, limits, hooks, options } = run;
   const { version = state.codeVersion } = options;
-  const ending = retries === true ? seen.ended : decideLook(state, seen, { planned, limits, hooks, reserve });
+  const ending = retries === true ? seen.ended : decideLook(state, seen, { planned, limits, hooks });
   const facts: Look = {
     now,
     token,
@@ -80,7 +80,7 @@ function toLook(run: Run, seen: Seen, { planned, retries }: Looking): Look {
   }
   // Middleware may go on instead. An open control would accept messages that nobody reads.
   if (!isAsked(run, ending) && mayEnd(run, ending)) run.control?.shut();
-  return { ...facts, ending, ...(isExhausted(state, seen, { limits, reserve }) && { isExhausted: true }) };
+  return { ...facts, ending, ...(isExhausted(state, seen, limits) && { isExhausted: true }) };
 }
 
 /** The middleware is not asked before these endings. */

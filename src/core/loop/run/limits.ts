@@ -37,11 +37,23 @@ export const timeoutDefaults: Numbers<keyof Timeouts> = {
   journalMs: 60_000,
 };
 
-export type ResolvedLimits = Numbers<LimitName> & { readonly unknownCostEnds: boolean };
+type Reserve = { readonly [Field in keyof FinalAnswerReserve]-?: number };
 
-/** Adds the default limits. */
-export function resolveLimits({ onUnknownCost, ...limits }: LoopLimits = {}): ResolvedLimits {
-  return { unknownCostEnds: onUnknownCost !== "continue", ...resolveNumbers("limits", limits, limitDefaults) };
+export interface ResolvedLimits extends Numbers<LimitName> {
+  readonly unknownCostEnds: boolean;
+  /** The part of the limits that only an iteration that `beforeEnd` grants may use. */
+  readonly reserve: Reserve;
+}
+
+export const noReserve: Reserve = { tokens: 0, costUSD: 0, ms: 0 };
+
+/** Adds the default limits, and the reserve of a middleware. */
+export function resolveLimits(
+  { onUnknownCost, ...limits }: LoopLimits = {},
+  middleware: readonly { readonly reserve?: FinalAnswerReserve | undefined }[] = [],
+): ResolvedLimits {
+  const reserve: Reserve = Object.assign({}, noReserve, ...middleware.map((one) => one.reserve));
+  return { unknownCostEnds: onUnknownCost !== "continue", reserve, ...resolveNumbers("limits", limits, limitDefaults) };
 }
 
 /** Adds the default timeouts. */
@@ -64,18 +76,4 @@ function resolveNumbers<Name extends string>(
     resolved[name] = value;
   }
   return resolved as Numbers<Name>;
-}
-
-export type Reserve = { readonly [Field in keyof FinalAnswerReserve]-?: number };
-
-export const noReserve: Reserve = { tokens: 0, costUSD: 0, ms: 0 };
-
-/** Adds the reserves of middleware. */
-export function sumReserves(middleware: readonly { readonly reserve?: FinalAnswerReserve | undefined }[] = []): Reserve {
-  let whole = noReserve;
-  for (const { reserve } of middleware) {
-    const { tokens = 0, costUSD = 0, ms = 0 } = reserve ?? {};
-    whole = { tokens: whole.tokens + tokens, costUSD: whole.costUSD + costUSD, ms: whole.ms + ms };
-  }
-  return whole;
 }

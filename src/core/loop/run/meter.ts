@@ -3,7 +3,7 @@
 import { isRecord } from "../../../shared/guards.ts";
 import type { StreamResult } from "../../types/provider.ts";
 import type { EndReason } from "../../types/termination.ts";
-import { noReserve, type Reserve, type ResolvedLimits } from "./limits.ts";
+import { none, noReserve, type ResolvedLimits } from "./limits.ts";
 
 export interface Level {
   readonly depth: number;
@@ -38,7 +38,8 @@ function levelIn(source: unknown): Level | undefined {
   return typeof depth === "number" && typeof maxDepth === "number" ? { depth, maxDepth } : undefined;
 }
 
-export type SharedLimits = Pick<ResolvedLimits, "maxTokens" | "maxToolCalls" | "maxCostUSD" | "unknownCostEnds">;
+export type SharedLimits = Pick<ResolvedLimits, "maxTokens" | "maxToolCalls" | "maxCostUSD" | "unknownCostEnds"> &
+  Partial<Pick<ResolvedLimits, "reserve">>;
 
 export interface Spending {
   readonly tokens?: number | undefined;
@@ -53,15 +54,26 @@ export interface Expected {
   readonly costUSD: number;
 }
 
-const none = Number.POSITIVE_INFINITY;
-
 /** A spending limit that is reached. */
 type SpentLimit = Extract<EndReason, { kind: "max-tokens" | "max-cost" | "cost-unknown" }> | undefined;
 
+/** Returns the limit that a request of this usage would exceed. The request must leave the reserve unused. */
+export function findSpent(
+  { tokens: spent = 0, costUSD: spentUSD = 0, costUnknown }: Spending,
+  { tokens, costUSD: expectedUSD }: Expected,
+  { maxTokens, maxCostUSD, unknownCostEnds, reserve = noReserve }: Omit<SharedLimits, "maxToolCalls">,
+): SpentLimit {
+  if (maxCostUSD !== none && unknownCostEnds && costUnknown === true) return { kind: "cost-unknown" };
+  if (spentUSD + expectedUSD + reserve.costUSD > maxCostUSD)
+    return { kind: "max-cost", limitUSD: maxCostUSD, spentUSD, expectedUSD };
+  return spent + Math.max(1, tokens + reserve.tokens) > maxTokens ? { kind: "max-tokens", limit: maxTokens, spent } : undefined;
+}
+
+/** Only the final answer of a run may use its reserve, so nested runs may use less than the limits. */
 export class Meter {
   readonly #limits: SharedLimits;
-  readonly #outer: Meter | undefined;
-  readonly #reserve: Reserve;
+  /** The meters of the outer runs, from the inside. */
+  readonly #outers: readonly Meter[];
   #tokens = 0;
   #toolCalls = 0;
   #costUSD = 0;
@@ -72,20 +84,18 @@ export class Meter {
   #streams: Map<Meter, Expected> | undefined;
   #onSettled: Set<() => void> | undefined;
 
-  /** Only the final answer of this run may use `reserve`, so nested runs may use less than the limits. */
-  constructor(limits: SharedLimits, outer: Meter | undefined, reserve: Reserve = noReserve) {
+  constructor(limits: SharedLimits, outer?: Meter) {
     this.#limits = limits;
-    this.#outer = outer;
-    this.#reserve = reserve;
+    this.#outers = outer === undefined ? [] : [outer, ...outer.#outers];
   }
 
-  add(spending: Spending): void {
-    const { tokens = 0, toolCalls = 0, costUSD = 0, costUnknown = false } = spending;
-    this.#tokens += tokens;
-    this.#toolCalls += toolCalls;
-    this.#costUSD += costUSD;
-    this.#costUnknown ||= costUnknown;
-    this.#outer?.add(spending);
+  add({ tokens = 0, toolCalls = 0, costUSD = 0, costUnknown = false }: Spending): void {
+    for (const meter of [this, ...this.#outers]) {
+      meter.#tokens += tokens;
+      meter.#toolCalls += toolCalls;
+      meter.#costUSD += costUSD;
+      meter.#costUnknown ||= costUnknown;
+    }
   }
 
   addUsage({ usage, costUSD, knownCostUSD }: Pick<StreamResult, "usage" | "costUSD" | "knownCostUSD">): void {
@@ -118,9 +128,9 @@ export class Meter {
 
   #isBusy({ costUSD }: Expected, leastUSD: number): boolean {
     const streams = [...(this.#streams?.values() ?? [])];
-    if (streams.length === 0 || this.#findOwnSpent(leastUSD, {}, false) !== undefined) return false;
+    if (streams.length === 0 || this.#findSpent(leastUSD) !== undefined) return false;
     const sum = (field: keyof Expected): number => streams.reduce((total, stream) => total + stream[field], 0);
-    return this.#findOwnSpent(costUSD, { tokens: sum("tokens"), costUSD: sum("costUSD") }, false) !== undefined;
+    return this.#findSpent(costUSD, { tokens: sum("tokens"), costUSD: sum("costUSD") }) !== undefined;
   }
 
   readonly onSettled = (resume: () => void): (() => void) => {
@@ -129,52 +139,48 @@ export class Meter {
     return () => void waiting.delete(resume);
   };
 
-  get #outers(): readonly Meter[] {
-    return this.#outer === undefined ? [] : [this.#outer, ...this.#outer.#outers];
-  }
-
   /** The smallest number of tokens that the limits of this run and of its outer runs leave. */
   get tokensLeft(): number {
-    return Math.max(0, Math.min(this.#limits.maxTokens - this.#reserve.tokens - this.#tokens, this.#outer?.tokensLeft ?? none));
+    return this.#least((one) => one.#limits.maxTokens - one.#reserve.tokens - one.#tokens);
   }
 
   /** The smallest number of tool calls that the limits of this run and of its outer runs leave. */
   get toolCallsLeft(): number {
-    return Math.max(0, Math.min(this.#limits.maxToolCalls - this.#toolCalls, this.#outer?.toolCallsLeft ?? none));
+    return this.#least((one) => one.#limits.maxToolCalls - one.#toolCalls);
   }
 
   /** The smallest amount in USD that the limits of this run and of its outer runs leave. Unknown costs are not counted. */
   get costLeftUSD(): number {
-    return Math.max(
-      0,
-      Math.min(this.#limits.maxCostUSD - this.#reserve.costUSD - this.#costUSD, this.#outer?.costLeftUSD ?? none),
-    );
+    return this.#least((one) => one.#limits.maxCostUSD - one.#reserve.costUSD - one.#costUSD);
   }
 
   get maxToolCalls(): number {
-    return Math.min(this.#limits.maxToolCalls, this.#outer?.maxToolCalls ?? none);
+    return this.#least((one) => one.#limits.maxToolCalls);
+  }
+
+  get #reserve(): ResolvedLimits["reserve"] {
+    return this.#limits.reserve ?? noReserve;
+  }
+
+  #least(of: (meter: Meter) => number): number {
+    return Math.max(0, Math.min(...[this, ...this.#outers].map(of)));
   }
 
   /**
    * Returns the limit of an outer run that a stream with this cost would exceed. `unsettled` is spending that is not counted yet.
    */
-  findSpentOutside(costUSD: number, unsettled: Spending = {}): SpentLimit {
-    return this.#outer?.findSpent(costUSD, unsettled);
+  findSpentOutside(costUSD: number, unsettled?: Spending): SpentLimit {
+    return this.#outers.map((meter) => meter.#findSpent(costUSD, unsettled)).find((spent) => spent !== undefined);
   }
 
   /** Like `findSpentOutside`, but includes the limits of this run. The final answer (`isFinal`) may use the reserve of this run. */
-  findSpent(costUSD: number, unsettled: Spending = {}, isFinal: boolean = false): SpentLimit {
-    return this.#findOwnSpent(costUSD, unsettled, isFinal) ?? this.findSpentOutside(costUSD, unsettled);
+  findSpent(costUSD: number, unsettled?: Spending, isFinal?: boolean): SpentLimit {
+    return this.#findSpent(costUSD, unsettled, isFinal) ?? this.findSpentOutside(costUSD, unsettled);
   }
 
-  #findOwnSpent(costUSD: number, unsettled: Spending, isFinal: boolean): SpentLimit {
-    const { maxTokens, maxCostUSD, unknownCostEnds } = this.#limits;
-    const kept = isFinal ? noReserve : this.#reserve;
-    if (maxCostUSD !== none && unknownCostEnds && this.#costUnknown) return { kind: "cost-unknown" };
-    const spentUSD = this.#costUSD + (unsettled.costUSD ?? 0);
-    if (spentUSD + costUSD + kept.costUSD > maxCostUSD)
-      return { kind: "max-cost", limitUSD: maxCostUSD, spentUSD, expectedUSD: costUSD };
-    const spent = this.#tokens + (unsettled.tokens ?? 0);
-    return spent + kept.tokens >= maxTokens ? { kind: "max-tokens", limit: maxTokens, spent } : undefined;
+  #findSpent(expectedUSD: number, { tokens = 0, costUSD = 0 }: Spending = {}, isFinal?: boolean): SpentLimit {
+    const spent = { tokens: this.#tokens + tokens, costUSD: this.#costUSD + costUSD, costUnknown: this.#costUnknown };
+    const limits = isFinal === true ? { ...this.#limits, reserve: noReserve } : this.#limits;
+    return findSpent(spent, { tokens: 1, costUSD: expectedUSD }, limits);
   }
 }
