@@ -32,6 +32,7 @@ type Order = [
   "compactMessages", // of turnwright/compaction: a summary replaces old messages in requests
   "contextRestarts", // shows items to the model at the end of each request; tools add some with contextRestart
   "prepareIteration", // (view) => { provider?, tools?, toolChoice?, system?, modelSettings? }
+  "eagerTools", // of tools with `eager`: started while the model still streams
   "deferTools", // of tools with `deferred`: shown after a search has found them
   "structuredOutput", // the answer as a value; the service or the system text gets the schema
   "detectLoops",
@@ -110,5 +111,5 @@ expectNone<Differing<MaskedResults, MaskingOptions>>();
 expectNone<Differing<Loops, LoopDetectionOptions>>();
 expectNone<Differing<Structured, StructuredOutputOptions>>();
 
-const last: Order[16] = "approve";
+const last: Order[17] = "approve";
 assert.equal(typeof new Map<string, unknown>(Object.entries(turnwright)).get(last), "function");

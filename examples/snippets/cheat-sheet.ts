@@ -133,6 +133,7 @@ interface Core {
   maskResults(options?: MaskingOptions): Middleware; // clears old results from requests, not from the transcript
   contextRestarts(options?: ContextOptions): Middleware; // effects, stash, items, maxRestarts
   prepareIteration(plan: PrepareIteration): Middleware; // changes the next request
+  eagerTools(): Middleware; // starts calls of tools with `eager` while the model still streams
   deferTools(): Middleware; // hides tools with `deferred` until a search has found them
   structuredOutput<Output>(schema: StandardSchema<unknown, Output>, options?: StructuredOutputOptions): StructuredOutput<Output>; // result.output
   detectLoops(options?: LoopDetectionOptions): Middleware; // threshold, action, maxCycle, compareResults

@@ -5,7 +5,6 @@ export { type Cancellable, type CancelReason, CancelScope } from "../shared/canc
 export { detectContextRestart } from "./loop/restart/context-restart.ts";
 export type { CacheWatcher, StreamWatch } from "./loop/run/ports.ts";
 export type { GuardPorts } from "./providers/guard-stream.ts";
-export type { EagerPorts } from "./loop/stream/eager-calls.ts";
 export { streamOnce, type StreamPorts } from "./loop/stream/stream-once.ts";
 export type { MessageContent } from "../shared/judge-finish.ts";
 
@@ -30,8 +29,10 @@ export type { ContextOptions } from "./middleware/context-restarts.ts";
 export type { ContextRestartFields } from "./loop/restart/context-restart.ts";
 export type { ArgsOf, DefineTool, FromSchema } from "./tools/define-tool.ts";
 export type {
+  BegunCall,
   Compaction,
   Handoffs,
+  MessageWatch,
   Answer,
   CallRecorder,
   Ending,
@@ -44,6 +45,7 @@ export type {
   RequestDraft,
   RunFacts,
   State,
+  StreamRecorder,
   Wait,
 } from "./types/middleware.ts";
 export type { WaitOptions } from "./types/wait.ts";

@@ -180,7 +180,7 @@ export function onToolsChanged(client: McpClient, listener: () => void): () => v
 export type AnnotationRule = "stated" | "assumed" | "ignored";
 
 /**
- * Converts annotations to traits. A read-only tool starts early, an idempotent tool is tried twice, and a destructive tool always
+ * Converts annotations to traits. A read-only or idempotent tool may run again, an idempotent tool is tried twice, and a destructive tool always
  * needs approval. With "assumed", a tool is destructive unless its annotations say that it is read-only or not destructive.
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations
@@ -192,7 +192,6 @@ export function toTraits({ annotations = {} }: McpTool, rule: AnnotationRule): T
   const asks = destroys(annotations, rule);
   return {
     ...(asks ? { needsApproval: true } : {}),
-    ...(readOnlyHint === true && !asks ? { eager: true } : {}),
     ...(isRepeatable ? { idempotent: true, replay: "safe" } : {}),
     ...(idempotentHint === true ? { retry: { maxAttempts: 2 } } : {}),
   };
@@ -204,20 +203,14 @@ function destroys({ readOnlyHint, destructiveHint }: McpToolAnnotations, rule: A
 }
 
 /**
- * The caller's traits replace those from the server. Drops the server's `eager` and `retry` if they conflict with a caller's
- * trait.
+ * The caller's traits replace those from the server. Drops the server's `retry` if it conflicts with a caller's trait.
  */
 export function mergeTraits(traits: ToolTraits, own: ToolTraits | undefined): ToolTraits {
   if (own === undefined) return traits;
   const given = Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined));
-  const { eager, retry, ...rest }: ToolTraits = { ...traits, ...given };
-  const mayBeEarly = own.eager !== undefined || (eager === true && !hasVeto(rest));
+  const { retry, ...rest }: ToolTraits = { ...traits, ...given };
   const mayRetry = own.retry !== undefined || (retry !== undefined && rest.idempotent === true);
-  return { ...rest, ...(mayBeEarly ? { eager } : {}), ...(mayRetry ? { retry } : {}) };
-}
-
-function hasVeto({ needsApproval = false, sequential, replay }: ToolTraits): boolean {
-  return needsApproval !== false || sequential === true || replay === "never";
+  return { ...rest, ...(mayRetry ? { retry } : {}) };
 }
 
 /** The options of `createMcpRegistry`. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { ToolTraits } from "../core/entry-kit.ts";
 import { type AnnotationRule, type McpToolAnnotations, mergeTraits, toTraits } from "./mcp-client.ts";
 
-const reads = { eager: true, idempotent: true, replay: "safe" } as const;
+const reads = { idempotent: true, replay: "safe" } as const;
 const repeats = { idempotent: true, replay: "safe", retry: { maxAttempts: 2 } } as const;
 const asks = { needsApproval: true } as const;
 
@@ -10,13 +10,13 @@ describe("toTraits (MCP)", () => {
   it.for<[rule: AnnotationRule, does: string, annotations: McpToolAnnotations | undefined, traits: ToolTraits]>([
     ["stated", "gives no traits to a tool without annotations", undefined, {}],
     ["stated", "gives no traits to a tool with empty annotations", {}, {}],
-    ["stated", "makes a read-only tool eager and idempotent", { readOnlyHint: true }, reads],
+    ["stated", "lets a read-only tool run again", { readOnlyHint: true }, reads],
     ["stated", "gives no traits for readOnlyHint: false", { readOnlyHint: false }, {}],
     ["stated", "lets an idempotent tool be retried", { idempotentHint: true }, repeats],
     ["stated", "gives no traits for idempotentHint: false", { idempotentHint: false }, {}],
     [
       "stated",
-      "makes a read-only idempotent tool eager and lets it be retried",
+      "lets a read-only idempotent tool be retried",
       { readOnlyHint: true, idempotentHint: true, destructiveHint: false },
       { ...reads, ...repeats },
     ],
@@ -38,7 +38,7 @@ describe("toTraits (MCP)", () => {
     ["assumed", "requires approval for a tool with only idempotentHint: true", { idempotentHint: true }, { ...asks, ...repeats }],
     ["assumed", "gives no traits for destructiveHint: false", { destructiveHint: false }, {}],
     ["assumed", "requires approval for a destructive tool", { destructiveHint: true }, asks],
-    ["assumed", "makes a read-only tool eager and idempotent", { readOnlyHint: true }, reads],
+    ["assumed", "lets a read-only tool run again", { readOnlyHint: true }, reads],
     ["ignored", "gives no traits to a read-only idempotent tool", { readOnlyHint: true, idempotentHint: true }, {}],
     ["ignored", "gives no traits to a destructive tool", { destructiveHint: true }, {}],
   ])('with annotations: "%s", %s', ([rule, , annotations, traits]) => {
@@ -53,30 +53,7 @@ describe("mergeTraits (MCP)", () => {
     ["adds a trait that only the caller sets", reads, { timeoutMs: 5 }, { ...reads, timeoutMs: 5 }],
     ["ignores a trait that the caller sets to undefined", reads, { eager: undefined }, reads],
     ["lets the caller set eager: false", reads, { eager: false }, { ...reads, eager: false }],
-    [
-      "drops the server's eager: true if the caller sets needsApproval: true",
-      reads,
-      { needsApproval: true },
-      { ...asks, idempotent: true, replay: "safe" },
-    ],
-    [
-      "keeps the server's eager: true if the caller sets needsApproval: false",
-      reads,
-      { needsApproval: false },
-      { ...reads, needsApproval: false },
-    ],
-    [
-      "drops the server's eager: true if the caller sets sequential: true",
-      reads,
-      { sequential: true },
-      { sequential: true, idempotent: true, replay: "safe" },
-    ],
-    [
-      "drops the server's eager: true if the caller sets replay: never",
-      reads,
-      { replay: "never" },
-      { idempotent: true, replay: "never" },
-    ],
+    ["lets the caller set replay: never", reads, { replay: "never" }, { idempotent: true, replay: "never" }],
     ["lets the caller set needsApproval: false for a destructive tool", asks, { needsApproval: false }, { needsApproval: false }],
     [
       "drops the trait `retry` of the server if the caller sets idempotent: false",

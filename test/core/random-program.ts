@@ -9,6 +9,7 @@ import { runToolLoop } from "../../src/core/run/run-tool-loop.ts";
 import { waitsOf } from "../../src/core/run/waiting-calls.ts";
 import type { SeamOptions } from "../../src/core/run/run.ts";
 import { contextRestarts } from "../../src/core/middleware/context-restarts.ts";
+import { eagerTools } from "../../src/core/middleware/eager-tools.ts";
 import { maskResults } from "../../src/core/middleware/mask-results.ts";
 import type { Journal } from "turnwright";
 import type { Middleware, Wait } from "../../src/core/types/middleware.ts";
@@ -122,7 +123,7 @@ function middlewareOf({ uses, verdicts, delay }: Facts, depth: number): readonly
     [uses["handoff"], handOver],
     [depth > 0 && uses["again"], askAgain],
   ];
-  return list.flatMap(([isUsed, make]) => (isUsed === true ? [make()] : []));
+  return [eagerTools(), ...list.flatMap(([isUsed, make]) => (isUsed === true ? [make()] : []))];
 }
 
 interface CallArgs {

@@ -7,6 +7,7 @@ import {
   memoryJournal,
   runToolLoop,
   type SavedJournal,
+  eagerTools,
 } from "turnwright";
 import { guardrails, type InputCheck } from "turnwright/guardrails";
 import type { GuardrailRecord } from "turnwright/parts";
@@ -85,7 +86,7 @@ describe("input checks of guardrails", () => {
     });
     const provider = createMockProvider([[text("Let me look."), toolCall("search", {})], text("Done.")]);
     const recording = recordEvents();
-    const middleware = [guardrails({ input: [held.check] })];
+    const middleware = [guardrails({ input: [held.check] }), eagerTools()];
     const running = runToolLoop({ provider, messages, tools: [search], middleware, events: recording.emitter });
     await expect.poll(() => provider.requests.length).toBe(1);
     await new Promise(setImmediate);

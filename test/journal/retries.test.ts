@@ -9,6 +9,7 @@ import {
   memoryJournal,
   type Tool,
   type ToolRegistry,
+  eagerTools,
 } from "turnwright";
 import { fail, finish, type MockMessage, reasoning, text, toolCall, usage } from "turnwright/testing";
 import { answersOf, tool } from "../loop/play.ts";
@@ -159,7 +160,7 @@ describe.for(keepings)('resume: "retry-last" with %s', ([, make]) => {
     const ran: unknown[] = [];
     const look: Tool = tool("look", () => (ran.push(1), "found"), { eager: true });
     const open = make();
-    const live = createLives(open, [look]);
+    const live = createLives(open, [look], { middleware: [eagerTools()] });
     const first = await live([[text("Looking. "), toolCall("look"), down]]);
     expect([first.result.reason.kind, ran.length]).toEqual(["provider-error", 1]);
     const { result, provider } = await live([text("Here.")], { resume: "retry-last" });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { approve, type LoopOptions, memoryJournal, type Middleware, type SavedJournal, stopWhen } from "turnwright";
+import { approve, type LoopOptions, memoryJournal, type Middleware, type SavedJournal, stopWhen, eagerTools } from "turnwright";
 import { fail, finish, type MockPart, type MockMessage, recordEvents, stall, text, toolCall } from "turnwright/testing";
 import { checkCallEvents } from "./check-call-events.ts";
 import { never, play, type Playing, tool } from "./play.ts";
@@ -101,7 +101,7 @@ describe("the event iteration-end", () => {
       },
     ],
   ])("lists calls %s", async ([, { script, more, act, ends }]) => {
-    const playing = play(script, { tools, ...more });
+    const playing = play(script, { tools, ...more, middleware: [eagerTools(), ...(more?.middleware ?? [])] });
     await playing.clock.advance(1);
     act?.(playing);
     await playing.clock.advance(10_000);
@@ -117,7 +117,7 @@ describe("an iteration that is resumed in another process", () => {
   const script = [[call("ok", "a"), call("ask", "b")], text("Done.")];
 
   it("emits replayed events for recorded calls, and new events for calls that run now", async () => {
-    const first = play(script, { tools, middleware: policy });
+    const first = play(script, { tools, middleware: [eagerTools(), ...policy] });
     const { journal } = await first.result;
     const saved = JSON.parse(JSON.stringify(journal)) as SavedJournal;
     const recording = recordEvents();

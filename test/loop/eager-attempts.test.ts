@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { providerError } from "turnwright";
+import { providerError, eagerTools } from "turnwright";
 import { createMockProvider, type MockPart, text, toolCall, usage, wait } from "turnwright/testing";
 import { question } from "./nested/nesting.ts";
 import { answersOf, outcomesOf, play, tool } from "./play.ts";
@@ -54,7 +54,7 @@ describe("an eager call of a discarded attempt", () => {
     });
     const used = usage({ inputTokens: 1, outputTokens: 0 });
     const turn = [...began(1), toolCall("run"), used, ...tookBack, ...began(2), text("Hi."), used];
-    const playing = play([turn], { tools: [run], pricing: ({ totalTokens }) => totalTokens / 100 });
+    const playing = play([turn], { tools: [run], middleware: [eagerTools()], pricing: ({ totalTokens }) => totalTokens / 100 });
     const result = await finished(playing);
     expect([result.text, result.usage.totalTokens, result.costUSD]).toEqual(["Hi.", 102, 1.02]);
     const again = await replayed(playing, result);

@@ -1,5 +1,13 @@
 import { expect } from "vitest";
-import { type LoopOptions, type LoopResult, memoryJournal, type SavedJournal, type ModelChunk, type Tool } from "turnwright";
+import {
+  type LoopOptions,
+  type LoopResult,
+  memoryJournal,
+  type SavedJournal,
+  type ModelChunk,
+  type Tool,
+  eagerTools,
+} from "turnwright";
 import { chunk, createMockProvider, type MockPart, type MockMessage, type TestClock } from "turnwright/testing";
 import { play, type Playing, tool } from "./play.ts";
 
@@ -21,7 +29,11 @@ export function setUp(): Stage {
     return tool(name, execute, traits);
   };
   const start: Stage["start"] = (script, more = {}) =>
-    play(script, ({ clock }) => ({ tools: [work(clock, "look", { eager: true }), work(clock, "act", {})], ...more }));
+    play(script, ({ clock }) => ({
+      tools: [work(clock, "look", { eager: true }), work(clock, "act", {})],
+      ...more,
+      middleware: [eagerTools(), ...(more.middleware ?? [])],
+    }));
   return { ran, start };
 }
 

@@ -1,5 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { approve, defineTool, type LoopOptions, type Tool } from "turnwright";
+import {
+  approve,
+  defineTool,
+  eagerTools,
+  type LoopOptions,
+  memoryJournal,
+  type Middleware,
+  type SavedJournal,
+  type Tool,
+} from "turnwright";
+import type { MessageWatch } from "turnwright/parts";
 import { chunk, createMockProvider, fail, finish, type MockPart, stall, text, toolCall, wait } from "turnwright/testing";
 import { answersOf, outcomesOf, play, tool } from "./play.ts";
 import { nesting, question } from "./nested/nesting.ts";
@@ -10,7 +20,7 @@ describe("an eager call", () => {
     const ran: string[] = [];
     const quick = tool("quick", (_, { callId }) => (ran.push(callId), 1), { eager: true });
     const script = [[toolCall("quick"), finish("continue")]];
-    const { result } = play(script, { tools: [quick], limits: { maxPauses: 0 } });
+    const { result } = play(script, { tools: [quick], middleware: [eagerTools()], limits: { maxPauses: 0 } });
     expect([outcomesOf(await result), ran]).toEqual([["call_i0_0: completed"], ["call_i0_0"]]);
   });
 
@@ -130,6 +140,7 @@ describe("an eager call", () => {
     });
     const playing = play([[call, finish("tool-calls")], text("Done.")], {
       tools: [strict, tool("look", () => 1, { eager: true })],
+      middleware: [eagerTools()],
     });
     const result = await playing.result;
     expect([outcomesOf(result), result.toolCallsExecuted]).toEqual([[`call_i0_0: ${outcome}`], 0]);
@@ -152,7 +163,12 @@ describe("an eager call", () => {
     const ran: number[] = [];
     const look = tool("look", () => ran.push(1), { eager: true });
     const inner = createMockProvider([[toolCall("look"), wait(50)], text("Inside.")]);
-    const agent = nesting("agent tool", "agent", () => ({ messages: question, provider: inner, tools: [look] }));
+    const agent = nesting("agent tool", "agent", () => ({
+      messages: question,
+      provider: inner,
+      tools: [look],
+      middleware: [eagerTools()],
+    }));
     const playing = play([toolCall("agent"), text("Done.")], { tools: [agent], limits: { maxToolCalls: 5 } });
     await playing.clock.advance(40);
     expect(ran).toEqual([]);
@@ -197,12 +213,76 @@ describe("an eager call", () => {
     const look = tool("look", async (_, { runToolLoop }) => (await runToolLoop({ messages: question, provider: inner })).text, {
       eager: true,
     });
-    const playing = play([[toolCall("look"), text("Hm.")], text("Done.")], { tools: [look] });
+    const playing = play([[toolCall("look"), text("Hm.")], text("Done.")], { tools: [look], middleware: [eagerTools()] });
     const result = await finished(playing);
     expect(result.streamResults[0]?.eagerOutcomes?.[0]?.nested?.usage.totalTokens).toBeGreaterThan(0);
     const again = await replayed(playing, result);
     expect((await again.result).usage).toEqual(result.usage);
   });
+});
+
+describe("the hook stream", () => {
+  const watched = (watch: MessageWatch): Middleware => ({ name: "watch", pure: true, stream: () => watch });
+  const turn = [toolCall("act", { n: 1 }), wait(5), toolCall("act", { n: 2 }), text("Hm.")];
+
+  it("gets each complete call, and adds fields to the recorded answer", async () => {
+    const seen: unknown[] = [];
+    const watch: MessageWatch = {
+      call: ({ args }) => void seen.push(args),
+      ended: async (calls) => ({ notes: { calls: calls.length } }),
+      recorded: async ({ notes }) => void seen.push(notes),
+    };
+    const { start } = setUp();
+    const playing = start([turn, text("Done.")], { middleware: [watched(watch)] });
+    const result = await finished(playing);
+    expect([seen, result.streamResults.map(({ notes }) => notes)]).toEqual([
+      [{ n: 1 }, { n: 2 }],
+      [{ calls: 2 }, { calls: 0 }],
+    ]);
+    seen.length = 0;
+    await replayed(playing, result);
+    expect(seen).toEqual([{ calls: 2 }, { calls: 0 }]);
+  });
+
+  it.for(["call", "ended", "recorded"] as const)("ends the run as hook-failed if %s throws", async (name) => {
+    const broken: MessageWatch = {
+      [name]: () => {
+        throw new Error("no");
+      },
+    };
+    const { start } = setUp();
+    const isLate = name === "recorded";
+    const playing = start([turn, text("Done.")], { middleware: isLate ? [] : [watched(broken)] });
+    const first = await finished(playing);
+    const journal = memoryJournal(JSON.parse(JSON.stringify(first.journal)) as SavedJournal);
+    const middleware = [...(playing.options.middleware ?? []), watched(broken)];
+    const { reason } = isLate ? await play([], { ...playing.options, middleware, journal }).result : first;
+    expect(reason).toMatchObject({ kind: "hook-failed", hook: "watch.stream", error: { message: "no" } });
+  });
+
+  it("does not repeat a step of middleware that waits for the message", async () => {
+    const steps: string[] = [];
+    const counting: Middleware = {
+      name: "count",
+      async call(call, next, at) {
+        await at.step("count", () => steps.push(call.callId));
+        await at.afterMessage();
+        return next(call);
+      },
+    };
+    const { ran, start } = setUp();
+    const playing = start([[toolCall("look"), wait(20), text("Hm.")], text("Done.")], { middleware: [counting] });
+    await playing.clock.advance(15);
+    expect([steps, ran]).toEqual([["call_i0_0"], []]);
+    const result = await finished(playing);
+    expect([steps, ran, outcomesOf(result)]).toEqual([["call_i0_0"], ["i0/call/0/look {}"], ["call_i0_0: completed"]]);
+    await replayed(playing, result);
+    expect([steps.length, ran.length]).toEqual([1, 1]);
+  });
+});
+
+it("a run with a tool that has eager needs eagerTools()", async () => {
+  await expect(play([], { tools: [tool("look", () => 1, { eager: true })] }).result).rejects.toThrow("a list with eagerTools()");
 });
 
 it.for<[title: string, traits: Partial<Tool>, problem: string]>([

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { approve, type LoopOptions, type LoopResult, type Tool, toolResult, type ToolResultPart } from "turnwright";
+import { approve, type LoopOptions, type LoopResult, type Tool, toolResult, type ToolResultPart, eagerTools } from "turnwright";
 import { type MockPart, text, toolCall } from "turnwright/testing";
 import { bytesOf, endOf } from "./hostile-model.ts";
 import { answersOf, play, tool } from "./play.ts";
@@ -113,6 +113,7 @@ it.for(sizes)("a hostile model: %i calls %s get one result each, at linear cost"
     tools: toolsOf(tally),
     clock: { ...clock, setTimeout: (fn, ms) => ((timers += 1), clock.setTimeout(fn, ms)) },
     ...row.options,
+    middleware: [eagerTools(), ...(row.options?.middleware ?? [])],
   }));
   const result = await playing.result;
   expect(timers).toBeLessThanOrEqual(10 + count);

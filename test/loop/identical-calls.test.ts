@@ -9,6 +9,7 @@ import {
   type Tool,
   toolResult,
   unwrap,
+  eagerTools,
 } from "turnwright";
 import { type MockScript, text, toolCall, wait } from "turnwright/testing";
 import { play, type Playing, tool } from "./play.ts";
@@ -149,7 +150,7 @@ describe("limitIdenticalCalls", () => {
     const ran: string[] = [];
     const tools: readonly Tool[] = [tool("look", () => void ran.push("look"), { eager: true })];
     const turn = [toolCall("look"), wait(1), text("Wait.")];
-    const playing = play(() => turn, { tools, middleware });
+    const playing = play(() => turn, { tools, middleware: [eagerTools(), ...middleware] });
     playing.recording.emitter.on("text-delta", () => ran.push("said"));
     await playing.clock.runAll();
     await playing.result;

@@ -8,6 +8,7 @@ import {
   type Middleware,
   type NeedsApproval,
   type Tool,
+  eagerTools,
 } from "turnwright";
 import { finish, text, toolCall } from "turnwright/testing";
 import { savedOf } from "./asking-stage.ts";
@@ -97,7 +98,10 @@ describe("needsApproval", () => {
       { name: "look", description: "", inputSchema: {}, eager: true },
       { name: "pay", description: "", inputSchema: {}, eager: true, needsApproval: true },
     ];
-    const { result } = play([[toolCall("look"), toolCall("pay"), finish("length")], text("Done.")], { tools: registry });
+    const { result } = play([[toolCall("look"), toolCall("pay"), finish("length")], text("Done.")], {
+      tools: registry,
+      middleware: [eagerTools()],
+    });
     expect([outcomesOf(await result), ran]).toEqual([["call_i0_0: completed", "call_i0_1: truncated"], ["look"]]);
   });
 

@@ -18,6 +18,7 @@ import {
   type StructuredOutput,
   withFallback,
   withRetry,
+  eagerTools,
 } from "turnwright";
 import { never } from "./play.ts";
 import type { Plan } from "./random-run.ts";
@@ -26,6 +27,7 @@ import type { Workshop } from "./random-tools.ts";
 export function middlewareOf(plan: Plan, workshop: Workshop): NonNullable<LoopOptions["middleware"]> {
   const [pipeline, stop, decide] = [pipelineOf(plan, workshop), stopOf(plan, workshop), approvalOf(plan, workshop)];
   return [
+    eagerTools(),
     maskingOf(plan, workshop),
     contextRestarts({ maxRestarts: plan.maxRestarts }),
     outputOf(plan, workshop),

@@ -8,6 +8,7 @@ import {
   runToolLoop,
   stopWhen,
   type Tool,
+  eagerTools,
 } from "turnwright";
 import { type Agents, createHandoffs } from "turnwright/handoffs";
 import { createTeam } from "turnwright/team";
@@ -18,9 +19,9 @@ import { refusal } from "./refusal.ts";
 const choosing = (...choices: readonly LoopOptions["toolChoice"][]): readonly Middleware[] => [
   prepareIteration(({ iteration }) => ({ toolChoice: choices[iteration] })),
 ];
-const makeTools = (ran: string[]): readonly Tool[] => [
+const makeTools = (ran: string[], eager = false): readonly Tool[] => [
   tool("wipe", () => void ran.push("wipe")),
-  tool("look", () => void ran.push("look"), { eager: true }),
+  tool("look", () => void ran.push("look"), { eager }),
 ];
 const both: MockMessage = [toolCall("wipe"), toolCall("look"), toolCall("lock")];
 
@@ -45,7 +46,11 @@ it.for<[what: string, more: Partial<LoopOptions>, ran: readonly string[], outcom
   ],
 ])("only the expected calls run, including eager calls, with toolChoice: %s", async ([, more, expected, outcomes]) => {
   const ran: string[] = [];
-  const playing = play([both, text("Done.")], { tools: makeTools(ran), ...more });
+  const playing = play([both, text("Done.")], {
+    tools: makeTools(ran, true),
+    ...more,
+    middleware: [eagerTools(), ...(more.middleware ?? [])],
+  });
   const result = await playing.result;
   expect(ran).toEqual(expected);
   expect(

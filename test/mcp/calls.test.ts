@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { approve, type ToolContext } from "turnwright";
+import { approve, eagerTools, type ToolContext } from "turnwright";
 import { createMcpRegistry, type McpRegistryOptions } from "turnwright/mcp";
 import { createMockProvider, text, toolCall, wait } from "turnwright/testing";
 import { createToolContext } from "../../src/testing/run-tool.ts";
@@ -39,10 +39,11 @@ describe.for(generations)("createMcpRegistry: a call over $name", (generation) =
     expect(answersOf(await start(["a", "b"]).result).map(({ result }) => result)).toEqual(["a", "b"]);
   });
 
-  it("with readOnlyHint, starts while the model is still streaming", async () => {
-    const { served, start } = await setUp(generation, [{ name: "read", annotations: { readOnlyHint: true } }, { name: "write" }]);
+  it("with the trait eager, starts while the model is still streaming", async () => {
+    const tools = [{ name: "read", annotations: { readOnlyHint: true } }, { name: "write" }];
+    const { served, start } = await setUp(generation, tools, { traits: ({ name }) => (name === "read" ? { eager: true } : {}) });
     const provider = createMockProvider([[toolCall("read"), toolCall("write"), wait(1_000)], text("Done.")]);
-    const speaking = start([], { provider });
+    const speaking = start([], { provider, middleware: [eagerTools()] });
     await vi.waitFor(() => expect(served.calls.map(({ name }) => name)).toEqual(["read"]));
     await speaking.clock.advance(1_000);
     await speaking.result;

@@ -60,7 +60,7 @@ describe.for(generations)("createMcpRegistry with the reference server over $nam
     });
     const own = { requiresFollowUp: true };
     const repeats = { ...own, idempotent: true, retry: { maxAttempts: 2 }, replay: "safe" };
-    const reads = { eager: true, ...repeats };
+    const reads = repeats;
     expect(traits).toEqual([
       { name: "echo", ...reads },
       { name: "get-annotated-message", ...reads },

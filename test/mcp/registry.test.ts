@@ -85,7 +85,7 @@ describe.for(generations)("createMcpRegistry over $name", (generation) => {
     const { registry } = await setUp(generation, createToolServer(tools), { traits });
     expect(registry.definitions().map(({ description: _, inputSchema: __, ...shown }) => shown)).toEqual([
       { name: "slow", timeoutMs: 5, needsApproval: true, idempotent: false, replay: "safe", requiresFollowUp: true },
-      { name: "quick", eager: true, idempotent: true, retry: { maxAttempts: 2 }, replay: "safe", requiresFollowUp: true },
+      { name: "quick", idempotent: true, retry: { maxAttempts: 2 }, replay: "safe", requiresFollowUp: true },
     ]);
   });
 

@@ -172,7 +172,7 @@ describe("withPlanner: the option executor", () => {
 
   it("is optional: without it, each command runs its tool", async () => {
     ran.length = 0;
-    await plan([execute(ask("count", 1), ask("alone", 2)), ...done], { tools }).result;
+    await plan([execute(ask("count", 1), ask("alone", 2)), ...done], { tools: [count, alone] }).result;
     expect(ran).toEqual(["count", "alone"]);
   });
 });

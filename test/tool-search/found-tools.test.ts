@@ -8,6 +8,7 @@ import {
   type LoopOptions,
   memoryJournal,
   prepareIteration,
+  eagerTools,
 } from "turnwright";
 import { text, toolCall } from "turnwright/testing";
 import { withToolSearch } from "turnwright/tool-search";
@@ -72,7 +73,10 @@ describe("a deferred tool that the model calls without loading it", () => {
   it("starts early if the tool is eager", async () => {
     let ran = 0;
     const eager = tool("eager", () => (ran += 1), { deferred: true, eager: true });
-    const { outcomes, result } = await run([toolCall("eager"), done], { tools: withToolSearch([eager]) });
+    const { outcomes, result } = await run([toolCall("eager"), done], {
+      tools: withToolSearch([eager]),
+      middleware: [eagerTools()],
+    });
     expect([outcomes, ran, result.streamResults[0]?.eagerOutcomes?.length]).toEqual([["eager: completed"], 1, 1]);
   });
 });

@@ -10,6 +10,7 @@ import {
   type ToolContext,
   withFallback,
   withRetry,
+  eagerTools,
 } from "turnwright";
 import { createMockProvider, fail, text, toolCall, wait } from "turnwright/testing";
 import { type Playing, tool } from "../loop/play.ts";
@@ -147,7 +148,11 @@ describe("withTracing: the span tree", () => {
   it("has eager calls as children of the run", async () => {
     const first = createMockProvider([[toolCall("peek"), wait(20), fail({ status: 503, message: "busy" })]]);
     const second = createMockProvider([[toolCall("peek")], text("Peeked.")], { id: "other", model: "other-model" });
-    const scene = trace([], { provider: withFallback([first, second]), tools: [tool("peek", () => "seen", { eager: true })] });
+    const scene = trace([], {
+      provider: withFallback([first, second]),
+      tools: [tool("peek", () => "seen", { eager: true })],
+      middleware: [eagerTools()],
+    });
     expect(await treeOf(scene, ["gen_ai.provider.name", "gen_ai.response.model", "turnwright.tool.outcome"]))
       .toMatchInlineSnapshot(`
       "

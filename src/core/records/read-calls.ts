@@ -7,7 +7,8 @@ import { LoopError } from "../../shared/errors/loop-error.ts";
 import { checkStepRecord } from "../run/check-record.ts";
 import { type Begun, type EndRecord, noteReplayed, sendEnd, sendStart } from "../run/execute-tool-call.ts";
 import { ReplayJournal } from "../run/journals.ts";
-import { callPlace, eagerSteps } from "../run/places.ts";
+import type { EagerOutcome } from "../middleware/eager-tools.ts";
+import { callPlace } from "../run/places.ts";
 import type { ReadRun } from "../run/run-tool-loop.ts";
 import type { Run, SeamOptions } from "../run/run.ts";
 import type { CurrentMessage, EndedCall, Outcome, State } from "../types/middleware.ts";
@@ -257,7 +258,8 @@ function hasPending({ phase, waits, lastBatch }: State): boolean {
 
 async function readCall({ records, prefix, path }: RecordedPlace, { run, call, index }: ReadingCall): Promise<CallRecords> {
   const place = callPlace(run.state, index, call.name);
-  const early = eagerSteps(run.state.current, call.callId);
+  const outcomes: readonly EagerOutcome[] = run.state.current.early;
+  const early = outcomes.find((one) => one.call.callId === call.callId)?.steps;
   const read = async <T>(name: string): Promise<T | undefined> => {
     const found = early?.[`/${name}`];
     if (found === undefined) return records.read<T>(`${prefix}${place}/${name}`);
@@ -285,7 +287,7 @@ function outcomeOf(call: ToolCall, { ended, begun, outcome, waits }: CallRecords
   if (outcome.kind === "deferred") return concludeDeferred(call, outcome, waits);
   // Only a durable tool may leave waits open when it ends. Middleware waits after an ordinary tool.
   if (begun?.durable !== true && waits.some(({ answer }) => answer === undefined)) return undefined;
-  return outcome.call.callId === call.callId ? outcome : { ...outcome, call };
+  return outcome;
 }
 
 function concludeDeferred(call: ToolCall, outcome: Outcome, waits: readonly RecordedWait[]): Outcome | undefined {

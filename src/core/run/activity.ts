@@ -34,6 +34,8 @@ export interface ActivityPlace {
   readonly call?: ToolCall | undefined;
   /** The position of the call in its message. */
   readonly index?: number | undefined;
+  /** True while the message of the call streams. A wait then leaves the call until its message is complete. */
+  readonly isEarly?: boolean | undefined;
 }
 
 /** One call, request or ending: its place in the journal, what it spends, and whether only the outside can move it. */
@@ -44,6 +46,7 @@ export class Activity {
   readonly journal: Journal;
   readonly call: ToolCall | undefined;
   readonly index: number;
+  readonly isEarly: boolean;
   /** The spending of its nested runs. */
   readonly spent: NestedSpending[] = [];
   /** The questions that its tool has asked in this execution. */
@@ -80,7 +83,11 @@ export class Activity {
   #busy = 0;
   #park: ((waits: readonly Wait[]) => void) | undefined;
 
-  constructor(run: Run, { place, path, journal, call, index = -1 }: ActivityPlace, used: Map<string, number> = new Map()) {
+  constructor(
+    run: Run,
+    { place, path, journal, call, index = -1, isEarly = false }: ActivityPlace,
+    used: Map<string, number> = new Map(),
+  ) {
     this.#used = used;
     this.call = call;
     this.run = run;
@@ -88,6 +95,7 @@ export class Activity {
     this.path = path;
     this.journal = journal;
     this.index = index;
+    this.isEarly = isEarly;
   }
 
   /** The same place over another journal. */

@@ -19,6 +19,7 @@ const hookChecks: Checks<Hooks> = {
   request: is.fn,
   call: is.fn,
   execute: is.fn,
+  stream: is.fn,
   ends: is.fn,
   afterCalls: is.fn,
   beforeEnd: is.fn,
@@ -82,6 +83,7 @@ export function checkNeededTools(options: Pick<LoopOptions, "tools" | "middlewar
 
 /** The middleware without which a trait of a tool has no effect. */
 const neededBy = {
+  eager: { needs: "eager-tools", write: "eagerTools()" },
   deferred: { needs: "defer-tools", write: "deferTools()" },
   releasesResults: { needs: "mask-results", write: "maskResults({ keepIterations: Infinity })" },
   requiresFollowUp: { needs: "pre-tool-text", write: "preToolText()" },

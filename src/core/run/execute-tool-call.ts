@@ -90,7 +90,7 @@ async function runCall(activity: Activity, call: Given): Promise<Outcome> {
   if (takeTurn !== undefined) await activity.busy(takeTurn);
   if (isDurable(run, call.made.name)) return runDurable(activity, call, { begunKey, outcomeKey });
   let isLive = false;
-  const recorded = await activity.busy(async () => {
+  const outcome = await activity.busy(async () => {
     // A token of this execution says on a replay without an outcome that the tool may have run.
     const { token }: Begun = journal.durable === true ? await activity.record(begunKey, () => ({ token: run.token })) : run;
     return activity.record(outcomeKey, () => {
@@ -100,8 +100,6 @@ async function runCall(activity: Activity, call: Given): Promise<Outcome> {
       return runPlain(activity, call, mayHaveRun);
     });
   });
-  // While a message streamed, a call of another attempt may have run for this one.
-  const outcome = recorded.call.callId === call.made.callId ? recorded : { ...recorded, call: call.made };
   if (!isLive) noteReplayed(run, outcome);
   if (outcome.kind !== "deferred") return outcome;
   activity.hasBegun = true;

@@ -303,47 +303,6 @@ export function inLockstep(engine: OrderedEngine, onWave?: (keys: readonly strin
   };
 }
 
-/**
- * Keeps the steps of a call that runs while its message streams. The record of the answer contains them, by keys that do not depend
- * on the place of the call. After the answer, new steps go to the journal.
- */
-export class EagerJournal implements Journal {
-  readonly durable = false;
-  readonly steps: { [key: string]: unknown };
-  /** True while the message streams. A wait then parks the call. */
-  isOpen: boolean;
-  readonly #journal: Journal;
-  readonly #place: string;
-
-  constructor(journal: Journal, place: string, recorded?: { readonly [key: string]: unknown }) {
-    this.#journal = journal;
-    this.#place = place;
-    this.steps = { ...recorded };
-    this.isOpen = recorded === undefined;
-  }
-
-  read(key: string): unknown {
-    return this.#find(key) ?? (this.isOpen ? undefined : this.#journal.read(key));
-  }
-
-  step<T>(key: string, body: Body<T>): T | PromiseLike<T> {
-    const found = this.#find(key);
-    if (found !== undefined) return found as T;
-    if (!this.isOpen) return this.#journal.step(key, body);
-    const value = body();
-    return isThenable(value) ? value.then((made) => this.#keep(key, made)) : this.#keep(key, value);
-  }
-
-  #find(key: string): unknown {
-    return key.startsWith(this.#place) ? this.steps[key.slice(this.#place.length)] : undefined;
-  }
-
-  #keep<T>(key: string, value: T): T {
-    this.steps[key.slice(this.#place.length)] = value;
-    return value;
-  }
-}
-
 /** Reads only. A step without a record stays pending, and `stuck` resolves when only such steps are left. */
 export class ReplayJournal implements Journal {
   readonly durable: boolean;

@@ -18,7 +18,6 @@ import { Activity, Parked } from "./activity.ts";
 import { type AskedWait, findAnswerProblem, isNoAnswer, toWaitId, waitKey, withoutSource } from "./answers.ts";
 import { waitsOf } from "./waiting-calls.ts";
 import { JournalFailure, StepCancelled } from "./hooks.ts";
-import { EagerJournal } from "./journals.ts";
 import type { Recalled } from "./run.ts";
 import type { WaitOptions } from "../types/wait.ts";
 import type { CallRecorder, Ending, Outcome, Wait } from "../types/middleware.ts";
@@ -127,7 +126,7 @@ export class StepRecorder implements CallRecorder {
   }
 
   get afterMessage(): CallRecorder["afterMessage"] {
-    return async () => (isStreaming(this.#activity) ? this.#activity.park([]) : undefined);
+    return async () => (this.#activity.isEarly ? this.#activity.park([]) : undefined);
   }
 
   get emit(): CallRecorder["emit"] {
@@ -282,10 +281,6 @@ export class StepRecorder implements CallRecorder {
   }
 }
 
-function isStreaming({ journal }: Activity): boolean {
-  return journal instanceof EagerJournal && journal.isOpen;
-}
-
 /** Reads the answer to a wait, or takes it from the option `answers`. Opens the wait again if what was shown has changed. */
 async function findAnswer(
   activity: Activity,
@@ -294,7 +289,7 @@ async function findAnswer(
 ): Promise<Json | Parked> {
   const { journal } = activity;
   const { until, isSame } = options;
-  if (isStreaming(activity)) return new Parked([]);
+  if (activity.isEarly) return new Parked([]);
   const shown = { what, facts, ...(until !== undefined && { until }) };
   let earlier: Json | undefined;
   for (let attempt = 1; ; attempt += 1) {

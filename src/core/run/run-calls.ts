@@ -3,10 +3,10 @@
 
 import type { ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
 import { isDurable, noteReplayed, performCall, sendEnd } from "./execute-tool-call.ts";
-import { EagerJournal, ReplayJournal, whenParked } from "./journals.ts";
-import { callPlace, eagerSteps, nextKeyOf } from "./places.ts";
+import { whenParked } from "./journals.ts";
+import { callPlace, nextKeyOf } from "./places.ts";
 import { type PlacedCall, recallCalls } from "./shown-tools.ts";
-import { Activity, type ActivityPlace, Parked } from "./activity.ts";
+import { Activity, Parked } from "./activity.ts";
 import { type Run } from "./run.ts";
 import type { EndedCall, Outcome } from "../types/middleware.ts";
 import { applyNested } from "../../shared/count-usage.ts";
@@ -65,26 +65,6 @@ async function endBeyond(run: Run, all: readonly EndedCall[]): Promise<readonly 
   return ended;
 }
 
-/** Replays the recorded calls that ran while the message streamed, if the run ends before its other calls. */
-export async function replayEarly(run: Run): Promise<void> {
-  const { state, begun } = run;
-  if (state.phase !== "answer" || state.current.early.length === 0) return;
-  for (const [index, call] of state.current.calls.entries()) {
-    const found = begun.has(call.callId) ? undefined : placeCall(run, { call, index });
-    if (!(found?.journal instanceof EagerJournal)) continue;
-    const journal = new ReplayJournal(found.journal);
-    const activity = new Activity(run, { ...found, journal });
-    await Promise.race([activity.settle(performCall(activity, call)), journal.stuck]);
-  }
-}
-
-function placeCall({ state, journal, prefix }: Run, { call, index }: PlacedCall): ActivityPlace {
-  const place = callPlace(state, index, call.name);
-  const steps = eagerSteps(state.current, call.callId);
-  const own = steps === undefined ? journal : new EagerJournal(journal, prefix + place, steps);
-  return { place, path: call.callId, journal: own, call, index };
-}
-
 /** Sends the ends of the calls that waited when their run ended. */
 export function sendCutEnds(run: Run): void {
   for (const { outcome, waits } of run.state.lastBatch) if (waits.length > 0) sendEnd(run, outcome, run.isReplayed);
@@ -103,12 +83,12 @@ async function runOne(run: Run, { call, index }: PlacedCall, turns: Turns): Prom
   const { state, readCall } = run;
   if (readCall !== undefined) return readCall(run, call, index);
   const begun = run.begun.get(call.callId);
-  if (begun !== undefined) {
-    const outcome = await begun.made;
+  if (begun?.outcome !== undefined) {
     for (const spent of begun.spent) applyNested(state, spent);
-    return { call, outcome: { ...outcome, call }, waits: [] };
+    return { call, outcome: { ...begun.outcome, call }, waits: [] };
   }
-  const activity = new Activity(run, placeCall(run, { call, index }));
+  const { journal } = begun ?? run;
+  const activity = new Activity(run, { place: callPlace(state, index, call.name), path: call.callId, journal, call, index });
   const turn = turns.join(activity, call);
   const end = await activity.settle(performCall(activity, call));
   turns.leave(turn, "waits" in end);

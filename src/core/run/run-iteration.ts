@@ -3,10 +3,8 @@
 import type { StreamResult, ToolChoice } from "../types/provider.ts";
 import type { Json } from "../types/common.ts";
 import type { NestedSpending, ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
-import type { ToolDefinition } from "../types/tool.ts";
 import type { ToolCallPorts } from "../loop/run/ports.ts";
 import { partsOf } from "../loop/stream/call-drafts.ts";
-import type { EagerPorts } from "../loop/stream/eager-calls.ts";
 import { priceAttempts } from "../loop/run/pricing.ts";
 import { frozenView } from "../loop/state/transcript.ts";
 import { streamOnce } from "../loop/stream/stream-once.ts";
@@ -14,14 +12,14 @@ import { createAdvice, prepareCall } from "../loop/tool-call/prepare-call.ts";
 import { endingOfReason } from "../../shared/cancellation/cancel-scope.ts";
 import { freezeDeep, isSameJson } from "../../shared/json.ts";
 import { chainHooks, HookError, StepCancelled } from "./hooks.ts";
-import { EagerJournal } from "./journals.ts";
+import type { Journal } from "../types/journal.ts";
 import { callEvent, performCall, sendEnd, sendStart } from "./execute-tool-call.ts";
 import { StepRecorder, sumOf } from "./recorder.ts";
 import { Activity } from "./activity.ts";
-import type { BegunCall, Run } from "./run.ts";
+import type { Run } from "./run.ts";
 import { endWith } from "./seam.ts";
-import type { Answer, Ending, Next, RequestDraft } from "../types/middleware.ts";
-import { callPlace, type EagerOutcome, placeOf, stepOf } from "./places.ts";
+import type { Answer, BegunCall, Ending, Next, RequestDraft, StreamRecorder, MessageWatch } from "../types/middleware.ts";
+import { callPlace, placeOf, stepOf } from "./places.ts";
 import { noteShown, readTools, recallShown, withShown } from "./shown-tools.ts";
 import { applyAnswer } from "./state.ts";
 
@@ -48,7 +46,10 @@ export async function runIteration(run: Run): Promise<void> {
       });
       activity.isAnswered = true;
       run.isRequestReplayed = activity.isReplayed;
-      if (run.isRequestReplayed && streamed.skipped !== true) showRecorded(run, streamed);
+      if (run.isRequestReplayed && streamed.skipped !== true) {
+        showRecorded(run, streamed);
+        await watchStream(run, draft, true)?.recorded(streamed);
+      }
       return streamed;
     });
   const recorderOf = (name: string): StepRecorder => new StepRecorder(activity, `@${name}`, performCall);
@@ -180,7 +181,7 @@ async function stream(run: Run, draft: RequestDraft, signal: AbortSignal | undef
     places: run.places,
     carried: continuation === 0 ? undefined : { text: current.text.trim() !== "", callCount: current.calls.length },
     pricing: options.pricing,
-    eager: eagerPorts(run, draft),
+    watch: watchStream(run, draft),
     findSpent: (attempts) => {
       const { lastCostUSD = state.lastCostUSD, ...spent } = priceAttempts(attempts, state.iteration, { ...options, events });
       return run.meter.findSpent(lastCostUSD, spent, state.isGranted);
@@ -188,7 +189,6 @@ async function stream(run: Run, draft: RequestDraft, signal: AbortSignal | undef
   });
   if (scope !== run.scope) scope.release();
   const chosen = run.toolChoice === undefined ? result : { ...result, toolChoice: run.toolChoice };
-  noteBegun(run, chosen.eagerOutcomes);
   return prepareCalls(run, withShown(run, chosen), draft);
 }
 
@@ -202,56 +202,69 @@ function toRestriction(choice: ToolChoice | undefined): StreamResult["toolChoice
   return choice === "none" ? choice : undefined;
 }
 
-/** The work that made the outcome of a call, by the steps of the call. Another call may get the outcome. */
-const works = new WeakMap<object, BegunCall>();
-
-/** Begins the calls of eager tools while the message streams. Their steps become part of the answer. */
-function eagerPorts(run: Run, { toolChoice }: RequestDraft): EagerPorts | undefined {
-  if (toolChoice === "none" || ![...run.shown.values()].some(({ eager }) => eager === true)) return undefined;
-  // An earlier call of the message must not lose its place to a later one.
-  if (run.meter.toolCallsLeft !== Number.POSITIVE_INFINITY) return undefined;
-  const ports = portsFor(run);
-  let running = 0;
-  const start = async (call: ToolCall): Promise<ToolOutcome | undefined> => {
-    if (!mayBeginEarly(run.shown.get(call.name)) || running >= run.limits.toolConcurrency) return undefined;
-    const ready = await prepareCall(call, ports);
-    if (ready.kind !== "ready" || run.scope.cause !== undefined) return undefined;
-    running += 1;
-    const index = run.places.get(call.callId) ?? -1;
-    const place = callPlace(run.state, index, call.name);
-    const journal = new EagerJournal(run.journal, run.prefix + place);
-    const activity = new Activity(run, { place, path: call.callId, journal, call, index });
-    activity.takeTurn = async () => run.control?.startToolChain();
-    const made = performCall(activity, call);
-    const end = await activity.settle(made);
-    running -= 1;
-    journal.isOpen = false;
-    if (!("value" in end) && Object.keys(journal.steps).length === 0) return undefined;
-    const outcome: ToolOutcome = "value" in end ? end.value : { call, durationMs: 0, kind: "not-run" };
-    const { spent } = activity;
-    const nested = sumOf(outcome.nested === undefined ? spent : [outcome.nested, ...spent]);
-    if ("value" in end) works.set(journal.steps, { made, spent });
-    const eager: EagerOutcome = { ...outcome, nested, steps: journal.steps };
-    return eager;
+/** Returns what the hooks watch in a message. `isRecorded` is true for a recorded message. */
+function watchStream(run: Run, draft: RequestDraft, isRecorded = false): Required<MessageWatch> | undefined {
+  let failed: HookError | undefined;
+  const at: StreamRecorder = {
+    begin: (call, journalAt) => beginCall(run, call, { journalAt, isRecorded }),
+    use: (call, begun) => {
+      run.begun.set(call.callId, begun);
+      const { outcome } = begun;
+      if (isRecorded || outcome === undefined || begun.call.callId === call.callId) return;
+      sendStart(run, call, false);
+      sendEnd(run, { ...outcome, call }, false);
+    },
   };
+  const each = (ask: (watch: MessageWatch) => unknown): Promise<readonly unknown[]> =>
+    Promise.all(
+      watches.map(async ({ name, watch }) => {
+        try {
+          return await ask(watch);
+        } catch (error) {
+          failed ??= new HookError(`${name}.stream`, error);
+          return undefined;
+        }
+      }),
+    );
+  const watches = run.hooks.flatMap(({ name, stream: begin }) => {
+    const watch = begin?.(draft, at);
+    return watch === undefined ? [] : [{ name, watch }];
+  });
+  if (watches.length === 0) return undefined;
   return {
-    start,
-    onAdopted: (outcome) => {
-      sendStart(run, outcome.call, false);
-      sendEnd(run, outcome, false);
+    call: (call) => void each((watch) => watch.call?.(call)),
+    discarded: () => void each((watch) => watch.discarded?.()),
+    ended: async (calls) => {
+      const fields = await each((watch) => watch.ended?.(calls));
+      return Object.assign({}, ...fields, failed && { ends: failed.ending }) as Partial<Answer>;
+    },
+    recorded: async (answer) => {
+      await each((watch) => watch.recorded?.(answer));
+      if (failed !== undefined) throw failed;
     },
   };
 }
 
-function mayBeginEarly(tool: ToolDefinition | undefined): boolean {
-  return tool?.eager === true && (tool.needsApproval ?? false) === false;
+interface Beginning {
+  readonly journalAt: (place: string, outer: Journal) => Journal;
+  readonly isRecorded: boolean;
 }
 
-function noteBegun({ begun }: Run, outcomes: readonly EagerOutcome[] = []): void {
-  for (const { call, steps = {} } of outcomes) {
-    const work = works.get(steps);
-    if (work !== undefined) begun.set(call.callId, work);
+/** Runs a call while its message streams. */
+async function beginCall(run: Run, call: ToolCall, { journalAt, isRecorded }: Beginning): Promise<BegunCall | undefined> {
+  if (!isRecorded) {
+    // An earlier call of the message must not lose its place to a later one.
+    if (run.meter.toolCallsLeft !== Number.POSITIVE_INFINITY) return undefined;
+    const ready = await prepareCall(call, portsFor(run));
+    if (ready.kind !== "ready" || run.scope.cause !== undefined) return undefined;
   }
+  const index = run.places.get(call.callId) ?? -1;
+  const place = callPlace(run.state, index, call.name);
+  const journal = journalAt(run.prefix + place, run.journal);
+  const activity = new Activity(run, { place, path: call.callId, journal, call, index, isEarly: true });
+  activity.takeTurn = async () => run.control?.startToolChain();
+  const end = await activity.settle(performCall(activity, call));
+  return { call, outcome: "value" in end ? end.value : undefined, journal, spent: activity.spent };
 }
 
 function portsFor(run: Run, allowed?: readonly string[]): ToolCallPorts {

@@ -17,7 +17,7 @@ import { recordVersion, ReplayJournal } from "./journals.ts";
 import { type Close, closeFailed, openJournal, withPartial } from "./open-journal.ts";
 import { StepRecorder, sumOf } from "./recorder.ts";
 import { placeOf, stepOf } from "./places.ts";
-import { hasCallRecords, replayEarly, runCalls, sendCutEnds } from "./run-calls.ts";
+import { hasCallRecords, runCalls, sendCutEnds } from "./run-calls.ts";
 import { runIteration } from "./run-iteration.ts";
 import { Activity } from "./activity.ts";
 import { Run, type RunPorts, type SeamOptions } from "./run.ts";
@@ -97,7 +97,6 @@ async function takeStep(run: Run): Promise<Ending | undefined> {
   const next = run.isReplayed && decided.kind === "look" ? await followRecord(run, decided) : decided;
   // Listeners of the event may cancel the run, but its calls have then been waiting already.
   const hasEnded = isEnded(run.scope);
-  if (run.state.current.early.length > 0 && (next.kind === "look" || next.kind === "end")) await replayEarly(run);
   if (next.kind !== "calls") sendIterationEnd(run, next.kind === "request");
   const ending = await perform(run, next, hasEnded);
   const { refusal, guard } = run.root;

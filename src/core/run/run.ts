@@ -7,7 +7,7 @@ import type { Journal } from "../types/journal.ts";
 import type { LoopResult } from "../types/loop-result.ts";
 import type { Provider, StreamResult } from "../types/provider.ts";
 import type { ToolDefinition } from "../types/tool.ts";
-import type { NestedSpending, ShownTool, ToolCall, ToolChange } from "../types/tool-outcome.ts";
+import type { ShownTool, ToolCall, ToolChange } from "../types/tool-outcome.ts";
 import { abortReasonOf, type Cancellable, CancelScope, isEnded } from "../../shared/cancellation/cancel-scope.ts";
 import { IdleTimer, LazySignal, systemClock } from "../../shared/signals.ts";
 import { LoopError } from "../../shared/errors/loop-error.ts";
@@ -28,13 +28,13 @@ import { beginHooks, JournalFailure, listMiddleware, type NamedHooks } from "./h
 import { HeldRuns } from "./held-runs.ts";
 import { GuardedJournal, recordSteps, ReplayJournal } from "./journals.ts";
 import type {
+  BegunCall,
   EndedCall,
   Ending,
   InboxMessage,
   Middleware,
   MiddlewareList,
   NestedOptions,
-  Outcome,
   RequestDraft,
   RunFacts,
   State,
@@ -63,13 +63,6 @@ export interface RunPorts {
   readonly drive: (run: Run) => Promise<LoopResult>;
   /** Reads a call from its records, without the code of the tool and of the middleware. Default: calls run. */
   readonly readCall?: ((run: Run, call: ToolCall, index: number) => Promise<EndedCall>) | undefined;
-}
-
-/** A call that ran while its message streamed. */
-export interface BegunCall {
-  readonly made: Promise<Outcome>;
-  /** The spending of middleware around the call. */
-  readonly spent: readonly NestedSpending[];
 }
 
 /** The facts that the records have about a call. */
@@ -134,7 +127,7 @@ export class Run {
   toolChoice: StreamResult["toolChoice"];
   /** The arguments of the newest calls as the schemas of their tools return them, by call id. */
   prepared: ReadonlyMap<string, unknown> = new Map();
-  /** The calls that ran while the newest message streamed, by call id. */
+  /** The calls that have begun while the newest message streamed, by call id. */
   readonly begun: Map<string, BegunCall> = new Map();
   /** Counts the advice in the results of the newest message. */
   advice: Advice = createAdvice();
@@ -199,10 +192,10 @@ export class Run {
     ({ depth: this.depth, maxDepth: this.maxDepth } = findLevel(options, outer, this.limits));
     const { messages, heldIds } = checkMessages(options.messages, options.repair === true);
     this.state = createState(messages, heldIds, options.pricing !== undefined);
-    const { runId, timeouts, root } = this;
+    const { runId, limits, timeouts, root } = this;
     const tools = listTools(options.tools, this.middleware);
     const { pricing } = options;
-    this.hooks = beginHooks(this.middleware, { runId, messages, tools, clock, timeouts, session, pricing, root });
+    this.hooks = beginHooks(this.middleware, { runId, messages, tools, clock, limits, timeouts, session, pricing, root });
     this.registry = wrapTools(options.provider, collectTools(options.tools, this.hooks));
     this.definitions = this.registry.definitions();
     edges.checkTraits?.(this.definitions, this.middleware, options.provider);

@@ -7,7 +7,7 @@ import { findTool, findToolChanges, isBreaking, isSameTool, toShown } from "../t
 import { stableJson } from "../../shared/json.ts";
 import { type AskedWait, waitKey } from "./answers.ts";
 import { HookError } from "./hooks.ts";
-import { callPlace, eagerSteps, nextKeyOf } from "./places.ts";
+import { callPlace, nextKeyOf } from "./places.ts";
 import type { Recalled, Run } from "./run.ts";
 import type { Answer, Outcome } from "../types/middleware.ts";
 
@@ -134,9 +134,9 @@ export interface PlacedCall {
 
 async function recallCall(run: Run, { call, index }: PlacedCall): Promise<Recalled> {
   const { callId, name } = call;
-  const early = eagerSteps(run.state.current, callId);
+  const { journal } = run.begun.get(callId) ?? run;
   const place = run.prefix + callPlace(run.state, index, name);
-  const outcome = (early?.["/outcome"] ?? (await run.journal.read(`${place}/outcome`))) as Outcome | undefined;
+  const outcome = (await journal.read(`${place}/outcome`)) as Outcome | undefined;
   if (outcome !== undefined) return { hasRun: true, hasEnded: outcome.kind !== "deferred", wasAsked: false };
   const asked = (await run.journal.read(`${waitKey({ id: run.path + callId, attempt: 1 })}/asked`)) as AskedWait | undefined;
   const ended = asked && ((await run.journal.read(`${place}/ended`)) as Outcome | undefined);

@@ -6,11 +6,12 @@ import type { Message, ProviderMetadataPart, UserMessage } from "./message.ts";
 import type { ModelSettings, Provider, RequestedOutput, StreamResult, ToolChoice } from "./provider.ts";
 import type { EndReason, LoopStatus } from "./termination.ts";
 import type { ToolDefinition } from "./tool.ts";
-import type { ShownTool, ToolCall, ToolHistoryEntry, ToolOutcome } from "./tool-outcome.ts";
-import type { Tool } from "./loop-options.ts";
+import type { NestedSpending, ShownTool, ToolCall, ToolHistoryEntry, ToolOutcome } from "./tool-outcome.ts";
+import type { LoopLimits, Tool } from "./loop-options.ts";
 import type { CompactedMessages, FinalAnswerReserve } from "./policies.ts";
 import type { LastRequest } from "./prompt-cache.ts";
 import type { LoopResult } from "./loop-result.ts";
+import type { Journal } from "./journal.ts";
 import type { WaitOptions } from "./wait.ts";
 
 /** Something that only the outside can answer: an approval, a question, a late result, a timer. */
@@ -164,6 +165,11 @@ export interface Hooks {
   provider?(provider: Provider): Provider;
   /** Called around each model request. The outcomes of the calls before are in `at.state.lastBatch`, in call order. */
   request?(request: RequestDraft, next: Next<RequestDraft, Answer>, at: Recorder): Promise<Answer>;
+  /**
+   * Watches the message of a request. Called inside the recorded step of the request, or with its record: the functions of a watch
+   * must not record steps. An error ends the run.
+   */
+  stream?(request: RequestDraft, at: StreamRecorder): MessageWatch | undefined;
   /** Called around each call. Calls run in parallel, so keep what they teach you in `request`, from `at.state.lastBatch`. */
   call?(call: ToolCall, next: Next<ToolCall, Outcome>, at: CallRecorder): Promise<Outcome>;
   /** Called around the tool itself, inside the hooks `call` of all middleware, with the arguments that the tool gets. */
@@ -193,12 +199,47 @@ export interface Hooks {
   result?(state: State): object;
 }
 
+/** Watches one message as it streams. */
+export interface MessageWatch {
+  /** Called with each call as soon as this call and all calls before it are complete. */
+  call?(call: ToolCall): void;
+  /** Called when the provider has discarded the attempt with the calls so far. */
+  discarded?(): void;
+  /** Called with the calls of the message after the stream has ended. The answer gets these fields, and its record too. */
+  ended?(calls: readonly ToolCall[]): Promise<Partial<Answer>>;
+  /** Called instead of the others in a replay, with the recorded answer. */
+  recorded?(answer: Answer): Promise<void>;
+}
+
+/** Begins calls while their message streams. */
+export interface StreamRecorder {
+  /**
+   * Runs a call now, through all middleware. `journalAt` returns the journal for its steps, whose keys begin with `place`. `outer` is the
+   * journal of the run: it must not get steps before the answer is recorded. Resolves to undefined if the call may not begin yet.
+   */
+  begin(call: ToolCall, journalAt: (place: string, outer: Journal) => Journal): Promise<BegunCall | undefined>;
+  /** Uses what `begin` has returned for a call of the message. Sends the events of the call if another call was begun. */
+  use(call: ToolCall, begun: BegunCall): void;
+}
+
+/** A call that has begun while its message streamed. */
+export interface BegunCall {
+  /** The call that ran. */
+  readonly call: ToolCall;
+  /** Undefined if the call can only go on after its message, over the steps in its journal. */
+  readonly outcome: Outcome | undefined;
+  readonly journal: Journal;
+  /** The spending of middleware around the call. */
+  readonly spent: readonly NestedSpending[];
+}
+
 export interface RunFacts {
   readonly runId: string;
   readonly messages: readonly Message[];
   /** The tools at the start. Undefined for a registry, which may add tools later. */
   readonly tools: readonly Tool[] | undefined;
   readonly clock: Clock;
+  readonly limits: { readonly [Name in Exclude<keyof LoopLimits, "onUnknownCost">]-?: number };
   readonly timeouts: Timeouts;
   readonly session: Session;
   readonly pricing?: Pricing | undefined;

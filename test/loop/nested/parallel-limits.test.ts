@@ -1,7 +1,7 @@
 // Nested runs that run at the same time share the limits of their outer run. They must not all spend the last part of a budget.
 
 import { describe, expect, it } from "vitest";
-import { createLoopControl, type LoopOptions, type LoopResult, type Tool } from "turnwright";
+import { createLoopControl, type LoopOptions, type LoopResult, type Tool, eagerTools } from "turnwright";
 import { createMockProvider, type MockPart, type MockProvider, text, toolCall, usage, wait } from "turnwright/testing";
 import { answersOf, play, tool } from "../play.ts";
 import { kinds, nesting, question } from "./nesting.ts";
@@ -86,7 +86,12 @@ describe("a nested run in a tool that starts early", () => {
     const inner = createMockProvider(({ messages }) =>
       messages.length === 1 ? [toolCall("early"), ...stream()] : stream(text("Found.")),
     );
-    const child = nesting("agent tool", "child", () => ({ messages: question, provider: inner, tools: [early] }));
+    const child = nesting("agent tool", "child", () => ({
+      messages: question,
+      provider: inner,
+      tools: [early],
+      middleware: [eagerTools()],
+    }));
     const script = [stream(toolCall("child"), toolCall("child")), stream(text("Done."))];
     const playing = play(script, { tools: [child], limits: { maxTokens: 390 } });
     await playing.clock.runAll();

@@ -9,6 +9,7 @@ import {
   toolResult,
   withFilter,
   withPrefix,
+  eagerTools,
 } from "turnwright";
 import { fromJsonSchema, withValidation } from "turnwright/json-schema";
 import type { ToolTraits } from "turnwright/parts";
@@ -216,7 +217,7 @@ describe("context.defer", () => {
   });
 
   it("fails the call if the tool is eager", async () => {
-    const { result } = play([toolCall("job"), text("Done.")], { tools: [failing({ eager: true })] });
+    const { result } = play([toolCall("job"), text("Done.")], { tools: [failing({ eager: true })], middleware: [eagerTools()] });
     expect((await result).functionHistory[0]?.functionResponse.response.result).toMatchObject({
       status: "tool_execution_failed",
       reason: 'The tool "job" cannot defer its result, because it has "eager". Remove "eager" from the tool.',

@@ -1,4 +1,4 @@
-import { approve, defineAgentTool, type LoopOptions, type ToolRegistry } from "turnwright";
+import { approve, defineAgentTool, type LoopOptions, type ToolRegistry, eagerTools } from "turnwright";
 import { createMockProvider, text } from "turnwright/testing";
 import { type Fault, once } from "../faults.ts";
 import { never, tool } from "../play.ts";
@@ -80,7 +80,10 @@ export const workingPorts: Ports = {
   "registry.validate": forModel((fault) => registry({ validate: fault })),
   "tool.execute": forModel((fault) => called(fault)),
   "tool.execute of a sequential tool": forModel((fault) => called(fault, { sequential: true })),
-  "tool.execute of an eager tool": forModel((fault) => called(fault, { eager: true })),
+  "tool.execute of an eager tool": forModel((fault) => ({
+    ...called(fault, { eager: true }),
+    middleware: [eagerTools()],
+  })),
   "tool.execute of a tool with retry": forModel((fault) => called(fault, { idempotent: true, retry: { maxAttempts: 3 } })),
   "tool.needsApproval": forModel((fault) => called(() => 1, { needsApproval: fault as () => boolean }), ["approval-required"]),
   "the validate function of a tool's schema": forModel((fault) =>

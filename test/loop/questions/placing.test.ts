@@ -39,7 +39,7 @@ describe("a question that a tool asks", () => {
   });
 
   it("fails the call if the tool is not durable, or belongs to a run inside an ordinary tool", async () => {
-    const plain = tool("book", (_, { ask }) => ask({ question: "Which city?" }), { eager: true });
+    const plain = tool("book", (_, { ask }) => ask({ question: "Which city?" }));
     const { start } = setUp(() => undefined, { tools: [plain] });
     expect(JSON.stringify(answersOf(await start().result)[0]?.result)).toContain(
       'Only a tool with \\"durable: true\\" can use context.ask.',

@@ -11,7 +11,7 @@ import { noUsage, addUsage } from "../../../shared/count-usage.ts";
 import { priceAttempts } from "../run/pricing.ts";
 import { endingOfReason } from "../../../shared/cancellation/cancel-scope.ts";
 import { judgeFinish, type Judgement, type MessageContent, problemOf } from "../../../shared/judge-finish.ts";
-import { type EagerPorts, EagerCalls, type SettledEarly } from "./eager-calls.ts";
+import type { Answer, MessageWatch } from "../../types/middleware.ts";
 import { type GuardPorts, type StreamEnd, StreamGuard, type GuardedStream } from "../../providers/guard-stream.ts";
 import type { EndReason } from "../../types/termination.ts";
 import { textIn } from "../../../shared/texts.ts";
@@ -42,8 +42,8 @@ export interface StreamPorts extends GuardPorts {
    */
   readonly carried?: { readonly text: boolean; readonly callCount: number } | undefined;
   readonly pricing?: Pricing | undefined;
-  /** Starts calls while the model is still streaming. Default: calls start after the message is complete. */
-  readonly eager?: EagerPorts | undefined;
+  /** Gets the calls as they become complete. Must not throw. */
+  readonly watch?: Pick<MessageWatch, "call" | "discarded" | "ended"> | undefined;
   /** Returns the limit that prevents another request after these attempts. Default: no limit. */
   readonly findSpent?: ((spent: readonly AttemptSpending[]) => EndReason | undefined) | undefined;
 }
@@ -55,7 +55,6 @@ class StreamDraft implements GuardedStream {
   readonly open: GuardedStream["open"];
   readonly iteration: number;
   readonly #ports: StreamPorts;
-  readonly #eager: EagerCalls | undefined;
   /**
    * The id of the provider of the current attempt. A provider such as `withFallback` may change the provider and the model with
    * each attempt.
@@ -78,9 +77,8 @@ class StreamDraft implements GuardedStream {
   spent: EndReason | undefined;
 
   constructor(request: ModelRequest, ports: StreamPorts) {
-    const { provider, eager } = ports;
+    const { provider } = ports;
     this.#ports = ports;
-    this.#eager = eager && new EagerCalls(eager);
     this.iteration = request.iteration;
     this.open = provider.stream.bind(provider, request);
     this.provider = provider.id;
@@ -124,10 +122,6 @@ class StreamDraft implements GuardedStream {
     if (calls === undefined) return nothing;
     for (const draft of calls.placed) if (!draft.ready) this.#sendArgsEnd(calls, draft);
     return calls.placed.map((draft) => calls.toCall(draft, problemOf(finish)));
-  }
-
-  settleEager(calls: readonly ToolCall[]): Promise<SettledEarly> | undefined {
-    return this.#eager?.settle(calls);
   }
 
   #addText(part: "text" | "reasoning", text: string): void {
@@ -186,7 +180,8 @@ class StreamDraft implements GuardedStream {
     this.#sendArgsDelta(calls, draft);
     if (!draft.ready) return;
     this.#sendArgsEnd(calls, draft);
-    if (this.#eager !== undefined) for (const ready of calls.takeReady()) this.#eager.offer(ready);
+    const { watch } = this.#ports;
+    if (watch !== undefined) for (const ready of calls.takeReady()) watch.call?.(ready);
   }
 
   #startAttempt(chunk: Extract<ModelChunk, { type: "attempt-start" }>): void {
@@ -223,7 +218,7 @@ class StreamDraft implements GuardedStream {
     const ids = (this.attempt.calls?.placed ?? nothing).flatMap(({ callId }) => callId ?? []);
     if (ids.length > 0) this.discardedIds = [...(this.discardedIds ?? nothing), ...ids];
     this.attempt = new AttemptContent();
-    this.#eager?.release();
+    this.#ports.watch?.discarded?.();
     const number = countOf(attempt) ?? 0;
     events.send({ type: "attempt-discarded", runId: events.runId, iteration, attempt: number, error: failure });
   }
@@ -258,16 +253,15 @@ class StreamDraft implements GuardedStream {
  * @example
  * const result = await streamOnce({ messages, tools: [], iteration: 0 }, { provider, clock, timeouts, scope, events, heldIds });
  */
-export async function streamOnce(request: ModelRequest, ports: StreamPorts): Promise<StreamResult> {
+export async function streamOnce(request: ModelRequest, ports: StreamPorts): Promise<StreamResult & Pick<Answer, "ends">> {
   const startedAt = ports.clock.now();
   const draft = new StreamDraft(request, ports);
   const end = await new StreamGuard(draft, ports).run();
   const calls = draft.endCalls();
   const durationMs = ports.clock.now() - startedAt;
-  const early = draft.settleEager(calls);
-  const settled = early && (await early);
+  const fields = ports.watch?.ended?.(calls);
   const result = toResult(draft, end, { request, ports, calls, durationMs });
-  return settled === undefined ? result : { ...result, ...settled };
+  return fields === undefined ? result : { ...result, ...(await fields) };
 }
 
 const nothingCarried = { text: false, callCount: 0 };

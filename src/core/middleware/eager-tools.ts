@@ -1,0 +1,170 @@
+// Starts the calls of eager tools while the model is still streaming. Their outcomes and steps become part of the recorded answer.
+
+import type { Journal } from "../types/journal.ts";
+import type { NestedSpending, ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
+import type { ToolDefinition } from "../types/tool.ts";
+import { addSpending } from "../../shared/count-usage.ts";
+import { isThenable } from "../../shared/guards.ts";
+import { stableJson } from "../../shared/json.ts";
+import type { Answer, BegunCall, Middleware, RequestDraft, StreamRecorder, MessageWatch } from "../types/middleware.ts";
+
+/** The outcome of a call that ran while its message streamed, with its steps. */
+export type EagerOutcome = ToolOutcome & { readonly steps?: Steps };
+
+/** The steps of a call by their keys, without the place of the call. */
+interface Steps {
+  readonly [key: string]: unknown;
+}
+
+/**
+ * Starts the calls of tools with `eager` while the model is still streaming, as soon as a call and all calls before it are complete. A
+ * call that needs a decision starts after its message, and so do all calls of a run with `limits.maxToolCalls`.
+ */
+export function eagerTools(): Middleware {
+  return {
+    name: "eager-tools",
+    begin: ({ limits }) => ({ stream: (request, at) => new EagerCalls(request, at, limits.toolConcurrency) }),
+  };
+}
+
+interface StartedCall {
+  readonly call: ToolCall;
+  readonly kept: KeptSteps;
+  readonly begun: Promise<BegunCall | undefined>;
+  /** The id of the call of the current attempt that gets the outcome. Undefined after its attempt was discarded. */
+  claimedBy: string | undefined;
+}
+
+/** The calls that started during one stream. */
+class EagerCalls implements MessageWatch {
+  readonly #at: StreamRecorder;
+  readonly #concurrency: number;
+  readonly #eager: ReadonlySet<string>;
+  readonly #started: StartedCall[] = [];
+  /** The calls of discarded attempts that no call of the current attempt has claimed, by signature. The first call is the last item. */
+  readonly #unclaimed = new Map<string, StartedCall[]>();
+  #running = 0;
+
+  constructor({ tools, findableTools = [] }: RequestDraft, at: StreamRecorder, concurrency: number) {
+    this.#at = at;
+    this.#concurrency = concurrency;
+    this.#eager = new Set([...tools, ...findableTools].filter(mayBegin).map(({ name }) => name));
+  }
+
+  call(call: ToolCall): void {
+    if (call.problem !== undefined || this.#claim(call) !== undefined) return;
+    if (!this.#eager.has(call.name) || this.#running >= this.#concurrency) return;
+    const kept = new KeptSteps();
+    this.#running += 1;
+    const begun = kept.begin(this.#at, call).finally(() => (this.#running -= 1));
+    this.#started.push({ call, kept, begun, claimedBy: call.callId });
+  }
+
+  /** Finds a call of a discarded attempt with the same name and arguments. */
+  #claim(call: ToolCall): StartedCall | undefined {
+    const found = this.#unclaimed.size === 0 ? undefined : this.#unclaimed.get(signatureOf(call))?.pop();
+    if (found !== undefined) found.claimedBy = call.callId;
+    return found;
+  }
+
+  /** The next attempt can use the outcomes of all started calls. */
+  discarded(): void {
+    this.#unclaimed.clear();
+    for (const one of this.#started.toReversed()) {
+      one.claimedBy = undefined;
+      const signature = signatureOf(one.call);
+      const equal = this.#unclaimed.get(signature) ?? [];
+      this.#unclaimed.set(signature, equal);
+      equal.push(one);
+    }
+  }
+
+  async ended(calls: readonly ToolCall[]): Promise<Partial<Answer>> {
+    if (this.#started.length === 0) return {};
+    const left = new Map<StartedCall, BegunCall>();
+    await Promise.all(
+      this.#started.map(async (started) => {
+        const begun = await started.begun;
+        if (begun !== undefined) left.set(started, begun);
+      }),
+    );
+    const eagerOutcomes: EagerOutcome[] = [];
+    const claimed = new Map(this.#started.map((started) => [started.claimedBy, started]));
+    for (const call of calls) {
+      // `call` does not get the calls that follow an incomplete call. A call with unusable arguments matches no other call.
+      const started = claimed.get(call.callId) ?? (call.problem === undefined ? this.#claim(call) : undefined);
+      const begun = started && left.get(started);
+      if (started === undefined || begun === undefined) continue;
+      left.delete(started);
+      this.#at.use(call, begun);
+      eagerOutcomes.push(toOutcome(call, begun, started.kept));
+    }
+    const eagerSpent = [...left].flatMap(([{ kept }, begun]) => toOutcome(begun.call, begun, kept).nested ?? []);
+    return eagerSpent.length === 0 ? { eagerOutcomes } : { eagerOutcomes, eagerSpent };
+  }
+
+  async recorded({ eagerOutcomes = [] }: Answer): Promise<void> {
+    for (const { call, steps } of eagerOutcomes as readonly EagerOutcome[]) {
+      const begun = await new KeptSteps(steps).begin(this.#at, call);
+      if (begun !== undefined) this.#at.use(call, begun);
+    }
+  }
+}
+
+function mayBegin({ eager, needsApproval = false }: ToolDefinition): boolean {
+  return eager === true && needsApproval === false;
+}
+
+function signatureOf({ name, args }: ToolCall): string {
+  return `${name} ${stableJson(args)}`;
+}
+
+/** Another call may get the outcome of the call that ran. */
+function toOutcome(call: ToolCall, { outcome, spent }: BegunCall, kept: KeptSteps): EagerOutcome {
+  const all: readonly NestedSpending[] = outcome?.nested === undefined ? spent : [outcome.nested, ...spent];
+  const nested = all.length === 0 ? undefined : all.reduce(addSpending);
+  const ended: ToolOutcome = outcome ?? { call, durationMs: 0, kind: "not-run" };
+  return { ...ended, call, nested, steps: kept.toSteps(call) };
+}
+
+/** Keeps the steps of a call while its message streams. After that, new steps go to the journal of the run. */
+class KeptSteps {
+  readonly #steps: Map<string, unknown>;
+  #isOpen = true;
+
+  constructor(recorded: Steps = {}) {
+    this.#steps = new Map(Object.entries(recorded));
+  }
+
+  /** Resolves to undefined if nothing has happened. */
+  async begin(at: StreamRecorder, call: ToolCall): Promise<BegunCall | undefined> {
+    const begun = await at.begin(call, (place, outer) => this.#toJournal(place, outer));
+    this.#isOpen = false;
+    return begun?.outcome === undefined && this.#steps.size === 0 ? undefined : begun;
+  }
+
+  /** The record of the outcome names the call that gets the outcome. */
+  toSteps(call: ToolCall): Steps {
+    const outcome = this.#steps.get("/outcome");
+    return { ...Object.fromEntries(this.#steps), ...(outcome !== undefined && { "/outcome": { ...(outcome as object), call } }) };
+  }
+
+  #toJournal(place: string, outer: Journal): Journal {
+    const steps = this.#steps;
+    const find = (key: string): unknown => (key.startsWith(place) ? steps.get(key.slice(place.length)) : undefined);
+    const keep = <T>(key: string, value: T): T => {
+      steps.set(key.slice(place.length), value);
+      return value;
+    };
+    return {
+      read: (key) => find(key) ?? (this.#isOpen ? undefined : outer.read(key)),
+      step: <T>(key: string, body: () => T | PromiseLike<T>): T | PromiseLike<T> => {
+        const found = find(key);
+        if (found !== undefined) return found as T;
+        if (!this.#isOpen) return outer.step(key, body);
+        const value = body();
+        return isThenable(value) ? value.then((made) => keep(key, made)) : keep(key, value);
+      },
+    };
+  }
+}
