@@ -6,7 +6,6 @@ import {
   CancelScope,
   endWith,
   fitsMessages,
-  IdleTimer,
   isCompaction,
   isRecord,
   LoopError,
@@ -219,20 +218,18 @@ interface SummaryMaker {
   readonly core: CompactionCore;
 }
 
-/** Releases the timer and the listener of the summary when it ends. */
+/** Releases the listener of the summary when it ends. */
 async function summarize(facts: CompactionFacts, at: Recorder, { run, core }: SummaryMaker): Promise<CompactionAnswer> {
   const scope = new CancelScope();
-  const unfollow = scope.follow(at.signal);
-  const alarm = new IdleTimer(run.clock);
+  scope.follow(at.signal);
   try {
-    return await core.compact({ ...facts, summaryRun: { ...summaryRunOf(at, run), scope, alarm } });
+    return await core.compact({ ...facts, summaryRun: { ...summaryRunOf(at, run), scope } });
   } finally {
-    alarm.stop();
-    unfollow();
+    scope.release();
   }
 }
 
-function summaryRunOf(at: Recorder, { runId, clock, timeouts, pricing }: RunFacts): Omit<SummaryRun, "scope" | "alarm"> {
+function summaryRunOf(at: Recorder, { runId, clock, timeouts, pricing }: RunFacts): Omit<SummaryRun, "scope"> {
   const { iteration, heldIds } = at.state;
   return {
     iteration,

@@ -27,10 +27,7 @@ type Spending = NonNullable<CompactionAnswer["spending"]>;
 type StreamPorts = Parameters<typeof streamOnce>[1];
 
 /** The ports of a run that a summary needs. */
-export interface SummaryRun extends Pick<
-  StreamPorts,
-  "clock" | "timeouts" | "scope" | "alarm" | "heldIds" | "pricing" | "events"
-> {
+export interface SummaryRun extends Pick<StreamPorts, "clock" | "timeouts" | "scope" | "heldIds" | "pricing" | "events"> {
   readonly iteration: number;
   /** Returns the limit that a request of this cost would exceed, after `spent`. */
   findSpent(expectedUSD: number, spent: { readonly tokens: number; readonly costUSD: number }): EndReason | undefined;
@@ -128,7 +125,7 @@ function toRequestText(summary: string | undefined, part: string, isInside: bool
 
 function ask(content: string, ports: SummaryPorts, spent: Spent): Promise<StreamResult> {
   const { run, provider, maxOutputTokens, instructions } = ports;
-  const { iteration, clock, timeouts, scope, alarm, events, heldIds, pricing } = run;
+  const { iteration, clock, timeouts, scope, events, heldIds, pricing } = run;
   const request = {
     system: instructions === undefined ? task : `${task}\n${instructions}`,
     messages: [{ role: "user" as const, content }],
@@ -144,7 +141,7 @@ function ask(content: string, ports: SummaryPorts, spent: Spent): Promise<Stream
     send: (event: Parameters<typeof events.send>[0]) => void (event.type === "listener-error" && events.send(event)),
     room: () => undefined,
   };
-  const shared = { clock, timeouts, scope, alarm, heldIds, pricing };
+  const shared = { clock, timeouts, scope, heldIds, pricing };
   return streamOnce(request, { ...shared, provider, events: quiet, findSpent: (attempts) => findSpent(ports, spent, attempts) });
 }
 

@@ -181,7 +181,6 @@ export { estimateMedia, estimateMetadata } from "../shared/estimate-media.ts";
 export { cutText, takeStart, describeValue, hiddenContent, isContent, quote } from "../shared/texts.ts";
 export { hasSucceeded, readAssistantMessage } from "../shared/plain-message.ts";
 export { countBytes, estimateTokens, tokensOfBytes } from "../shared/estimate-tokens.ts";
-export { IdleTimer } from "../shared/signals.ts";
 export { contextOf, sendDecision, toDenied } from "./middleware/approve.ts";
 export { askCaller } from "./middleware/ask-caller.ts";
 export { endWith } from "./run/seam.ts";

@@ -1,65 +1,40 @@
-// Abort signals that cost little: a signal of the caller gets one listener for any number of runs and calls, and a signal for others is
-// created when it is first read.
+// Abort signals, clocks and timers.
 
 import type { Clock } from "../core/types/common.ts";
 
 interface Listening {
   readonly calls: Set<() => void>;
-  readonly listener: () => void;
+  handleEvent(): void;
 }
 
 const listening = new WeakMap<AbortSignal, Listening>();
 
 /**
- * Calls `call` when the signal is aborted. Returns a function that removes `call` again. All functions for the same signal
- * share one listener. When no function is left, the listener is removed.
+ * Calls `call` when the signal is aborted. Returns a function that removes `call` again. All functions for the same signal share one
+ * listener, because Node warns about more than 10. When no function is left, the listener is removed.
  */
 export function onAbort(signal: AbortSignal, call: () => void): () => void {
-  // Wraps `call` in a new function, because a set would keep only one entry if two callers pass the same function.
-  const own = (): void => call();
   const known = listening.get(signal) ?? listen(signal);
-  known.calls.add(own);
+  known.calls.add(call);
   return () => {
-    if (!known.calls.delete(own) || known.calls.size > 0 || listening.get(signal) !== known) return;
+    known.calls.delete(call);
+    if (known.calls.size > 0 || listening.get(signal) !== known) return;
     listening.delete(signal);
-    signal.removeEventListener("abort", known.listener);
+    signal.removeEventListener("abort", known);
   };
 }
 
 function listen(signal: AbortSignal): Listening {
-  const calls = new Set<() => void>();
-  const listener = (): void => {
-    listening.delete(signal);
-    signal.removeEventListener("abort", listener);
-    for (const call of [...calls]) if (calls.has(call)) call();
+  const calls: Listening["calls"] = new Set();
+  const made = {
+    calls,
+    handleEvent: (): void => {
+      for (const call of [...calls]) if (calls.has(call)) call();
+    },
   };
-  const made: Listening = { calls, listener };
-  signal.addEventListener("abort", listener);
+  signal.addEventListener("abort", made);
   listening.set(signal, made);
   return made;
-}
-
-export class LazySignal {
-  #controller: AbortController | undefined;
-  #reason: (() => unknown) | undefined;
-
-  get signal(): AbortSignal {
-    if (this.#controller === undefined) {
-      this.#controller = new AbortController();
-      if (this.#reason !== undefined) this.#controller.abort(this.#reason());
-    }
-    return this.#controller.signal;
-  }
-
-  /**
-   * Aborts the signal. Only the first call has an effect. `reason` is called when `signal` is read, or at once if `signal` has
-   * already been read.
-   */
-  abort(reason: () => unknown): void {
-    if (this.#reason !== undefined) return;
-    this.#reason = reason;
-    this.#controller?.abort(reason());
-  }
 }
 
 export interface FollowingSignal {
@@ -96,8 +71,8 @@ export interface ClosedRun {
 }
 
 export function notifyClosed(emitter: object | undefined, run: ClosedRun): void {
-  const tell: unknown = emitter === undefined ? undefined : Reflect.get(emitter, method);
-  if (typeof tell === "function") Reflect.apply(tell, emitter, [run]);
+  const watcher: Partial<RunWatcher> | undefined = emitter;
+  watcher?.[method]?.(run);
 }
 
 /** The longest delay of a timer, in milliseconds. A timer with a longer delay would fire at once. */
@@ -111,14 +86,14 @@ export const systemClock: Clock = {
 
 /**
  * A timer that can be postponed often at low cost. Postponing changes only the due time. If the underlying timer fires before the
- * due time, it is set again. The streams of a run share one `IdleTimer`.
+ * due time, it is set again.
  */
 export class IdleTimer {
   readonly #clock: Clock;
   #dueAt = Number.POSITIVE_INFINITY;
   #armedFor = Number.POSITIVE_INFINITY;
   #handle: unknown;
-  #ring: () => void = () => {};
+  #ring: (() => void) | undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -138,13 +113,12 @@ export class IdleTimer {
 
   stop(): void {
     this.silence();
-    if (this.#armedFor === Number.POSITIVE_INFINITY) return;
-    this.#clock.clearTimeout(this.#handle);
     this.#armedFor = Number.POSITIVE_INFINITY;
+    if (this.#handle !== undefined) this.#clock.clearTimeout(this.#handle);
   }
 
   #arm(): void {
-    if (this.#armedFor !== Number.POSITIVE_INFINITY) this.#clock.clearTimeout(this.#handle);
+    if (this.#handle !== undefined) this.#clock.clearTimeout(this.#handle);
     this.#armedFor = this.#dueAt;
     this.#handle = this.#clock.setTimeout(this.#fire, Math.max(1, this.#dueAt - this.#clock.now()));
   }
@@ -154,6 +128,6 @@ export class IdleTimer {
     if (this.#dueAt === Number.POSITIVE_INFINITY) return;
     if (this.#clock.now() < this.#dueAt) return this.#arm();
     this.silence();
-    this.#ring();
+    this.#ring?.();
   };
 }

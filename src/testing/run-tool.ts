@@ -213,7 +213,7 @@ export async function runTool<T extends Tool>(
   const timeouts = resolveTimeouts(overrides.timeouts);
   const call = { callId, name: tool.name, args: toJson(args) };
   const scope = new CancelScope();
-  const letGo = scope.follow(signal);
+  scope.follow(signal);
   const questions = createQuestions();
   const ask = (async (fields: QuestionFields) => {
     const asked = readQuestion(fields);
@@ -256,6 +256,6 @@ export async function runTool<T extends Tool>(
     const { question, fromPage } = open;
     return { call, durationMs: outcome.durationMs, kind: "deferred", question, ...(fromPage && { fromPage }) };
   } finally {
-    letGo();
+    scope.release();
   }
 }

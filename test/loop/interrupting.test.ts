@@ -86,7 +86,7 @@ describe("control.interrupt() before the first tool call", () => {
     await playing.clock.flush();
     playing.control.interrupt("Wait.");
     expect((await playing.result).usage.totalTokens).toBe(6);
-    expect(reason).toMatchObject({ name: "AbortError", message: "The run was interrupted by a message." });
+    expect(reason).toMatchObject({ name: "AbortError", message: "The run was interrupted." });
   });
 
   it("leaves no stream open if called while the provider opens a stream", async () => {

@@ -1,6 +1,6 @@
 // Reserves the id, the journal and the control of a run, and follows the signals that cancel it.
 
-import type { CancelReason, CancelScope } from "../../shared/cancellation/cancel-scope.ts";
+import type { CancelScope } from "../../shared/cancellation/cancel-scope.ts";
 import type { LoopControl } from "../types/loop-options.ts";
 import { LoopError } from "../../shared/errors/loop-error.ts";
 import { claims, type ControlClaim } from "../loop/run/ports.ts";
@@ -25,7 +25,6 @@ interface Claiming {
 }
 
 interface NestedIn {
-  readonly run: { readonly scope: CancelScope };
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -39,14 +38,7 @@ export function claimRun({ options, runId, scope, limits }: Claiming, nesting: N
     throw new LoopError("invalid-option", { option: "control", expected, received: "another object" });
   }
   const held = claim?.(scope, limits.maxInterrupts);
-  const undo = [scope.follow(options.signal), scope.follow(nesting?.signal)];
-  if (nesting !== undefined) {
-    const outer = nesting.run.scope;
-    const slot = { cancel: (cause: CancelReason): void => scope.cancel(cause), leavesReserve: true } as const;
-    outer.join(slot);
-    if (outer.cause !== undefined) scope.cancel(outer.cause);
-    undo.push(() => outer.leave(slot));
-  }
+  scope.follow(options.signal, nesting?.signal);
   liveRunIds.add(runId);
   if (journal !== undefined) liveJournals.add(journal);
   return {
@@ -55,7 +47,6 @@ export function claimRun({ options, runId, scope, limits }: Claiming, nesting: N
       liveRunIds.delete(runId);
       if (journal !== undefined) liveJournals.delete(journal);
       held?.release();
-      for (const one of undo) one();
     },
   };
 }

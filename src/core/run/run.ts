@@ -8,8 +8,8 @@ import type { LoopResult } from "../types/loop-result.ts";
 import type { Provider, StreamResult } from "../types/provider.ts";
 import type { ToolDefinition } from "../types/tool.ts";
 import type { ShownTool, ToolCall, ToolChange } from "../types/tool-outcome.ts";
-import { abortReasonOf, type Cancellable, CancelScope, isEnded } from "../../shared/cancellation/cancel-scope.ts";
-import { IdleTimer, LazySignal, systemClock } from "../../shared/signals.ts";
+import { CancelScope, isEnded, signalOf } from "../../shared/cancellation/cancel-scope.ts";
+import { IdleTimer, systemClock } from "../../shared/signals.ts";
 import { LoopError } from "../../shared/errors/loop-error.ts";
 import { claimRun } from "./claims.ts";
 import { LoopEventSink } from "../loop/run/emit.ts";
@@ -87,9 +87,9 @@ export class Run {
   readonly clock: Clock;
   readonly scope: CancelScope;
   readonly events: LoopEventSink;
-  readonly alarm: IdleTimer;
   readonly control: ControlClaim | undefined;
   readonly meter: Meter;
+  readonly alarm: IdleTimer;
   readonly depth: number;
   readonly maxDepth: number;
   readonly session: Session;
@@ -160,7 +160,7 @@ export class Run {
   #wrapped: Map<Provider, Provider> | undefined;
   readonly #claims: ReturnType<typeof claimRun>;
   readonly answers: Map<string, Json>;
-  #signal: LazySignal | undefined;
+  #signal: AbortSignal | undefined;
   /** True if the outermost run has replayed effects of an earlier execution, and has not told that this is over. */
   hasReplayed = false;
 
@@ -211,17 +211,7 @@ export class Run {
   }
 
   get signal(): AbortSignal {
-    if (this.#signal === undefined) {
-      const signal = new LazySignal();
-      const slot: Cancellable = {
-        // An interrupt ends a stream. It may come too late, and the run then goes on.
-        cancel: (cause) => void (cause.kind !== "interrupt" && signal.abort(() => abortReasonOf(cause))),
-      };
-      this.scope.join(slot);
-      if (this.scope.cause !== undefined) slot.cancel(this.scope.cause);
-      this.#signal = signal;
-    }
-    return this.#signal.signal;
+    return (this.#signal ??= signalOf(this.scope));
   }
 
   /** Records an effect of this run. */

@@ -265,7 +265,9 @@ export class CallContext implements ToolCallContext {
     const abort = new AbortController();
     const forget = activity.track(abort);
     const result = this.#run.nest(options, { callId, path: callId, signal: abort.signal });
-    this.#deadline.holdWhile(result);
+    // The nested run has time limits of its own.
+    const letGo = this.#deadline.hold(false);
+    result.then(letGo, letGo);
     return activity.follow(result, forget);
   }
 

@@ -3,7 +3,7 @@
 
 import type { Clock, Json, PlainError } from "../../core/types/common.ts";
 import type { UserMessage } from "../../core/types/message.ts";
-import { onAbort } from "../signals.ts";
+import { IdleTimer, onAbort } from "../signals.ts";
 import type { EndReason } from "../../core/types/termination.ts";
 import { assertNever } from "../guards.ts";
 import { tidyMessage, toPlainError } from "../plain-error.ts";
@@ -28,34 +28,32 @@ export interface Cancellable {
 /** If a run is cancelled twice, the reason with the higher rank counts. Of two equal ranks, the first reason counts. */
 const rank: { readonly [Kind in CancelReason["kind"]]: number } = { "wall-clock": 1, interrupt: 2, stop: 3, kill: 4, abort: 4 };
 
+const never = Number.POSITIVE_INFINITY;
+
 /** Cancels one run: `cancel` stops everything that waits in the run. Each run has one scope. */
 export class CancelScope implements Cancellable {
+  /** The cancel reason with the highest rank so far. Undefined if the run is not cancelled. */
+  cause: CancelReason | undefined;
+  readonly leavesReserve: true | undefined;
   readonly #slots = new Set<Cancellable>();
-  #cause: CancelReason | undefined;
-  /**
-   * Stores the expired time limit while `#cause` has a higher rank. If `#cause` is an interrupt, `withdrawInterrupt` restores
-   * the stored reason.
-   */
-  #outranked: CancelReason | undefined;
-  #wallClockMs = Number.POSITIVE_INFINITY;
-  #deadlineAt = Number.POSITIVE_INFINITY;
-  /** Stops the timers, or what else cancels this scope. */
-  #stop: (() => void) | undefined;
+  /** The expired time limit, which counts again after `withdrawInterrupt`. */
+  #expired: CancelReason | undefined;
+  #limitMs = never;
+  #deadlineAt = never;
+  #reserveAt = never;
+  #timer: IdleTimer | undefined;
+  readonly #undo: (() => void)[] = [];
   readonly #outer: CancelScope | undefined;
   readonly #reserveMs: number;
 
   /**
    * @param outer the scope of the outer run, whose time limit also applies to this run
-   * @param reserveMs the time before the end of the time limit that only a final answer may use, in milliseconds
+   * @param reserveMs the time before the end of the time limit that only a final answer may use, in milliseconds. Only runs have one.
    */
-  constructor(outer?: CancelScope, reserveMs: number = 0) {
+  constructor(outer?: CancelScope, reserveMs?: number) {
     this.#outer = outer;
-    this.#reserveMs = reserveMs;
-  }
-
-  /** The cancel reason with the highest rank so far. Undefined if the run is not cancelled. */
-  get cause(): CancelReason | undefined {
-    return this.#cause;
+    this.#reserveMs = reserveMs ?? 0;
+    this.leavesReserve = reserveMs === undefined ? undefined : true;
   }
 
   /** The number of waiting objects. After a run, it is 0. */
@@ -64,7 +62,7 @@ export class CancelScope implements Cancellable {
   }
 
   get hasWallClock(): boolean {
-    return this.#stop !== undefined;
+    return this.#timer !== undefined;
   }
 
   join(slot: Cancellable): void {
@@ -77,41 +75,38 @@ export class CancelScope implements Cancellable {
 
   /** Cancels everything that waits, unless the run was already cancelled for a reason with an equal or higher rank. */
   cancel(cause: CancelReason): void {
-    if (this.#cause !== undefined && rank[this.#cause.kind] >= rank[cause.kind]) {
-      if (cause.kind === "wall-clock") this.#outranked = cause;
-      return;
-    }
-    if (this.#cause?.kind === "wall-clock") this.#outranked = this.#cause;
-    this.#cause = cause;
+    if (cause.kind === "wall-clock") this.#expired ??= cause;
+    if (this.cause !== undefined && rank[this.cause.kind] >= rank[cause.kind]) return;
+    this.cause = cause;
     for (const slot of [...this.#slots]) slot.cancel(cause);
   }
 
   /** Removes an interrupt that arrived too late to end the run. */
   withdrawInterrupt(): void {
-    if (this.#cause?.kind === "interrupt") this.#cause = this.#outranked;
+    if (this.cause?.kind === "interrupt") this.cause = this.#expired;
   }
 
-  /**
-   * Cancels the run when `signal` is aborted, or immediately if it is already aborted. Returns a function that stops listening.
-   */
-  follow(signal: AbortSignal | undefined): () => void {
-    const abort = (): void => this.cancel({ kind: "abort", reason: signal?.reason });
-    if (signal?.aborted !== true) return signal === undefined ? () => {} : onAbort(signal, abort);
-    abort();
-    return () => {};
+  /** Lets the outer scope and these signals cancel this scope, until it is released. */
+  follow(...signals: readonly (AbortSignal | undefined)[]): void {
+    const outer = this.#outer;
+    if (outer !== undefined) {
+      outer.join(this);
+      this.#undo.push(() => outer.leave(this));
+      if (outer.cause !== undefined) this.cancel(outer.cause);
+    }
+    for (const signal of signals) {
+      if (signal === undefined) continue;
+      const abort = (): void => this.cancel({ kind: "abort", reason: signal.reason });
+      if (signal.aborted) abort();
+      this.#undo.push(onAbort(signal, abort));
+    }
   }
 
   /** Returns a scope that this scope and `signal` cancel, or this scope if there is no signal. Release another scope after its work. */
   within(signal: AbortSignal | undefined): CancelScope {
     if (signal === undefined) return this;
     const inner = new CancelScope(this);
-    this.join(inner);
-    if (this.#cause !== undefined) inner.cancel(this.#cause);
-    const letGo = inner.follow(signal);
-    inner.#stop = () => {
-      letGo();
-      this.leave(inner);
-    };
+    inner.follow(signal);
     return inner;
   }
 
@@ -120,20 +115,18 @@ export class CancelScope implements Cancellable {
    * cancelled by a timer, or by the next call of `checkDeadline`, whichever comes first.
    */
   startWallClock(limitMs: number, startedAt: number, clock: Clock): void {
-    if (limitMs === Number.POSITIVE_INFINITY || this.#stop !== undefined) return;
-    this.#wallClockMs = limitMs;
+    if (limitMs === never || this.#timer !== undefined) return;
+    const timer = new IdleTimer(clock);
+    this.#timer = timer;
+    this.#limitMs = limitMs;
     this.#deadlineAt = startedAt + limitMs;
-    const startTimer = (at: number): unknown => clock.setTimeout(() => this.checkDeadline(at), Math.max(1, at - clock.now()));
-    const timer = startTimer(this.#deadlineAt);
-    const reserveTimer = this.#reserveMs === 0 ? undefined : startTimer(this.#reserveAt);
-    this.#stop = () => {
-      clock.clearTimeout(timer);
-      if (reserveTimer !== undefined) clock.clearTimeout(reserveTimer);
-    };
-  }
-
-  get #reserveAt(): number {
-    return this.#deadlineAt - this.#reserveMs;
+    this.#reserveAt = this.#deadlineAt - this.#reserveMs;
+    const watch = (at: number): void =>
+      timer.set(at, () => {
+        this.checkDeadline(at);
+        if (at < this.#deadlineAt) watch(this.#deadlineAt);
+      });
+    watch(this.#reserveAt);
   }
 
   /**
@@ -143,31 +136,25 @@ export class CancelScope implements Cancellable {
    */
   checkDeadline(now: number): void {
     this.#outer?.checkDeadline(now);
-    const cause = { kind: "wall-clock", limitMs: this.#wallClockMs } as const;
+    if (now < this.#reserveAt) return;
+    const cause = { kind: "wall-clock", limitMs: this.#limitMs } as const;
     if (now >= this.#deadlineAt) this.cancel(cause);
-    else if (now >= this.#reserveAt) for (const slot of [...this.#slots]) if (slot.leavesReserve === true) slot.cancel(cause);
+    else for (const slot of [...this.#slots]) if (slot.leavesReserve === true) slot.cancel(cause);
   }
 
   /**
-   * Returns the shortest remaining time of this run and its outer runs, in milliseconds. The reserve of each run is subtracted.
-   * Infinity if no run has a limit.
+   * Returns the shortest remaining time of this run and its outer runs, in milliseconds. The reserve of each run is subtracted. With
+   * `isReserved`, only runs with a reserve count. Infinity if no run has a limit.
    */
-  leftMs(now: number): number {
-    return Math.max(0, Math.min(this.#reserveAt - now, this.#outer?.leftMs(now) ?? Number.POSITIVE_INFINITY));
+  leftMs(now: number, isReserved = false): number {
+    const own = isReserved && this.#reserveMs === 0 ? never : this.#reserveAt - now;
+    return Math.max(0, Math.min(own, this.#outer?.leftMs(now, isReserved) ?? never));
   }
 
-  /**
-   * This run and its outer runs may each have a reserve. Returns the time until the first of these reserves begins, in
-   * milliseconds. Infinity if no run has a reserve.
-   */
-  reserveInMs(now: number): number {
-    const own = this.#reserveMs === 0 ? Number.POSITIVE_INFINITY : this.#reserveAt - now;
-    return Math.max(0, Math.min(own, this.#outer?.reserveInMs(now) ?? Number.POSITIVE_INFINITY));
-  }
-
-  /** Stops the timers, and cancels everything that still waits. */
+  /** Stops the timer, follows nothing any more, and cancels everything that still waits. */
   release(): void {
-    this.#stop?.();
+    this.#timer?.stop();
+    for (const undo of this.#undo) undo();
     if (this.#slots.size === 0) return;
     const cause: CancelReason = { kind: "abort", reason: new DOMException("The run is over.", "AbortError") };
     for (const slot of [...this.#slots]) slot.cancel(cause);
@@ -175,42 +162,44 @@ export class CancelScope implements Cancellable {
 }
 
 export function abortReasonOf(cause: CancelReason): unknown {
-  switch (cause.kind) {
-    case "abort":
-      return cause.reason;
-    case "kill":
-      return new DOMException("The run was killed.", "AbortError");
-    case "stop":
-      return new DOMException("The run was stopped.", "AbortError");
-    case "interrupt":
-      return new DOMException("The run was interrupted by a message.", "AbortError");
-    case "wall-clock":
-      return cause.reason ?? new DOMException(`The run took longer than ${cause.limitMs} ms.`, "TimeoutError");
-    default:
-      return assertNever(cause);
-  }
+  if (cause.kind === "abort") return cause.reason;
+  if (cause.kind === "wall-clock")
+    return cause.reason ?? new DOMException(`The run took longer than ${cause.limitMs} ms.`, "TimeoutError");
+  return new DOMException(`The run was ${endingOfReason(cause).reason.kind}.`, "AbortError");
+}
+
+/** Returns a signal that is aborted with the scope. An interrupt does not abort it, because it may come too late. */
+export function signalOf(scope: CancelScope): AbortSignal {
+  const controller = new AbortController();
+  const cancel = (cause: CancelReason): void => {
+    if (cause.kind !== "interrupt") controller.abort(abortReasonOf(cause));
+  };
+  scope.join({ cancel });
+  if (scope.cause !== undefined) cancel(scope.cause);
+  return controller.signal;
 }
 
 /** True after a stop, a kill or an abort. An expired time limit or an interrupt does not end a run that only waits. */
 export function isEnded({ cause }: CancelScope): boolean {
-  return cause?.kind === "stop" || cause?.kind === "kill" || cause?.kind === "abort";
+  return cause !== undefined && rank[cause.kind] >= rank.stop;
 }
 
 export function endingOfReason(cause: CancelReason): {
   readonly status: "stopped-by-user" | "timeout" | "follow-up-interrupt";
   readonly reason: EndReason;
 } {
+  const status = "stopped-by-user";
   switch (cause.kind) {
     case "stop":
-      return { status: "stopped-by-user", reason: { kind: "stopped", requester: cause.requester, note: cause.note } };
+      return { status, reason: { kind: "stopped", requester: cause.requester, note: cause.note } };
     case "kill":
-      return { status: "stopped-by-user", reason: { kind: "killed" } };
+      return { status, reason: { kind: "killed" } };
     case "abort":
-      return { status: "stopped-by-user", reason: { kind: "aborted", reason: toAbortReason(cause.reason) } };
+      return { status, reason: { kind: "aborted", reason: toAbortReason(cause.reason) } };
     case "interrupt":
       return { status: "follow-up-interrupt", reason: { kind: "interrupted", message: cause.message } };
     case "wall-clock":
-      return { status: "timeout", reason: { kind: "wall-clock", limitMs: cause.limitMs } };
+      return { status: "timeout", reason: { kind: cause.kind, limitMs: cause.limitMs } };
     default:
       return assertNever(cause);
   }
@@ -219,8 +208,7 @@ export function endingOfReason(cause: CancelReason): {
 function toAbortReason(reason: unknown): PlainError | Json {
   try {
     if (reason instanceof Error) return toPlainError(reason);
-    if (typeof reason === "string") return tidyMessage(reason);
-    return toJson(reason);
+    return typeof reason === "string" ? tidyMessage(reason) : toJson(reason);
   } catch (error) {
     return toPlainError(error);
   }

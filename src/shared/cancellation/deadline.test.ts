@@ -41,7 +41,7 @@ describe("Deadline.race with limitMs", () => {
   ])("ends with %s", async ([, work, at, end]) => {
     const { clock, scope, ended, deadline } = start({}, work);
     await clock.advance(5_000);
-    expect([ended, deadline.isOver, scope.size, clock.pending]).toEqual([[[at, end]], true, 0, 0]);
+    expect([ended, deadline.isOver, scope.size, clock.pending]).toEqual([[[at, end]], end.kind !== "value", 0, 0]);
   });
 
   it("starts no timer for work that is already done", async () => {
@@ -213,13 +213,7 @@ describe("Deadline without a race", () => {
     const clock = createTestClock(50);
     const deadline = new Deadline({ limitMs: 1_000 }, { clock, scope: new CancelScope() });
     await clock.advance(elapsedMs);
-    expect([deadline.expired, deadline.elapsedMs(), deadline.limitMs, deadline.isOver]).toEqual([
-      expired,
-      elapsedMs,
-      1_000,
-      false,
-    ]);
-    deadline.end();
-    expect(deadline.isOver).toBe(true);
+    expect([deadline.expired, deadline.isOver]).toEqual([expired, false]);
+    expect([deadline.end(), deadline.isOver]).toEqual([elapsedMs, true]);
   });
 });

@@ -1,8 +1,8 @@
 // Limits the time of code outside the package. Such code may ignore its signal, so the loop stops waiting after a grace period.
 
 import pTimeout from "p-timeout";
-import { IdleTimer, LazySignal, onAbort } from "../signals.ts";
-import { dropPromise, Lull } from "../promises.ts";
+import { IdleTimer } from "../signals.ts";
+import { Lull } from "../promises.ts";
 import { abortReasonOf, type Cancellable, type CancelReason, type CancelScope } from "./cancel-scope.ts";
 import type { Clock } from "../../core/types/common.ts";
 
@@ -43,187 +43,158 @@ interface Step {
   readonly value: unknown;
 }
 
+const never = Number.POSITIVE_INFINITY;
+
 /** The time limit for one piece of work, such as a tool call. The time starts when the `Deadline` is created. */
 export class Deadline implements Cancellable {
+  /** True after `end`, and after `race` has ended without a value. */
+  isOver = false;
+  readonly limits: DeadlineLimits;
   readonly #ports: DeadlinePorts;
-  readonly #limits: DeadlineLimits;
-  #signal: LazySignal | undefined;
   readonly #startedAt: number;
-  #lastSign: number;
+  #controller: AbortController | undefined;
+  /** When the time limit and the limit on silence expire. Infinity while the limit is paused. */
+  #dueAt: number;
+  #idleAt: number;
   #holds = 0;
-  #settle: ((end: Raced<never>) => void) | undefined;
-  /** Stops waiting for cancelled work. */
-  #giveUp: (() => void) | undefined;
-  #giveUpAt = Number.POSITIVE_INFINITY;
-  #expired = false;
-  #over = false;
   #pauses = 0;
-  #pausedAt = 0;
-  #pausedMs = 0;
+  /** The time that is left after the pauses. */
+  #leftMs = 0;
+  #expired = false;
+  #end: ((raced: Raced<never>) => void) | undefined;
+  /** How the race ends if cancelled work does not end in time, and when. */
+  #cancelled: Raced<never> | undefined;
+  #giveUpAt = never;
   /** Called when the time limit expires. */
   #ring: (() => void) | undefined;
-  /** Set while `race` waits. Rings for the time limit, the idle limit, and the end of `settleMs`. */
+  /** Set while `race` waits. Rings for the time limit, the limit on silence, and the end of `settleMs`. */
   #alarm: IdleTimer | undefined;
 
   constructor(limits: DeadlineLimits, ports: DeadlinePorts) {
-    this.#limits = limits;
+    this.limits = limits;
     this.#ports = ports;
-    this.#startedAt = ports.clock.now();
-    this.#lastSign = this.#startedAt;
+    const now = ports.clock.now();
+    this.#startedAt = now;
+    this.#dueAt = now + limits.limitMs;
+    this.#idleAt = now + (limits.idleMs ?? never);
   }
 
   get signal(): AbortSignal {
-    return this.#lazySignal().signal;
+    return this.#lazyController().signal;
+  }
+
+  #lazyController(): AbortController {
+    return (this.#controller ??= new AbortController());
   }
 
   heartbeat(): void {
-    this.#lastSign = this.#ports.clock.now();
+    if (this.#holds === 0) this.#idleAt = this.#ports.clock.now() + (this.limits.idleMs ?? never);
   }
 
-  /** Pauses the idle limit while `work` runs, because `work` has time limits of its own. */
-  holdWhile(work: PromiseLike<unknown>): void {
-    this.#holds += 1;
-    const letGo = (): void => {
-      this.#holds -= 1;
-      this.heartbeat();
-      this.#arm();
-    };
-    work.then(letGo, letGo);
-  }
-
-  /** Pauses the time limit and the idle limit until the returned function is called. Used while a call waits for a person. */
-  pause(): () => void {
+  /**
+   * Pauses the limit on silence until the returned function is called, because something else limits the time of the work. With
+   * `isPaused`, also pauses the time limit, for example while a call waits for a person.
+   */
+  hold(isPaused: boolean): () => void {
     const { clock } = this.#ports;
-    if (this.#pauses === 0) this.#pausedAt = clock.now();
-    this.#pauses += 1;
+    const pauses = isPaused ? 1 : 0;
+    if (isPaused && this.#pauses === 0) {
+      this.#leftMs = this.#dueAt - clock.now();
+      this.#dueAt = never;
+    }
+    this.#pauses += pauses;
     this.#holds += 1;
+    this.#idleAt = never;
     return () => {
       this.#holds -= 1;
-      this.#pauses -= 1;
+      this.#pauses -= pauses;
+      if (isPaused && this.#pauses === 0) this.#dueAt = clock.now() + this.#leftMs;
       this.heartbeat();
-      if (this.#pauses === 0) this.#pausedMs += clock.now() - this.#pausedAt;
       this.#arm();
     };
   }
 
   #arm(): void {
-    if (this.#over) return;
-    const { limitMs, idleMs = Number.POSITIVE_INFINITY } = this.#limits;
-    const limitAt = this.#pauses > 0 ? Number.POSITIVE_INFINITY : this.#startedAt + this.#pausedMs + limitMs;
-    const idleAt = this.#holds > 0 ? Number.POSITIVE_INFINITY : this.#lastSign + idleMs;
-    this.#alarm?.set(Math.min(limitAt, idleAt, this.#giveUpAt), this.#onDue);
+    this.#alarm?.set(Math.min(this.#dueAt, this.#idleAt, this.#giveUpAt), this.#onDue);
   }
 
   readonly #onDue = (): void => {
     const now = this.#ports.clock.now();
-    const { limitMs, idleMs = Number.POSITIVE_INFINITY } = this.#limits;
-    if (now >= this.#giveUpAt) this.#giveUp?.();
-    else if (this.#pauses === 0 && this.#usedMs() >= limitMs) this.#ring?.();
-    else if (this.#holds === 0 && now >= this.#lastSign + idleMs) this.#settle?.(this.#expire(idleMs));
+    if (now >= this.#giveUpAt && this.#cancelled !== undefined) this.#end?.(this.#cancelled);
+    else if (now >= this.#dueAt) this.#ring?.();
+    else if (now >= this.#idleAt) this.expire(this.limits.idleMs ?? never);
     else this.#arm();
   };
 
-  #usedMs(): number {
-    const now = this.#pauses > 0 ? this.#pausedAt : this.#ports.clock.now();
-    return now - this.#startedAt - this.#pausedMs;
-  }
-
-  elapsedMs(): number {
+  /** The work has ended. Returns the time since the start, in milliseconds. */
+  end(): number {
+    this.isOver = true;
     return this.#ports.clock.now() - this.#startedAt;
-  }
-
-  /** Marks the work as ended. `race` calls this method itself, so callers need it only for work that was not passed to `race`. */
-  end(): void {
-    this.#over = true;
-  }
-
-  /** True after the work has ended, or after `race` has stopped waiting for it. */
-  get isOver(): boolean {
-    return this.#over;
-  }
-
-  get limitMs(): number {
-    return this.#limits.limitMs;
   }
 
   /** True if the time limit has expired, even if no timer could fire because the work blocked the thread. */
   get expired(): boolean {
-    return this.#expired || this.#usedMs() >= this.#limits.limitMs;
+    return this.#expired || this.#ports.clock.now() >= this.#dueAt;
   }
 
-  /**
-   * Waits for `work`, and never rejects. Calls `onLate` if `work` ends after `race` has stopped waiting. `follow` gets the
-   * value of `work`. If `follow` returns a promise, `race` also waits for that promise, which then decides the outcome.
-   * `follow` must not throw.
-   */
-  async race<T>(
-    work: PromiseLike<T>,
-    onLate?: (success: boolean) => void,
-    follow?: (value: T) => Promise<T> | undefined,
-  ): Promise<Raced<T>> {
-    const { scope } = this.#ports;
+  /** Waits for `work`, and never rejects. Calls `onLate` if `work` ends after `race` has stopped waiting. */
+  async race<T>(work: PromiseLike<T>, onLate?: (success: boolean) => void): Promise<Raced<T>> {
+    const { scope, clock } = this.#ports;
     let ended: Raced<T> | undefined;
     const outcome = new Promise<Raced<T>>((resolve) => {
       const end = (raced: Raced<T>): void => {
+        if (raced.kind !== "value") this.isOver = true;
         ended = raced;
         resolve(raced);
       };
-      this.#settle = end;
       const settle = (raced: Raced<T>): void => {
         const { cause } = scope;
-        if (this.#over || cause !== undefined) onLate?.(raced.kind === "value");
+        if (this.isOver || cause !== undefined) onLate?.(raced.kind === "value");
         end(cause === undefined ? raced : { kind: "cancelled", cause });
       };
-      const take = (value: T): void => settle({ kind: "value", value });
-      const fail = (error: unknown): void => settle({ kind: "thrown", error });
-      work.then((value) => {
-        const rest = follow?.(value);
-        if (rest === undefined) take(value);
-        else rest.then(take, fail);
-      }, fail);
+      this.#end = end;
+      work.then(
+        (value) => settle({ kind: "value", value }),
+        (error: unknown) => settle({ kind: "thrown", error }),
+      );
     });
     scope.join(this);
     if (scope.cause !== undefined) this.cancel(scope.cause);
     try {
       // Waits one microtask, so that no timer is set if `work` is already resolved or rejected.
       await Promise.resolve();
-      return ended ?? (await this.#raceTime(outcome));
+      if (ended !== undefined) return ended;
+      const { limitMs } = this.limits;
+      this.#alarm = new IdleTimer(clock);
+      const raced = pTimeout(outcome, {
+        milliseconds: Math.max(1, limitMs),
+        fallback: () => this.#expire(limitMs),
+        customTimers: {
+          setTimeout: (ring: () => void) => void (this.#ring = ring),
+          clearTimeout: () => {},
+        } as unknown as CustomTimers,
+      });
+      this.#arm();
+      return await raced;
     } finally {
-      this.end();
       scope.leave(this);
       this.#alarm?.stop();
+      this.#alarm = undefined;
     }
   }
 
   /**
    * Reads a generator to its end. Resolves to the return value, or to the last yielded value if the return value is undefined.
-   * Each yield is a heartbeat. Rejects if the work is cancelled or its time has expired. `read` then closes the generator, but
-   * does not wait until the generator is closed.
+   * Each yield is a heartbeat. Rejects if the work is cancelled or its time has expired.
    */
   async read(generator: Steps, onYield: (value: unknown) => void): Promise<unknown> {
     const lull = new Lull();
     let last: unknown;
-    let isClosed = false;
-    const close = (): void => {
-      if (isClosed) return;
-      isClosed = true;
-      try {
-        dropPromise(generator.return());
-      } catch {
-        // If `return` fails, there is no other way to close the generator.
-      }
-    };
-    // Closes the generator in a microtask, because the code that cancels the work may run inside the generator, and a running
-    // generator cannot be closed.
-    const forget = onAbort(this.signal, () => queueMicrotask(close));
     try {
       while (!this.#isDead()) {
         const { done, value: given } = await generator.next();
         const value = await given;
-        if (done === true) {
-          isClosed = true;
-          return value === undefined ? last : value;
-        }
+        if (done === true) return value === undefined ? last : value;
         if (this.#isDead()) break;
         this.heartbeat();
         onYield(value);
@@ -232,8 +203,10 @@ export class Deadline implements Cancellable {
       }
       throw new Error("The call has ended.");
     } finally {
-      forget();
-      close();
+      // In a microtask, because `return` may throw.
+      Promise.resolve()
+        .then(() => generator.return())
+        .catch(() => {});
     }
   }
 
@@ -241,50 +214,30 @@ export class Deadline implements Cancellable {
     const { clock, scope } = this.#ports;
     // Checks the time limit here, because timers cannot fire while a generator yields without waiting.
     scope.checkDeadline(clock.now());
-    return this.#over || this.expired || scope.cause !== undefined;
+    return this.isOver || this.expired || scope.cause !== undefined;
   }
 
   /** Ends `race` now, because a part of the work took longer than `limitMs`. */
   expire(limitMs: number): void {
-    this.#settle?.(this.#expire(limitMs));
-  }
-
-  #raceTime<T>(outcome: Promise<Raced<T>>): Promise<Raced<T>> {
-    const { limitMs } = this.#limits;
-    this.#alarm = new IdleTimer(this.#ports.clock);
-    const raced = pTimeout(outcome, {
-      milliseconds: Math.max(1, limitMs),
-      fallback: () => this.#expire(limitMs),
-      customTimers: {
-        setTimeout: (ring: () => void) => void (this.#ring = ring),
-        clearTimeout: () => {},
-      } as unknown as CustomTimers,
-    });
-    this.#arm();
-    return raced;
-  }
-
-  cancel(cause: CancelReason): void {
-    const { settleMs = 0 } = this.#limits;
-    const atOnce = cause.kind === "kill" || cause.kind === "abort" || settleMs === 0;
-    this.#lazySignal().abort(() => abortReasonOf(cause));
-    const giveUp = (): void => this.#settle?.({ kind: "cancelled", cause });
-    if (atOnce) return giveUp();
-    // Only the first cancellation counts, so that a stop after an expired time limit does not extend the wait.
-    if (this.#giveUp !== undefined) return;
-    this.#giveUp = giveUp;
-    this.#giveUpAt = this.#ports.clock.now() + settleMs;
-    this.#arm();
-  }
-
-  #lazySignal(): LazySignal {
-    this.#signal ??= new LazySignal();
-    return this.#signal;
+    this.#end?.(this.#expire(limitMs));
   }
 
   #expire(limitMs: number): Raced<never> {
     this.#expired = true;
-    this.#lazySignal().abort(() => new DOMException(`Took longer than ${limitMs} ms.`, "TimeoutError"));
+    this.isOver = true;
+    this.#lazyController().abort(new DOMException(`Took longer than ${limitMs} ms.`, "TimeoutError"));
     return { kind: "expired", limitMs };
+  }
+
+  cancel(cause: CancelReason): void {
+    const { settleMs = 0 } = this.limits;
+    this.#lazyController().abort(abortReasonOf(cause));
+    const end = { kind: "cancelled", cause } as const;
+    if (cause.kind === "kill" || cause.kind === "abort" || settleMs === 0) return this.#end?.(end);
+    // Only the first cancellation counts, so that a stop after an expired time limit does not extend the wait.
+    if (this.#cancelled !== undefined) return;
+    this.#cancelled = end;
+    this.#giveUpAt = this.#ports.clock.now() + settleMs;
+    this.#arm();
   }
 }

@@ -251,7 +251,7 @@ function hold(
   const { signal } = deadline;
   const controls = controlsOf(run);
   return new Promise((resolve, reject) => {
-    const goOn = deadline.pause();
+    const goOn = deadline.hold(true);
     const end = (answer: OutsideResult | undefined): void => {
       for (const control of controls) control.questions.delete(id);
       questions.withdraw.delete(withdraw);

@@ -37,7 +37,7 @@ export function executeToolCall(
   const { call, definition } = made;
   // Check the time before each call, because timers cannot fire while a tool blocks the thread.
   ports.scope.checkDeadline(ports.clock.now());
-  const reserveInMs = ports.scope.reserveInMs(ports.clock.now());
+  const reserveInMs = ports.scope.leftMs(ports.clock.now(), true);
   if (ports.scope.cause !== undefined || reserveInMs === 0) return { call, durationMs: 0, kind: "not-run" };
   const { timeouts } = ports;
   // The time of a durable tool includes its waits, so only a limit of its own applies.
@@ -58,12 +58,16 @@ export function executeToolCall(
     return conclude(made, { kind: "thrown", error }, { ports, deadline });
   }
   if (!(output instanceof Promise)) return conclude(made, { kind: "value", value: output }, { ports, deadline });
-  const raced = deadline.race(
-    output,
-    (success) => ports.onLate?.(call, success),
-    (value) => readGenerator(made, value, { ports, deadline }),
-  );
-  return raced.then((end) => conclude(made, end, { ports, deadline }));
+  return raceOutput(made, output, { ports, deadline });
+}
+
+async function raceOutput(ready: ReadyCall, output: Promise<unknown>, { ports, deadline }: CallTimer): Promise<ToolOutcome> {
+  const onLate = (success: boolean): void => ports.onLate?.(ready.call, success);
+  let end: Raced<unknown> = await deadline.race(output, onLate);
+  // An asynchronous tool may return a generator.
+  const read = end.kind === "value" ? readGenerator(ready, end.value, { ports, deadline }) : undefined;
+  if (read !== undefined) end = await deadline.race(read, onLate);
+  return conclude(ready, end, { ports, deadline });
 }
 
 async function prepareAndExecute(call: ToolCall, ports: ToolCallPorts): Promise<ToolOutcome> {
@@ -115,12 +119,12 @@ interface CallTimer {
 /** Drops the result of a cancelled call, even if the result is an error. */
 function conclude(ready: ReadyCall, end: Raced<unknown>, { ports, deadline }: CallTimer): ToolOutcome {
   const { call, approvedArgs } = ready;
-  deadline.end();
+  const durationMs = deadline.end();
   if (end.kind === "value" && end.value === changed) return refuseChanged(call, ports);
-  const facts = { call, durationMs: deadline.elapsedMs(), approvedArgs };
+  const facts = { call, durationMs, approvedArgs };
   if (ports.scope.cause !== undefined || end.kind === "cancelled") return { ...facts, kind: "interrupted" };
   if (end.kind === "expired" || deadline.expired)
-    return { ...facts, kind: "timed-out", limitMs: end.kind === "expired" ? end.limitMs : deadline.limitMs };
+    return { ...facts, kind: "timed-out", limitMs: end.kind === "expired" ? end.limitMs : deadline.limits.limitMs };
   return end.kind === "value" ? readOutput(ready, end.value, { ports, facts }) : { ...facts, ...toFailure(end.error) };
 }
 
