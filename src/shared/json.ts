@@ -17,8 +17,9 @@ export type ParsedArguments = { readonly args: unknown } | { readonly problem: "
 
 /**
  * Parses the text of a call's arguments. A blank text and `null` give `{}`, because services send these values for tools without
- * parameters. A JSON string that contains a JSON object gives the object, because some models encode their arguments twice. Any other
- * text must be valid JSON, and is not repaired. A key "__proto__" is kept like any other key.
+ * parameters. A JSON string that contains a JSON object gives the object, because some models encode their arguments twice. An integer
+ * with more digits than a number can hold becomes a text with all its digits. Any other text must be valid JSON, and is not repaired.
+ * A key "__proto__" is kept like any other key.
  *
  * @example
  * parseToolArguments('{"city":"Oslo"}'); // { args: { city: "Oslo" } }
@@ -30,18 +31,31 @@ export type ParsedArguments = { readonly args: unknown } | { readonly problem: "
 export function parseToolArguments(text: string): ParsedArguments {
   if (text.trim() === "") return { args: {} };
   try {
-    const args: unknown = JSON.parse(text) ?? {};
+    const args: unknown = parseExactly(text) ?? {};
     return { args: typeof args === "string" ? decodeObject(args) : args };
   } catch {
     return { problem: "malformed" };
   }
 }
 
+/**
+ * As `JSON.parse`, but large integers keep their digits. JavaScript would change the id 2512292042121000001 to 2512292042121000000, and
+ * the tool would use another id than the model wrote (github.com/earendil-works/pi/issues/8943).
+ */
+function parseExactly(text: string): unknown {
+  const value: unknown = JSON.parse(text);
+  if (!/\d{16}/.test(text)) return value;
+  const exact = text.replace(/"(?:[^"\\]+|\\.)*"|-?\d[\d.eE+-]*/g, (token) =>
+    /^-?\d{16,}$/.test(token) && String(Number(token)) !== token ? `"${token}"` : token,
+  );
+  return exact === text ? value : JSON.parse(exact);
+}
+
 /** GPT-5.5 (github.com/justrach/codegraff2/pull/141) and servers such as vLLM (github.com/vllm-project/vllm/pull/54964). */
 function decodeObject(text: string): unknown {
   if (!/^\s*\{/.test(text)) return text;
   try {
-    return JSON.parse(text);
+    return parseExactly(text);
   } catch {
     return text;
   }

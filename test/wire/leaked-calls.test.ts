@@ -44,6 +44,11 @@ describe.for(adapters)("$name: call in the text of an answer", (adapter) => {
     ["Qwen", "<tool_call>\n<function=look>\n</function>\n</tool_call>"],
     ["Hermes", '<tool_call>\n{"name": "look", "arguments": {}}\n</tool_call>'],
     ["GLM, without arguments", "<tool_call>look</tool_call>"],
+    [
+      "gpt-oss",
+      `<|channel|>analysis<|message|>I look.<|end|><|start|>assistant<|channel|>commentary to=functions.look <|constrain|>json<|message|>{"q":"${"x".repeat(200)}"}<|call|>`,
+    ],
+    ["gpt-oss, without marks", `commentary to=functions.look json{"q":"${"x".repeat(200)}"}`],
   ])("asks again for a call in the format of %s, and does not run it", async ([, text]) => {
     const { result, bodies } = await run({ text, end: "stop" });
     expect(result).toMatchObject({ status: "completed", text: "Good.", functionHistory: [] });
@@ -67,6 +72,15 @@ describe.for(adapters)("$name: call in the text of an answer", (adapter) => {
       expect([result.status, result.text, bodies.length]).toEqual(["completed", named, 1]);
     },
   );
+
+  it.for<[text: string]>([
+    ['The mark "commentary to=functions.look" begins a call.'],
+    ['commentary to=functions.other json{"q":"x"}'],
+    ["The call ends with <|call|>"],
+  ])("takes the text %j about the format of gpt-oss as the answer", async ([text]) => {
+    const { result, bodies } = await run({ text, end: "stop" });
+    expect([result.status, result.text, bodies.length]).toEqual(["completed", text, 1]);
+  });
 
   it("runs the calls of an answer whose text ends like a call", async () => {
     const { result } = await run({ text: dsml, calls: [["call_1", "look", "{}"]], end: "tools" });

@@ -1,4 +1,5 @@
-// A provider on top of the client of an SDK, which all adapters share. It also finds calls that a server left in the text of an answer.
+// A provider on top of the client of an SDK, which all adapters share. It also reads calls that a model or a server writes in another form:
+// calls in the text of an answer, and arguments that do not fit the schema.
 
 import type { Clock, ProviderError, Usage } from "../../core/types/common.ts";
 import type { AssistantMessage, ProviderMetadata, ToolCallPart } from "../../core/types/message.ts";
@@ -6,6 +7,7 @@ import type { ModelCall, ModelChunk, ModelRequest, ModelSettings, Provider } fro
 import type { ToolDefinition } from "../../core/types/tool.ts";
 import { providerError } from "../errors/provider-error.ts";
 import { toProviderError } from "../errors/read-sdk-error.ts";
+import type { CallReadyChunk } from "../tool-arguments.ts";
 import { reconcileUsage } from "../count-usage.ts";
 import { addEdges } from "../edges.ts";
 import { isRecord, type UnknownRecord } from "../guards.ts";
@@ -16,6 +18,7 @@ import { createRefusalMemory, type SdkAnswer } from "./refused-parts.ts";
 import { mapItems, toWellFormedRequest } from "./well-formed.ts";
 import { createToolRenamer, type NameRules } from "./wire-names.ts";
 import { EventFilter } from "./event-filter.ts";
+import { fitArguments } from "./fit-arguments.ts";
 import { readSdkStream, type SdkStream, type EventReader } from "./read-sdk-stream.ts";
 import { dropPromise, Lull } from "../promises.ts";
 import { wrapReader } from "./wrap-reader.ts";
@@ -35,26 +38,32 @@ const closings: readonly RegExp[] = [
   /[>\n]\s*<\/minimax:tool_call>$|[}\n]\s*\[\/TOOL_CALL\]$/,
   // Qwen and GLM (github.com/QwenLM/qwen-code/issues/3730, github.com/theroyallab/tabbyAPI/pull/378).
   /(?:[>}[\n]|<tool_call>[\w.-]{1,64})\s*<\/tool_call>$/,
+  // gpt-oss (github.com/lablup/mlxcel/issues/654).
+  /[}\n]\s*<\|call\|>$/,
 ];
 
-/** More characters than any closing mark and the space after it. */
+/** Begins a call of gpt-oss, which may end without a mark (github.com/raullenchai/Rapid-MLX/issues/480). */
+const opening = /(?:commentary|analysis) to=functions\.([\w-]{1,64})/;
+
+/** More characters than any mark and the space after it. */
 const tailLength = 100;
 
 /**
- * If the text of an answer without calls ends with a call, the finish reason becomes "malformed-call", so that the model is asked
- * again. The call is not run, because a model may also write such text when it quotes a page. If an answer has no text, its
- * reasoning is searched. Returns `reader` if the model may not call tools.
+ * Fits the arguments of calls to the schemas of their tools. If the text of an answer without calls ends with a call, the finish reason
+ * becomes "malformed-call", so that the model is asked again. The call is not run, because a model may also write such text when it
+ * quotes a page. Returns `reader` if the model may not call tools.
  */
-function watchLeaks(reader: EventReader, out: ModelChunk[], { tools, toolChoice }: ModelRequest): EventReader {
+function watchCalls(reader: EventReader, out: ModelChunk[], { tools, toolChoice }: ModelRequest): EventReader {
   if (tools.length === 0 || toolChoice === "none") return reader;
-  let [text, reasoning, hasCalls] = ["", "", false];
+  const find = (wanted: string | undefined): ToolDefinition | undefined => tools.find(({ name }) => name === wanted);
+  const texts = new TextWatch((name) => find(name) !== undefined);
+  let hasCalls = false;
   const watch = (chunk: ModelChunk): ModelChunk => {
-    if (chunk.type === "text-delta") text = addTail(text, chunk.text);
-    if (chunk.type === "reasoning-delta") reasoning = addTail(reasoning, chunk.text);
+    texts.take(chunk);
     hasCalls ||= chunk.type === "call-start" || chunk.type === "call-ready";
-    if (chunk.type !== "finish" || chunk.reason !== "stop" || hasCalls) return chunk;
-    const end = (text.trim() === "" ? reasoning : text).trimEnd();
-    return closings.some((closing) => closing.test(end)) ? { ...chunk, reason: "malformed-call" } : chunk;
+    if (chunk.type === "call-ready") return fitCall(chunk, find(chunk.name));
+    const isLeak = chunk.type === "finish" && chunk.reason === "stop" && !hasCalls && texts.endWithCall();
+    return isLeak ? { ...chunk, reason: "malformed-call" } : chunk;
   };
   return wrapReader(
     () => reader,
@@ -64,8 +73,40 @@ function watchLeaks(reader: EventReader, out: ModelChunk[], { tools, toolChoice 
   );
 }
 
-function addTail(tail: string, text: string): string {
-  return (tail + text.slice(-tailLength)).slice(-tailLength);
+/** Searches the text of an answer for a call. If an answer has no text, its reasoning is searched. */
+class TextWatch {
+  readonly #isTool: (name: string | undefined) => boolean;
+  #text = "";
+  #reasoning = "";
+  #hasOpening = false;
+
+  constructor(isTool: (name: string | undefined) => boolean) {
+    this.#isTool = isTool;
+  }
+
+  take(chunk: ModelChunk): void {
+    if (chunk.type === "text-delta") this.#text = this.#add(this.#text, chunk.text);
+    if (chunk.type === "reasoning-delta") this.#reasoning = this.#add(this.#reasoning, chunk.text);
+  }
+
+  endWithCall(): boolean {
+    const end = (this.#text.trim() === "" ? this.#reasoning : this.#text).trimEnd();
+    return closings.some((closing) => closing.test(end)) || (this.#hasOpening && end.endsWith("}"));
+  }
+
+  /** Searches each piece for the opening, because only the tail is kept. */
+  #add(tail: string, added: string): string {
+    const piece = tail + added;
+    // Most pieces need no search for the whole pattern.
+    if (!this.#hasOpening && piece.includes("to=functions.")) this.#hasOpening = this.#isTool(opening.exec(piece)?.[1]);
+    return (tail + added.slice(-tailLength)).slice(-tailLength);
+  }
+}
+
+function fitCall(chunk: CallReadyChunk, tool: ToolDefinition | undefined): CallReadyChunk {
+  if (tool === undefined || chunk.problem !== undefined) return chunk;
+  const args = fitArguments(chunk.args, tool.inputSchema);
+  return args === chunk.args ? chunk : { ...chunk, args };
 }
 
 /** The facts about a provider, and the option `errorWords` of its adapter. */
@@ -101,11 +142,12 @@ export function createSdkProvider(
     ...toProviderFacts(facts),
     stream: (request, call) => {
       const out: ModelChunk[] = [];
+      const { tools } = request;
       const whole = toWellFormedRequest(request);
       const formed = toTool === undefined ? whole : { ...whole, tools: mapItems(whole.tools, toTool) };
       const send = (adapted: ModelRequest): SdkAnswer => {
         const { reader, ...answer } = ask(names?.rename(adapted) ?? adapted, call, out);
-        return { ...answer, reader: watchLeaks(names?.restore(reader, out, adapted) ?? reader, out, adapted) };
+        return { ...answer, reader: watchCalls(names?.restore(reader, out, adapted) ?? reader, out, { ...adapted, tools }) };
       };
       return readSdkStream({ ...askAgain(formed, send, { call, out }), out, errorWords }, call);
     },

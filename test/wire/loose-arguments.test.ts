@@ -1,0 +1,86 @@
+import { defineTool, runToolLoop } from "turnwright";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { z } from "zod";
+import { type Adapter, adapters } from "./adapters.ts";
+
+const inputSchema = z.object({
+  ids: z.array(z.string()).optional(),
+  place: z.object({ city: z.string() }).nullable().optional(),
+  limit: z.int().optional(),
+  ratio: z.number().optional(),
+  deep: z.boolean().optional(),
+  sort: z.enum(["up", "down"]).optional(),
+  size: z.union([z.int(), z.null()]).optional(),
+  either: z.union([z.string(), z.array(z.string())]).optional(),
+  text: z.string().optional(),
+  needed: z.string().default("x"),
+});
+
+interface Run {
+  /** The arguments that the tool got, or undefined if it did not run. */
+  readonly got: unknown;
+  /** The arguments in the transcript, which `approve` shows. */
+  readonly args: unknown;
+  readonly outcome: string | undefined;
+}
+
+async function call({ open }: Adapter, argsText: string): Promise<Run> {
+  const { provider, close } = await open([
+    { calls: [["call_1", "find", argsText]], end: "tools" },
+    { text: "Done.", end: "stop" },
+  ]);
+  onTestFinished(close);
+  let got: unknown;
+  const find = defineTool({ name: "find", description: "Finds", inputSchema, execute: (args) => void (got = args) });
+  const { functionHistory } = await runToolLoop({ provider, tools: [find], messages: [{ role: "user", content: "Go." }] });
+  return { got, args: functionHistory[0]?.functionCall.args, outcome: functionHistory[0]?.outcome };
+}
+
+describe.for(adapters.slice(0, 1))("$name: arguments that do not fit the schema", (adapter) => {
+  it.for<[what: string, written: object, read: object]>([
+    ["an array in a text", { ids: '["a","b"]' }, { ids: ["a", "b"] }],
+    ["an object in a text", { place: ' {"city":"Oslo"}\n' }, { place: { city: "Oslo" } }],
+    ["an integer in a text", { limit: "5" }, { limit: 5 }],
+    ["a number in a text", { ratio: "0.5" }, { ratio: 0.5 }],
+    ["a boolean in a text", { deep: "true" }, { deep: true }],
+    ["null in a text", { size: "null" }, { size: null }],
+    ["null for optional arguments", { ids: null, limit: null, sort: null, text: null }, {}],
+  ])("reads %s", async ([, written, read]) => {
+    const { got, args } = await call(adapter, JSON.stringify(written));
+    expect(got).toEqual({ ...read, needed: "x" });
+    expect(args).toEqual(read);
+  });
+
+  it.for<[what: string, written: object]>([
+    ["a text where the schema accepts texts", { text: '["a"]', either: '["a"]' }],
+    ["null where the schema accepts null", { place: null, size: null }],
+  ])("keeps %s", async ([, written]) => {
+    const { got, args } = await call(adapter, JSON.stringify(written));
+    expect(got).toEqual({ ...written, needed: "x" });
+    expect(args).toEqual(written);
+  });
+
+  it.for<[what: string, written: object]>([
+    ["a text that is no JSON", { ids: "a, b" }],
+    ["JSON of another type", { ids: '{"a":1}' }],
+    ["a number with a fraction for an integer", { limit: "0.5" }],
+    ["an integer with more digits than a number can hold", { limit: "2512292042121000001" }],
+    ["null inside an argument", { ids: [null] }],
+  ])("refuses %s", async ([, written]) => {
+    const { got, args, outcome } = await call(adapter, JSON.stringify(written));
+    expect(got).toBeUndefined();
+    expect(args).toEqual(written);
+    expect(outcome).toBe("invalid-input");
+  });
+});
+
+it.for(adapters)("$name: fits arguments to the schema", async (adapter) => {
+  const { got, args } = await call(adapter, '{"ids":"[\\"a\\"]","limit":null}');
+  expect([got, args]).toEqual([{ ids: ["a"], needed: "x" }, { ids: ["a"] }]);
+});
+
+// The SDK of Gemini parses the arguments.
+it.for(adapters.filter(({ name }) => !/google/i.test(name)))("$name: keeps all digits of a large integer", async (adapter) => {
+  const { got, args } = await call(adapter, '{"text":2512292042121000001}');
+  expect([got, args]).toEqual([{ text: "2512292042121000001", needed: "x" }, { text: "2512292042121000001" }]);
+});
