@@ -84,7 +84,7 @@ export function anthropicMessages(options: AnthropicMessagesOptions): Provider {
         else return false;
         return true;
       };
-      return { open: send, reader: createMessagesReader(out, words), adapt };
+      return { open: send, reader: createMessagesReader(out, words), adapt, adaptsReasoning: true };
     },
   );
 }

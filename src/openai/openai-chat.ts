@@ -13,6 +13,12 @@ import { checkChatOptions, type OpenAIChatOptions } from "./chat-options.ts";
 import { explainLoss, openEvents, toChatChunk } from "./whole-answer.ts";
 
 /**
+ * Databricks (github.com/continuedev/continue/issues/12936, github.com/anomalyco/opencode/issues/4698), and Azure with its own data
+ * (github.com/openai/openai-python/issues/2296).
+ */
+const refusesUsage = /stream_options|include_usage/;
+
+/**
  * Makes a provider from an OpenAI client. The provider uses the client's key, base URL, proxy and retries unchanged. The client
  * retries failed connections and the statuses 408, 409, 429 and 5xx by itself: twice, unless its `maxRetries` is set. If your own
  * code also retries, the numbers of attempts multiply.
@@ -39,18 +45,29 @@ export function openaiChat(options: OpenAIChatOptions): Provider {
   const toMessages = createMessageConverter(settings);
   const fitMedia = createMediaFitter({ forms: chatMedia, limits: settings.quirks.media, id: settings.id });
   const words = withFinishReasons(chatWords, options.finishReasons);
+  let { includeUsage } = settings;
   return createSdkProvider({ ...settings, ...settings.quirks, errorWords: options.errorWords }, (request, call, out) => {
     const tail = new EventTail();
+    let asksUsage = false;
     return {
       open: async (signal) => {
         const report = reportTo(out);
-        const body = buildChatBody(fitMedia(request), { settings, toMessages, report });
+        const body = buildChatBody(fitMedia(request), { settings: { ...settings, includeUsage }, toMessages, report });
+        asksUsage = "stream_options" in body;
+        if (settings.includeUsage && !includeUsage)
+          report({ by: "adapter", field: "includeUsage", action: "removed", reason: "unsupported" });
         call.sending?.(body, settings);
         const send = (): unknown => settings.client.chat.completions.create(body, { signal });
         return openEvents(send, { body, call, toEvent: toChatChunk, tail });
       },
       reader: createChatReader(out, { words, thinkTags: settings.thinkTags, tail }),
       explain: explainLoss(tail, out),
+      adapt: ({ message }) => {
+        if (!asksUsage || !refusesUsage.test(message)) return false;
+        asksUsage = false;
+        includeUsage = false;
+        return true;
+      },
     };
   });
 }

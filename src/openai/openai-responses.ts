@@ -83,6 +83,7 @@ export function openaiResponses(options: OpenAIResponsesOptions): Provider {
       reader: createResponsesReader(out, store, words),
       explain: explainLoss(tail, out),
       adapt,
+      adaptsReasoning: true,
     };
   });
 }

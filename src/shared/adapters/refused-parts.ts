@@ -58,12 +58,10 @@ export function createRefusedReasoning(): RefusedReasoning {
 
 /** The stream of an adapter for one request. */
 export interface SdkAnswer extends Pick<SdkStream, "open" | "reader" | "explain"> {
-  /**
-   * Called when the service refuses the request. May change what `open` sends. If it returns true, `open` is called again. An adapter
-   * with this function leaves out refused reasoning itself. Default: reasoning that the service refuses is left out with all provider
-   * metadata.
-   */
+  /** Called when the service refuses the request. May change what `open` sends. If it returns true, `open` is called again. */
   readonly adapt?: ((error: ProviderError) => boolean) | undefined;
+  /** True if `adapt` leaves out refused reasoning. Default: refused reasoning is left out with all provider metadata. */
+  readonly adaptsReasoning?: boolean | undefined;
 }
 
 type Ask = (request: ModelRequest) => SdkAnswer;
@@ -79,7 +77,11 @@ interface Ports {
  * images, the function asks once more with text instead, unless an image is in a new user message. All this is remembered for later
  * requests. An adapter may adapt to other refusals.
  */
-export function createRefusalMemory(): (request: ModelRequest, ask: Ask, ports: Ports) => Omit<SdkAnswer, "adapt"> {
+export function createRefusalMemory(): (
+  request: ModelRequest,
+  ask: Ask,
+  ports: Ports,
+) => Omit<SdkAnswer, "adapt" | "adaptsReasoning"> {
   let refusesForced = false;
   let refusesImages = false;
   const removeImages = createImageRemover();
@@ -114,7 +116,7 @@ export function createRefusalMemory(): (request: ModelRequest, ask: Ask, ports: 
         if (signal.aborted) throw error;
         const refusal = toProviderError(error);
         const isAdapted = used.adapt?.(refusal) === true;
-        const mayAskAgain = isAdapted || adapt(request, refusal, used.adapt !== undefined);
+        const mayAskAgain = isAdapted || adapt(request, refusal, used.adaptsReasoning === true);
         // The service refused the request before the model read it, so nothing was spent.
         if (!mayAskAgain || call.mayAsk?.([]) === false) throw error;
         if (!isAdapted) used = askAdapted();
