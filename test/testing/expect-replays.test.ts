@@ -60,7 +60,11 @@ it.for<readonly [what: string, run: (journal: Journal) => Promise<LoopResult>, s
     runWith("search", [stamped]),
     ['The middleware "stamped" at i0/call/0/search takes the new step "begin at 2".'],
   ],
-  ["a step that is left out", runWith("search", [sampled]), ['The middleware "sampled" at i0/request leaves out the step "sample".']],
+  [
+    "a step that is left out",
+    runWith("search", [sampled]),
+    ['The middleware "sampled" at i0/request leaves out the step "sample".'],
+  ],
   ["a durable tool", runWith("charge"), ['The tool at i0/call/0/charge leaves out the step "charge 1".']],
   ["another text for the model", runWith("search", [unequal]), ["Message 2 of the result", "Result 1", "Result 2"]],
   [
