@@ -6,8 +6,6 @@ import { entries } from "./scripts/entries.ts";
 const config: KnipConfig = {
   entry: [
     ...entries.map(({ source }) => `${source}!`),
-    "src/core/observe-kit.ts!",
-    "src/core/entry-kit.ts!",
     "examples/*.ts",
     "examples/*/main.ts",
     "examples/web-chat/page/page.tsx",

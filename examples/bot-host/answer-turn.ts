@@ -12,7 +12,7 @@ import {
   type UserMessage,
 } from "turnwright";
 import type { Conversation } from "turnwright/conversation";
-import type { LoopEmitter } from "turnwright/parts";
+import type { LoopEmitter } from "turnwright/kit";
 import type { DeliberateMode } from "turnwright/deliberate";
 import type { ChatService, Post } from "./chat-service.ts";
 

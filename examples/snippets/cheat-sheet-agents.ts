@@ -13,7 +13,8 @@ import type {
   Usage,
   UserMessage,
 } from "turnwright";
-import type { Handoffs, ApprovalContext } from "turnwright/parts";
+import type { Handoffs } from "turnwright/handoffs";
+import type { ApprovalContext } from "turnwright/kit";
 import type * as guards from "turnwright/guardrails";
 import type * as handoffs from "turnwright/handoffs";
 import { type Differing, expectNone } from "./same-names.ts";

@@ -23,7 +23,8 @@ import type {
   ToolOutcome,
   ToolRegistry,
 } from "turnwright";
-import type { LoopEmitter, PromptCacheWatch, ResultStore, Validation } from "turnwright/parts";
+import type { LoopEmitter, ResultStore, Validation } from "turnwright/kit";
+import type { PromptCacheWatch } from "turnwright/prompt-cache";
 import type { DeliberateMode, DeliberateModeOptions } from "turnwright/deliberate";
 import * as cache from "turnwright/cache";
 import * as config from "turnwright/config";

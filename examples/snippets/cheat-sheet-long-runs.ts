@@ -2,7 +2,8 @@
 // error.
 
 import type { Clock, LoopLimits, Provider, Tool } from "turnwright";
-import type { Compaction, LoopEmitter } from "turnwright/parts";
+import type { Compaction } from "turnwright/compaction";
+import type { LoopEmitter } from "turnwright/kit";
 import type * as compaction from "turnwright/compaction";
 import * as team from "turnwright/team";
 import type { RunTree, TeamMember, TerminalOutput } from "turnwright/team";

@@ -20,7 +20,7 @@ import type {
   MaskingOptions,
   PreToolTextPolicy,
   StructuredOutputOptions,
-} from "turnwright/parts";
+} from "./derived-types.ts";
 import { type Differing, expectNone } from "./same-names.ts";
 
 // #region middleware

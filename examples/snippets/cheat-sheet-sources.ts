@@ -1,7 +1,7 @@
 // A summary for llms.txt: tools from other sources. If a type here differs from the real type, the compiler reports an error.
 
 import type { JsonSchema, StandardSchema, Tool, ToolContext, ToolRegistry } from "turnwright";
-import type { ToolTraits } from "turnwright/parts";
+import type { ToolTraits } from "turnwright/kit";
 import * as jsonSchema from "turnwright/json-schema";
 import * as mcp from "turnwright/mcp";
 import * as interop from "turnwright/interop";

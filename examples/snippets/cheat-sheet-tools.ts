@@ -16,7 +16,8 @@ import {
   type ToolContext,
   type ToolResult,
 } from "turnwright";
-import type { AgentToolFields, Deferred, EmittedPart, QuestionFields, ToolSchema } from "turnwright/parts";
+import type { AgentToolFields, Deferred } from "./derived-types.ts";
+import type { EmittedPart, QuestionFields } from "turnwright/kit";
 import { type Differing, expectNone } from "./same-names.ts";
 
 // #region tools
@@ -111,7 +112,7 @@ interface Context {
 export type { AgentFields, ResultFields, ToolFields };
 
 expectNone<Differing<ToolFields, Tool>>();
-expectNone<Differing<AgentFields, AgentToolFields<unknown, ToolSchema>>>();
+expectNone<Differing<AgentFields, AgentToolFields>>();
 expectNone<Differing<ResultFields, ToolResult>>();
 expectNone<Differing<Context, ToolContext>>();
 

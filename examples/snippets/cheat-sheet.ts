@@ -51,24 +51,17 @@ import type {
 } from "turnwright";
 import type { CompactedMessages } from "turnwright/compaction";
 import type {
-  LoopErrorCode,
-  EndedKind,
   ContextOptions,
+  EndedKind,
   EndedResult,
   FinalAnswerReserve,
   GenerateRequest,
-  Handoff,
-  LoopEmitter,
   LoopDetectionOptions,
+  LoopErrorCode,
   MaskingOptions,
-  MiddlewareList,
-  CallOf,
-  PromptCacheUse,
   OnIteration,
   PrepareIteration,
   PreToolTextPolicy,
-  ProviderMetadataPart,
-  RunCall,
   ProviderErrorFacts,
   StructuredOutputOptions,
   ThoughtLogOwner,
@@ -76,7 +69,9 @@ import type {
   ToolHistoryEntry,
   TruncatedResults,
   TruncateResultsOptions,
-} from "turnwright/parts";
+} from "./derived-types.ts";
+import type { CallOf, Handoff, LoopEmitter, MiddlewareList, ProviderMetadataPart, RunCall } from "turnwright/kit";
+import type { PromptCacheUse } from "turnwright/prompt-cache";
 import type { AgentFields, ResultFields, ToolFields } from "./cheat-sheet-tools.ts";
 import { type Differing, expectNone } from "./same-names.ts";
 
@@ -238,7 +233,7 @@ interface Result {
   thoughtLog?: Json | undefined;
   thoughtLogOwner?: ThoughtLogOwner | undefined;
   messages: readonly Message[]; // the transcript, sendable as it is
-  calls: readonly RunCall[]; // of turnwright/parts: { callId, name, args, outcome, result, iteration, durationMs, ... }, typed by the tools
+  calls: readonly RunCall[]; // of turnwright/kit: { callId, name, args, outcome, result, iteration, durationMs, ... }, typed by the tools
   functionHistory: readonly ToolHistoryEntry[]; // the same calls in another format
   streamResults: readonly StreamResult[]; // one per provider stream
   accumulatedModelParts: readonly ProviderMetadataPart[];

@@ -11,7 +11,7 @@ import {
   type ModelRequest,
   type Provider,
 } from "turnwright";
-import { wrapProvider } from "turnwright/provider-kit";
+import { wrapProvider } from "turnwright/kit";
 import { createMockProvider, providerSuite, type ProviderScenario, text } from "turnwright/testing";
 
 type WireEvent =

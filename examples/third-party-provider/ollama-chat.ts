@@ -12,18 +12,18 @@ import {
   hasSucceeded,
   is,
   listOf,
-  needed,
   type MediaForms,
   memoize,
+  needed,
   readAssistantMessage,
   recordOf,
   textOf,
   toArgumentsObject,
-  withFinishReasons,
   toBase64,
   usageOf,
+  withFinishReasons,
   writeUserMedia,
-} from "turnwright/provider-kit";
+} from "turnwright/kit";
 
 /** The part of Ollama's client that the provider uses. The npm package `ollama` has it in every version. */
 export interface OllamaClient {

@@ -1,6 +1,6 @@
 // These types are declared here, not imported, because the types of `@ag-ui/core` differ between its versions.
 
-import type { Json, Usage } from "../core/entry-kit.ts";
+import type { Json, Usage } from "../core/index.ts";
 
 /** The AG-UI protocol version of a page, which is the version of its `@ag-ui/client`. */
 export type AGUIVersion = "1.0" | "0.0";

@@ -1,5 +1,6 @@
-import { type Checks, is } from "../core/entry-kit.ts";
-import type { OnError, SSEOptions } from "../core/web-kit.ts";
+import { type Checks, is } from "../core/kit.ts";
+import type { OnError } from "../web/page-values.ts";
+import type { SSEOptions } from "../web/sse-lines.ts";
 import type { AGUIVersion } from "./ag-ui-event.ts";
 
 /** Options that control how AG-UI pages show a run. */

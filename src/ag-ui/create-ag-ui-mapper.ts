@@ -1,13 +1,7 @@
-import { checkFields, type LoopEvent, type LoopEvents, type Usage } from "../core/entry-kit.ts";
-import {
-  addToCost,
-  type EventItem,
-  type EventMapper,
-  failedStatuses,
-  noCost,
-  type PageCost,
-  toFailureText,
-} from "../core/web-kit.ts";
+import { checkFields } from "../core/kit.ts";
+import type { LoopEvent, LoopEvents, Usage } from "../core/index.ts";
+import { addToCost, failedStatuses, noCost, type PageCost, toFailureText } from "../web/page-values.ts";
+import type { EventItem, EventMapper } from "../web/chunk-batches.ts";
 import type { AGUIEvent, AGUIInterrupt, AGUIOutcome, AGUIRunIds, AGUIUsage } from "./ag-ui-event.ts";
 import { type AGUIOptions, optionChecks } from "./ag-ui-options.ts";
 import type { Entry } from "./outbox.ts";

@@ -1,18 +1,11 @@
 // The entry `turnwright/ag-ui`: shows runs on pages that use the AG-UI protocol, for example with CopilotKit or TanStack AI.
 
-export {
-  type EventItem,
-  type EventMapper,
-  isRequestError,
-  type NodeRequest,
-  type NodeResponse,
-  type OnError,
-  RequestError,
-  type RequestLimits,
-  type SSEOptions,
-  type UIFailure,
-  type OutsideResult,
-} from "../core/web-kit.ts";
+export type { EventItem, EventMapper } from "../web/chunk-batches.ts";
+export { isRequestError, type NodeRequest, RequestError } from "../web/read-request-body.ts";
+export type { NodeResponse, SSEOptions } from "../web/sse-lines.ts";
+export type { OnError, UIFailure } from "../web/page-values.ts";
+export type { RequestLimits } from "../web/read-user-message.ts";
+export type { OutsideResult } from "../core/kit.ts";
 export type {
   AGUIAttribution,
   AGUICustomName,

@@ -1,5 +1,5 @@
-import type { EmittedPart } from "../core/entry-kit.ts";
-import { toPlain } from "../core/web-kit.ts";
+import type { EmittedPart } from "../core/kit.ts";
+import { toPlain } from "../web/page-values.ts";
 import type { AGUIAttribution, AGUIEvent, AGUIPartEvent } from "./ag-ui-event.ts";
 import type { AGUIOptions } from "./ag-ui-options.ts";
 

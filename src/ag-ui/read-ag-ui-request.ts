@@ -1,26 +1,10 @@
-import {
-  type ApprovalDecision,
-  checkFields,
-  isRecord,
-  isText,
-  type Json,
-  listOf,
-  parseJson,
-  recordOf,
-  type UnknownRecord,
-  type UserMessage,
-} from "../core/entry-kit.ts";
-import {
-  type NodeRequest,
-  readId,
-  readRequestBody,
-  refuseDeep,
-  readUserMessage,
-  requestChecks,
-  RequestError,
-  type RequestLimits,
-  type OutsideResult,
-} from "../core/web-kit.ts";
+import type { ApprovalDecision, Json, UserMessage } from "../core/index.ts";
+import { checkFields, isRecord, listOf, type OutsideResult, recordOf } from "../core/kit.ts";
+import { isText } from "../shared/errors/check-fields.ts";
+import { parseJson } from "../shared/json.ts";
+import type { UnknownRecord } from "../shared/guards.ts";
+import { type NodeRequest, readRequestBody, refuseDeep, RequestError } from "../web/read-request-body.ts";
+import { readId, readUserMessage, requestChecks, type RequestLimits } from "../web/read-user-message.ts";
 import { fromPageId, toResultMessageId } from "./page-ids.ts";
 
 /** The content of a request from an AG-UI client. */

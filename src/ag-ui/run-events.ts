@@ -1,5 +1,6 @@
-import type { LoopEvent, LoopEvents, LoopEventType } from "../core/entry-kit.ts";
-import { mayBeDiscarded, toFailureText, toPlain } from "../core/web-kit.ts";
+import type { LoopEvent, LoopEvents } from "../core/index.ts";
+import type { LoopEventType } from "../core/kit.ts";
+import { mayBeDiscarded, toFailureText, toPlain } from "../web/page-values.ts";
 import type { AGUICustomName, AGUIPartEvent } from "./ag-ui-event.ts";
 import { EmittedParts, type Entry, Outbox, type RunPlace } from "./outbox.ts";
 import { toResultMessageId } from "./page-ids.ts";

@@ -1,5 +1,7 @@
-import { type AssistantMessage, locateMedia, type Message, type ToolResultPart, type UserPart } from "../core/entry-kit.ts";
-import { isWaiting, toPlain } from "../core/web-kit.ts";
+import type { AssistantMessage, Message, ToolResultPart } from "../core/index.ts";
+import { locateMedia } from "../shared/media-source.ts";
+import type { UserPart } from "../core/kit.ts";
+import { isWaiting, toPlain } from "../web/page-values.ts";
 import { toPrefix, toResultMessageId } from "./page-ids.ts";
 
 /**

@@ -1,16 +1,7 @@
-import { type Checks, checkFields, is } from "../core/entry-kit.ts";
-import {
-  ChunkBatches,
-  type EventItem,
-  type EventMapper,
-  type NodeResponse,
-  pipeLines,
-  sseChecks,
-  SSELines,
-  toChunkStream,
-  toFailureText,
-  toLineResponse,
-} from "../core/web-kit.ts";
+import { checkFields, type Checks, is } from "../core/kit.ts";
+import { ChunkBatches, type EventItem, type EventMapper, toChunkStream } from "../web/chunk-batches.ts";
+import { type NodeResponse, pipeLines, sseChecks, SSELines, toLineResponse } from "../web/sse-lines.ts";
+import { toFailureText } from "../web/page-values.ts";
 import type { AGUIDelta, AGUIEvent } from "./ag-ui-event.ts";
 import { type AGUIOptions, type AGUIResponseOptions, optionChecks } from "./ag-ui-options.ts";
 import { audienceOf, createAGUIMapper, EntryMapper } from "./create-ag-ui-mapper.ts";

@@ -1,5 +1,6 @@
-import { type EndReason, type Message, type ToolResultPart, type UserPart } from "../core/entry-kit.ts";
-import { isWaiting } from "../core/web-kit.ts";
+import type { EndReason, Message, ToolResultPart } from "../core/index.ts";
+import type { UserPart } from "../core/kit.ts";
+import { isWaiting } from "../web/page-values.ts";
 import { toContent, toUserContent } from "./to-ag-ui-messages.ts";
 import type { AGUIInterrupt } from "./ag-ui-event.ts";
 import { toPrefix } from "./page-ids.ts";

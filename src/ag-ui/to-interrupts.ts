@@ -1,5 +1,6 @@
-import type { EndReason, WaitingCall } from "../core/entry-kit.ts";
-import { toCallPath } from "../core/web-kit.ts";
+import type { EndReason } from "../core/index.ts";
+import type { WaitingCall } from "../core/kit.ts";
+import { toCallPath } from "../web/page-values.ts";
 import type { AGUIInterrupt } from "./ag-ui-event.ts";
 import { toPrefix } from "./page-ids.ts";
 

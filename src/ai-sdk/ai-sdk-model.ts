@@ -1,4 +1,6 @@
-import { createSdkProvider, type Provider, recordOf, reportTo } from "../core/provider-kit.ts";
+import { createSdkProvider, recordOf } from "../core/kit.ts";
+import type { Provider } from "../core/index.ts";
+import { reportTo } from "../shared/adapters/request-changes.ts";
 import { createCallBuilder } from "./model-body.ts";
 import { toModelError, toModelWords } from "./model-end.ts";
 import { type AiSdkModelOptions, checkModelOptions } from "./model-options.ts";

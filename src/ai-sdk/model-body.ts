@@ -1,38 +1,36 @@
+import { assertNever } from "../shared/guards.ts";
+import type {
+  AssistantMessage,
+  ContentPart,
+  Json,
+  Message,
+  ModelRequest,
+  ToolChoice,
+  ToolDefinition,
+  ToolMessage,
+  ToolResultPart,
+  UserMessage,
+} from "../core/index.ts";
+import { createMediaFitter } from "../shared/adapters/fit-media.ts";
 import {
-  assertNever,
-  type AssistantMessage,
-  type ContentPart,
-  createMediaFitter,
   createOutputPlanner,
-  findParameters,
-  groupByRole,
   hasSucceeded,
-  type IdRule,
-  idRules,
   isRecord,
-  type Json,
   type MediaForms,
   memoize,
-  type Message,
-  type ModelRequest,
-  type RequestChange,
-  type ReadableMedia,
   readAssistantMessage,
   recordOf,
+  type RequestChange,
   toArgumentsObject,
   toBase64,
   type ToolCallPart,
-  type ToolChoice,
-  type ToolDefinition,
-  type ToolMessage,
-  type ToolResultPart,
-  toObjectSchema,
-  toSettingFields,
-  toWireId,
-  toWireName,
-  type UserMessage,
   writeMedia,
-} from "../core/provider-kit.ts";
+} from "../core/kit.ts";
+import { findParameters, type IdRule, idRules, toWireId } from "../shared/adapters/wire-names.ts";
+import { groupByRole, toSettingFields } from "../shared/adapters/sdk-provider.ts";
+import type { ReadableMedia } from "../shared/media-source.ts";
+import { toObjectSchema } from "../shared/adapters/object-schema.ts";
+import { toWireName } from "../shared/tool-arguments.ts";
 import { planTools, withoutUnusedFields } from "../services/plan-tools.ts";
 import { separateRoles } from "../services/separate-roles.ts";
 import type { Quirks } from "../services/service.ts";

@@ -6,7 +6,7 @@ import {
   UnsupportedFunctionalityError,
 } from "@ai-sdk/provider";
 import { describe, expect, it } from "vitest";
-import type { ProviderError } from "../core/provider-kit.ts";
+import type { ProviderError } from "../core/index.ts";
 import { toModelError } from "./model-end.ts";
 
 type Facts = Partial<ConstructorParameters<typeof APICallError>[0]>;

@@ -1,22 +1,15 @@
+import { countOf, isRecord, listOf, recordOf, textOf, usageOf, withFinishReasons } from "../core/kit.ts";
 import {
-  countOf,
   type FinishReason,
-  type FinishWords,
-  isRecord,
-  listOf,
-  meaningOf,
-  parseJson,
   providerError,
   type ProviderError,
   type ProviderErrorCode,
-  recordOf,
-  textOf,
   toProviderError,
-  type UnknownRecord,
   type Usage,
-  usageOf,
-  withFinishReasons,
-} from "../core/provider-kit.ts";
+} from "../core/index.ts";
+import { type FinishWords, meaningOf } from "../shared/judge-finish.ts";
+import { parseJson } from "../shared/json.ts";
+import type { UnknownRecord } from "../shared/guards.ts";
 import type { AiSdkLanguageModel } from "./model-options.ts";
 
 export function readModelUsage(usage: unknown, { provider }: AiSdkLanguageModel): Usage | undefined {

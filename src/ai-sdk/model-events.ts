@@ -1,24 +1,18 @@
+import { Answer, createEventReader } from "../shared/adapters/read-answer.ts";
+import { copyFields } from "../shared/plain-error.ts";
+import { type EventReader, isRecord, recordOf, textOf, toArgumentsObject } from "../core/kit.ts";
 import {
-  Answer,
-  copyFields,
-  createEventReader,
-  type EventReader,
-  isRecord,
   type Json,
   type ModelChunk,
+  parseToolArguments,
   providerError,
   type ProviderError,
-  recordOf,
-  textOf,
   type ToolDefinition,
-  type UnknownRecord,
-  encodeBase64,
-  endArguments,
-  FinishedCalls,
-  parseToolArguments,
-  toArgumentsObject,
-  toJson,
-} from "../core/provider-kit.ts";
+} from "../core/index.ts";
+import type { UnknownRecord } from "../shared/guards.ts";
+import { encodeBase64 } from "../shared/media-source.ts";
+import { endArguments, FinishedCalls } from "../shared/tool-arguments.ts";
+import { toJson } from "../shared/json.ts";
 import { type ModelWords, RawEnding, readFinish, readModelUsage, toFinishReason, toModelError } from "./model-end.ts";
 import type { ModelSettings, MessagePart } from "./model-options.ts";
 import { type ApprovalAnswer, toMetadataItems } from "./provider-metadata.ts";

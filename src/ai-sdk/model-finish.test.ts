@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { FinishReason } from "../core/provider-kit.ts";
+import type { FinishReason } from "../core/index.ts";
 import { readFinish, toFinishReason } from "./model-end.ts";
 
 describe("aiSdkModel", () => {

@@ -1,17 +1,9 @@
 // The types of the SDK are declared here instead of imported, so that models of the specifications v2, v3 and v4 work.
 
-import {
-  adapterChecks,
-  type AdapterOptions,
-  checkFields,
-  type Checks,
-  type FinishReason,
-  is,
-  isFilled,
-  isRecord,
-  type Json,
-  refuseBare,
-} from "../core/provider-kit.ts";
+import { adapterChecks, type AdapterOptions, refuseBare } from "../shared/adapters/adapter-options.ts";
+import { checkFields, type Checks, is, isRecord } from "../core/kit.ts";
+import type { FinishReason, Json } from "../core/index.ts";
+import { isFilled } from "../shared/errors/check-fields.ts";
 import { findQuirks } from "../services/find-quirks.ts";
 import type { Quirks } from "../services/service.ts";
 

@@ -1,16 +1,9 @@
 // Keeps the parts of an assistant message as provider metadata, and sends them back with all metadata from the service. Only these
 // parts contain the signature or id of reasoning, and the results of tools that the service runs.
 
-import {
-  type AssistantMessage,
-  isRecord,
-  type Json,
-  type MetadataReader,
-  readOwnItems,
-  type RecordedMessage,
-  saysTheSame,
-  type ToolCallPart,
-} from "../core/provider-kit.ts";
+import type { AssistantMessage, Json } from "../core/index.ts";
+import { isRecord, type ToolCallPart } from "../core/kit.ts";
+import { type MetadataReader, readOwnItems, type RecordedMessage, saysTheSame } from "../shared/adapters/sdk-provider.ts";
 import type { FileSource, PromptMessage, PromptPart, SpecWords, MessagePart } from "./model-options.ts";
 
 export interface ApprovalAnswer {

@@ -1,38 +1,33 @@
+import { checkMessages } from "../shared/check-messages.ts";
 import {
-  checkMessages,
+  addMetadata,
   copyHistory,
   FieldReader,
-  findLostMessages,
   HistoryDraft,
   type HistoryProvider,
   historyProviderCheck,
-  keepFitting,
-  type LostContent,
-  type ReadHistory,
-  addMetadata,
-  type Piece,
   type PieceWriter,
+  type ReadHistory,
   toMediaPart,
   toReadResult,
-} from "../core/history-kit.ts";
+} from "../shared/history/read-history.ts";
+import { findLostMessages, keepFitting, type LostContent, type Piece } from "../shared/history/find-lost.ts";
 import {
+  type AssistantPart,
   checkFields,
   type Checks,
   is,
   isRecord,
-  type Message,
-  toWellFormed,
-  type AssistantPart,
-  type ContentPart,
-  copyFields,
-  encodeBase64,
-  type Json,
   listOf,
-  type MetadataReader,
   type ProviderMetadata,
   recordOf,
-  type UnknownRecord,
-} from "../core/provider-kit.ts";
+} from "../core/kit.ts";
+import type { ContentPart, Json, Message } from "../core/index.ts";
+import { toWellFormed } from "../shared/adapters/well-formed.ts";
+import { copyFields } from "../shared/plain-error.ts";
+import { encodeBase64 } from "../shared/media-source.ts";
+import type { MetadataReader } from "../shared/adapters/sdk-provider.ts";
+import type { UnknownRecord } from "../shared/guards.ts";
 import { blockMedia, createMessageConverter, joinMessages } from "./messages-body.ts";
 import { type Accepted, removeRefusedBlocks } from "./refused-blocks.ts";
 import { readMetadata } from "./provider-metadata.ts";

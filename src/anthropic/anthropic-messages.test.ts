@@ -2,7 +2,7 @@ import Anthropic from "@anthropic-ai/sdk";
 import { describe, expect, it } from "vitest";
 import { ask, createCall } from "../../test/wire/provider-iteration.ts";
 import { collect, streamScript } from "../../test/wire/scripted-stream.ts";
-import type { ModelChunk, ModelRequest } from "../core/provider-kit.ts";
+import type { ModelChunk, ModelRequest } from "../core/index.ts";
 import { anthropicMessages } from "./anthropic-messages.ts";
 import type {
   AnthropicMessagesClient,

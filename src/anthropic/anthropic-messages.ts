@@ -1,12 +1,8 @@
-import {
-  createMediaFitter,
-  createSdkProvider,
-  openAnswer,
-  type Provider,
-  type ProviderError,
-  reportTo,
-  withFinishReasons,
-} from "../core/provider-kit.ts";
+import { createMediaFitter } from "../shared/adapters/fit-media.ts";
+import { createSdkProvider, withFinishReasons } from "../core/kit.ts";
+import { openAnswer } from "../shared/adapters/sdk-provider.ts";
+import type { Provider, ProviderError } from "../core/index.ts";
+import { reportTo } from "../shared/adapters/request-changes.ts";
 import { bindingBeta, refusesBinding, refusesDisplay } from "../services/anthropic.ts";
 import { createMarker } from "./cache-marks.ts";
 import { blockMedia, buildMessagesBody, createMessageConverter } from "./messages-body.ts";

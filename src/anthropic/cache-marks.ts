@@ -1,7 +1,8 @@
 // A cache mark is the field `cache_control` of a block. The server writes a cache entry at each mark, and reads the longest entry
 // that ends at a mark or at most 20 blocks before a mark.
 
-import { isRecord, listOf, type UnknownRecord } from "../core/provider-kit.ts";
+import { isRecord, listOf } from "../core/kit.ts";
+import type { UnknownRecord } from "../shared/guards.ts";
 import type { CacheControl, WireBlock, WireMessage } from "./messages-options.ts";
 
 /** The server rejects requests with more marks than this number. */

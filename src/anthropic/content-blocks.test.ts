@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { ContentPart } from "../core/provider-kit.ts";
+import type { ContentPart } from "../core/index.ts";
 import { toBlocks } from "./messages-body.ts";
 
 const image = (mediaType: string, data: string | URL = "eA=="): ContentPart => ({ type: "image", mediaType, data });

@@ -1,14 +1,8 @@
 // Fits the settings of a request to the model: leaves out or replaces what the model refuses, and reports each change.
 
-import {
-  isForced,
-  isRecord,
-  type Json,
-  type ModelRequest,
-  type RequestChange,
-  toForcedText,
-  type ToolChoice,
-} from "../core/provider-kit.ts";
+import { isForced, toForcedText } from "../shared/forced-choice.ts";
+import { isRecord, type RequestChange } from "../core/kit.ts";
+import type { Json, ModelRequest, ToolChoice } from "../core/index.ts";
 import type { ClaudeFacts, ClaudeThinking } from "../services/claude-models.ts";
 import { type AnthropicThinking, configOf, type MessagesSettings } from "./messages-options.ts";
 

@@ -12,4 +12,5 @@ export {
   toAnthropicMessages,
   type ToAnthropicOptions,
 } from "./anthropic-history.ts";
-export type { HistoryProvider, LostContent, ReadHistory } from "../core/history-kit.ts";
+export type { HistoryProvider, ReadHistory } from "../shared/history/read-history.ts";
+export type { LostContent } from "../shared/history/find-lost.ts";

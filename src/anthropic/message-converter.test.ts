@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { type AssistantPart, idRules, type Json, type Message, type ToolResultPart, toWireId } from "../core/provider-kit.ts";
+import type { AssistantPart } from "../core/kit.ts";
+import { idRules, toWireId } from "../shared/adapters/wire-names.ts";
+import type { Json, Message, ToolResultPart } from "../core/index.ts";
 import { createMessageConverter } from "./messages-body.ts";
 
 const reader = { id: "anthropic", model: "m" };

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { AssistantPart, Json, Message, ModelRequest, ToolDefinition } from "../core/provider-kit.ts";
+import type { AssistantPart } from "../core/kit.ts";
+import type { Json, Message, ModelRequest, ToolDefinition } from "../core/index.ts";
 import { createMarker } from "./cache-marks.ts";
 import { createKeptThinking } from "./kept-thinking.ts";
 import { buildMessagesBody, createMessageConverter } from "./messages-body.ts";

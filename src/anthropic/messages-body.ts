@@ -1,37 +1,31 @@
+import { assertNever, type UnknownRecord } from "../shared/guards.ts";
+import type {
+  AssistantMessage,
+  ContentPart,
+  Json,
+  Message,
+  ModelRequest,
+  ModelSettings,
+  ToolDefinition,
+  ToolResultPart,
+} from "../core/index.ts";
+import { continueText, idRules, openingText, toWireId } from "../shared/adapters/wire-names.ts";
+import { groupByRole, type MetadataReader } from "../shared/adapters/sdk-provider.ts";
 import {
-  assertNever,
-  type AssistantMessage,
-  type ContentPart,
-  continueText,
-  groupByRole,
   hasSucceeded,
-  idRules,
-  isOnWeb,
   isRecord,
-  isTextType,
-  type Json,
   type MediaForms,
   memoize,
-  type Message,
-  type MetadataReader,
-  type ModelRequest,
-  openingText,
-  type ModelSettings,
-  type ReadableMedia,
-  type RequestChange,
-  readText,
   readAssistantMessage,
-  takeStart,
+  type RequestChange,
   toBase64,
   type ToolCallPart,
-  type ToolResultPart,
-  toWireId,
-  toWireName,
   writeMedia,
-  type ToolDefinition,
-  toObjectSchema,
-  type UnknownRecord,
-} from "../core/provider-kit.ts";
+} from "../core/kit.ts";
+import { isOnWeb, isTextType, type ReadableMedia, readText } from "../shared/media-source.ts";
+import { takeStart } from "../shared/texts.ts";
+import { toWireName } from "../shared/tool-arguments.ts";
+import { toObjectSchema } from "../shared/adapters/object-schema.ts";
 import { withOldTools, withoutUnusedFields } from "../services/plan-tools.ts";
 import type { createMarker, JoinedMessage, MarkableRequest, MarkedRequest } from "./cache-marks.ts";
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ModelChunk } from "../core/provider-kit.ts";
+import type { ModelChunk } from "../core/index.ts";
 import { begin, call, delta, input, opening, read, stop, text, thinking } from "../../test/wire/messages-events.ts";
 
 const linesOf = (chunks: readonly ModelChunk[]): readonly string[] =>

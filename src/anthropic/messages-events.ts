@@ -1,29 +1,12 @@
-import {
-  Answer,
-  countOf,
-  createEventReader,
-  type EventReader,
-  type FinishReason,
-  type FinishWords,
-  isRecord,
-  meaningOf,
-  type ModelChunk,
-  readServiceChanges,
-  type RequestChange,
-  usageOf,
-  recordOf,
-  textOf,
-  type UnknownRecord,
-  type Usage,
-  copyFields,
-  endArguments,
-  FinishedCalls,
-  type Json,
-  parseToolArguments,
-  providerError,
-  setField,
-  toJson,
-} from "../core/provider-kit.ts";
+import { Answer, createEventReader } from "../shared/adapters/read-answer.ts";
+import { countOf, type EventReader, isRecord, recordOf, type RequestChange, textOf, usageOf } from "../core/kit.ts";
+import { type FinishReason, type Json, type ModelChunk, parseToolArguments, providerError, type Usage } from "../core/index.ts";
+import { type FinishWords, meaningOf } from "../shared/judge-finish.ts";
+import { readServiceChanges } from "../shared/adapters/request-changes.ts";
+import { setField, type UnknownRecord } from "../shared/guards.ts";
+import { copyFields } from "../shared/plain-error.ts";
+import { endArguments, FinishedCalls } from "../shared/tool-arguments.ts";
+import { toJson } from "../shared/json.ts";
 import type { WireContainer, WireBlock } from "./messages-options.ts";
 import { toContainer, toMetadataItems, invalidJsonKey } from "./provider-metadata.ts";
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { FinishReason } from "../core/provider-kit.ts";
+import type { FinishReason } from "../core/index.ts";
 import { mayBeCut, toFinishReason } from "./messages-events.ts";
 
 const rows: readonly (readonly [raw: string, alone: FinishReason, withCalls: FinishReason, cut: boolean])[] = [

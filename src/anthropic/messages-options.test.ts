@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { isLoopError } from "../core/provider-kit.ts";
+import { isLoopError } from "../core/index.ts";
 import { anthropic } from "../services/anthropic.ts";
 import { checkMessagesOptions, type AnthropicMessagesOptions } from "./messages-options.ts";
 

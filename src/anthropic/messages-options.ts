@@ -1,27 +1,12 @@
 // The options of the adapter for Anthropic, with the defaults that its client already sends. The types of the API are declared here instead
 // of imported from the SDK, so that any SDK version works.
 
-import {
-  adapterChecks,
-  type AdapterOptions,
-  checkFields,
-  type Checks,
-  createOutputPlanner,
-  invalidOption,
-  is,
-  isClientOf,
-  isFilled,
-  isRecord,
-  type Json,
-  type JsonSchema,
-  type ModelRequest,
-  type OutputPlan,
-  recordOf,
-  refuseBare,
-  listOf,
-  modelCheck,
-  type UnknownRecord,
-} from "../core/provider-kit.ts";
+import { adapterChecks, type AdapterOptions, modelCheck, refuseBare } from "../shared/adapters/adapter-options.ts";
+import { checkFields, type Checks, createOutputPlanner, invalidOption, is, isRecord, listOf, recordOf } from "../core/kit.ts";
+import { isClientOf, type OutputPlan } from "../shared/adapters/output-schema.ts";
+import { isFilled } from "../shared/errors/check-fields.ts";
+import type { Json, JsonSchema, ModelRequest } from "../core/index.ts";
+import type { UnknownRecord } from "../shared/guards.ts";
 import { findMessagesQuirks, serviceCheck } from "../services/find-quirks.ts";
 import type { Quirks, ServiceName } from "../services/service.ts";
 import { unsampledVersion } from "../services/anthropic.ts";

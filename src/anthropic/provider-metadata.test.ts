@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { AssistantMessage, AssistantPart, Json } from "../core/provider-kit.ts";
+import type { AssistantMessage, Json } from "../core/index.ts";
+import type { AssistantPart } from "../core/kit.ts";
 import type { WireBlock } from "./messages-options.ts";
 import { readContainer, readMetadata, toContainer, toMetadataItems } from "./provider-metadata.ts";
 

@@ -1,21 +1,10 @@
 // Keeps the blocks of an assistant message as provider metadata, and sends them back unchanged. Only these blocks contain the
 // signatures of thinking and the results of server tools.
 
-import {
-  type AssistantMessage,
-  idRules,
-  isRecord,
-  type Json,
-  type Message,
-  type MetadataReader,
-  type ModelRequest,
-  type ProviderMetadata,
-  readOwnItems,
-  type RecordedMessage,
-  saysTheSame,
-  type ToolCallPart,
-  toWireId,
-} from "../core/provider-kit.ts";
+import type { AssistantMessage, Json, Message, ModelRequest } from "../core/index.ts";
+import { idRules, toWireId } from "../shared/adapters/wire-names.ts";
+import { isRecord, type ProviderMetadata, type ToolCallPart } from "../core/kit.ts";
+import { type MetadataReader, readOwnItems, type RecordedMessage, saysTheSame } from "../shared/adapters/sdk-provider.ts";
 import type { WireBlock, WireContainer } from "./messages-options.ts";
 
 /** The API accepts only objects as arguments. Other arguments are sent in an object under this key. */

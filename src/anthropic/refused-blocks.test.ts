@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Message } from "../core/provider-kit.ts";
+import type { Message } from "../core/index.ts";
 import type { WireBlock, WireMessage } from "./messages-options.ts";
 import { removeRefusedBlocks } from "./refused-blocks.ts";
 

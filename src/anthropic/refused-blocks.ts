@@ -2,7 +2,8 @@
 // the beginning of the next assistant message. Until then, it accepts nothing but the results of the run's own tools
 // (github.com/anthropics/anthropic-sdk-typescript/issues/1090).
 
-import { isRecord, type Json, listOf, memoize, type Message, recordOf, textOf } from "../core/provider-kit.ts";
+import { isRecord, listOf, memoize, recordOf, textOf } from "../core/kit.ts";
+import type { Json, Message } from "../core/index.ts";
 import type { WireBlock, WireMessage } from "./messages-options.ts";
 import { isThinkingBlock, trimThinking } from "./provider-metadata.ts";
 

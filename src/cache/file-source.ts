@@ -5,7 +5,8 @@ import type { BigIntStats } from "node:fs";
 import { constants } from "node:fs";
 import { type FileHandle, open, opendir, realpath, stat } from "node:fs/promises";
 import { basename, isAbsolute, join, relative, resolve, sep } from "node:path";
-import { checkFields, type Checks, invalidOption, is, isFilled, isRecord } from "../core/entry-kit.ts";
+import { checkFields, type Checks, invalidOption, is, isRecord } from "../core/kit.ts";
+import { isFilled } from "../shared/errors/check-fields.ts";
 import { noFollow } from "./result-store.ts";
 import type { RangedText, ReadSource, SourceText } from "./read-request.ts";
 

@@ -1,6 +1,6 @@
 // Reads and searches a text for the model. The work and the returned text are limited, even for hostile patterns and large texts.
 
-import { countBytes, tokensOfBytes } from "../core/entry-kit.ts";
+import { countBytes, tokensOfBytes } from "../shared/estimate-tokens.ts";
 import { parseLinearRegExp } from "../shared/linear-regexp.ts";
 import type { ReadRequest } from "./read-request.ts";
 import type { TextLines } from "./text-lines.ts";

@@ -1,19 +1,12 @@
 // Reads a part of a stored result. The JSONPath and the stored text come from models, tools and servers, so the size of the text, the work
 // of the query and the size of the answer are limited.
 
-import {
-  describeValue,
-  isFunction,
-  isRecord,
-  markSignal,
-  type ToolContext,
-  type ToolResult,
-  toolResult,
-  countBytes,
-  cutText,
-  takeStart,
-  toPlainError,
-} from "../core/entry-kit.ts";
+import { cutText, describeValue, takeStart } from "../shared/texts.ts";
+import { isFunction } from "../shared/errors/check-fields.ts";
+import { isRecord, markSignal } from "../core/kit.ts";
+import { type ToolContext, toolResult, type ToolResult } from "../core/index.ts";
+import { countBytes } from "../shared/estimate-tokens.ts";
+import { toPlainError } from "../shared/plain-error.ts";
 import { lookUp, Answer } from "./look-up.ts";
 import { type BlockIndex, indexLines, type LineIndex, linesOfRanges, linesOfText } from "./text-lines.ts";
 import type { RangedText, ReadRequest, ReadSource, SourceText } from "./read-request.ts";

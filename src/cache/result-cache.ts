@@ -1,19 +1,8 @@
-import {
-  checkFields,
-  type Checks,
-  type Clock,
-  countBytes,
-  cutText,
-  isFunction,
-  isRecord,
-  isText,
-  type ResultCacher,
-  type ResultStore,
-  type StandardSchema,
-  tokensOfBytes,
-  type Tool,
-  type ToolResult,
-} from "../core/entry-kit.ts";
+import { checkFields, type Checks, isRecord, type ResultStore } from "../core/kit.ts";
+import type { Clock, ResultCacher, StandardSchema, Tool, ToolResult } from "../core/index.ts";
+import { countBytes, tokensOfBytes } from "../shared/estimate-tokens.ts";
+import { cutText } from "../shared/texts.ts";
+import { isFunction, isText } from "../shared/errors/check-fields.ts";
 import { sourceName } from "./file-source.ts";
 import { createReader, toolName } from "./read-part.ts";
 import { type ReadRequest, readRequestSchema, type ReadSource } from "./read-request.ts";

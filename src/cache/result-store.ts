@@ -1,6 +1,10 @@
 // Stores cached results in files, and removes results that are too old or take too much space.
 
-import { type Clock, countBytes, describeValue, type ResultStore, type StoredResult, unlessMissing } from "../core/entry-kit.ts";
+import type { Clock } from "../core/index.ts";
+import { countBytes } from "../shared/estimate-tokens.ts";
+import { describeValue } from "../shared/texts.ts";
+import type { ResultStore, StoredResult } from "../core/kit.ts";
+import { unlessMissing } from "../shared/plain-error.ts";
 import { constants } from "node:fs";
 import { lstat, mkdir, open, readdir, unlink } from "node:fs/promises";
 import { join, resolve } from "node:path";

@@ -9,7 +9,8 @@ import {
   type JSONPathNode,
   type JSONPathQuery,
 } from "json-p3";
-import { isRecord, toPlainError } from "../core/entry-kit.ts";
+import { isRecord } from "../core/kit.ts";
+import { toPlainError } from "../shared/plain-error.ts";
 import { parseLinearRegExp } from "../shared/linear-regexp.ts";
 
 const mostShown = 2_000;

@@ -1,4 +1,4 @@
-import { countBytes } from "../core/entry-kit.ts";
+import { countBytes } from "../shared/estimate-tokens.ts";
 import type { RangedText } from "./read-request.ts";
 
 /**

@@ -1,6 +1,7 @@
 import { mkdtemp, open, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, extname, join, relative, resolve } from "node:path";
-import { isLoopError, isRecord } from "../core/entry-kit.ts";
+import { isLoopError } from "../core/index.ts";
+import { isRecord } from "../core/kit.ts";
 import { journalToRunLog } from "../inspect/journal/journal-to-log.ts";
 import { findStart } from "../inspect/log/log-file.ts";
 import { CliError, messageOf } from "./cli-io.ts";

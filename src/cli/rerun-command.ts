@@ -3,7 +3,17 @@
 
 import { lstat, rm } from "node:fs/promises";
 import { relative, resolve, sep, join } from "node:path";
-import { createLoopEvents, isLoopError, type LoopEvents, type LoopOptions, type LoopResult, runToolLoop } from "../core/index.ts";
+import { isRecord } from "../core/kit.ts";
+import {
+  createLoopEvents,
+  isLoopError,
+  type LoopEvents,
+  type LoopOptions,
+  type LoopResult,
+  type Provider,
+  runToolLoop,
+  type Tool,
+} from "../core/index.ts";
 import { countThings, formatMs, formatUSD } from "../inspect/format.ts";
 import { withRunLog } from "../inspect/log/with-run-log.ts";
 import { findStart } from "../inspect/log/log-file.ts";
@@ -13,7 +23,6 @@ import { CliError, type CliIO, messageOf, parseArguments, wrongUsage } from "./c
 import { besideLog, notALog } from "./log-files.ts";
 import { pathToFileURL } from "node:url";
 import { createRequire } from "node:module";
-import { isRecord, type Provider, type Tool } from "../core/entry-kit.ts";
 import { anthropicMessages } from "../anthropic/index.ts";
 import { googleGenerateContent } from "../google/index.ts";
 import { openaiChat } from "../openai/index.ts";

@@ -1,36 +1,35 @@
 // Replaces old messages by a summary. A call and its result stay together, and a waiting call is never replaced, because services would
 // refuse the request otherwise.
 
+import { providerCheck } from "../shared/errors/provider-checks.ts";
 import {
-  providerCheck,
   checkFields,
   type Checks,
   type CompactedMessages,
-  type Compaction,
   type CompactionAnswer,
-  fitsMessages,
   invalidOption,
   is,
   isCompaction,
-  isFunction,
-  isWithin,
-  type Message,
-  type PlainError,
-  type Provider,
-  toCompacted,
-  toPlainError,
-  type ContentPart,
-  estimateMedia,
-  estimateMetadata,
-  estimateTokens,
-  malformedNote,
   memoize,
-  misfitNote,
-  type UserMessage,
-  warnOfLoop,
-} from "../core/entry-kit.ts";
+} from "../core/kit.ts";
+import { fitsMessages, toCompacted } from "../shared/transcript.ts";
+import { isFunction, isWithin } from "../shared/errors/check-fields.ts";
+import type { ContentPart, Message, Middleware, PlainError, Provider, UserMessage } from "../core/index.ts";
+import { toPlainError } from "../shared/plain-error.ts";
+import { estimateMedia, estimateMetadata } from "../shared/estimate-media.ts";
+import { estimateTokens } from "../shared/estimate-tokens.ts";
+import { malformedNote, misfitNote, warnOfLoop } from "../shared/model-notes.ts";
 import { compactWith, type CompactionFacts, type FilteredMessages, type SummaryFacts } from "./middleware.ts";
 import { toError, writeSummary } from "./write-summary.ts";
+
+/** Replaces old messages in requests with a summary. Created by `compactMessages` from `turnwright/compaction`. */
+export interface Compaction extends Middleware {
+  /**
+   * Returns middleware that uses the summary in `earlier` from the first request on. Pass the `compaction` in the result of an
+   * earlier run of the same conversation. Returns the middleware unchanged for `undefined`.
+   */
+  startWith(earlier: CompactedMessages | undefined): Compaction;
+}
 
 export interface CutRules {
   readonly keepTokens: number;

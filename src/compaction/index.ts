@@ -1,2 +1,2 @@
-export type { CompactedMessages, Compaction } from "../core/entry-kit.ts";
-export { compactMessages, type CompactionOptions, type SummaryOptions } from "./compact-messages.ts";
+export type { CompactedMessages } from "../core/kit.ts";
+export { compactMessages, type Compaction, type CompactionOptions, type SummaryOptions } from "./compact-messages.ts";

@@ -1,27 +1,27 @@
 // Compaction as middleware: shortens the messages of a request with a summary, which is a step of the journal.
 
 import {
+  CancelScope,
   type CompactedMessages,
   type CompactionAnswer,
-  CancelScope,
   endWith,
-  fitsMessages,
   isCompaction,
   isRecord,
+  type Recorder,
+  type RequestDraft,
+  type RunFacts,
+  type State,
+} from "../core/kit.ts";
+import { fitsMessages, refusedAsTooLong, toCompacted } from "../shared/transcript.ts";
+import {
   LoopError,
   type Message,
   type Middleware,
   type Provider,
-  type Recorder,
-  refusedAsTooLong,
-  type RequestDraft,
-  type RunFacts,
-  type State,
   type StreamResult,
-  toCompacted,
   type ToolDefinition,
-  toPlainError,
-} from "../core/entry-kit.ts";
+} from "../core/index.ts";
+import { toPlainError } from "../shared/plain-error.ts";
 import type { SummaryRun } from "./write-summary.ts";
 
 /** The newest compaction, and the number of streams before it. */

@@ -1,26 +1,21 @@
 // Writes a summary with a model. A long conversation is sent in parts, one for each request. Each request also has the summary of
 // the previous parts.
 
-import {
-  addCost,
-  addUsage,
-  type AttemptSpending,
-  type CompactionAnswer,
-  cutText,
-  type EndReason,
-  estimateTokens,
-  type Message,
-  type PlainError,
-  priceAttempts,
-  type Provider,
-  readAssistantMessage,
-  refusedAsTooLong,
-  streamOnce,
-  type StreamResult,
-  type ToolResultPart,
-  type Usage,
-  type UserMessage,
-} from "../core/entry-kit.ts";
+import { addCost, addUsage } from "../shared/count-usage.ts";
+import { type AttemptSpending, type CompactionAnswer, priceAttempts, readAssistantMessage, streamOnce } from "../core/kit.ts";
+import { cutText } from "../shared/texts.ts";
+import type {
+  EndReason,
+  Message,
+  PlainError,
+  Provider,
+  StreamResult,
+  ToolResultPart,
+  Usage,
+  UserMessage,
+} from "../core/index.ts";
+import { estimateTokens } from "../shared/estimate-tokens.ts";
+import { refusedAsTooLong } from "../shared/transcript.ts";
 
 type Spending = NonNullable<CompactionAnswer["spending"]>;
 

@@ -1,19 +1,10 @@
 // Only use zod features that zod 3 and zod 4 share, because either version may be installed.
 
 import { z } from "zod";
-import {
-  checkFields,
-  type Checks,
-  cutText,
-  describeValue,
-  invalidOption,
-  is,
-  isRecord,
-  longestTimerMs,
-  redactSecrets,
-  resolveLimits,
-  resolveTimeouts,
-} from "../core/entry-kit.ts";
+import { checkFields, type Checks, invalidOption, is, isRecord, resolveLimits, resolveTimeouts } from "../core/kit.ts";
+import { cutText, describeValue } from "../shared/texts.ts";
+import { longestTimerMs } from "../shared/signals.ts";
+import { redactSecrets } from "../shared/redact-secrets.ts";
 
 /**
  * Environment variables by name, such as `process.env`. Some platforms allow JSON variables, so a value may be something other

@@ -1,12 +1,5 @@
-import {
-  isLoopError,
-  type Journal,
-  type LoopEvent,
-  type LoopResult,
-  type LoopStream,
-  type Tool,
-  unlessMissing,
-} from "../core/entry-kit.ts";
+import { isLoopError, type Journal, type LoopEvent, type LoopResult, type LoopStream, type Tool } from "../core/index.ts";
+import { unlessMissing } from "../shared/plain-error.ts";
 import { inspectJournal, type JournalInspection } from "../journal/index.ts";
 import type { ConversationOptions } from "./conversation.ts";
 import { leaveCutOff, type Left } from "../host/handover.ts";

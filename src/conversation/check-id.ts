@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import { type Check, invalidOption, LoopError } from "../core/entry-kit.ts";
+import { type Check, invalidOption } from "../core/kit.ts";
+import { LoopError } from "../core/index.ts";
 
 const longestId = 200;
 

@@ -1,7 +1,8 @@
 // Computes how a stored conversation changes when a run begins, ends, or is closed because another run begins. The functions of
 // this file store nothing.
 
-import { invalidOption, type LoopResult, type Message, type UserMessage } from "../core/entry-kit.ts";
+import { invalidOption } from "../core/kit.ts";
+import type { LoopResult, Message, UserMessage } from "../core/index.ts";
 import {
   addReport,
   type ConversationUsage,

@@ -1,4 +1,4 @@
-import type { EndReason, LoopStatus, Message, UserMessage } from "../core/entry-kit.ts";
+import type { EndReason, LoopStatus, Message, UserMessage } from "../core/index.ts";
 import type { Handover, RunReport } from "../host/handover.ts";
 
 /** A conversation as a `ConversationStore` stores it. Plain data. */

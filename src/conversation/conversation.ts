@@ -1,19 +1,15 @@
+import type { ContextOf, EntryOptions, InheritedContextOption, Plain, RunOptions } from "../core/kit.ts";
 import type {
-  ContextOf,
   EndReason,
-  EntryOptions,
-  InheritedContextOption,
   Journal,
   LoopOptions,
   LoopResult,
   LoopStatus,
   LoopStream,
   Message,
-  Plain,
-  RunOptions,
   Tool,
   UserMessage,
-} from "../core/entry-kit.ts";
+} from "../core/index.ts";
 import type { ConversationUsage } from "../host/handover.ts";
 import type { KeepRuns } from "../host/keep-runs.ts";
 import type { WhenSuspended } from "../host/waiting-calls.ts";

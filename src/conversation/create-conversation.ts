@@ -1,6 +1,7 @@
+import { checkFields, type Plain } from "../core/kit.ts";
+import { followSignal, systemClock } from "../shared/signals.ts";
 import {
-  checkFields,
-  followSignal,
+  type Clock,
   isLoopError,
   type Journal,
   type LoopOptions,
@@ -8,14 +9,11 @@ import {
   type LoopStream,
   memoryJournal,
   type Message,
-  type Plain,
   runToolLoop,
   streamToolLoop,
-  systemClock,
   type Tool,
   type UserMessage,
-  type Clock,
-} from "../core/entry-kit.ts";
+} from "../core/index.ts";
 import { mayRemove, pruneJournals } from "../host/keep-runs.ts";
 import { waitingCallsOf, waitingError } from "../host/waiting-calls.ts";
 import { hasBegun, lockConversation, recoverRun, startStream, waitABit } from "./around-run.ts";

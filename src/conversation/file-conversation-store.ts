@@ -3,18 +3,10 @@
 
 import { mkdir, readdir, rm, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import {
-  checkFields,
-  invalidOption,
-  is,
-  isFilled,
-  isLoopError,
-  isRecord,
-  isWithin,
-  LoopError,
-  type Message,
-  unlessMissing,
-} from "../core/entry-kit.ts";
+import { checkFields, invalidOption, is, isRecord } from "../core/kit.ts";
+import { isFilled, isWithin } from "../shared/errors/check-fields.ts";
+import { isLoopError, LoopError, type Message } from "../core/index.ts";
+import { unlessMissing } from "../shared/plain-error.ts";
 import { isFileLocked } from "../journal/file-lock.ts";
 import { type JournalSession, openJournal, readJournal } from "../journal/journal-session.ts";
 import { busy, checkId, hashId } from "./check-id.ts";

@@ -1,6 +1,7 @@
 // Lets the callers of one process use a conversation in the order in which they came.
 
-import { type Clock, longestTimerMs } from "../core/entry-kit.ts";
+import type { Clock } from "../core/index.ts";
+import { longestTimerMs } from "../shared/signals.ts";
 import { busy } from "./check-id.ts";
 import type { ConversationStore } from "./conversation-store.ts";
 

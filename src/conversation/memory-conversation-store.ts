@@ -1,4 +1,5 @@
-import { checkFields, type Message } from "../core/entry-kit.ts";
+import { checkFields } from "../core/kit.ts";
+import type { Message } from "../core/index.ts";
 import { busy, checkId } from "./check-id.ts";
 import type { ConversationChange, ConversationState, ConversationStore, StoredConversation } from "./conversation-store.ts";
 

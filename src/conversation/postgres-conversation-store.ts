@@ -1,7 +1,10 @@
 // Stores conversations in two tables of Postgres. A lock is a lease: a live process renews its lock, and the lock of a dead
 // process expires.
 
-import { checkFields, invalidOption, isFunction, isRecord, longestTimerMs, type Message } from "../core/entry-kit.ts";
+import { checkFields, invalidOption, isRecord } from "../core/kit.ts";
+import { isFunction } from "../shared/errors/check-fields.ts";
+import { longestTimerMs } from "../shared/signals.ts";
+import type { Message } from "../core/index.ts";
 import { busy, checkId } from "./check-id.ts";
 import { type Lines, shareLines } from "./lines.ts";
 import type {

@@ -1,19 +1,8 @@
-import {
-  checkFields,
-  checkOptions,
-  type Checks,
-  copyUserMessage,
-  invalidOption,
-  is,
-  isFilled,
-  isFunction,
-  isRecord,
-  type LoopOptions,
-  longestTimerMs,
-  refuseLoopOptions,
-  type UserMessage,
-  needed,
-} from "../core/entry-kit.ts";
+import { checkFields, checkOptions, type Checks, invalidOption, is, isRecord, needed, refuseLoopOptions } from "../core/kit.ts";
+import { toUserMessage as copyUserMessage } from "../shared/check-messages.ts";
+import { isFilled, isFunction } from "../shared/errors/check-fields.ts";
+import type { LoopOptions, UserMessage } from "../core/index.ts";
+import { longestTimerMs } from "../shared/signals.ts";
 import { keepRunsCheck } from "../host/keep-runs.ts";
 import { refuseMessage } from "../host/start-options.ts";
 import { whenSuspendedCheck } from "../host/waiting-calls.ts";

@@ -10,7 +10,7 @@ import { toProviderError } from "../shared/errors/read-sdk-error.ts";
 import { checkHooks, checkOptions, checkTraits } from "./run/check-options.ts";
 import { checkStepRecord } from "./run/check-record.ts";
 import { checkGiven } from "./tools/given-fields.ts";
-import { findAnswerIssue } from "./tools/answer-issue.ts";
+import { findAnswerIssue } from "../shared/answer-issue.ts";
 import { describeFailure, explainToolSchema } from "./tools/schema-problems.ts";
 import { checkDefinition, checkTool, describeDeferral } from "./tools/tool-problems.ts";
 import { listToolChanges } from "./tools/schema-changes.ts";

@@ -1,7 +1,8 @@
 // A loop whose runs any worker can execute, stop and show. A run is a DBOS workflow.
 
 import { DBOS, DBOSWorkflowConflictError, Error as errors } from "@dbos-inc/dbos-sdk";
-import type { Json, Plain, Tool } from "../core/entry-kit.ts";
+import type { Json, Tool } from "../core/index.ts";
+import type { Plain } from "../core/kit.ts";
 import type { DefinedLoop } from "../host/durable/create-durable-loop.ts";
 import type { DurableHost, DurableHostFields } from "../host/durable/durable-host.ts";
 import type { DurableLoop, DurableLoopFields } from "../host/durable/durable-loop.ts";

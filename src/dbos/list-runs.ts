@@ -1,5 +1,5 @@
 import { DBOS } from "@dbos-inc/dbos-sdk";
-import { checkFields, type Checks, invalidOption, is } from "../core/entry-kit.ts";
+import { checkFields, type Checks, invalidOption, is } from "../core/kit.ts";
 import { withinTime } from "../host/durable/repeat-failed.ts";
 import type { PostgresStore } from "./postgres-store.ts";
 

@@ -1,7 +1,10 @@
 // Runs the loop in a DBOS workflow: each step is a step of the workflow, and a wait is a durable wait of the workflow.
 
 import { DBOS } from "@dbos-inc/dbos-sdk";
-import { type AskedStep, isRecord, type Json, LoopError, type LoopResult, parseJson, toPlainError } from "../core/entry-kit.ts";
+import { type AskedStep, isRecord } from "../core/kit.ts";
+import { type Json, LoopError, type LoopResult } from "../core/index.ts";
+import { parseJson } from "../shared/json.ts";
+import { toPlainError } from "../shared/plain-error.ts";
 import {
   type Answers,
   checkAnswerTo,

@@ -4,7 +4,8 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { DBOS, type DBOSConfig } from "@dbos-inc/dbos-sdk";
 import { Client, Pool } from "pg";
-import { type Checks, checkFields, is, isFilled } from "../core/entry-kit.ts";
+import { checkFields, type Checks, is } from "../core/kit.ts";
+import { isFilled } from "../shared/errors/check-fields.ts";
 import type { RunSite } from "../host/durable/execute-durable-run.ts";
 import { ProcessLoops } from "../host/durable/process-loops.ts";
 import { RunWaits, WorkerSite } from "../host/durable/worker-site.ts";

@@ -1,17 +1,6 @@
-import {
-  checkFields,
-  type Checks,
-  type DeliberateGate,
-  invalidOption,
-  is,
-  isRecord,
-  isText,
-  isToolRegistry,
-  needed,
-  type ToolDefinition,
-  type ToolRegistry,
-  type TriggerMatch,
-} from "../core/entry-kit.ts";
+import { checkFields, type Checks, invalidOption, is, isRecord, isToolRegistry, needed, type TriggerMatch } from "../core/kit.ts";
+import type { DeliberateGate, ToolDefinition, ToolRegistry } from "../core/index.ts";
+import { isText } from "../shared/errors/check-fields.ts";
 import { createTriggerTable, type TriggerProblem, type TriggerSearch, readText } from "./trigger-table.ts";
 
 const englishFollowUps: readonly string[] = [

@@ -1,4 +1,5 @@
-import { cutText, type TriggerMatch } from "../core/entry-kit.ts";
+import { cutText } from "../shared/texts.ts";
+import type { TriggerMatch } from "../core/kit.ts";
 import { parseLinearRegExp } from "../shared/linear-regexp.ts";
 
 /** The maximum length of a text, in UTF-16 code units. The rest of a longer text is ignored. */

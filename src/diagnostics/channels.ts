@@ -1,6 +1,7 @@
 import { AsyncResource } from "node:async_hooks";
 import { tracingChannel, type TracingChannel } from "node:diagnostics_channel";
-import type { EndReason, FinishReason, Json, LoopStatus, StreamStatus, ToolOutcome, Usage } from "../core/entry-kit.ts";
+import type { EndReason, FinishReason, Json, LoopStatus, ToolOutcome, Usage } from "../core/index.ts";
+import type { StreamStatus } from "../core/kit.ts";
 
 interface Message {
   errorType?: string | undefined;

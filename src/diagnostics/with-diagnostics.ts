@@ -1,32 +1,21 @@
-import {
-  checkFields,
-  type Checks,
-  is,
-  type Json,
-  type LoopEvent,
-  type LoopEvents,
-  type LoopEventType,
-  type LoopOptions,
-  type Tool,
-  redactSecrets,
-  textOf,
-  type ToolContext,
-  toPlainError,
-} from "../core/entry-kit.ts";
+import { checkFields, type Checks, is, type LoopEventType, textOf } from "../core/kit.ts";
+import type { Json, LoopEvent, LoopEvents, LoopOptions, Tool, ToolContext } from "../core/index.ts";
+import { redactSecrets } from "../shared/redact-secrets.ts";
+import { toPlainError } from "../shared/plain-error.ts";
 import {
   cleanName,
-  countsAsError,
   errorTypeOf,
   type EventHandlers,
   handleEvent,
   heardBy,
   isFailed,
   type ObservedRun,
-  observeRun,
   type RunObserver,
   type StartObserving,
   type StreamObserver,
-} from "../core/observe-kit.ts";
+} from "../observe/run-observer.ts";
+import { countsAsError } from "../shared/to-outcome.ts";
+import { observeRun } from "../observe/observe-run.ts";
 import {
   type ChannelTrace,
   iterationChannel,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { AssistantMessage, AssistantPart, Json, Message, ToolMessage, ToolResultPart } from "../core/provider-kit.ts";
+import type { AssistantMessage, Json, Message, ToolMessage, ToolResultPart } from "../core/index.ts";
+import type { AssistantPart } from "../core/kit.ts";
 import { type ContentSettings, createContentConverter } from "./generate-body.ts";
 
 const settings: ContentSettings = { id: "gcp.gemini", model: "m", generation: 3 };

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Message, ModelRequest } from "../core/provider-kit.ts";
+import type { Message, ModelRequest } from "../core/index.ts";
 import { buildGenerateParams, createContentConverter } from "./generate-body.ts";
 import { checkGenerateOptions, type GoogleGenerateContentOptions } from "./generate-options.ts";
 

@@ -1,32 +1,30 @@
+import { assertNever } from "../shared/guards.ts";
+import type {
+  AssistantMessage,
+  ContentPart,
+  Json,
+  Message,
+  ModelRequest,
+  ToolChoice,
+  ToolDefinition,
+  ToolMessage,
+  ToolResultPart,
+  UserMessage,
+} from "../core/index.ts";
+import { continueText, openingText } from "../shared/adapters/wire-names.ts";
+import { groupByRole, toSettingFields } from "../shared/adapters/sdk-provider.ts";
 import {
-  assertNever,
-  type AssistantMessage,
-  type ContentPart,
-  continueText,
-  groupByRole,
   hasSucceeded,
-  isOnWeb,
-  isTextType,
-  type Json,
   type MediaForms,
-  type MediaPart,
   memoize,
-  type Message,
-  type ModelRequest,
-  openingText,
   readAssistantMessage,
   toArgumentsObject,
   toBase64,
   type ToolCallPart,
-  type ToolChoice,
-  type ToolDefinition,
-  type ToolMessage,
-  type ToolResultPart,
-  toObjectSchema,
-  toSettingFields,
-  type UserMessage,
   writeMedia,
-} from "../core/provider-kit.ts";
+} from "../core/kit.ts";
+import { isOnWeb, isTextType, type MediaPart } from "../shared/media-source.ts";
+import { toObjectSchema } from "../shared/adapters/object-schema.ts";
 import {
   type GenerateContentParams,
   type GenerateSettings,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Json, ModelChunk } from "../core/provider-kit.ts";
+import type { Json, ModelChunk } from "../core/index.ts";
 import { createGenerateReader } from "./generate-events.ts";
 
 type Fields = { readonly [field: string]: unknown };

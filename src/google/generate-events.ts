@@ -1,29 +1,12 @@
-import {
-  Answer,
-  countOf,
-  createEventReader,
-  type EventReader,
-  type EventTail,
-  type FinishReason,
-  type FinishWords,
-  isCleanEnd,
-  isRecord,
-  listOf,
-  meaningOf,
-  type ModelChunk,
-  usageOf,
-  recordOf,
-  textOf,
-  type UnknownRecord,
-  type Usage,
-  copyFields,
-  endArguments,
-  filledOrNone,
-  FinishedCalls,
-  type Json,
-  setField,
-  toJson,
-} from "../core/provider-kit.ts";
+import { Answer, createEventReader, isCleanEnd } from "../shared/adapters/read-answer.ts";
+import { countOf, type EventReader, isRecord, listOf, recordOf, textOf, usageOf } from "../core/kit.ts";
+import type { EventTail } from "../shared/adapters/event-filter.ts";
+import type { FinishReason, Json, ModelChunk, Usage } from "../core/index.ts";
+import { type FinishWords, meaningOf } from "../shared/judge-finish.ts";
+import { setField, type UnknownRecord } from "../shared/guards.ts";
+import { copyFields, filledOrNone } from "../shared/plain-error.ts";
+import { endArguments, FinishedCalls } from "../shared/tool-arguments.ts";
+import { toJson } from "../shared/json.ts";
 import { toMetadataItems } from "./provider-metadata.ts";
 import type { WirePart } from "./generate-options.ts";
 import { createPartialArguments, type PartialArguments } from "./partial-arguments.ts";

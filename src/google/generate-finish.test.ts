@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { FinishReason } from "../core/provider-kit.ts";
+import type { FinishReason } from "../core/index.ts";
 import { isKept, toFinishReason } from "./generate-events.ts";
 
 it.for<[raw: string, reason: FinishReason, isKept: boolean]>([

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { isLoopError } from "../core/provider-kit.ts";
+import { isLoopError } from "../core/index.ts";
 import { googleMedia } from "../services/media-limits.ts";
 import { checkGenerateOptions, type GoogleGenerateContentOptions } from "./generate-options.ts";
 

@@ -1,23 +1,10 @@
 // The types of the API are declared here instead of imported from the SDK, so that many SDK versions work.
 
-import {
-  adapterChecks,
-  type AdapterOptions,
-  checkFields,
-  type Checks,
-  createOutputPlanner,
-  invalidOption,
-  is,
-  isForced,
-  isRecord,
-  type Json,
-  listOf,
-  type ModelRequest,
-  type OutputPlan,
-  recordOf,
-  refuseBare,
-  modelCheck,
-} from "../core/provider-kit.ts";
+import { adapterChecks, type AdapterOptions, modelCheck, refuseBare } from "../shared/adapters/adapter-options.ts";
+import { checkFields, type Checks, createOutputPlanner, invalidOption, is, isRecord, listOf, recordOf } from "../core/kit.ts";
+import { isForced } from "../shared/forced-choice.ts";
+import type { Json, ModelRequest } from "../core/index.ts";
+import type { OutputPlan } from "../shared/adapters/output-schema.ts";
 import { findQuirks } from "../services/find-quirks.ts";
 import type { Quirks } from "../services/service.ts";
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Usage } from "../core/provider-kit.ts";
+import type { Usage } from "../core/index.ts";
 import { countUsage } from "./generate-events.ts";
 
 it.for<[metadata: unknown, usage: Usage | undefined]>([

@@ -1,15 +1,9 @@
-import {
-  checkBody,
-  type Clock,
-  createMediaFitter,
-  createSdkProvider,
-  EventTail,
-  isRecord,
-  parseJson,
-  type Provider,
-  recordOf,
-  withFinishReasons,
-} from "../core/provider-kit.ts";
+import { checkBody } from "../shared/adapters/sdk-provider.ts";
+import type { Clock, Provider } from "../core/index.ts";
+import { createMediaFitter } from "../shared/adapters/fit-media.ts";
+import { createSdkProvider, isRecord, recordOf, withFinishReasons } from "../core/kit.ts";
+import { EventTail } from "../shared/adapters/event-filter.ts";
+import { parseJson } from "../shared/json.ts";
 import { buildGenerateParams, createContentConverter, partMedia } from "./generate-body.ts";
 import { createGenerateReader, generateWords } from "./generate-events.ts";
 import {

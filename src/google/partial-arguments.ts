@@ -1,4 +1,5 @@
-import { isRecord, textOf, type UnknownRecord } from "../core/provider-kit.ts";
+import { isRecord, textOf } from "../core/kit.ts";
+import type { UnknownRecord } from "../shared/guards.ts";
 
 type PathSegment = string | number;
 

@@ -1,19 +1,10 @@
 // Keeps the parts of an assistant message as provider metadata, and sends them back unchanged. Only these parts contain the thought
 // signatures and the results of tools that the service runs.
 
-import {
-  type AssistantMessage,
-  filledOrNone,
-  isRecord,
-  type Json,
-  type MetadataReader,
-  readOwnItems,
-  recordOf,
-  type RecordedMessage,
-  saysTheSame,
-  textOf,
-  type ToolCallPart,
-} from "../core/provider-kit.ts";
+import type { AssistantMessage, Json } from "../core/index.ts";
+import { filledOrNone } from "../shared/plain-error.ts";
+import { isRecord, recordOf, textOf, type ToolCallPart } from "../core/kit.ts";
+import { type MetadataReader, readOwnItems, type RecordedMessage, saysTheSame } from "../shared/adapters/sdk-provider.ts";
 import type { WirePart } from "./generate-options.ts";
 
 export function toMetadataItems(parts: readonly WirePart[]): readonly Json[] {

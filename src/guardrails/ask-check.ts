@@ -1,15 +1,8 @@
-import {
-  askCaller,
-  type Clock,
-  describeValue,
-  type GuardrailRecord,
-  isRecord,
-  type Json,
-  textOrNone,
-  toJson,
-  toPlainError,
-  toUsage,
-} from "../core/entry-kit.ts";
+import { askCaller, type GuardrailRecord, isRecord } from "../core/kit.ts";
+import type { Clock, Json } from "../core/index.ts";
+import { describeValue } from "../shared/texts.ts";
+import { textOrNone, toPlainError, toUsage } from "../shared/plain-error.ts";
+import { toJson } from "../shared/json.ts";
 import type { CheckContext, CheckSpending } from "./checks.ts";
 
 export interface Asked extends Pick<GuardrailRecord, "guardrail" | "reason" | "info" | "error" | "spent" | "durationMs"> {

@@ -1,6 +1,7 @@
 // The checks that `guardrails` takes, their arguments and their verdicts.
 
-import type { ApprovalContext, Json, Message, Session, ToolCall, Usage, UserMessage } from "../core/entry-kit.ts";
+import type { ApprovalContext } from "../core/kit.ts";
+import type { Json, Message, Session, ToolCall, Usage, UserMessage } from "../core/index.ts";
 
 /** The facts about the run that a check gets. */
 export interface CheckContext<Context = unknown> {

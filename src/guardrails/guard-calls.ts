@@ -2,31 +2,29 @@
 
 import {
   type ApprovalDecision,
+  type Json,
+  LoopError,
+  type PlainError,
+  type ToolCall,
+  type ToolDefinition,
+} from "../core/index.ts";
+import {
   askCaller,
   type CallRecorder,
   contextOf,
-  describeValue,
-  digest,
-  isRecord,
-  isSameJson,
-  type Json,
   type Hooks,
-  LoopError,
+  isRecord,
   type Next,
   type Outcome,
-  type PlainError,
   type Recorder,
   type RunFacts,
   sendDecision,
-  stableJson,
-  textOrNone,
   toDenied,
-  toJson,
-  type ToolCall,
-  type ToolDefinition,
-  toPlainError,
   toShown,
-} from "../core/entry-kit.ts";
+} from "../core/kit.ts";
+import { describeValue } from "../shared/texts.ts";
+import { digest, isSameJson, stableJson, toJson } from "../shared/json.ts";
+import { textOrNone, toPlainError } from "../shared/plain-error.ts";
 import type { ToolCheck } from "./checks.ts";
 
 /** The verdict of the checks about a call. Plain data. */

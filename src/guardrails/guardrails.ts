@@ -1,16 +1,8 @@
 // Reads the checks that `guardrails` gets.
 
-import {
-  checkFields,
-  type Checks,
-  type Middleware,
-  invalidOption,
-  is,
-  isRecord,
-  isText,
-  isWithin,
-  needed,
-} from "../core/entry-kit.ts";
+import { checkFields, type Checks, invalidOption, is, isRecord, needed } from "../core/kit.ts";
+import type { Middleware } from "../core/index.ts";
+import { isText, isWithin } from "../shared/errors/check-fields.ts";
 import type { InputCheck, OutputCheck, ToolCheck } from "./checks.ts";
 import { guardCalls } from "./guard-calls.ts";
 import { guardRequests } from "./middleware.ts";

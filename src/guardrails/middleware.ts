@@ -6,15 +6,13 @@ import {
   type GuardrailRecord,
   type Hooks,
   isRecord,
-  LoopError,
-  type Message,
   type Recorder,
   type RunFacts,
   type State,
-  toJson,
-  type UserMessage,
-  userTextOf,
-} from "../core/entry-kit.ts";
+} from "../core/kit.ts";
+import { LoopError, type Message, type UserMessage } from "../core/index.ts";
+import { toJson } from "../shared/json.ts";
+import { userTextOf } from "../shared/transcript.ts";
 import { askCheck, type CheckPorts } from "./ask-check.ts";
 import type { CheckedInput, InputCheck, OutputCheck } from "./checks.ts";
 import { guardProvider, type Guarding, hasPassed } from "./guard-stream.ts";

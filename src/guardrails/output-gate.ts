@@ -1,4 +1,6 @@
-import { addCost, addUsage, type GuardrailRecord, type ModelChunk } from "../core/entry-kit.ts";
+import { addCost, addUsage } from "../shared/count-usage.ts";
+import type { GuardrailRecord } from "../core/kit.ts";
+import type { ModelChunk } from "../core/index.ts";
 import type { Asked } from "./ask-check.ts";
 import type { CheckedOutput, OutputCheck } from "./checks.ts";
 

@@ -1,6 +1,6 @@
 // The options of one agent of a run.
 
-import type { ModelSettings, Provider, Session, Tool, ToolChoice } from "../core/entry-kit.ts";
+import type { ModelSettings, Provider, Session, Tool, ToolChoice } from "../core/index.ts";
 import type { HistoryFilter } from "./filter-history.ts";
 
 /** Facts about the run, for the system prompt of an agent. `Context` is the type of the run's option `context`. */

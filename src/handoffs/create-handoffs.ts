@@ -1,23 +1,18 @@
 import {
-  modelSettingsChecks,
-  providerCheck,
-  toolChoiceCheck,
   assertTool,
-  cutText,
   checkFields,
   type Checks,
-  type Handoffs,
   invalidOption,
   is,
-  isFunction,
   isRecord,
-  isText,
-  isWithin,
-  LoopError,
-  quote,
-  type Tool,
+  modelSettingsChecks,
   needed,
-} from "../core/entry-kit.ts";
+  toolChoiceCheck,
+} from "../core/kit.ts";
+import { providerCheck } from "../shared/errors/provider-checks.ts";
+import { cutText, quote } from "../shared/texts.ts";
+import { isFunction, isText, isWithin } from "../shared/errors/check-fields.ts";
+import { LoopError, type Middleware, type Tool } from "../core/index.ts";
 import type { AgentOptions, Agents } from "./agent-options.ts";
 import { createHooks } from "./middleware.ts";
 import { nameOf, namesOf } from "./read-agent.ts";
@@ -56,6 +51,19 @@ type NeededBySystem<System> = System extends (facts: infer Facts) => string
     ? (context: Context) => void
     : never
   : never;
+
+/** The agents that a run may continue as. Created by `createHandoffs`. */
+export interface Handoffs extends Middleware {
+  /** All tools of the agents, and the tools for handoffs. The run gets them with the middleware. */
+  readonly tools: readonly Tool[];
+  /**
+   * Returns the same agents with a different first agent. To continue a conversation, pass the `agent` from the result of its last
+   * run. Returns the agents unchanged for `undefined`, and for an agent that no longer exists. `messagesBefore` is this field of the
+   * last handoff: the number of messages that the filter `history` of the agent applies to. Default: the filter applies to no
+   * messages.
+   */
+  startWith(agent: string | undefined, messagesBefore?: number): Handoffs;
+}
 
 /** The agents of a run, as middleware that brings their tools. `T` are their tools. `Context` is the context of their prompts. */
 export interface AgentHandoffs<T extends Tool = Tool, Context = unknown> extends Handoffs {

@@ -1,6 +1,9 @@
 // Filters for the messages before a handoff. A filter decides which of these messages the new agent sees.
 
-import { type AssistantMessage, checkMessages, describeValue, type Handoff, isRecord, type Message } from "../core/entry-kit.ts";
+import type { AssistantMessage, Message } from "../core/index.ts";
+import { checkMessages } from "../shared/check-messages.ts";
+import { describeValue } from "../shared/texts.ts";
+import { type Handoff, isRecord } from "../core/kit.ts";
 
 /**
  * Filters the messages before the handoff to an agent. A resumed run calls the filter again with the same messages, so equal

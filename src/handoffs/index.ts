@@ -3,6 +3,7 @@ export {
   type AgentHandoffs,
   createHandoffs,
   type HandoffOptions,
+  type Handoffs,
   type SystemContextOf,
   type ToolsOf,
 } from "./create-handoffs.ts";

@@ -1,14 +1,7 @@
 // Carries out the handoffs of a run: each request is made as the current agent.
 
-import {
-  type Answer,
-  applyHandoff,
-  type Handoff,
-  type Hooks,
-  type Recorder,
-  type RequestDraft,
-  type State,
-} from "../core/entry-kit.ts";
+import type { Answer, Handoff, Hooks, Recorder, RequestDraft, State } from "../core/kit.ts";
+import { applyHandoff } from "../shared/apply-handoff.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import { createHistoryView, type HandoffState } from "./filter-history.ts";
 import { findAgent, namesOf, readSystem } from "./read-agent.ts";

@@ -1,6 +1,7 @@
 // Reads the options of one agent.
 
-import { describeValue, quote, type Tool } from "../core/entry-kit.ts";
+import { describeValue, quote } from "../shared/texts.ts";
+import type { Tool } from "../core/index.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import { transferName } from "./transfer-tool.ts";
 

@@ -1,15 +1,9 @@
-import {
-  argumentSchema,
-  handoffKey,
-  issue,
-  markSignal,
-  type StandardResult,
-  takeStart,
-  type Tool,
-  toolResult,
-  type ToolSchema,
-  type UnknownRecord,
-} from "../core/entry-kit.ts";
+import { argumentSchema } from "../shared/own-schema.ts";
+import { handoffKey, markSignal, type StandardResult, type ToolSchema } from "../core/kit.ts";
+import { issue } from "../shared/argument-schema.ts";
+import { takeStart } from "../shared/texts.ts";
+import { type Tool, toolResult } from "../core/index.ts";
+import type { UnknownRecord } from "../shared/guards.ts";
 
 interface Transfer {
   readonly reason?: string | undefined;

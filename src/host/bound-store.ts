@@ -1,6 +1,9 @@
 // Limits how long a run store may take.
 
-import { CancelScope, type Clock, Deadline, invalidOption, LoopError, promiseOrValue, recordOf } from "../core/entry-kit.ts";
+import { CancelScope, invalidOption, recordOf } from "../core/kit.ts";
+import { type Clock, LoopError } from "../core/index.ts";
+import { Deadline } from "../shared/cancellation/deadline.ts";
+import { promiseOrValue } from "../shared/promises.ts";
 import type { ConversationRecord, RunStore } from "./run-store.ts";
 
 export interface StoreLimits {

@@ -1,4 +1,5 @@
-import { type Clock, isRecord, type UserMessage } from "../core/entry-kit.ts";
+import type { Clock, UserMessage } from "../core/index.ts";
+import { isRecord } from "../core/kit.ts";
 import type { HostedStream, JoinOptions } from "./run-host.ts";
 import { LogReader } from "./log-reader.ts";
 import type { RunLog } from "./run-log.ts";

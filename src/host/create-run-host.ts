@@ -1,4 +1,6 @@
-import { checkFields, refuseLoopOptions, type Checks, type Clock, is, longestTimerMs, systemClock } from "../core/entry-kit.ts";
+import { checkFields, type Checks, is, refuseLoopOptions } from "../core/kit.ts";
+import type { Clock } from "../core/index.ts";
+import { longestTimerMs, systemClock } from "../shared/signals.ts";
 import { boundStore } from "./bound-store.ts";
 import { Host } from "./host.ts";
 import type { RunHost, RunHostOptions } from "./run-host.ts";

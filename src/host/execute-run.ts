@@ -1,14 +1,5 @@
-import {
-  wrapJournal,
-  type Journal,
-  type LoopEmitter,
-  type LoopEvent,
-  type LoopEventType,
-  type LoopOptions,
-  type LoopResult,
-  runToolLoop,
-} from "../core/entry-kit.ts";
-import { createLoopEvents } from "../core/index.ts";
+import { type LoopEmitter, type LoopEventType, wrapJournal } from "../core/kit.ts";
+import { createLoopEvents, type Journal, type LoopEvent, type LoopOptions, type LoopResult, runToolLoop } from "../core/index.ts";
 import type { Unlock } from "./bound-store.ts";
 import type { HostedLoopOptions } from "./run-host.ts";
 import type { RunTurn } from "./run-turn.ts";

@@ -1,7 +1,10 @@
 import { createHash, randomUUID } from "node:crypto";
 import { mkdir, open, readdir, readFile, rename, rm, unlink } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { invalidOption, isFilled, isRecord, type Journal, LoopError, unlessMissing } from "../core/entry-kit.ts";
+import { invalidOption, isRecord } from "../core/kit.ts";
+import { isFilled } from "../shared/errors/check-fields.ts";
+import { type Journal, LoopError } from "../core/index.ts";
+import { unlessMissing } from "../shared/plain-error.ts";
 import { fileJournal } from "../journal/index.ts";
 import type { ConversationRecord, ListedConversation, RunStore } from "./run-store.ts";
 

@@ -1,23 +1,10 @@
 // Hands usage, cost, summary and agent of one run to the next. Conversations, run hosts and durable hosts use these functions.
 
-import {
-  addCost,
-  addUsage,
-  type CompactedMessages,
-  type EndReason,
-  fitsMessages,
-  type Handoff,
-  isFunction,
-  isRecord,
-  type LastRequest,
-  type LoopOptions,
-  type LoopResult,
-  type LoopStatus,
-  type Message,
-  noUsage,
-  type Usage,
-  type UserMessage,
-} from "../core/entry-kit.ts";
+import { addCost, addUsage, noUsage } from "../shared/count-usage.ts";
+import { type CompactedMessages, type Handoff, isRecord } from "../core/kit.ts";
+import type { EndReason, LoopOptions, LoopResult, LoopStatus, Message, Usage, UserMessage } from "../core/index.ts";
+import { fitsMessages } from "../shared/transcript.ts";
+import { isFunction } from "../shared/errors/check-fields.ts";
 import { endCalls } from "../journal/inspect/end-calls.ts";
 import type { JournalInspection } from "../journal/index.ts";
 
@@ -39,6 +26,8 @@ export interface Handover {
 
 /** A handoff of a conversation. */
 export type AgentChange = Pick<Handoff, "to" | "messagesBefore">;
+
+type LastRequest = NonNullable<NonNullable<LoopResult["cache"]>["last"]>;
 
 /** The facts that one run adds to the handover. The usage is undefined if it is unknown. */
 export type RunReport = { readonly [Field in keyof Handover]?: Handover[Field] | undefined };

@@ -1,18 +1,11 @@
-import {
-  checkFields,
-  invalidOption,
-  isLoopError,
-  type LoopResult,
-  type OutsideResult,
-  type StopRequest,
-  type UserMessage,
-} from "../core/entry-kit.ts";
+import { checkFields, invalidOption, type OutsideResult, type StopRequest } from "../core/kit.ts";
+import { isLoopError, type LoopResult, type UserMessage } from "../core/index.ts";
+import type { PageMessage } from "../web/read-user-message.ts";
 import { type ConversationLimits, Conversations, type Entered } from "./conversations.ts";
 import type { BoundStore } from "./bound-store.ts";
 import { addReport, lateMessagesOf, leaveRun, noHandover, toUsage } from "./handover.ts";
 import { type EndedFacts, type KeepRuns, mayRemove, pruneJournals } from "./keep-runs.ts";
 import { type ExecutionEnd, executeRun } from "./execute-run.ts";
-import type { PageMessage } from "../core/web-kit.ts";
 import { isReplacing, refuseKnown } from "./next-messages.ts";
 import {
   BusyError,

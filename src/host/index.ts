@@ -4,7 +4,8 @@ export { createRunHost } from "./create-run-host.ts";
 export { fileRunStore } from "./file-run-store.ts";
 export type { AgentChange, ConversationUsage, Handover, RunReport } from "./handover.ts";
 export type { KeepRuns } from "./keep-runs.ts";
-export type { PageMessage } from "../core/web-kit.ts";
+export type { PageMessage } from "../web/read-user-message.ts";
+export type { NodeResponse, SSEOptions } from "../web/sse-lines.ts";
 export type { WhenSuspended } from "./waiting-calls.ts";
 export type {
   CancelAnswer,
@@ -31,7 +32,6 @@ export {
   type MemoryRunStoreOptions,
   type RunStore,
 } from "./run-store.ts";
-export type { NodeResponse, SSEOptions } from "../core/web-kit.ts";
 export {
   type EventRequest,
   type EventSource,

@@ -1,6 +1,8 @@
 // Decides which journals of a conversation are removed.
 
-import { type Check, isRecord, isWithin, type LoopResult } from "../core/entry-kit.ts";
+import { type Check, isRecord } from "../core/kit.ts";
+import { isWithin } from "../shared/errors/check-fields.ts";
+import type { LoopResult } from "../core/index.ts";
 
 /**
  * How many journals of ended runs are kept in each conversation: those of the newest runs, or those of runs that ended in the last

@@ -1,15 +1,9 @@
 // Decides which messages the next run of a conversation begins with. A message of a page is recognized by its id.
 
-import {
-  type EndReason,
-  invalidOption,
-  isSameJson,
-  type Json,
-  type Message,
-  type ProviderErrorCode,
-  type UserMessage,
-} from "../core/entry-kit.ts";
-import type { PageMessage } from "../core/web-kit.ts";
+import type { EndReason, Json, Message, ProviderErrorCode, UserMessage } from "../core/index.ts";
+import { invalidOption } from "../core/kit.ts";
+import { isSameJson } from "../shared/json.ts";
+import type { PageMessage } from "../web/read-user-message.ts";
 import { findOwn, type Handover, trimHandover } from "./handover.ts";
 import { settleWaiting } from "./waiting-calls.ts";
 

@@ -1,13 +1,7 @@
-import {
-  invalidOption,
-  isLoopError,
-  type Journal,
-  LoopError,
-  type LoopStatus,
-  unlessMissing,
-  type UserMessage,
-} from "../core/entry-kit.ts";
-import { toCallPath } from "../core/web-kit.ts";
+import { invalidOption } from "../core/kit.ts";
+import { isLoopError, type Journal, LoopError, type LoopStatus, type UserMessage } from "../core/index.ts";
+import { unlessMissing } from "../shared/plain-error.ts";
+import { toCallPath } from "../web/page-values.ts";
 import { inspectJournal, type JournalInspection } from "../journal/index.ts";
 import type { ExecutionPlan } from "./execute-run.ts";
 import type { BoundStore, Unlock } from "./bound-store.ts";

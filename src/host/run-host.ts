@@ -1,23 +1,18 @@
+import type { AnyTool, EntryOptions, OutsideResult, Plain, StopRequest, WaitingCall } from "../core/kit.ts";
 import type {
-  AnyTool,
-  OutsideResult,
   Clock,
   EndReason,
-  EntryOptions,
   LoopError,
   LoopEvent,
   LoopOptions,
   LoopResult,
   LoopStatus,
   Message,
-  Plain,
-  StopRequest,
   Tool,
-  WaitingCall,
-} from "../core/entry-kit.ts";
+} from "../core/index.ts";
+import type { PageMessage } from "../web/read-user-message.ts";
 import type { ConversationUsage } from "./handover.ts";
 import type { KeepRuns } from "./keep-runs.ts";
-import type { PageMessage } from "../core/web-kit.ts";
 import type { ConversationTurn, ListedConversation, RunStore } from "./run-store.ts";
 import type { WhenSuspended } from "./waiting-calls.ts";
 

@@ -1,4 +1,4 @@
-import type { LoopEvent } from "../core/entry-kit.ts";
+import type { LoopEvent } from "../core/index.ts";
 import type { HostedEvent } from "./run-host.ts";
 
 /** The maximum number of values to count in one event. Counting a larger result would delay the run. */

@@ -1,5 +1,5 @@
-import { checkFields, type EndReason, type Journal, type LoopStatus, type Message, type UserMessage } from "../core/entry-kit.ts";
-import { memoryJournal } from "../core/index.ts";
+import { checkFields } from "../core/kit.ts";
+import { type EndReason, type Journal, type LoopStatus, memoryJournal, type Message, type UserMessage } from "../core/index.ts";
 import type { ConversationUsage, Handover, RunReport } from "./handover.ts";
 
 /** One run of a conversation, with the position of its answer in the transcript. */

@@ -1,5 +1,5 @@
-import type { LoopControl, LoopResult, StopRequest, UserMessage } from "../core/entry-kit.ts";
-import { createLoopControl } from "../core/index.ts";
+import { createLoopControl, type LoopControl, type LoopResult, type UserMessage } from "../core/index.ts";
+import type { StopRequest } from "../core/kit.ts";
 import type { ConversationRecord } from "./run-store.ts";
 import type { HostedStream, JoinOptions } from "./run-host.ts";
 import { isRepetition } from "./next-messages.ts";

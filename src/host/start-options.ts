@@ -1,21 +1,8 @@
-import {
-  type Check,
-  checkField,
-  type Choice,
-  copyUserMessage,
-  type Checks,
-  invalidOption,
-  isFilled,
-  isFunction,
-  isRecord,
-  LoopError,
-  type LoopOptions,
-  type Message,
-  is,
-  refuseOption,
-  type UserMessage,
-} from "../core/entry-kit.ts";
-import type { PageMessage } from "../core/web-kit.ts";
+import { type Check, type Checks, invalidOption, is, isRecord } from "../core/kit.ts";
+import { checkField, type Choice, isFilled, isFunction, refuseOption } from "../shared/errors/check-fields.ts";
+import { toUserMessage as copyUserMessage } from "../shared/check-messages.ts";
+import { LoopError, type LoopOptions, type Message, type UserMessage } from "../core/index.ts";
+import type { PageMessage } from "../web/read-user-message.ts";
 import { type WhenSuspended, whenSuspendedCheck } from "./waiting-calls.ts";
 import type { HostedLoopOptions, JoinOptions, ResumeOptions, StartOptions, WhenBusy } from "./run-host.ts";
 

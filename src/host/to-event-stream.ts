@@ -1,16 +1,10 @@
+import { checkFields, type Checks, is, isRecord } from "../core/kit.ts";
+import { describeValue } from "../shared/texts.ts";
+import { dropPromise } from "../shared/promises.ts";
+import type { LoopEvent } from "../core/index.ts";
+import type { UnknownRecord } from "../shared/guards.ts";
+import { ChunkBatches, type EventItem } from "../web/chunk-batches.ts";
 import {
-  checkFields,
-  type Checks,
-  describeValue,
-  dropPromise,
-  is,
-  isRecord,
-  type LoopEvent,
-  type UnknownRecord,
-} from "../core/entry-kit.ts";
-import {
-  ChunkBatches,
-  type EventItem,
   type NodeResponse,
   pipeLines,
   sseChecks,
@@ -18,7 +12,7 @@ import {
   type SSEOptions,
   toByteStream,
   toLineResponse,
-} from "../core/web-kit.ts";
+} from "../web/sse-lines.ts";
 import type { HostedEvent } from "./run-host.ts";
 
 /** A source of events: the stream of `streamToolLoop`, or a reader from `host.join`. */

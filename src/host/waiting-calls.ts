@@ -1,16 +1,10 @@
 // Calls of a suspended run that wait for decisions or results, when a new message arrives.
 
-import {
-  type Choice,
-  cutText,
-  type EndReason,
-  LoopError,
-  type Message,
-  quote,
-  renderOutcome,
-  type ToolResultPart,
-  type WaitingCall,
-} from "../core/entry-kit.ts";
+import type { Choice } from "../shared/errors/check-fields.ts";
+import { cutText, quote } from "../shared/texts.ts";
+import { type EndReason, LoopError, type Message, type ToolResultPart } from "../core/index.ts";
+import { renderOutcome } from "../shared/to-outcome.ts";
+import type { WaitingCall } from "../core/kit.ts";
 
 /**
  * How a new message is handled while calls of the last run wait for decisions or results. "refuse" refuses the message. "deny"

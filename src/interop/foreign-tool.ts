@@ -1,26 +1,18 @@
 import {
   type ContentPart,
-  encodeBase64,
-  isOnWeb,
-  isRecord,
   type JsonSchema,
-  locateMedia,
   type NeedsApproval,
-  quote,
-  type StandardResult,
   type StandardSchema,
-  textOf,
-  textOrNone,
   type ToolContext,
-  type ToolResult,
   toolResult,
-  type ToolResultFields,
-  type ToolSchema,
-  type ToolTraits,
-  toPlainError,
-  type UnknownRecord,
-  whenReady,
-} from "../core/entry-kit.ts";
+  type ToolResult,
+} from "../core/index.ts";
+import { encodeBase64, isOnWeb, locateMedia } from "../shared/media-source.ts";
+import { isRecord, type StandardResult, textOf, type ToolResultFields, type ToolSchema, type ToolTraits } from "../core/kit.ts";
+import { quote } from "../shared/texts.ts";
+import { textOrNone, toPlainError } from "../shared/plain-error.ts";
+import type { UnknownRecord } from "../shared/guards.ts";
+import { whenReady } from "../shared/promises.ts";
 
 type Answer = StandardResult<unknown> | Promise<StandardResult<unknown>>;
 

@@ -1,27 +1,26 @@
+import { assertNever, isThenable, type UnknownRecord } from "../shared/guards.ts";
 import {
-  assertNever,
   type AssistantPart,
   hasSucceeded,
   isRecord,
-  isStandardSchema,
-  isThenable,
-  type JsonSchema,
   listOf,
-  type Message,
-  type NeedsApproval,
-  promiseOrValue,
   recordOf,
   refuseTool,
   type StandardResult,
-  textOrNone,
+  type ToolSchema,
+} from "../core/kit.ts";
+import { isStandardSchema } from "../shared/argument-schema.ts";
+import {
+  type JsonSchema,
+  type Message,
+  type NeedsApproval,
   type ToolContext,
   toolResult,
   type ToolResultPart,
-  type ToolSchema,
-  type UnknownRecord,
   type UserMessage,
-  whenReady,
-} from "../core/entry-kit.ts";
+} from "../core/index.ts";
+import { promiseOrValue, whenReady } from "../shared/promises.ts";
+import { textOrNone } from "../shared/plain-error.ts";
 import {
   type ForeignSchema,
   type ForeignTool,

@@ -1,4 +1,7 @@
-import { isRecord, type JsonSchema, refuseTool, type UnknownRecord, whenReady } from "../core/entry-kit.ts";
+import { isRecord, refuseTool } from "../core/kit.ts";
+import type { JsonSchema } from "../core/index.ts";
+import type { UnknownRecord } from "../shared/guards.ts";
+import { whenReady } from "../shared/promises.ts";
 import {
   type Callable,
   type ForeignSchema,

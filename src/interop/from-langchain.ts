@@ -1,12 +1,7 @@
-import {
-  isRecord,
-  recordOf,
-  textOrNone,
-  type ToolContext,
-  toolResult,
-  type ToolSchema,
-  type UnknownRecord,
-} from "../core/entry-kit.ts";
+import { isRecord, recordOf, type ToolSchema } from "../core/kit.ts";
+import { textOrNone } from "../shared/plain-error.ts";
+import { type ToolContext, toolResult } from "../core/index.ts";
+import type { UnknownRecord } from "../shared/guards.ts";
 import { type ForeignSchema, type ForeignTool, methodOf, toContentResult } from "./foreign-tool.ts";
 
 /**

@@ -1,12 +1,7 @@
-import {
-  isRecord,
-  type JsonSchema,
-  refuseTool,
-  type ToolContext,
-  toolResult,
-  type UnknownRecord,
-  whenReady,
-} from "../core/entry-kit.ts";
+import { isRecord, refuseTool } from "../core/kit.ts";
+import { type JsonSchema, type ToolContext, toolResult } from "../core/index.ts";
+import type { UnknownRecord } from "../shared/guards.ts";
+import { whenReady } from "../shared/promises.ts";
 import { type ForeignTool, isCallable, methodOf, toContentResult } from "./foreign-tool.ts";
 
 /**

@@ -1,23 +1,19 @@
 import {
-  checkFields,
-  is,
   assertTool,
-  describeValue,
+  checkFields,
   type ExecutableTool,
   invalidOption,
+  is,
   isRecord,
-  isStandardSchema,
-  isThenable,
-  type JsonSchema,
-  quote,
   refuseTool,
-  toJsonSchema,
   type ToolSchema,
   type ToolTraits,
-  type UnknownRecord,
-  validateArgs,
-  whenReady,
-} from "../core/entry-kit.ts";
+} from "../core/kit.ts";
+import { describeValue, quote } from "../shared/texts.ts";
+import { isStandardSchema, toJsonSchema, validateArgs } from "../shared/argument-schema.ts";
+import { isThenable, type UnknownRecord } from "../shared/guards.ts";
+import type { JsonSchema } from "../core/index.ts";
+import { whenReady } from "../shared/promises.ts";
 import { type ForeignTool, isCallable, keepArgs, type ParseArgs } from "./foreign-tool.ts";
 import { fromAiSdk } from "./from-ai-sdk.ts";
 import { fromAnthropic } from "./from-anthropic.ts";

@@ -1,7 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { access, mkdir, open, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { invalidOption, isFilled, unlessMissing } from "../core/entry-kit.ts";
+import { invalidOption } from "../core/kit.ts";
+import { isFilled } from "../shared/errors/check-fields.ts";
+import { unlessMissing } from "../shared/plain-error.ts";
 import { type BlobStore, isBlobId } from "./with-blobs.ts";
 import { syncFolder } from "./journal-session.ts";
 

@@ -1,4 +1,5 @@
-import { checkStepRecord, isPacked, type Journal } from "../core/entry-kit.ts";
+import { checkStepRecord, isPacked } from "../core/kit.ts";
+import type { Journal } from "../core/index.ts";
 import type { FileJournalOptions } from "./journal-session.ts";
 import { JournalFile } from "./opened-file.ts";
 

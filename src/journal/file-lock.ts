@@ -4,7 +4,10 @@
 import { randomUUID } from "node:crypto";
 import { type FileHandle, lstat, open, readFile, readlink, rm } from "node:fs/promises";
 import { hostname } from "node:os";
-import { isRecord, LoopError, parseJson, unlessMissing } from "../core/entry-kit.ts";
+import { isRecord } from "../core/kit.ts";
+import { LoopError } from "../core/index.ts";
+import { parseJson } from "../shared/json.ts";
+import { unlessMissing } from "../shared/plain-error.ts";
 import { constants } from "node:fs";
 
 /** Identifies a process to other processes. The optional fields are only known on Linux. */

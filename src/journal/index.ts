@@ -4,5 +4,5 @@ export type { TornLine } from "./journal-lines.ts";
 export type { FileJournalOptions, JournalRecord } from "./journal-session.ts";
 export { replayJournal } from "./replay-journal.ts";
 export { type InspectedStatus, inspectJournal, type JournalInspection } from "./inspect/inspect-journal.ts";
-export type { PendingCall } from "../core/entry-kit.ts";
+export type { PendingCall } from "../core/kit.ts";
 export { type BlobOptions, type BlobStore, withBlobs } from "./with-blobs.ts";

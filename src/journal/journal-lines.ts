@@ -4,7 +4,8 @@
 import { constants } from "node:buffer";
 import { createHash } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
-import { isRecord, LoopError } from "../core/entry-kit.ts";
+import { isRecord } from "../core/kit.ts";
+import { LoopError } from "../core/index.ts";
 
 export const head = '{"format":"turnwright-journal","version":1}\n';
 

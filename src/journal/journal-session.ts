@@ -3,16 +3,10 @@
 import { type FileHandle, open, mkdir, readdir, readFile, realpath } from "node:fs/promises";
 import { head, readLines, type Recorded, toLine, type TornLine } from "./journal-lines.ts";
 import { dirname, basename, join, resolve } from "node:path";
-import {
-  invalidOption,
-  isThenable,
-  type Json,
-  LoopError,
-  followOwnLinks,
-  isOwn,
-  isRecord,
-  tightMode,
-} from "../core/entry-kit.ts";
+import { invalidOption, isRecord } from "../core/kit.ts";
+import { isThenable } from "../shared/guards.ts";
+import { type Json, LoopError } from "../core/index.ts";
+import { followOwnLinks, isOwn, tightMode } from "../shared/file-trust.ts";
 import { lockFile, isAt, openGuards } from "./file-lock.ts";
 import { constants, lstatSync, readlinkSync } from "node:fs";
 

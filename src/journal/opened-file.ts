@@ -1,7 +1,8 @@
 // One journal file: opened for one run at a time, and read by anybody.
 
 import { hostname } from "node:os";
-import { checkFields, type Checks, invalidOption, is, LoopError } from "../core/entry-kit.ts";
+import { checkFields, type Checks, invalidOption, is } from "../core/kit.ts";
+import { LoopError } from "../core/index.ts";
 import { type FileJournalOptions, type JournalSession, openJournal, readJournal } from "./journal-session.ts";
 
 const optionChecks: Checks<FileJournalOptions> = {

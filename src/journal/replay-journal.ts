@@ -1,4 +1,5 @@
-import { invalidOption, isRecord, type Journal, LoopError } from "../core/entry-kit.ts";
+import { invalidOption, isRecord } from "../core/kit.ts";
+import { type Journal, LoopError } from "../core/index.ts";
 
 /**
  * Makes a journal that replays a recorded run. Repeat the call of `runToolLoop` with this journal: the run sends no request, runs

@@ -1,17 +1,8 @@
-import {
-  checkFields,
-  type Checks,
-  checkStepRecord,
-  describeValue,
-  invalidOption,
-  isRecord,
-  isThenable,
-  type Journal,
-  LoopError,
-  whenAllReady,
-  whenReady,
-  wrapJournal,
-} from "../core/entry-kit.ts";
+import { checkFields, type Checks, checkStepRecord, invalidOption, isRecord, wrapJournal } from "../core/kit.ts";
+import { describeValue } from "../shared/texts.ts";
+import { isThenable } from "../shared/guards.ts";
+import { type Journal, LoopError } from "../core/index.ts";
+import { whenAllReady, whenReady } from "../shared/promises.ts";
 import { isJournal } from "./replay-journal.ts";
 import { createHash } from "node:crypto";
 

@@ -1,5 +1,6 @@
 import type { Schema } from "@cfworker/json-schema";
-import { isRecord, type UnknownRecord } from "../core/entry-kit.ts";
+import { isRecord } from "../core/kit.ts";
+import type { UnknownRecord } from "../shared/guards.ts";
 import {
   blame,
   type Check,

@@ -1,5 +1,7 @@
 import type { Schema } from "@cfworker/json-schema";
-import { isRecord, type Issue, memoize, stableJson, toPlainError } from "../core/entry-kit.ts";
+import { isRecord, type Issue, memoize } from "../core/kit.ts";
+import { stableJson } from "../shared/json.ts";
+import { toPlainError } from "../shared/plain-error.ts";
 import {
   anyValueKeywords,
   type Check,

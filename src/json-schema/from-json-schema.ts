@@ -1,15 +1,8 @@
-import {
-  cutText,
-  invalidOption,
-  isRecord,
-  type JsonSchema,
-  LoopError,
-  memoize,
-  quote,
-  type StandardSchema,
-  toJson,
-  toPlainError,
-} from "../core/entry-kit.ts";
+import { cutText, quote } from "../shared/texts.ts";
+import { invalidOption, isRecord, memoize } from "../core/kit.ts";
+import { type JsonSchema, LoopError, type StandardSchema } from "../core/index.ts";
+import { toJson } from "../shared/json.ts";
+import { toPlainError } from "../shared/plain-error.ts";
 import { createJudge, type Judgement, type Rules, tooLong } from "./check-value.ts";
 import { dereference, ignoredKeyword, type Schema, schemaArrayKeyword, schemaMapKeyword } from "@cfworker/json-schema";
 import { compileLinearRegExp, type LinearRegExp } from "../shared/linear-regexp.ts";

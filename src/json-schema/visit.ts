@@ -1,4 +1,5 @@
-import { isRecord, stableJson } from "../core/entry-kit.ts";
+import { isRecord } from "../core/kit.ts";
+import { stableJson } from "../shared/json.ts";
 import type { Schema } from "@cfworker/json-schema";
 import type { LinearRegExp } from "../shared/linear-regexp.ts";
 

@@ -1,15 +1,7 @@
-import {
-  isStandardSchema,
-  type JsonSchema,
-  LoopError,
-  type Tool,
-  type ToolDefinition,
-  type ToolRegistry,
-  toRegistry,
-  validateArgs,
-  type Validation,
-  whenReady,
-} from "../core/entry-kit.ts";
+import { isStandardSchema, validateArgs } from "../shared/argument-schema.ts";
+import { type JsonSchema, LoopError, type Tool, type ToolDefinition, type ToolRegistry } from "../core/index.ts";
+import { toRegistry, type Validation } from "../core/kit.ts";
+import { whenReady } from "../shared/promises.ts";
 import { compileForeignSchema, compileSchema, toStandardSchema } from "./from-json-schema.ts";
 
 /**

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { listOf, type ToolResult, type UnknownRecord } from "../core/entry-kit.ts";
+import { listOf } from "../core/kit.ts";
+import type { ToolResult } from "../core/index.ts";
+import type { UnknownRecord } from "../shared/guards.ts";
 import { toToolResult } from "./call-tool.ts";
 import { readAnswer } from "./read-server.ts";
 

@@ -1,20 +1,10 @@
-import {
-  type ContentPart,
-  isRecord,
-  isSameJson,
-  type Json,
-  locateMedia,
-  type MediaPart,
-  quote,
-  stableJson,
-  textOf,
-  toJson,
-  type ToolContext,
-  toolResult,
-  type ToolResult,
-  toPlainError,
-  type UnknownRecord,
-} from "../core/entry-kit.ts";
+import { type ContentPart, type Json, type ToolContext, toolResult, type ToolResult } from "../core/index.ts";
+import { isRecord, textOf } from "../core/kit.ts";
+import { isSameJson, stableJson, toJson } from "../shared/json.ts";
+import { locateMedia, type MediaPart } from "../shared/media-source.ts";
+import { quote } from "../shared/texts.ts";
+import { toPlainError } from "../shared/plain-error.ts";
+import type { UnknownRecord } from "../shared/guards.ts";
 import { type McpAnswer, readAnswer } from "./read-server.ts";
 import { trackCall } from "./elicitation.ts";
 import { checkAnswer } from "./read-server.ts";

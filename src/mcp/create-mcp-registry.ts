@@ -1,17 +1,15 @@
 import {
   createToolRegistry,
-  digest,
-  isRecord,
   type JsonSchema,
   LoopError,
-  toJson,
   type Tool,
   type ToolContext,
   type ToolDefinition,
   type ToolRegistry,
-  type ToolTraits,
-  toPlainError,
-} from "../core/entry-kit.ts";
+} from "../core/index.ts";
+import { digest, toJson } from "../shared/json.ts";
+import { isRecord, type ToolTraits } from "../core/kit.ts";
+import { toPlainError } from "../shared/plain-error.ts";
 import { callTool, type Recover } from "./call-tool.ts";
 import { answerElicitations } from "./elicitation.ts";
 import { listTools } from "./read-server.ts";

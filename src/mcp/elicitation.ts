@@ -1,21 +1,12 @@
 // Passes questions of MCP servers to the user. A server sends a question as an elicitation request, which does not name its tool
 // call. So a question is asked only if exactly one call of the server is in progress.
 
-import {
-  cutText,
-  isRecord,
-  issue,
-  type Json,
-  type JsonSchema,
-  LoopError,
-  quote,
-  type StandardSchema,
-  takeStart,
-  textOf,
-  type ToolContext,
-  toPlainError,
-  type UnknownRecord,
-} from "../core/entry-kit.ts";
+import { cutText, quote, takeStart } from "../shared/texts.ts";
+import { isRecord, textOf } from "../core/kit.ts";
+import { issue } from "../shared/argument-schema.ts";
+import { type Json, type JsonSchema, LoopError, type StandardSchema, type ToolContext } from "../core/index.ts";
+import { toPlainError } from "../shared/plain-error.ts";
+import type { UnknownRecord } from "../shared/guards.ts";
 import { type McpClient, onElicitation } from "./mcp-client.ts";
 
 const longestMessage = 2_000;

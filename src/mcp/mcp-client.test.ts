@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isLoopError } from "../core/entry-kit.ts";
+import { isLoopError } from "../core/index.ts";
 import type { McpClientV1 } from "./mcp-client.ts";
 import { createMcpRegistry } from "./create-mcp-registry.ts";
 

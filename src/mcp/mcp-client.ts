@@ -1,4 +1,5 @@
-import { checkFields, type Checks, is, isRecord, LoopError, type ToolContext, type ToolTraits } from "../core/entry-kit.ts";
+import { checkFields, type Checks, is, isRecord, type ToolTraits } from "../core/kit.ts";
+import { LoopError, type ToolContext } from "../core/index.ts";
 
 /** Hints from an MCP server about a tool. The hints may be wrong. */
 export interface McpToolAnnotations {

@@ -1,4 +1,8 @@
-import { isRecord, isText, type JsonSchema, listOf, recordOf, textOrNone, type UnknownRecord } from "../core/entry-kit.ts";
+import { isRecord, listOf, recordOf } from "../core/kit.ts";
+import { isText } from "../shared/errors/check-fields.ts";
+import type { JsonSchema } from "../core/index.ts";
+import { textOrNone } from "../shared/plain-error.ts";
+import type { UnknownRecord } from "../shared/guards.ts";
 import { compileForeignSchema } from "../json-schema/from-json-schema.ts";
 import { isConnected, type McpClient, type McpTool, type McpToolPage, requestPage } from "./mcp-client.ts";
 

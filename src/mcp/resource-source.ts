@@ -1,19 +1,9 @@
-import {
-  checkFields,
-  type Checks,
-  countBytes,
-  cutText,
-  invalidOption,
-  is,
-  isFunction,
-  isRecord,
-  listOf,
-  recordOf,
-  textOf,
-  textOrNone,
-  toPlainError,
-  type UnknownRecord,
-} from "../core/entry-kit.ts";
+import { checkFields, type Checks, invalidOption, is, isRecord, listOf, recordOf, textOf } from "../core/kit.ts";
+import { countBytes } from "../shared/estimate-tokens.ts";
+import { cutText } from "../shared/texts.ts";
+import { isFunction } from "../shared/errors/check-fields.ts";
+import { textOrNone, toPlainError } from "../shared/plain-error.ts";
+import type { UnknownRecord } from "../shared/guards.ts";
 import { describeLink, followSignal, longestMs } from "./call-tool.ts";
 import { isConnected, type McpRequestOptions } from "./mcp-client.ts";
 

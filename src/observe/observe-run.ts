@@ -1,6 +1,19 @@
 // Adds an observer to the options of a run, without a change of its events, results or errors.
 
-import type { LoopOptions, NestedLoopOptions, Tool, ToolContext, ToolRegistry } from "../core/types/loop-options.ts";
+import {
+  createToolRegistry,
+  type LoopEvent,
+  type LoopEvents,
+  type LoopOptions,
+  type LoopResult,
+  type NestedLoopOptions,
+  type Provider,
+  type Tool,
+  type ToolContext,
+  type ToolDefinition,
+  type ToolRegistry,
+} from "../core/index.ts";
+import { isToolRegistry, type LoopEventType, type MiddlewareList } from "../core/kit.ts";
 import { isEmitter, isRecord } from "../shared/guards.ts";
 import {
   ObservedEmitter,
@@ -10,13 +23,7 @@ import {
   type StartObserving,
   type Watch,
 } from "./run-observer.ts";
-import { createToolRegistry, isToolRegistry } from "../core/entry-kit.ts";
 import { isGenerator } from "../shared/to-outcome.ts";
-import type { LoopEvent, LoopEvents, LoopEventType } from "../core/types/loop-event.ts";
-import type { LoopResult } from "../core/types/loop-result.ts";
-import type { MiddlewareList } from "../core/types/middleware.ts";
-import type { Provider } from "../core/types/provider.ts";
-import type { ToolDefinition } from "../core/types/tool.ts";
 import type { ClosedRun } from "../shared/signals.ts";
 
 interface ToolPorts {

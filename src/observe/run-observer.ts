@@ -1,12 +1,20 @@
 // The interface of observers, for example for tracing, and the emitter that sends them the events of a run.
 
-import type { EndReason, LoopStatus, StreamStatus } from "../core/types/termination.ts";
-import type { LoopEmitter, LoopEvent, LoopEvents, LoopEventType } from "../core/types/loop-event.ts";
+import type {
+  EndReason,
+  LoopEvent,
+  LoopEvents,
+  LoopStatus,
+  ModelChunk,
+  ModelRequest,
+  NestedLoopOptions,
+  Provider,
+  ToolContext,
+  ToolDefinition,
+} from "../core/index.ts";
+import type { LoopEmitter, LoopEventType, StreamStatus } from "../core/kit.ts";
 import { EventEmitter } from "eventemitter3";
 import { type ClosedRun, notifyClosed, type RunWatcher } from "../shared/signals.ts";
-import type { NestedLoopOptions, ToolContext } from "../core/types/loop-options.ts";
-import type { ModelChunk, ModelRequest, Provider } from "../core/types/provider.ts";
-import type { ToolDefinition } from "../core/types/tool.ts";
 import { isProvider } from "../shared/errors/provider-checks.ts";
 import { wrapProvider } from "../shared/wrap-provider.ts";
 import { isRecord } from "../shared/guards.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ModelChunk } from "../core/provider-kit.ts";
+import type { ModelChunk } from "../core/index.ts";
 import { createCallAssembly } from "./call-assembly.ts";
 
 /** The text `index id name arguments` with a hyphen for each missing field, or an object in the API format. */

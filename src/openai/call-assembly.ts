@@ -1,16 +1,9 @@
-import {
-  endArguments,
-  filledOrNone,
-  FinishedCalls,
-  type ModelChunk,
-  providerError,
-  recordOf,
-  textOf,
-  type UnknownRecord,
-  isRecord,
-  isSameArguments,
-  parseJson,
-} from "../core/provider-kit.ts";
+import { endArguments, FinishedCalls, isSameArguments } from "../shared/tool-arguments.ts";
+import { filledOrNone } from "../shared/plain-error.ts";
+import { type ModelChunk, providerError } from "../core/index.ts";
+import { isRecord, recordOf, textOf } from "../core/kit.ts";
+import type { UnknownRecord } from "../shared/guards.ts";
+import { parseJson } from "../shared/json.ts";
 
 interface ObjectScan {
   text: string;

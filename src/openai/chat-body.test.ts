@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ModelRequest, ToolDefinition } from "../core/provider-kit.ts";
+import type { ModelRequest, ToolDefinition } from "../core/index.ts";
 import { buildChatBody, createMessageConverter } from "./chat-body.ts";
 import { type ChatRequestBody, checkChatOptions, type OpenAIChatOptions } from "./chat-options.ts";
 

@@ -1,30 +1,28 @@
+import { assertNever } from "../shared/guards.ts";
+import type {
+  AssistantMessage,
+  ContentPart,
+  Json,
+  Message,
+  ModelRequest,
+  ModelSettings,
+  ToolChoice,
+  ToolDefinition,
+  ToolMessage,
+} from "../core/index.ts";
 import {
-  assertNever,
-  type AssistantMessage,
-  type ContentPart,
   isRecord,
-  isSameArguments,
-  isTextType,
-  type Json,
   type MediaForms,
-  type MediaPart,
   memoize,
-  type Message,
-  type ModelRequest,
-  type ModelSettings,
-  type ReadableMedia,
-  type RequestChange,
-  readText,
   readAssistantMessage,
+  type RequestChange,
   toBase64,
   type ToolCallPart,
-  type ToolChoice,
-  type ToolDefinition,
-  type ToolMessage,
-  toObjectSchema,
-  toWireName,
   writeMedia,
-} from "../core/provider-kit.ts";
+} from "../core/kit.ts";
+import { isSameArguments, toWireName } from "../shared/tool-arguments.ts";
+import { isTextType, type MediaPart, type ReadableMedia, readText } from "../shared/media-source.ts";
+import { toObjectSchema } from "../shared/adapters/object-schema.ts";
 import { planTools, type ToolPlan, withoutUnusedFields } from "../services/plan-tools.ts";
 import { checkChatTools, toAcceptedSettings } from "../services/sampling.ts";
 import type { ChatCall, ChatMessage, ChatPart, ChatRequestBody, ChatSettings, ChatTool } from "./chat-options.ts";

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import type { ContentPart, MediaPart } from "../core/provider-kit.ts";
+import type { ContentPart } from "../core/index.ts";
+import type { MediaPart } from "../shared/media-source.ts";
 import { createMessageConverter, toChatMedia } from "./chat-body.ts";
 
 const convert = createMessageConverter({

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ModelChunk } from "../core/provider-kit.ts";
+import type { ModelChunk } from "../core/index.ts";
 import { createChatReader } from "./chat-events.ts";
 import { call, choice, finish, linesOf, read, text, usage } from "../../test/wire/chat-chunks.ts";
 

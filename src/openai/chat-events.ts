@@ -1,21 +1,9 @@
-import {
-  Answer,
-  countOf,
-  createEventReader,
-  type EventReader,
-  type EventTail,
-  type FinishReason,
-  type FinishWords,
-  isCleanEnd,
-  isRecord,
-  listOf,
-  type ModelChunk,
-  providerError,
-  recordOf,
-  textOf,
-  type UnknownRecord,
-  type Usage,
-} from "../core/provider-kit.ts";
+import { Answer, createEventReader, isCleanEnd } from "../shared/adapters/read-answer.ts";
+import { countOf, type EventReader, isRecord, listOf, recordOf, textOf } from "../core/kit.ts";
+import type { EventTail } from "../shared/adapters/event-filter.ts";
+import { type FinishReason, type ModelChunk, providerError, type Usage } from "../core/index.ts";
+import type { FinishWords } from "../shared/judge-finish.ts";
+import type { UnknownRecord } from "../shared/guards.ts";
 import { type CallAssembly, createCallAssembly } from "./call-assembly.ts";
 import { toUsage } from "./chat-usage.ts";
 import { AnswerText, type ThinkTags } from "./think-tags.ts";

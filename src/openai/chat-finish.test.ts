@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
-import type { FinishReason } from "../core/provider-kit.ts";
-import { isCleanEnd, meaningOf } from "../core/provider-kit.ts";
+import type { FinishReason } from "../core/index.ts";
+import { isCleanEnd } from "../shared/adapters/read-answer.ts";
+import { meaningOf } from "../shared/judge-finish.ts";
 import { chatWords, isCut, toFinishReason } from "./chat-events.ts";
 
 type Row = readonly [raw: string, plain: FinishReason, withCalls: FinishReason, refused: FinishReason, cut: boolean];

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { AssistantPart, Json, Message, ToolResultPart } from "../core/provider-kit.ts";
+import type { AssistantPart } from "../core/kit.ts";
+import type { Json, Message, ToolResultPart } from "../core/index.ts";
 import { createMessageConverter, type MessageSettings } from "./chat-body.ts";
 
 const settings: MessageSettings = {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Json } from "../core/provider-kit.ts";
+import type { Json } from "../core/index.ts";
 import { collectReasoningDetails, readChatMetadata, toChatMetadata } from "./chat-metadata.ts";
 
 function collect(...fragments: readonly object[]): readonly Json[] {

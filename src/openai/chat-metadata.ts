@@ -1,15 +1,10 @@
 // Keeps data that servers need back unchanged: `reasoning_details` (OpenRouter, MiniMax), and the `extra_content` of each call.
 // Gemini's OpenAI endpoint stores thought signatures in `extra_content` and answers 400 without them.
 
-import {
-  copyFields,
-  isRecord,
-  setField,
-  textOf,
-  type Json,
-  type ProviderMetadata,
-  type UnknownRecord,
-} from "../core/provider-kit.ts";
+import { copyFields } from "../shared/plain-error.ts";
+import { isRecord, type ProviderMetadata, textOf } from "../core/kit.ts";
+import { setField, type UnknownRecord } from "../shared/guards.ts";
+import type { Json } from "../core/index.ts";
 
 export interface ReasoningDetails {
   add(details: readonly unknown[]): string;

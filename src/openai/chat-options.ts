@@ -1,17 +1,8 @@
 // The types of the API are declared here instead of imported from the SDK, so that any SDK version works.
 
-import {
-  adapterChecks,
-  type AdapterOptions,
-  checkFields,
-  type Checks,
-  is,
-  idRules,
-  isRecord,
-  toWireId,
-  refuseBare,
-  modelCheck,
-} from "../core/provider-kit.ts";
+import { adapterChecks, type AdapterOptions, modelCheck, refuseBare } from "../shared/adapters/adapter-options.ts";
+import { checkFields, type Checks, is, isRecord } from "../core/kit.ts";
+import { idRules, toWireId } from "../shared/adapters/wire-names.ts";
 import { findQuirks, serviceCheck } from "../services/find-quirks.ts";
 import type { Quirks, ServiceName } from "../services/service.ts";
 import type { ThinkTags } from "./think-tags.ts";

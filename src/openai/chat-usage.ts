@@ -1,4 +1,5 @@
-import { countOf, isRecord, recordOf, type Usage, usageOf } from "../core/provider-kit.ts";
+import { countOf, isRecord, recordOf, usageOf } from "../core/kit.ts";
+import type { Usage } from "../core/index.ts";
 
 /**
  * `prompt_tokens` include cached tokens. At OpenAI, `completion_tokens` include reasoning tokens. At xAI, `completion_tokens`

@@ -16,4 +16,5 @@ export {
   toOpenAIMessages,
   type ToOpenAIOptions,
 } from "./openai-history.ts";
-export type { HistoryProvider, LostContent, ReadHistory } from "../core/history-kit.ts";
+export type { HistoryProvider, ReadHistory } from "../shared/history/read-history.ts";
+export type { LostContent } from "../shared/history/find-lost.ts";

@@ -1,4 +1,5 @@
-import { isRecord, keepBody, recordOf } from "../core/provider-kit.ts";
+import { isRecord, recordOf } from "../core/kit.ts";
+import { keepBody } from "../shared/errors/error-facts.ts";
 
 const kept = new WeakSet<object>();
 

@@ -1,11 +1,8 @@
-import {
-  createMediaFitter,
-  createSdkProvider,
-  EventTail,
-  type Provider,
-  reportTo,
-  withFinishReasons,
-} from "../core/provider-kit.ts";
+import { createMediaFitter } from "../shared/adapters/fit-media.ts";
+import { createSdkProvider, withFinishReasons } from "../core/kit.ts";
+import { EventTail } from "../shared/adapters/event-filter.ts";
+import type { Provider } from "../core/index.ts";
+import { reportTo } from "../shared/adapters/request-changes.ts";
 import { buildChatBody, chatMedia, createMessageConverter } from "./chat-body.ts";
 import { chatWords, createChatReader } from "./chat-events.ts";
 import { keepErrorBodies } from "./keep-error-bodies.ts";

@@ -1,28 +1,18 @@
+import { checkMessages } from "../shared/check-messages.ts";
 import {
-  checkMessages,
   copyHistory,
   FieldReader,
-  findLostMessages,
   HistoryDraft,
   type HistoryProvider,
   historyProviderCheck,
-  keepFitting,
-  type LostContent,
   type ReadHistory,
-} from "../core/history-kit.ts";
-import {
-  type AssistantMessage,
-  checkFields,
-  type Checks,
-  type ContentPart,
-  is,
-  isRecord,
-  listOf,
-  type Message,
-  readOwnItems,
-  toWellFormed,
-  type UnknownRecord,
-} from "../core/provider-kit.ts";
+} from "../shared/history/read-history.ts";
+import { findLostMessages, keepFitting, type LostContent } from "../shared/history/find-lost.ts";
+import type { AssistantMessage, ContentPart, Message } from "../core/index.ts";
+import { checkFields, type Checks, is, isRecord, listOf } from "../core/kit.ts";
+import { readOwnItems } from "../shared/adapters/sdk-provider.ts";
+import { toWellFormed } from "../shared/adapters/well-formed.ts";
+import type { UnknownRecord } from "../shared/guards.ts";
 import { chatMedia, createMessageConverter } from "./chat-body.ts";
 import { createChatWriter, type HistoryOwner, readChatMessages, readParts } from "./read-chat-history.ts";
 import { createItemWriter, readContent, readResponsesItems } from "./read-responses-history.ts";

@@ -2,7 +2,7 @@ import OpenAI, { AzureOpenAI } from "openai";
 import { describe, expect, it } from "vitest";
 import { ask, createCall } from "../../test/wire/provider-iteration.ts";
 import { collect, streamScript } from "../../test/wire/scripted-stream.ts";
-import type { ModelCall, ModelChunk } from "../core/provider-kit.ts";
+import type { ModelCall, ModelChunk } from "../core/index.ts";
 import { openaiResponses } from "./openai-responses.ts";
 import type { OpenAIResponsesClient, ResponsesRequestBody } from "./responses-options.ts";
 

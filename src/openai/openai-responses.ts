@@ -1,17 +1,10 @@
-import {
-  createMediaFitter,
-  createRefusedReasoning,
-  createSdkProvider,
-  EventTail,
-  type Provider,
-  isRecord,
-  type Message,
-  type ProviderError,
-  recordOf,
-  type UnknownRecord,
-  reportTo,
-  withFinishReasons,
-} from "../core/provider-kit.ts";
+import { createMediaFitter } from "../shared/adapters/fit-media.ts";
+import { createRefusedReasoning } from "../shared/adapters/refused-parts.ts";
+import { createSdkProvider, isRecord, recordOf, withFinishReasons } from "../core/kit.ts";
+import { EventTail } from "../shared/adapters/event-filter.ts";
+import type { Message, Provider, ProviderError } from "../core/index.ts";
+import type { UnknownRecord } from "../shared/guards.ts";
+import { reportTo } from "../shared/adapters/request-changes.ts";
 import { buildResponsesBody, createInputConverter, createToolConverter, inputMedia } from "./responses-body.ts";
 import { createResponsesReader, incompleteWords, toResponseError } from "./responses-events.ts";
 import { keepErrorBodies } from "./keep-error-bodies.ts";

@@ -2,24 +2,15 @@ import {
   addMetadata,
   type FieldReader,
   type HistoryDraft,
-  type Piece,
   type PieceWriter,
   toMediaPart,
   toReadResult,
-} from "../core/history-kit.ts";
-import {
-  type AssistantPart,
-  type ContentPart,
-  copyFields,
-  isRecord,
-  type Json,
-  listOf,
-  parseToolArguments,
-  recordOf,
-  type ProviderMetadata,
-  textOf,
-  type UnknownRecord,
-} from "../core/provider-kit.ts";
+} from "../shared/history/read-history.ts";
+import type { Piece } from "../shared/history/find-lost.ts";
+import { type AssistantPart, isRecord, listOf, type ProviderMetadata, recordOf, textOf } from "../core/kit.ts";
+import { type ContentPart, type Json, parseToolArguments } from "../core/index.ts";
+import { copyFields } from "../shared/plain-error.ts";
+import type { UnknownRecord } from "../shared/guards.ts";
 import { readFileName } from "./wire-values.ts";
 import { createMessageConverter } from "./chat-body.ts";
 import { collectReasoningDetails } from "./chat-metadata.ts";

@@ -2,20 +2,14 @@ import {
   addMetadata,
   type FieldReader,
   type HistoryDraft,
-  type Piece,
   type PieceWriter,
   toMediaPart,
   toReadResult,
-} from "../core/history-kit.ts";
-import {
-  type AssistantPart,
-  type ContentPart,
-  isRecord,
-  type Json,
-  listOf,
-  type ProviderMetadata,
-  type UnknownRecord,
-} from "../core/provider-kit.ts";
+} from "../shared/history/read-history.ts";
+import type { Piece } from "../shared/history/find-lost.ts";
+import { type AssistantPart, isRecord, listOf, type ProviderMetadata } from "../core/kit.ts";
+import type { ContentPart, Json } from "../core/index.ts";
+import type { UnknownRecord } from "../shared/guards.ts";
 import { readFileName } from "./wire-values.ts";
 import { type HistoryOwner, toArgs } from "./read-chat-history.ts";
 import { createInputConverter } from "./responses-body.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ModelRequest, ToolDefinition } from "../core/provider-kit.ts";
+import type { ModelRequest, ToolDefinition } from "../core/index.ts";
 import { buildResponsesBody, createInputConverter, createToolConverter } from "./responses-body.ts";
 import { checkResponsesOptions, type OpenAIResponsesOptions, type ResponsesRequestBody } from "./responses-options.ts";
 

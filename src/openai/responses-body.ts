@@ -1,34 +1,32 @@
+import { assertNever } from "../shared/guards.ts";
+import { createRefusedReasoning, type RefusedReasoning } from "../shared/adapters/refused-parts.ts";
+import type {
+  AssistantMessage,
+  ContentPart,
+  Json,
+  JsonSchema,
+  Message,
+  ModelRequest,
+  ModelSettings,
+  ToolChoice,
+  ToolDefinition,
+  ToolMessage,
+} from "../core/index.ts";
+import { idRules, toWireId } from "../shared/adapters/wire-names.ts";
+import { isOnWeb, isTextType, type MediaPart } from "../shared/media-source.ts";
 import {
-  assertNever,
-  createRefusedReasoning,
-  type RefusedReasoning,
-  type AssistantMessage,
-  type ContentPart,
-  idRules,
-  isOnWeb,
   isRecord,
-  isTextType,
-  type Json,
-  type JsonSchema,
   type MediaForms,
-  type MediaPart,
   memoize,
-  type Message,
-  type ModelRequest,
-  type ModelSettings,
   readAssistantMessage,
   recordOf,
   type RequestChange,
   textOf,
   type ToolCallPart,
-  type ToolChoice,
-  type ToolDefinition,
-  type ToolMessage,
-  toWireId,
-  toObjectSchema,
-  toWireName,
   writeMedia,
-} from "../core/provider-kit.ts";
+} from "../core/kit.ts";
+import { toObjectSchema } from "../shared/adapters/object-schema.ts";
+import { toWireName } from "../shared/tool-arguments.ts";
 import {
   planOutput,
   sortResult,

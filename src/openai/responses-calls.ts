@@ -1,13 +1,8 @@
-import {
-  endArguments,
-  filledOrNone,
-  isRecord,
-  isSameArguments,
-  parseToolArguments,
-  textOf,
-  type ModelChunk,
-  type UnknownRecord,
-} from "../core/provider-kit.ts";
+import { endArguments, isSameArguments } from "../shared/tool-arguments.ts";
+import { filledOrNone } from "../shared/plain-error.ts";
+import { isRecord, textOf } from "../core/kit.ts";
+import { type ModelChunk, parseToolArguments } from "../core/index.ts";
+import type { UnknownRecord } from "../shared/guards.ts";
 
 export type CallType = "function_call" | "custom_tool_call";
 

@@ -1,22 +1,16 @@
+import { Answer, createEventReader } from "../shared/adapters/read-answer.ts";
+import { type EventReader, isRecord, recordOf, type RequestChange, textOf } from "../core/kit.ts";
 import {
-  Answer,
-  createEventReader,
-  type EventReader,
   type FinishReason,
-  type FinishWords,
-  isRecord,
   type Json,
-  meaningOf,
   type ModelChunk,
   providerError,
   type ProviderError,
-  readServiceChanges,
-  recordOf,
-  type RequestChange,
-  textOf,
   toProviderError,
-  type UnknownRecord,
-} from "../core/provider-kit.ts";
+} from "../core/index.ts";
+import { type FinishWords, meaningOf } from "../shared/judge-finish.ts";
+import { readServiceChanges } from "../shared/adapters/request-changes.ts";
+import type { UnknownRecord } from "../shared/guards.ts";
 import { toUsage } from "./chat-usage.ts";
 import { ItemAssembly } from "./responses-items.ts";
 import { toResponsesMetadata } from "./responses-metadata.ts";

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { AssistantMessage, AssistantPart, Json, Message, ToolResultPart } from "../core/provider-kit.ts";
+import type { AssistantMessage, Json, Message, ToolResultPart } from "../core/index.ts";
+import type { AssistantPart } from "../core/kit.ts";
 import { createInputConverter, type InputSettings } from "./responses-body.ts";
 
 const settings: InputSettings = {

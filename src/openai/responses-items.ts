@@ -1,13 +1,8 @@
-import {
-  copyFields,
-  isRecord,
-  listOf,
-  textOf,
-  type Json,
-  type ModelChunk,
-  type UnknownRecord,
-  findRecent,
-} from "../core/provider-kit.ts";
+import { copyFields } from "../shared/plain-error.ts";
+import { isRecord, listOf, textOf } from "../core/kit.ts";
+import type { Json, ModelChunk } from "../core/index.ts";
+import type { UnknownRecord } from "../shared/guards.ts";
+import { findRecent } from "../shared/tool-arguments.ts";
 import {
   argumentsOf,
   completeCall,

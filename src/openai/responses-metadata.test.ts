@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { idRules, textOf, toWireId, type AssistantMessage, type AssistantPart, type Json } from "../core/provider-kit.ts";
+import { idRules, toWireId } from "../shared/adapters/wire-names.ts";
+import { type AssistantPart, textOf } from "../core/kit.ts";
+import type { AssistantMessage, Json } from "../core/index.ts";
 import { readResponsesMetadata, toResponsesMetadata } from "./responses-metadata.ts";
 
 type Item = { readonly [field: string]: Json };

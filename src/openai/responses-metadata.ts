@@ -1,22 +1,14 @@
 // Keeps the output items of an assistant message as provider metadata, and sends them back. Only these items contain the encrypted
 // reasoning and the results of tools that the service runs.
 
-import {
-  type AssistantMessage,
-  copyFields,
-  idRules,
-  isRecord,
-  type Json,
-  type MetadataReader,
-  parseJson,
-  parseToolArguments,
-  readOwnItems,
-  readAssistantMessage,
-  textOf,
-  toWellFormed,
-  toWireId,
-  type UnknownRecord,
-} from "../core/provider-kit.ts";
+import { type AssistantMessage, type Json, parseToolArguments } from "../core/index.ts";
+import { copyFields } from "../shared/plain-error.ts";
+import { idRules, toWireId } from "../shared/adapters/wire-names.ts";
+import { isRecord, readAssistantMessage, textOf } from "../core/kit.ts";
+import { type MetadataReader, readOwnItems } from "../shared/adapters/sdk-provider.ts";
+import { parseJson } from "../shared/json.ts";
+import { toWellFormed } from "../shared/adapters/well-formed.ts";
+import type { UnknownRecord } from "../shared/guards.ts";
 import { hasNoArguments, isCallType, isObjectText } from "./responses-calls.ts";
 import { kindOf, wordsOf } from "./responses-texts.ts";
 import type { InputItem } from "./responses-options.ts";

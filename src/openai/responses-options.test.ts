@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { isLoopError } from "../core/provider-kit.ts";
+import { isLoopError } from "../core/index.ts";
 import { checkResponsesOptions } from "./responses-options.ts";
 
 const client = { responses: { create: () => Promise.reject(new Error("not asked")) } };

@@ -1,17 +1,9 @@
 // The types of the API are declared here instead of imported from the SDK, so that any SDK version works.
 
-import {
-  adapterChecks,
-  type AdapterOptions,
-  checkFields,
-  type Checks,
-  is,
-  isFilled,
-  isRecord,
-  type Json,
-  refuseBare,
-  modelCheck,
-} from "../core/provider-kit.ts";
+import { adapterChecks, type AdapterOptions, modelCheck, refuseBare } from "../shared/adapters/adapter-options.ts";
+import { checkFields, type Checks, is, isRecord } from "../core/kit.ts";
+import { isFilled } from "../shared/errors/check-fields.ts";
+import type { Json } from "../core/index.ts";
 import { findQuirks, serviceCheck } from "../services/find-quirks.ts";
 import type { Quirks, ServiceName } from "../services/service.ts";
 import { enforcesSchemas } from "./wire-values.ts";

@@ -1,4 +1,5 @@
-import { isRecord, listOf, textOf, type ModelChunk } from "../core/provider-kit.ts";
+import { isRecord, listOf, textOf } from "../core/kit.ts";
+import type { ModelChunk } from "../core/index.ts";
 
 export type TextKind = "text-delta" | "refusal-delta" | "reasoning-delta";
 

@@ -1,6 +1,6 @@
 // Finds the reasoning that a server without a reasoning parser leaves in the text of an answer.
 
-import type { ModelChunk } from "../core/provider-kit.ts";
+import type { ModelChunk } from "../core/index.ts";
 
 export type ThinkTags = boolean | "opened";
 

@@ -1,17 +1,8 @@
-import {
-  type EventTail,
-  isRecord,
-  keepAlive,
-  listOf,
-  type ModelCall,
-  type ModelChunk,
-  openAnswer,
-  recordOf,
-  textOf,
-  toProviderError,
-  providerError,
-  type UnknownRecord,
-} from "../core/provider-kit.ts";
+import type { EventTail } from "../shared/adapters/event-filter.ts";
+import { isRecord, keepAlive, listOf, recordOf, textOf } from "../core/kit.ts";
+import { type ModelCall, type ModelChunk, providerError, toProviderError } from "../core/index.ts";
+import { openAnswer } from "../shared/adapters/sdk-provider.ts";
+import type { UnknownRecord } from "../shared/guards.ts";
 import { toUsage } from "./chat-usage.ts";
 import { isTerminal } from "./responses-events.ts";
 

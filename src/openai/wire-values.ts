@@ -1,18 +1,7 @@
-import {
-  type ContentPart,
-  createOutputPlanner,
-  isClientOf,
-  isOnWeb,
-  type Json,
-  type JsonSchema,
-  type MediaPart,
-  type ModelRequest,
-  type OutputPlan,
-  type ReadableMedia,
-  toArgumentsObject,
-  toBase64,
-  type ToolResultPart,
-} from "../core/provider-kit.ts";
+import type { ContentPart, Json, JsonSchema, ModelRequest, ToolResultPart } from "../core/index.ts";
+import { createOutputPlanner, toArgumentsObject, toBase64 } from "../core/kit.ts";
+import { isClientOf, type OutputPlan } from "../shared/adapters/output-schema.ts";
+import { isOnWeb, type MediaPart, type ReadableMedia } from "../shared/media-source.ts";
 
 /** Text without other parts stays a string, because servers for text models accept nothing else. */
 export function toWireContent<Part>(

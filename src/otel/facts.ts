@@ -1,18 +1,11 @@
 // Span attributes for settings, usage and endings. Their values are numbers and fixed names, never free text, so that they are
 // safe to record without `captureContent`.
 
-import {
-  type EndReason,
-  type FinishReason,
-  limitRules,
-  type LoopEvents,
-  type LoopLimits,
-  type ModelSettings,
-  redactSecrets,
-  type Usage,
-} from "../core/entry-kit.ts";
+import type { EndReason, FinishReason, LoopEvents, LoopLimits, ModelSettings, Usage } from "../core/index.ts";
+import { limitRules } from "../core/kit.ts";
+import { redactSecrets } from "../shared/redact-secrets.ts";
+import { cleanName, errorTypeOf } from "../observe/run-observer.ts";
 import type { Attributes, AttributeValue } from "@opentelemetry/api";
-import { cleanName, errorTypeOf } from "../core/observe-kit.ts";
 
 /**
  * Attribute names from OpenTelemetry's conventions for generative AI, as of November 2026. All these names have the status

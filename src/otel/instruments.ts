@@ -3,7 +3,9 @@
 
 import * as api from "@opentelemetry/api";
 import type { Attributes, Meter } from "@opentelemetry/api";
-import { memoize, redactSecrets, type Usage } from "../core/entry-kit.ts";
+import { memoize } from "../core/kit.ts";
+import { redactSecrets } from "../shared/redact-secrets.ts";
+import type { Usage } from "../core/index.ts";
 import { definedIn, genAi, unknownModality } from "./facts.ts";
 import { LiveSpan, quietly, type SpanClock } from "./live-span.ts";
 import { ContentWriter, type TracingOptions } from "./tracing-options.ts";

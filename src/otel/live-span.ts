@@ -1,7 +1,10 @@
 import { type Attributes, type Context, diag, type Span, SpanStatusCode, trace } from "@opentelemetry/api";
-import { dropPromise, type LoopEvents, redactText, toPlainError } from "../core/entry-kit.ts";
+import { dropPromise } from "../shared/promises.ts";
+import type { LoopEvents } from "../core/index.ts";
+import { redactText } from "../shared/redact-secrets.ts";
+import { toPlainError } from "../shared/plain-error.ts";
+import { cleanName } from "../observe/run-observer.ts";
 import { common, definedIn, genAi, own, thrownType } from "./facts.ts";
-import { cleanName } from "../core/observe-kit.ts";
 
 /** Calls a function that uses a tracer or a meter. Errors are logged with OpenTelemetry's `diag` and do not affect the run. */
 export function quietly<Value>(work: () => Value): Value | undefined {

@@ -2,17 +2,16 @@
 
 import {
   type FinishReason,
-  isRecord,
   type Json,
   LoopError,
   type LoopEvent,
   type ModelChunk,
   type ModelRequest,
-  textOf,
   type ToolContext,
-  wasDispatched,
-} from "../core/entry-kit.ts";
-import type { RunObserver, StartObserving, StreamObserver } from "../core/observe-kit.ts";
+} from "../core/index.ts";
+import { isRecord, textOf } from "../core/kit.ts";
+import { wasDispatched } from "../shared/to-outcome.ts";
+import type { RunObserver, StartObserving, StreamObserver } from "../observe/run-observer.ts";
 import { otherError } from "./facts.ts";
 import { type Execution, type RecordedLine, type RecordedLog, type RecordedRun, toExecutions } from "./recorded-run.ts";
 import * as api from "@opentelemetry/api";

@@ -1,20 +1,11 @@
 // Converts messages to span attributes, which are JSON arrays of messages with parts. Only used if `captureContent` is true.
 // Format: github.com/open-telemetry/semantic-conventions-genai.
 
-import {
-  assertNever,
-  type AssistantPart,
-  checkFields,
-  type Checks,
-  dropPromise,
-  is,
-  isRecord,
-  type Json,
-  type Message,
-  type ModelChunk,
-  redactSecrets,
-  type UserPart,
-} from "../core/entry-kit.ts";
+import { assertNever } from "../shared/guards.ts";
+import { type AssistantPart, checkFields, type Checks, is, isRecord, type UserPart } from "../core/kit.ts";
+import { dropPromise } from "../shared/promises.ts";
+import type { Json, Message, ModelChunk } from "../core/index.ts";
+import { redactSecrets } from "../shared/redact-secrets.ts";
 import type { Meter, MeterProvider, Tracer, TracerProvider } from "@opentelemetry/api";
 
 /**

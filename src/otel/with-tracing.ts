@@ -1,32 +1,31 @@
 import { type Attributes, type Context, context, SpanKind, trace } from "@opentelemetry/api";
+import type {
+  Json,
+  LoopEvent,
+  LoopEvents,
+  LoopOptions,
+  ModelRequest,
+  Provider,
+  Tool,
+  ToolContext,
+  ToolDefinition,
+} from "../core/index.ts";
+import { isRecord, type LoopEventType } from "../core/kit.ts";
+import { toPlainError } from "../shared/plain-error.ts";
 import {
-  type Json,
-  type LoopEvent,
-  type LoopEvents,
-  type LoopEventType,
-  type LoopOptions,
-  type Tool,
-  type ModelRequest,
-  type Provider,
-  type ToolContext,
-  type ToolDefinition,
-  toPlainError,
-  isRecord,
-} from "../core/entry-kit.ts";
-import {
+  cleanName,
   errorTypeOf,
   type EventHandlers,
   handleEvent,
   heardBy,
   isFailed,
   type ObservedRun,
-  observeRun,
   type RunObserver,
   type StartObserving,
   type StreamObserver,
-  cleanName,
-  countsAsError,
-} from "../core/observe-kit.ts";
+} from "../observe/run-observer.ts";
+import { observeRun } from "../observe/observe-run.ts";
+import { countsAsError } from "../shared/to-outcome.ts";
 import { ChatSpan, type StreamError, SummarySpan } from "./chat-span.ts";
 import { endingFacts, errorFacts, genAi, limitFacts, operations, otherError, own, settingsFacts, thrownType } from "./facts.ts";
 import { liveClock, type LiveSpan, type Noted, notes, type SpanClock } from "./live-span.ts";

@@ -1,4 +1,5 @@
-import { type LoopStream, parseJson, type StructuredOutput } from "../core/entry-kit.ts";
+import type { LoopStream, StructuredOutput } from "../core/index.ts";
+import { parseJson } from "../shared/json.ts";
 
 /** Deeper JSON has no partial values, because a recursive function of the caller could overflow the stack. */
 const deepest = 200;

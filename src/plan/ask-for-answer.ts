@@ -1,15 +1,15 @@
 import {
   type AssistantMessage,
-  groupByRole,
   type Json,
   type Message,
   type ModelChunk,
   type ModelRequest,
   providerError,
-  type RequestTranscript,
   type UserMessage,
-  userTextOf,
-} from "../core/entry-kit.ts";
+} from "../core/index.ts";
+import { groupByRole } from "../shared/adapters/sdk-provider.ts";
+import type { RequestTranscript } from "../core/kit.ts";
+import { userTextOf } from "../shared/transcript.ts";
 import { isPlanMetadata, type MadePlan, type PlanRecord, type PlanRounds, recordsOf, toPlanMetadata } from "./plan-record.ts";
 import { type Asking, readChunks } from "./planner-request.ts";
 

@@ -1,14 +1,7 @@
-import {
-  type FinishReason,
-  hiddenContent,
-  isContent,
-  isRecord,
-  dropPromise,
-  type Message,
-  type ModelChunk,
-  type ModelRequest,
-  providerError,
-} from "../core/entry-kit.ts";
+import { type FinishReason, type Message, type ModelChunk, type ModelRequest, providerError } from "../core/index.ts";
+import { hiddenContent, isContent } from "../shared/texts.ts";
+import { isRecord } from "../core/kit.ts";
+import { dropPromise } from "../shared/promises.ts";
 import { PlanScanner, ThoughtFilter } from "./plan-scanner.ts";
 import { type Asking, mayAskOn, readChunks } from "./planner-request.ts";
 import { type DecisionRead, readDecision } from "./read-decision.ts";

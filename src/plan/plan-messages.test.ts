@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { userTextOf } from "../core/loop/state/transcript.ts";
+import { userTextOf } from "../shared/transcript.ts";
 import { joinUserMessages, toResults } from "./ask-for-answer.ts";
 import type { PlanRecord } from "./plan-record.ts";
 

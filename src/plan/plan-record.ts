@@ -1,21 +1,23 @@
+import type {
+  AssistantMessage,
+  ContentPart,
+  Json,
+  LoopResult,
+  Message,
+  ModelChunk,
+  ToolMessage,
+  ToolResultPart,
+} from "../core/index.ts";
 import {
-  type AssistantMessage,
-  type ContentPart,
   hasSucceeded,
   isRecord,
-  type Json,
-  type LoopResult,
   memoize,
-  type Message,
-  type ModelChunk,
   readAssistantMessage,
   type RequestTranscript,
   textOf,
   type ToolCallPart,
-  type ToolMessage,
-  type ToolResultPart,
-  type UnknownRecord,
-} from "../core/entry-kit.ts";
+} from "../core/kit.ts";
+import type { UnknownRecord } from "../shared/guards.ts";
 import type { PlanDecision } from "./read-decision.ts";
 
 /** One command from a plan, with its outcome. */

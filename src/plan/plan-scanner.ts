@@ -1,4 +1,7 @@
-import { cutText, isRecord, toPlainError, type UnknownRecord } from "../core/entry-kit.ts";
+import { cutText } from "../shared/texts.ts";
+import { isRecord } from "../core/kit.ts";
+import { toPlainError } from "../shared/plain-error.ts";
+import type { UnknownRecord } from "../shared/guards.ts";
 import { isPlan, planFields, saysResponse } from "./read-decision.ts";
 
 const begin = "<think>";

@@ -1,4 +1,4 @@
-import type { Json, Message, ToolDefinition } from "../core/entry-kit.ts";
+import type { Json, Message, ToolDefinition } from "../core/index.ts";
 import type { PlanRounds } from "./plan-record.ts";
 
 /** The input of a planner: the state of the run so far. */

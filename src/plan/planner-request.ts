@@ -1,20 +1,9 @@
-import {
-  addUsage,
-  type Answerer,
-  answererOf,
-  AttemptLog,
-  type AttemptSpending,
-  estimateTokens,
-  followSignal,
-  iterateChunks,
-  type ModelCall,
-  type ModelChunk,
-  type ModelRequest,
-  noUsage,
-  type Provider,
-  toUsage,
-  type Usage,
-} from "../core/entry-kit.ts";
+import { addUsage, noUsage } from "../shared/count-usage.ts";
+import { type Answerer, answererOf, AttemptLog, type AttemptSpending, iterateChunks } from "../core/kit.ts";
+import { estimateTokens } from "../shared/estimate-tokens.ts";
+import { followSignal } from "../shared/signals.ts";
+import type { ModelCall, ModelChunk, ModelRequest, Provider, Usage } from "../core/index.ts";
+import { toUsage } from "../shared/plain-error.ts";
 
 type ChunkOf<Type extends ModelChunk["type"]> = Extract<ModelChunk, { type: Type }>;
 

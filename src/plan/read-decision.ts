@@ -1,7 +1,12 @@
 // This file uses only the common subset of zod 3 and zod 4, so that either version may be installed.
 
 import { z } from "zod";
-import { describeValue, isRecord, parseToolArguments, toJson, toPlainError, type UnknownRecord } from "../core/entry-kit.ts";
+import { describeValue } from "../shared/texts.ts";
+import { isRecord } from "../core/kit.ts";
+import { parseToolArguments } from "../core/index.ts";
+import { toJson } from "../shared/json.ts";
+import { toPlainError } from "../shared/plain-error.ts";
+import type { UnknownRecord } from "../shared/guards.ts";
 
 /** One tool call in a plan, with its purpose. */
 export interface PlanCommand {

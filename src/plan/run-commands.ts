@@ -1,18 +1,8 @@
 // Runs all commands of a plan with one function of the caller.
 
-import {
-  describeValue,
-  isRecord,
-  type Json,
-  type JoiningRegistry,
-  type Message,
-  type ToolContext,
-  type ToolDefinition,
-  toolResult,
-  type ToolRegistry,
-  type Wave,
-  waveOf,
-} from "../core/entry-kit.ts";
+import { describeValue } from "../shared/texts.ts";
+import { isRecord, type JoiningRegistry, type Wave, waveOf } from "../core/kit.ts";
+import { type Json, type Message, type ToolContext, type ToolDefinition, type ToolRegistry, toolResult } from "../core/index.ts";
 import { hasPlan, recordsOf } from "./plan-record.ts";
 import type { PlanCommand } from "./read-decision.ts";
 

@@ -1,19 +1,13 @@
+import { assertProvider } from "../shared/errors/provider-checks.ts";
+import { checkFields, type Checks, continuesMessage, invalidOption, is, wrapProvider, wrapToolsKey } from "../core/kit.ts";
 import {
-  assertProvider,
-  checkFields,
-  type Checks,
-  continuesMessage,
-  invalidOption,
-  is,
   type ModelChunk,
   type ModelRequest,
   type Provider,
   providerError,
   type ToolDefinition,
   type ToolRegistry,
-  wrapToolsKey,
-  wrapProvider,
-} from "../core/entry-kit.ts";
+} from "../core/index.ts";
 import { makePlan, type PlanSettings } from "./make-plan.ts";
 import { askForAnswer, conversationOf, userInputOf } from "./ask-for-answer.ts";
 import { foldRounds, type MadePlan, toPlanMetadata } from "./plan-record.ts";

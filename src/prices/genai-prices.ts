@@ -1,13 +1,7 @@
-import {
-  type Check,
-  checkFields,
-  type Checks,
-  invalidOption,
-  isFilled,
-  type Pricing,
-  reconcileUsage,
-  type Usage,
-} from "../core/entry-kit.ts";
+import { type Check, checkFields, type Checks, invalidOption } from "../core/kit.ts";
+import { isFilled } from "../shared/errors/check-fields.ts";
+import type { Pricing, Usage } from "../core/index.ts";
+import { reconcileUsage } from "../shared/count-usage.ts";
 import { calcPrice, findProvider } from "@pydantic/genai-prices";
 
 /** The options of `genaiPrices`. */

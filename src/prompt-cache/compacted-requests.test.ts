@@ -1,7 +1,8 @@
 // A run with compaction sends a summary in place of its first messages. The transcript keeps these messages.
 
 import { expect, it } from "vitest";
-import type { CacheWatcher, Message, ModelRequest, StreamCache } from "../core/entry-kit.ts";
+import type { CacheWatcher, StreamCache } from "./types.ts";
+import type { Message, ModelRequest } from "../core/index.ts";
 import { RunWatcher } from "./watch-prompt-cache.ts";
 
 const user = (content: string): Message => ({ role: "user", content });

@@ -1,12 +1,9 @@
-import {
-  type CacheBreakCause,
-  countBytes,
-  type ModelRequest,
-  isRecord,
-  recordOf,
-  stableJson,
-  userTextOf,
-} from "../core/entry-kit.ts";
+import type { CacheBreakCause } from "./types.ts";
+import { countBytes } from "../shared/estimate-tokens.ts";
+import type { ModelRequest } from "../core/index.ts";
+import { isRecord, recordOf } from "../core/kit.ts";
+import { stableJson } from "../shared/json.ts";
+import { userTextOf } from "../shared/transcript.ts";
 import { countShared, isSamePart, type Part, toText } from "./part.ts";
 import { type Prefix, sumBytes } from "./prefix.ts";
 import { settingPlaces } from "./read-body.ts";

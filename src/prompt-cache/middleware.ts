@@ -1,22 +1,18 @@
 // The prompt cache watch as middleware: hears which bodies are sent, and records what they share with the request before.
 
+import { addUsage, noUsage } from "../shared/count-usage.ts";
+import { type AttemptSpending, isRecord } from "../core/kit.ts";
+import type { CacheWatcher, StreamCache, StreamWatch } from "./types.ts";
 import {
-  addUsage,
-  type AttemptSpending,
-  type CacheWatcher,
-  isRecord,
   LoopError,
   type Middleware,
   type ModelCall,
   type ModelChunk,
-  noUsage,
   type Pricing,
   type Provider,
-  type StreamCache,
-  type StreamWatch,
-  toUsage,
   type Usage,
-} from "../core/entry-kit.ts";
+} from "../core/index.ts";
+import { toUsage } from "../shared/plain-error.ts";
 
 /** The watch of the newest request of this execution. Undefined while requests are replayed. */
 interface Watched {

@@ -1,4 +1,8 @@
-import { countBytes, digest, isRecord, type PartDigest, textOf, type UnknownRecord } from "../core/entry-kit.ts";
+import { countBytes } from "../shared/estimate-tokens.ts";
+import { digest } from "../shared/json.ts";
+import { isRecord, textOf } from "../core/kit.ts";
+import type { PartDigest } from "./types.ts";
+import type { UnknownRecord } from "../shared/guards.ts";
 
 /** A tool, system text or message of a request. */
 export interface Part {

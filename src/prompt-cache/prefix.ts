@@ -1,14 +1,9 @@
-import {
-  digest,
-  invalidOption,
-  isRecord,
-  isWithin,
-  type LastRequest,
-  type ModelRequest,
-  recordOf,
-  type RequestPrefix,
-  userTextOf,
-} from "../core/entry-kit.ts";
+import { digest } from "../shared/json.ts";
+import { invalidOption, isRecord, recordOf } from "../core/kit.ts";
+import { isWithin } from "../shared/errors/check-fields.ts";
+import type { LastRequest, RequestPrefix } from "./types.ts";
+import type { ModelRequest } from "../core/index.ts";
+import { userTextOf } from "../shared/transcript.ts";
 import { fromDigest, isSamePart, type Part, toDigest, toPart } from "./part.ts";
 import type { BodyParts } from "./read-body.ts";
 

@@ -1,4 +1,5 @@
-import { isRecord, listOf, recordOf, textOf, type UnknownRecord } from "../core/entry-kit.ts";
+import { isRecord, listOf, recordOf, textOf } from "../core/kit.ts";
+import type { UnknownRecord } from "../shared/guards.ts";
 
 /** The parts of a request body in the order in which services read them. */
 export interface BodyParts {

@@ -1,20 +1,16 @@
-import {
-  addCost,
-  type AttemptSpending,
-  type CacheBreakCause,
-  type CacheWatcher,
-  type LastRequest,
-  type ModelCall,
-  type ModelRequest,
-  type PromptCacheUse,
-  type PromptCacheWatch,
-  type RequestPrefix,
-  type StreamCache,
-  type StreamResult,
-  type StreamWatch,
-  textOf,
-  type Usage,
-} from "../core/entry-kit.ts";
+import { addCost } from "../shared/count-usage.ts";
+import { type AttemptSpending, textOf } from "../core/kit.ts";
+import type {
+  CacheBreakCause,
+  CacheWatcher,
+  LastRequest,
+  PromptCacheUse,
+  PromptCacheWatch,
+  RequestPrefix,
+  StreamCache,
+  StreamWatch,
+} from "./types.ts";
+import type { ModelCall, ModelRequest, StreamResult, Usage } from "../core/index.ts";
 import { watchRequests } from "./middleware.ts";
 import { type Comparison, comparePrefixes } from "./compare-prefixes.ts";
 import {

@@ -1,6 +1,7 @@
 // A loop whose runs any worker can execute, stop and show. A run is a Restate workflow.
 
-import { invalidOption, type Json, type Plain, type Tool } from "../core/entry-kit.ts";
+import { invalidOption, type Plain } from "../core/kit.ts";
+import type { Json, Tool } from "../core/index.ts";
 import type { DefinedLoop } from "../host/durable/create-durable-loop.ts";
 import type { DurableHost, DurableHostFields } from "../host/durable/durable-host.ts";
 import type { DurableLoop, DurableLoopFields } from "../host/durable/durable-loop.ts";

@@ -1,7 +1,10 @@
 // Runs the loop in a Restate workflow: each step is one `ctx.run`, and a wait is a durable promise of the workflow.
 
 import { RestatePromise, TerminalError, type WorkflowContext, type WorkflowSharedContext } from "@restatedev/restate-sdk";
-import { type AskedStep, describeValue, type Json, LoopError, type LoopResult, toPlainError } from "../core/entry-kit.ts";
+import type { AskedStep } from "../core/kit.ts";
+import { describeValue } from "../shared/texts.ts";
+import { type Json, LoopError, type LoopResult } from "../core/index.ts";
+import { toPlainError } from "../shared/plain-error.ts";
 import { untilOver } from "../host/durable/repeat-failed.ts";
 import {
   type Answers,

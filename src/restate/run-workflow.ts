@@ -1,7 +1,8 @@
 // The workflow of durable runs in Restate. Each run of each loop is one workflow.
 
 import { RetryableError, workflow, type WorkflowContext, type WorkflowDefinition } from "@restatedev/restate-sdk";
-import { type Json, toPlainError } from "../core/entry-kit.ts";
+import type { Json } from "../core/index.ts";
+import { toPlainError } from "../shared/plain-error.ts";
 import type { DurableLoopFields } from "../host/durable/durable-loop.ts";
 import { executeDurableRun, type RunSite } from "../host/durable/execute-durable-run.ts";
 import { FailedRun, type RestateStore } from "./restate-store.ts";

@@ -1,6 +1,7 @@
 // A process that Restate calls over HTTP/2 to execute durable loops.
 
-import { type Checks, checkFields, invalidOption, is, needed, type NumberRule } from "../core/entry-kit.ts";
+import { checkFields, type Checks, invalidOption, is, needed } from "../core/kit.ts";
+import type { NumberRule } from "../shared/errors/check-fields.ts";
 import { ProcessLoops } from "../host/durable/process-loops.ts";
 import { RunWaits, WorkerSite } from "../host/durable/worker-site.ts";
 import { Admin } from "./admin.ts";

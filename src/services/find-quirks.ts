@@ -1,4 +1,4 @@
-import type { Check } from "../core/provider-kit.ts";
+import type { Check } from "../core/kit.ts";
 import { anthropic } from "./anthropic.ts";
 import { azure } from "./azure.ts";
 import { bedrock } from "./bedrock.ts";

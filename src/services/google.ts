@@ -1,6 +1,6 @@
 import { anthropicMedia, googleMedia } from "./media-limits.ts";
 import type { Service } from "./service.ts";
-import { isRecord } from "../core/provider-kit.ts";
+import { isRecord } from "../core/kit.ts";
 import type { Refused, Rule } from "./rule.ts";
 import { eachSchema, firstOf, recordAt, recordsIn, repeatedTool, show, sniffType, unknownField, when } from "./rule-checks.ts";
 

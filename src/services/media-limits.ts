@@ -1,4 +1,4 @@
-import type { MediaLimits } from "../core/provider-kit.ts";
+import type { MediaLimits } from "../shared/adapters/fit-media.ts";
 
 const fourTypes = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 

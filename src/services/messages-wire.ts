@@ -1,6 +1,7 @@
 // Rules of the Messages wire, which Anthropic has, and Bedrock for its models.
 
-import { isRecord, type UnknownRecord } from "../core/provider-kit.ts";
+import { isRecord } from "../core/kit.ts";
+import type { UnknownRecord } from "../shared/guards.ts";
 import type { Rule, WireItem, WireRequest } from "./rule.ts";
 import {
   firstOf,

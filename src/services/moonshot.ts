@@ -2,15 +2,10 @@ import type { Service } from "./service.ts";
 import type { Rule } from "./rule.ts";
 import { eachSchema, firstOf, recordAt, show, when } from "./rule-checks.ts";
 import type { ChatStyle } from "./oddities.ts";
-import {
-  isRecord,
-  type Json,
-  type JsonSchema,
-  listOf,
-  recordOf,
-  resolveReference,
-  type UnknownRecord,
-} from "../core/provider-kit.ts";
+import { isRecord, listOf, recordOf } from "../core/kit.ts";
+import type { Json, JsonSchema } from "../core/index.ts";
+import { resolveReference } from "../shared/root-schema.ts";
+import type { UnknownRecord } from "../shared/guards.ts";
 import { createConverter, type ToolConverter } from "./tool-schemas.ts";
 
 interface Conversion {

@@ -1,6 +1,7 @@
 // Helpers of the rules: each returns the message of a refusal, or undefined.
 
-import { isRecord, type UnknownRecord } from "../core/provider-kit.ts";
+import { isRecord } from "../core/kit.ts";
+import type { UnknownRecord } from "../shared/guards.ts";
 import type { WireCall, WireItem, WireMedia, WireRequest, WireTool } from "./rule.ts";
 
 /** Returns the first message that `refuse` returns for a value. */

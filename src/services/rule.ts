@@ -1,7 +1,7 @@
 // A rule that a model service documents, or that a report shows. `strictService` of `turnwright/testing` refuses requests that break
 // one. Adapters do not import rules, so rules are not in their bundles: only lists of objects stand at the top level of these files.
 
-import type { UnknownRecord } from "../core/provider-kit.ts";
+import type { UnknownRecord } from "../shared/guards.ts";
 
 /** One rule of a service. */
 export interface Rule {

@@ -1,4 +1,4 @@
-import { type ModelSettings, providerError } from "../core/provider-kit.ts";
+import { type ModelSettings, providerError } from "../core/index.ts";
 import { checkCount, type QuirkPorts } from "./plan-tools.ts";
 import type { Quirks } from "./service.ts";
 

@@ -1,4 +1,4 @@
-import { continueText, openingText, resultsReadText } from "../core/provider-kit.ts";
+import { continueText, openingText, resultsReadText } from "../shared/adapters/wire-names.ts";
 import type { Quirks } from "./service.ts";
 
 /** The quirks about the order of messages. */

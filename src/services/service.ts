@@ -1,7 +1,8 @@
 // One file per model service in this folder holds its rules and quirks as data. The adapters read the quirks to build requests that
 // the service accepts, and `strictService` of `turnwright/testing` reads the rules to refuse what the service refuses.
 
-import type { Json, MediaLimits, ToolDefinition } from "../core/provider-kit.ts";
+import type { Json, ToolDefinition } from "../core/index.ts";
+import type { MediaLimits } from "../shared/adapters/fit-media.ts";
 
 /** The model services whose rules are known. */
 export type ServiceName =

@@ -1,16 +1,11 @@
 // Conversions of tool schemas for services that refuse a part of JSON Schema. The results may accept more than the schemas, so the run
 // validates the arguments with the schema itself.
 
-import {
-  isRecord,
-  type JsonSchema,
-  mapSchemas,
-  memoize,
-  resolveReference,
-  type ToolDefinition,
-  toObjectSchema,
-  type UnknownRecord,
-} from "../core/provider-kit.ts";
+import { isRecord, memoize } from "../core/kit.ts";
+import type { JsonSchema, ToolDefinition } from "../core/index.ts";
+import { mapSchemas, toObjectSchema } from "../shared/adapters/object-schema.ts";
+import { resolveReference } from "../shared/root-schema.ts";
+import type { UnknownRecord } from "../shared/guards.ts";
 
 export type ToolConverter = (tool: ToolDefinition) => ToolDefinition;
 

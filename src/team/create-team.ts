@@ -7,28 +7,30 @@ import {
   checkNeededTools,
   type Checks,
   type ContextOf,
-  cutText,
-  defineAgentTool,
-  type EndReason,
   is,
   isRecord,
-  isText,
-  type Json,
   limitChecks,
   limitRules,
+  needed,
+  optionChecks,
+  reportOf,
+  timeoutRules,
+  type ToolSchema,
+} from "../core/kit.ts";
+import { cutText } from "../shared/texts.ts";
+import {
+  defineAgentTool,
+  type EndReason,
+  type Json,
   type LoopLimits,
   type LoopOptions,
   type LoopResult,
   type LoopStatus,
   type NestedLoopOptions,
-  optionChecks,
-  providerCheck,
-  reportOf,
-  timeoutRules,
   type Tool,
-  type ToolSchema,
-  needed,
-} from "../core/entry-kit.ts";
+} from "../core/index.ts";
+import { isText } from "../shared/errors/check-fields.ts";
+import { providerCheck } from "../shared/errors/provider-checks.ts";
 
 /** The options of the nested runs of a member. */
 export type MemberOptions = Pick<

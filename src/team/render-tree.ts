@@ -1,4 +1,4 @@
-import { checkFields, type Checks } from "../core/entry-kit.ts";
+import { checkFields, type Checks } from "../core/kit.ts";
 import type { RunNode, RunTree } from "./run-tree.ts";
 
 /** The options of `renderTree`. */

@@ -1,4 +1,5 @@
-import { checkFields, type Checks, type EndReason, is, type LoopEvent, type LoopStatus } from "../core/entry-kit.ts";
+import { checkFields, type Checks, is } from "../core/kit.ts";
+import type { EndReason, LoopEvent, LoopStatus } from "../core/index.ts";
 
 /** A run in a `RunTree`. */
 export interface RunNode {

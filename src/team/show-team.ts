@@ -1,16 +1,8 @@
-import {
-  type Check,
-  checkFields,
-  type Checks,
-  type Clock,
-  invalidOption,
-  is,
-  isEmitter,
-  isText,
-  type LoopEmitter,
-  type LoopEvent,
-  systemClock,
-} from "../core/entry-kit.ts";
+import { type Check, checkFields, type Checks, invalidOption, is, type LoopEmitter } from "../core/kit.ts";
+import type { Clock, LoopEvent } from "../core/index.ts";
+import { isEmitter } from "../shared/guards.ts";
+import { isText } from "../shared/errors/check-fields.ts";
+import { systemClock } from "../shared/signals.ts";
 import { renderTree, toLine } from "./render-tree.ts";
 import { createRunTree, type RunNode, type RunTreeOptions } from "./run-tree.ts";
 

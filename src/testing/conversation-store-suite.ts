@@ -5,7 +5,9 @@ import type {
   ConversationStore,
   StoredConversation,
 } from "../conversation/conversation-store.ts";
-import { isLoopError, type Message, systemClock, toPlainError } from "../core/entry-kit.ts";
+import { isLoopError, type Message } from "../core/index.ts";
+import { systemClock } from "../shared/signals.ts";
+import { toPlainError } from "../shared/plain-error.ts";
 import { check, checkSame, checkSetup, type Patience, type SuiteCheck, within } from "./suite-check.ts";
 
 /** Connects `conversationStoreSuite` to the store to test. */

@@ -1,4 +1,6 @@
-import { type CacheBreakCause, invalidOption, type LoopResult, type PromptCacheBreak } from "../core/entry-kit.ts";
+import type { CacheBreakCause, PromptCacheBreak } from "../prompt-cache/types.ts";
+import { invalidOption } from "../core/kit.ts";
+import type { LoopResult } from "../core/index.ts";
 
 const mostBreaks = 5;
 

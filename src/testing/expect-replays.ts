@@ -1,6 +1,6 @@
 // Replays a run over its own records, and names the code that took other steps than before.
 
-import type { Journal, LoopResult } from "../core/entry-kit.ts";
+import type { Journal, LoopResult } from "../core/index.ts";
 
 /**
  * Calls `run` twice: with an empty journal, and with a journal that has the records of the first run. Throws an Error if the second

@@ -1,6 +1,8 @@
 // The checks of the journal suite that call the methods of the journal.
 
-import { type Journal, type Json, systemClock, toPlainError } from "../core/entry-kit.ts";
+import type { Journal, Json } from "../core/index.ts";
+import { systemClock } from "../shared/signals.ts";
+import { toPlainError } from "../shared/plain-error.ts";
 import { check, type Patience, within } from "./suite-check.ts";
 import { untilAborted } from "./scripted-stream.ts";
 

@@ -1,8 +1,20 @@
 // The conformance suite for journals, for any store and any workflow engine. The checks in this file run the loop. Those in
 // `journal-steps.ts` call the methods of the journal.
 
-import { approve, defineAgentTool, defineTool, type LoopResult, type Provider, type Tool } from "../core/index.ts";
-import { type Journal, type Json, type LoopOptions, runToolLoop, toPlainError, wrapJournal } from "../core/entry-kit.ts";
+import {
+  approve,
+  defineAgentTool,
+  defineTool,
+  type Journal,
+  type Json,
+  type LoopOptions,
+  type LoopResult,
+  type Provider,
+  runToolLoop,
+  type Tool,
+} from "../core/index.ts";
+import { toPlainError } from "../shared/plain-error.ts";
+import { wrapJournal } from "../core/kit.ts";
 import {
   checkBytes,
   checkCutParallel,

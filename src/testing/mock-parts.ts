@@ -1,14 +1,6 @@
-import {
-  checkFields,
-  describeValue,
-  type FinishReason,
-  is,
-  isRecord,
-  type Json,
-  type ModelChunk,
-  type ProviderError,
-  type Usage,
-} from "../core/entry-kit.ts";
+import { checkFields, is, isRecord } from "../core/kit.ts";
+import { describeValue } from "../shared/texts.ts";
+import type { FinishReason, Json, ModelChunk, ProviderError, Usage } from "../core/index.ts";
 
 function checkWord(value: unknown, maker: string, { what, example }: { readonly what: string; readonly example: string }): void {
   if (typeof value === "string") return;

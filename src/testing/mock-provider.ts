@@ -1,13 +1,13 @@
+import { assertNever } from "../shared/guards.ts";
+import { memoize } from "../core/kit.ts";
 import {
-  assertNever,
-  memoize,
   type ModelCall,
   type ModelChunk,
   type ModelRequest,
   parseToolArguments,
   type Provider,
   type Usage,
-} from "../core/entry-kit.ts";
+} from "../core/index.ts";
 import { checkScript, checkMockMessage, type MockCall, type MockPart, type MockMessage } from "./mock-parts.ts";
 import { reportRequest, sleep, untilAborted } from "./scripted-stream.ts";
 

@@ -1,6 +1,7 @@
 // The replies of a model service for the provider conformance suite, as data for a test server or a script.
 
-import { assertNever, type Json, type ToolDefinition } from "../core/entry-kit.ts";
+import { assertNever } from "../shared/guards.ts";
+import type { Json, ToolDefinition } from "../core/index.ts";
 import { endEarly, fail, type MockPart, stall, text, toolCall, usage } from "./mock-parts.ts";
 import { createMockProvider, type MockProvider } from "./mock-provider.ts";
 

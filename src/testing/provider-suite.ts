@@ -1,5 +1,5 @@
+import type { AssistantPart } from "../core/kit.ts";
 import {
-  type AssistantPart,
   type Message,
   type ModelCall,
   type ModelChunk,
@@ -7,11 +7,11 @@ import {
   parseToolArguments,
   type Provider,
   type ProviderErrorCode,
-  stableJson,
-  systemClock,
   type ToolResultPart,
   toProviderError,
-} from "../core/entry-kit.ts";
+} from "../core/index.ts";
+import { stableJson } from "../shared/json.ts";
+import { systemClock } from "../shared/signals.ts";
 import {
   type ProviderScenario,
   providerScenarios,

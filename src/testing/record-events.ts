@@ -1,5 +1,6 @@
 import { EventEmitter } from "eventemitter3";
-import type { EmittedPart, LoopEmitter, LoopEvent, LoopEvents, LoopEventType, ResultEvent } from "../core/entry-kit.ts";
+import type { EmittedPart, LoopEmitter, LoopEventType, ResultEvent } from "../core/kit.ts";
+import type { LoopEvent, LoopEvents } from "../core/index.ts";
 
 /** All events, by type. Each event includes its type. */
 export type EventsByType = { readonly [Type in LoopEventType]: { readonly type: Type } & LoopEvents[Type] };

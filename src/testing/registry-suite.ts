@@ -1,17 +1,9 @@
-import {
-  isRecord,
-  stableJson,
-  type StandardSchema,
-  systemClock,
-  toFailure,
-  type Tool,
-  type ToolContext,
-  type Conclusion,
-  type ToolRegistry,
-  toOutcome,
-  toPlainError,
-  type Validation,
-} from "../core/entry-kit.ts";
+import { isRecord, type Validation } from "../core/kit.ts";
+import { stableJson } from "../shared/json.ts";
+import type { StandardSchema, Tool, ToolContext, ToolRegistry } from "../core/index.ts";
+import { systemClock } from "../shared/signals.ts";
+import { type Conclusion, toFailure, toOutcome } from "../shared/to-outcome.ts";
+import { toPlainError } from "../shared/plain-error.ts";
 import { check, checkSetup, type Patience, type SuiteCheck, within } from "./suite-check.ts";
 import { createToolContext } from "./run-tool.ts";
 import { untilAborted } from "./scripted-stream.ts";

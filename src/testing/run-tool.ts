@@ -1,39 +1,37 @@
+import { answerQuestion, createQuestions, readQuestion } from "../core/loop/run/decisions.ts";
+import { executeToolCall } from "../core/loop/tool-call/execute-tool-call.ts";
+import { toEmittedPart } from "../core/run/tool-context.ts";
 import {
-  answerQuestion,
   CancelScope,
-  checkField,
   checkFields,
   type Checks,
-  type Clock,
   type ContextOf,
-  createQuestions,
-  createToolRegistry,
-  deferred,
-  deferredToPage,
   type EmittedPart,
-  executeToolCall,
   is,
+  type QuestionFields,
+  resolveTimeouts,
+  sessionChecks,
+  timeoutRules,
+  type ToolBudget,
+} from "../core/kit.ts";
+import { checkField } from "../shared/errors/check-fields.ts";
+import {
+  type Clock,
+  createToolRegistry,
   type Json,
   type LoopOptions,
   type LoopResult,
   type NestedLoopOptions,
   type Provider,
-  type QuestionFields,
-  readQuestion,
-  resolveTimeouts,
   runToolLoop,
-  sessionChecks,
-  systemClock,
-  timeoutRules,
-  toEmittedPart,
-  toJson,
-  toPreliminary,
   type Tool,
-  type ToolBudget,
   type ToolContext,
   type ToolOutcome,
-  withSignal,
-} from "../core/entry-kit.ts";
+} from "../core/index.ts";
+import { deferred, deferredToPage, toPreliminary } from "../shared/to-outcome.ts";
+import { systemClock } from "../shared/signals.ts";
+import { toJson } from "../shared/json.ts";
+import { withSignal } from "../shared/approval.ts";
 
 /** The context fields that `runTool` sets for each call. A test cannot override them. */
 export type CallFields = "name" | "signal" | "heartbeat" | "progress" | "emit";

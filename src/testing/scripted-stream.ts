@@ -1,6 +1,6 @@
 // Helpers for providers that play a script or a recording, without a model service.
 
-import type { ModelCall, ModelRequest, Provider } from "../core/entry-kit.ts";
+import type { ModelCall, ModelRequest, Provider } from "../core/index.ts";
 
 /** Reports the parts of a request as its body, because these providers have no request format of their own. */
 export function reportRequest(request: ModelRequest, call: ModelCall, { id, model }: Pick<Provider, "id" | "model">): void {

@@ -1,19 +1,11 @@
 // Assertions and time limits that the conformance suites share. They work with any test runner.
 
-import {
-  addUsage,
-  type Check,
-  checkFields,
-  type Clock,
-  invalidOption,
-  is,
-  type Json,
-  type ModelChunk,
-  systemClock,
-  toPlainError,
-  type Usage,
-  stableJson,
-} from "../core/entry-kit.ts";
+import { addUsage } from "../shared/count-usage.ts";
+import { type Check, checkFields, invalidOption, is } from "../core/kit.ts";
+import type { Clock, Json, ModelChunk, Usage } from "../core/index.ts";
+import { systemClock } from "../shared/signals.ts";
+import { toPlainError } from "../shared/plain-error.ts";
+import { stableJson } from "../shared/json.ts";
 
 interface CallReading {
   readonly key: string;

@@ -1,4 +1,4 @@
-import type { Clock } from "../core/entry-kit.ts";
+import type { Clock } from "../core/index.ts";
 
 /**
  * A clock whose time changes only when a test calls `advance` or `runAll`. Timers fire in the order of their due times. Timers with

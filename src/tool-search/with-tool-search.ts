@@ -1,31 +1,32 @@
+import { argumentSchema } from "../shared/own-schema.ts";
 import {
-  argumentSchema,
   type Check,
   checkFields,
   type Checks,
-  createToolRegistry,
-  cutText,
   type ExecutableTool,
   findableTools,
   invalidOption,
-  isFunction,
-  issue,
-  LoopError,
+  isRecord,
   markSignal,
   memoize,
   type StandardResult,
+  toRegistry,
+} from "../core/kit.ts";
+import {
+  createToolRegistry,
+  LoopError,
   type StandardSchema,
   type Tool,
   type ToolDefinition,
-  toolResult,
   type ToolRegistry,
+  toolResult,
   type ToolResult,
-  toRegistry,
-  type UnknownRecord,
-  countBytes,
-  takeStart,
-  isRecord,
-} from "../core/entry-kit.ts";
+} from "../core/index.ts";
+import { cutText, takeStart } from "../shared/texts.ts";
+import { isFunction } from "../shared/errors/check-fields.ts";
+import { issue } from "../shared/argument-schema.ts";
+import type { UnknownRecord } from "../shared/guards.ts";
+import { countBytes } from "../shared/estimate-tokens.ts";
 import MiniSearch, { type SearchOptions } from "minisearch";
 
 const intro =

@@ -1,13 +1,7 @@
-import {
-  checkFields,
-  type LoopEvent,
-  type LoopEvents,
-  type LoopEventType,
-  type Json,
-  type LoopStatus,
-  type WaitingCall,
-} from "../core/entry-kit.ts";
-import { addToCost, type EventItem, type EventMapper, mayBeDiscarded, noCost, toPlain, toCallPath } from "../core/web-kit.ts";
+import { checkFields, type LoopEventType, type WaitingCall } from "../core/kit.ts";
+import type { Json, LoopEvent, LoopEvents, LoopStatus } from "../core/index.ts";
+import { addToCost, mayBeDiscarded, noCost, toCallPath, toPlain } from "../web/page-values.ts";
+import type { EventItem, EventMapper } from "../web/chunk-batches.ts";
 import { toBrokenChunks, toEndingChunks } from "./ending-chunks.ts";
 import { EmittedParts, MessageWriter } from "./message-writer.ts";
 import { toUserParts } from "./to-ui-messages.ts";

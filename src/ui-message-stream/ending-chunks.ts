@@ -1,5 +1,5 @@
-import type { EndReason, LoopEvents } from "../core/entry-kit.ts";
-import { failedStatuses, toFailureText } from "../core/web-kit.ts";
+import type { EndReason, LoopEvents } from "../core/index.ts";
+import { failedStatuses, toFailureText } from "../web/page-values.ts";
 import type { UIFinishReason, UIMessageChunk, UIMessageMetadata, UIReason, UIVersion } from "./ui-message-chunk.ts";
 import type { UIMessageOptions } from "./ui-message-options.ts";
 

@@ -1,5 +1,6 @@
-import { checkFields, type Message } from "../core/entry-kit.ts";
-import { copyHistory, historyProviderCheck, type HistoryProvider, type ReadHistory } from "../core/history-kit.ts";
+import { checkFields } from "../core/kit.ts";
+import type { Message } from "../core/index.ts";
+import { copyHistory, type HistoryProvider, historyProviderCheck, type ReadHistory } from "../shared/history/read-history.ts";
 import { normalizePart, readUIMessages } from "./read-ui-messages.ts";
 import { writeUIMessages } from "./to-ui-messages.ts";
 

@@ -1,19 +1,13 @@
 // The entry `turnwright/ui-message-stream`: shows runs on pages that use `useChat` of AI SDK 5, 6 or 7.
 
-export {
-  type EventItem,
-  type EventMapper,
-  isRequestError,
-  type NodeRequest,
-  type NodeResponse,
-  type OnError,
-  type PageMessage,
-  RequestError,
-  type RequestLimits,
-  type SSEOptions,
-  type UIFailure,
-  type OutsideResult,
-} from "../core/web-kit.ts";
+export type { EventItem, EventMapper } from "../web/chunk-batches.ts";
+export { isRequestError, type NodeRequest, RequestError } from "../web/read-request-body.ts";
+export type { NodeResponse, SSEOptions } from "../web/sse-lines.ts";
+export type { OnError, UIFailure } from "../web/page-values.ts";
+export type { PageMessage, RequestLimits } from "../web/read-user-message.ts";
+export type { OutsideResult } from "../core/kit.ts";
+export type { HistoryProvider, ReadHistory } from "../shared/history/read-history.ts";
+export type { LostContent } from "../shared/history/find-lost.ts";
 export { createUIMessageMapper, type UIMessageMapper } from "./create-ui-message-mapper.ts";
 export { readUIChatRequest, type UIChatRequest } from "./read-ui-chat-request.ts";
 export {
@@ -45,7 +39,6 @@ export type {
   UIVersion,
 } from "./ui-message-chunk.ts";
 export { fromUIMessages, type FromUIOptions } from "./from-ui-messages.ts";
-export type { HistoryProvider, LostContent, ReadHistory } from "../core/history-kit.ts";
 export {
   toUIMessages,
   type UICalled,

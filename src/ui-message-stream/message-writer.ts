@@ -1,4 +1,5 @@
-import type { EmittedPart, LoopEvents } from "../core/entry-kit.ts";
+import type { EmittedPart } from "../core/kit.ts";
+import type { LoopEvents } from "../core/index.ts";
 import type { UIMessageChunk, UIVersion } from "./ui-message-chunk.ts";
 
 /** Chunks of an attempt that are held back while a provider may still discard the attempt. */

@@ -1,25 +1,9 @@
-import {
-  type ApprovalDecision,
-  checkFields,
-  isRecord,
-  isText,
-  type Json,
-  listOf,
-  recordOf,
-  type UnknownRecord,
-  type UserMessage,
-} from "../core/entry-kit.ts";
-import {
-  type NodeRequest,
-  type PageMessage,
-  readId,
-  readRequestBody,
-  readUserMessage,
-  requestChecks,
-  RequestError,
-  type RequestLimits,
-  type OutsideResult,
-} from "../core/web-kit.ts";
+import type { ApprovalDecision, Json, UserMessage } from "../core/index.ts";
+import { checkFields, isRecord, listOf, type OutsideResult, recordOf } from "../core/kit.ts";
+import { isText } from "../shared/errors/check-fields.ts";
+import type { UnknownRecord } from "../shared/guards.ts";
+import { type NodeRequest, readRequestBody, RequestError } from "../web/read-request-body.ts";
+import { type PageMessage, readId, readUserMessage, requestChecks, type RequestLimits } from "../web/read-user-message.ts";
 
 /** The content of a request from `useChat`. */
 export interface UIChatRequest {

@@ -1,6 +1,10 @@
-import type { AssistantPart, ContentPart, Json, ToolCallPart, UnknownRecord, UserMessage } from "../core/entry-kit.ts";
-import { isRecord, isText, renderOutcome } from "../core/entry-kit.ts";
-import { FieldReader, HistoryDraft, type HistoryProvider, type Piece, toMediaPart } from "../core/history-kit.ts";
+import { type AssistantPart, isRecord, type ToolCallPart } from "../core/kit.ts";
+import type { ContentPart, Json, UserMessage } from "../core/index.ts";
+import type { UnknownRecord } from "../shared/guards.ts";
+import { isText } from "../shared/errors/check-fields.ts";
+import { renderOutcome } from "../shared/to-outcome.ts";
+import { FieldReader, HistoryDraft, type HistoryProvider, toMediaPart } from "../shared/history/read-history.ts";
+import type { Piece } from "../shared/history/find-lost.ts";
 
 interface ReadMessages {
   readonly draft: HistoryDraft;

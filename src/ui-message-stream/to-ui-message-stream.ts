@@ -1,15 +1,6 @@
-import { checkFields } from "../core/entry-kit.ts";
-import {
-  ChunkBatches,
-  type EventItem,
-  type NodeResponse,
-  pipeLines,
-  sseChecks,
-  SSELines,
-  type SSEOptions,
-  toChunkStream,
-  toLineResponse,
-} from "../core/web-kit.ts";
+import { checkFields } from "../core/kit.ts";
+import { ChunkBatches, type EventItem, toChunkStream } from "../web/chunk-batches.ts";
+import { type NodeResponse, pipeLines, sseChecks, SSELines, type SSEOptions, toLineResponse } from "../web/sse-lines.ts";
 import { createUIMessageMapper } from "./create-ui-message-mapper.ts";
 import type { UIMessageChunk, UIVersion } from "./ui-message-chunk.ts";
 import { messageChecks, type UIMessageOptions } from "./ui-message-options.ts";

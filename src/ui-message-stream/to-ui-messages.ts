@@ -1,19 +1,8 @@
-import {
-  type AssistantMessage,
-  checkFields,
-  is,
-  type Json,
-  locateMedia,
-  type LoopEvents,
-  type Message,
-  type ToolCallPart,
-  type ToolOutcome,
-  type ToolResultPart,
-  type UserMessage,
-  type UserPart,
-} from "../core/entry-kit.ts";
-import { isWaiting, toFailureText } from "../core/web-kit.ts";
-import { findLostMessages, type LostContent } from "../core/history-kit.ts";
+import type { AssistantMessage, Json, LoopEvents, Message, ToolOutcome, ToolResultPart, UserMessage } from "../core/index.ts";
+import { checkFields, is, type ToolCallPart, type UserPart } from "../core/kit.ts";
+import { locateMedia } from "../shared/media-source.ts";
+import { isWaiting, toFailureText } from "../web/page-values.ts";
+import { findLostMessages, type LostContent } from "../shared/history/find-lost.ts";
 import { toMetadata } from "./ending-chunks.ts";
 import { readUIMessages } from "./read-ui-messages.ts";
 import type { UIUserPart, UIVersion } from "./ui-message-chunk.ts";

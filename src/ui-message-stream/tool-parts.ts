@@ -1,5 +1,5 @@
-import { type Json, type LoopEvents } from "../core/entry-kit.ts";
-import { toFailureText, toPlain } from "../core/web-kit.ts";
+import type { Json, LoopEvents } from "../core/index.ts";
+import { toFailureText, toPlain } from "../web/page-values.ts";
 import type { Hold, MessageWriter } from "./message-writer.ts";
 import type { UIMessageOptions } from "./ui-message-options.ts";
 

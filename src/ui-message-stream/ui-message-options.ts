@@ -1,5 +1,5 @@
-import { type Checks, is } from "../core/entry-kit.ts";
-import type { OnError } from "../core/web-kit.ts";
+import { type Checks, is } from "../core/kit.ts";
+import type { OnError } from "../web/page-values.ts";
 import type { UIVersion } from "./ui-message-chunk.ts";
 
 /** Options that control how `useChat` pages show a run. */

@@ -1,6 +1,6 @@
 // Reads events and converts them to chunks, for the entries that convert the events of a run for web pages.
 
-import type { LoopEvent } from "../core/types/loop-event.ts";
+import type { LoopEvent } from "../core/index.ts";
 import { dropPromise } from "../shared/promises.ts";
 
 /** An event from `streamToolLoop`, or an item from `turnwright/host` that contains an event and its `id`. */

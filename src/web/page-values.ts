@@ -1,13 +1,10 @@
 // The values and the failure texts that web pages show, for all page protocols. The texts contain no error messages, because error
 // messages may contain secrets.
 
-import type { Json, Usage } from "../core/types/common.ts";
-import type { LoopEvent, LoopEvents } from "../core/types/loop-event.ts";
-import type { ToolResultPart } from "../core/types/message.ts";
-import type { ToolOutcome, WaitingCall } from "../core/types/tool-outcome.ts";
+import type { EndReason, Json, LoopEvent, LoopEvents, LoopStatus, ToolOutcome, ToolResultPart, Usage } from "../core/index.ts";
+import type { WaitingCall } from "../core/kit.ts";
 import { addCost, addUsage, noUsage } from "../shared/count-usage.ts";
 import { toJson } from "../shared/json.ts";
-import type { EndReason, LoopStatus } from "../core/types/termination.ts";
 
 /** The cost that a page shows. `streams` is the number of model streams that have ended. */
 export interface PageCost {

@@ -1,7 +1,7 @@
 // Reads the body of a request from a page. The page is not trusted, so its length, depth and duration are limited.
 
 import { systemClock } from "../shared/signals.ts";
-import type { Clock } from "../core/types/common.ts";
+import type { Clock } from "../core/index.ts";
 import { hasBrand, isRecord } from "../shared/guards.ts";
 import { dropPromise } from "../shared/promises.ts";
 import { countBytes } from "../shared/estimate-tokens.ts";

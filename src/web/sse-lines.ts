@@ -2,7 +2,7 @@
 
 import { longestTimerMs, systemClock } from "../shared/signals.ts";
 import { type Checks } from "../shared/errors/check-fields.ts";
-import type { Clock } from "../core/types/common.ts";
+import type { Clock } from "../core/index.ts";
 import { isLiteral, isRecord } from "../shared/guards.ts";
 import type { ChunkBatches } from "./chunk-batches.ts";
 

@@ -8,7 +8,7 @@ import {
   type Tool,
   type ToolContext,
 } from "turnwright";
-import type { ExecutableTool } from "turnwright/parts";
+import type { ExecutableTool } from "turnwright/kit";
 import { compactMessages } from "turnwright/compaction";
 import { createMockProvider, fail, type MockMessage, text, toolCall } from "turnwright/testing";
 import { z } from "zod";

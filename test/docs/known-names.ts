@@ -1,7 +1,9 @@
 // Every name that the docs must mention. The file does not compile if a name is missing or unknown.
 
 import type { FinishReason, LoopEvents, LoopStatus, ModelChunk, ModelRequest, ProviderErrorCode, EndReason } from "turnwright";
-import type { LoopErrorCode, EventBase, LoopEventType, ToolTraits } from "turnwright/parts";
+import type { LoopErrorCode } from "../../src/shared/errors/loop-error.ts";
+import type { EventBase } from "../../src/core/types/loop-event.ts";
+import type { LoopEventType, ToolTraits } from "turnwright/kit";
 
 type Names<Name extends PropertyKey> = { readonly [Key in Name]: true };
 

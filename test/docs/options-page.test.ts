@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { IterationAnswer, IterationState, IterationView } from "turnwright/parts";
+import type { IterationAnswer, IterationState, IterationView } from "../../src/core/types/loop-options.ts";
 import { optionChecks, planChecks, sessionChecks } from "../../src/core/loop/run/option-table.ts";
 import { readNames, readPage, readRows, readSection } from "./read-page.ts";
 

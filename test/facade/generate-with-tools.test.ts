@@ -10,7 +10,7 @@ import {
   toolResult,
   withFallback,
 } from "turnwright";
-import type { GenerateRequest } from "turnwright/parts";
+import type { GenerateRequest } from "../../src/core/loop/generate-with-tools.ts";
 import { createMockProvider, fail, finish, reasoning, text, toolCall } from "turnwright/testing";
 import { endedBy, generate, recordExecutor } from "./play.ts";
 

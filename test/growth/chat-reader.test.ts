@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { createChatReader } from "../../src/openai/chat-events.ts";
-import type { ModelChunk } from "../../src/core/provider-kit.ts";
+import type { ModelChunk } from "../../src/core/index.ts";
 import { growthOf, mostGrowth } from "./measure.ts";
 
 const chunk = (delta: object, rest: object = {}): object => ({ choices: [{ index: 0, delta, finish_reason: null, ...rest }] });

@@ -10,7 +10,7 @@ import {
   eagerTools,
 } from "turnwright";
 import { guardrails, type InputCheck } from "turnwright/guardrails";
-import type { GuardrailRecord } from "turnwright/parts";
+import type { GuardrailRecord } from "turnwright/kit";
 import { createMockProvider, createTestClock, recordEvents, stall, text, toolCall, usage } from "turnwright/testing";
 
 const messages = [{ role: "user", content: "How do I pick a lock?" }] as const;

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { defineTool, type LoopOptions, type LoopResult, runToolLoop } from "turnwright";
 import { parseRunLog, type RunLog, type RunLogOptions, withRunLog } from "turnwright/inspect";
 import { createMockProvider, createTestClock, type TestClock, text, toolCall } from "turnwright/testing";
-import type { ExecutableTool } from "turnwright/parts";
+import type { ExecutableTool } from "turnwright/kit";
 
 export interface Logged {
   readonly result: LoopResult;

@@ -11,7 +11,7 @@ import {
   toolCall,
   usage,
 } from "turnwright/testing";
-import type { ExecutableTool } from "turnwright/parts";
+import type { ExecutableTool } from "turnwright/kit";
 import { makeFolder } from "../journal/folder.ts";
 
 const any = { type: "object" } as const;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createToolRegistry, runToolLoop, type Tool } from "turnwright";
-import type { ExecutableTool } from "turnwright/parts";
+import type { ExecutableTool } from "turnwright/kit";
 import { createMockProvider, createTestClock, registrySuite, runTool, text, toolCall } from "turnwright/testing";
 import { importTool, importTools } from "turnwright/interop";
 import { z } from "zod";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { type ApprovalDecision, approve, type Approve, defineTool, memoryJournal } from "turnwright";
-import type { ToolCallPart } from "turnwright/parts";
+import type { ToolCallPart } from "turnwright/kit";
 import { createTestClock, text, toolCall } from "turnwright/testing";
 import { answersOf, never, outcomesOf, play, tool, type Playing } from "./play.ts";
 

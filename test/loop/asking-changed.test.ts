@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { type ApprovalDecision, approve, type Approve, type LoopOptions, type Middleware, type Tool } from "turnwright";
-import type { ToolChange } from "turnwright/parts";
+import type { ToolChange } from "../../src/core/types/tool-outcome.ts";
 import { replayJournal } from "turnwright/journal";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { createDurableStore } from "./durable-store.ts";

@@ -12,7 +12,7 @@ import {
   structuredOutput,
   withRetry,
 } from "turnwright";
-import type { FinalAnswerReserve } from "turnwright/parts";
+import type { FinalAnswerReserve } from "../../src/core/types/policies.ts";
 import {
   createMockProvider,
   failInBand,

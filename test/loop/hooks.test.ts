@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { contextRestarts, prepareIteration } from "turnwright";
-import type { IterationPlan, IterationView } from "turnwright/parts";
+import type { IterationPlan, IterationView } from "../../src/core/types/loop-options.ts";
 import { createMockProvider, createTestClock, finish, text, toolCall, usage } from "turnwright/testing";
 import { answersOf, outcomesOf, play, tool } from "./play.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineTool, onIteration, toolResult } from "turnwright";
-import type { IterationState } from "turnwright/parts";
+import type { IterationState } from "../../src/core/types/loop-options.ts";
 import { createTestClock, text, toolCall } from "turnwright/testing";
 import { answersOf, never, outcomesOf, play, tool } from "./play.ts";
 

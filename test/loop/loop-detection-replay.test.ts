@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { defineAgentTool, detectLoops, type LoopOptions, type LoopResult, memoryJournal, runToolLoop } from "turnwright";
-import type { LoopAction } from "turnwright/parts";
+import type { LoopAction } from "../../src/core/types/loop-event.ts";
 import { createMockProvider, createTestClock, type MockScript, recordEvents, text, toolCall } from "turnwright/testing";
 import { createDurableStore } from "./durable-store.ts";
 import { outcomesOf, play, tool } from "./play.ts";

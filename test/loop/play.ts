@@ -16,7 +16,7 @@ import {
   type MockScript,
   recordEvents,
 } from "turnwright/testing";
-import type { ExecutableTool } from "turnwright/parts";
+import type { ExecutableTool } from "turnwright/kit";
 import type { Stage } from "./scenarios/stage.ts";
 
 export interface Playing extends Stage {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { isLoopError, type LoopResult } from "turnwright";
-import type { PartialResult } from "turnwright/parts";
+import type { PartialResult } from "../../src/core/types/loop-result.ts";
 import { text } from "turnwright/testing";
 import { countListeners } from "./count-listeners.ts";
 import { type Fault, faults, hangs } from "./faults.ts";

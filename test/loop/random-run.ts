@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import type { LoopLimits } from "turnwright";
-import type { LoopDetectionOptions, MaskingOptions } from "turnwright/parts";
+import type { LoopDetectionOptions, MaskingOptions } from "../../src/core/types/policies.ts";
 import {
   endEarly,
   fail,

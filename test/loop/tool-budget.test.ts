@@ -1,6 +1,6 @@
 import { approve, prepareIteration, finalAnswer, onIteration, contextRestarts } from "turnwright";
 import { describe, expect, it } from "vitest";
-import type { ToolBudget } from "turnwright/parts";
+import type { ToolBudget } from "turnwright/kit";
 import { createTestClock, text, toolCall, usage } from "turnwright/testing";
 import { outcomesOf, play, tool } from "./play.ts";
 

@@ -10,7 +10,7 @@ import {
   type Provider,
   type ToolRegistry,
 } from "turnwright";
-import type { ExecutableTool } from "turnwright/parts";
+import type { ExecutableTool } from "turnwright/kit";
 import { describe, expect, it } from "vitest";
 import { type Scripted, type Wire, wires } from "../wire/all-wires.ts";
 import { measureShared } from "./measure-bodies.ts";

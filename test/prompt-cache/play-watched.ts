@@ -1,5 +1,5 @@
 import { defineTool, type LoopOptions, type LoopResult, type Provider, runToolLoop } from "turnwright";
-import type { ExecutableTool } from "turnwright/parts";
+import type { ExecutableTool } from "turnwright/kit";
 import { watchPromptCache } from "turnwright/prompt-cache";
 import { createMockProvider, type EventRecording, type MockScript, recordEvents, text, toolCall } from "turnwright/testing";
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { type Provider, withFallback, withRetry } from "turnwright";
 import { withPlanner } from "turnwright/plan";
 import { createMockProvider, memoryCassette, recordTo, replayFrom, text } from "turnwright/testing";
-import { observeRun } from "../../src/core/observe-kit.ts";
+import { observeRun } from "../../src/observe/observe-run.ts";
 import { play, request } from "../testing/play.ts";
 
 const compacting = (): Provider => createMockProvider([text("Hi.")], { compacts: true });

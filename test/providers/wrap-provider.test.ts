@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { type Provider, runToolLoop, withFallback, withRetry } from "turnwright";
 import { withPlanner } from "turnwright/plan";
-import { wrapProvider } from "turnwright/provider-kit";
+import { wrapProvider } from "turnwright/kit";
 import { createMockProvider, memoryCassette, recordTo, text } from "turnwright/testing";
 import { observeProvider } from "../../src/observe/run-observer.ts";
 

@@ -13,7 +13,7 @@ import {
   type Provider,
   runToolLoop,
 } from "turnwright";
-import type { WaitingCall } from "turnwright/parts";
+import type { WaitingCall } from "turnwright/kit";
 import {
   createTestClock,
   endEarly,

@@ -1,7 +1,7 @@
 // Counts the events of random programs, so that a test can show that every kind occurs.
 
 import type { LoopOptions, LoopResult } from "turnwright";
-import type { WaitingCall } from "turnwright/parts";
+import type { WaitingCall } from "turnwright/kit";
 import { recordEvents, type StrictRequest } from "turnwright/testing";
 
 /** The moves that the programs of a test must have. */

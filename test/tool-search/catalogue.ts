@@ -1,5 +1,5 @@
 import type { ModelRequest, Tool } from "turnwright";
-import type { ExecutableTool } from "turnwright/parts";
+import type { ExecutableTool } from "turnwright/kit";
 import { tool } from "../loop/play.ts";
 
 const verbs = ["create", "list", "get", "update", "delete", "search", "close", "merge", "assign", "archive"];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createLoopEvents, runToolLoop } from "turnwright";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
-import { observeRun } from "../../src/core/observe-kit.ts";
+import { observeRun } from "../../src/observe/observe-run.ts";
 import { createLog, look, messages } from "./observer-log.ts";
 
 describe("observeRun: listeners of the caller", () => {

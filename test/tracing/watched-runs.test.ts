@@ -12,7 +12,7 @@ import {
   type ToolRegistry,
 } from "turnwright";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
-import { observeRun } from "../../src/core/observe-kit.ts";
+import { observeRun } from "../../src/observe/observe-run.ts";
 import { createLog, look, messages } from "./observer-log.ts";
 
 describe("observeRun: the observer", () => {

@@ -1,7 +1,7 @@
 import { expect, expectTypeOf, it } from "vitest";
 import { z } from "zod";
 import { type LoopOptions, type LoopResult, runToolLoop, streamToolLoop, structuredOutput } from "turnwright";
-import type { Plain } from "turnwright/parts";
+import type { Plain } from "turnwright/kit";
 import { createMockProvider, text } from "turnwright/testing";
 
 const asked = { messages: [{ role: "user" as const, content: "Go." }] };

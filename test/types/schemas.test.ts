@@ -9,7 +9,7 @@ import {
   withFilter,
   withPrefix,
 } from "turnwright";
-import type { ToolArgs, ToolInput } from "turnwright/parts";
+import type { ToolArgs, ToolInput } from "../../src/core/types/typed-call.ts";
 import { fromJsonSchema, withValidation } from "turnwright/json-schema";
 import { importTool, importTools } from "turnwright/interop";
 import * as v from "valibot";

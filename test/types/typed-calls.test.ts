@@ -17,7 +17,8 @@ import {
   type ToolContext,
   toolResult,
 } from "turnwright";
-import type { ApprovalContext, CallArgs, CallResult, ContextOf, RunCall, WaitingCall } from "turnwright/parts";
+import type { ApprovalContext, ContextOf, RunCall, WaitingCall } from "turnwright/kit";
+import type { CallArgs, CallResult } from "../../src/core/types/typed-call.ts";
 import { createHandoffs } from "turnwright/handoffs";
 import { createMockProvider, text, toolCall as call } from "turnwright/testing";
 

@@ -22,7 +22,7 @@ import { type AgentFacts, createHandoffs } from "turnwright/handoffs";
 import { createRunHost, type HostedLoopOptions } from "turnwright/host";
 import { rerunFrom, withRunLog } from "turnwright/inspect";
 import { withTracing } from "turnwright/otel";
-import type { ContextOf, RunCall } from "turnwright/parts";
+import type { ContextOf, RunCall } from "turnwright/kit";
 import { defineDurableHost as defineRestateHost, defineDurableLoop as defineRestateLoop } from "turnwright/restate";
 import { createTeam, type MemberReport } from "turnwright/team";
 import { createMockProvider, runTool, text, toolCall } from "turnwright/testing";

@@ -1,4 +1,4 @@
-import type { ModelChunk } from "../../src/core/provider-kit.ts";
+import type { ModelChunk } from "../../src/core/index.ts";
 import { createChatReader } from "../../src/openai/chat-events.ts";
 
 export type Fields = { readonly [field: string]: unknown };

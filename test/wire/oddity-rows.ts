@@ -1,6 +1,6 @@
 // The type of the rows in stream-oddities.test.ts, and what several rows share.
 
-import type { Usage } from "../../src/core/provider-kit.ts";
+import type { Usage } from "../../src/core/index.ts";
 
 export type Fields = { readonly [field: string]: unknown };
 

@@ -5,9 +5,9 @@ import {
   type ModelRequest,
   type Provider,
   type ProviderError,
-  type Usage,
   toProviderError,
-} from "../../src/core/provider-kit.ts";
+  type Usage,
+} from "../../src/core/index.ts";
 
 const timeouts = {
   streamIdleMs: Infinity,

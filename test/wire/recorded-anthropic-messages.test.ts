@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { anthropicMessages } from "../../src/anthropic/index.ts";
-import type { Json, Usage } from "../../src/core/provider-kit.ts";
+import type { Json, Usage } from "../../src/core/index.ts";
 import { connectAnthropic } from "./anthropic-client.ts";
 import { event } from "./anthropic-frames.ts";
 import type { Iteration, IterationCall } from "./provider-iteration.ts";

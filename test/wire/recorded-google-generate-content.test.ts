@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { googleGenerateContent } from "../../src/google/index.ts";
-import type { Json, Usage } from "../../src/core/provider-kit.ts";
+import type { Json, Usage } from "../../src/core/index.ts";
 import { connectGoogle } from "./google-client.ts";
 import { chunk } from "./google-frames.ts";
 import type { Iteration, IterationCall } from "./provider-iteration.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { openaiChat } from "../../src/openai/index.ts";
-import type { Usage } from "../../src/core/provider-kit.ts";
+import type { Usage } from "../../src/core/index.ts";
 import { connectOpenAI } from "./openai-client.ts";
 import type { Iteration, IterationCall } from "./provider-iteration.ts";
 import { done, sse } from "./raw-sse-server.ts";

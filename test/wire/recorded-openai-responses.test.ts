@@ -1,7 +1,7 @@
 import { defineTool, runToolLoop } from "turnwright";
 import { openaiResponses } from "turnwright/openai";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { Json, Usage } from "../../src/core/provider-kit.ts";
+import type { Json, Usage } from "../../src/core/index.ts";
 import { event } from "./anthropic-frames.ts";
 import { connectOpenAI } from "./openai-client.ts";
 import type { Iteration, IterationCall } from "./provider-iteration.ts";

@@ -3,7 +3,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
-import type { Json, Provider } from "../../src/core/provider-kit.ts";
+import type { Json, Provider } from "../../src/core/index.ts";
 import { ask, type Iteration, runIteration } from "./provider-iteration.ts";
 import { startRawServer } from "./raw-sse-server.ts";
 

@@ -1,4 +1,4 @@
-import type { ModelChunk } from "../../src/core/provider-kit.ts";
+import type { ModelChunk } from "../../src/core/index.ts";
 
 /** Throws if an event is an `Error`. Calls `onLeft` if the reader stops before the last event. */
 export async function* streamScript(

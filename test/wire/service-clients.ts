@@ -10,7 +10,7 @@ import { aiSdkModel } from "turnwright/ai-sdk";
 import { anthropicMessages } from "turnwright/anthropic";
 import { googleGenerateContent } from "turnwright/google";
 import { openaiChat, openaiResponses } from "turnwright/openai";
-import type { ErrorWord } from "turnwright/parts";
+import type { ErrorWord } from "../../src/shared/errors/error-words.ts";
 
 export type Fetch = typeof globalThis.fetch;
 

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { anthropicMessages } from "turnwright/anthropic";
 import { googleGenerateContent } from "turnwright/google";
 import { openaiChat, type OpenAIChatOptions, openaiResponses } from "turnwright/openai";
-import type { Provider } from "../../src/core/provider-kit.ts";
+import type { Provider } from "../../src/core/index.ts";
 import { connectAnthropic } from "./anthropic-client.ts";
 import { connectGoogle } from "./google-client.ts";
 import { connectOpenAI } from "./openai-client.ts";

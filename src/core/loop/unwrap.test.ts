@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
 import { isLoopEndedError, type LoopResult, type LoopStatus, LoopEndedError, runToolLoop, unwrap } from "turnwright";
-import type { EndedKind, ReasonOf } from "turnwright/parts";
+import type { EndedKind, ReasonOf } from "../errors/loop-ended-error.ts";
 import { createMockProvider, finish, text } from "turnwright/testing";
 
 const whole = await runToolLoop({

@@ -6,13 +6,13 @@ import type { NeedsApproval, ToolDefinition } from "../types/tool.ts";
 import type { ShownTool, ToolCall } from "../types/tool-outcome.ts";
 import { isFunction } from "../../shared/errors/check-fields.ts";
 import { invalidOption, LoopError } from "../../shared/errors/loop-error.ts";
-import { toDecision, waitWhereNeeded } from "../policies/approval.ts";
+import { toDecision, waitWhereNeeded } from "../../shared/approval.ts";
 import { findToolChanges, toShown } from "../tools/registry.ts";
 import { denials } from "../../shared/to-outcome.ts";
 import { digest, isSameJson, stableJson, toJson } from "../../shared/json.ts";
 import { toPlainError } from "../../shared/plain-error.ts";
 import type { CallRecorder, Middleware, Next, Outcome, Recorder, RunFacts } from "../types/middleware.ts";
-import { frozenView } from "../loop/state/transcript.ts";
+import { frozenView } from "../../shared/transcript.ts";
 import { askCaller } from "./ask-caller.ts";
 
 /**

@@ -1,7 +1,7 @@
 // Clears old tool results from requests ("masking"), and the results that the model has released with `context_release`.
 
 import type { MaskingOptions } from "../types/policies.ts";
-import { frozenView } from "../loop/state/transcript.ts";
+import { frozenView } from "../../shared/transcript.ts";
 import type { Middleware, State } from "../types/middleware.ts";
 import { MaskedTranscript, type MaskingSource, readMaskingOptions, type ReleasedResults } from "./masked-transcript.ts";
 

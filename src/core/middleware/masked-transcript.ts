@@ -8,7 +8,7 @@ import { checkFields, type Checks } from "../../shared/errors/check-fields.ts";
 import { estimateMedia } from "../../shared/estimate-media.ts";
 import { cutText } from "../../shared/texts.ts";
 import { estimateTokens } from "../../shared/estimate-tokens.ts";
-import { forgetView, seal } from "../loop/state/transcript.ts";
+import { forgetView, seal } from "../../shared/transcript.ts";
 
 const count = { min: 0 };
 

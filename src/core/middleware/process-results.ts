@@ -6,7 +6,7 @@ import { LoopError } from "../../shared/errors/loop-error.ts";
 import { toPlainError } from "../../shared/plain-error.ts";
 import { estimateTokens } from "../../shared/estimate-tokens.ts";
 import { detectContextRestart } from "../loop/restart/context-restart.ts";
-import { lastUserText } from "../loop/state/transcript.ts";
+import { lastUserText } from "../../shared/transcript.ts";
 import type { CallRecorder, Middleware, Outcome, RunFacts } from "../types/middleware.ts";
 import { askCaller } from "./ask-caller.ts";
 import {

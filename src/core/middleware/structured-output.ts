@@ -3,7 +3,7 @@
 import type { Issue, Json, JsonSchema, StandardSchema, Validation } from "../types/common.ts";
 import type { StructuredOutputOptions } from "../types/policies.ts";
 import type { RequestedOutput } from "../types/provider.ts";
-import { misfitNote } from "../loop/state/apply-step.ts";
+import { misfitNote } from "../../shared/model-notes.ts";
 import { renderIssues } from "../../shared/to-outcome.ts";
 import { cutText } from "../../shared/texts.ts";
 import { invalidOption, LoopError } from "../../shared/errors/loop-error.ts";
@@ -11,7 +11,7 @@ import { checkFields, type Checks } from "../../shared/errors/check-fields.ts";
 import { isRecord } from "../../shared/guards.ts";
 import { isPlainData, toJson } from "../../shared/json.ts";
 import { toPlainError } from "../../shared/plain-error.ts";
-import { convertSchema, isStandardSchema, validateArgs } from "../tools/argument-schema.ts";
+import { convertSchema, isStandardSchema, validateArgs } from "../../shared/argument-schema.ts";
 import { isUnfinished } from "../../shared/judge-finish.ts";
 import type { Answer, Hooks, RequestDraft, RunFacts, State, StructuredOutput } from "../types/middleware.ts";
 import { askCaller } from "./ask-caller.ts";

@@ -3,8 +3,8 @@
 
 import type { Json } from "../types/common.ts";
 import type { CompactedMessages, CompactionAnswer } from "../types/policies.ts";
-import { applyHandoff, type HandoffFold } from "../middleware/apply-handoff.ts";
-import { toCompacted } from "../loop/state/transcript.ts";
+import { applyHandoff, type HandoffFold } from "../../shared/apply-handoff.ts";
+import { toCompacted } from "../../shared/transcript.ts";
 import { isLoopError, LoopError } from "../../shared/errors/loop-error.ts";
 import { isUnfinished } from "../../shared/judge-finish.ts";
 import { checkStepRecord, isCompaction } from "../run/check-record.ts";

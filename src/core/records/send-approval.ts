@@ -3,7 +3,7 @@
 import type { LoopEvent } from "../types/loop-event.ts";
 import type { ToolCall } from "../types/tool-outcome.ts";
 import { type Decided, sendDecision } from "../middleware/approve.ts";
-import { toDecision } from "../policies/approval.ts";
+import { toDecision } from "../../shared/approval.ts";
 import { callEvent } from "../run/execute-tool-call.ts";
 import type { Run } from "../run/run.ts";
 import type { CallRecorder, Outcome } from "../types/middleware.ts";

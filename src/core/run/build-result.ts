@@ -5,7 +5,7 @@ import type { UserMessage } from "../types/message.ts";
 import type { EndReason } from "../types/termination.ts";
 import type { PlainError } from "../types/common.ts";
 import { joinDetails, toRunCall } from "../loop/result/build-result.ts";
-import { frozenView, isNamed } from "../loop/state/transcript.ts";
+import { frozenView, isNamed } from "../../shared/transcript.ts";
 import { edges } from "../../shared/edges.ts";
 import type { Run } from "./run.ts";
 import type { Ending } from "../types/middleware.ts";

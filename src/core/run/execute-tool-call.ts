@@ -8,7 +8,7 @@ import { LoopError } from "../../shared/errors/loop-error.ts";
 import { CancelScope } from "../../shared/cancellation/cancel-scope.ts";
 import { Deadline } from "../../shared/cancellation/deadline.ts";
 import { detectContextRestart } from "../loop/restart/context-restart.ts";
-import { restartedResult } from "../loop/state/transcript.ts";
+import { restartedResult } from "../../shared/transcript.ts";
 import { executeToolCall, refuseChanged } from "../loop/tool-call/execute-tool-call.ts";
 import { refuseBlocked, validateCall } from "../loop/tool-call/prepare-call.ts";
 import type { ReadyCall, ToolCallPorts } from "../loop/run/ports.ts";

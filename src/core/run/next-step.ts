@@ -7,7 +7,7 @@ import { isUnfinished } from "../../shared/judge-finish.ts";
 import { isFatal } from "../../shared/to-outcome.ts";
 import type { Ending, Hooks, InboxMessage, Look, State } from "../types/middleware.ts";
 import { activeAt } from "./state.ts";
-import { isNamed } from "../loop/state/transcript.ts";
+import { isNamed } from "../../shared/transcript.ts";
 
 export type NextStep =
   /** Look at what came from outside, and decide whether to go on. */

@@ -10,7 +10,7 @@ import { costOf } from "../loop/run/pricing.ts";
 import { addSpending, noUsage } from "../../shared/count-usage.ts";
 import { digest, stableJson, toJson } from "../../shared/json.ts";
 import { toPlainError } from "../../shared/plain-error.ts";
-import { validateArgs } from "../tools/argument-schema.ts";
+import { validateArgs } from "../../shared/argument-schema.ts";
 import { isRecord } from "../../shared/guards.ts";
 import { findTool } from "../tools/registry.ts";
 import { renderIssues } from "../../shared/to-outcome.ts";

@@ -6,7 +6,7 @@ import type { NestedSpending, ToolCall, ToolOutcome } from "../types/tool-outcom
 import type { ToolCallPorts } from "../loop/run/ports.ts";
 import { partsOf } from "../loop/stream/call-drafts.ts";
 import { priceAttempts } from "../loop/run/pricing.ts";
-import { frozenView } from "../loop/state/transcript.ts";
+import { frozenView } from "../../shared/transcript.ts";
 import { streamOnce } from "../loop/stream/stream-once.ts";
 import { createAdvice, prepareCall } from "../loop/tool-call/prepare-call.ts";
 import { endingOfReason } from "../../shared/cancellation/cancel-scope.ts";

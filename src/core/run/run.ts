@@ -17,7 +17,7 @@ import { resolveLimits, type ResolvedLimits, resolveTimeouts } from "../loop/run
 import { findOuterLevel, type Level, Meter } from "../loop/run/meter.ts";
 import type { Advice, ControlClaim } from "../loop/run/ports.ts";
 import { createAdvice } from "../loop/tool-call/prepare-call.ts";
-import { checkMessages } from "../loop/state/check-messages.ts";
+import { checkMessages } from "../../shared/check-messages.ts";
 import { collectTools, type JoiningRegistry, wrapTools } from "../tools/registry.ts";
 import { approve } from "../middleware/approve.ts";
 import { forceFirstCall } from "../middleware/forced-choice.ts";

@@ -5,8 +5,8 @@ import type { AssistantPart, Message, ProviderMetadataPart, ToolResultPart, User
 import type { NestedSpending, ToolCall, ToolHistoryEntry } from "../types/tool-outcome.ts";
 import { isUnfinished, problemOf } from "../../shared/judge-finish.ts";
 import { detectContextRestart } from "../loop/restart/context-restart.ts";
-import { malformedNote } from "../loop/state/apply-step.ts";
-import { isNamed, restartedResult, seal } from "../loop/state/transcript.ts";
+import { malformedNote } from "../../shared/model-notes.ts";
+import { isNamed, restartedResult, seal } from "../../shared/transcript.ts";
 import { contentOf, countsAsError, renderOutcome, wasDispatched } from "../../shared/to-outcome.ts";
 import { applyNested, applySpending, noUsage } from "../../shared/count-usage.ts";
 import type { Answer, CurrentMessage, EndedCall, Ending, Look, Outcome, State } from "../types/middleware.ts";

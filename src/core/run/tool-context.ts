@@ -14,7 +14,7 @@ import { askCaller } from "../middleware/ask-caller.ts";
 import { edges } from "../../shared/edges.ts";
 import { toJson } from "../../shared/json.ts";
 import { type Level, levelKey, noteLevel } from "../loop/run/meter.ts";
-import { frozenView } from "../loop/state/transcript.ts";
+import { frozenView } from "../../shared/transcript.ts";
 import { deferred, deferredToPage } from "../../shared/to-outcome.ts";
 import { findableKey, type Wave, waveKey } from "../tools/registry.ts";
 import type { Activity } from "./activity.ts";

@@ -7,7 +7,7 @@ import { type Check, checkField, checkFields, type Checks, is, isFilled, needed 
 import type { CheckedMethod } from "../../shared/edges.ts";
 import { isRecord } from "../../shared/guards.ts";
 import { isPlainData } from "../../shared/json.ts";
-import { isStandardSchema } from "./argument-schema.ts";
+import { isStandardSchema } from "../../shared/argument-schema.ts";
 
 const partType: Check = ['"text" or "data"', (type) => type === "text" || type === "data", undefined, true];
 

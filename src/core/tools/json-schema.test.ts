@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import type { StandardSchema, ToolSchema } from "../types/common.ts";
 import { isLoopError } from "../../shared/errors/loop-error.ts";
-import { isStandardSchema, toJsonSchema } from "./argument-schema.ts";
+import { isStandardSchema, toJsonSchema } from "../../shared/argument-schema.ts";
 
 function schemaOf(input: () => Record<string, unknown>): StandardSchema {
   return { "~standard": { version: 1, vendor: "test", validate: (value) => ({ value }), jsonSchema: { input } } };

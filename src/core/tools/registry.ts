@@ -10,7 +10,7 @@ import { isRecord } from "../../shared/guards.ts";
 import { invalidOption, LoopError } from "../../shared/errors/loop-error.ts";
 import { dropPromise, memoize } from "../../shared/promises.ts";
 import { quote } from "../../shared/texts.ts";
-import { toJsonSchema, validateArgs } from "./argument-schema.ts";
+import { toJsonSchema, validateArgs } from "../../shared/argument-schema.ts";
 import type { JsonSchema, Validation } from "../types/common.ts";
 import { edges } from "../../shared/edges.ts";
 import { assertTool, traits } from "./define-tool.ts";

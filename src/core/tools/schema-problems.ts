@@ -6,7 +6,7 @@ import { toJson } from "../../shared/json.ts";
 import { toPlainError } from "../../shared/plain-error.ts";
 import { memoize } from "../../shared/promises.ts";
 import { quote } from "../../shared/texts.ts";
-import { isStandardSchema } from "./argument-schema.ts";
+import { isStandardSchema } from "../../shared/argument-schema.ts";
 import { findRootProblem } from "../../shared/root-schema.ts";
 
 /** Says why a Standard Schema cannot be converted to JSON Schema: it has no conversion, or its conversion has failed. */

@@ -9,7 +9,7 @@ import type { ToolDefinition, ToolTraits } from "../types/tool.ts";
 import { isLiteral, isRecord, type UnknownRecord } from "../../shared/guards.ts";
 import { nearestName } from "../../shared/nearest-name.ts";
 import { describeValue, quote } from "../../shared/texts.ts";
-import { isStandardSchema } from "./argument-schema.ts";
+import { isStandardSchema } from "../../shared/argument-schema.ts";
 import { refuseTool } from "./define-tool.ts";
 import { explainSchema, explainToolSchema } from "./schema-problems.ts";
 

@@ -8,8 +8,7 @@ import type { EndReason, LoopStatus } from "./termination.ts";
 import type { ToolDefinition } from "./tool.ts";
 import type { NestedSpending, ShownTool, ToolCall, ToolHistoryEntry, ToolOutcome } from "./tool-outcome.ts";
 import type { LoopLimits, Tool } from "./loop-options.ts";
-import type { CompactedMessages, FinalAnswerReserve } from "./policies.ts";
-import type { LastRequest } from "./prompt-cache.ts";
+import type { FinalAnswerReserve } from "./policies.ts";
 import type { LoopResult } from "./loop-result.ts";
 import type { Journal } from "./journal.ts";
 import type { WaitOptions } from "./wait.ts";
@@ -122,40 +121,6 @@ export type MiddlewareList<Output = unknown> =
 export interface StructuredOutput<Output = unknown> extends Middleware {
   /** The schema that validates the answer. */
   readonly schema: StandardSchema<unknown, Output>;
-}
-
-/** Replaces old messages in requests with a summary. Created by `compactMessages` from `turnwright/compaction`. */
-export interface Compaction extends Middleware {
-  /**
-   * Returns middleware that uses the summary in `earlier` from the first request on. Pass the `compaction` in the result of an
-   * earlier run of the same conversation. Returns the middleware unchanged for `undefined`.
-   */
-  startWith(earlier: CompactedMessages | undefined): Compaction;
-}
-
-/** The agents that a run may continue as. Created by `createHandoffs` from `turnwright/handoffs`. */
-export interface Handoffs extends Middleware {
-  /** All tools of the agents, and the tools for handoffs. The run gets them with the middleware. */
-  readonly tools: readonly Tool[];
-  /**
-   * Returns the same agents with a different first agent. To continue a conversation, pass the `agent` from the result of its last
-   * run. Returns the agents unchanged for `undefined`, and for an agent that no longer exists. `messagesBefore` is this field of the
-   * last handoff: the number of messages that the filter `history` of the agent applies to. Default: the filter applies to no
-   * messages.
-   */
-  startWith(agent: string | undefined, messagesBefore?: number): Handoffs;
-}
-
-/**
- * Watches how much of each request begins like the previous request. Created by `watchPromptCache` from
- * `turnwright/prompt-cache`.
- */
-export interface PromptCacheWatch extends Middleware {
-  /**
-   * Returns middleware that compares the first request of a run with `earlier`, the final request of an earlier run of the same
-   * conversation. Pass `cache.last` of the result of that run. Returns the middleware unchanged for `undefined`.
-   */
-  startWith(earlier: LastRequest | undefined): PromptCacheWatch;
 }
 
 export interface Hooks {

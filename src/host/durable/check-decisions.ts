@@ -1,17 +1,12 @@
 // Checks decisions and results before they are sent to waiting calls.
 
-import {
-  type CallDecision,
-  findAnswerIssue,
-  isApproval,
-  isOutsideResult,
-  LoopError,
-  type LoopOptions,
-  renderIssues,
-  toJson,
-  toRegistry,
-} from "../../core/entry-kit.ts";
-import { toCallPath } from "../../core/web-kit.ts";
+import { type CallDecision, LoopError, type LoopOptions } from "../../core/index.ts";
+import { findAnswerIssue } from "../../shared/answer-issue.ts";
+import { isApproval } from "../../shared/approval.ts";
+import { isOutsideResult, renderIssues } from "../../shared/to-outcome.ts";
+import { toJson } from "../../shared/json.ts";
+import { toRegistry } from "../../core/kit.ts";
+import { toCallPath } from "../../web/page-values.ts";
 import type { JournalInspection } from "../../journal/index.ts";
 import type { PendingCall } from "../../journal/index.ts";
 import type { RunMessage } from "./durable-store.ts";

@@ -1,4 +1,4 @@
-import type { Json, Message, UserMessage } from "../../core/entry-kit.ts";
+import type { Json, Message, UserMessage } from "../../core/index.ts";
 import type { JournalInspection } from "../../journal/index.ts";
 import {
   addReport,

@@ -1,14 +1,5 @@
-import {
-  type CallDecision,
-  checkFields,
-  type Checks,
-  invalidOption,
-  is,
-  isRecord,
-  type Json,
-  type LoopStatus,
-  type StopRequest,
-} from "../../core/entry-kit.ts";
+import type { CallDecision, Json, LoopStatus } from "../../core/index.ts";
+import { checkFields, type Checks, invalidOption, is, isRecord, type StopRequest } from "../../core/kit.ts";
 import type { HostedStream, WhenBusy } from "../run-host.ts";
 import { continueLast, isReplacing, placeMessages, refuseKnown } from "../next-messages.ts";
 import { joinChecks } from "../start-options.ts";

@@ -1,18 +1,7 @@
-import {
-  type CallDecision,
-  checkFields,
-  checkMessages,
-  type Checks,
-  invalidOption,
-  is,
-  isFilled,
-  type Json,
-  LoopError,
-  refuseLoopOptions,
-  type StopRequest,
-  type UserMessage,
-  needed,
-} from "../../core/entry-kit.ts";
+import { type CallDecision, type Json, LoopError, type UserMessage } from "../../core/index.ts";
+import { checkFields, type Checks, invalidOption, is, needed, refuseLoopOptions, type StopRequest } from "../../core/kit.ts";
+import { checkMessages } from "../../shared/check-messages.ts";
+import { isFilled } from "../../shared/errors/check-fields.ts";
 import type { JournalInspection } from "../../journal/index.ts";
 import { readJournalRun, toInspection } from "../../journal/inspect/inspect-journal.ts";
 import type { DurableEvent, DurableEventsOptions, DurableLoop, DurableLoopFields, DurableResult } from "./durable-loop.ts";

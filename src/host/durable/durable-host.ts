@@ -1,18 +1,8 @@
 // Conversations whose runs any worker can execute and show.
 
-import type {
-  AnyTool,
-  CallDecision,
-  EndReason,
-  EntryOptions,
-  Json,
-  LoopOptions,
-  LoopStatus,
-  Message,
-  StopRequest,
-  Tool,
-} from "../../core/entry-kit.ts";
-import type { PageMessage } from "../../core/web-kit.ts";
+import type { AnyTool, EntryOptions, StopRequest } from "../../core/kit.ts";
+import type { CallDecision, EndReason, Json, LoopOptions, LoopStatus, Message, Tool } from "../../core/index.ts";
+import type { PageMessage } from "../../web/read-user-message.ts";
 import type { HostedStatus, HostedStream, JoinOptions, StartAnswer, WhenBusy } from "../run-host.ts";
 import type { WhenSuspended } from "../waiting-calls.ts";
 import type { PendingCall } from "../../journal/index.ts";

@@ -1,16 +1,7 @@
 // A loop whose runs any worker can execute, stop and show, on any workflow engine.
 
-import type {
-  AnyTool,
-  CallDecision,
-  EntryOptions,
-  LoopEvent,
-  LoopOptions,
-  LoopResult,
-  StopRequest,
-  Tool,
-  UserMessage,
-} from "../../core/entry-kit.ts";
+import type { AnyTool, EntryOptions, StopRequest } from "../../core/kit.ts";
+import type { CallDecision, LoopEvent, LoopOptions, LoopResult, Tool, UserMessage } from "../../core/index.ts";
 import type { JournalInspection } from "../../journal/index.ts";
 
 /** The options that the durable loop sets itself. */

@@ -1,8 +1,8 @@
 // Stores each large text of a durable run once, under an id that is made from the text. For example, a tool result is in the
 // record of its call and in the event `tool-end`, and both refer to the same text.
 
-import type { Journal, LoopEvent, Message } from "../../core/entry-kit.ts";
-import { isRecord } from "../../core/entry-kit.ts";
+import type { Journal, LoopEvent, Message } from "../../core/index.ts";
+import { isRecord } from "../../core/kit.ts";
 import { toBlobId } from "../../journal/with-blobs.ts";
 import { withBlobs } from "../../journal/index.ts";
 import type { DurableStore } from "./durable-store.ts";

@@ -1,7 +1,7 @@
 // The parts of a workflow engine that durable loops need. An execution is one try of a worker to carry out a run: if the worker dies,
 // another execution continues the run.
 
-import type { Json, UserMessage } from "../../core/entry-kit.ts";
+import type { Json, UserMessage } from "../../core/index.ts";
 
 /** A request to a run. Any process can send it. */
 export type RunMessage =

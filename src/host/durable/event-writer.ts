@@ -1,7 +1,7 @@
 // Writes the events and records of one execution of a run to the store. Omits events that an earlier execution has already
 // written.
 
-import type { LoopEvent } from "../../core/entry-kit.ts";
+import type { LoopEvent } from "../../core/index.ts";
 import { packEvent, type StoredEvent } from "./durable-records.ts";
 import type { Begun, DurableStore, StepRecord } from "./durable-store.ts";
 import { repeatFailed } from "./repeat-failed.ts";

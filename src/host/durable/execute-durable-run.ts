@@ -1,13 +1,13 @@
 import {
+  createLoopControl,
   type Json,
-  longestTimerMs,
   type LoopControl,
   type LoopOptions,
   type LoopResult,
-  type OutsideResult,
   runToolLoop,
-} from "../../core/entry-kit.ts";
-import { createLoopControl } from "../../core/index.ts";
+} from "../../core/index.ts";
+import { longestTimerMs } from "../../shared/signals.ts";
+import type { OutsideResult } from "../../core/kit.ts";
 import { createEmitter } from "../execute-run.ts";
 import type { DurableLoopFields, DurableResult } from "./durable-loop.ts";
 import { storeLargeParts } from "./durable-records.ts";

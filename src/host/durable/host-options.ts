@@ -1,13 +1,6 @@
-import {
-  checkFields,
-  checkMessages,
-  type Checks,
-  is,
-  type Json,
-  type Message,
-  refuseLoopOptions,
-  needed,
-} from "../../core/entry-kit.ts";
+import { checkFields, type Checks, is, needed, refuseLoopOptions } from "../../core/kit.ts";
+import { checkMessages } from "../../shared/check-messages.ts";
+import type { Json, Message } from "../../core/index.ts";
 import { type Handover, noHandover, withHandover } from "../handover.ts";
 import { whenSuspendedCheck } from "../waiting-calls.ts";
 import { readMessage, type ReadStart, whenBusyCheck } from "../start-options.ts";

@@ -1,6 +1,7 @@
 // The durable loops of a process, and its worker.
 
-import { invalidOption, type Json } from "../../core/entry-kit.ts";
+import { invalidOption } from "../../core/kit.ts";
+import type { Json } from "../../core/index.ts";
 import { createDurableHost } from "./create-durable-host.ts";
 import { checkLoopFields, createDurableLoop, type DefinedLoop } from "./create-durable-loop.ts";
 import type { DurableHost, DurableHostFields } from "./durable-host.ts";

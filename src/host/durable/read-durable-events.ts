@@ -1,4 +1,4 @@
-import type { LoopEvent } from "../../core/entry-kit.ts";
+import type { LoopEvent } from "../../core/index.ts";
 import type { JournalInspection } from "../../journal/index.ts";
 import { toReplayed } from "../log-reader.ts";
 import type { HostedEvent, HostedStream } from "../run-host.ts";

@@ -1,6 +1,6 @@
 // The journal of a durable run. Its records are rows of the store, which are written together with the preceding events.
 
-import type { Journal } from "../../core/entry-kit.ts";
+import type { Journal } from "../../core/index.ts";
 import type { StepRecord } from "./durable-store.ts";
 
 /** The journal of one execution calls these functions around its steps. */

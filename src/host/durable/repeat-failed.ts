@@ -1,4 +1,4 @@
-import { isRecord } from "../../core/entry-kit.ts";
+import { isRecord } from "../../core/kit.ts";
 
 /**
  * True if Postgres has refused the data (SQLSTATE class 22), found a violated constraint (23), or refused the statement (42). It

@@ -1,21 +1,10 @@
 // Executes a run again and again, until it no longer waits for answers.
 
-import {
-  describeValue,
-  inLockstep,
-  isApproval,
-  isLoopError,
-  isOutsideResult,
-  isRecord,
-  type Journal,
-  type Json,
-  LoopError,
-  type LoopOptions,
-  type LoopResult,
-  type OrderedEngine,
-  type Wait,
-  waitsOf,
-} from "../../core/entry-kit.ts";
+import { describeValue } from "../../shared/texts.ts";
+import { inLockstep, isRecord, type OrderedEngine, type Wait, waitsOf } from "../../core/kit.ts";
+import { isApproval } from "../../shared/approval.ts";
+import { isLoopError, type Journal, type Json, LoopError, type LoopOptions, type LoopResult } from "../../core/index.ts";
+import { isOutsideResult } from "../../shared/to-outcome.ts";
 
 /** Answers to waits, by the ids of the waits. */
 export type Answers = { readonly [id: string]: Json };

@@ -1,5 +1,5 @@
 import { diffArrays } from "diff";
-import type { Message } from "../../core/entry-kit.ts";
+import type { Message } from "../../core/index.ts";
 import { hasOtherKeyOrder, isSameText } from "./json-parts.ts";
 import { isSummary, type MaskedCalls } from "./request-messages.ts";
 

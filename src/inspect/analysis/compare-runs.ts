@@ -1,4 +1,5 @@
-import { isSameJson, type Json, type Message } from "../../core/entry-kit.ts";
+import { isSameJson } from "../../shared/json.ts";
+import type { Json, Message } from "../../core/index.ts";
 import type { LoggedCall, LoggedIteration, LoggedRequest, LoggedRun } from "../log/run-log.ts";
 import { type RequestStep, walkRequests } from "./request-messages.ts";
 import { jsonLength } from "./json-parts.ts";

@@ -1,4 +1,4 @@
-import type { CacheBreakCause } from "../../core/entry-kit.ts";
+import type { CacheBreakCause } from "./cache-break.ts";
 import { countThings, formatCount, formatMs, joinTexts } from "../format.ts";
 import type { CacheBreak } from "./find-cache-breaks.ts";
 

@@ -1,4 +1,4 @@
-import type { ToolDefinition } from "../../core/entry-kit.ts";
+import type { ToolDefinition } from "../../core/index.ts";
 import type { LoggedRequest } from "../log/run-log.ts";
 import { formatCount, joinTexts } from "../format.ts";
 import { alignMessages, countChanges, type MessageChange } from "./align-messages.ts";

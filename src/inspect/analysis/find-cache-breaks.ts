@@ -1,7 +1,7 @@
 // Finds the requests that break the prompt cache of a service, and the causes. From its cache, a service can read only the part of
 // a request that equals the beginning of an earlier request.
 
-import type { CacheBreakCause } from "../../core/entry-kit.ts";
+import type { CacheBreakCause } from "./cache-break.ts";
 import type { LoggedIteration, LoggedRequest, LoggedRun } from "../log/run-log.ts";
 import { alignMessages, countChanges } from "./align-messages.ts";
 import { diffFields, diffTools } from "./diff-requests.ts";

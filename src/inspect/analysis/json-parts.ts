@@ -1,6 +1,7 @@
 // Compares and measures values of a log. Equal long values of a log are mostly the same object, so each object is measured once.
 
-import { isSameJson, type Json } from "../../core/entry-kit.ts";
+import { isSameJson } from "../../shared/json.ts";
+import type { Json } from "../../core/index.ts";
 
 const lengths = new WeakMap<object, number>();
 

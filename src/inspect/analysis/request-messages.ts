@@ -1,6 +1,7 @@
 // Reads the messages of the requests of a run, and finds masked results and summaries in them.
 
-import { type Message, summaryTitle, type ToolResultPart } from "../../core/entry-kit.ts";
+import type { Message, ToolResultPart } from "../../core/index.ts";
+import { summaryTitle } from "../../shared/transcript.ts";
 import type { LoggedIteration, LoggedRequest, LoggedRun } from "../log/run-log.ts";
 import { isSameText } from "./json-parts.ts";
 

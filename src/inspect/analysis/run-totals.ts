@@ -1,6 +1,6 @@
 // Sums what a run and its nested runs have spent, in total and over time.
 
-import { wasDispatched } from "../../core/entry-kit.ts";
+import { wasDispatched } from "../../shared/to-outcome.ts";
 import type { LoggedCompaction, LoggedIteration, LoggedRun } from "../log/run-log.ts";
 
 export interface RunTotals {

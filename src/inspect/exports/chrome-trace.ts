@@ -2,8 +2,9 @@
 // calls, waits and nested runs. Source: "Trace Event Format", Google, and the importers of Perfetto and speedscope, which expect events of
 // one thread to follow or contain each other.
 
-import { checkFields, type Checks, is, type Json } from "../../core/entry-kit.ts";
-import { cleanName } from "../../core/observe-kit.ts";
+import { checkFields, type Checks, is } from "../../core/kit.ts";
+import type { Json } from "../../core/index.ts";
+import { cleanName } from "../../observe/run-observer.ts";
 import type { LoggedCompaction, LoggedIteration, LoggedRun, RunLog, LoggedCall, LoggedWait } from "../log/run-log.ts";
 import { toIsoTime } from "../format.ts";
 import { executionsOf, stepsOf } from "../analysis/run-totals.ts";

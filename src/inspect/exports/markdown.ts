@@ -1,15 +1,6 @@
-import {
-  checkFields,
-  type Checks,
-  is,
-  type PlainError,
-  type ProviderError,
-  type Usage,
-  assertNever,
-  type AssistantPart,
-  type Message,
-  type UserPart,
-} from "../../core/entry-kit.ts";
+import { type AssistantPart, checkFields, type Checks, is, type UserPart } from "../../core/kit.ts";
+import type { Message, PlainError, ProviderError, Usage } from "../../core/index.ts";
+import { assertNever } from "../../shared/guards.ts";
 import type {
   LoggedAttempt,
   LoggedCall,

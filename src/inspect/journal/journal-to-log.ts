@@ -1,15 +1,7 @@
 // Makes the run log of a journal: the events of a replay of its records, at the times that the records have.
 
-import type {
-  Answer,
-  Journal,
-  LoopEvent,
-  Middleware,
-  ModelChunk,
-  RecordedPlace,
-  RequestDraft,
-  State,
-} from "../../core/entry-kit.ts";
+import type { Answer, RecordedPlace, RequestDraft, State } from "../../core/kit.ts";
+import type { Journal, LoopEvent, Middleware, ModelChunk } from "../../core/index.ts";
 import { readJournalRun } from "../../journal/inspect/inspect-journal.ts";
 import { Cleaner } from "../log/clean-values.ts";
 import { createLogState } from "../log/log-lines.ts";

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { constants, type FSWatcher, watch } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { dirname } from "node:path";
-import { unlessMissing } from "../../core/entry-kit.ts";
+import { unlessMissing } from "../../shared/plain-error.ts";
 import { isLogStart } from "../log/log-file.ts";
 
 /** How often a file or a folder is checked, in milliseconds. Some file systems report no changes. */

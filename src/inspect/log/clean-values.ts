@@ -1,6 +1,11 @@
 // Prepares values for a run log: copies them as plain data, calls `redact`, and removes credentials.
 
-import { dropPromise, isRecord, type Json, namesSecret, redactSecrets, toJson } from "../../core/entry-kit.ts";
+import { dropPromise } from "../../shared/promises.ts";
+import { isRecord } from "../../core/kit.ts";
+import type { Json } from "../../core/index.ts";
+import { namesSecret } from "../../shared/redact-fields.ts";
+import { redactSecrets } from "../../shared/redact-secrets.ts";
+import { toJson } from "../../shared/json.ts";
 import type { LogFields } from "./log-lines.ts";
 import { isList } from "./shared-reader.ts";
 import { measure, Measured, type Writable } from "./shared-values.ts";

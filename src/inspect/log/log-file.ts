@@ -16,7 +16,8 @@ import {
 import { dirname, resolve } from "node:path";
 import { StringDecoder } from "node:string_decoder";
 import { open } from "node:fs/promises";
-import { followOwnLinks, isOwn, LoopError, tightMode } from "../../core/entry-kit.ts";
+import { followOwnLinks, isOwn, tightMode } from "../../shared/file-trust.ts";
+import { LoopError } from "../../core/index.ts";
 import { createLogState, learnLine, type LogState } from "./log-lines.ts";
 import { isTornLine, parseLine, toDamaged } from "./parse-line.ts";
 

@@ -1,6 +1,7 @@
 // Makes the lines of a run log. If a writer continues an existing log, reads from this log the state that the writer needs.
 
-import { type Json, listOf, textOf } from "../../core/entry-kit.ts";
+import type { Json } from "../../core/index.ts";
+import { listOf, textOf } from "../../core/kit.ts";
 import type { LogLine } from "./parse-line.ts";
 import { measure, SharedValues, type Writable } from "./shared-values.ts";
 

@@ -1,7 +1,7 @@
 // Appends the lines of runs to one log: a file or a sink. After an error, the log is closed and the runs continue.
 
 import { resolve } from "node:path";
-import { dropPromise, promiseOrValue } from "../../core/entry-kit.ts";
+import { dropPromise, promiseOrValue } from "../../shared/promises.ts";
 import { createLogState, findRun, type KnownRun, type LogFields, noteLine, toLine } from "./log-lines.ts";
 import { logVersion } from "./parse-line.ts";
 import { type LineTarget, openLogFile } from "./log-file.ts";

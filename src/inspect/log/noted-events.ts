@@ -1,14 +1,8 @@
 // The fields that a run log has about events, the run and its tools.
 
-import {
-  type EmittedPart,
-  isRecord,
-  type Json,
-  type LoopEvent,
-  type LoopEventType,
-  type ToolDefinition,
-} from "../../core/entry-kit.ts";
-import type { ObservedRun } from "../../core/observe-kit.ts";
+import { type EmittedPart, isRecord, type LoopEventType } from "../../core/kit.ts";
+import type { Json, LoopEvent, ToolDefinition } from "../../core/index.ts";
+import type { ObservedRun } from "../../observe/run-observer.ts";
 import type { Cleaner, RunLogPlace } from "./clean-values.ts";
 import type { Writable } from "./shared-values.ts";
 import type { LogFields } from "./log-lines.ts";

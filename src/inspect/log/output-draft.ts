@@ -1,6 +1,6 @@
 // Collects the output of one stream, so that the log has one line for all fragments.
 
-import type { LoopEvents, ModelChunk } from "../../core/entry-kit.ts";
+import type { LoopEvents, ModelChunk } from "../../core/index.ts";
 import type { Cleaner } from "./clean-values.ts";
 import type { LogFields } from "./log-lines.ts";
 import { type Measured, measureList } from "./shared-values.ts";

@@ -1,6 +1,8 @@
 // Parses the lines of a run log. Checks the types of all fields that readers use, so that an edited log does not make them fail.
 
-import { isRecord, type Json, LoopError, parseJson } from "../../core/entry-kit.ts";
+import { isRecord } from "../../core/kit.ts";
+import { type Json, LoopError } from "../../core/index.ts";
+import { parseJson } from "../../shared/json.ts";
 import { isList } from "./shared-reader.ts";
 
 /** The version of the format. It changes only if older readers would misread the lines. */

@@ -1,7 +1,9 @@
 // Reads the parts of runs from lines. Throws a TypeError for an invalid field. The caller puts the line number before the message
 // of the TypeError, as in "Line 7 has an invalid index".
 
-import { isRecord, type Json, listOf, type Message, toUsage } from "../../core/entry-kit.ts";
+import { isRecord, listOf } from "../../core/kit.ts";
+import type { Json, Message } from "../../core/index.ts";
+import { toUsage } from "../../shared/plain-error.ts";
 import type { LogLine } from "./parse-line.ts";
 import { isList } from "./shared-reader.ts";
 import type { LoggedCall, LoggedIteration, LoggedOutput, LoggedRequest, LoggedWait } from "./run-log.ts";

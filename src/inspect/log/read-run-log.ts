@@ -12,7 +12,8 @@ import type {
   LoggedRun,
 } from "./run-log.ts";
 import { SharedReader } from "./shared-reader.ts";
-import { isRecord, type Json, listOf } from "../../core/entry-kit.ts";
+import { isRecord, listOf } from "../../core/kit.ts";
+import type { Json } from "../../core/index.ts";
 import {
   type CallTimes,
   failWith,

@@ -10,11 +10,11 @@ import type {
   ModelSettings,
   PlainError,
   ProviderError,
-  StreamStatus,
   ToolChoice,
   ToolDefinition,
   Usage,
-} from "../../core/entry-kit.ts";
+} from "../../core/index.ts";
+import type { StreamStatus } from "../../core/kit.ts";
 
 /** The content of a run log. */
 export interface RunLog {

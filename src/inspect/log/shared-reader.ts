@@ -1,6 +1,7 @@
 // Replaces the marks in a log with the values for which they stand. docs/run-log.md describes the marks.
 
-import { isRecord, type Json } from "../../core/entry-kit.ts";
+import { isRecord } from "../../core/kit.ts";
+import type { Json } from "../../core/index.ts";
 
 export const marks: ReadonlySet<string> = new Set(["=", "@", "~"]);
 

@@ -2,7 +2,8 @@
 // `{"@":7}`. An object in the data that looks like one of these marks is written as `{"~":object}`.
 
 import { createHash } from "node:crypto";
-import { isRecord, type Json } from "../../core/entry-kit.ts";
+import { isRecord } from "../../core/kit.ts";
+import type { Json } from "../../core/index.ts";
 import { isList, marks, wrongMark } from "./shared-reader.ts";
 
 /** A value of at least this many characters gets a number. A numbered value inside it counts as one reference. */

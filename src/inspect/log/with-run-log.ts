@@ -1,28 +1,9 @@
-import {
-  checkFields,
-  type Checks,
-  is,
-  isRecord,
-  type LoopOptions,
-  type Tool,
-  type EmittedPart,
-  isContent,
-  type LoopEvent,
-  type Message,
-  type ModelChunk,
-  type ModelRequest,
-  type Provider,
-  textOf,
-  type ToolContext,
-  toPlainError,
-} from "../../core/entry-kit.ts";
-import {
-  observeRun,
-  type StartObserving,
-  type ObservedRun,
-  type RunObserver,
-  type StreamObserver,
-} from "../../core/observe-kit.ts";
+import { checkFields, type Checks, type EmittedPart, is, isRecord, textOf } from "../../core/kit.ts";
+import type { LoopEvent, LoopOptions, Message, ModelChunk, ModelRequest, Provider, Tool, ToolContext } from "../../core/index.ts";
+import { isContent } from "../../shared/texts.ts";
+import { toPlainError } from "../../shared/plain-error.ts";
+import { observeRun } from "../../observe/observe-run.ts";
+import type { ObservedRun, RunObserver, StartObserving, StreamObserver } from "../../observe/run-observer.ts";
 import { Cleaner, type RedactText } from "./clean-values.ts";
 import { callSafely, openLog, type RunLogSink, type LogWriter } from "./log-writer.ts";
 import { heardEvents, cleanPart, describeRun, describeTools, EmittedTexts, type NotedEvent, places } from "./noted-events.ts";

@@ -1,4 +1,4 @@
-import { invalidOption, isRecord } from "../../core/entry-kit.ts";
+import { invalidOption, isRecord } from "../../core/kit.ts";
 import { connectNothing, dataMark, type PageData, pageDataId, type PageLog } from "./page-data.ts";
 
 /** A log for `renderRunPage`. */

@@ -1,25 +1,20 @@
-import {
-  type AssistantPart,
-  type Json,
-  judgeFinish,
-  type Message,
-  type ProviderError,
-  type StreamResult,
-  type ToolCall,
-  type ToolOutcome,
-  type ToolResultPart,
-  addSpending,
-  type ContentPart,
-  isRecord,
-  isSameJson,
-  type NestedSpending,
-  type Outcome,
-  noUsage,
-  renderOutcome,
-  type UnknownRecord,
-  type CompactionAnswer,
-  type PlainError,
-} from "../../core/entry-kit.ts";
+import { type AssistantPart, type CompactionAnswer, isRecord, type NestedSpending, type Outcome } from "../../core/kit.ts";
+import type {
+  ContentPart,
+  Json,
+  Message,
+  PlainError,
+  ProviderError,
+  StreamResult,
+  ToolCall,
+  ToolOutcome,
+  ToolResultPart,
+} from "../../core/index.ts";
+import { judgeFinish } from "../../shared/judge-finish.ts";
+import { addSpending, noUsage } from "../../shared/count-usage.ts";
+import { isSameJson } from "../../shared/json.ts";
+import { renderOutcome } from "../../shared/to-outcome.ts";
+import type { UnknownRecord } from "../../shared/guards.ts";
 import type { LoggedCall, LoggedIteration, LoggedRun, LoggedCompaction, LoggedRequest } from "../log/run-log.ts";
 import { noOutput } from "../log/read-parts.ts";
 import {

@@ -1,15 +1,6 @@
-import {
-  type Answer,
-  type CompactionAnswer,
-  type Json,
-  LoopError,
-  malformedNote,
-  type Message,
-  toContextMessage,
-  type ToolDefinition,
-  type UserMessage,
-  warnOfLoop,
-} from "../../core/entry-kit.ts";
+import { type Answer, type CompactionAnswer, toContextMessage } from "../../core/kit.ts";
+import { type Json, LoopError, type Message, type ToolDefinition, type UserMessage } from "../../core/index.ts";
+import { malformedNote, warnOfLoop } from "../../shared/model-notes.ts";
 import type { LoggedRun } from "../log/run-log.ts";
 
 /** A repeated iteration. Its last answer has the outcomes of all its calls, so that the replay needs no steps for calls. */

@@ -3,29 +3,31 @@
 
 import {
   type Answer,
-  type CompactedMessages,
   checkFields,
   type Checks,
+  type CompactedMessages,
   type EndedCall,
   type EntryOptions,
   type Hooks,
   isRecord,
-  type Journal,
   limitRules,
   type Look,
+  type RecordedPlace,
+  type RecordedRun,
+  type State,
+  wrapJournal,
+} from "../../core/kit.ts";
+import {
+  contextRestarts,
+  type Journal,
   LoopError,
   type LoopOptions,
   memoryJournal,
   type Message,
   type Middleware,
-  type RecordedPlace,
-  type RecordedRun,
-  type State,
-  toCompacted,
   type Tool,
-  wrapJournal,
-} from "../../core/entry-kit.ts";
-import { contextRestarts } from "../../core/index.ts";
+} from "../../core/index.ts";
+import { toCompacted } from "../../shared/transcript.ts";
 import { readJournalRun } from "../../journal/inspect/inspect-journal.ts";
 import { findStart } from "../log/log-file.ts";
 import { readRunLog } from "../log/read-run-log.ts";

@@ -6,7 +6,7 @@ import type { LoggedRun, LoggedCall, LoggedIteration } from "../log/run-log.ts";
 import { LazyFold, ShowMore, TextPieces } from "./shared-parts.tsx";
 import { readRunFacts } from "./model/run-facts.ts";
 import "./compare-view.css";
-import type { Usage } from "../../core/entry-kit.ts";
+import type { Usage } from "../../core/index.ts";
 import { diffTexts } from "../analysis/diff-texts.ts";
 import { formatValue } from "./model/format-value.ts";
 import { JsonText, SafeText } from "./safe-text.tsx";

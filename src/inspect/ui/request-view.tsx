@@ -14,7 +14,7 @@ import { findMasking, maskedUpTo } from "../analysis/request-messages.ts";
 import type { LoggedIteration, LoggedRun } from "../log/run-log.ts";
 import { type MessageContext, SentRequest, SentMessage } from "./sent-request.tsx";
 import "./request-view.css";
-import type { Message } from "../../core/entry-kit.ts";
+import type { Message } from "../../core/index.ts";
 import type { MessageChange } from "../analysis/align-messages.ts";
 import { diffTexts } from "../analysis/diff-texts.ts";
 import { LazyFold, TextPieces } from "./shared-parts.tsx";

@@ -1,6 +1,6 @@
 import { Fragment, type JSX } from "preact";
 import { useState } from "preact/hooks";
-import type { Message, ToolResultPart } from "../../core/entry-kit.ts";
+import type { Message, ToolResultPart } from "../../core/index.ts";
 import { countThings, formatCount, showControls } from "../format.ts";
 import { jsonLength } from "../analysis/json-parts.ts";
 import type { LoggedRequest, LoggedRun } from "../log/run-log.ts";

@@ -1,4 +1,6 @@
-import { checkMessages, type Message, renderOutcome, type ToolResultPart } from "../../core/entry-kit.ts";
+import { checkMessages } from "../../shared/check-messages.ts";
+import type { Message, ToolResultPart } from "../../core/index.ts";
+import { renderOutcome } from "../../shared/to-outcome.ts";
 import type { JournalInspection } from "./inspect-journal.ts";
 
 /**

@@ -1,21 +1,17 @@
 import {
   type CompactedMessages,
-  type EndReason,
   type Handoff,
   invalidOption,
-  type Journal,
-  type LoopStatus,
-  type Message,
-  noUsage,
   type PendingCall,
   readRecords,
   type RecordedRun,
   type Records,
   toReason,
   toRecords,
-  type Usage,
   type WatchRun,
-} from "../../core/entry-kit.ts";
+} from "../../core/kit.ts";
+import type { EndReason, Journal, LoopStatus, Message, Usage } from "../../core/index.ts";
+import { noUsage } from "../../shared/count-usage.ts";
 import { readJournal } from "../journal-session.ts";
 import { isJournal } from "../replay-journal.ts";
 

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { z } from "zod";
 import type { JsonSchema, StandardSchema } from "../../core/types/common.ts";
-import { convertSchema } from "../../core/tools/argument-schema.ts";
+import { convertSchema } from "../argument-schema.ts";
 import { createOutputPlanner } from "./output-schema.ts";
 
 const plan = createOutputPlanner({ maxOptional: 1, maxUnions: 2, maxDepth: 3 });

@@ -3,22 +3,12 @@
 
 import type * as fs from "node:fs";
 import type * as path from "node:path";
-import {
-  type FileFacts,
-  followOwnLinks,
-  invalidOption,
-  isOwn,
-  isProviderError,
-  isRecord,
-  type ModelChunk,
-  parseJson,
-  type Provider,
-  type ProviderError,
-  tightMode,
-  toAbilities,
-  toProviderFacts,
-  type UnknownRecord,
-} from "../../core/entry-kit.ts";
+import { type FileFacts, followOwnLinks, isOwn, tightMode } from "../../shared/file-trust.ts";
+import { invalidOption, isRecord } from "../../core/kit.ts";
+import { isProviderError, type ModelChunk, type Provider, type ProviderError } from "../../core/index.ts";
+import { parseJson } from "../../shared/json.ts";
+import { toAbilities, toProviderFacts } from "../../shared/wrap-provider.ts";
+import type { UnknownRecord } from "../../shared/guards.ts";
 import { isPrint, type RequestPrint } from "./request-print.ts";
 
 type Recorded = Omit<Provider, "stream">;

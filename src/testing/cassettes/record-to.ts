@@ -1,17 +1,7 @@
-import {
-  assertProvider,
-  checkFields,
-  type Checks,
-  invalidOption,
-  is,
-  dropPromise,
-  iterateChunks,
-  type ModelCall,
-  type ModelChunk,
-  type Provider,
-  toProviderError,
-  wrapProvider,
-} from "../../core/entry-kit.ts";
+import { assertProvider } from "../../shared/errors/provider-checks.ts";
+import { checkFields, type Checks, invalidOption, is, iterateChunks, wrapProvider } from "../../core/kit.ts";
+import { dropPromise } from "../../shared/promises.ts";
+import { type ModelCall, type ModelChunk, type Provider, toProviderError } from "../../core/index.ts";
 import {
   type Cassette,
   type CassetteRecord,

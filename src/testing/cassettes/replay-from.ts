@@ -1,14 +1,6 @@
-import {
-  assertNever,
-  checkFields,
-  type Checks,
-  is,
-  type ModelCall,
-  type ModelChunk,
-  type ModelRequest,
-  type Provider,
-  type ProviderError,
-} from "../../core/entry-kit.ts";
+import { assertNever } from "../../shared/guards.ts";
+import { checkFields, type Checks, is } from "../../core/kit.ts";
+import type { ModelCall, ModelChunk, ModelRequest, Provider, ProviderError } from "../../core/index.ts";
 import { reportRequest, sleep, untilAborted } from "../scripted-stream.ts";
 import { type Cassette, type CutLine, type Moment, nameOf, readCassette, type Recording, toCassette } from "./cassette.ts";
 import { compare, keyOf, printRequest, type RequestPrint } from "./request-print.ts";

@@ -1,15 +1,9 @@
 // Identifies a request by a digest of each part. Digests show which parts of two requests differ, without recording their content.
 
-import {
-  digest,
-  isRecord,
-  memoize,
-  type Message,
-  type ModelRequest,
-  quote,
-  stableJson,
-  type ToolDefinition,
-} from "../../core/entry-kit.ts";
+import { digest, stableJson } from "../../shared/json.ts";
+import { isRecord, memoize } from "../../core/kit.ts";
+import type { Message, ModelRequest, ToolDefinition } from "../../core/index.ts";
+import { quote } from "../../shared/texts.ts";
 
 type Part = readonly [name: string, digest: string];
 

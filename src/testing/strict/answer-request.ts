@@ -1,4 +1,5 @@
-import { isRecord, parseJson } from "../../core/entry-kit.ts";
+import { isRecord } from "../../core/kit.ts";
+import { parseJson } from "../../shared/json.ts";
 import type { Rule, ToErrorBody } from "../../services/rule.ts";
 import { checkMockMessage, type MockMessage, text as say } from "../mock-parts.ts";
 import { toAnswer, type ToCallId } from "./answer.ts";

@@ -1,13 +1,9 @@
 // A scripted message in a form that each wire can write.
 
-import {
-  digest,
-  type FinishReason,
-  isRecord,
-  type ModelChunk,
-  type ProviderError,
-  type UnknownRecord,
-} from "../../core/entry-kit.ts";
+import { digest } from "../../shared/json.ts";
+import type { FinishReason, ModelChunk, ProviderError } from "../../core/index.ts";
+import { isRecord } from "../../core/kit.ts";
+import type { UnknownRecord } from "../../shared/guards.ts";
 import type { WireRequest } from "../../services/rule.ts";
 import type { MockMessage, MockPart } from "../mock-parts.ts";
 

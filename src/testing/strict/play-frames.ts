@@ -1,4 +1,4 @@
-import type { Clock } from "../../core/entry-kit.ts";
+import type { Clock } from "../../core/index.ts";
 import { sleep, untilAborted } from "../scripted-stream.ts";
 import type { Frame } from "./answer.ts";
 

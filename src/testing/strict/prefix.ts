@@ -1,7 +1,8 @@
 // Signatures that are only valid after the same prefix: system text, tools and earlier content. A signature contains the digest of
 // its prefix, so a service needs no memory of its answers.
 
-import { digest, stableJson, toJson, type UnknownRecord } from "../../core/entry-kit.ts";
+import { digest, stableJson, toJson } from "../../shared/json.ts";
+import type { UnknownRecord } from "../../shared/guards.ts";
 import { bindingBeta } from "../../services/anthropic.ts";
 import type { Rule, WireItem, WireRequest } from "../../services/rule.ts";
 import { recordAt, recordsIn, show } from "../../services/rule-checks.ts";

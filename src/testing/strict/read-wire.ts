@@ -1,6 +1,7 @@
 // Reads requests from the formats of the four APIs, so that rules do not repeat this.
 
-import { isRecord, type UnknownRecord } from "../../core/entry-kit.ts";
+import { isRecord } from "../../core/kit.ts";
+import type { UnknownRecord } from "../../shared/guards.ts";
 import type { WireCall, WireItem, WireMedia, WireRequest, WireResult, WireTool } from "../../services/rule.ts";
 import { recordAt, recordsIn, show } from "../../services/rule-checks.ts";
 

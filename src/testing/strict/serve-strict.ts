@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Clock } from "../../core/entry-kit.ts";
+import type { Clock } from "../../core/index.ts";
 import type { ReceivedText } from "./answer-request.ts";
 import { playFrames } from "./play-frames.ts";
 import type { Reply } from "./write-answer.ts";

@@ -1,13 +1,7 @@
-import {
-  checkField,
-  checkFields,
-  type Choice,
-  type Clock,
-  invalidOption,
-  is,
-  isFunction,
-  systemClock,
-} from "../../core/entry-kit.ts";
+import { checkField, type Choice, isFunction } from "../../shared/errors/check-fields.ts";
+import { checkFields, invalidOption, is } from "../../core/kit.ts";
+import type { Clock } from "../../core/index.ts";
+import { systemClock } from "../../shared/signals.ts";
 import { checkMockMessage, type MockMessage } from "../mock-parts.ts";
 import { answerRequest, type ReceivedText, type StrictRefusal, type StrictRequest } from "./answer-request.ts";
 import { chatOddities } from "../../services/oddities.ts";

@@ -1,4 +1,5 @@
-import { digest, isRecord } from "../../core/entry-kit.ts";
+import { digest } from "../../shared/json.ts";
+import { isRecord } from "../../core/kit.ts";
 import { bindingBeta } from "../../services/anthropic.ts";
 import type { ChatOddity } from "../../services/oddities.ts";
 import type { ToErrorBody } from "../../services/rule.ts";

@@ -1,4 +1,4 @@
-import type { FinishReason } from "../../core/entry-kit.ts";
+import type { FinishReason } from "../../core/index.ts";
 import type { ChatOddity, ChatStyle } from "../../services/oddities.ts";
 import {
   type Answer,

@@ -1,4 +1,6 @@
-import { type FinishReason, isRecord, parseJson } from "../../core/entry-kit.ts";
+import type { FinishReason } from "../../core/index.ts";
+import { isRecord } from "../../core/kit.ts";
+import { parseJson } from "../../shared/json.ts";
 import { type Answer, type AnswerCall, type Frame, isSpoken, type Piece, sse } from "./answer.ts";
 
 const words: { readonly [Reason in FinishReason]?: string } = {

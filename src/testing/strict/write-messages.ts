@@ -1,4 +1,7 @@
-import { type FinishReason, isRecord, parseJson, type UnknownRecord } from "../../core/entry-kit.ts";
+import type { FinishReason } from "../../core/index.ts";
+import { isRecord } from "../../core/kit.ts";
+import { parseJson } from "../../shared/json.ts";
+import type { UnknownRecord } from "../../shared/guards.ts";
 import { type Answer, type AnswerCall, type Control, type Frame, isSpoken, namedSse, type Piece, type Spoken } from "./answer.ts";
 import { signThinking } from "./prefix.ts";
 

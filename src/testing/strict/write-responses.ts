@@ -1,4 +1,4 @@
-import type { UnknownRecord } from "../../core/entry-kit.ts";
+import type { UnknownRecord } from "../../shared/guards.ts";
 import { type Answer, type AnswerCall, type Control, type Frame, isSpoken, namedSse, type Spoken } from "./answer.ts";
 import { printInput } from "./prefix.ts";
 import { show } from "../../services/rule-checks.ts";

@@ -1,7 +1,6 @@
 import fc from "fast-check";
-import { maskResults } from "turnwright";
+import { maskResults, type Message } from "turnwright";
 import type { LoggedRequest, LoggedRun } from "turnwright/inspect";
-import type { Message } from "turnwright/provider-kit";
 import { describe, expect, it } from "vitest";
 import type { MessageChange } from "../../../src/inspect/analysis/align-messages.ts";
 import { describeDifference, diffRequests, type RequestDifference } from "../../../src/inspect/analysis/diff-requests.ts";

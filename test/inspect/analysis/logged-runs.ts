@@ -1,5 +1,4 @@
-import { type LoopOptions, type ModelRequest, type Provider, runToolLoop } from "turnwright";
-import type { Message } from "turnwright/provider-kit";
+import { type LoopOptions, type Message, type ModelRequest, type Provider, runToolLoop } from "turnwright";
 import { type LoggedRun, parseRunLog, withRunLog } from "turnwright/inspect";
 
 export type RequestEdit = (request: ModelRequest) => Partial<ModelRequest>;

@@ -1,7 +1,7 @@
 // The stage of the sample logs: a test clock, a log in memory, and tools that take time.
 
 import { defineTool, type LoopOptions, runToolLoop } from "turnwright";
-import type { ExecutableTool } from "turnwright/parts";
+import type { ExecutableTool } from "turnwright/kit";
 import { withRunLog } from "turnwright/inspect";
 import { createTestClock, type TestClock, usage } from "turnwright/testing";
 

@@ -12,7 +12,7 @@ import {
   type ToolContext,
   toolResult,
 } from "turnwright";
-import type { LoopErrorOf } from "turnwright/parts";
+import type { LoopErrorOf } from "../../../src/shared/errors/loop-error.ts";
 import { createMockProvider, type MockProvider, text, toolCall } from "turnwright/testing";
 import { answersOf, play, type Playing, tool } from "../play.ts";
 import { kinds, type Kind, nesting, question } from "./nesting.ts";

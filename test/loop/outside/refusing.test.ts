@@ -12,7 +12,7 @@ import {
   eagerTools,
 } from "turnwright";
 import { fromJsonSchema, withValidation } from "turnwright/json-schema";
-import type { ToolTraits } from "turnwright/parts";
+import type { ToolTraits } from "turnwright/kit";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { createDurableStore } from "../durable-store.ts";
 import { answersOf, outcomesOf, play, type Playing, tool } from "../play.ts";

@@ -13,7 +13,7 @@ import {
   type Tool,
   toolResult,
 } from "turnwright";
-import type { PreToolTextPolicy } from "turnwright/parts";
+import type { PreToolTextPolicy } from "../../../src/core/types/policies.ts";
 import {
   chunk,
   createMockProvider,

@@ -12,7 +12,7 @@ import { isOutsideResult, toRecordedResult } from "../../../shared/to-outcome.ts
 import type { OutsideResult } from "../../types/policies.ts";
 import { checkAnswerOf, pageProblem } from "../run/decisions.ts";
 import type { ToolQuestion } from "../../types/tool-outcome.ts";
-import { toUserMessage as copyMessage } from "../state/check-messages.ts";
+import { toUserMessage as copyMessage } from "../../../shared/check-messages.ts";
 import type { InboxMessage } from "../state/step-result.ts";
 
 type Request =

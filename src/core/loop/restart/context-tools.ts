@@ -14,8 +14,8 @@ import { lossyKindOf } from "../../../shared/to-outcome.ts";
 import { markSignal, toolResult } from "../../tools/tool-result.ts";
 import type { ExecutableTool, ToolContext } from "../../types/loop-options.ts";
 import type { ToolResult } from "../../types/tool.ts";
-import { issue } from "../../tools/argument-schema.ts";
-import { argumentSchema } from "../../tools/own-schema.ts";
+import { issue } from "../../../shared/argument-schema.ts";
+import { argumentSchema } from "../../../shared/own-schema.ts";
 
 /** The options of `createContextStash`. */
 export interface ContextStashOptions {

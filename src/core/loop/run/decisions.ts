@@ -5,7 +5,7 @@ import type { OutsideResult } from "../../types/policies.ts";
 import type { Deferred } from "../../types/tool.ts";
 import type { ToolQuestion } from "../../types/tool-outcome.ts";
 import type { Issue, StandardSchema, Validation } from "../../types/common.ts";
-import { convertSchema, issue, validateArgs } from "../../tools/argument-schema.ts";
+import { convertSchema, issue, validateArgs } from "../../../shared/argument-schema.ts";
 import { deferred, deferredToPage } from "../../../shared/to-outcome.ts";
 import { LoopError } from "../../../shared/errors/loop-error.ts";
 import { edges } from "../../../shared/edges.ts";

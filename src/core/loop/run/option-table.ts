@@ -17,7 +17,7 @@ import {
   timeLimit,
 } from "../../../shared/errors/check-fields.ts";
 import { longestTimerMs } from "../../../shared/signals.ts";
-import { isApproval } from "../../policies/approval.ts";
+import { isApproval } from "../../../shared/approval.ts";
 import { providerCheck } from "../../../shared/errors/provider-checks.ts";
 import { isExactData, isOutsideResult } from "../../../shared/to-outcome.ts";
 import { isEmitter, isRecord } from "../../../shared/guards.ts";

@@ -1,9 +1,9 @@
 // The types that the stages of the loop share: tool calls, views of messages, watchers of requests, and controls.
 
 import type { CancelScope } from "../../../shared/cancellation/cancel-scope.ts";
-import type { Clock, Timeouts, Json, Usage } from "../../types/common.ts";
+import type { Clock, Timeouts, Json } from "../../types/common.ts";
 import type { LoopControl, ToolContext, ToolRegistry } from "../../types/loop-options.ts";
-import type { StreamResult, AttemptSpending, ModelCall, ModelRequest } from "../../types/provider.ts";
+import type { StreamResult } from "../../types/provider.ts";
 import type { ToolDefinition } from "../../types/tool.ts";
 import type { EndReason } from "../../types/termination.ts";
 import type { ToolCall } from "../../types/tool-outcome.ts";
@@ -13,7 +13,6 @@ import type { Deadline, DeadlinePorts } from "../../../shared/cancellation/deadl
 import type { InboxMessage } from "../state/step-result.ts";
 import type { Asked, CallQuestions } from "./decisions.ts";
 import { sharedMap } from "../../../shared/guards.ts";
-import type { PromptCacheUse, StreamCache } from "../../types/prompt-cache.ts";
 
 /** A call that may run, with the final arguments for its tool. */
 export interface ReadyCall {
@@ -57,24 +56,6 @@ export interface ToolCallPorts extends DeadlinePorts {
   onMetadata?(call: ToolCall, metadata: unknown): void;
   /** Called when a call ends after the loop stopped waiting for it. */
   onLate?(call: ToolCall, success: boolean): void;
-}
-
-/** Watches the requests of one stream. */
-export interface StreamWatch {
-  /** Called with each request body of the stream, as `sending` of the model call. */
-  readonly sending: NonNullable<ModelCall["sending"]>;
-  /** Called after the stream has ended. Returns the facts about its requests, and makes `sending` ignore all further requests. */
-  read(spendings: readonly AttemptSpending[], priceOf: (usage: Usage, by: AttemptSpending) => unknown): StreamCache | undefined;
-}
-
-/** Watches the prompt cache of one run. Created by `watchPromptCache`. */
-export interface CacheWatcher {
-  /** Begins to watch the requests of a stream. */
-  watch(request: ModelRequest): StreamWatch;
-  /** Takes the recorded requests of a replayed stream, so that the next request is compared with these records. */
-  replay(cache: StreamCache): void;
-  /** Returns the sums for the result of the run. */
-  sum(results: readonly StreamResult[]): PromptCacheUse;
 }
 
 /** Maps each control to the function that connects it to a run. All copies of the package share this map. */

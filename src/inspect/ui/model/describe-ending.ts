@@ -1,4 +1,5 @@
-import type { EndReason, PlainError, WaitingCall } from "../../../core/entry-kit.ts";
+import type { EndReason, PlainError } from "../../../core/index.ts";
+import type { WaitingCall } from "../../../core/kit.ts";
 import type { LoggedRun } from "../../log/run-log.ts";
 import { countThings, formatCount, formatMs, formatUSD } from "../../format.ts";
 import { lookUp } from "./format-value.ts";

@@ -1,6 +1,6 @@
 // Describes calls, and the notes of a transcript: lines that are about neither a stream nor a call.
 
-import type { EndReason, Json } from "../../../core/entry-kit.ts";
+import type { EndReason, Json } from "../../../core/index.ts";
 import type { LoggedCall, LoggedIteration, LoggedLine, LoggedRun } from "../../log/run-log.ts";
 import { countThings, formatCount } from "../../format.ts";
 import { waitsOf } from "../../analysis/waits.ts";

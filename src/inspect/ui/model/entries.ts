@@ -1,6 +1,6 @@
 // The entries of the transcript, in order: a message, stream, call or note of a run or of its nested runs.
 
-import type { Message } from "../../../core/entry-kit.ts";
+import type { Message } from "../../../core/index.ts";
 import type { LoggedCall, LoggedLine, LoggedRun } from "../../log/run-log.ts";
 import { isSummary, newMessagesOf } from "../../analysis/request-messages.ts";
 import { describeEnding } from "./describe-ending.ts";

@@ -1,6 +1,7 @@
 // Reads the lines of a run: notes between its streams, and facts about calls that `LoggedCall` does not have.
 
-import { isSameJson, type Json } from "../../../core/entry-kit.ts";
+import { isSameJson } from "../../../shared/json.ts";
+import type { Json } from "../../../core/index.ts";
 import type { LoggedCall, LoggedIteration, LoggedLine, LoggedRun } from "../../log/run-log.ts";
 import { lookUp, wordOf } from "./format-value.ts";
 

@@ -1,5 +1,5 @@
 import { type LoopResult, runToolLoop } from "turnwright";
-import type { Handoff } from "turnwright/parts";
+import type { Handoff } from "turnwright/kit";
 import {
   type AgentHandoffs,
   type AgentOptions,

@@ -1,4 +1,4 @@
-import type { LoopEmitter } from "turnwright/parts";
+import type { LoopEmitter } from "turnwright/kit";
 import { createTeam, type MemberReport, type RunNode, showTeam, type Team, type TeamOptions } from "turnwright/team";
 
 export const options: TeamOptions = {

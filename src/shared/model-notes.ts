@@ -1,3 +1,5 @@
+// Notes that the loop adds for the model. The loop, its records and its reruns write the same text.
+
 /** The beginning and the end of the message that the loop adds after an answer that does not fit the schema. */
 export const misfitNote = {
   start: "Your answer does not fit the schema: ",

@@ -1,6 +1,6 @@
-import type { Issue } from "../types/common.ts";
-import { isRecord } from "../../shared/guards.ts";
-import { stableJson } from "../../shared/json.ts";
+import type { Issue } from "../core/types/common.ts";
+import { isRecord } from "./guards.ts";
+import { stableJson } from "./json.ts";
 
 /**
  * Checks an answer with the most common keywords of JSON Schema only. When the tool runs, it checks the answer again with the

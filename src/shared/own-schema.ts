@@ -1,9 +1,9 @@
 // The schemas of the tools that this library brings.
 
-import type { Json, JsonSchema, StandardResult, StandardSchema } from "../types/common.ts";
-import { edges } from "../../shared/edges.ts";
-import { isRecord, type UnknownRecord } from "../../shared/guards.ts";
-import { quote } from "../../shared/texts.ts";
+import type { Json, JsonSchema, StandardResult, StandardSchema } from "../core/types/common.ts";
+import { edges } from "./edges.ts";
+import { isRecord, type UnknownRecord } from "./guards.ts";
+import { quote } from "./texts.ts";
 import { issue } from "./argument-schema.ts";
 
 /**

@@ -1,14 +1,14 @@
 // Requests decisions about tool calls. A call that needs a decision runs only if it is approved explicitly, within the time
 // limit.
 
-import type { Json } from "../types/common.ts";
-import type { ApprovalDecision, Approve } from "../types/policies.ts";
-import type { DenyingGuardrail } from "../types/guardrails.ts";
-import type { ApprovalView } from "../types/tool.ts";
-import { isRecord } from "../../shared/guards.ts";
-import type { Deadline } from "../../shared/cancellation/deadline.ts";
-import { textOrNone } from "../../shared/plain-error.ts";
-import { isPlainData, toJson } from "../../shared/json.ts";
+import type { Json } from "../core/types/common.ts";
+import type { ApprovalDecision, Approve } from "../core/types/policies.ts";
+import type { DenyingGuardrail } from "../core/types/guardrails.ts";
+import type { ApprovalView } from "../core/types/tool.ts";
+import { isRecord } from "./guards.ts";
+import type { Deadline } from "./cancellation/deadline.ts";
+import { textOrNone } from "./plain-error.ts";
+import { isPlainData, toJson } from "./json.ts";
 
 export const waitWhereNeeded: Approve = (_, { needsApproval }) => ({ kind: needsApproval ? "ask" : "approve" });
 

@@ -1,10 +1,10 @@
-import type { Message, UserMessage } from "../../types/message.ts";
-import { freezeDeep, toJson } from "../../../shared/json.ts";
-import type { StreamResult } from "../../types/provider.ts";
-import type { ToolCall } from "../../types/tool-outcome.ts";
-import type { Json } from "../../types/common.ts";
-import type { CompactedMessages } from "../../types/policies.ts";
-import { memoize } from "../../../shared/promises.ts";
+import type { Message, UserMessage } from "../core/types/message.ts";
+import { freezeDeep, toJson } from "./json.ts";
+import type { StreamResult } from "../core/types/provider.ts";
+import type { ToolCall } from "../core/types/tool-outcome.ts";
+import type { Json } from "../core/types/common.ts";
+import type { CompactedMessages } from "../core/types/policies.ts";
+import { memoize } from "./promises.ts";
 
 const views = new WeakMap<readonly unknown[], readonly unknown[]>();
 

@@ -1,10 +1,10 @@
-// A provider made with the kit, in a run.
+// A provider made with the kit, in a run, and one model request made by hand.
 
 const assert = require("node:assert/strict");
 
 exports.exercise = async (load) => {
   const { runToolLoop } = await load("turnwright");
-  const { memoize, readSdkStream, reconcileUsage, recordOf, textOf } = await load("turnwright/provider-kit");
+  const { CancelScope, memoize, readSdkStream, recordOf, streamOnce, textOf } = await load("turnwright/kit");
   const provider = {
     id: "echo",
     model: "m",
@@ -37,5 +37,19 @@ exports.exercise = async (load) => {
   const once = memoize((one) => ({ ...one }));
   const message = { role: "user" };
   assert.equal(once(message), once(message));
-  assert.equal(reconcileUsage({ inputTokens: 7, outputTokens: 1, totalTokens: 8, cachedInputTokens: 161 }).inputTokens, 168);
+  const { createTestClock } = await load("turnwright/testing");
+  const none = Number.POSITIVE_INFINITY;
+  const result = await streamOnce(
+    { messages: [{ role: "user", content: "Hi" }], tools: [], iteration: 0 },
+    {
+      provider,
+      clock: createTestClock(),
+      scope: new CancelScope(),
+      timeouts: { streamIdleMs: none, firstChunkMs: none, toolMs: none, settleMs: none, approvalMs: none, hookMs: none },
+      events: { runId: "own", wants: () => false, send: () => {}, room: () => undefined },
+      heldIds: new Set(),
+    },
+  );
+  assert.equal(result.status, "completed");
+  assert.equal(result.text, "Hello there");
 };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import type { StandardSchema, StandardSchemaProps } from "../types/common.ts";
+import type { StandardSchema, StandardSchemaProps } from "../core/types/common.ts";
 import { validateArgs } from "./argument-schema.ts";
 
 function schemaOf(validate: StandardSchemaProps["validate"]): StandardSchema {

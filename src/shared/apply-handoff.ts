@@ -1,7 +1,7 @@
 // The handoffs of a run, as its calls made them.
 
-import type { Handoff } from "../types/tool-outcome.ts";
-import type { State } from "../types/middleware.ts";
+import type { Handoff } from "../core/types/tool-outcome.ts";
+import type { State } from "../core/types/middleware.ts";
 
 export interface HandoffFold {
   agent: string | undefined;

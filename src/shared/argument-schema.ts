@@ -1,11 +1,11 @@
-import type { Issue, JsonSchema, StandardResult, StandardSchema, ToolSchema, Validation } from "../types/common.ts";
-import { LoopError } from "../../shared/errors/loop-error.ts";
-import { cutText, describeValue } from "../../shared/texts.ts";
-import { isRecord } from "../../shared/guards.ts";
-import { toPlainError } from "../../shared/plain-error.ts";
-import { isPlainData, toJson } from "../../shared/json.ts";
-import { promiseOrValue } from "../../shared/promises.ts";
-import { edges } from "../../shared/edges.ts";
+import type { Issue, JsonSchema, StandardResult, StandardSchema, ToolSchema, Validation } from "../core/types/common.ts";
+import { LoopError } from "./errors/loop-error.ts";
+import { cutText, describeValue } from "./texts.ts";
+import { isRecord } from "./guards.ts";
+import { toPlainError } from "./plain-error.ts";
+import { isPlainData, toJson } from "./json.ts";
+import { promiseOrValue } from "./promises.ts";
+import { edges } from "./edges.ts";
 
 const remedy = 'Give the tool a "jsonSchema" to show to the model';
 

@@ -1,12 +1,12 @@
 // Checks a conversation before it is sent. Each call must have exactly one result, directly after its assistant message.
 // Violations are repaired if the caller sets `repair`, and otherwise rejected with the index of the message.
 
-import type { AssistantMessage, Message, ToolCallPart, ToolMessage, ToolResultPart, UserMessage } from "../../types/message.ts";
-import { LoopError } from "../../../shared/errors/loop-error.ts";
-import { isContentPart, renderOutcome } from "../../../shared/to-outcome.ts";
-import { edges, type MessageProblem } from "../../../shared/edges.ts";
-import { isRecord, type UnknownRecord } from "../../../shared/guards.ts";
-import { toPlainError } from "../../../shared/plain-error.ts";
+import type { AssistantMessage, Message, ToolCallPart, ToolMessage, ToolResultPart, UserMessage } from "../core/types/message.ts";
+import { LoopError } from "./errors/loop-error.ts";
+import { isContentPart, renderOutcome } from "./to-outcome.ts";
+import { edges, type MessageProblem } from "./edges.ts";
+import { isRecord, type UnknownRecord } from "./guards.ts";
+import { toPlainError } from "./plain-error.ts";
 import { seal, sealedCopy } from "./transcript.ts";
 
 export interface CheckedMessages {
