@@ -1,11 +1,19 @@
 import { anthropicMedia, googleMedia } from "./media-limits.ts";
-import type { Service } from "./service.ts";
+import type { Quirks, Service } from "./service.ts";
 import { isRecord } from "../core/kit.ts";
 import type { Refused, Rule } from "./rule.ts";
+import { forGemini } from "./tool-schemas.ts";
 import { eachSchema, firstOf, recordAt, recordsIn, repeatedTool, show, sniffType, unknownField, when } from "./rule-checks.ts";
 
 /** Names of tools begin with a letter or "_" (docstring of `FunctionDeclaration.name` in @google/genai). */
 const googleNames: RegExp = /^[a-z_]/i;
+
+/**
+ * "required[0]: property is not defined" (github.com/probelabs/probe/issues/569, github.com/NousResearch/hermes-agent/pull/64054),
+ * "enum[3]: cannot be empty" (github.com/sbroenne/mcp-server-excel/issues/607), and "enum: only allowed for STRING type"
+ * (github.com/microsoft/azure-devops-mcp/issues/145).
+ */
+const schemas: Quirks = { toTool: forGemini };
 
 /**
  * Google's endpoints with OpenAI's wire. From Gemini 3 on, the first call of a message needs a thought signature, and calls of other
@@ -18,6 +26,7 @@ export const google: Service = {
   id: /^(?:google|gcp|gemini)/,
   quirks: { alternates: true, endsWithUser: true, toolNames: googleNames, media: googleMedia },
   claudeQuirks: { media: anthropicMedia, refusesBinding: true },
+  everywhere: [{ model: /(?:^|[/:])gemini-/i, quirks: schemas }],
   models: [
     {
       model: /gemini-(?![12](?!\d))/i,

@@ -64,6 +64,43 @@ export const notPython: RegExp =
   /(?<!\\)(?:\\\\)*(?:\\(?:[CE-MO-RTVXYceg-moqpyz]|u(?![\dA-Fa-f]{4})|x(?![\dA-Fa-f]{2}))|\(\?[=!<])/;
 
 /**
+ * Makes schemas that Gemini accepts outside `parametersJsonSchema`. Only defined properties are required, and `enum` has only texts that
+ * are not blank. The description lists values that `enum` loses.
+ */
+export const forGemini: ToolConverter = /* @__PURE__ */ createConverter((root) =>
+  mapSchemas(root, (schema) => withTextValues(withDefinedProperties(schema))),
+);
+
+function withDefinedProperties(schema: UnknownRecord): UnknownRecord {
+  const { required, properties, ...rest } = schema;
+  if (!Array.isArray(required)) return schema;
+  const defined = isRecord(properties) ? properties : {};
+  const kept = required.filter((name) => typeof name === "string" && Object.hasOwn(defined, name));
+  if (kept.length === required.length) return schema;
+  return { ...rest, ...(properties !== undefined && { properties }), ...(kept.length > 0 && { required: kept }) };
+}
+
+function withTextValues(schema: UnknownRecord): UnknownRecord {
+  const { enum: values, description, type = "string", ...rest } = schema;
+  if (!Array.isArray(values)) return schema;
+  const isText = Array.isArray(type) ? type.includes("string") : type === "string";
+  const kept = isText ? values.filter((value) => typeof value === "string" && value !== "") : [];
+  if (kept.length === values.length) return schema["type"] === undefined ? { ...schema, type } : schema;
+  const written = values.slice(0, mostListed).map((value) => JSON.stringify(value));
+  const list = `Values: ${written.join(", ")}.`;
+  return {
+    ...rest,
+    // Without texts, values without a type may have any.
+    ...((schema["type"] !== undefined || kept.length > 0) && { type }),
+    description: typeof description === "string" && description !== "" ? `${description}\n${list}` : list,
+    ...(kept.length > 0 && { enum: kept }),
+  };
+}
+
+/** Longer lists cost more tokens than they help. */
+const mostListed = 50;
+
+/**
  * Replaces what contains itself with a schema that accepts everything, and keeps schemas down to `levels`, of which the root is the
  * first.
  */

@@ -214,3 +214,47 @@ describe("names of tools that a service has reserved", () => {
     expect(bodies[0]?.tools).toMatchObject([{ name: "t_web_search" }]);
   });
 });
+
+describe("Gemini: the schema of a tool", () => {
+  const gemini: ChatOptions = { at: "https://generativelanguage.googleapis.com/v1beta/openai", model: "gemini-3.8-flash" };
+  const items = { type: "object", properties: { a: string }, required: ["a", "b"] };
+
+  it.for<[what: string, given: Json, sent: Json]>([
+    ["a required property that is not defined", items, { ...items, required: ["a"] }],
+    [
+      "only required properties that are not defined",
+      { type: "array", items: { type: "object", required: ["a"] } },
+      { type: "array", items: { type: "object" } },
+    ],
+    ["an empty value", { type: "string", enum: ["", "up"] }, { type: "string", description: 'Values: "", "up".', enum: ["up"] }],
+    ["only an empty value", { type: "string", enum: [""] }, { type: "string", description: 'Values: "".' }],
+    [
+      "numbers as values",
+      { type: "integer", description: "Days", enum: [1, 7] },
+      { type: "integer", description: "Days\nValues: 1, 7." },
+    ],
+    ["values of several types", { enum: ["a", 1, null] }, { type: "string", description: 'Values: "a", 1, null.', enum: ["a"] }],
+    ["values without a type", { enum: ["a", "b"] }, { type: "string", enum: ["a", "b"] }],
+    ["numbers without a type", { enum: [1, 2] }, { description: "Values: 1, 2." }],
+    [
+      "null or a value",
+      { type: ["string", "null"], enum: ["a", null] },
+      { type: ["string", "null"], description: 'Values: "a", null.', enum: ["a"] },
+    ],
+    [
+      "properties with names of keywords",
+      { type: "object", properties: { enum: string, required: string }, required: ["enum"] },
+      { type: "object", properties: { enum: string, required: string }, required: ["enum"] },
+    ],
+  ])("changes %s", async ([, given, sent]) => {
+    expect(await sendSchema(gemini, object(given))).toEqual(object(sent));
+  });
+
+  it.for<[model: string, isChanged: boolean]>([
+    ["google/gemini-3.8-flash", true],
+    ["z-ai/glm-5.3", false],
+  ])("of the model %s at a gateway is changed: %s", async ([model, isChanged]) => {
+    const options = { ...gateway, model };
+    expect(await sendSchema(options, object(items))).toEqual(object(isChanged ? { ...items, required: ["a"] } : items));
+  });
+});
