@@ -16,8 +16,8 @@ export async function listTools(client: McpClient): Promise<readonly McpTool[]> 
   const byName = new Map<string, McpTool>();
   const asked = new Set<string | undefined>();
   for (let cursor: string | undefined; asked.size < mostPages;) {
-    if (asked.has(cursor))
-      throw new Error("The MCP server returned the same page cursor twice, so listing its tools would never end.");
+    // Some servers send a cursor with their last page (github.com/DeusData/codebase-memory-mcp/issues/1247). Its page has been read.
+    if (asked.has(cursor)) return [...byName.values()];
     asked.add(cursor);
     const page: McpToolPage = readPage(await requestPage(client, cursor));
     for (const tool of page.tools) if (!byName.has(tool.name)) byName.set(tool.name, tool);
