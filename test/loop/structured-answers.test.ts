@@ -177,14 +177,24 @@ it.for<[ending: string, script: MockScript, more: Partial<LoopOptions>]>([
   ["stop-condition", [text('{ "n": 8 }')], { middleware: [structuredOutput(schema), stopWhen(() => true)] }],
   ["empty", [finish("stop")], {}],
   ["provider-error", [[text('{ "n": 8 }'), fail({ status: 503 })]], {}],
-  [
-    "max-iterations",
-    [toolCall("echo"), text('{ "n": 8 }')],
-    { limits: { maxIterations: 1 }, middleware: [structuredOutput(schema), finalAnswer()] },
-  ],
+  ["max-iterations", [toolCall("echo")], { limits: { maxIterations: 1 } }],
 ])('a run with structuredOutput has no output after ending with the reason "%s"', async ([ending, script, more]) => {
   const result = await play(script, { ...wanting(structuredOutput(schema)), ...more }).result;
   expect([result.reason.kind, result.output, "output" in JSON.parse(JSON.stringify(result))]).toEqual([ending, undefined, false]);
+});
+
+describe.for([
+  ["structuredOutput, finalAnswer", [structuredOutput(schema), finalAnswer()]],
+  ["finalAnswer, structuredOutput", [finalAnswer(), structuredOutput(schema)]],
+] as const)("middleware: [%s]", ([, middleware]) => {
+  it.for<[said: string, output: unknown]>([
+    ['{ "n": 8 }', { n: 8 }],
+    ["Eight.", undefined],
+  ])("the final answer %j at a limit gives the output %o", async ([said, output]) => {
+    const options = { ...wanting(structuredOutput(schema)), limits: { maxIterations: 1 }, middleware };
+    const { result } = play([toolCall("echo"), text(said)], options);
+    expect(await result).toMatchObject({ reason: { kind: "max-iterations" }, finalAnswer: true, text: said, output });
+  });
 });
 
 it("the output of a nested run with structuredOutput is the result of its agent tool", async () => {

@@ -74,13 +74,14 @@ function createHooks<Output>(rules: AnswerRules<Output>, run: RunFacts): Hooks {
   let invalid = 0;
   return {
     async request(request, next, at) {
-      const { look, continuation, steered } = at.state;
+      const { look, continuation, steered, isGranted } = at.state;
       // A new message of the user begins a new question.
       const isNew = look?.retries === true || steered.length > 0;
       if (continuation === 0 && isNew) invalid = 0;
       checked = undefined;
       const answer = await next(describeOutput(request, rules));
-      const text = answer.ends === undefined ? finalTextOf(answer, at.state) : undefined;
+      // The answer that `finalAnswer` grants ends the run at its limit.
+      const text = answer.ends === undefined || isGranted ? finalTextOf(answer, at.state) : undefined;
       // Validated here, so that a message of the user that arrives meanwhile still gets an answer.
       if (text !== undefined) checked = await at.step("output", () => validate(text, schema, { run, signal: at.signal }));
       return answer;
