@@ -86,6 +86,11 @@ describe("toOutcome", () => {
     ["a Map", new Map([["a", 1]]), "The tool's result cannot be written as JSON: a Map."],
     ["a Set", new Set([1]), "The tool's result cannot be written as JSON: a Set."],
     [
+      "the response of a fetch",
+      new Response("7 °C"),
+      "The tool's result cannot be written as JSON: a Response, whose body has to be read first, for example with `await response.json()`.",
+    ],
+    [
       "an iterator",
       [1].values(),
       "The tool's result cannot be written as JSON: a generator or a stream, which has to be read to its end first.",

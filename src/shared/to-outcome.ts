@@ -163,6 +163,7 @@ export function toPreliminary(value: unknown): Json | undefined {
 export function lossyKindOf(value: unknown): string | undefined {
   if (value instanceof Map) return "a Map";
   if (value instanceof Set) return "a Set";
+  if (value instanceof Response) return "a Response, whose body has to be read first, for example with `await response.json()`";
   if (isThenable(value)) return "a promise, which has to be awaited first";
   const isUnread = isIterator(value) || (isRecord(value) && Symbol.asyncIterator in value);
   return isUnread ? "a generator or a stream, which has to be read to its end first" : undefined;
