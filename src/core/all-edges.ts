@@ -4,7 +4,7 @@ import { describeRule } from "../shared/errors/check-fields.ts";
 import { describeError } from "./errors/error-messages.ts";
 import { adviseName, adviseOption, advisePart, refuseSteps } from "./errors/foreign-words.ts";
 import { describeFinish } from "./errors/finish-words.ts";
-import { describeMessage, findMisspelt } from "./errors/message-words.ts";
+import { describeMessage, findMessageProblem } from "./errors/message-words.ts";
 import { wordsOf } from "./errors/loop-ended-error.ts";
 import { toProviderError } from "../shared/errors/read-sdk-error.ts";
 import { checkHooks, checkOptions, checkTraits } from "./run/check-options.ts";
@@ -45,7 +45,7 @@ const allEdges: Edges = {
   adviseName,
   advisePart,
   describeMessage,
-  findMisspelt,
+  findMessageProblem,
   describeFinish,
   adviseOption,
 };

@@ -3,7 +3,7 @@
 
 import type { AssistantMessage, Message, ToolCallPart, ToolMessage, ToolResultPart, UserMessage } from "../core/types/message.ts";
 import { LoopError } from "./errors/loop-error.ts";
-import { isContentPart, renderOutcome } from "./to-outcome.ts";
+import { renderOutcome } from "./to-outcome.ts";
 import { edges, type MessageProblem } from "./edges.ts";
 import { isRecord, type UnknownRecord } from "./guards.ts";
 import { toPlainError } from "./plain-error.ts";
@@ -85,30 +85,6 @@ function toNotRun({ callId, name, args }: ToolCallPart): ToolResultPart {
   return { callId, name, outcome: "not-run", result: renderOutcome({ call, durationMs: 0, kind: "not-run" }) };
 }
 
-type Fits = (fields: UnknownRecord) => boolean;
-
-const isFilled = (value: unknown): boolean => typeof value === "string" && value !== "";
-const isListOf = (value: unknown, fits: Fits): boolean =>
-  Array.isArray(value) && value.every((item) => isRecord(item) && fits(item));
-
-const isAssistantPart: Fits = ({ type, text, callId, name, args }) =>
-  type === "text" || type === "reasoning"
-    ? typeof text === "string"
-    : type === "tool-call" && isFilled(callId) && isFilled(name) && args !== undefined;
-
-const isResult: Fits = ({ callId, name, result, content = [] }) =>
-  isFilled(callId) && isFilled(name) && result !== undefined && isListOf(content, isContentPart);
-
-const problems: { readonly [Role in Message["role"]]: (message: UnknownRecord) => MessageProblem | undefined } = {
-  user({ content, id, metadata = {} }) {
-    if (id !== undefined && !isFilled(id)) return "id";
-    if (!isRecord(metadata)) return "metadata";
-    return typeof content === "string" || isListOf(content, isContentPart) ? undefined : "user-content";
-  },
-  assistant: ({ content }) => (isListOf(content, isAssistantPart) ? undefined : "assistant-content"),
-  tool: ({ results }) => (isListOf(results, isResult) ? undefined : "results"),
-};
-
 /** Returns undefined for a value that is not a user message. */
 export function toUserMessage(given: unknown): UserMessage | undefined {
   try {
@@ -122,13 +98,15 @@ export function toUserMessage(given: unknown): UserMessage | undefined {
 function assertMessage(given: unknown, index: number): Message {
   const value = withTextPart(copy(given, index));
   if (!isRecord(value)) throw invalid(index, "not-an-object");
-  const { role } = value;
-  if (role !== "user" && role !== "assistant" && role !== "tool") throw invalid(index, "role", given);
-  const problem = problems[role](value);
-  if (problem !== undefined) throw invalid(index, problem, given);
-  const misspelt = edges.findMisspelt?.(value);
-  if (misspelt !== undefined) throw refuse(index, misspelt);
+  const problem = edges.findMessageProblem?.(value, given) ?? findProblem(value);
+  if (problem !== undefined) throw refuse(index, problem);
   return seal(value as unknown as Message);
+}
+
+/** Without the edge, only what the loop itself reads is checked. */
+function findProblem({ role, content, results }: UnknownRecord): MessageProblem | undefined {
+  if (role === "user") return undefined;
+  return Array.isArray(role === "assistant" ? content : role === "tool" ? results : undefined) ? undefined : "role";
 }
 
 /** Accepts a string as the content of an assistant message, as it is for users. The transcript has a text part instead. */
@@ -146,9 +124,8 @@ function copy(value: unknown, index: number): unknown {
   }
 }
 
-/** `given` is the message of the caller, because our copy of the message contains no binary data. */
-function invalid(index: number, problem: MessageProblem, given?: unknown): LoopError<"invalid-messages"> {
-  return refuse(index, edges.describeMessage?.(problem, given) ?? problem);
+function invalid(index: number, problem: MessageProblem): LoopError<"invalid-messages"> {
+  return refuse(index, edges.describeMessage?.(problem) ?? problem);
 }
 
 function refuse(index: number, problem: string): LoopError<"invalid-messages"> {

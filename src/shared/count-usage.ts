@@ -6,15 +6,24 @@ import type { NestedSpending } from "../core/types/tool-outcome.ts";
 
 export const noUsage: Usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
 
+const countNames = [
+  "inputTokens",
+  "outputTokens",
+  "totalTokens",
+  "cachedInputTokens",
+  "cacheWriteTokens",
+  "reasoningTokens",
+] as const;
+
+/** Makes a usage of one count for each name. The first three must not be undefined. */
+export function toCounts(countOf: (name: keyof Usage) => number | undefined): Usage {
+  const usage: { -readonly [Name in keyof Usage]?: number | undefined } = {};
+  for (const name of countNames) usage[name] = countOf(name);
+  return usage as Usage;
+}
+
 export function addUsage(a: Usage, b: Usage): Usage {
-  return {
-    inputTokens: a.inputTokens + b.inputTokens,
-    outputTokens: a.outputTokens + b.outputTokens,
-    totalTokens: a.totalTokens + b.totalTokens,
-    cachedInputTokens: addKnown(a.cachedInputTokens, b.cachedInputTokens),
-    cacheWriteTokens: addKnown(a.cacheWriteTokens, b.cacheWriteTokens),
-    reasoningTokens: addKnown(a.reasoningTokens, b.reasoningTokens),
-  };
+  return toCounts((name) => (a[name] === undefined ? b[name] : a[name] + (b[name] ?? 0)));
 }
 
 export function addCost(a: number | undefined, b: number | undefined): number | undefined {
@@ -30,11 +39,6 @@ export function addSpending(sum: NestedSpending, spent: NestedSpending): NestedS
     ...(costUSD === undefined ? { knownCostUSD } : {}),
     toolCallsExecuted: sum.toolCallsExecuted + spent.toolCallsExecuted,
   };
-}
-
-function addKnown(a: number | undefined, b: number | undefined): number | undefined {
-  if (a === undefined) return b;
-  return b === undefined ? a : a + b;
 }
 
 /**

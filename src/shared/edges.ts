@@ -65,8 +65,8 @@ export interface Edges {
   describeFinish?(code: ProviderErrorCode, finish: string | undefined, raw: string | undefined): string;
   /** Says what is wrong with a message, with advice. */
   describeMessage?(problem: MessageProblem, message?: unknown): string;
-  /** Says which field of a message, or of its parts, looks misspelt. */
-  findMisspelt?(message: { readonly [field: string]: unknown }): string | undefined;
+  /** Says what is wrong with the fields of a message. `given` is the message of the caller, which may have binary data. */
+  findMessageProblem?(message: { readonly [field: string]: unknown }, given: unknown): string | undefined;
   /** Advice on a wrong value of an option. */
   adviseOption?(option: AdvisedOption, value: unknown): Advice | undefined;
 }

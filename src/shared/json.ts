@@ -73,22 +73,14 @@ export function freezeDeep<T>(value: T): T {
 }
 
 type Value = Json | undefined;
-type Values = { readonly [key: string]: Value };
 
 /** True if two values are equal as JSON. The order of keys does not matter, and keys with the value undefined are ignored. */
 export function isSameJson(one: Value, other: Value): boolean {
   if (one === other) return true;
   if (typeof one !== "object" || typeof other !== "object" || one === null || other === null) return false;
   if (Array.isArray(one) !== Array.isArray(other)) return false;
-  const [left, right] = [one as Values, other as Values];
-  const keys = keysOf(left);
-  return (
-    keys.length === keysOf(right).length && keys.every((key) => Object.hasOwn(right, key) && isSameJson(left[key], right[key]))
-  );
-}
-
-function keysOf(values: Values): readonly string[] {
-  return Object.keys(values).filter((key) => values[key] !== undefined);
+  const [left, right] = [one, other] as readonly { readonly [key: string]: Value }[];
+  return Object.keys({ ...one, ...other }).every((key) => isSameJson(left?.[key], right?.[key]));
 }
 
 /** The maximum depth of a value: enough for any data, and far below the depth at which JSON.stringify overflows the stack. */
@@ -147,13 +139,16 @@ function countParts(count: number): void {
 function copyValue(given: unknown, depth: number, isSorted: boolean): Value {
   if (typeof given === "string") return given;
   if (ArrayBuffer.isView(given)) countParts(given.byteLength);
-  const value = hasToJson(given) ? given.toJSON("") : given;
+  const { toJSON } = (given ?? nothing) as { readonly toJSON?: unknown };
+  const value: unknown = typeof toJSON === "function" ? Reflect.apply(toJSON, given, [""]) : given;
   if (typeof value === "object") return value === null ? null : copyObject(value, depth + 1, isSorted);
   // Adding 0 turns -0 into 0, as JSON does.
   if (typeof value === "number") return Number.isFinite(value) ? value + 0 : null;
   if (typeof value === "bigint") throw new TypeError("a BigInt");
   return typeof value === "string" || typeof value === "boolean" ? value : undefined;
 }
+
+const nothing = {};
 
 function copyObject(value: object, depth: number, isSorted: boolean): Json {
   if (depth > deepestLevel) throw new TypeError("a cyclic value, or more than 1,000 levels");
@@ -169,10 +164,6 @@ function copyObject(value: object, depth: number, isSorted: boolean): Json {
     if (field !== undefined) setField(copy, key, field);
   }
   return copy;
-}
-
-function hasToJson(value: unknown): value is { toJSON(key: string): unknown } {
-  return typeof (value as { readonly toJSON?: unknown } | null | undefined)?.toJSON === "function";
 }
 
 /**

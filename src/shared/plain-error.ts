@@ -1,6 +1,7 @@
 // Reads untrusted values: fields of unknown types, and thrown values, which it converts to plain data without credentials.
 
 import type { Json, PlainError, Usage } from "../core/types/common.ts";
+import { toCounts } from "./count-usage.ts";
 import { isRecord, type UnknownRecord } from "./guards.ts";
 import { edges } from "./edges.ts";
 
@@ -46,16 +47,10 @@ export function countOf(value: unknown): number | undefined {
  * total is at least the sum of input and output, because limits rely on it.
  */
 export function readUsage(fields: UnknownRecord): Usage {
-  const inputTokens = countOf(fields.inputTokens) ?? 0;
-  const outputTokens = countOf(fields.outputTokens) ?? 0;
-  return {
-    inputTokens,
-    outputTokens,
-    totalTokens: Math.max(countOf(fields.totalTokens) ?? 0, inputTokens + outputTokens),
-    cachedInputTokens: countOf(fields.cachedInputTokens),
-    cacheWriteTokens: countOf(fields.cacheWriteTokens),
-    reasoningTokens: countOf(fields.reasoningTokens),
-  };
+  const usage: { readonly [Name in keyof Usage]?: Usage[Name] | undefined } = toCounts((name) => countOf(fields[name]));
+  const [inputTokens, outputTokens] = [usage.inputTokens ?? 0, usage.outputTokens ?? 0];
+  const totalTokens = Math.max(usage.totalTokens ?? 0, inputTokens + outputTokens);
+  return { ...usage, inputTokens, outputTokens, totalTokens };
 }
 
 /** Copies JSON fields into a mutable object. A key "__proto__" is copied like any other key. */

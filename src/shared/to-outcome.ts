@@ -35,16 +35,6 @@ export const deferred: Deferred = /* @__PURE__ */ Object.freeze({ [deferral]: tr
 
 export const deferredToPage: Deferred = /* @__PURE__ */ Object.freeze({ ...deferred, fromPage: true });
 
-export function isContentPart(part: unknown): part is ContentPart {
-  if (!isRecord(part)) return false;
-  const { type, text, mediaType, data, filename } = part;
-  if (type === "text") return typeof text === "string";
-  if (filename !== undefined && typeof filename !== "string") return false;
-  return (
-    (type === "image" || type === "file") && typeof mediaType === "string" && (typeof data === "string" || data instanceof URL)
-  );
-}
-
 type WithoutCall<Outcome> = Outcome extends unknown ? Omit<Outcome, "call" | "durationMs" | "approvedArgs"> : never;
 
 export type Conclusion<Kind extends ToolOutcome["kind"] = ToolOutcome["kind"]> = WithoutCall<
@@ -121,7 +111,6 @@ function complete(value: unknown): Conclusion<"completed" | "failed"> {
 /** A message without data becomes the data, because the model reads only the data. */
 function completeWith(result: ToolResult): Conclusion<"completed" | "failed"> {
   const { data, message, content = [], endTurn } = result;
-  if (!Array.isArray(content) || !content.every(isContentPart)) return unwritable('"content" must be an array of content parts');
   const completion = complete(data === undefined ? message : data);
   if (completion.kind === "failed") return completion;
   const kept = content.filter((part) => part.type !== "text" || part.text !== "");

@@ -1,5 +1,7 @@
 // Says what is wrong with a message of the option `messages`. The loop calls these functions through `edges`.
 
+import type { ContentPart } from "../types/common.ts";
+import type { Message } from "../types/message.ts";
 import type { MessageProblem } from "../../shared/edges.ts";
 import { isRecord, type UnknownRecord } from "../../shared/guards.ts";
 import { nearestName } from "../../shared/nearest-name.ts";
@@ -23,6 +25,47 @@ const words: { readonly [Problem in MessageProblem]: string } = {
   results: 'must have an array of tool results as "results"',
   metadata: 'must have an object of plain data as "metadata"',
 };
+
+function isContentPart(part: unknown): part is ContentPart {
+  if (!isRecord(part)) return false;
+  const { type, text, mediaType, data, filename } = part;
+  if (type === "text") return typeof text === "string";
+  if (filename !== undefined && typeof filename !== "string") return false;
+  return (
+    (type === "image" || type === "file") && typeof mediaType === "string" && (typeof data === "string" || data instanceof URL)
+  );
+}
+
+type Fits = (fields: UnknownRecord) => boolean;
+
+const isFilled = (value: unknown): boolean => typeof value === "string" && value !== "";
+const isListOf = (value: unknown, fits: Fits): boolean =>
+  Array.isArray(value) && value.every((item) => isRecord(item) && fits(item));
+
+const isAssistantPart: Fits = ({ type, text, callId, name, args }) =>
+  type === "text" || type === "reasoning"
+    ? typeof text === "string"
+    : type === "tool-call" && isFilled(callId) && isFilled(name) && args !== undefined;
+
+const isResult: Fits = ({ callId, name, result, content = [] }) =>
+  isFilled(callId) && isFilled(name) && result !== undefined && isListOf(content, isContentPart);
+
+const shapes: { readonly [Role in Message["role"]]: (message: UnknownRecord) => MessageProblem | undefined } = {
+  user({ content, id, metadata = {} }) {
+    if (id !== undefined && !isFilled(id)) return "id";
+    if (!isRecord(metadata)) return "metadata";
+    return typeof content === "string" || isListOf(content, isContentPart) ? undefined : "user-content";
+  },
+  assistant: ({ content }) => (isListOf(content, isAssistantPart) ? undefined : "assistant-content"),
+  tool: ({ results }) => (isListOf(results, isResult) ? undefined : "results"),
+};
+
+/** Returns undefined for a message that the loop can send. */
+export function findMessageProblem(message: UnknownRecord, given: unknown): string | undefined {
+  const { role } = message;
+  const shape = role === "user" || role === "assistant" || role === "tool" ? shapes[role](message) : "role";
+  return shape === undefined ? findMisspelt(message) : describeMessage(shape, given);
+}
 
 /** Adds advice if the message, or a part of it, has the format of another library or a misspelt field. */
 export function describeMessage(problem: MessageProblem, message?: unknown): string {
@@ -48,7 +91,7 @@ const fields: { readonly [role: string]: readonly string[] } = {
  * Finds a field that looks like a misspelt field of a message or of its parts. Only a field that the object lacks can be misspelt.
  * Other unknown fields are allowed, because people keep an id or a date in their messages.
  */
-export function findMisspelt(message: UnknownRecord): string | undefined {
+function findMisspelt(message: UnknownRecord): string | undefined {
   const { role, content: given, results } = message;
   const known = typeof role === "string" && Object.hasOwn(fields, role) ? role : undefined;
   if (known === undefined) return undefined;

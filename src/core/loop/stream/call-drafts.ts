@@ -5,7 +5,7 @@ import type { ToolCall } from "../../types/tool-outcome.ts";
 import { isRecord } from "../../../shared/guards.ts";
 import { textOf } from "../../../shared/plain-error.ts";
 import { textIn } from "../../../shared/texts.ts";
-import { freezeDeep, parseToolArguments, toJson } from "../../../shared/json.ts";
+import { freezeDeep, toJson } from "../../../shared/json.ts";
 import type { Json, ProviderError, ProviderErrorCode, Usage } from "../../types/common.ts";
 
 /** The facts from which the calls of a stream get their positions and ids. */
@@ -144,10 +144,11 @@ function takeArgs(call: CallDraft, { args, argsText, problem }: Extract<CallChun
   }
 }
 
+/** A call may be cut off after its last argument. */
 function readWholeArgs(argsText: string): Json {
   try {
-    const parsed = parseToolArguments(argsText);
-    return "args" in parsed && isRecord(parsed.args) ? toJson(parsed.args) : {};
+    const args: unknown = JSON.parse(argsText);
+    return isRecord(args) ? toJson(args) : {};
   } catch {
     return {};
   }
