@@ -147,6 +147,7 @@ interface Core {
   toProviderError(thrown: unknown): ProviderError; // classifies an error of an SDK
   isProviderError(value: unknown): value is ProviderError;
   explainErrors(): void; // only in a bundle: adds the full messages of errors
+  enableJournals(): void; // only in a bundle: adds the code that continues runs from a journal of your own
   parseToolArguments(text: string): { readonly args: unknown } | { readonly problem: "malformed" }; // "" means {}
   // journals
   memoryJournal(saved?: SavedJournal): Journal & { keys(): readonly string[]; toJSON(): SavedJournal };

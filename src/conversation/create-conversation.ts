@@ -2,6 +2,7 @@ import { checkFields, type Plain } from "../core/kit.ts";
 import { followSignal, systemClock } from "../shared/signals.ts";
 import {
   type Clock,
+  enableJournals,
   isLoopError,
   type Journal,
   type LoopOptions,
@@ -104,6 +105,7 @@ export function createConversation<Output = unknown, T extends Tool = Tool>(
   options: ConversationOptions<Output, T>,
 ): Conversation<Output, T> {
   checkConversation(options);
+  enableJournals();
   return new StoredChat<Output, T>({ ...options });
 }
 

@@ -1,6 +1,7 @@
 // The public exports of the entry `turnwright`.
 
 import { explainErrors } from "./all-edges.ts";
+import { enableJournals } from "./run/replay/enable-journals.ts";
 
 export type {
   Clock,
@@ -67,7 +68,7 @@ export {
 } from "./errors/loop-ended-error.ts";
 export { FatalToolError, isFatalToolError, toolResult } from "./tools/tool-result.ts";
 export { isToolResult } from "../shared/to-outcome.ts";
-export { explainErrors };
+export { enableJournals, explainErrors };
 export { isLoopError, LoopError } from "../shared/errors/loop-error.ts";
 export { isProviderError, providerError } from "../shared/errors/provider-error.ts";
 export { toProviderError } from "../shared/errors/read-sdk-error.ts";
@@ -106,3 +107,4 @@ export { createToolRegistry } from "./tools/registry.ts";
 export { mergeRegistries, withFilter, withPrefix } from "./tools/merge-registries.ts";
 
 explainErrors();
+enableJournals();

@@ -82,7 +82,7 @@ export type { ContextRestart, Handoff, NestedSpending, ToolQuestion, WaitingCall
 // Journals
 export { wrapJournal } from "./journal/memory-journal.ts";
 export { checkStepRecord, isCompaction, isPacked } from "./run/check-record.ts";
-export { type AskedStep, inLockstep, type OrderedEngine } from "./run/journals.ts";
+export { type AskedStep, inLockstep, type OrderedEngine } from "./run/replay/lockstep.ts";
 export type { PendingCall } from "./records/read-calls.ts";
 export { readRecords, type RecordedRun, type WatchRun } from "./records/read-run.ts";
 export { type RecordedPlace, type Records, toRecords } from "./records/recorded-places.ts";

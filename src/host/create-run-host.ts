@@ -1,5 +1,5 @@
 import { checkFields, type Checks, is, refuseLoopOptions } from "../core/kit.ts";
-import type { Clock } from "../core/index.ts";
+import { type Clock, enableJournals } from "../core/index.ts";
 import { longestTimerMs, systemClock } from "../shared/signals.ts";
 import { boundStore } from "./bound-store.ts";
 import { Host } from "./host.ts";
@@ -50,6 +50,7 @@ const checks: Checks<RunHostOptions> = {
 export function createRunHost(options: RunHostOptions = {}): RunHost {
   refuseLoopOptions(options, checks, (name) => `host.start(id, { ${name}, message })`);
   checkFields("options", options, checks);
+  enableJournals();
   const { whenBusy = "refuse", maxQueued = 10, keepMs = 300_000, maxBytes = 64 * 1024 * 1024, stopWhenUnread = false } = options;
   const { storeMs = 60_000, clock = systemClock, wrapOptions, whenSuspended = "refuse", keepRuns = 1 } = options;
   const store = boundStore(options.store ?? memoryRunStore(), { storeMs, clock });

@@ -1,5 +1,5 @@
 import { checkStepRecord, isPacked } from "../core/kit.ts";
-import type { Journal } from "../core/index.ts";
+import { enableJournals, type Journal } from "../core/index.ts";
 import type { FileJournalOptions } from "./journal-session.ts";
 import { JournalFile } from "./opened-file.ts";
 
@@ -40,6 +40,7 @@ export interface FileJournal extends Journal {
  * const result = await runToolLoop({ ...options, journal: fileJournal("runs/order-7.jsonl") });
  */
 export function fileJournal(path: string, options: FileJournalOptions = {}): FileJournal {
+  enableJournals();
   const file = new JournalFile(path, options);
   // Records of this execution need no check.
   let unchecked: Set<string> = new Set();

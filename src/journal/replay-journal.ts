@@ -1,5 +1,5 @@
 import { invalidOption, isRecord } from "../core/kit.ts";
-import { type Journal, LoopError } from "../core/index.ts";
+import { enableJournals, type Journal, LoopError } from "../core/index.ts";
 
 /**
  * Makes a journal that replays a recorded run. Repeat the call of `runToolLoop` with this journal: the run sends no request, runs
@@ -15,6 +15,7 @@ import { type Journal, LoopError } from "../core/index.ts";
  */
 export function replayJournal(journal: Journal): Journal {
   if (!isJournal(journal)) throw invalidOption("journal", "a journal", journal);
+  enableJournals();
   const { durable } = journal;
   const open = journal.open?.bind(journal);
   const keys = journal.keys?.bind(journal);

@@ -3,6 +3,7 @@
 import { invalidOption } from "../../shared/errors/loop-error.ts";
 import { checkStepRecords } from "../run/check-record.ts";
 import { type MemoryJournal, recordSteps, type SavedJournal } from "../run/journals.ts";
+import { enableJournals } from "../run/replay/enable-journals.ts";
 import type { Journal } from "../types/journal.ts";
 import { isRecord } from "../../shared/guards.ts";
 
@@ -19,6 +20,7 @@ import { isRecord } from "../../shared/guards.ts";
  * const again = await runToolLoop({ ...options, journal: memoryJournal(JSON.parse(JSON.stringify(first.journal))) });
  */
 export function memoryJournal(saved?: SavedJournal): MemoryJournal {
+  enableJournals();
   return recordSteps(readSaved(saved));
 }
 
@@ -27,6 +29,7 @@ export function memoryJournal(saved?: SavedJournal): MemoryJournal {
  * of a class.
  */
 export function wrapJournal(journal: Journal): Journal {
+  enableJournals();
   const { durable, readOnly, engine } = journal;
   const open = journal.open?.bind(journal);
   const keys = journal.keys?.bind(journal);

@@ -6,10 +6,10 @@ import type { ShownTool, ToolCall, ToolChange, ToolOutcome, ToolQuestion } from 
 import { LoopError } from "../../shared/errors/loop-error.ts";
 import { checkStepRecord } from "../run/check-record.ts";
 import { type Begun, type EndRecord, noteReplayed, sendEnd, sendStart } from "../run/execute-tool-call.ts";
-import { ReplayJournal } from "../run/journals.ts";
+import { ReplayJournal } from "../run/replay/replay-journal.ts";
 import type { EagerOutcome } from "../middleware/eager-tools.ts";
 import { callPlace } from "../run/places.ts";
-import type { ReadRun } from "../run/run-tool-loop.ts";
+import type { ReadRun } from "../run/read-run.ts";
 import type { Run, SeamOptions } from "../run/run.ts";
 import type { CurrentMessage, EndedCall, Outcome, State } from "../types/middleware.ts";
 import { placeResults } from "../run/state.ts";
@@ -243,7 +243,7 @@ function isRunning({ begun, outcome }: CallRecords, inner: readonly NestedEnd[])
 
 /** Stops at a step that is not recorded. A call that has not begun may be held back by one that waits: `waiting` then resolves. */
 async function stick({ run, call, index }: ReadingCall, waiting: Promise<void> | undefined): Promise<void> {
-  if (run.isSettled) return;
+  if (run.past?.isSettled === true) return;
   const never = (): never => {
     throw new Error("Nothing runs.");
   };

@@ -9,10 +9,13 @@ import { isLoopError, LoopError } from "../../shared/errors/loop-error.ts";
 import { isUnfinished } from "../../shared/judge-finish.ts";
 import { checkStepRecord, isCompaction } from "../run/check-record.ts";
 import { JournalFailure } from "../run/hooks.ts";
-import { recordVersion, ReplayJournal } from "../run/journals.ts";
+import { type FirstRecord, recordVersion } from "../run/journals.ts";
+import { type ReadRun, readRun } from "../run/read-run.ts";
+import { enableJournals } from "../run/replay/enable-journals.ts";
+import { ReplayJournal } from "../run/replay/replay-journal.ts";
 import { placeOf, stepOf } from "../run/places.ts";
 import type { RequestEnd } from "../run/run-iteration.ts";
-import { type AskedEnd, endPlace, type FirstRecord, readRun, type ReadRun } from "../run/run-tool-loop.ts";
+import { type AskedEnd, endPlace } from "../run/run-tool-loop.ts";
 import type { SeamOptions } from "../run/run.ts";
 import { endWith } from "../run/seam.ts";
 import type { Answer, CallRecorder, Ending, Hooks, Look, Middleware, Recorder, State } from "../types/middleware.ts";
@@ -32,6 +35,7 @@ export interface RecordedRun extends ReadRun {
 
 /** Returns undefined if the run has not started. Throws LoopError "journal-mismatch" or "journal-damaged". */
 export async function readRecords(records: Records, watch?: WatchRun): Promise<RecordedRun | undefined> {
+  enableJournals();
   let last = "run";
   const { durable, findRuns } = records;
   // Counts what is being read, so that a slow journal is not taken for the end of the records.

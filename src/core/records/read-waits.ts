@@ -1,7 +1,9 @@
 // Reads the waits of a call, a request or an ending.
 
 import type { Json } from "../types/common.ts";
-import { type AskedWait, toWaitId, waitKey } from "../run/answers.ts";
+import type { AskedWait } from "../run/journals.ts";
+import { waitKey } from "../run/places.ts";
+import { toWaitId } from "../run/replay/answers.ts";
 import type { Wait } from "../types/middleware.ts";
 
 type Read = <T>(key: string) => Promise<T | undefined>;
@@ -26,7 +28,7 @@ export async function readWaits(read: Read, path: string): Promise<readonly Reco
 async function readWait(read: Read, id: string): Promise<RecordedWait | undefined> {
   let found: RecordedWait | undefined;
   for (let attempt = 1; ; attempt += 1) {
-    const key = waitKey({ id, attempt });
+    const key = waitKey(id, attempt);
     const asked = await read<AskedWait & Pick<Wait, "until">>(`${key}/asked`);
     if (asked === undefined) return found;
     const { what, facts, until } = asked;

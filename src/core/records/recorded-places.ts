@@ -2,7 +2,7 @@
 
 import type { Journal } from "../types/journal.ts";
 import { checkStepRecord } from "../run/check-record.ts";
-import type { FirstRecord } from "../run/run-tool-loop.ts";
+import type { FirstRecord } from "../run/journals.ts";
 
 /** The records of one journal. `read` checks each record. */
 export interface Records {

@@ -107,14 +107,14 @@ export class Activity {
   /** Records an effect. The key is a whole key. */
   async record<T>(key: string, body: () => T | PromiseLike<T>): Promise<T> {
     let isLive = false;
+    const { past } = this.run.root;
     const live = (): T | PromiseLike<T> => {
       this.isLive = isLive = true;
-      this.run.root.endReplay();
+      past?.endReplay();
       return body();
     };
     const value = await this.run.record<T>(key, live, this.journal);
-    const { root } = this.run;
-    if (!isLive && root.isReplayed) root.hasReplayed = true;
+    if (!isLive) past?.noteReplayed();
     this.isLive = isLive;
     return value;
   }

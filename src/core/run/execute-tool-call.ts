@@ -4,7 +4,6 @@ import type { CallEvent } from "../types/loop-event.ts";
 import type { ToolContext } from "../types/loop-options.ts";
 import type { Json, PlainError } from "../types/common.ts";
 import type { NestedSpending, ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
-import { LoopError } from "../../shared/errors/loop-error.ts";
 import { CancelScope } from "../../shared/cancellation/cancel-scope.ts";
 import { Deadline } from "../../shared/cancellation/deadline.ts";
 import { detectContextRestart } from "../loop/restart/context-restart.ts";
@@ -17,13 +16,13 @@ import { findTool } from "../tools/registry.ts";
 import { freezeDeep, isSameJson, toJson } from "../../shared/json.ts";
 import type { OutsideResult } from "../types/policies.ts";
 import { chainHooks, HookError, StepCancelled } from "./hooks.ts";
-import { findLateAnswer } from "./answers.ts";
-import { ReplayJournal } from "./journals.ts";
-import { refuseAnswer, StepRecorder, sumOf } from "./recorder.ts";
+import { isReplay } from "./journals.ts";
+import { pastOf } from "./past-calls.ts";
+import { StepRecorder, sumOf } from "./recorder.ts";
 import { isCurrent } from "./shown-tools.ts";
 import type { Activity } from "./activity.ts";
 import type { Run } from "./run.ts";
-import type { Next, Outcome, Wait } from "../types/middleware.ts";
+import type { Next, Outcome } from "../types/middleware.ts";
 import { CallContext } from "./tool-context.ts";
 
 /** Runs one call. Rejects only if the journal fails. A call that waits stays pending: see `Activity.settle`. */
@@ -142,7 +141,7 @@ interface DurableKeys {
 
 /** Runs a tool whose code runs again on a resume. Once its outcome is recorded, it runs over its records only. */
 async function runDurable(activity: Activity, call: Given, { begunKey, outcomeKey }: DurableKeys): Promise<Outcome> {
-  const { run, path, journal } = activity;
+  const { run } = activity;
   let isLive = false;
   const begun = await activity.busy(() =>
     activity.record<Begun>(begunKey, async () => {
@@ -155,16 +154,10 @@ async function runDurable(activity: Activity, call: Given, { begunKey, outcomeKe
   activity.hasBegun = true;
   if (!isLive) run.meter.add({ toolCalls: 1 });
   sendStart(run, call.made, !isLive);
-  const recorded = (await activity.busy(async () => (await journal.read(outcomeKey)) ?? null)) as Outcome | null;
-  if (recorded !== null) return replayOutcome(activity, call, recorded);
   const mark = activity.spent.length;
-  // A run that was cancelled before it did anything new only finds out what the call waits for.
-  if (!isLive && run.isReplayed && run.scope.cause !== undefined) {
-    const waits = await replayTool(activity, call);
-    if (waits !== undefined) return activity.park(waits);
-    // The recorded spending of nested runs that have not ended.
-    for (const { path: inner, state } of run.nested) if (inner.startsWith(`${run.path}${path}/`)) activity.spent.push(state);
-  }
+  const past = isLive ? undefined : pastOf(run);
+  const recorded = await past?.recallOutcome(activity, outcomeKey, (fork) => execute(fork, { ...call, signal: undefined }));
+  if (recorded !== undefined) return recorded;
   const made = await execute(activity, call);
   // An earlier execution has begun the call.
   const outcome: Outcome = made.kind === "not-run" && !isLive ? { ...made, kind: "interrupted" } : made;
@@ -172,34 +165,11 @@ async function runDurable(activity: Activity, call: Given, { begunKey, outcomeKe
   return activity.busy(() => activity.record<Outcome>(outcomeKey, () => whole));
 }
 
-async function replayOutcome(activity: Activity, call: Given, recorded: Outcome): Promise<Outcome> {
-  const { run, path } = activity;
-  activity.isLive = false;
-  if (recorded.kind !== "interrupted" && recorded.kind !== "not-run") await replayTool(activity, call);
-  const late = await activity.busy(() => findLateAnswer(run, run.path + path));
-  if (late !== undefined) throw refuseAnswer(run, new LoopError("unknown-decision", { call: late }));
-  return recorded;
-}
-
 /** Ends the nested runs that the tool has left, and adds the spending of its nested runs. */
 async function addNested(activity: Activity, outcome: Outcome, mark: number): Promise<Outcome> {
   if (activity.running !== undefined && activity.running.size > 0) await endNested(activity);
   const nested = sumOf(activity.spent.splice(mark));
   return nested === undefined ? outcome : { ...outcome, nested };
-}
-
-/**
- * Runs the code of a durable tool over its records only, because middleware has to see the inner calls and runs that it saw before.
- * Returns what the call waits for.
- */
-async function replayTool(activity: Activity, call: Given): Promise<readonly Wait[] | undefined> {
-  const replay = new ReplayJournal(activity.journal);
-  const fork = activity.fork(replay);
-  const ended = fork.settle(execute(fork, { ...call, signal: undefined }));
-  const waits = await Promise.race([ended.then((end) => ("waits" in end ? end.waits : undefined)), replay.stuck]);
-  fork.close();
-  activity.undelivered.push(...fork.undelivered);
-  return waits ?? undefined;
 }
 
 /** Runs an ordinary tool, unless the call must not begin or its arguments do not fit. */
@@ -332,7 +302,7 @@ function portsOf(activity: Activity, signal?: AbortSignal): ToolCallPorts {
 
 /** The scope of the run. A replayed tool has one of its own, and so has a call that middleware may cancel. */
 function scopeOf({ run, journal }: Activity, signal: AbortSignal | undefined): CancelScope {
-  if (journal instanceof ReplayJournal) return new CancelScope();
+  if (isReplay(journal)) return new CancelScope();
   return run.scope.within(signal);
 }
 

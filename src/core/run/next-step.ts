@@ -16,6 +16,13 @@ export type NextStep =
   | { readonly kind: "calls" }
   | { readonly kind: "end"; readonly ending: Ending };
 
+/** What a look is about. */
+export interface Looking {
+  readonly planned?: Ending | undefined;
+  /** True if the newest request is made again. */
+  readonly retries?: boolean;
+}
+
 type EndsHook = Pick<Hooks, "ends">;
 
 export function nextStep(state: State, hooks: readonly EndsHook[], limits: ResolvedLimits): NextStep {

@@ -1,5 +1,6 @@
 // The places of iterations and calls in the journal.
 
+import type { ToolCall } from "../types/tool-outcome.ts";
 import type { State } from "../types/middleware.ts";
 
 /** The beginning of the keys of the steps of an iteration. */
@@ -17,7 +18,17 @@ export function callPlace(state: State, index: number, name: string): string {
   return `${placeOf(state)}/call/${index}/${name.replaceAll("%", "%25").replaceAll("/", "%2F")}`;
 }
 
+/** The beginning of the keys of a wait. Each attempt opens the wait again, because what was shown has changed. */
+export function waitKey(id: string, attempt = 1): string {
+  return `wait/${id}/${attempt}`;
+}
+
 /** The key of the look after the calls. */
 export function nextKeyOf(state: State): string {
   return `${placeOf(state)}/next`;
+}
+
+export interface PlacedCall {
+  readonly call: ToolCall;
+  readonly index: number;
 }

@@ -3,24 +3,22 @@
 import type { Json, PlainError } from "../types/common.ts";
 import type { LoopEvent } from "../types/loop-event.ts";
 import type { NestedSpending, ToolCall } from "../types/tool-outcome.ts";
-import { LoopError } from "../../shared/errors/loop-error.ts";
 import { endingOfReason, isEnded } from "../../shared/cancellation/cancel-scope.ts";
 import { Deadline } from "../../shared/cancellation/deadline.ts";
 import { costOf } from "../loop/run/pricing.ts";
 import { addSpending, noUsage } from "../../shared/count-usage.ts";
 import { digest, stableJson, toJson } from "../../shared/json.ts";
 import { toPlainError } from "../../shared/plain-error.ts";
-import { validateArgs } from "../../shared/argument-schema.ts";
 import { isRecord } from "../../shared/guards.ts";
 import { findTool } from "../tools/registry.ts";
-import { renderIssues } from "../../shared/to-outcome.ts";
 import { Activity, Parked } from "./activity.ts";
-import { type AskedWait, findAnswerProblem, isNoAnswer, toWaitId, waitKey, withoutSource } from "./answers.ts";
 import { waitsOf } from "./waiting-calls.ts";
-import { JournalFailure, StepCancelled } from "./hooks.ts";
-import type { Recalled } from "./run.ts";
+import { StepCancelled } from "./hooks.ts";
+import { type OpenedWait, pastOf } from "./past-calls.ts";
+import { waitKey } from "./places.ts";
+import type { Recalled } from "./past.ts";
 import type { WaitOptions } from "../types/wait.ts";
-import type { CallRecorder, Ending, Outcome, Wait } from "../types/middleware.ts";
+import type { CallRecorder, Ending, Outcome } from "../types/middleware.ts";
 
 /** The error of a recorded step. Made from its record in the first execution too, so that a replay sees the same error. */
 export class StepError extends Error {
@@ -100,11 +98,11 @@ export class StepRecorder implements CallRecorder {
 
   get isChanged(): boolean {
     const { run, call } = this.#activity;
-    return call !== undefined && run.changes.has(call.name) && this.#recalled?.hasRun === false;
+    return call !== undefined && run.past?.isChanged(call) === true;
   }
 
   get isOver(): boolean {
-    return this.#run.isSealed || this.#recalled?.hasRun === true;
+    return this.#run.past?.isSealed === true || this.#recalled?.hasRun === true;
   }
 
   get wasAsked(): boolean {
@@ -112,7 +110,7 @@ export class StepRecorder implements CallRecorder {
   }
 
   get #recalled(): Recalled | undefined {
-    return this.#run.recalled.get(this.callId);
+    return this.#run.past?.recalled.get(this.callId);
   }
 
   get validated(): CallRecorder["validated"] {
@@ -235,7 +233,7 @@ export class StepRecorder implements CallRecorder {
       const { run, path } = activity;
       if (!run.mayWait) return Promise.reject(new Error("A run that an ordinary tool started cannot wait for answers."));
       const id = run.path + activity.unique(path, "#");
-      return activity.busy(() => findAnswer(activity, { id, what, facts }, options));
+      return activity.busy(() => openWait(activity, { id, what, facts }, options));
     };
   }
 
@@ -281,80 +279,19 @@ export class StepRecorder implements CallRecorder {
   }
 }
 
-/** Reads the answer to a wait, or takes it from the option `answers`. Opens the wait again if what was shown has changed. */
-async function findAnswer(
-  activity: Activity,
-  { id, what, facts }: Pick<Wait, "id" | "what" | "facts">,
-  options: WaitOptions,
-): Promise<Json | Parked> {
-  const { journal } = activity;
-  const { until, isSame } = options;
-  if (activity.isEarly) return new Parked([]);
-  const shown = { what, facts, ...(until !== undefined && { until }) };
-  let earlier: Json | undefined;
-  for (let attempt = 1; ; attempt += 1) {
-    const key = waitKey({ id, attempt });
-    const asked = await activity.record<AskedWait>(`${key}/asked`, () => shown);
-    const recorded = (await journal.read(`${key}/answer`)) as { readonly value: Json } | undefined;
-    const isFitting = stableJson(asked) === stableJson(shown) || isSame?.(asked.facts) === true;
-    // Nobody is asked again about a call that has ended, whatever has changed since.
-    if (!isFitting && (recorded === undefined || !(await hasEnded(activity)))) {
-      earlier = asked.facts;
-      continue;
-    }
-    const wait: Wait = { ...shown, id: toWaitId({ id, attempt }), ...(earlier !== undefined && { earlier }) };
-    if (recorded !== undefined) {
-      activity.isLive = false;
-      options.answered?.(wait.id);
-      return recorded.value;
-    }
-    return takeAnswer(activity, { key, wait, options });
-  }
-}
-
-interface OpenWait {
-  readonly key: string;
-  readonly wait: Wait;
-  readonly options: WaitOptions;
-}
-
-/** Records the answer of this execution, if it has one that fits. */
-async function takeAnswer(activity: Activity, { key, wait, options: { schema, answered } }: OpenWait): Promise<Json | Parked> {
-  activity.run.root.opened.add(wait.id);
-  const given = await findGiven(activity, wait);
-  if (given === undefined) return new Parked([wait]);
-  const checked = schema === undefined || given === null ? { value: given } : await validateArgs(schema, given);
-  if ("issues" in checked) return new Parked([{ ...wait, problem: renderIssues(checked.issues) }]);
-  const { value } = await activity.record<{ readonly value: Json }>(`${key}/answer`, () => ({ value: given }));
-  answered?.(wait.id);
-  return value;
-}
-
-async function hasEnded({ run, journal, place, call }: Activity): Promise<boolean> {
-  return call !== undefined && (await journal.read(`${run.prefix}${place}/outcome`)) !== undefined;
-}
-
-/** True if the run has ended while the call waited, or the limit was reached. Nothing waits for an answer any more. */
-function isSealed({ run, call }: Activity): boolean {
-  return run.isSealed || (call !== undefined && run.recalled.get(call.callId)?.isLimited === true);
-}
-
-/** Returns the answer of this execution. A run that is being ended takes none, and neither do calls that have ended. */
-async function findGiven(activity: Activity, wait: Wait): Promise<Json | undefined> {
+/** Records what is shown, unless an earlier execution has. The answer comes with a later execution. */
+async function openWait(activity: Activity, wait: OpenedWait, options: WaitOptions): Promise<Json | Parked> {
   const { run } = activity;
-  const { id, until = Number.POSITIVE_INFINITY } = wait;
-  const given = run.answers.get(id);
-  if (run.scope.cause !== undefined || (given !== undefined && isNoAnswer(given))) return undefined;
-  const isOver = isSealed(activity);
-  if (given === undefined) return !isOver && run.now >= until ? null : undefined;
-  if (isOver) throw refuseAnswer(run, new LoopError("unknown-decision", { call: id }));
-  const problem = id.includes("/") ? await findAnswerProblem(run, wait, given) : undefined;
-  if (problem !== undefined) throw refuseAnswer(run, problem);
-  return withoutSource(given);
-}
-
-/** Returns the error with which the run rejects, even if a tool or a middleware catches it. */
-export function refuseAnswer({ root }: Activity["run"], cause: LoopError): JournalFailure {
-  root.refusal = cause;
-  return new JournalFailure("An answer does not fit its wait.", { cause });
+  const { until } = options;
+  if (activity.isEarly) return new Parked([]);
+  const { id, ...facts } = wait;
+  const shown = { ...facts, ...(until !== undefined && { until }) };
+  const past = pastOf(run);
+  if (past !== undefined) return past.findAnswer(activity, { id, ...shown }, options);
+  const key = waitKey(id);
+  await activity.record(`${key}/asked`, () => shown);
+  if (until === undefined || run.now < until || run.scope.cause !== undefined) return new Parked([{ id, ...shown }]);
+  const { value } = await activity.record<{ readonly value: Json }>(`${key}/answer`, () => ({ value: null }));
+  options.answered?.(id);
+  return value;
 }

@@ -4,28 +4,25 @@
 import type { ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
 import { isDurable, noteReplayed, performCall, sendEnd } from "./execute-tool-call.ts";
 import { whenParked } from "./journals.ts";
-import { callPlace, nextKeyOf } from "./places.ts";
-import { type PlacedCall, recallCalls } from "./shown-tools.ts";
+import { callPlace, type PlacedCall } from "./places.ts";
 import { Activity, Parked } from "./activity.ts";
 import { type Run } from "./run.ts";
 import type { EndedCall, Outcome } from "../types/middleware.ts";
 import { applyNested } from "../../shared/count-usage.ts";
-import type { NextStep } from "./next-step.ts";
 import { applyCalls } from "./state.ts";
 
 export async function runCalls(run: Run): Promise<void> {
-  const { state, isReplayed } = run;
+  const { state, past, isReplayed } = run;
   const { calls } = state.current;
   if (calls.length > 0) run.control?.startToolChain();
-  run.isBarred = run.isSettled = false;
-  run.recalled.clear();
-  if (isReplayed) await recallCalls(run, calls);
+  run.isBarred = false;
+  await past?.recallCalls(calls);
   const refusals = new Map((state.answers.at(-1)?.refusals ?? []).map((outcome) => [outcome.call.callId, outcome]));
   const turns = new Turns(run);
   const replayed = new Map<ToolCall, EndedCall>();
   // Listeners get what is recorded before anything new happens.
   for (const [index, call] of calls.entries())
-    if (run.recalled.get(call.callId)?.hasEnded === true) replayed.set(call, await runOne(run, { call, index }, turns));
+    if (past?.recalled.get(call.callId)?.hasEnded === true) replayed.set(call, await runOne(run, { call, index }, turns));
   const begun = calls.map(async (call, index): Promise<EndedCall> => {
     const refused = refusals.get(call.callId);
     if (refused === undefined) return replayed.get(call) ?? runOne(run, { call, index }, turns);
@@ -44,16 +41,16 @@ export async function runCalls(run: Run): Promise<void> {
 
 /** A call must not wait for an approval if the calls beside it use up the limit, because it could not run. */
 async function endBeyond(run: Run, all: readonly EndedCall[]): Promise<readonly EndedCall[]> {
-  const { state, meter, scope, isReplayed, isSettled } = run;
+  const { state, meter, scope, past, isReplayed } = run;
   const ended: EndedCall[] = [];
   let left = meter.toolCallsLeft;
   for (const [index, one] of all.entries()) {
     const { call, outcome, waits, isOpen } = one;
     const isAsked = waits.length > 0;
-    const wasAsked = run.recalled.get(call.callId)?.wasAsked === true;
-    const mayWait = outcome.kind !== "not-run" || left > 0 || wasAsked || isSettled || scope.cause !== undefined;
+    const wasAsked = past?.wasAsked(call.callId) === true;
+    const mayWait = outcome.kind !== "not-run" || left > 0 || wasAsked || scope.cause !== undefined;
     const key = `${callPlace(state, index, call.name)}/ended`;
-    if (isAsked && (!mayWait || (await run.journal.read(run.prefix + key)) !== undefined)) {
+    if (isAsked && (!mayWait || (await past?.has(key)) === true)) {
       const limited = await run.step<Outcome>(key, () => ({ call, durationMs: 0, kind: "limit" }));
       sendEnd(run, limited, isReplayed);
       ended.push({ ...one, outcome: limited, waits: [], isOpen: undefined });
@@ -70,18 +67,9 @@ export function sendCutEnds(run: Run): void {
   for (const { outcome, waits } of run.state.lastBatch) if (waits.length > 0) sendEnd(run, outcome, run.isReplayed);
 }
 
-/** True if the journal goes on with the calls of the newest answer, although this execution would end the run before them. */
-export async function hasCallRecords({ state, journal, prefix, isReplayed }: Run, next: NextStep): Promise<boolean> {
-  // A paused message goes on with a request, although its calls may have records.
-  if (next.kind !== "look" || state.phase !== "answer" || !isReplayed) return false;
-  const places = state.current.calls.map(({ name }, index) => `${callPlace(state, index, name)}/outcome`);
-  for (const key of [nextKeyOf(state), ...places]) if ((await journal.read(prefix + key)) !== undefined) return true;
-  return false;
-}
-
 async function runOne(run: Run, { call, index }: PlacedCall, turns: Turns): Promise<EndedCall> {
-  const { state, readCall } = run;
-  if (readCall !== undefined) return readCall(run, call, index);
+  const { state, ports } = run;
+  if (ports.readCall !== undefined) return ports.readCall(run, call, index);
   const begun = run.begun.get(call.callId);
   if (begun?.outcome !== undefined) {
     for (const spent of begun.spent) applyNested(state, spent);
@@ -138,8 +126,8 @@ class Turns {
 
   /** Adds a call. A call that ran in an earlier execution only replays its records, so it need not wait. */
   join(activity: Activity, { callId, name }: ToolCall): Turn {
-    const { recalled, shown } = this.#run;
-    const hasRun = recalled.get(callId)?.hasRun === true;
+    const { past, shown } = this.#run;
+    const hasRun = past?.recalled.get(callId)?.hasRun === true;
     const isAlone = shown.get(name)?.sequential === true;
     const turn: Turn = { activity, isAlone, hasRun, phase: hasRun ? "running" : "asked", begin: () => {} };
     this.#turns.push(turn);

@@ -4,23 +4,22 @@ import type { StreamResult, ToolChoice } from "../types/provider.ts";
 import type { Json } from "../types/common.ts";
 import type { NestedSpending, ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
 import type { ToolCallPorts } from "../loop/run/ports.ts";
-import { partsOf } from "../loop/stream/call-drafts.ts";
 import { priceAttempts } from "../loop/run/pricing.ts";
 import { frozenView } from "../../shared/transcript.ts";
 import { streamOnce } from "../loop/stream/stream-once.ts";
 import { createAdvice, prepareCall } from "../loop/tool-call/prepare-call.ts";
 import { endingOfReason } from "../../shared/cancellation/cancel-scope.ts";
-import { freezeDeep, isSameJson } from "../../shared/json.ts";
+import { isSameJson } from "../../shared/json.ts";
 import { chainHooks, HookError, StepCancelled } from "./hooks.ts";
 import type { Journal } from "../types/journal.ts";
-import { callEvent, performCall, sendEnd, sendStart } from "./execute-tool-call.ts";
+import { performCall, sendEnd, sendStart } from "./execute-tool-call.ts";
 import { StepRecorder, sumOf } from "./recorder.ts";
 import { Activity } from "./activity.ts";
 import type { Run } from "./run.ts";
 import { endWith } from "./seam.ts";
 import type { Answer, BegunCall, Ending, Next, RequestDraft, StreamRecorder, MessageWatch } from "../types/middleware.ts";
 import { callPlace, placeOf, stepOf } from "./places.ts";
-import { noteShown, readTools, recallShown, withShown } from "./shown-tools.ts";
+import { byName, readTools, withShown } from "./shown-tools.ts";
 import { applyAnswer } from "./state.ts";
 
 export async function runIteration(run: Run): Promise<void> {
@@ -47,7 +46,7 @@ export async function runIteration(run: Run): Promise<void> {
       activity.isAnswered = true;
       run.isRequestReplayed = activity.isReplayed;
       if (run.isRequestReplayed && streamed.skipped !== true) {
-        showRecorded(run, streamed);
+        run.past?.showRecorded(streamed);
         await watchStream(run, draft, true)?.recorded(streamed);
       }
       return streamed;
@@ -87,7 +86,7 @@ export interface RequestEnd {
 
 async function recordRequestEnd({ run, place, spent }: Activity, answer: Answer, streamed: Answer | undefined): Promise<void> {
   // A reader has the changes from this record.
-  if (run.readCall !== undefined) return;
+  if (run.ports.readCall !== undefined) return;
   const before: { readonly [field: string]: Json } = (streamed ?? {}) as never;
   const fields = streamed === answer ? [] : Object.entries(answer as unknown as typeof before);
   const changes = fields.filter(([field, value]) => value !== undefined && !isSameJson(value, before[field]));
@@ -104,30 +103,6 @@ function endFailed({ options: { provider } }: Run, streamed: Answer | undefined,
   return streamed === undefined ? endWith(ending, provider) : { ...streamed, ends: ending };
 }
 
-/** Restores what the calls of a recorded answer need, and sends its events again. */
-function showRecorded(run: Run, answer: Answer): void {
-  const { state } = run;
-  const firstIndex = state.continuation === 0 ? 0 : state.current.calls.length;
-  recallShown(run, answer);
-  run.toolChoice = answer.toolChoice;
-  run.prepared = new Map();
-  for (const [index, { callId }] of answer.calls.entries()) run.places.set(callId, firstIndex + index);
-  sendIterationStart(run, true);
-  for (const part of partsOf(answer)) {
-    if (part.type !== "call") {
-      if (part.text !== "") run.send(`${part.type}-delta`, { text: part.text }, true);
-      continue;
-    }
-    for (const call of part.calls)
-      run.events.send({
-        type: "tool-args-end",
-        ...callEvent(run, call, true),
-        args: freezeDeep(call.args),
-        problem: call.problem,
-      });
-  }
-}
-
 /** Sends only the changes of requests that were not sent before, because most changes are the same in each request. */
 function sendAdjustments(run: Run, { adjustments }: Answer): void {
   const { told } = run;
@@ -140,7 +115,7 @@ function sendAdjustments(run: Run, { adjustments }: Answer): void {
   }
 }
 
-function sendIterationStart(run: Run, isReplayed: boolean): void {
+export function sendIterationStart(run: Run, isReplayed: boolean): void {
   const { state, limits, session, draft } = run;
   const { iteration, continuation } = state;
   if (iteration === limits.softWarnIteration && continuation === 0 && session.surfaceUserErrors !== false)
@@ -152,7 +127,7 @@ function sendIterationStart(run: Run, isReplayed: boolean): void {
 async function stream(run: Run, draft: RequestDraft, signal: AbortSignal | undefined): Promise<Answer> {
   const { state, clock, timeouts, alarm, events, options } = run;
   sendIterationStart(run, false);
-  noteShown(run, [...draft.tools, ...(draft.findableTools ?? [])]);
+  run.shown = byName([...draft.tools, ...(draft.findableTools ?? [])]);
   run.toolChoice = toRestriction(draft.toolChoice) ?? toRestriction(draft.enforced);
   const scope = run.scope.within(signal);
   const { current, continuation } = state;

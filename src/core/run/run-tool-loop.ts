@@ -1,23 +1,18 @@
 // The loop: decides what comes next, does it, applies the result, until the run ends. Every effect is a step of the journal.
 
 import type { CallSummary } from "../types/loop-event.ts";
-import type { NestedSpending, ShownTool, ToolCall } from "../types/tool-outcome.ts";
-import { isUnfinished } from "../../shared/judge-finish.ts";
-import type { Message } from "../types/message.ts";
+import type { NestedSpending, ToolCall } from "../types/tool-outcome.ts";
 import type { LoopResult } from "../types/loop-result.ts";
-import { endingOfReason, isEnded } from "../../shared/cancellation/cancel-scope.ts";
-import { LoopError } from "../../shared/errors/loop-error.ts";
+import { isEnded } from "../../shared/cancellation/cancel-scope.ts";
 import { digest, stableJson } from "../../shared/json.ts";
-import { checkAnswers } from "./answers.ts";
 import { buildResult } from "./build-result.ts";
 import { performCall } from "./execute-tool-call.ts";
-import { blame, compareMiddleware, HookError, JournalFailure, recordingNames, StepCancelled } from "./hooks.ts";
-import { findLimit, type NextStep, nextStep } from "./next-step.ts";
-import { recordVersion, ReplayJournal } from "./journals.ts";
-import { type Close, closeFailed, openJournal, withPartial } from "./open-journal.ts";
+import { blame, HookError, JournalFailure, recordingNames, StepCancelled } from "./hooks.ts";
+import { type Looking, type NextStep, nextStep } from "./next-step.ts";
+import { type FirstRecord, recordVersion } from "./journals.ts";
 import { StepRecorder, sumOf } from "./recorder.ts";
-import { placeOf, stepOf } from "./places.ts";
-import { hasCallRecords, runCalls, sendCutEnds } from "./run-calls.ts";
+import { placeOf } from "./places.ts";
+import { runCalls, sendCutEnds } from "./run-calls.ts";
 import { runIteration } from "./run-iteration.ts";
 import { Activity } from "./activity.ts";
 import { Run, type RunPorts, type SeamOptions } from "./run.ts";
@@ -25,7 +20,7 @@ import type { Answer, Ending, State } from "../types/middleware.ts";
 import { describeTools } from "./shown-tools.ts";
 import { applyNested } from "../../shared/count-usage.ts";
 import { type Again, applyAgain } from "./state.ts";
-import { continuationOf, lookKey, type Looking, mayEnd, mayRetry, see, sendSteered, takeLook } from "./take-look.ts";
+import { continuationOf, mayEnd, sendSteered, takeLook } from "./take-look.ts";
 
 /** Runs a model and its tools until there is an answer, a limit is reached, or the caller ends the run. */
 export async function runToolLoop(options: SeamOptions): Promise<LoopResult> {
@@ -44,45 +39,29 @@ export function beginLoop(options: SeamOptions, ports?: Omit<RunPorts, "nesting"
   return { result: drive(run), stop: (note) => run.scope.cancel({ kind: "stop", note }) };
 }
 
-async function drive(run: Run): Promise<LoopResult> {
-  let close: Close | undefined;
+/** Runs a run that has been made to its end. */
+export async function drive(run: Run): Promise<LoopResult> {
+  const { past } = run;
   try {
-    const opened = await openJournal(run);
-    if (typeof opened === "function") close = opened;
-    const ending = await begin(run, typeof opened === "object" ? opened : undefined);
+    const late = await past?.open();
+    if (late !== undefined) sendRunStart(run);
+    const ending = late ?? (await takeSteps(run));
     // An open control would accept messages that nobody reads.
     if (run.outer === undefined) run.control?.shut();
-    const closing = close;
-    close = undefined;
-    if (closing !== undefined) await run.guard?.ask({ verb: "close" }, closing);
+    await past?.close();
     return finish(run, ending);
   } catch (error) {
     const thrown = error instanceof JournalFailure ? error.cause : error;
     run.events.fail(thrown);
     // Cancels everything that may still run.
     run.scope.cancel({ kind: "abort", reason: thrown });
-    if (close !== undefined) await closeFailed(run, close);
-    throw error instanceof JournalFailure && run.root === run ? withPartial(run, thrown) : error;
+    throw past === undefined ? error : await past.fail(error);
   } finally {
     run.release();
   }
 }
 
-/** `late` is the ending of a run whose time was over before the journal has opened. */
-async function begin(run: Run, late: Ending | undefined): Promise<Ending> {
-  if (late !== undefined) {
-    sendRunStart(run);
-    return late;
-  }
-  const unknown = run.root === run ? await checkAnswers(run) : undefined;
-  if (unknown === undefined) return takeSteps(run);
-  // Runs over the records, to find the waits that the error lists. Nothing new runs, and nothing is recorded.
-  await followRecords(run);
-  const waiting = [...run.opened].slice(0, maxListed);
-  throw new LoopError("unknown-decision", { call: unknown, ...(waiting.length > 0 && { waiting }) });
-}
-
-async function takeSteps(run: Run): Promise<Ending> {
+export async function takeSteps(run: Run): Promise<Ending> {
   await recordFirst(run);
   sendRunStart(run);
   for (;;) {
@@ -94,27 +73,14 @@ async function takeSteps(run: Run): Promise<Ending> {
 /** Decides on one step, and performs it. Returns the ending of the run, or undefined if the run goes on. */
 async function takeStep(run: Run): Promise<Ending | undefined> {
   const decided = nextStep(run.state, run.hooks, run.limits);
-  const next = run.isReplayed && decided.kind === "look" ? await followRecord(run, decided) : decided;
+  const { past } = run;
+  const next = past === undefined ? decided : await past.follow(decided);
   // Listeners of the event may cancel the run, but its calls have then been waiting already.
   const hasEnded = isEnded(run.scope);
   if (next.kind !== "calls") sendIterationEnd(run, next.kind === "request");
   const ending = await perform(run, next, hasEnded);
-  const { refusal, guard } = run.root;
-  const broken = refusal === undefined ? guard?.broken : { error: refusal };
-  // Also if the tool that began a nested run has caught its error.
-  if (broken !== undefined) throw new JournalFailure("The journal has failed.", { cause: broken.error });
+  past?.check();
   return ending;
-}
-
-/** The journal may go on although this execution would end the run, for example with a smaller limit. */
-async function followRecord(run: Run, decided: NextStep): Promise<NextStep> {
-  const { state, journal, prefix } = run;
-  const answer = state.answers.at(-1);
-  const isPaused = state.phase === "answer" && state.skipped === undefined && answer !== undefined && isUnfinished(answer);
-  const place = `${prefix}${placeOf(state)}/${stepOf("request", state.continuation)}`;
-  for (const record of isPaused ? ["model", "ended"] : [])
-    if ((await journal.read(`${place}/${record}`)) !== undefined) return { kind: "request" };
-  return (await hasCallRecords(run, decided)) ? { kind: "calls" } : decided;
 }
 
 async function perform(run: Run, next: NextStep, hasEnded: boolean): Promise<Ending | undefined> {
@@ -143,15 +109,10 @@ async function look(run: Run, planned: Ending | undefined): Promise<Ending | und
   const isCapped = consecutiveToolErrors >= run.limits.maxConsecutiveToolErrors;
   const first = phase === "calls" && !isCapped ? await askAfterCalls(run, planned) : planned;
   const ending = first === undefined || isFinal(first) ? first : await askBeforeEnd(run, first);
-  if (ending !== undefined && "waits" in ending.reason) return endUndone(run, ending);
-  if (first === undefined || ending !== undefined) await takeLook(run, { planned: ending, retries: isRetried(run, ending) });
+  if (ending !== undefined && "waits" in ending.reason) return undone(run, ending);
+  if (first === undefined || ending !== undefined)
+    await takeLook(run, { planned: ending, retries: run.past?.isRetried(ending) === true });
   return undefined;
-}
-
-/** True if an earlier execution made the request that failed, but did not record its end, and this execution makes it again. */
-function isRetried(run: Run, planned: Ending | undefined): boolean {
-  if (planned === undefined || !run.isRequestReplayed) return false;
-  return run.state.answers.at(-1)?.status === planned.status && mayRetry(run, planned);
 }
 
 function isFinal({ status }: Ending): boolean {
@@ -164,85 +125,44 @@ function isFinal({ status }: Ending): boolean {
  */
 async function isCut(run: Run, ending: Ending, hasEnded: boolean): Promise<boolean> {
   if (ending.status !== "suspended" || run.state.phase !== "calls") return false;
-  const isUndone = run.isReplayed && (run.beganEnded || run.answers.size > 0);
-  return (hasEnded && !isUndone) || run.isSettled || run.hold();
+  const { past } = run;
+  return (hasEnded && past?.isUndone !== true) || past?.isSettled === true || run.hold();
 }
 
 function waiting({ state: { waits } }: Run): Ending {
   return { status: "suspended", reason: { kind: "waiting", waits } };
 }
 
-export interface FirstRecord {
-  readonly version: number;
-  readonly runId?: string | undefined;
-  readonly messages: readonly Message[];
-  readonly messagesDigest: string;
-  readonly middleware: readonly string[];
-  /** The tools at the start. Answers describe those that were added or changed later. */
-  readonly tools: { readonly [name: string]: ShownTool };
-  /** True if the run has the option `pricing`. */
-  readonly priced?: true | undefined;
-  /** The option `version` of the run. */
-  readonly codeVersion?: string | undefined;
-}
-
-/** Records what identifies the run, or compares it with the record. */
+/** Records what identifies the run. A journal is read later, so that a run without one describes nothing. */
 async function recordFirst(run: Run): Promise<void> {
-  const { options, state } = run;
-  const middleware = recordingNames(run.middleware);
-  const messagesDigest = digest(stableJson(state.messages));
+  const { options, state, registered, middleware, past } = run;
+  const { runId, pricing, version } = options;
+  const messages = [...state.messages];
   const now: FirstRecord = {
     version: recordVersion,
-    ...(options.runId !== undefined && { runId: options.runId }),
-    messages: [...state.messages],
-    messagesDigest,
-    middleware,
-    tools: describeTools(run),
-    ...(options.pricing !== undefined && { priced: true }),
-    ...(options.version !== undefined && { codeVersion: options.version }),
+    ...(runId !== undefined && { runId }),
+    messages,
+    get messagesDigest() {
+      return digest(stableJson(messages));
+    },
+    get middleware() {
+      return recordingNames(middleware);
+    },
+    get tools() {
+      return describeTools(registered);
+    },
+    ...(pricing !== undefined && { priced: true }),
+    ...(version !== undefined && { codeVersion: version }),
   };
-  const first = await run.step<FirstRecord>("run", () => now);
-  for (const field of ["version", "runId", "messagesDigest"] as const) {
-    if (field === "runId" && (first.runId === undefined || now.runId === undefined)) continue;
-    if (first[field] !== now[field])
-      throw new LoopError("journal-mismatch", { field, expected: String(now[field]), received: String(first[field]) });
-  }
-  run.firstTools = first.tools;
+  const first = await run.step<FirstRecord>("run", () => {
+    run.described = registered;
+    return now;
+  });
+  past?.compare(first, now);
+  if (past === undefined) run.startWallClock();
+  run.first = first;
   state.codeVersion = first.codeVersion;
-  compareMiddleware(first.middleware, middleware);
 }
-
-/** Goes as far as the records go. Returns the ending of the run, or undefined if its next step is not recorded. */
-async function followRecords(run: Run): Promise<Ending | undefined> {
-  const replay = new ReplayJournal(run.journal);
-  run.journal = replay;
-  return Promise.race([takeSteps(run), replay.stuck.then(() => undefined)]);
-}
-
-/** The state of a run as its records have it. */
-export interface ReadRun {
-  readonly state: State;
-  /** Undefined if the next step of the run is not recorded. */
-  readonly result: LoopResult | undefined;
-  /** The fields that the hooks add to the result. */
-  readonly extra: object;
-}
-
-/** Reads a run from its journal. Nothing new runs, and nothing is recorded. `readCall` reads the calls. */
-export async function readRun(options: SeamOptions, ports: Pick<RunPorts, "readCall">): Promise<ReadRun> {
-  const run = new Run(options, { ...ports, drive });
-  try {
-    run.journal = run.records;
-    const ending = await followRecords(run);
-    const { state, hooks } = run;
-    const extra = Object.assign({}, ...hooks.map((one) => one.result?.(state))) as object;
-    return { state, extra, result: ending && finish(run, ending) };
-  } finally {
-    run.release();
-  }
-}
-
-const maxListed = 10;
 
 /** Asks the middleware whether to go on instead. Returns undefined if the run goes on. */
 async function endRun(run: Run, first: Ending): Promise<Ending | undefined> {
@@ -252,14 +172,22 @@ async function endRun(run: Run, first: Ending): Promise<Ending | undefined> {
   const ending = isAsked ? first : await askBeforeEnd(run, first);
   if (ending === undefined) return ending;
   // Calls that wait, or whose nested run was drained, go on where they are. Only what a look has decided has an end to record.
-  if ("waits" in ending.reason || run.state.phase === "calls") return endUndone(run, ending);
-  if (await isOver(run, ending)) return ending;
-  const goOn = await findContinuation(run, ending);
+  if ("waits" in ending.reason || run.state.phase === "calls") return undone(run, ending);
+  const goOn = (await isOver(run, ending)) ? undefined : await findContinuation(run, ending);
   if (goOn === undefined) return ending;
   const { lookAttempt } = run.state;
   run.state.lookAttempt = { ...lookAttempt, count: lookAttempt.count + 1 };
   await takeLook(run, goOn);
   return undefined;
+}
+
+function undone({ past }: Run, ending: Ending): Ending {
+  return past === undefined ? ending : past.endUndone(ending);
+}
+
+/** Without a past, only a nested run that was drained and then ended goes on, to its next look. */
+async function findContinuation({ past, planned }: Run, ending: Ending): Promise<Looking | undefined> {
+  return past === undefined ? { planned } : past.findContinuation(ending);
 }
 
 /** True if this execution has decided to end. A nested run that is suspended waits until nothing else can go on. */
@@ -269,55 +197,6 @@ async function isOver(run: Run, ending: Ending): Promise<boolean> {
   if (mayEnd(run, ending)) run.control?.shut();
   return ending.status !== "suspended" || !(await run.hold());
 }
-
-/**
- * Returns the ending of a run whose calls wait. If the run was cancelled before this execution did anything, the caller gets the
- * ending of a cancelled run, and the calls still wait.
- */
-function endUndone(run: Run, ending: Ending): Ending {
-  const { scope, isReplayed, answers } = run;
-  const { cause } = scope;
-  if (cause === undefined || !isReplayed || run.root !== run) return ending;
-  return isEnded(scope) || answers.size > 0 ? endingOfReason(cause) : ending;
-}
-
-/** An earlier execution ended here. Decides whether this one goes on. */
-async function findContinuation(run: Run, ending: Ending): Promise<Looking | undefined> {
-  const { journal, prefix } = run;
-  const { base, count } = run.state.lookAttempt;
-  const nextKey = prefix + lookKey({ lookAttempt: { base, count: count + 1 } });
-  const recorded = (await journal.read(nextKey)) as { readonly retries?: true } | undefined;
-  const isOver = run.isInSealed || run.root.records.readOnly === true || journal instanceof ReplayJournal;
-  if (recorded === undefined && isOver) return undefined;
-  if (ending.reason.kind === "drained") return { planned: run.planned };
-  return recorded === undefined ? findRoom(run, ending) : { retries: recorded.retries === true };
-}
-
-/** A run that ended at a limit goes on if the limit is higher now. */
-function findRoom(run: Run, ending: Ending): Looking | undefined {
-  const { state, limits } = run;
-  const { reason } = ending;
-  const { kind } = reason;
-  // After a final answer, the newest message has no refused call any more.
-  if (reason.kind === "max-tool-calls" && limits.maxToolCalls <= reason.limit) return undefined;
-  // A stream that the time limit has cut off is only made again with `resume`.
-  const isCutOff = kind === "wall-clock" && run.planned !== undefined;
-  const seen = limited.has(kind) && !isCutOff ? see(run) : undefined;
-  if (seen !== undefined && findLimit(state, seen, limits) === undefined) return {};
-  // A retry counts the errors from zero again.
-  const isLimited = seen !== undefined && findLimit({ ...state, consecutiveToolErrors: 0 }, seen, limits) !== undefined;
-  return !isLimited && mayRetry(run, ending) ? { retries: true } : undefined;
-}
-
-const limited: ReadonlySet<string> = new Set([
-  "max-iterations",
-  "max-tool-calls",
-  "max-tokens",
-  "max-cost",
-  "cost-unknown",
-  "wall-clock",
-  "tool-error-cap",
-]);
 
 /** How often middleware may go on instead of ending. */
 const maxAgains = 10;
@@ -415,8 +294,7 @@ async function recordAsked(run: Run, first: string, { record, isChanged }: NewEn
   const kindOf = (one: AskedEnd): string => ("again" in one ? "again" : one.ending.reason.kind);
   for (let count = 1; ; count += 1) {
     const key = count === 1 ? first : `${first}~${count}`;
-    const isRead = !isChanged && run.isReplayed;
-    const read = isRead ? ((await run.journal.read(run.prefix + key)) as AskedEnd | undefined) : undefined;
+    const read = isChanged ? undefined : ((await run.past?.readAgain(run.prefix + key)) as AskedEnd | undefined);
     const recorded = isChanged ? await run.step<AskedEnd>(key, () => record) : read;
     if (recorded === undefined || kindOf(recorded) === kindOf(record)) return record;
     if ("again" in recorded) return recorded;
@@ -476,9 +354,10 @@ const notices: { readonly [kind: string]: "max-iterations" | "tool-error-cap" | 
   "stream-too-long": "stream-timeout",
 };
 
-function finish(run: Run, ending: Ending): LoopResult {
+/** Tells the end of a run, and returns its result. */
+export function finish(run: Run, ending: Ending): LoopResult {
   if (ending.status !== "suspended") sendCutEnds(run);
-  if (run.root === run) run.endReplay();
+  if (run.root === run) run.past?.endReplay();
   const result = buildResult(run, ending);
   const { status, reason, usage, costUSD, iterations, toolCallsExecuted, durationMs } = result;
   const kind = notices[ending.reason.kind];

@@ -1,16 +1,16 @@
 // One run: its options, its state, and the ports through which it reaches the world.
 
-import type { Clock, Json, Session, Timeouts } from "../types/common.ts";
+import type { Clock, Session, Timeouts } from "../types/common.ts";
 import type { EventBase, LoopEvent, LoopEvents, LoopEventType } from "../types/loop-event.ts";
 import type { RunOptions, Tool } from "../types/loop-options.ts";
 import type { Journal } from "../types/journal.ts";
 import type { LoopResult } from "../types/loop-result.ts";
 import type { Provider, StreamResult } from "../types/provider.ts";
 import type { ToolDefinition } from "../types/tool.ts";
-import type { ShownTool, ToolCall, ToolChange } from "../types/tool-outcome.ts";
+import type { ToolCall } from "../types/tool-outcome.ts";
 import { CancelScope, isEnded, signalOf } from "../../shared/cancellation/cancel-scope.ts";
 import { IdleTimer, systemClock } from "../../shared/signals.ts";
-import { LoopError } from "../../shared/errors/loop-error.ts";
+import { invalidOption, LoopError } from "../../shared/errors/loop-error.ts";
 import { claimRun } from "./claims.ts";
 import { LoopEventSink } from "../loop/run/emit.ts";
 import { resolveLimits, type ResolvedLimits, resolveTimeouts } from "../loop/run/limits.ts";
@@ -24,9 +24,10 @@ import { forceFirstCall } from "../middleware/forced-choice.ts";
 import type { EventQueue } from "../../shared/event-queue.ts";
 import { edges } from "../../shared/edges.ts";
 import { freezeDeep, toJson } from "../../shared/json.ts";
-import { beginHooks, JournalFailure, listMiddleware, type NamedHooks } from "./hooks.ts";
+import { beginHooks, listMiddleware, type NamedHooks } from "./hooks.ts";
 import { HeldRuns } from "./held-runs.ts";
-import { GuardedJournal, recordSteps, ReplayJournal } from "./journals.ts";
+import { type FirstRecord, isReplay, recordSteps } from "./journals.ts";
+import type { Past } from "./past.ts";
 import type {
   BegunCall,
   EndedCall,
@@ -65,16 +66,8 @@ export interface RunPorts {
   readonly readCall?: ((run: Run, call: ToolCall, index: number) => Promise<EndedCall>) | undefined;
 }
 
-/** The facts that the records have about a call. */
-export interface Recalled {
-  /** True if the tool has returned. Its result may still come from outside. */
-  readonly hasRun: boolean;
-  readonly hasEnded: boolean;
-  /** True if the call waits for an approval, or waited for one. */
-  readonly wasAsked: boolean;
-  /** True if the call was refused while it waited, because the limit was reached. */
-  readonly isLimited?: boolean | undefined;
-}
+/** Begins the past of a run. Undefined in a bundle of a program without journals: see `enableJournals`. */
+export const pasts: { begin?: (run: Run, nesting: Nesting | undefined) => Past } = {};
 
 export class Run {
   readonly options: SeamOptions;
@@ -105,11 +98,8 @@ export class Run {
   /** The journal as the caller passed it, or a journal in memory. */
   readonly records: Journal;
   journal: Journal;
-  /** The ids of the waits that have no answer yet, in this run and its nested runs. */
-  readonly opened: Set<string> = new Set();
-  /** Set if an answer does not fit its wait. The run then rejects. */
-  refusal: LoopError | undefined;
-  readonly guard: GuardedJournal | undefined;
+  /** Undefined for a run that no earlier execution can have recorded. */
+  readonly past: Past | undefined;
   readonly now: number;
   /** The tools that the model may call in this iteration. */
   shown: ReadonlyMap<string, ToolDefinition> = new Map();
@@ -118,12 +108,10 @@ export class Run {
   /** The tools that the registry had before the newest request. */
   definitions: readonly ToolDefinition[];
   registered: ReadonlyMap<string, ToolDefinition>;
-  /** The changes of the called tools since the calls were recorded, by tool name. */
-  changes: ReadonlyMap<string, readonly ToolChange[]> = new Map();
-  /** The tools of the first record. */
-  firstTools: { readonly [name: string]: ShownTool } | undefined;
-  /** The calls of the newest message that an earlier execution has recorded, by call id. */
-  readonly recalled: Map<string, Recalled> = new Map();
+  /** The record of what identifies the run. */
+  first: FirstRecord | undefined;
+  /** The tools that this execution has described in the first record. */
+  described: ReadonlyMap<string, ToolDefinition> = new Map();
   toolChoice: StreamResult["toolChoice"];
   /** The arguments of the newest calls as the schemas of their tools return them, by call id. */
   prepared: ReadonlyMap<string, unknown> = new Map();
@@ -137,12 +125,6 @@ export class Run {
   readonly told: Set<string> = new Set();
   /** True if no further call may begin. */
   isBarred = false;
-  /** True if the journal has the ending of the calls that are replayed, so that their waits take no answers any more. */
-  isSettled = false;
-  /** True until this execution does something new. */
-  isReplayed = true;
-  /** True if the run was stopped before this execution began. */
-  readonly beganEnded: boolean;
   /** True if the newest request was replayed. */
   isRequestReplayed = false;
   /**
@@ -155,22 +137,17 @@ export class Run {
   readonly nested: Set<Run> = new Set();
   /** The nested runs that wait while other steps of this run can go on. */
   readonly waiting: HeldRuns = new HeldRuns();
-  readonly readCall: RunPorts["readCall"];
-  readonly #ports: RunPorts;
+  readonly ports: RunPorts;
   #wrapped: Map<Provider, Provider> | undefined;
   readonly #claims: ReturnType<typeof claimRun>;
-  readonly answers: Map<string, Json>;
   #signal: AbortSignal | undefined;
-  /** True if the outermost run has replayed effects of an earlier execution, and has not told that this is over. */
-  hasReplayed = false;
 
   constructor(options: SeamOptions, ports: RunPorts) {
     refuseUnknownOptions(options);
     const { nesting } = ports;
     const outer = nesting?.run;
     const place = findPlace(options, nesting);
-    this.#ports = ports;
-    this.readCall = ports.readCall;
+    this.ports = ports;
     this.options = copyOptions(options);
     this.outer = outer;
     this.root = place.root ?? this;
@@ -178,7 +155,6 @@ export class Run {
     this.prefix = place.prefix;
     this.path = place.path;
     this.runId = place.runId;
-    this.answers = place.answers;
     this.now = place.now;
     const { clock = systemClock, session = {} } = options;
     this.clock = clock;
@@ -202,9 +178,8 @@ export class Run {
     this.registered = new Map(this.definitions.map((tool) => [tool.name, tool]));
     this.#claims = claimRun(this, nesting);
     this.control = this.#claims.control;
-    this.beganEnded = isEnded(this.scope);
     this.records = place.records;
-    this.guard = guardOf(this, nesting);
+    this.past = beginPast(this, nesting);
     this.journal = journalOf(this, nesting);
     this.events = createSink(this, ports);
     outer?.nested.add(this);
@@ -219,23 +194,14 @@ export class Run {
     return this.record(this.prefix + key, body, journal);
   }
 
-  /** Like `step`, with a whole key. `onLive` is called before the body runs, so only if there is no record. */
+  /** Like `step`, with a whole key. */
   async record<T>(key: string, body: () => T | PromiseLike<T>, journal: Journal = this.journal): Promise<T> {
-    const { refusal } = this.root;
-    // Nothing may be recorded after an answer was refused, such as the failure of the tool that got the error.
-    if (refusal !== undefined) throw new JournalFailure("An answer was refused.", { cause: refusal });
-    const live = (): T | PromiseLike<T> => {
-      this.noteLive();
-      return body();
-    };
     const { waiting } = this.root;
     // A step without a record stays pending in a replay.
-    const count = journal instanceof ReplayJournal ? 0 : 1;
+    const count = isReplay(journal) ? 0 : 1;
     waiting.busy += count;
     try {
-      return await journal.step(key, live);
-    } catch (error) {
-      throw error instanceof JournalFailure ? error : new JournalFailure("The journal has failed.", { cause: error });
+      return await (this.past === undefined ? journal.step(key, body) : this.past.record(key, body, journal));
     } finally {
       waiting.busy -= count;
       waiting.check();
@@ -249,25 +215,21 @@ export class Run {
   async hold(): Promise<boolean> {
     const { root, control, scope, journal } = this;
     if (root === this || control === undefined || scope.cause !== undefined) return false;
-    if (journal instanceof ReplayJournal) return false;
+    if (isReplay(journal)) return false;
     await root.waiting.hold(scope);
     return isEnded(scope);
   }
 
-  noteLive(): void {
-    this.isReplayed = false;
-    if (this.root !== this) this.outer?.noteLive();
+  /** The active time of earlier executions counts too. */
+  startWallClock(): void {
     const { limits, state, clock } = this;
-    // The time limit starts with the first new step. The active time of earlier executions counts too.
     if (limits.wallClockMs !== Number.POSITIVE_INFINITY)
       this.scope.startWallClock(limits.wallClockMs, clock.now() - state.activeMs, clock);
   }
 
-  /** Called before the first new effect, or before the end. */
-  endReplay(): void {
-    if (!this.hasReplayed) return;
-    this.hasReplayed = false;
-    this.send("replay-end", {});
+  /** True until this execution does something new. */
+  get isReplayed(): boolean {
+    return this.past?.isReplayed === true;
   }
 
   /** Sends an event about the iteration. */
@@ -275,15 +237,6 @@ export class Run {
     const { runId, state, events } = this;
     const base = { type, runId, iteration: state.iteration, ...(isReplayed === true && { replayed: true }) };
     if (events.wants(type)) events.send({ ...base, ...fields } as LoopEvent);
-  }
-
-  /** True if the calls that are replayed have ended, in this run or an outer run, so that nothing new may happen in them. */
-  get isSealed(): boolean {
-    return this.isSettled || this.isInSealed;
-  }
-
-  get isInSealed(): boolean {
-    return this.root !== this && this.outer?.isSealed === true;
   }
 
   /** True if this run can wait: it records its steps in the journal of the outermost run. */
@@ -316,7 +269,7 @@ export class Run {
       ...defined,
       timeouts: { ...timeouts, ...inner, settleMs },
     };
-    return this.#ports.drive(new Run(whole, { ...this.#ports, queue: undefined, nesting: { ...nesting, run: this } }));
+    return this.ports.drive(new Run(whole, { ...this.ports, queue: undefined, nesting: { ...nesting, run: this } }));
   }
 
   release(): void {
@@ -326,7 +279,7 @@ export class Run {
     this.#claims.release();
     this.outer?.nested.delete(this);
     this.alarm.stop();
-    this.guard?.release();
+    this.past?.release();
     this.scope.release();
   }
 }
@@ -404,7 +357,6 @@ interface Place {
   readonly prefix: string;
   readonly path: string;
   readonly runId: string;
-  readonly answers: Map<string, Json>;
   readonly now: number;
   readonly records: Journal;
 }
@@ -413,32 +365,37 @@ interface Place {
 function findPlace(options: SeamOptions, nesting: Nesting | undefined): Place {
   const path = nesting === undefined ? "" : `${nesting.run.path}${nesting.path}/`;
   if (nesting?.key === undefined) {
+    refuseUnread(options);
     const token = createToken();
-    const { runId = `run_${token}`, answers = {}, now = Date.now(), journal: records = recordSteps() } = options;
-    return {
-      token,
-      prefix: "",
-      path,
-      runId,
-      answers: new Map(Object.entries(answers as { readonly [id: string]: Json })),
-      now,
-      records,
-    };
+    const { runId = `run_${token}`, now = Date.now(), journal: records = recordSteps() } = options;
+    return { token, prefix: "", path, runId, now, records };
   }
   const { key, run } = nesting;
-  const { root, token, answers, now } = run;
+  const { root, token, now } = run;
   const { runId = `${run.runId}/${key}`, journal: records = root.records } = options;
-  return { root, token, prefix: `${run.prefix}${key}/`, path, runId, answers, now, records };
+  return { root, token, prefix: `${run.prefix}${key}/`, path, runId, now, records };
 }
 
-function guardOf(run: Run, nesting: Nesting | undefined): GuardedJournal | undefined {
-  const { journal } = run.options;
-  return nesting?.journal === undefined && journal !== undefined ? new GuardedJournal(journal, run) : undefined;
+/** True if an earlier execution may have recorded the run, or if its answers must have a wait. */
+function mayBeRecorded({ journal, answers = {} }: SeamOptions): boolean {
+  return journal !== undefined || Object.keys(answers).length > 0;
+}
+
+function beginPast(run: Run, nesting: Nesting | undefined): Past | undefined {
+  const isKept = run.root === run ? mayBeRecorded(run.options) : run.root.past !== undefined;
+  return isKept ? pasts.begin?.(run, nesting) : undefined;
 }
 
 /** A nested run with a place in its outer run records there. */
-function journalOf({ guard, records }: Run, nesting: Nesting | undefined): Journal {
-  return nesting?.journal ?? guard ?? records;
+function journalOf({ past, records }: Run, nesting: Nesting | undefined): Journal {
+  return nesting?.journal ?? past?.journal ?? records;
+}
+
+function refuseUnread(options: SeamOptions): void {
+  if (pasts.begin !== undefined || !mayBeRecorded(options)) return;
+  const option = options.journal === undefined ? "answers" : "journal";
+  const expected = "left out, or used with the code of journals: call memoryJournal(), fileJournal() or enableJournals() first";
+  throw invalidOption(option, expected, options[option]);
 }
 
 function createSink({ runId, options, hooks }: Run, { queue, nesting }: RunPorts): LoopEventSink {

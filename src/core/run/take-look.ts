@@ -5,17 +5,11 @@ import { type Cancellable, endingOfReason } from "../../shared/cancellation/canc
 import { isUnfinished } from "../../shared/judge-finish.ts";
 import type { Expected } from "../loop/run/meter.ts";
 import type { EndReason } from "../types/termination.ts";
-import { decideLook, isExhausted, type Seen } from "./next-step.ts";
+import { decideLook, isExhausted, type Looking, type Seen } from "./next-step.ts";
 import { placeOf, stepOf } from "./places.ts";
 import type { Run } from "./run.ts";
 import type { Ending, Look, State } from "../types/middleware.ts";
 import { applyLook } from "./state.ts";
-
-export interface Looking {
-  readonly planned?: Ending | undefined;
-  /** True if the newest request is made again. */
-  readonly retries?: boolean;
-}
 
 export async function takeLook(run: Run, looking: Looking): Promise<void> {
   const { state } = run;
@@ -93,12 +87,6 @@ function isAsked({ hooks }: Run, { status }: Ending): boolean {
 /** True if this execution ends with this ending. A nested run that is suspended may go on. */
 export function mayEnd({ outer }: Run, { status }: Ending): boolean {
   return status !== "suspended" || outer === undefined;
-}
-
-/** True if this execution makes the request again that has ended this way in an earlier execution. */
-export function mayRetry({ options, scope }: Run, { status }: Ending): boolean {
-  const isInVain = status === "error" || status === "timeout" || status === "stopped-by-user";
-  return options.resume === "retry-last" && isInVain && scope.cause === undefined;
 }
 
 function expectedOf({ state: { answers, lastCostUSD } }: Run): Expected | undefined {

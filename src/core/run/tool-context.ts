@@ -18,7 +18,7 @@ import { frozenView } from "../../shared/transcript.ts";
 import { deferred, deferredToPage } from "../../shared/to-outcome.ts";
 import { findableKey, type Wave, waveKey } from "../tools/registry.ts";
 import type { Activity } from "./activity.ts";
-import { ReplayJournal } from "./journals.ts";
+import { isReplay } from "./journals.ts";
 import { StepRecorder } from "./recorder.ts";
 import type { CallRecorder, NestedOptions, Outcome } from "../types/middleware.ts";
 import type { OutsideResult } from "../types/policies.ts";
@@ -239,7 +239,7 @@ export class CallContext implements ToolCallContext {
       const ms = timeouts[limit];
       const onLate = limit === "toolMs" ? (): void => this.#deadline.expire(ms) : undefined;
       // A cancelled run still replays its tools, to find out what they wait for.
-      const signal = this.#activity.journal instanceof ReplayJournal ? new AbortController().signal : this.#run.signal;
+      const signal = isReplay(this.#activity.journal) ? new AbortController().signal : this.#run.signal;
       return this.#activity.busy(() => askCaller(work, { clock, ms, signal, onLate }));
     };
   }

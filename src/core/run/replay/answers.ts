@@ -1,26 +1,25 @@
 // Answers from outside: which wait they belong to, whether they fit, and what happens to those that do not.
 
-import type { Issue, Json, Validation } from "../types/common.ts";
-import type { OutsideResult } from "../types/policies.ts";
-import type { WaitingCall } from "../types/tool-outcome.ts";
-import { LoopError } from "../../shared/errors/loop-error.ts";
-import { readIssues } from "../loop/tool-call/prepare-call.ts";
-import { askCaller } from "../middleware/ask-caller.ts";
-import { toPlainError } from "../../shared/plain-error.ts";
-import { pageProblem } from "../loop/run/decisions.ts";
-import { isOutsideResult, renderIssues } from "../../shared/to-outcome.ts";
-import { edges } from "../../shared/edges.ts";
-import { isRecord } from "../../shared/guards.ts";
-import { isSameJson, toJson } from "../../shared/json.ts";
-import { describeValue, quote } from "../../shared/texts.ts";
-import type { Run } from "./run.ts";
-import type { Wait } from "../types/middleware.ts";
+import type { Issue, Json, Validation } from "../../types/common.ts";
+import type { OutsideResult } from "../../types/policies.ts";
+import type { WaitingCall } from "../../types/tool-outcome.ts";
+import { LoopError } from "../../../shared/errors/loop-error.ts";
+import { readIssues } from "../../loop/tool-call/prepare-call.ts";
+import { askCaller } from "../../middleware/ask-caller.ts";
+import { toPlainError } from "../../../shared/plain-error.ts";
+import { pageProblem } from "../../loop/run/decisions.ts";
+import { isOutsideResult, renderIssues } from "../../../shared/to-outcome.ts";
+import { edges } from "../../../shared/edges.ts";
+import { isRecord } from "../../../shared/guards.ts";
+import { isSameJson, toJson } from "../../../shared/json.ts";
+import { describeValue, quote } from "../../../shared/texts.ts";
+import type { AskedWait } from "../journals.ts";
+import { waitKey } from "../places.ts";
+import type { Run } from "../run.ts";
+import type { Wait } from "../../types/middleware.ts";
 
-/** The record of a wait that was opened. */
-export interface AskedWait {
-  readonly what: string;
-  readonly facts: Json;
-}
+/** The answers of this execution, by the ids of their waits. */
+export type Answers = Map<string, Json>;
 
 interface WaitPlace {
   /** The id of the wait without the number of the attempt. */
@@ -33,12 +32,8 @@ export function toWaitId({ id, attempt }: WaitPlace): string {
   return attempt === 1 ? id : `${id}~${attempt}`;
 }
 
-export function waitKey({ id, attempt }: WaitPlace): string {
-  return `wait/${id}/${attempt}`;
-}
-
-async function readAsked({ journal }: Run, place: WaitPlace): Promise<AskedWait | undefined> {
-  return (await journal.read(`${waitKey(place)}/asked`)) as AskedWait | undefined;
+async function readAsked({ journal }: Run, { id, attempt }: WaitPlace): Promise<AskedWait | undefined> {
+  return (await journal.read(`${waitKey(id, attempt)}/asked`)) as AskedWait | undefined;
 }
 
 interface Found {
@@ -55,7 +50,7 @@ async function findWait(run: Run, name: string): Promise<Found | undefined> {
   ]) {
     const asked = await readAsked(run, place);
     if (asked === undefined) continue;
-    const answer = (await run.journal.read(`${waitKey(place)}/answer`)) as { readonly value: Json } | undefined;
+    const answer = (await run.journal.read(`${waitKey(place.id, place.attempt)}/answer`)) as { readonly value: Json } | undefined;
     return { place, asked, answer: answer?.value };
   }
   return undefined;
@@ -65,35 +60,37 @@ async function findWait(run: Run, name: string): Promise<Found | undefined> {
  * Checks the answers before anything runs. Returns the name of an answer that nothing waits for. Throws LoopError
  * "invalid-decision" for an answer that does not fit its wait. An answer that was used before may be given again.
  */
-export async function checkAnswers(run: Run): Promise<string | undefined> {
+export async function checkAnswers(run: Run, answers: Answers): Promise<string | undefined> {
   if (run.scope.cause !== undefined) return undefined;
-  for (const [name, given] of run.answers) {
+  for (const [name, given] of answers) {
     const found = await findWait(run, name);
     if (found === undefined) return name;
     const result = await findResultWait(run, found, given);
     if (result === undefined) {
-      if (await isUnused(run, name, { ...found, given })) return name;
+      if (await isUnused(run, { ...found, name, given, answers })) return name;
       continue;
     }
-    if (run.answers.has(result)) return name;
-    run.answers.delete(name);
+    if (answers.has(result)) return name;
+    answers.delete(name);
     // Checked later in this loop.
-    run.answers.set(result, given);
+    answers.set(result, given);
   }
   return undefined;
 }
 
+interface FoundAnswer extends Found {
+  readonly name: string;
+  readonly given: Json;
+  readonly answers: Answers;
+}
+
 /** True for an answer that nothing waits for. Throws LoopError "invalid-decision" for an answer that does not fit. */
-async function isUnused(
-  run: Run,
-  name: string,
-  { place, asked, answer, given }: Found & { readonly given: Json },
-): Promise<boolean> {
+async function isUnused(run: Run, { place, asked, answer, name, given, answers }: FoundAnswer): Promise<boolean> {
   if (answer !== undefined) return !isSameJson(withoutSource(answer), withoutSource(given));
   const newer = await findNewer(run, place);
   // The tool has changed since. A denial must not be lost while the newest wait is open.
   if (newer !== undefined)
-    return isRecord(given) && given["kind"] === "deny" && newer.answer === undefined && !run.answers.has(toWaitId(newer.place));
+    return isRecord(given) && given["kind"] === "deny" && newer.answer === undefined && !answers.has(toWaitId(newer.place));
   // The tool of a call in a nested run is known when the nested run gets to it.
   const isLater = asked.what === "result" && name.includes("/");
   const problem = isLater ? undefined : await findAnswerProblem(run, { id: name, ...asked }, given);
@@ -118,8 +115,8 @@ async function findResultWait(run: Run, { place, asked }: Found, given: Json): P
 }
 
 /** Returns the name of an answer for a wait of a call that has ended without it. `path` is the id of the call. */
-export async function findLateAnswer(run: Run, path: string): Promise<string | undefined> {
-  for (const [name, given] of run.answers) {
+export async function findLateAnswer(run: Run, answers: Answers, path: string): Promise<string | undefined> {
+  for (const [name, given] of answers) {
     if (!name.startsWith(path) || !/^(?:[/#~]|$)/.test(name.slice(path.length)) || isNoAnswer(given)) continue;
     const found = await findWait(run, name);
     if (found !== undefined && found.answer === undefined) return name;

@@ -1,21 +1,23 @@
 // Opens and closes the journal of a run, and says what a journal that failed has not recorded.
 
-import type { PartialResult } from "../types/loop-result.ts";
-import { CancelScope, endingOfReason } from "../../shared/cancellation/cancel-scope.ts";
-import { Deadline } from "../../shared/cancellation/deadline.ts";
-import { invalidOption, isLoopError, LoopError } from "../../shared/errors/loop-error.ts";
-import { isRecord } from "../../shared/guards.ts";
-import { toPlainError } from "../../shared/plain-error.ts";
-import { summarize } from "./build-result.ts";
-import type { Run } from "./run.ts";
-import type { Ending } from "../types/middleware.ts";
+import type { Journal } from "../../types/journal.ts";
+import type { PartialResult } from "../../types/loop-result.ts";
+import { CancelScope, endingOfReason } from "../../../shared/cancellation/cancel-scope.ts";
+import { Deadline } from "../../../shared/cancellation/deadline.ts";
+import { invalidOption, isLoopError, LoopError } from "../../../shared/errors/loop-error.ts";
+import { isRecord } from "../../../shared/guards.ts";
+import { toPlainError } from "../../../shared/plain-error.ts";
+import { summarize } from "../build-result.ts";
+import type { Run } from "../run.ts";
+import type { GuardedJournal } from "./guarded-journal.ts";
+import type { Ending } from "../../types/middleware.ts";
 
 export type Close = () => PromiseLike<void>;
 
 /** Returns the ending of a run whose time is over before the journal has opened. A journal that opens too late is closed again. */
-export async function openJournal({ guard, options: { journal } }: Run): Promise<Close | Ending | undefined> {
-  const open = journal?.open?.bind(journal);
-  if (guard === undefined || open === undefined) return undefined;
+export async function openJournal(journal: Journal, guard: GuardedJournal): Promise<Close | Ending | undefined> {
+  const open = journal.open?.bind(journal);
+  if (open === undefined) return undefined;
   const opening = (async (): Promise<Close> => checkClose(await open()))();
   try {
     return await guard.ask({ verb: "open" }, () => opening);
@@ -40,10 +42,10 @@ function checkClose(close: unknown): Close {
 }
 
 /** Adds the result so far to the error of a journal. A value that cannot carry it becomes the cause of LoopError "journal-failed". */
-export function withPartial(run: Run, error: unknown): unknown {
-  const { verb = "step", key } = run.guard?.broken ?? {};
-  if (verb === "open" ? !isLoopError(error) : run.guard?.engine === true) return error;
-  const partial = toPartial(run);
+export function withPartial(run: Run, guard: GuardedJournal | undefined, error: unknown): unknown {
+  const { verb = "step", key } = guard?.broken ?? {};
+  if (verb === "open" ? !isLoopError(error) : guard?.engine === true) return error;
+  const partial = toPartial(run, guard);
   try {
     if (error instanceof Error && addPartial(error, partial)) return error;
   } catch {
@@ -53,8 +55,8 @@ export function withPartial(run: Run, error: unknown): unknown {
   return new LoopError("journal-failed", keep(failed, partial), { cause: error });
 }
 
-function toPartial(run: Run): PartialResult {
-  const { key, answer } = run.guard?.broken ?? {};
+function toPartial(run: Run, guard: GuardedJournal | undefined): PartialResult {
+  const { key, answer } = guard?.broken ?? {};
   return { ...summarize(run), unrecorded: key === undefined || answer === undefined ? [] : [{ key, answer }] };
 }
 

@@ -1,0 +1,30 @@
+// Reads a run from its journal.
+
+import type { LoopResult } from "../types/loop-result.ts";
+import type { State } from "../types/middleware.ts";
+import { followRecords } from "./replay/follow-records.ts";
+import { Run, type RunPorts, type SeamOptions } from "./run.ts";
+import { drive, finish } from "./run-tool-loop.ts";
+
+/** The state of a run as its records have it. */
+export interface ReadRun {
+  readonly state: State;
+  /** Undefined if the next step of the run is not recorded. */
+  readonly result: LoopResult | undefined;
+  /** The fields that the hooks add to the result. */
+  readonly extra: object;
+}
+
+/** Reads a run from its journal. Nothing new runs, and nothing is recorded. `readCall` reads the calls. */
+export async function readRun(options: SeamOptions, ports: Pick<RunPorts, "readCall">): Promise<ReadRun> {
+  const run = new Run(options, { ...ports, drive });
+  try {
+    run.journal = run.records;
+    const ending = await followRecords(run);
+    const { state, hooks } = run;
+    const extra = Object.assign({}, ...hooks.map((one) => one.result?.(state))) as object;
+    return { state, extra, result: ending && finish(run, ending) };
+  } finally {
+    run.release();
+  }
+}

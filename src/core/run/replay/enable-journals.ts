@@ -1,0 +1,17 @@
+// Adds the code that reads journals.
+
+import { pasts } from "../run.ts";
+import { RunPast } from "./run-past.ts";
+
+/**
+ * Adds the code that continues runs from their journals. Importing `turnwright` adds it in a program that is not bundled, and
+ * `memoryJournal`, `fileJournal` and the other journals of this package add it when they are called. A bundler leaves it out of other
+ * programs: call this function if a bundle uses a journal that you wrote yourself.
+ *
+ * @example
+ * enableJournals();
+ * const result = await runToolLoop({ ...options, journal: myJournal });
+ */
+export function enableJournals(): void {
+  pasts.begin = (run, nesting) => new RunPast(run, nesting);
+}

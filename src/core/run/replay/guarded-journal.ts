@@ -1,0 +1,194 @@
+// A time limit for a journal of the caller.
+
+import type { Clock } from "../../types/common.ts";
+import type { Cancellable, CancelReason, CancelScope } from "../../../shared/cancellation/cancel-scope.ts";
+import { IdleTimer } from "../../../shared/signals.ts";
+import { LoopError } from "../../../shared/errors/loop-error.ts";
+import { edges } from "../../../shared/edges.ts";
+import { isRecord } from "../../../shared/guards.ts";
+import { promiseOrValue } from "../../../shared/promises.ts";
+import { describeValue } from "../../../shared/texts.ts";
+import type { Journal } from "../../types/journal.ts";
+
+type Body<T> = () => T | PromiseLike<T>;
+
+interface GuardPorts {
+  readonly scope: CancelScope;
+  readonly limits: { readonly wallClockMs: number };
+  readonly state: { readonly activeMs: number };
+  readonly clock: Clock;
+  readonly timeouts: { readonly journalMs: number; readonly settleMs: number };
+}
+
+/**
+ * The minimum time that a cancelled run waits for a write of the journal, in milliseconds, unless `timeouts.journalMs` is
+ * shorter. Even after a kill, the journal must record the steps that the kill cut short.
+ */
+const graceMs = 500;
+
+/** The call in which a journal has failed. */
+interface JournalFault {
+  readonly error: unknown;
+  readonly verb: "step" | "read" | "open" | "close";
+  readonly key?: string | undefined;
+  /** The result of the step, if its body has run. */
+  readonly answer?: unknown;
+}
+
+type JournalCall = Omit<JournalFault, "error">;
+
+/** A call that the journal has not answered yet. */
+interface OpenCall {
+  /** The time from which its limit counts. */
+  since: number;
+  /** Ends the call without an answer. */
+  expire(limit: TimeLimit): void;
+}
+
+/** Adds a time limit to a journal. A journal that throws or hangs breaks the run: nothing may go on unrecorded. */
+export class GuardedJournal implements Journal, Cancellable {
+  readonly durable: boolean;
+  readonly readOnly: boolean;
+  readonly engine: boolean;
+  /** Set after the journal has failed. */
+  broken: JournalFault | undefined;
+  readonly #journal: Journal;
+  readonly #ports: GuardPorts;
+  readonly #alarm: IdleTimer;
+  readonly #open = new Set<OpenCall>();
+  /** The number of bodies that run now. The time of the journal does not count meanwhile. */
+  #bodies = 0;
+
+  constructor(journal: Journal, ports: GuardPorts) {
+    this.#journal = journal;
+    this.#ports = ports;
+    this.#alarm = new IdleTimer(ports.clock);
+    this.durable = journal.durable === true;
+    this.readOnly = journal.readOnly === true;
+    this.engine = journal.engine === true;
+    ports.scope.join(this);
+  }
+
+  async read(key: string): Promise<unknown> {
+    const call = { verb: "read", key } as const;
+    const found = await this.ask(call, () => this.#journal.read(key));
+    return found === undefined ? found : this.#check(found, call);
+  }
+
+  async step<T>(key: string, body: Body<T>): Promise<T> {
+    const call: { answer?: unknown } & JournalCall & { readonly key: string } = { verb: "step", key };
+    let isFresh = false;
+    const noting = async (): Promise<T> => {
+      isFresh = true;
+      const made = await this.#run(body);
+      call.answer = made;
+      return made;
+    };
+    const value = await this.ask(call, () =>
+      this.#journal.step(key, () => {
+        const made = noting();
+        // A journal that fails may leave the promise alone.
+        made.catch(() => {});
+        return made;
+      }),
+    );
+    if (isRecord(value)) return isFresh ? value : this.#check(value, call);
+    const expected = `The journal must return the recorded result of step "${key}", but returned ${describeValue(value)}.`;
+    throw this.#fail(new TypeError(expected), call);
+  }
+
+  async #run<T>(body: Body<T>): Promise<T> {
+    this.#refuseBroken();
+    this.#bodies += 1;
+    this.#alarm.silence();
+    try {
+      const value = await body();
+      // A journal that has failed cancels the other steps of the run. Their outcomes must not be recorded.
+      this.#refuseBroken();
+      return value;
+    } finally {
+      this.#bodies -= 1;
+      this.cancel();
+    }
+  }
+
+  #refuseBroken(): void {
+    if (this.broken !== undefined) throw this.broken.error;
+  }
+
+  /** Asks the journal. Rejects with LoopError "journal-unresponsive" if it does not answer in time. */
+  async ask<T>(what: JournalCall, call: () => T | PromiseLike<T>): Promise<T> {
+    this.#refuseBroken();
+    let open: OpenCall | undefined;
+    try {
+      const given = promiseOrValue(call());
+      if (!(given instanceof Promise)) return given;
+      return await new Promise<T>((resolve, reject) => {
+        const { verb, key } = what;
+        const expire = ({ ms, ended }: TimeLimit): void =>
+          reject(this.#fail(new LoopError("journal-unresponsive", { verb, ms, ...(key !== undefined && { key }), ended }), what));
+        open = { since: this.#ports.clock.now(), expire };
+        this.#open.add(open);
+        this.#arm();
+        given.then(resolve, reject);
+      });
+    } catch (error) {
+      throw this.#fail(error, what);
+    } finally {
+      if (open !== undefined) this.#open.delete(open);
+      this.#arm();
+    }
+  }
+
+  /** The limits of the open calls begin again after a cancellation, and after a body has ended. */
+  cancel(): void {
+    const since = this.#ports.clock.now();
+    for (const one of this.#open) one.since = since;
+    this.#arm();
+  }
+
+  /** Stops the timer. */
+  release(): void {
+    this.#alarm.stop();
+  }
+
+  #arm(): void {
+    const [oldest] = this.#open;
+    if (oldest === undefined || this.#bodies > 0 || this.broken !== undefined) return this.#alarm.silence();
+    const { ms, ended } = this.#findLimit();
+    this.#alarm.set(oldest.since + Math.max(1, ms), () => oldest.expire({ ms, ended }));
+  }
+
+  #findLimit(): TimeLimit {
+    const { scope, timeouts, limits, state } = this.#ports;
+    const { journalMs, settleMs } = timeouts;
+    const cause = scope.cause?.kind;
+    if (cause === undefined || cause === "interrupt") {
+      // The wall clock starts with the first new step. Until then, this timer enforces it. A longer recorded time is read to its end.
+      const left = scope.hasWallClock ? 0 : limits.wallClockMs - state.activeMs;
+      return left > 0 && left < journalMs ? { ms: left, ended: "wall-clock" } : { ms: journalMs };
+    }
+    if (this.engine) return { ms: journalMs };
+    return { ms: Math.min(cause === "stop" ? Math.max(settleMs, graceMs) : graceMs, journalMs), ended: cause };
+  }
+
+  /** A journal of the caller may return a record that somebody has changed. */
+  #check<T>(record: T, call: JournalCall & { readonly key: string }): T {
+    try {
+      edges.checkRecord?.(call.key, record);
+      return record;
+    } catch (error) {
+      throw this.#fail(error, call);
+    }
+  }
+
+  #fail(error: unknown, { verb, key, answer }: JournalCall): unknown {
+    this.broken ??= { error, verb, key, answer };
+    return error;
+  }
+}
+
+interface TimeLimit {
+  readonly ms: number;
+  readonly ended?: Exclude<CancelReason["kind"], "interrupt"> | undefined;
+}

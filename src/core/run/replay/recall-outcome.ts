@@ -1,0 +1,53 @@
+// Runs a durable tool over its records.
+
+import type { Outcome, Wait } from "../../types/middleware.ts";
+import type { Activity } from "../activity.ts";
+import { ReplayJournal } from "./replay-journal.ts";
+
+interface Recalling {
+  /** Runs the code of the tool. */
+  execute(fork: Activity): Promise<Outcome>;
+  /** Returns the name of an answer for a wait of the call that has ended without it. */
+  findLate(path: string): Promise<string | undefined>;
+}
+
+interface RecalledOutcome {
+  readonly outcome: Outcome;
+  readonly late: string | undefined;
+}
+
+/** Returns the recorded outcome of a durable tool, after its code has run again over its records. */
+export async function recallOutcome(
+  activity: Activity,
+  key: string,
+  { execute, findLate }: Recalling,
+): Promise<RecalledOutcome | undefined> {
+  const { run, path, journal } = activity;
+  const outcome = (await activity.busy(async () => (await journal.read(key)) ?? null)) as Outcome | null;
+  if (outcome !== null) {
+    activity.isLive = false;
+    if (outcome.kind !== "interrupted" && outcome.kind !== "not-run") await replayTool(activity, execute);
+    return { outcome, late: await activity.busy(() => findLate(run.path + path)) };
+  }
+  // A run that was cancelled before it did anything new only finds out what the call waits for.
+  if (!run.isReplayed || run.scope.cause === undefined) return undefined;
+  const waits = await replayTool(activity, execute);
+  if (waits !== undefined) return activity.park(waits);
+  // The recorded spending of nested runs that have not ended.
+  for (const { path: inner, state } of run.nested) if (inner.startsWith(`${run.path}${path}/`)) activity.spent.push(state);
+  return undefined;
+}
+
+/**
+ * Runs the code of a durable tool over its records only, because middleware has to see the inner calls and runs that it saw before.
+ * Returns what the call waits for.
+ */
+async function replayTool(activity: Activity, execute: Recalling["execute"]): Promise<readonly Wait[] | undefined> {
+  const replay = new ReplayJournal(activity.journal);
+  const fork = activity.fork(replay);
+  const ended = fork.settle(execute(fork));
+  const waits = await Promise.race([ended.then((end) => ("waits" in end ? end.waits : undefined)), replay.stuck]);
+  fork.close();
+  activity.undelivered.push(...fork.undelivered);
+  return waits ?? undefined;
+}

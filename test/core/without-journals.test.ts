@@ -1,0 +1,83 @@
+// A bundle of the loop alone does not have the code that reads journals. What such a run records can be resumed all the same.
+
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { defineTool, enableJournals, type Journal, memoryJournal, type SavedJournal } from "turnwright";
+import { fileJournal, replayJournal } from "turnwright/journal";
+import { createMockProvider, text, toolCall } from "turnwright/testing";
+import { build } from "esbuild";
+import { createConversation, memoryConversationStore } from "turnwright/conversation";
+import { createRunHost } from "turnwright/host";
+import { inLockstep } from "../../src/core/run/replay/lockstep.ts";
+import { pasts } from "../../src/core/run/run.ts";
+import { runToolLoop } from "../../src/core/run/run-tool-loop.ts";
+
+const { begin } = pasts;
+beforeEach(() => void Reflect.deleteProperty(pasts, "begin"));
+afterEach(() => void Object.assign(pasts, { begin }));
+
+const messages = [{ role: "user", content: "Go." }] as const;
+const pay = defineTool({
+  name: "pay",
+  description: "",
+  inputSchema: { type: "object" },
+  needsApproval: true,
+  execute: () => "paid",
+});
+const mine = (): Journal => ({ read: () => undefined, step: async (_, body) => body() });
+
+it("runToolLoop: without a journal, a run that suspends returns records that a later run goes on from", async () => {
+  const provider = createMockProvider([toolCall("pay", {}), text("Done.")]);
+  const options = { provider, tools: [pay], messages };
+  const first = await runToolLoop(options);
+  expect(first).toMatchObject({ status: "suspended", pendingCalls: [{ name: "pay", waitsFor: "approval" }] });
+  const id = first.pendingCalls[0]?.callId ?? "";
+  const saved = JSON.parse(JSON.stringify(first.journal)) as SavedJournal;
+  expect(Object.keys(saved.steps)[0]).toBe("run");
+  const answers = { [id]: { kind: "approve" } };
+  const again = await runToolLoop({ ...options, journal: memoryJournal(saved), answers });
+  expect(again).toMatchObject({ status: "completed", text: "Done.", toolCallsExecuted: 1 });
+});
+
+it.each([
+  ["journal", { journal: mine() }],
+  ["answers", { answers: { c: { kind: "approve" } } }],
+])("runToolLoop: refuses the option %s and says what to call", async (option, more) => {
+  const provider = createMockProvider([text("Done.")]);
+  const run = (): Promise<unknown> => runToolLoop({ provider, messages, ...more });
+  await expect(run()).rejects.toMatchObject({
+    code: "invalid-option",
+    details: { option, expected: expect.stringContaining("enableJournals()") },
+  });
+  expect(provider.requests).toHaveLength(0);
+  enableJournals();
+  if (option === "journal") expect(await run()).toMatchObject({ status: "completed" });
+  else await expect(run()).rejects.toMatchObject({ code: "unknown-decision" });
+});
+
+describe("enableJournals: is called by", () => {
+  it.each<[name: string, make: () => unknown]>([
+    ["memoryJournal", () => memoryJournal()],
+    ["fileJournal", () => fileJournal("never-opened.jsonl")],
+    ["replayJournal", () => replayJournal(mine())],
+    [
+      "createConversation",
+      () => createConversation({ id: "a", store: memoryConversationStore(), options: { provider: createMockProvider([]) } }),
+    ],
+    ["createRunHost", () => createRunHost()],
+    ["inLockstep", () => inLockstep({ all: async () => [] })],
+  ])("%s", (_, make) => {
+    make();
+    expect(pasts.begin).toBeDefined();
+  });
+});
+
+it("enableJournals: is the only way from runToolLoop to the code that reads journals", async () => {
+  const bundle = async (program: string): Promise<string> => {
+    const stdin = { contents: program, resolveDir: "src/core", loader: "ts" as const };
+    const { outputFiles } = await build({ stdin, bundle: true, write: false, format: "esm", mainFields: ["module", "main"] });
+    return outputFiles[0]?.text ?? "";
+  };
+  const loop = 'export { runToolLoop } from "./loop/run-tool-loop.ts";';
+  expect(await bundle(loop)).not.toContain("journal-mismatch");
+  expect(await bundle(`${loop} export { memoryJournal } from "./journal/memory-journal.ts";`)).toContain("journal-mismatch");
+});
