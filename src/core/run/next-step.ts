@@ -3,9 +3,10 @@
 import type { EndReason } from "../types/termination.ts";
 import { noReserve, type ResolvedLimits } from "../loop/run/limits.ts";
 import { findSpent } from "../loop/run/meter.ts";
+import type { Requested } from "../loop/run/ports.ts";
 import { isUnfinished } from "../../shared/judge-finish.ts";
 import { isFatal } from "../../shared/to-outcome.ts";
-import type { Ending, Hooks, InboxMessage, Look, State } from "../types/middleware.ts";
+import type { Answer, Ending, Hooks, Look, State } from "../types/middleware.ts";
 import { activeAt } from "./state.ts";
 import { isNamed } from "../../shared/transcript.ts";
 
@@ -41,69 +42,49 @@ export function nextStep(state: State, hooks: readonly EndsHook[], limits: Resol
 }
 
 function afterAnswer(state: State, hooks: readonly EndsHook[], limits: ResolvedLimits): NextStep {
-  if (state.skipped !== undefined) return { kind: "look", planned: state.skipped };
-  const answer = state.answers.at(-1);
-  if (answer === undefined) return { kind: "look" };
-  if (answer.ends !== undefined) return { kind: "look", planned: answer.ends };
+  const { skipped, answers, pauses } = state;
+  const answer = answers.at(-1);
+  const ends = skipped ?? answer?.ends;
+  if (ends !== undefined || answer === undefined) return { kind: "look", planned: ends };
   if (isUnfinished(answer)) {
-    const ending = findPauseLimit(state, limits);
-    return ending === undefined ? { kind: "request" } : { kind: "look", planned: ending };
+    const { maxPauses: limit } = limits;
+    // A paused message may use the reserve, because it may become the final answer.
+    const planned = pauses >= limit ? error({ kind: "max-pauses", limit }) : findOwnSpent(state, limits, true);
+    return planned === undefined ? { kind: "request" } : { kind: "look", planned };
   }
-  const planned = answer.status === "tool-calls" ? findBadCalls(state) : endingOf(state);
-  const ending = planned ?? ask(hooks, state);
+  const ending = findAnswerEnd(answer, state) ?? ask(hooks, state);
   return ending === undefined ? { kind: "calls" } : { kind: "look", planned: ending };
 }
 
-/** A paused message may use the reserve, because it may become the final answer. */
-function findPauseLimit(state: State, limits: ResolvedLimits): Ending | undefined {
-  const { maxPauses: limit } = limits;
-  return state.pauses >= limit ? error({ kind: "max-pauses", limit }) : findOwnSpent(state, limits, true);
+function findAnswerEnd({ status, reason }: Answer, { finalText, contentDelivered, current }: State): Ending | undefined {
+  if (status === "tool-calls") return current.calls.every(isNamed) ? undefined : error({ kind: "malformed-call" });
+  // An empty message after earlier text or content means that the model has finished.
+  const isDone = status === "empty-response" && (finalText !== "" || contentDelivered);
+  return isDone ? { status: "completed", reason: { kind: "answered" } } : reason && { status, reason };
 }
 
 const drainedEnding: Ending = { status: "suspended", reason: { kind: "drained" } };
 
-function findBadCalls({ current }: State): Ending | undefined {
-  return current.calls.every(isNamed) ? undefined : { status: "error", reason: { kind: "malformed-call" } };
-}
-
-function endingOf(state: State): Ending | undefined {
-  const { status, reason } = state.answers.at(-1) ?? {};
-  // An empty message after earlier text or content means that the model has finished.
-  if (status === "empty-response" && (state.finalText !== "" || state.contentDelivered))
-    return { status: "completed", reason: { kind: "answered" } };
-  return status === undefined || reason === undefined ? undefined : { status, reason };
-}
-
 function afterCalls(state: State, hooks: readonly EndsHook[]): NextStep {
   const { waits, lastBatch } = state;
-  const { ends, isDrained, isTurnEnd } = readBatch(lastBatch);
+  const ends = findEnd(lastBatch);
   if (ends !== undefined) return { kind: "look", planned: ends };
   if (waits.length > 0) return { kind: "end", ending: { status: "suspended", reason: { kind: "waiting", waits } } };
-  if (isDrained) return { kind: "end", ending: drainedEnding };
-  const turnEnd: Ending = { status: "completed", reason: { kind: "end-turn" } };
-  return { kind: "look", planned: isTurnEnd ? turnEnd : ask(hooks, state) };
+  if (lastBatch.some(({ isDrained }) => isDrained === true)) return { kind: "end", ending: drainedEnding };
+  // A tool ends the turn only if all calls of the message were completed, because the model has to read why others were not. After a
+  // context restart, the model has to answer with the new context.
+  const isTurnEnd =
+    lastBatch.every(({ outcome }) => outcome.kind === "completed") &&
+    lastBatch.some(({ outcome: it }) => it.kind === "completed" && it.endTurn === true && it.restart !== true);
+  return { kind: "look", planned: isTurnEnd ? { status: "completed", reason: { kind: "end-turn" } } : ask(hooks, state) };
 }
 
-/**
- * A tool ends the turn only if all calls of the message were completed, because the model has to read why others were not. After a
- * context restart, the model has to answer with the new context.
- */
-function readBatch(lastBatch: State["lastBatch"]): {
-  readonly ends: Ending | undefined;
-  readonly isDrained: boolean;
-  readonly isTurnEnd: boolean;
-} {
-  let fatal: Ending | undefined;
-  let ends: Ending | undefined;
-  let [isDrained, isTurnEnd, isWhole] = [false, false, true];
-  for (const { outcome, isDrained: wasDrained } of lastBatch) {
-    if (isFatal(outcome)) fatal ??= error({ kind: "fatal-tool-error", toolName: outcome.call.name, error: outcome.error });
-    ends ??= outcome.ends;
-    isDrained ||= wasDrained === true;
-    isWhole &&= outcome.kind === "completed";
-    isTurnEnd ||= outcome.kind === "completed" && outcome.endTurn === true && outcome.restart !== true;
-  }
-  return { ends: fatal ?? ends, isDrained, isTurnEnd: isTurnEnd && isWhole };
+/** Returns the ending that a call has caused. A fatal error of a tool comes first. */
+function findEnd(lastBatch: State["lastBatch"]): Ending | undefined {
+  const outcomes = lastBatch.map(({ outcome }) => outcome);
+  const fatal = outcomes.find(isFatal);
+  if (fatal !== undefined) return error({ kind: "fatal-tool-error", toolName: fatal.call.name, error: fatal.error });
+  return outcomes.find(({ ends }) => ends !== undefined)?.ends;
 }
 
 function ask(hooks: readonly EndsHook[], state: State): Ending | undefined {
@@ -116,10 +97,9 @@ function ask(hooks: readonly EndsHook[], state: State): Ending | undefined {
 }
 
 /** The facts from which a look decides. */
-export interface Seen extends Pick<Look, "now" | "token" | "messages"> {
+export interface Seen extends Pick<Look, "now" | "token" | "messages">, Partial<Requested> {
   /** Set if the run was cancelled, or its time is over. */
   readonly ended?: Ending | undefined;
-  readonly drains?: boolean | undefined;
   /** The smallest limit of tool calls of this run and its outer runs. */
   readonly maxToolCalls: number;
   /** Set if an outer run may not spend more. */
@@ -133,46 +113,27 @@ interface LookRules {
 }
 
 /** Returns the ending of the run, or undefined if the run goes on. */
-export function decideLook(state: State, seen: Seen, rules: LookRules): Ending | undefined {
-  const { planned, hooks } = rules;
-  const outside = seen.ended?.status === "stopped-by-user" ? seen.ended : undefined;
-  const unsent = unsentIn(state, seen);
-  const findEnding = (): Ending | undefined => findLimit(state, seen, rules.limits) ?? ask(hooks, state);
-  if (planned === undefined) return outside ?? interruptIn(state, unsent) ?? drainedBy(seen) ?? findEnding();
-  if (outside !== undefined && isOutranked(planned)) return outside;
-  if (!isReopened(planned, unsent)) return planned;
-  return drainedBy(seen) ?? (mayReopen(findEnding()) ? undefined : planned);
+export function decideLook(state: State, seen: Seen, { planned, limits, hooks }: LookRules): Ending | undefined {
+  const { ended, interrupted } = seen;
+  const stopped = ended?.status === "stopped-by-user" ? ended : undefined;
+  const drained = seen.drains === true ? drainedEnding : undefined;
+  const findEnding = (): Ending | undefined => findLimit(state, seen, limits) ?? ask(hooks, state);
+  if (planned === undefined) return stopped ?? interrupted ?? drained ?? findEnding();
+  if (stopped !== undefined && isOutranked(planned)) return stopped;
+  return seen.isSteered === true && isReopened(planned) ? (drained ?? forbids(findEnding(), planned)) : planned;
 }
 
 /**
  * If a limit forbids another iteration, the run ends with its answer, and returns the new messages as undelivered. The hooks have
  * seen the answer only, so their answer counts no more than that of the model.
  */
-function mayReopen(found: Ending | undefined): boolean {
-  return found === undefined || isAnswer(found);
+function forbids(found: Ending | undefined, planned: Ending): Ending | undefined {
+  return found === undefined || isAnswer(found) ? undefined : planned;
 }
 
-function drainedBy({ drains }: Seen): Ending | undefined {
-  return drains === true ? drainedEnding : undefined;
-}
-
-/** An earlier execution has returned its unsent messages to its caller. */
-function unsentIn({ look, unsent }: State, { token, messages = [] }: Seen): readonly InboxMessage[] {
-  return look?.token === token ? [...unsent, ...messages] : messages;
-}
-
-/** True if a new message lets the run go on after its answer. */
-function isReopened(planned: Ending, unsent: readonly InboxMessage[]): boolean {
-  return (isAnswer(planned) || planned.status === "empty-response") && unsent.some(({ verb }) => verb === "steer");
-}
-
-function interruptIn(state: State, unsent: readonly InboxMessage[]): Ending | undefined {
-  // After the first call, an interrupt comes too late, even if the call did not run.
-  const hasCalled = state.answers.some(({ calls }) => calls.length > 0);
-  const asked = hasCalled ? undefined : unsent.find(({ verb }) => verb === "interrupt");
-  return asked === undefined
-    ? undefined
-    : { status: "follow-up-interrupt", reason: { kind: "interrupted", message: asked.message } };
+/** A new message lets the run go on after these endings. */
+function isReopened(planned: Ending): boolean {
+  return isAnswer(planned) || planned.status === "empty-response";
 }
 
 function isAnswer({ status, reason }: Ending): boolean {

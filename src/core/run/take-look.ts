@@ -127,7 +127,7 @@ export function see({ clock, token, scope, control, meter, state, returned }: Ru
     now,
     token,
     messages: [...returned, ...(control?.messages ?? [])],
-    drains: control?.drains === true,
+    ...control?.see(state, token),
     maxToolCalls: meter.maxToolCalls,
     // The message of an interrupt ends the run.
     ...(cause !== undefined && cause.kind !== "interrupt" && { ended: endingOfReason(cause) }),

@@ -1,6 +1,6 @@
 // The control of a running loop. Several runs can use the same control, one after another.
 
-import { type AskingRun, claims, type ControlClaim, type LiveQuestion } from "../run/ports.ts";
+import { type AskingRun, claims, type ControlClaim, type LiveQuestion, type Requested } from "../run/ports.ts";
 import type { LoopControl, StopRequest } from "../../types/loop-options.ts";
 import type { UserMessage } from "../../types/message.ts";
 import { LoopError } from "../../../shared/errors/loop-error.ts";
@@ -14,6 +14,7 @@ import { checkAnswerOf, pageProblem } from "../run/decisions.ts";
 import type { ToolQuestion } from "../../types/tool-outcome.ts";
 import { toUserMessage as copyMessage } from "../../../shared/check-messages.ts";
 import type { InboxMessage } from "../state/step-result.ts";
+import type { State } from "../../types/middleware.ts";
 
 type Request =
   | { readonly verb: "cancel"; readonly cause: CancelReason }
@@ -198,9 +199,7 @@ function claimControl(state: ControlState, scope: CancelScope, maxInterrupts: nu
       return holder.messages;
     },
     takeMessages: (count) => void holder.messages.splice(0, count),
-    get drains() {
-      return holder.drains;
-    },
+    see: (run, token) => see(holder, run, token),
     startToolChain: () => {
       holder.chainActive = true;
       scope.withdrawInterrupt();
@@ -215,6 +214,19 @@ function claimControl(state: ControlState, scope: CancelScope, maxInterrupts: nu
       // If the run rejects, `holder.messages` still contains messages. The next run with this control gets these messages.
       for (const { verb, message } of holder.messages) state.queued.push({ verb: verb === "keep" ? "interrupt" : verb, message });
     },
+  };
+}
+
+function see({ messages, drains }: Holder, { look, unsent, answers }: State, token: string): Requested {
+  // An earlier execution has returned its unsent messages to its caller.
+  const all = look?.token === token ? [...unsent, ...messages] : messages;
+  // After the first call, an interrupt comes too late, even if the call did not run.
+  const hasCalled = answers.some(({ calls }) => calls.length > 0);
+  const found = hasCalled ? undefined : all.find(({ verb }) => verb === "interrupt");
+  return {
+    drains,
+    isSteered: all.some(({ verb }) => verb === "steer"),
+    interrupted: found && { status: "follow-up-interrupt", reason: { kind: "interrupted", message: found.message } },
   };
 }
 

@@ -12,6 +12,7 @@ import type { OutsideResult } from "../../types/policies.ts";
 import type { Deadline, DeadlinePorts } from "../../../shared/cancellation/deadline.ts";
 import type { InboxMessage } from "../state/step-result.ts";
 import type { Asked, CallQuestions } from "./decisions.ts";
+import type { Ending, State } from "../../types/middleware.ts";
 import { sharedMap } from "../../../shared/guards.ts";
 
 /** A call that may run, with the final arguments for its tool. */
@@ -81,13 +82,23 @@ export interface LiveQuestion {
   readonly asked: Asked;
 }
 
+/** What the messages to a run ask it to do. */
+export interface Requested {
+  /** The ending of a run that a message interrupts. */
+  readonly interrupted?: Ending | undefined;
+  /** True if a message to the model waits. */
+  readonly isSteered: boolean;
+  readonly drains: boolean;
+}
+
 export interface ControlClaim {
   readonly questions: Map<string, { readonly fromPage: boolean; readonly take: (answer: OutsideResult) => void }>;
   waitForAnswer(question: LiveQuestion): Promise<unknown>;
   /** The messages that the run has not taken yet, in order. New messages may be added at the end. */
   readonly messages: readonly InboxMessage[];
   takeMessages(count: number): void;
-  readonly drains: boolean;
+  /** What the messages ask the run to do. */
+  see(state: State, token: string): Requested;
   /** Called when the first tool call of the run is about to start. Later messages cannot interrupt the run. */
   startToolChain(): void;
   /** Called after the last reading of the inbox. The methods of the control then return "finished". */
