@@ -113,21 +113,26 @@ interface LookRules {
 }
 
 /** Returns the ending of the run, or undefined if the run goes on. */
-export function decideLook(state: State, seen: Seen, { planned, limits, hooks }: LookRules): Ending | undefined {
+export function decideLook(state: State, seen: Seen, rules: LookRules): Ending | undefined {
+  const { planned } = rules;
   const { ended, interrupted } = seen;
   const stopped = ended?.status === "stopped-by-user" ? ended : undefined;
   const drained = seen.drains === true ? drainedEnding : undefined;
-  const findEnding = (): Ending | undefined => findLimit(state, seen, limits) ?? ask(hooks, state);
-  if (planned === undefined) return stopped ?? interrupted ?? drained ?? findEnding();
+  if (planned === undefined) return stopped ?? interrupted ?? drained ?? forbid(state, seen, rules);
   if (stopped !== undefined && isOutranked(planned)) return stopped;
-  return seen.isSteered === true && isReopened(planned) ? (drained ?? forbids(findEnding(), planned)) : planned;
+  return seen.isSteered === true && isReopened(planned) ? (drained ?? keep(planned, forbid(state, seen, rules))) : planned;
+}
+
+/** Returns the ending that forbids another iteration. */
+function forbid(state: State, seen: Seen, { limits, hooks }: LookRules): Ending | undefined {
+  return findLimit(state, seen, limits) ?? ask(hooks, state);
 }
 
 /**
  * If a limit forbids another iteration, the run ends with its answer, and returns the new messages as undelivered. The hooks have
  * seen the answer only, so their answer counts no more than that of the model.
  */
-function forbids(found: Ending | undefined, planned: Ending): Ending | undefined {
+function keep(planned: Ending, found: Ending | undefined): Ending | undefined {
   return found === undefined || isAnswer(found) ? undefined : planned;
 }
 
