@@ -13,6 +13,7 @@ const inputSchema = z.object({
   size: z.union([z.int(), z.null()]).optional(),
   either: z.union([z.string(), z.array(z.string())]).optional(),
   text: z.string().optional(),
+  edits: z.array(z.object({ at: z.array(z.int()), note: z.string().optional() })).optional(),
   needed: z.string().default("x"),
 });
 
@@ -44,6 +45,12 @@ describe.for(adapters.slice(0, 1))("$name: arguments that do not fit the schema"
     ["a number in a text", { ratio: "0.5" }, { ratio: 0.5 }],
     ["a boolean in a text", { deep: "true" }, { deep: true }],
     ["null in a text", { size: "null" }, { size: null }],
+    [
+      "values inside objects and arrays",
+      { place: { city: "Oslo" }, edits: [{ at: "[1,2]", note: null }, { at: [3] }] },
+      { place: { city: "Oslo" }, edits: [{ at: [1, 2] }, { at: [3] }] },
+    ],
+    ["values inside JSON in a text", { edits: '[{"at":"[1]","note":null}]' }, { edits: [{ at: [1] }] }],
     ["null for optional arguments", { ids: null, limit: null, sort: null, text: null }, {}],
   ])("reads %s", async ([, written, read]) => {
     const { got, args } = await call(adapter, JSON.stringify(written));
@@ -65,7 +72,8 @@ describe.for(adapters.slice(0, 1))("$name: arguments that do not fit the schema"
     ["JSON of another type", { ids: '{"a":1}' }],
     ["a number with a fraction for an integer", { limit: "0.5" }],
     ["an integer with more digits than a number can hold", { limit: "2512292042121000001" }],
-    ["null inside an argument", { ids: [null] }],
+    ["null inside an array", { ids: [null] }],
+    ["null for a required property", { place: { city: null } }],
   ])("refuses %s", async ([, written]) => {
     const { got, args, outcome } = await call(adapter, JSON.stringify(written));
     expect(got).toBeUndefined();

@@ -1,36 +1,45 @@
 // Reads arguments that a model has written in another form than the schema of the tool describes.
 
-import type { JsonSchema } from "../../core/types/common.ts";
 import { isRecord, type UnknownRecord } from "../guards.ts";
 import { parseJson, toJson } from "../json.ts";
+import { mapItems } from "./well-formed.ts";
 
 /**
- * Returns the arguments of a call in the form that the schema of the tool describes. Changes only arguments that cannot fit the schema
- * as they are:
+ * Returns the arguments of a call in the form that the schema of the tool describes. Changes only values that cannot fit the schema as
+ * they are:
  *
  * - A text that contains JSON becomes this JSON, if the schema accepts its type and no text. Claude writes arrays in this way
  *   (github.com/anthropics/claude-code/issues/86459).
- * - An optional argument that is null is left out, if the schema accepts no null. GPT and other models write all arguments of a tool
+ * - An optional property that is null is left out, if the schema accepts no null. GPT and other models write all properties
  *   (github.com/livekit/agents-js/pull/2308).
  *
- * Only the arguments themselves are changed, not values inside them. Returns `args` itself if nothing changes.
+ * References and unions of objects are not followed. Returns `args` itself if nothing changes.
  *
  * @example
  * const schema = { type: "object", properties: { ids: { type: "array" }, limit: { type: "integer" } }, required: ["ids"] };
  * fitArguments({ ids: '["a"]', limit: null }, schema); // { ids: ["a"] }
  */
-export function fitArguments(args: unknown, { properties, required }: JsonSchema): unknown {
-  if (!isRecord(args) || !isRecord(properties)) return args;
+export function fitArguments(args: unknown, schema: unknown): unknown {
+  if (!isRecord(schema)) return args;
+  if (Array.isArray(args)) return mapItems(args, (item) => fitValue(item, schema["items"]));
+  return isRecord(args) && isRecord(schema["properties"]) ? fitFields(args, schema["properties"], schema["required"]) : args;
+}
+
+function fitFields(fields: UnknownRecord, properties: UnknownRecord, required: unknown): UnknownRecord {
   const needed: readonly unknown[] = Array.isArray(required) ? required : [];
-  const fitted = Object.entries(args).flatMap(([name, value]): [string, unknown][] => {
-    if (!Object.hasOwn(properties, name) || (value !== null && typeof value !== "string")) return [[name, value]];
-    const types = findTypes(properties[name]);
-    if (types === undefined || types.has(value === null ? "null" : "string")) return [[name, value]];
-    if (value === null) return needed.includes(name) ? [[name, value]] : [];
-    return [[name, decode(value, types)]];
+  const fitted = Object.entries(fields).flatMap(([name, value]): [string, unknown][] => {
+    if (!Object.hasOwn(properties, name)) return [[name, value]];
+    const isNeeded = value !== null || needed.includes(name) || findTypes(properties[name])?.has("null") !== false;
+    return isNeeded ? [[name, fitValue(value, properties[name])]] : [];
   });
-  const isSame = fitted.length === Object.keys(args).length && fitted.every(([name, value]) => value === args[name]);
-  return isSame ? args : Object.fromEntries(fitted);
+  const isSame = fitted.length === Object.keys(fields).length && fitted.every(([name, value]) => value === fields[name]);
+  return isSame ? fields : Object.fromEntries(fitted);
+}
+
+function fitValue(value: unknown, schema: unknown): unknown {
+  if (typeof value !== "string") return fitArguments(value, schema);
+  const types = findTypes(schema);
+  return types === undefined || types.has("string") ? value : fitArguments(decode(value, types), schema);
 }
 
 /** Returns the JSON in a text if its type is one of `types`, otherwise the text. */
