@@ -32,6 +32,12 @@ const kinds: readonly (readonly [what: string, given: JsonSchema, sent: object])
     { items: [{ $ref: "#/properties/value/additionalItems" }], additionalItems: text },
     { prefixItems: [{ $ref: "#/properties/value/items" }], items: text },
   ],
+  ["an empty list of properties", { type: "object", properties: [], required: [] }, { type: "object", properties: {} }],
+  [
+    "an object of required names",
+    { type: "object", properties: { a: text }, required: {} },
+    { type: "object", properties: { a: text } },
+  ],
   [
     "properties with the names of keywords",
     { type: "object", properties: { items: { ...number, default: 1 }, exclusiveMinimum: { type: "boolean" } } },
@@ -39,8 +45,8 @@ const kinds: readonly (readonly [what: string, given: JsonSchema, sent: object])
   ],
   [
     "values that look like schemas",
-    { enum: [{ items: [1] }, { exclusiveMinimum: true }] },
-    { enum: [{ items: [1] }, { exclusiveMinimum: true }] },
+    { const: { items: [1], properties: [] }, default: { exclusiveMinimum: true, required: {} } },
+    { const: { items: [1], properties: [] }, default: { exclusiveMinimum: true, required: {} } },
   ],
 ];
 

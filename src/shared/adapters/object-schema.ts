@@ -48,7 +48,9 @@ const bounds = ["Minimum", "Maximum"] as const;
  * (github.com/hyperdxio/hyperdx/issues/2925). A schema without such keywords stays the same object.
  */
 function toCurrentDraft(root: JsonSchema): JsonSchema {
-  const made = mapSchemas(root, (schema) => withReference(withTuple(bounds.reduce(withBound, schema)), root)) as JsonSchema;
+  const made = mapSchemas(root, (schema) =>
+    withReference(withTuple(withNames(bounds.reduce(withBound, schema))), root),
+  ) as JsonSchema;
   if (made === root) return root;
   // The old name of the draft would give the new keywords another meaning. Without a name, services assume 2020-12.
   const { $schema: _, ...rest } = made;
@@ -61,6 +63,21 @@ function withBound(node: UnknownRecord, bound: (typeof bounds)[number]): Unknown
   if (typeof exclusive !== "boolean") return node;
   const { [bound.toLowerCase()]: limit, ...others } = rest;
   return exclusive && typeof limit === "number" ? { ...others, [`exclusive${bound}`]: limit } : rest;
+}
+
+/**
+ * Servers in PHP write `properties: []` (github.com/shopware/shopware/pull/18713) and `required: {}`
+ * (github.com/Automattic/wordpress-mcp/issues/58).
+ */
+function withNames(node: UnknownRecord): UnknownRecord {
+  const { properties, required = [], ...rest } = node;
+  const isList = Array.isArray(properties) && properties.length === 0;
+  if (!isList && Array.isArray(required)) return node;
+  return {
+    ...rest,
+    ...(properties === undefined ? {} : { properties: isList ? {} : properties }),
+    ...(Array.isArray(required) && required.length > 0 ? { required } : {}),
+  };
 }
 
 function withTuple(node: UnknownRecord): UnknownRecord {
