@@ -20,7 +20,7 @@ const payBill = async (amount: number): Promise<string> => {
 
 // #region approve
 import { z } from "zod";
-import { defineTool, runToolLoop } from "turnwright";
+import { approve, defineTool, runToolLoop } from "turnwright";
 import { fileJournal } from "turnwright/journal";
 
 const pay = defineTool({
@@ -30,7 +30,8 @@ const pay = defineTool({
   needsApproval: ({ amount }) => amount > 100,
   execute: ({ amount }) => payBill(amount),
 });
-const first = await runToolLoop({ provider, tools: [pay], messages, runId: "bill-7", journal: fileJournal(file) });
+const options = { provider, tools: [pay], middleware: [approve()], messages, runId: "bill-7" };
+const first = await runToolLoop({ ...options, journal: fileJournal(file) });
 // The status is "suspended", and `first.reason.calls` lists the calls that wait for a decision. The process can end here.
 // #endregion approve
 
@@ -41,12 +42,12 @@ assert.deepEqual(paid, []);
 // #region resume
 import { inspectJournal } from "turnwright/journal";
 
-// Days later, in any process: make the same provider and tools, and pass the same `messages` and `runId`.
+// Days later, in any process, with the same options.
 const { pendingCalls } = await inspectJournal(file);
 const waiting = pendingCalls.filter(({ state }) => state === "awaiting-approval"); // show these to a person, who says yes
 const answers = Object.fromEntries(waiting.map(({ id }) => [id, { kind: "approve" as const }]));
 
-const result = await runToolLoop({ provider, tools: [pay], messages, runId: "bill-7", journal: fileJournal(file), answers });
+const result = await runToolLoop({ ...options, journal: fileJournal(file), answers });
 // The status is "completed", and the text is "Paid." The first request is not sent again: its response is recorded.
 // #endregion resume
 

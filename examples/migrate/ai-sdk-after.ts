@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
+  approve,
   createLoopControl,
   defineTool,
   iterationCountIs,
@@ -142,7 +143,7 @@ assert.deepEqual([shown.pop(), result.reason.kind, result.iterations], ["Yes, ta
     execute: ({ amount }) => payBill(amount),
   });
   const messages: readonly Message[] = [{ role: "user", content: "Pay the bill." }];
-  const options = { provider, tools: [pay], messages, runId: "bill-7" };
+  const options = { provider, tools: [pay], middleware: [approve()], messages, runId: "bill-7" };
   const first = await runToolLoop({ ...options, journal: fileJournal(file) });
   const waiting = first.reason.kind === "approval-required" ? first.reason.calls : [];
 

@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
+  approve,
   createLoopControl,
   defineTool,
   finalAnswer,
@@ -132,7 +133,7 @@ const tools = [lookUpOrder];
     execute: ({ amount }) => sendMoney(amount),
   });
   const messages: readonly Message[] = [{ role: "user", content: "Refund order 7." }];
-  const options = { provider, tools: [refund], messages, runId: "order-7" };
+  const options = { provider, tools: [refund], middleware: [approve()], messages, runId: "order-7" };
   const first = await runToolLoop({ ...options, journal: fileJournal(file) });
   const waiting = first.reason.kind === "approval-required" ? first.reason.calls : [];
 

@@ -50,7 +50,7 @@ const tools = [
     needsApproval: ({ path }) => !path.startsWith("drafts/"), // or `true` for every call
     execute: ({ path }) => `${path} is gone`,
   });
-  const result = await runToolLoop({ provider, tools: [remove], messages });
+  const result = await runToolLoop({ provider, tools: [remove], messages, middleware: [approve()] });
   // `result.reason` is { kind: "approval-required", calls: [{ name: "remove", args: { path: "home" }, ... }] }
   // #endregion needs
   assert(result.reason.kind === "approval-required");

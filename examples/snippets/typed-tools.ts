@@ -47,6 +47,7 @@ const tools = [findOrder, refund];
 const result = await runToolLoop({
   provider,
   tools,
+  middleware: [approve()],
   messages: [{ role: "user", content: "Refund 5 euros of order 7.", metadata: { messageId: "m1" } }],
   context, // required, because the tools need an App
 });
@@ -92,6 +93,7 @@ type ShopTool = (typeof tools)[number];
 const options = (question: string): LoopOptions<unknown, ShopTool> => ({
   provider,
   tools,
+  middleware: [approve()],
   messages: [{ role: "user", content: question }],
   context,
 });
@@ -110,7 +112,7 @@ import { createConversation, memoryConversationStore } from "turnwright/conversa
 const chat = createConversation({
   id: "chat-7",
   store: memoryConversationStore(),
-  options: { provider, tools, context }, // an error without the context
+  options: { provider, tools, middleware: [approve()], context }, // an error without the context
 });
 for (const call of (await chat.send("Refund 5 euros of order 7.")).calls) {
   if (call.name === "refund" && call.outcome === "completed") show(`Refunded: ${call.result.refunded} euros`);

@@ -2,7 +2,8 @@
 
 // Middleware
 export { type Cancellable, CancelScope } from "../shared/cancellation/cancel-scope.ts";
-export { contextOf, sendDecision, toDenied } from "./middleware/approve.ts";
+export { contextOf } from "./middleware/approve.ts";
+export { sendDecision } from "./middleware/decide-call.ts";
 export { askCaller } from "./middleware/ask-caller.ts";
 export { toContextMessage } from "./middleware/context-restarts.ts";
 export { endWith } from "./run/seam.ts";

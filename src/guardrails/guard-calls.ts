@@ -19,7 +19,6 @@ import {
   type Recorder,
   type RunFacts,
   sendDecision,
-  toDenied,
   toShown,
 } from "../core/kit.ts";
 import { describeValue } from "../shared/texts.ts";
@@ -46,16 +45,16 @@ export function guardCalls(checks: readonly ToolCheck[], run: RunFacts): Pick<Ho
     const verdict = readRecorded(await at.step(name, () => checkCall(checks, { run, at }, { call, tool })));
     const { failed, denial, rewritten } = verdict;
     if (failed !== undefined) {
-      sendDecision(at, { kind: "failed", error: failed }, undefined);
+      sendDecision(at, { kind: "failed", error: failed });
       return { call, durationMs: 0, kind: "approval-failed", error: failed };
     }
     if (denial !== undefined) {
-      sendDecision(at, denial, undefined);
+      sendDecision(at, denial);
       return toDenied(denial, call);
     }
     passed.set(call.callId, rewritten?.args ?? call.args);
     if (rewritten === undefined) return next(call);
-    sendDecision(at, { kind: "modify", args: rewritten.args }, undefined);
+    sendDecision(at, { kind: "modify", args: rewritten.args });
     return next({ ...call, args: rewritten.args });
   };
   return {
@@ -127,4 +126,15 @@ function refuseVerdict(name: string, verdict: unknown): TypeError {
   return new TypeError(
     `The tool check "${name}" must return an object whose "kind" is ${expected}, but returned ${describeValue(verdict)}.`,
   );
+}
+
+/** Returns the outcome of a denied call. The check may end the run. */
+function toDenied(denial: Extract<ApprovalDecision, { kind: "deny" }>, call: ToolCall): Outcome {
+  const { reason, guardrail } = denial;
+  const denied: Outcome = { call, durationMs: 0, kind: "denied", reason, guardrail };
+  if (guardrail?.endsRun !== true) return denied;
+  return {
+    ...denied,
+    ends: { status: "error", reason: { kind: "tool-guardrail", guardrail: guardrail.name, toolName: call.name, reason } },
+  };
 }

@@ -53,7 +53,7 @@ describe("approve", () => {
     const inputSchema = z.object({ amount: z.number().default(900) });
     const execute = (): string => "paid";
     const pay = defineTool({ name: "pay", description: "Pays", inputSchema, execute, needsApproval: needsApproval as never });
-    const { run } = setUp([], [[toolCall("pay", {})], [text("Paid.")]]);
+    const { run } = setUp([approve()], [[toolCall("pay", {})], [text("Paid.")]]);
     expect((await run({ tools: [pay] })).status).toBe("suspended");
   });
 

@@ -24,6 +24,13 @@ it("runToolLoop: runs without the edges", async () => {
   expect(result).toMatchObject({ status: "completed", text: "Done.", toolCallsExecuted: 1 });
 });
 
+it("runToolLoop: a function as needsApproval makes each call wait, without the edges and without approve()", async () => {
+  leaveOutAll();
+  const provider = createMockProvider([toolCall("work", {}), text("Done.")]);
+  const result = await runToolLoop({ provider, tools: [{ ...work, needsApproval: () => false }], messages });
+  expect(result.reason).toMatchObject({ kind: "approval-required", calls: [{ name: "work" }] });
+});
+
 it.for<[options: object, code: string, option: string]>([
   [{ middelware: [] }, "unknown-option", "middelware"],
   [{ limits: { maxCostUsd: 1 } }, "unknown-option", "limits.maxCostUsd"],

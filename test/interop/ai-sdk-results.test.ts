@@ -1,7 +1,7 @@
 import { type Tool as AiTool, tool } from "ai";
 import { tool as toolV7 } from "ai-v7";
 import { describe, expect, it } from "vitest";
-import { memoryJournal } from "turnwright";
+import { approve, memoryJournal } from "turnwright";
 import { runTool, text, toolCall } from "turnwright/testing";
 import { importTool } from "turnwright/interop";
 import { z } from "zod";
@@ -193,7 +193,7 @@ describe("importTool: needsApproval of an AI SDK tool", () => {
   ])("decides whether a call needs approval if the value is %s", async ([, needsApproval, outcomes]) => {
     const made = { inputSchema: amount, execute: async () => "paid", needsApproval };
     const journal = memoryJournal();
-    const { result } = play(script, { tools: [importTool(made, { name: "pay" })], journal });
+    const { result } = play(script, { middleware: [approve()], tools: [importTool(made, { name: "pay" })], journal });
     expect(outcomesOf(await result)).toEqual(outcomes);
   });
 
@@ -201,7 +201,10 @@ describe("importTool: needsApproval of an AI SDK tool", () => {
     let checks = 0;
     const once = amount.refine(() => (checks += 1) === 1);
     const made = tool({ inputSchema: once, execute: async () => "paid", needsApproval: () => false });
-    const { result } = play([toolCall("pay", {}, { id: "p1" })], { tools: [importTool(made, { name: "pay" })] });
+    const { result } = play([toolCall("pay", {}, { id: "p1" })], {
+      middleware: [approve()],
+      tools: [importTool(made, { name: "pay" })],
+    });
     expect(outcomesOf(await result)).toEqual(["p1: awaiting-approval"]);
   });
 
@@ -216,6 +219,7 @@ describe("importTool: needsApproval of an AI SDK tool", () => {
       },
     });
     const { result } = play([toolCall("pay", {}, { id: "p1" }), text("Done.")], {
+      middleware: [approve()],
       tools: [importTool(made, { name: "pay" })],
       context: { user: 7 },
     });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createToolRegistry, runToolLoop, type Tool } from "turnwright";
+import { approve, createToolRegistry, runToolLoop, type Tool } from "turnwright";
 import type { ExecutableTool } from "turnwright/kit";
 import { createMockProvider, createTestClock, registrySuite, runTool, text, toolCall } from "turnwright/testing";
 import { importTool, importTools } from "turnwright/interop";
@@ -57,7 +57,10 @@ describe.for(table)("importTool with tools of %s", ([, make]) => {
   for (const { title, run } of suite) it(`creates a registry that ${title}`, run);
 
   it("shows a tool to the model with the schema of the tool", async () => {
-    const { provider, result } = play([toolCall("echo", { text: "hi" }), text("Done.")], { tools: [imported(echo)] });
+    const { provider, result } = play([toolCall("echo", { text: "hi" }), text("Done.")], {
+      tools: [imported(echo)],
+      middleware: [approve()],
+    });
     const { messages } = await result;
     expect(provider.requests[0]?.tools).toMatchObject([
       {
@@ -73,7 +76,7 @@ describe.for(table)("importTool with tools of %s", ([, make]) => {
   it("tells the model why arguments are invalid, without running the tool", async () => {
     const ran: unknown[] = [];
     const tool = imported({ ...echo, run: (args) => ran.push(args) });
-    const { result } = play([toolCall("echo", { text: 42 }), text("Done.")], { tools: [tool] });
+    const { result } = play([toolCall("echo", { text: 42 }), text("Done.")], { tools: [tool], middleware: [approve()] });
     const [answer] = answersOf(await result);
     // OpenAI Agents validates the arguments during the call, so invalid arguments fail the call.
     const outcome = make === kinds["OpenAI Agents"] ? "failed" : "invalid-input";
@@ -110,6 +113,7 @@ describe.for(table)("importTool with tools of %s", ([, make]) => {
     });
     const playing = play([toolCall("echo", { text: "hi" }), text("Done.")], {
       tools: [tool],
+      middleware: [approve()],
       timeouts: { toolMs: 1_000, settleMs: 0 },
     });
     await started;
@@ -139,6 +143,7 @@ describe.for(table)("importTool with tools of %s", ([, make]) => {
     const result = await runToolLoop({
       provider,
       tools: [imported(echo)],
+      middleware: [approve()],
       messages: [{ role: "user", content: "Go." }],
       clock,
       signal: abort.signal,

@@ -1,6 +1,6 @@
 import { type RunContext, tool } from "@openai/agents-core";
 import { describe, expect, it } from "vitest";
-import { createToolRegistry, type JsonSchema } from "turnwright";
+import { approve, createToolRegistry, type JsonSchema } from "turnwright";
 import { fromJsonSchema } from "turnwright/json-schema";
 import { runTool, text, toolCall } from "turnwright/testing";
 import { importTool } from "turnwright/interop";
@@ -22,6 +22,7 @@ it("importTool: an OpenAI Agents tool receives the call, its signal and the run'
   });
   const { result } = play([toolCall("get", { city: "Oslo" }, { id: "c1" }), text("Done.")], {
     tools: [importTool(made)],
+    middleware: [approve()],
     context: { user: 7 },
   });
   expect(outcomesOf(await result)).toEqual(["c1: completed"]);
@@ -144,7 +145,11 @@ describe("importTool: needsApproval of an OpenAI Agents tool", () => {
       execute: async () => "paid",
       ...(needsApproval === undefined ? {} : { needsApproval }),
     });
-    const { result } = play([calls, text("Done.")], { tools: [importTool(made)], context: { strict: "small" } });
+    const { result } = play([calls, text("Done.")], {
+      tools: [importTool(made)],
+      middleware: [approve()],
+      context: { strict: "small" },
+    });
     expect(outcomesOf(await result)).toEqual(outcomes);
   });
 
@@ -158,7 +163,10 @@ describe("importTool: needsApproval of an OpenAI Agents tool", () => {
       execute: async () => "paid",
       needsApproval: async () => false,
     });
-    const { result } = play([toolCall("pay", { amount: 1 }, { id: "p1" })], { tools: [importTool(made, { inputSchema })] });
+    const { result } = play([toolCall("pay", { amount: 1 }, { id: "p1" })], {
+      tools: [importTool(made, { inputSchema })],
+      middleware: [approve()],
+    });
     expect(outcomesOf(await result)).toEqual(["p1: awaiting-approval"]);
   });
 });

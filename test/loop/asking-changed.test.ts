@@ -140,8 +140,8 @@ describe("a call that waits for approval in the journal", () => {
     [
       "whose function needsApproval returns false",
       { needsApproval: () => true },
-      none,
-      { change: { needsApproval: () => false } },
+      { middleware: [approve()] },
+      { change: { needsApproval: () => false }, middleware: [approve()] },
     ],
     [
       "with approve, whose tool has needsApproval: false",

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { createToolRegistry, defineTool, type Json, type NeedsApproval, type Tool } from "turnwright";
+import { approve, createToolRegistry, defineTool, type Json, type NeedsApproval, type Tool } from "turnwright";
 import { text, toolCall } from "turnwright/testing";
 import { answersOf, outcomesOf, play, tool } from "./play.ts";
 
@@ -21,7 +21,11 @@ describe("needsApproval as a function", () => {
       },
       execute: ({ amount }) => amount,
     });
-    const { result } = play([[call({ amount: "9" }), call({})], text("Done.")], { tools: [pay], context: "mine" });
+    const { result } = play([[call({ amount: "9" }), call({})], text("Done.")], {
+      tools: [pay],
+      middleware: [approve()],
+      context: "mine",
+    });
     expect((await result).reason).toMatchObject({ kind: "approval-required", calls: [{ callId: "call_i0_1" }] });
     expect(outcomesOf(await result)).toEqual(["call_i0_0: completed", "call_i0_1: awaiting-approval"]);
     expect(seen).toEqual([
@@ -48,7 +52,7 @@ describe("needsApproval as a function", () => {
       },
     });
     const script = [[call({ amount: 7 }), toolCall("plain", { amount: 8 })], text("Done.")];
-    const result = await play(script, { tools: [pay, plain] }).result;
+    const result = await play(script, { tools: [pay, plain], middleware: [approve()] }).result;
     expect(result.functionHistory.map(({ functionResponse }) => functionResponse.response.result)).toEqual([7, 8]);
   });
 
@@ -60,7 +64,11 @@ describe("needsApproval as a function", () => {
         return new Promise<boolean>(() => {});
       },
     });
-    const playing = play([toolCall("pay"), text("Done.")], { tools: [pay], timeouts: { hookMs: 2_000 } });
+    const playing = play([toolCall("pay"), text("Done.")], {
+      tools: [pay],
+      middleware: [approve()],
+      timeouts: { hookMs: 2_000 },
+    });
     await playing.clock.advance(1_999);
     expect(aborted).toBe(false);
     await playing.clock.advance(1);
@@ -72,7 +80,7 @@ describe("needsApproval as a function", () => {
     let checks = 0;
     const once = inputSchema.refine(() => (checks += 1) === 1);
     const never = { name: "pay", description: "pay", inputSchema: once, needsApproval: () => false, execute: () => 1 };
-    const { result } = play([call({}), text("Done.")], { tools: [defineTool(never)] });
+    const { result } = play([call({}), text("Done.")], { tools: [defineTool(never)], middleware: [approve()] });
     expect(outcomesOf(await result)).toEqual(["call_i0_0: awaiting-approval"]);
   });
 
@@ -82,7 +90,7 @@ describe("needsApproval as a function", () => {
       seen.push(args);
       return args.amount > 50;
     });
-    const playing = play([toolCall("pay", { amount: 7 }), text("Done.")], { tools: registry });
+    const playing = play([toolCall("pay", { amount: 7 }), text("Done.")], { tools: registry, middleware: [approve()] });
     playing.recording.emitter.once("approval-decided", swap);
     const result = await playing.result;
     expect([result.text, outcomesOf(result), seen]).toEqual(["Done.", ["call_i0_0: invalid-input"], [{ amount: 7 }]]);

@@ -56,8 +56,8 @@ describe("needsApproval", () => {
       ["approval-failed", "completed", "approval-failed"],
     ],
     ["the value false lets every call run", false, ["completed", "completed", "completed"]],
-  ])("without approve: %s", async ([, needs, outcomes]) => {
-    const playing = setUp(needs).start();
+  ])("without a policy: %s", async ([, needs, outcomes]) => {
+    const playing = setUp(needs).start(typeof needs === "function" ? { middleware: [approve()] } : {});
     const result = await playing.result;
     expect(answersOf(result).map(({ outcome }) => outcome)).toEqual(outcomes);
     const waits = outcomes.includes("awaiting-approval");
@@ -68,11 +68,12 @@ describe("needsApproval", () => {
 
   it("lets a resumed run apply decisions without running completed calls again", async () => {
     const { ran, start } = setUp(dear);
-    const journal = await savedOf(start());
+    const middleware = [approve()];
+    const journal = await savedOf(start({ middleware }));
     expect(ran).toEqual(["call_i0_1 0", "call_i0_2 9"]);
-    const result = await start({ journal, answers: { call_i0_0: { kind: "approve" } } }).result;
+    const result = await start({ middleware, journal, answers: { call_i0_0: { kind: "approve" } } }).result;
     expect([result.text, ran]).toEqual(["Done.", ["call_i0_1 0", "call_i0_2 9", "call_i0_0 900"]]);
-    const refused = start({ journal: memoryJournal(), answers: { call_i0_2: { kind: "approve" } } });
+    const refused = start({ middleware, journal: memoryJournal(), answers: { call_i0_2: { kind: "approve" } } });
     await expect(refused.result).rejects.toMatchObject({ code: "unknown-decision" });
   });
 
@@ -114,6 +115,13 @@ describe("needsApproval", () => {
   });
 });
 
+it("a run with a function as needsApproval needs approve()", async () => {
+  const tools = [tool("pay", () => "paid", { needsApproval: dear })];
+  await expect(play([], { tools }).result).rejects.toThrow(
+    'must be a list with approve(), because the tool "pay" has a function as "needsApproval"',
+  );
+});
+
 describe("the field needsApproval that approve receives", () => {
   it.for<[what: string, needs: Tool["needsApproval"], asked: readonly boolean[]]>([
     ["is true for a tool with needsApproval: true", true, [true, false, true]],
@@ -150,14 +158,19 @@ describe("an approval that fails", () => {
   it.for<[what: string, needs: Tool["needsApproval"], more: Partial<LoopOptions>, message: string]>([
     ["approve throws", undefined, { middleware: throwing }, secret.message],
     ["approve rejects", undefined, { middleware: [approve(() => Promise.reject(secret))] }, secret.message],
-    ["needsApproval rejects", () => Promise.reject(secret), {}, secret.message],
+    ["needsApproval rejects", () => Promise.reject(secret), { middleware: [approve()] }, secret.message],
     [
       "needsApproval rejects, even if approve would approve",
       () => Promise.reject(secret),
       { middleware: [approve(() => ({ kind: "approve" }))] },
       secret.message,
     ],
-    ["needsApproval takes too long", () => never, { timeouts: { approvalMs: 50 } }, "No decision was made within 50 ms."],
+    [
+      "needsApproval takes too long",
+      () => never,
+      { middleware: [approve()], timeouts: { approvalMs: 50 } },
+      "No decision was made within 50 ms.",
+    ],
     [
       "approve takes too long",
       undefined,

@@ -51,6 +51,7 @@ const readers: { readonly [who: string]: (change: (messages: readonly Message[])
   approve: (change) => ({ middleware: [approve((_, { messages }) => (change(messages), { kind: "approve" }))] }),
   needsApproval: (change) => ({
     tools: [tool("t", () => 1, { needsApproval: (_, { messages }) => (change(messages), false) })],
+    middleware: [approve()],
   }),
 };
 

@@ -2,8 +2,7 @@
 
 import type { LoopEvent } from "../types/loop-event.ts";
 import type { ToolCall } from "../types/tool-outcome.ts";
-import { type Decided, sendDecision } from "../middleware/approve.ts";
-import { toDecision } from "../../shared/approval.ts";
+import { type Decided, sendDecision, toDecision } from "../middleware/decide-call.ts";
 import { callEvent } from "../run/execute-tool-call.ts";
 import type { Run } from "../run/run.ts";
 import type { CallRecorder, Outcome } from "../types/middleware.ts";
@@ -24,9 +23,9 @@ export function sendApproval(run: Run, call: ToolCall, { decision, waits, ended 
   const emit: CallRecorder["emit"] = (type, fields) =>
     run.events.send({ type, ...callEvent(run, call, true), ...fields } as LoopEvent);
   if (ended?.kind === "denied" && ended.guardrail !== undefined)
-    return sendDecision({ emit }, { ...ended, kind: "deny" }, wait?.id);
+    return sendDecision({ emit }, { kind: "deny", reason: ended.reason, guardrail: ended.guardrail }, wait?.id);
   if (wait === undefined && !isRecord(decision)) return;
   emit("approval-asked", { args: call.args });
-  if (wait === undefined) sendDecision({ emit }, decision as Decided, undefined);
-  else if (wait.answer !== undefined) sendDecision({ emit }, toDecision(wait.answer.value), wait.id);
+  const decided = wait === undefined ? (decision as Decided) : wait.answer && toDecision(wait.answer.value);
+  if (decided !== undefined && decided.kind !== "ask") sendDecision({ emit }, decided, wait?.id);
 }

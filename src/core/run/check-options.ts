@@ -81,22 +81,44 @@ export function checkNeededTools(options: Pick<LoopOptions, "tools" | "middlewar
     throw invalidOption(`${place}toolChoice.name`, 'the name of a tool in "tools"', toolChoice.name);
 }
 
+interface Need {
+  readonly needs: string;
+  readonly write: string;
+  readonly has: (tool: ToolDefinition, provider: Provider) => boolean;
+}
+
 /** The middleware without which a trait of a tool has no effect. */
-const neededBy = {
-  eager: { needs: "eager-tools", write: "eagerTools()" },
-  deferred: { needs: "defer-tools", write: "deferTools()" },
-  releasesResults: { needs: "mask-results", write: "maskResults({ keepIterations: Infinity })" },
-  requiresFollowUp: { needs: "pre-tool-text", write: "preToolText()" },
-} as const;
+const neededBy: { readonly [trait: string]: Need } = {
+  '"eager"': { needs: "eager-tools", write: "eagerTools()", has: ({ eager }) => eager === true },
+  '"deferred"': {
+    needs: "defer-tools",
+    write: "deferTools()",
+    // Otherwise, the service itself finds deferred tools.
+    has: ({ deferred }, { searchesTools }) => deferred === true && searchesTools !== true,
+  },
+  '"releasesResults"': {
+    needs: "mask-results",
+    write: "maskResults({ keepIterations: Infinity })",
+    has: ({ releasesResults }) => releasesResults === true,
+  },
+  '"requiresFollowUp"': {
+    needs: "pre-tool-text",
+    write: "preToolText()",
+    has: ({ requiresFollowUp }) => requiresFollowUp === false,
+  },
+  'a function as "needsApproval"': {
+    needs: "approve",
+    write: "approve()",
+    has: ({ needsApproval }) => typeof needsApproval === "function",
+  },
+};
 
 /** Throws LoopError "invalid-option" if a tool has a trait that has no effect with this middleware. */
 export function checkTraits(tools: readonly ToolDefinition[], middleware: readonly Middleware[], provider: Provider): void {
-  for (const [trait, { needs, write }] of Object.entries(neededBy)) {
-    const tool = tools.find((one) => one[trait as keyof typeof neededBy] === (trait !== "requiresFollowUp"));
-    // The service itself finds deferred tools.
-    const isServed = trait === "deferred" && provider.searchesTools === true;
-    if (tool === undefined || isServed || middleware.some(({ name }) => name === needs)) continue;
-    const expected = `a list with ${write}, because the tool "${tool.name}" has "${trait}"`;
+  for (const [trait, { needs, write, has }] of Object.entries(neededBy)) {
+    const tool = tools.find((one) => has(one, provider));
+    if (tool === undefined || middleware.some(({ name }) => name === needs)) continue;
+    const expected = `a list with ${write}, because the tool "${tool.name}" has ${trait}`;
     throw new LoopError("invalid-option", { option: "middleware", expected, received: "a list without it" });
   }
 }

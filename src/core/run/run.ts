@@ -19,7 +19,7 @@ import type { Advice, ControlClaim } from "../loop/run/ports.ts";
 import { createAdvice } from "../loop/tool-call/prepare-call.ts";
 import { checkMessages } from "../../shared/check-messages.ts";
 import { collectTools, type JoiningRegistry, wrapTools } from "../tools/registry.ts";
-import { approve } from "../middleware/approve.ts";
+import { waitForApproval } from "../middleware/decide-call.ts";
 import { forceFirstCall } from "../middleware/forced-choice.ts";
 import type { EventQueue } from "../../shared/event-queue.ts";
 import { edges } from "../../shared/edges.ts";
@@ -174,7 +174,7 @@ export class Run {
     this.hooks = beginHooks(this.middleware, { runId, messages, tools, clock, limits, timeouts, session, pricing, root });
     this.registry = wrapTools(options.provider, collectTools(options.tools, this.hooks));
     this.definitions = this.registry.definitions();
-    edges.checkTraits?.(this.definitions, this.middleware, options.provider);
+    edges.checkTraits?.(this.definitions, listMiddleware(options.middleware), options.provider);
     this.registered = new Map(this.definitions.map((tool) => [tool.name, tool]));
     this.#claims = claimRun(this, nesting);
     this.control = this.#claims.control;
@@ -324,7 +324,7 @@ function refuseUnknownOptions(options: SeamOptions): void {
 function withDefaults(given: MiddlewareList = []): readonly Middleware[] {
   const middleware = listMiddleware(given);
   const decides = middleware.some(({ name }) => name === "approve");
-  return [...middleware, ...(decides ? [] : [approve()]), forceFirstCall()];
+  return [...middleware, ...(decides ? [] : [waitForApproval()]), forceFirstCall()];
 }
 
 /** Returns undefined for a registry, which may add tools later. */

@@ -85,7 +85,10 @@ export const workingPorts: Ports = {
     middleware: [eagerTools()],
   })),
   "tool.execute of a tool with retry": forModel((fault) => called(fault, { idempotent: true, retry: { maxAttempts: 3 } })),
-  "tool.needsApproval": forModel((fault) => called(() => 1, { needsApproval: fault as () => boolean }), ["approval-required"]),
+  "tool.needsApproval": forModel(
+    (fault) => ({ ...called(() => 1, { needsApproval: fault as () => boolean }), middleware: [approve()] }),
+    ["approval-required"],
+  ),
   "the validate function of a tool's schema": forModel((fault) =>
     called(() => 1, { inputSchema: schema(fault), jsonSchema: {} }),
   ),

@@ -1,0 +1,102 @@
+// Asks about a call, waits for the decision of a person, and applies it. `approve` adds the decisions of a policy.
+
+import type { Json, PlainError } from "../types/common.ts";
+import type { ApprovalDecision } from "../types/policies.ts";
+import type { ToolDefinition } from "../types/tool.ts";
+import type { ShownTool, ToolCall } from "../types/tool-outcome.ts";
+import type { CallRecorder, Middleware, Next, Outcome } from "../types/middleware.ts";
+import { LoopError } from "../../shared/errors/loop-error.ts";
+import { isRecord } from "../../shared/guards.ts";
+import { digest, isSameJson, stableJson, toJson } from "../../shared/json.ts";
+import { textOrNone } from "../../shared/plain-error.ts";
+import { findToolChanges, toShown } from "../tools/registry.ts";
+import { denials } from "../../shared/to-outcome.ts";
+
+/** Lets each call of a tool with `needsApproval` wait for a person. Part of each run without `approve`. */
+export function waitForApproval(): Middleware {
+  return {
+    name: "approve",
+    call: (call, next, at) => {
+      const { tool } = at;
+      return tool !== undefined && mustAsk(tool, at) ? decideCall({ call, tool, next, at }) : next(call);
+    },
+  };
+}
+
+export function mustAsk({ needsApproval = false }: ToolDefinition, { wasAsked }: CallRecorder): boolean {
+  return needsApproval !== false || wasAsked;
+}
+
+interface Asking {
+  readonly call: ToolCall;
+  readonly tool: ToolDefinition;
+  readonly next: Next<ToolCall, Outcome>;
+  readonly at: CallRecorder;
+}
+
+export type Decided = ApprovalDecision | { readonly kind: "failed"; readonly error: PlainError };
+
+/** `ask` returns the decision of a policy, which is recorded. By default, a person decides. */
+export async function decideCall(asking: Asking, ask?: () => Promise<Decided>): Promise<Outcome> {
+  const { call, tool, next, at } = asking;
+  const step = at.isChanged ? `decision about ${digest(stableJson(toShown(tool)))}` : "decision";
+  // The call ran before there was a policy.
+  if (at.isOver && !(await at.isRecorded(step))) return next(call);
+  const first = await at.step<Decided>(step, () => {
+    at.emit("approval-asked", { args: call.args });
+    return ask?.() ?? { kind: "ask" };
+  });
+  let asked: string | undefined;
+  const decided = first?.kind === "ask" ? await waitForPerson(asking, (id) => (asked = id)) : first;
+  // A saved journal may have been edited.
+  if (!isDecision(decided)) throw new LoopError("journal-damaged", { key: "approve/decision", problem: "has no decision" });
+  sendDecision(at, decided, asked);
+  const facts = { call, durationMs: 0 };
+  switch (decided.kind) {
+    case "approve":
+      return next(call);
+    case "modify":
+      return next({ ...call, args: decided.args });
+    case "deny":
+      return { ...facts, kind: "denied", reason: decided.reason };
+    case "failed":
+      return { ...facts, kind: "approval-failed", error: decided.error };
+  }
+}
+
+type Final = Exclude<Decided, { kind: "ask" }>;
+
+const decisions: ReadonlySet<unknown> = new Set<Final["kind"]>(["approve", "modify", "deny", "failed"]);
+
+function isDecision(decided: Decided | undefined): decided is Final {
+  return decisions.has(decided?.kind);
+}
+
+async function waitForPerson({ call: { name, args }, tool, at }: Asking, answered: (id: string) => void): Promise<Decided> {
+  if (!at.mayWait) return { kind: "deny", reason: denials.insideTool };
+  // A decision is about the tool that was shown: if it changes, the wait opens again.
+  const shown = toShown(tool);
+  const facts = { name, args, tool: shown as unknown as Json };
+  const isSame = (earlier: Json): boolean => {
+    const was = earlier as unknown as { readonly args: Json; readonly tool: ShownTool };
+    return isSameJson(was.args, args) && findToolChanges(name, was.tool, shown).length === 0;
+  };
+  return toDecision(await at.wait("approval", facts, { isSame, answered }));
+}
+
+/** `waitId` is the id of the wait, if a person has decided. */
+export function sendDecision(at: Pick<CallRecorder, "emit">, decided: Final, waitId?: string): void {
+  const { kind, ...fields } = decided;
+  // The ids of the outer calls are in the path of the event.
+  const asked = waitId === undefined ? {} : { question: waitId.slice(waitId.lastIndexOf("/") + 1) };
+  at.emit("approval-decided", { ...asked, decision: kind, ...fields });
+}
+
+/** Copies the known fields, so that the journal gets plain data. An invalid decision denies the call. */
+export function toDecision(answer: unknown): ApprovalDecision {
+  const { kind, reason, args }: { readonly [field: string]: unknown } = isRecord(answer) ? answer : {};
+  if (kind === "approve" || kind === "ask") return { kind };
+  if (kind === "modify" && args !== undefined) return { kind, args: toJson(args) satisfies Json };
+  if (kind === "deny") return { kind, reason: textOrNone(reason) };
+  return { kind: "deny", reason: "The approval returned no valid decision." };
+}
