@@ -43,6 +43,12 @@ export class JournalFailure extends Error {
   override readonly name = "JournalFailure";
 }
 
+/** Returns the ending of a run whose hook has failed, or was cancelled. Throws any other error. */
+export function endingOfFailure(error: unknown): Ending {
+  if (error instanceof HookError || error instanceof StepCancelled) return error.ending;
+  throw error;
+}
+
 /** Returns the middleware without the entries that are left out. */
 export function listMiddleware(given: MiddlewareList = []): readonly Middleware[] {
   return (given as readonly (Middleware | false | undefined)[]).filter((one) => one !== false && one !== undefined);

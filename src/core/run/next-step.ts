@@ -116,11 +116,15 @@ interface LookRules {
 export function decideLook(state: State, seen: Seen, rules: LookRules): Ending | undefined {
   const { planned } = rules;
   const { ended, interrupted } = seen;
-  const stopped = ended?.status === "stopped-by-user" ? ended : undefined;
+  const stopped = isStop(ended) ? ended : undefined;
   const drained = seen.drains === true ? drainedEnding : undefined;
   if (planned === undefined) return stopped ?? interrupted ?? drained ?? forbid(state, seen, rules);
   if (stopped !== undefined && isOutranked(planned)) return stopped;
   return seen.isSteered === true && isReopened(planned) ? (drained ?? keep(planned, forbid(state, seen, rules))) : planned;
+}
+
+function isStop(ended: Ending | undefined): boolean {
+  return ended?.status === "stopped-by-user";
 }
 
 /** Returns the ending that forbids another iteration. */

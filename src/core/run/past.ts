@@ -6,6 +6,7 @@ import type { ToolCall } from "../types/tool-outcome.ts";
 import type { Answer, Ending } from "../types/middleware.ts";
 import type { FirstRecord } from "./journals.ts";
 import type { Looking, NextStep } from "./next-step.ts";
+import type { AskedEnd, NewEnd } from "./run-tool-loop.ts";
 
 /** The facts that the records have about a call. */
 export interface Recalled {
@@ -62,8 +63,8 @@ export interface Past {
   has(key: string): Promise<boolean>;
   /** True if an earlier execution waited for an approval of this call, or has ended it. */
   wasAsked(callId: string): boolean;
-  /** Reads a record of what middleware said about an ending. */
-  readAgain(key: string): unknown;
+  /** Records what middleware said about an ending. */
+  recordAsked(key: string, end: NewEnd): Promise<AskedEnd>;
   /** Returns the ending of a run whose calls wait. */
   endUndone(ending: Ending): Ending;
   /** An earlier execution ended here. Decides whether this one goes on. */

@@ -10,7 +10,7 @@ import { streamOnce } from "../loop/stream/stream-once.ts";
 import { createAdvice, prepareCall } from "../loop/tool-call/prepare-call.ts";
 import { endingOfReason } from "../../shared/cancellation/cancel-scope.ts";
 import { isSameJson } from "../../shared/json.ts";
-import { chainHooks, HookError, StepCancelled } from "./hooks.ts";
+import { chainHooks, endingOfFailure, HookError } from "./hooks.ts";
 import type { Journal } from "../types/journal.ts";
 import { performCall, sendEnd, sendStart } from "./execute-tool-call.ts";
 import { StepRecorder, sumOf } from "./recorder.ts";
@@ -20,9 +20,10 @@ import { endWith } from "./seam.ts";
 import type { Answer, BegunCall, Ending, Next, RequestDraft, StreamRecorder, MessageWatch } from "../types/middleware.ts";
 import { callPlace, placeOf, stepOf } from "./places.ts";
 import { byName, readTools, withShown } from "./shown-tools.ts";
-import { applyAnswer } from "./state.ts";
+import { applyAnswer, waitFor } from "./state.ts";
 
-export async function runIteration(run: Run): Promise<void> {
+/** Returns the ending of a run whose middleware waits. */
+export async function runIteration(run: Run): Promise<Ending | undefined> {
   const { state, options } = run;
   const { continuation } = state;
   const place = `${placeOf(state)}/${stepOf("request", continuation)}`;
@@ -57,16 +58,14 @@ export async function runIteration(run: Run): Promise<void> {
   const begin = async (): Promise<Answer> =>
     chain({ provider, messages: frozenView(state.messages), tools: readTools(run), system, toolChoice, settings });
   const end = await activity.settle(begin().catch((error: unknown) => endFailed(run, streamed, error)));
-  if ("waits" in end) {
-    state.waits = end.waits;
-    return;
-  }
+  if ("waits" in end) return waitFor(state, end.waits);
   const answer = end.value;
   await recordRequestEnd(activity, answer, streamed);
   sendAdjustments(run, answer);
   run.meter.addUsage(answer);
   run.meter.settle();
   applyAnswer(state, answer, activity.spent);
+  return undefined;
 }
 
 /** Returns the ending of a run that was stopped before its request. A continued message has been sent in part. */
@@ -98,8 +97,7 @@ async function recordRequestEnd({ run, place, spent }: Activity, answer: Answer,
 
 /** A failed hook ends the run, and so does a cancellation during the step of a hook. The text of the model is kept. */
 function endFailed({ options: { provider } }: Run, streamed: Answer | undefined, error: unknown): Answer {
-  if (!(error instanceof HookError || error instanceof StepCancelled)) throw error;
-  const { ending } = error;
+  const ending = endingOfFailure(error);
   return streamed === undefined ? endWith(ending, provider) : { ...streamed, ends: ending };
 }
 

@@ -9,7 +9,7 @@ import { malformedNote } from "../../shared/model-notes.ts";
 import { isNamed, restartedResult, seal } from "../../shared/transcript.ts";
 import { contentOf, countsAsError, renderOutcome, wasDispatched } from "../../shared/to-outcome.ts";
 import { applyNested, applySpending, noUsage } from "../../shared/count-usage.ts";
-import type { Answer, CurrentMessage, EndedCall, Ending, Look, Outcome, State } from "../types/middleware.ts";
+import type { Answer, CurrentMessage, EndedCall, Ending, Look, Outcome, State, Wait } from "../types/middleware.ts";
 
 export const emptyMessage: CurrentMessage = { text: "", reasoning: "", calls: [], early: [], providerMetadata: [] };
 
@@ -305,9 +305,19 @@ export function answerOpenCalls(state: State): void {
   // After "continue", the message would be lost, although calls of it have run.
   if (!state.isCurrentPlaced && current.early.length > 0) placeMessage(state);
   if (lastBatch.length > 0 || !state.isCurrentPlaced) return;
-  const toEnded = (call: ToolCall): EndedCall => {
-    const early = current.early.find((outcome) => outcome.call.callId === call.callId);
-    return { call, outcome: early ?? { call, durationMs: 0, kind: "not-run" }, waits: [] };
-  };
-  applyEnded(state, current.calls.map(toEnded));
+  applyEnded(state, endOpen(current, current.calls));
+}
+
+/** Returns the ends of calls that cannot run any more. Some have run while the message streamed. */
+export function endOpen({ early }: CurrentMessage, calls: readonly ToolCall[]): readonly EndedCall[] {
+  return calls.map((call) => {
+    const made = early.find((outcome) => outcome.call.callId === call.callId);
+    return { call, outcome: made ?? { call, durationMs: 0, kind: "not-run" }, waits: [] };
+  });
+}
+
+/** Returns the ending of a run that waits for answers. */
+export function waitFor(state: State, waits: readonly Wait[]): Ending {
+  state.waits = waits;
+  return { status: "suspended", reason: { kind: "waiting", waits } };
 }

@@ -11,7 +11,7 @@ import type { Run } from "./run.ts";
 import type { Ending, Look, State } from "../types/middleware.ts";
 import { applyLook } from "./state.ts";
 
-export async function takeLook(run: Run, looking: Looking): Promise<void> {
+export async function takeLook(run: Run, looking: Looking): Promise<undefined> {
   const { state } = run;
   const { phase } = state;
   if (phase !== "look") {

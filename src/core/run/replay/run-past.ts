@@ -19,6 +19,7 @@ import type { Recalled } from "../past.ts";
 import type { CallPast, OpenedWait } from "../past-calls.ts";
 import { callPlace, nextKeyOf, placeOf, stepOf } from "../places.ts";
 import { sendIterationStart } from "../run-iteration.ts";
+import type { AskedEnd, NewEnd } from "../run-tool-loop.ts";
 import type { Nesting, Run } from "../run.ts";
 import { lookKey, see } from "../take-look.ts";
 import { type Answers, checkAnswers, findLateAnswer } from "./answers.ts";
@@ -235,8 +236,19 @@ export class RunPast implements AnsweredRun, CallPast {
     return options.resume === "retry-last" && isInVain && scope.cause === undefined;
   }
 
-  readAgain(key: string): unknown {
-    return this.isReplayed ? this.run.journal.read(key) : undefined;
+  /**
+   * Middleware with other options may go on where an earlier execution ended, but must not end where an earlier execution went on.
+   * The newest record counts.
+   */
+  async recordAsked(first: string, { record, isChanged }: NewEnd): Promise<AskedEnd> {
+    const { run } = this;
+    for (let count = 1; ; count += 1) {
+      const key = count === 1 ? first : `${first}~${count}`;
+      const read = this.isReplayed && !isChanged ? await run.journal.read(run.prefix + key) : undefined;
+      const recorded = isChanged ? await run.step<AskedEnd>(key, () => record) : (read as AskedEnd | undefined);
+      if (recorded === undefined || kindOf(recorded) === kindOf(record)) return record;
+      if ("again" in recorded) return recorded;
+    }
   }
 
   async has(key: string): Promise<boolean> {
@@ -283,6 +295,10 @@ export class RunPast implements AnsweredRun, CallPast {
     const isLimited = seen !== undefined && findLimit({ ...state, consecutiveToolErrors: 0 }, seen, limits) !== undefined;
     return !isLimited && this.#mayRetry(ending) ? { retries: true } : undefined;
   }
+}
+
+function kindOf(end: AskedEnd): string {
+  return "again" in end ? "again" : end.ending.reason.kind;
 }
 
 const maxListed = 10;
