@@ -1,5 +1,6 @@
 import { checkFields, type Checks, is, isRecord, type ToolTraits } from "../core/kit.ts";
 import { LoopError, type ToolContext } from "../core/index.ts";
+import { toPlainError } from "../shared/plain-error.ts";
 
 /** Hints from an MCP server about a tool. The hints may be wrong. */
 export interface McpToolAnnotations {
@@ -92,10 +93,11 @@ export function isConnected(client: Pick<McpClient, "transport">): boolean {
 
 const toolsChanged = "notifications/tools/list_changed";
 
-/** Accepts any value. Has only the methods of a zod schema that version 1 of the SDK calls. */
+/** Accepts any value. Has only the methods of a zod schema that version 1 of the SDK calls, and the one that version 2 calls. */
 const anySchema = {
   parse: (value: unknown): unknown => value,
   safeParse: (value: unknown): object => ({ success: true, data: value }),
+  "~standard": { version: 1, vendor: "turnwright", validate: (value: unknown): object => ({ value }) },
 };
 
 const toolsChangedSchema = { shape: { method: { value: toolsChanged } }, ...anySchema };
@@ -104,7 +106,7 @@ interface HasRequest {
   request(request: object, resultSchema: object, options?: McpRequestOptions): Promise<unknown>;
 }
 
-function hasRequest(client: McpClientV1): client is McpClientV1 & HasRequest {
+function hasRequest<Client extends McpClient>(client: Client): client is Client & HasRequest {
   return "request" in client && typeof client.request === "function";
 }
 
@@ -130,14 +132,19 @@ function withoutOutput(tool: McpTool): McpTool {
 
 /**
  * Avoids `listTools` of version 1 of the SDK, which would compile all output schemas, and reject all tools if one schema is
- * invalid.
+ * invalid. Version 2 rejects all tools for `properties: []` (github.com/craigk5n/webcalendar/pull/725), so the page is requested again.
  */
-export function requestPage(client: McpClient, cursor: string | undefined): Promise<unknown> {
+export async function requestPage(client: McpClient, cursor: string | undefined): Promise<unknown> {
   const params = cursor === undefined ? undefined : { cursor };
-  // "refresh" bypasses the cache of version 2 of the SDK. Without a cursor, version 2 returns all pages as one.
-  if (isVersion2(client)) return client.listTools(params, { cacheMode: "refresh" });
-  if (!hasRequest(client)) return client.listTools(params);
-  return client.request({ method: "tools/list", ...(params === undefined ? {} : { params }) }, anySchema);
+  const request = { method: "tools/list", ...(params === undefined ? {} : { params }) };
+  if (!isVersion2(client)) return hasRequest(client) ? client.request(request, anySchema) : client.listTools(params);
+  try {
+    // "refresh" bypasses the cache of version 2 of the SDK. Without a cursor, version 2 returns all pages as one.
+    return await client.listTools(params, { cacheMode: "refresh" });
+  } catch (error) {
+    if (!hasRequest(client) || !toPlainError(error).message.startsWith("Invalid result for tools/list")) throw error;
+    return client.request(request, anySchema);
+  }
 }
 
 type RequestHandler = (request: unknown) => Promise<object>;

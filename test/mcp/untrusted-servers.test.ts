@@ -4,7 +4,7 @@ import { createMcpRegistry, type McpClient } from "turnwright/mcp";
 import { text, toolCall } from "turnwright/testing";
 import { answersOf, play } from "../loop/play.ts";
 import { closing, generations } from "./connect.ts";
-import { createToolServer, says } from "./tool-server.ts";
+import { createToolServer, says, type ServedTool } from "./tool-server.ts";
 
 describe.for(generations)("createMcpRegistry with an untrusted server over $name", (generation) => {
   it("applies suppressFollowUpAfterText only to tools that the option names", async () => {
@@ -15,6 +15,17 @@ describe.for(generations)("createMcpRegistry with an untrusted server over $name
     expect((await play(turns, { tools: registry }).result).text).toBe("It is 42.");
     const said = [preToolText({ suppressFollowUpAfterText: ["update_short_term_memory"] })];
     expect((await play(turns, { tools: registry, middleware: said }).result).text).toBe("Let me look.");
+  });
+});
+
+describe.for(generations)("createMcpRegistry with a server in PHP over $name", (generation) => {
+  it("lists all tools if a tool without parameters has a list of properties", async () => {
+    const ping: ServedTool = JSON.parse('{"name":"ping","inputSchema":{"type":"object","properties":[],"required":{}}}');
+    const served = createToolServer([ping, { name: "look" }], () => says("done"));
+    const { client } = await closing(generation.connectTo(served.server));
+    const tools = await createMcpRegistry({ client });
+    expect(tools.definitions().map(({ name }) => name)).toEqual(["ping", "look"]);
+    expect(answersOf(await play([toolCall("ping"), text("Done.")], { tools }).result)).toMatchObject([{ result: "done" }]);
   });
 });
 
