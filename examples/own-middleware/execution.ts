@@ -68,7 +68,7 @@ export async function execute({ folder, runId, killAt, answers }: Execution, die
     [toolCall("pay", { eur: 7, to: "Ann" }), toolCall("pay", { to: "Cleo" })],
   ];
   const outcomesOf = (said: readonly Message[]): readonly string[] =>
-    said.flatMap((one) => (one.role === "tool" ? one.results.map(({ outcome = "" }) => outcome) : []));
+    said.flatMap((one) => (one.role === "tool" ? one.results.map(({ outcome }) => outcome) : []));
   const provider = createMockProvider(({ messages }) => {
     const turns = messages.filter(({ role }) => role === "assistant").length;
     return script[turns] ?? text(outcomesOf(messages).join(" "));
