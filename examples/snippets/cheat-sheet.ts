@@ -148,6 +148,7 @@ interface Core {
   isProviderError(value: unknown): value is ProviderError;
   explainErrors(): void; // only in a bundle: adds the full messages of errors
   enableJournals(): void; // only in a bundle: adds the code that continues runs from a journal of your own
+  repairMessages(messages: readonly Message[]): readonly Message[]; // adds missing results, removes results without a call
   parseToolArguments(text: string): { readonly args: unknown } | { readonly problem: "malformed" }; // "" means {}
   // journals
   memoryJournal(saved?: SavedJournal): Journal & { keys(): readonly string[]; toJSON(): SavedJournal };
@@ -177,7 +178,6 @@ interface Options {
   modelSettings?: ModelSettings; // maxOutputTokens, temperature, topP, stopSequences, seed, extra
   toolChoice?: ToolChoice; // "auto" | "required" | "none" | { name }
   messageIdMap?: unknown;
-  repair?: boolean; // repair messages with open calls or orphan results
   limits?: Limits;
   timeouts?: { readonly [Name in keyof Timeouts]?: number };
   middleware?: MiddlewareList; // optional features, the outermost first

@@ -275,7 +275,7 @@ export function toAnthropicMessages<Item extends object = AnthropicMessage>(
   checkFields("options", options, { ...checks, system: is.text });
   const owner = options.provider;
   const convert = createMessageConverter(owner ?? { id: "", model: "" });
-  const checked = messages.length === 0 ? [] : checkMessages(messages, false).messages;
+  const checked = messages.length === 0 ? [] : checkMessages(messages).messages;
   const keep = (all: readonly Message[]): readonly Message[] => keepFitting(all, blockMedia);
   const lost = findLostMessages(checked, {
     joins: ["user", "assistant"],

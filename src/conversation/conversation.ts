@@ -15,7 +15,7 @@ import type { KeepRuns } from "../host/keep-runs.ts";
 import type { WhenSuspended } from "../host/waiting-calls.ts";
 import type { ConversationStore } from "./conversation-store.ts";
 
-type ConversationOwnOptions = "messages" | "runId" | "journal" | "repair" | "answers" | "resume";
+type ConversationOwnOptions = "messages" | "runId" | "journal" | "answers" | "resume";
 
 /** The options of `runToolLoop` without those that the conversation sets. */
 export type ConversationRunOptions<Output = unknown, T extends Tool = Tool> = EntryOptions<ConversationOwnOptions, Output, T>;

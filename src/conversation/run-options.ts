@@ -37,7 +37,7 @@ type OwnedOption = Exclude<keyof LoopOptions, keyof ConversationRunOptions>;
 
 export type AnyOptions = ConversationRunOptions<never> & Pick<ResumeOverrides, "answers" | "resume">;
 
-const owned: readonly OwnedOption[] = ["messages", "runId", "journal", "repair"];
+const owned: readonly OwnedOption[] = ["messages", "runId", "journal"];
 const ownedUnlessResumed: readonly OwnedOption[] = ["answers", "resume"];
 
 /** Checks the options before the new message is stored, because `runToolLoop` checks them only after that. */
@@ -53,7 +53,6 @@ const reasons: { readonly [Name in OwnedOption]: string } = {
   messages: "the conversation has them",
   runId: "the conversation makes one for each run",
   journal: 'the conversation has the option "journal"',
-  repair: "the messages of a conversation are valid",
   answers: 'only "resume" takes them',
   resume: 'only "resume" takes it',
 };

@@ -74,6 +74,7 @@ export { isProviderError, providerError } from "../shared/errors/provider-error.
 export { toProviderError } from "../shared/errors/read-sdk-error.ts";
 export { memoryJournal } from "./journal/memory-journal.ts";
 export type { MemoryJournal, SavedJournal } from "./run/journals.ts";
+export { repairMessages } from "../shared/repair-messages.ts";
 export { parseToolArguments } from "../shared/json.ts";
 export { createLoopEvents, type LoopStream, streamToolLoop } from "./loop/stream-tool-loop.ts";
 export { type GenerateOptions, generateWithTools, type ToolExecutor } from "./loop/generate-with-tools.ts";

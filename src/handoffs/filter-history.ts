@@ -1,7 +1,7 @@
 // Filters for the messages before a handoff. A filter decides which of these messages the new agent sees.
 
 import type { AssistantMessage, Message } from "../core/index.ts";
-import { checkMessages } from "../shared/check-messages.ts";
+import { repairMessages } from "../shared/repair-messages.ts";
 import { describeValue } from "../shared/texts.ts";
 import { type Handoff, isRecord } from "../core/kit.ts";
 
@@ -96,7 +96,7 @@ function readMessages(filtered: unknown, before: readonly Message[]): readonly M
     );
   // Results without their call are not sent, so a list with nothing else is as good as empty.
   const isEmpty = filtered.every((message: unknown) => isRecord(message) && message["role"] === "tool");
-  const messages = isEmpty ? [] : checkMessages(filtered, true).messages;
+  const messages = isEmpty ? [] : repairMessages(filtered);
   const end = messages.findLastIndex(({ role }) => role !== "assistant");
   return end < 0 ? before.filter(({ role }) => role === "user").slice(-1) : messages.slice(0, end + 1);
 }

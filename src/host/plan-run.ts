@@ -1,5 +1,6 @@
 import { invalidOption } from "../core/kit.ts";
 import { isLoopError, type Journal, LoopError, type LoopStatus, type UserMessage } from "../core/index.ts";
+import { repairMessages } from "../shared/repair-messages.ts";
 import { unlessMissing } from "../shared/plain-error.ts";
 import { toCallPath } from "../web/page-values.ts";
 import { inspectJournal, type JournalInspection } from "../journal/index.ts";
@@ -130,11 +131,19 @@ function planNew(store: RunStore, { id, turn, given, placed }: NewRun, { record,
     turn.record = { runs: number, status: "running", messages, epoch, own, handover, turns, journals: record?.journals };
     await store.write(id, turn.record);
   };
-  const begun = withHandover(given.loop, handover);
   // If the run recorded nothing before the crash, its messages may still have calls without results.
-  const loop = isCut && given.messages === undefined ? { repair: true, ...begun } : begun;
+  const sent = isCut && given.messages === undefined ? repairMessages(messages) : messages;
   const journal = store.journal(id, number);
-  return { loop, messages, journal, isResumed: false, isContinued: false, previous: undefined, claim, release };
+  return {
+    loop: withHandover(given.loop, handover),
+    messages: sent,
+    journal,
+    isResumed: false,
+    isContinued: false,
+    previous: undefined,
+    claim,
+    release,
+  };
 }
 
 /**

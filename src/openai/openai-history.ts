@@ -176,7 +176,7 @@ export function toOpenAIMessages<Item extends object = OpenAIMessage>(
   const { api = "chat", system = "" } = options;
   const owner = toOwner(options);
   const wire = api === "chat" ? chatWire(owner) : responsesWire(owner);
-  const checked = messages.length === 0 ? [] : checkMessages(messages, false).messages;
+  const checked = messages.length === 0 ? [] : checkMessages(messages).messages;
   const written = wire.write(toWellFormed(checked));
   const lost = findLostMessages(checked, {
     ...wire,

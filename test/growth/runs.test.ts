@@ -8,6 +8,7 @@ import {
   type ModelChunk,
   processResults,
   type Provider,
+  repairMessages,
   runToolLoop,
   truncateResults,
   withFallback,
@@ -139,7 +140,7 @@ const runs: readonly Row[] = [
     },
   ],
   [
-    "runToolLoop: repairing a history with many tool results",
+    "repairMessages: a history with many tool results",
     1_000,
     (size) => {
       const ids = Array.from({ length: size }, (_, index) => `c${index}`);
@@ -148,7 +149,7 @@ const runs: readonly Row[] = [
         { role: "assistant", content: ids.map((callId) => ({ type: "tool-call", callId, name: "t", args: {} })) },
         ...ids.map((callId): Message => ({ role: "tool", results: [{ callId, name: "t", outcome: "completed", result: 1 }] })),
       ];
-      return run({ provider: says(1, textChunk, stop), messages: history, repair: true });
+      return run({ provider: says(1, textChunk, stop), messages: repairMessages(history) });
     },
   ],
   [

@@ -60,7 +60,6 @@ describe("the options of runToolLoop", () => {
     ["system", [7, ["Be brief."], null]],
     ["modelSettings", [7, [], null]],
     ["toolChoice", ["never", {}, { name: 7 }, 7]],
-    ["repair", ["yes", 1, null]],
     ["limits", [7, [], null]],
     ["timeouts", [7, [], null]],
     ["pricing", [0.01, {}]],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Message } from "turnwright";
+import { isLoopError, type Message, repairMessages } from "turnwright";
 import { text, toolCall } from "turnwright/testing";
 import { answersOf, never, play, tool } from "./play.ts";
 import { refusal } from "./refusal.ts";
@@ -125,6 +125,13 @@ describe("the messages option", () => {
     expect((await play([text("Hi.")], { messages }).result).text).toBe("Hi.");
   });
 
+  const refusalOfRepair = (messages: readonly unknown[]): unknown => {
+    try {
+      return repairMessages(messages as readonly Message[]);
+    } catch (error) {
+      return isLoopError(error) ? error : undefined;
+    }
+  };
   const outcome = (callId: string): string => `${callId}: not-run`;
   it.for<[what: string, messages: readonly Message[], roles: string, notRun: readonly string[]]>([
     ["an unanswered call at the end", [user("a"), asks("x")], "user assistant tool", [outcome("x")]],
@@ -146,8 +153,8 @@ describe("the messages option", () => {
     ["one result too many", [user("a"), asks("x"), answers("x", "y")], "user assistant tool", []],
     ["a call answered twice in one message", [user("a"), asks("x"), answers("x", "x")], "user assistant tool", []],
     ["valid messages", [user("a"), asks("x"), answers("x"), user("b")], "user assistant tool user", []],
-  ])("is accepted with repair: true if it contains %s", async ([, messages, roles, notRun]) => {
-    const playing = play([text("Hi.")], { messages, repair: true });
+  ])("is accepted after repairMessages if it contains %s", async ([, messages, roles, notRun]) => {
+    const playing = play([text("Hi.")], { messages: repairMessages(messages) });
     await playing.result;
     const sent = playing.provider.requests[0]?.messages ?? [];
     expect(sent.map(({ role }) => role).join(" ")).toBe(roles);
@@ -157,13 +164,13 @@ describe("the messages option", () => {
     expect((await play([text("Again.")], { messages: sent, tools: [tool("t", () => never)] }).result).text).toBe("Again.");
   });
 
-  it.for(bad.slice(0, 9))("is rejected even with repair: true if it contains %s", async ([, messages, index]) => {
-    expect(await refusal({ messages, repair: true })).toMatchObject({ code: "invalid-messages", details: { index } });
+  it.for(bad.slice(0, 9))("is rejected by repairMessages if it contains %s", ([, messages, index]) => {
+    expect(refusalOfRepair(messages)).toMatchObject({ code: "invalid-messages", details: { index } });
   });
 
-  it("is rejected with the index in the original list of messages, even with repair: true", async () => {
+  it("is rejected by repairMessages with the index in the original list of messages", () => {
     const messages = [user("a"), asks("x", "y"), answers("x"), answers("y"), user("b"), 7];
-    expect(await refusal({ messages, repair: true })).toMatchObject({ code: "invalid-messages", details: { index: 5 } });
+    expect(refusalOfRepair(messages)).toMatchObject({ code: "invalid-messages", details: { index: 5 } });
   });
 
   it("is not modified by the run", async () => {

@@ -9,6 +9,7 @@ import {
   type ModelChunk,
   prepareIteration,
   type Provider,
+  repairMessages,
   runToolLoop,
   toolResult,
 } from "turnwright";
@@ -176,21 +177,21 @@ describe("calls of unknown tools", () => {
   });
 });
 
-describe("messages with repair: true", () => {
-  it("keep results that were in separate messages", async () => {
+describe("repairMessages", () => {
+  it("keeps results that were in separate messages", async () => {
     const call = (callId: string): object => ({ type: "tool-call", callId, name: "t", args: {} });
     const answer = (callId: string): object => ({
       role: "tool",
       results: [{ callId, name: "t", outcome: "completed", result: callId }],
     });
     const history = [...messages, { role: "assistant", content: [call("a"), call("b")] }, answer("a"), answer("b")] as never;
-    const { result } = play([text("Hi")], { messages: history, repair: true });
+    const { result } = play([text("Hi")], { messages: repairMessages(history) });
     expect(answersOf(await result).map((part) => part.result)).toEqual(["a", "b"]);
   });
 
-  it("are rejected if no message is left after the repair", async () => {
+  it("rejects messages of which none is left", () => {
     const history = [{ role: "tool", results: [{ callId: "a", name: "t", outcome: "completed", result: 1 }] }] as never;
-    await expect(play([], { messages: history, repair: true }).result).rejects.toThrow("contain nothing that can be sent");
+    expect(() => repairMessages(history)).toThrow("contain nothing that can be sent");
   });
 });
 

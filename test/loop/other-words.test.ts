@@ -125,12 +125,12 @@ it.for<[what: string, messages: readonly object[], advice: string]>([
   [
     "a call without a result",
     [{ role: "assistant", content: [{ type: "tool-call", callId: "a", name: "t", args: {} }] }],
-    'set the option "repair" to true, which adds "not-run" results',
+    'pass the messages through "repairMessages", which adds "not-run" results',
   ],
   [
     "a result without a call",
     [{ role: "tool", results: [{ callId: "a", name: "t", result: 1 }] }],
-    'set the option "repair" to true, which removes them',
+    'pass the messages through "repairMessages", which removes them',
   ],
 ])("runToolLoop says what to write instead in the error for messages with %s", async ([, messages, advice]) => {
   const { code, message } = await refusal({ messages });

@@ -1,4 +1,4 @@
-import { defineTool, memoryJournal, type Message, runToolLoop, type UserMessage } from "turnwright";
+import { defineTool, memoryJournal, type Message, repairMessages, runToolLoop, type UserMessage } from "turnwright";
 import { compactMessages } from "turnwright/compaction";
 import { createConversation, memoryConversationStore } from "turnwright/conversation";
 import { withPlanner } from "turnwright/plan";
@@ -74,7 +74,7 @@ it("createConversation: never sends the metadata of user messages in a summary r
   expect(kept).toEqual([metadata, { id: "second" }]);
 });
 
-it("readUIChatRequest and the option `repair` of runToolLoop: keep the metadata of a user message", async () => {
+it("readUIChatRequest and repairMessages: keep the metadata of a user message", async () => {
   const body = { id: "c", messages: [{ id: "m", role: "user", parts: [parts[0]], metadata }] };
   const { message } = await readUIChatRequest(body);
   expect(message).toEqual({ role: "user", id: "m", content: "And Rome?", metadata });
@@ -84,7 +84,7 @@ it("readUIChatRequest and the option `repair` of runToolLoop: keep the metadata 
     content: "And Rome?",
   });
   const broken = [...(message === undefined ? [] : [message]), { role: "tool", results: [] } as const];
-  const result = await runToolLoop({ provider: createMockProvider([text("Yes.")]), messages: broken, repair: true });
+  const result = await runToolLoop({ provider: createMockProvider([text("Yes.")]), messages: repairMessages(broken) });
   expect(result.messages[0]).toEqual(message);
 });
 

@@ -166,7 +166,7 @@ export class Run {
     this.alarm = new IdleTimer(clock);
     this.meter = new Meter(this.limits, outer?.meter);
     ({ depth: this.depth, maxDepth: this.maxDepth } = findLevel(options, outer, this.limits));
-    const { messages, heldIds } = checkMessages(options.messages, options.repair === true);
+    const { messages, heldIds } = checkMessages(options.messages);
     this.state = createState(messages, heldIds, options.pricing !== undefined);
     const { runId, limits, timeouts, root } = this;
     const tools = listTools(options.tools, this.middleware);
@@ -293,7 +293,6 @@ const names: { readonly [Name in keyof Required<SeamOptions>]: true } = {
   modelSettings: true,
   toolChoice: true,
   messageIdMap: true,
-  repair: true,
   limits: true,
   timeouts: true,
   pricing: true,

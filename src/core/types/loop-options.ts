@@ -193,11 +193,6 @@ export interface RunOptions<Output = unknown, T extends Tool = Tool> {
   readonly toolChoice?: ToolChoice | undefined;
   /** Any value, which tools can read as `context.messageIdMap`. */
   readonly messageIdMap?: unknown;
-  /**
-   * Set to true to repair invalid `messages` instead of rejecting them: results without a call are dropped, and each call without
-   * a result gets one. Default false.
-   */
-  readonly repair?: boolean | undefined;
   readonly limits?: LoopLimits | undefined;
   readonly timeouts?: { readonly [Name in keyof Timeouts]?: number | undefined } | undefined;
   /** Computes the cost of each stream. Without this option, `costUSD` is undefined. */

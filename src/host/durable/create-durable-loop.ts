@@ -158,7 +158,7 @@ class DurableVerbs {
     const input = await engine.readInput(id);
     if (input === undefined) return undefined;
     const options = await this.#optionsOf(input);
-    const { messages } = checkMessages(options.messages, options.repair === true);
+    const { messages } = checkMessages(options.messages);
     const journal = readLargeParts(engine.store, { runId: id, messages });
     const run = await readJournalRun(journal);
     return { options, run, inspection: toInspection(run) };

@@ -1,5 +1,6 @@
 import { checkFields, type Checks, is, needed, refuseLoopOptions } from "../../core/kit.ts";
 import { checkMessages } from "../../shared/check-messages.ts";
+import { repairMessages } from "../../shared/repair-messages.ts";
 import type { Json, Message } from "../../core/index.ts";
 import { type Handover, noHandover, withHandover } from "../handover.ts";
 import { whenSuspendedCheck } from "../waiting-calls.ts";
@@ -41,7 +42,8 @@ export function toLoopFields(fields: DurableHostFields): DurableLoopFields<Json>
     options: async (run) => {
       const { id, input, messages, repair, handover = noHandover } = run as unknown as RunInput;
       const options = withHandover(await fields.options({ id, input }), handover);
-      return { ...(repair && { repair }), ...options, messages: messages as unknown as readonly Message[] };
+      const stored = messages as unknown as readonly Message[];
+      return { ...options, messages: repair ? repairMessages(stored) : stored };
     },
   };
 }
@@ -71,6 +73,6 @@ export function readDurableStart(options: DurableStartOptions): DurableStart {
   const { whenBusy, whenSuspended, input = null } = options;
   toInputText(input);
   const given = readMessage(options);
-  if (given.messages !== undefined) checkMessages(given.messages, false);
+  if (given.messages !== undefined) checkMessages(given.messages);
   return { ...given, whenBusy, whenSuspended };
 }

@@ -1,4 +1,4 @@
-import { checkMessages } from "../../shared/check-messages.ts";
+import { repairMessages } from "../../shared/repair-messages.ts";
 import type { Message, ToolResultPart } from "../../core/index.ts";
 import { renderOutcome } from "../../shared/to-outcome.ts";
 import type { JournalInspection } from "./inspect-journal.ts";
@@ -20,7 +20,7 @@ export function endCalls({ messages, pendingCalls }: Pick<JournalInspection, "me
     const call = { callId, name, args: {} };
     return { callId, name, outcome: "interrupted", result: renderOutcome({ kind: "interrupted", call, durationMs: 0 }) };
   };
-  return checkMessages(messages, true).messages.map((message) =>
+  return repairMessages(messages).map((message) =>
     message.role === "tool" ? { ...message, results: message.results.map(endCall) } : message,
   );
 }

@@ -120,7 +120,6 @@ export const optionChecks: Checks<LoopOptions> = {
   modelSettings: modelSettingsChecks,
   toolChoice: toolChoiceCheck,
   messageIdMap: is.any,
-  repair: false,
   limits: limitChecks,
   timeouts: timeoutRules,
   pricing: is.fn,
