@@ -18,8 +18,8 @@ export type ParsedArguments = { readonly args: unknown } | { readonly problem: "
 /**
  * Parses the text of a call's arguments. A blank text and `null` give `{}`, because services send these values for tools without
  * parameters. A JSON string that contains a JSON object gives the object, because some models encode their arguments twice. An integer
- * with more digits than a number can hold becomes a text with all its digits. Any other text must be valid JSON, and is not repaired.
- * A key "__proto__" is kept like any other key.
+ * with more digits than a number can hold becomes a text with all its digits. Texts in the JSON may have raw control characters. Any
+ * other text must be valid JSON, and is not repaired. A key "__proto__" is kept like any other key.
  *
  * @example
  * parseToolArguments('{"city":"Oslo"}'); // { args: { city: "Oslo" } }
@@ -43,12 +43,36 @@ export function parseToolArguments(text: string): ParsedArguments {
  * the tool would use another id than the model wrote (github.com/earendil-works/pi/issues/8943).
  */
 function parseExactly(text: string): unknown {
-  const value: unknown = JSON.parse(text);
+  const value: unknown = parseModelJson(text);
   if (!/\d{16}/.test(text)) return value;
-  const exact = text.replace(/"(?:[^"\\]+|\\.)*"|-?\d[\d.eE+-]*/g, (token) =>
+  const json = escapeControls(text);
+  const exact = json.replace(/"(?:[^"\\]+|\\.)*"|-?\d[\d.eE+-]*/g, (token) =>
     /^-?\d{16,}$/.test(token) && String(Number(token)) !== token ? `"${token}"` : token,
   );
-  return exact === text ? value : JSON.parse(exact);
+  return exact === json ? value : JSON.parse(exact);
+}
+
+/**
+ * As `JSON.parse`, but texts in the JSON may have raw line breaks, tabs and other control characters. Claude, Gemini and Qwen write them
+ * (github.com/earendil-works/pi/issues/2681, github.com/rhesis-ai/rhesis/pull/2488, github.com/jundot/omlx/issues/1672).
+ */
+export function parseModelJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    const value = parseJson(escapeControls(text));
+    if (value === undefined) throw error;
+    return value;
+  }
+}
+
+/** Escapes the control characters in the texts of JSON. The pattern matches each text to its end, so that it takes linear time. */
+function escapeControls(json: string): string {
+  return json.replace(/"(?:[^"\\]|\\[^])*(?:"|\\?$)/g, (part) =>
+    part.replace(/\\[^]|\p{Cc}/gu, (unit) =>
+      unit.length === 1 ? `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}` : unit,
+    ),
+  );
 }
 
 /** GPT-5.5 (github.com/justrach/codegraff2/pull/141) and servers such as vLLM (github.com/vllm-project/vllm/pull/54964). */

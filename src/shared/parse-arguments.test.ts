@@ -22,6 +22,12 @@ it.for<[text: string, parsed: object]>([
     '{"2512292042121000001":"say \\"2512292042121000001\\" 2512292042121000001"}',
     { args: { "2512292042121000001": 'say "2512292042121000001" 2512292042121000001' } },
   ],
+  ['{\n\t"text": "a\nb\tc\u0000\\n\\"d\n"\n}', { args: { text: 'a\nb\tc\u0000\n"d\n' } }],
+  ['{"text":"a\n","id":2512292042121000001}', { args: { text: "a\n", id: "2512292042121000001" } }],
+  [JSON.stringify('{"text":"a\nb"}'), { args: { text: "a\nb" } }],
+  ['{"text":"a\\\nb"}', { problem: "malformed" }],
+  ['{"text":"a\nb', { problem: "malformed" }],
+  ['{"text":"a\nb\\', { problem: "malformed" }],
   ['{"city":', { problem: "malformed" }],
   ["{'city':'Oslo'}", { problem: "malformed" }],
   ['{"a":1}{"b":2}', { problem: "malformed" }],
@@ -34,4 +40,9 @@ it("parseToolArguments: keeps the key __proto__ as data", () => {
   const parsed = parseToolArguments('{"__proto__":{"admin":true}}');
   expect(Object.keys("args" in parsed ? Object(parsed.args) : {})).toEqual(["__proto__"]);
   expect(Reflect.get({}, "admin")).toBeUndefined();
+});
+
+it("parseToolArguments: takes linear time for malformed arguments", () => {
+  const parts = ['"', '\\"', "\n", '"\n', "a"];
+  for (const part of parts) expect(parseToolArguments(`{"a":"${part.repeat(200_000)}`)).toEqual({ problem: "malformed" });
 });

@@ -28,6 +28,12 @@ const complaint = (why: string): string =>
 const notNumber = complaint("n: Invalid input: expected number, received string");
 
 describe("a valid answer with structuredOutput", () => {
+  it("may have raw line breaks in its texts", async () => {
+    const noted = structuredOutput(z.object({ note: z.string() }));
+    const result = await play([text('{\n  "note": "first\n\tsecond"\n}')], wanting(noted)).result;
+    expect([result.status, result.output]).toEqual(["completed", { note: "first\n\tsecond" }]);
+  });
+
   it("is in result.output as a value, and in result.text as text", async () => {
     const result = await play([toolCall("echo"), text('{ "n": 8 }')], wanting(structuredOutput(schema))).result;
     expect([result.reason.kind, result.output, result.text]).toEqual(["answered", { n: 8 }, '{ "n": 8 }']);

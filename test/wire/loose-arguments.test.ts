@@ -88,7 +88,11 @@ it.for(adapters)("$name: fits arguments to the schema", async (adapter) => {
 });
 
 // The SDK of Gemini parses the arguments.
-it.for(adapters.filter(({ name }) => !/google/i.test(name)))("$name: keeps all digits of a large integer", async (adapter) => {
-  const { got, args } = await call(adapter, '{"text":2512292042121000001}');
-  expect([got, args]).toEqual([{ text: "2512292042121000001", needed: "x" }, { text: "2512292042121000001" }]);
-});
+it.for(adapters.filter(({ name }) => !/google/i.test(name)))(
+  "$name: keeps all digits of a large integer, and raw line breaks",
+  async (adapter) => {
+    const { got, args } = await call(adapter, '{"text":2512292042121000001,"ids":["a\n\tb"]}');
+    const read = { text: "2512292042121000001", ids: ["a\n\tb"] };
+    expect([got, args]).toEqual([{ ...read, needed: "x" }, read]);
+  },
+);

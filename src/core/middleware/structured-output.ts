@@ -9,7 +9,7 @@ import { cutText } from "../../shared/texts.ts";
 import { invalidOption, LoopError } from "../../shared/errors/loop-error.ts";
 import { checkFields, type Checks } from "../../shared/errors/check-fields.ts";
 import { isRecord } from "../../shared/guards.ts";
-import { isPlainData, toJson } from "../../shared/json.ts";
+import { isPlainData, parseModelJson, toJson } from "../../shared/json.ts";
 import { toPlainError } from "../../shared/plain-error.ts";
 import { convertSchema, isStandardSchema, validateArgs } from "../../shared/argument-schema.ts";
 import { isUnfinished } from "../../shared/judge-finish.ts";
@@ -140,7 +140,7 @@ function toPlain(value: unknown): Json {
 export function validateOutput(text: string, schema: StandardSchema): Validation | Promise<Validation> {
   let value: unknown;
   try {
-    value = JSON.parse(unwrapFence(text.trim()));
+    value = parseModelJson(unwrapFence(text.trim()));
   } catch (error) {
     const message = cutText(toPlainError(error).message, longestParseError);
     return { issues: [{ message: text.trim() === "" ? "there is no answer" : `it is not JSON: ${message}` }] };
