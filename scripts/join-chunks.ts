@@ -45,6 +45,18 @@ const markPure: Plugin = {
   transform: (code) => ({ code: code.replace(loading, "/* @__PURE__ */ "), map: null }),
 };
 
+/**
+ * Marks the calls at the end of the entry `turnwright` as pure, after the tree was shaken: Node runs them, and a bundler leaves them
+ * out, with all that only they need.
+ */
+const markEnabling: Plugin = {
+  name: "mark-enabling",
+  renderChunk: (code) => ({
+    code: code.replace(/^(?=(?:explainErrors|enableJournals)\(\);$)/gm, "/* @__PURE__ */ "),
+    map: null,
+  }),
+};
+
 /** Joins the chunks of the ESM build in a directory. Writes the result as ESM and as CommonJS. */
 export async function joinChunks(directory: string): Promise<void> {
   const files = readdirSync(directory).filter((file) => file.endsWith(".js"));
@@ -54,7 +66,7 @@ export async function joinChunks(directory: string): Promise<void> {
     input: Object.fromEntries(names.map((name) => [name, pathOf(name)])),
     external: (id) => !id.startsWith(".") && !id.startsWith("/"),
     treeshake: { moduleSideEffects: false },
-    plugins: [markPure],
+    plugins: [markPure, markEnabling],
   });
   let groups: { readonly core: ReadonlySet<string>; readonly shared: ReadonlySet<string> } | undefined;
   const outputs = [

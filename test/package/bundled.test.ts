@@ -9,7 +9,7 @@ let installed: Installed;
 beforeAll(() => void (installed = installPacked(["eventemitter3"])));
 afterAll(() => installed.remove());
 
-const program = (more: string): string => `
+const program = (more: string, main: string): string => `
   import { defineTool, runToolLoop } from "turnwright";
   ${more}
   const tool = defineTool({
@@ -22,14 +22,18 @@ const program = (more: string): string => `
   ];
   const provider = { id: "p", model: "m", async *stream() { yield* chunks.shift() ?? []; } };
   const messages = [{ role: "user", content: "Pay." }];
+  ${main}
+`;
+
+const fail = `
   const { text, messages: all } = await runToolLoop({ provider, tools: [tool], messages });
   const wrong = await runToolLoop({ provider, messages, maxSteps: 3 }).catch((error) => error);
   console.log(JSON.stringify({ text, read: all[2].results[0].result.reason, wrong: wrong.message, code: wrong.code }));
 `;
 
-async function run(more = ""): Promise<unknown> {
+async function run(more = "", main = fail): Promise<unknown> {
   const { outputFiles } = await build({
-    stdin: { contents: program(more), resolveDir: installed.folder },
+    stdin: { contents: program(more, main), resolveDir: installed.folder },
     bundle: true,
     minify: true,
     write: false,
@@ -48,6 +52,16 @@ describe("a bundle of runToolLoop", () => {
       wrong: 'unknown-option: {"option":"maxSteps"}',
       code: "unknown-option",
     });
+  });
+
+  it("has the code that reads journals only if it makes a journal", async () => {
+    const keep = (journal: string): string => `
+      const kept = runToolLoop({ provider, tools: [tool], messages, journal: ${journal} });
+      console.log(JSON.stringify(await kept.then(({ text }) => text, ({ details }) => details.option)));`;
+    const mine = "{ read: () => undefined, step: async (key, body) => body() }";
+    expect(await run("", keep(mine))).toBe("journal");
+    expect(await run('import { memoryJournal } from "turnwright";', keep("memoryJournal()"))).toBe("Done.");
+    expect(await run('import { enableJournals } from "turnwright"; enableJournals();', keep(mine))).toBe("Done.");
   });
 
   it("has the whole messages with explainErrors", async () => {
