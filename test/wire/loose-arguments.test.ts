@@ -51,6 +51,7 @@ describe.for(adapters.slice(0, 1))("$name: arguments that do not fit the schema"
       { place: { city: "Oslo" }, edits: [{ at: [1, 2] }, { at: [3] }] },
     ],
     ["values inside JSON in a text", { edits: '[{"at":"[1]","note":null}]' }, { edits: [{ at: [1] }] }],
+    ["arguments inside of one argument", { arguments: { text: "a", limit: "5" } }, { text: "a", limit: 5 }],
     ["null for optional arguments", { ids: null, limit: null, sort: null, text: null }, {}],
   ])("reads %s", async ([, written, read]) => {
     const { got, args } = await call(adapter, JSON.stringify(written));
@@ -65,6 +66,13 @@ describe.for(adapters.slice(0, 1))("$name: arguments that do not fit the schema"
     const { got, args } = await call(adapter, JSON.stringify(written));
     expect(got).toEqual({ ...written, needed: "x" });
     expect(args).toEqual(written);
+  });
+
+  it.for<[what: string, written: object]>([
+    ["other arguments beside it", { arguments: { text: "a" }, text: "b" }],
+    ["an unknown argument inside of it", { arguments: { text: "a", other: "b" } }],
+  ])("keeps one argument that is called arguments and has %s", async ([, written]) => {
+    expect((await call(adapter, JSON.stringify(written))).args).toEqual(written);
   });
 
   it.for<[what: string, written: object]>([

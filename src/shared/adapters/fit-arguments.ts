@@ -1,5 +1,6 @@
 // Reads arguments that a model has written in another form than the schema of the tool describes.
 
+import type { JsonSchema } from "../../core/types/common.ts";
 import { isRecord, type UnknownRecord } from "../guards.ts";
 import { parseJson, toJson } from "../json.ts";
 import { mapItems } from "./well-formed.ts";
@@ -12,6 +13,7 @@ import { mapItems } from "./well-formed.ts";
  *   (github.com/anthropics/claude-code/issues/86459).
  * - An optional property that is null is left out, if the schema accepts no null. GPT and other models write all properties
  *   (github.com/livekit/agents-js/pull/2308).
+ * - An object that is the only argument, and has all arguments in it, becomes the arguments.
  *
  * References and unions of objects are not followed. Returns `args` itself if nothing changes.
  *
@@ -19,10 +21,23 @@ import { mapItems } from "./well-formed.ts";
  * const schema = { type: "object", properties: { ids: { type: "array" }, limit: { type: "integer" } }, required: ["ids"] };
  * fitArguments({ ids: '["a"]', limit: null }, schema); // { ids: ["a"] }
  */
-export function fitArguments(args: unknown, schema: unknown): unknown {
-  if (!isRecord(schema)) return args;
-  if (Array.isArray(args)) return mapItems(args, (item) => fitValue(item, schema["items"]));
-  return isRecord(args) && isRecord(schema["properties"]) ? fitFields(args, schema["properties"], schema["required"]) : args;
+export function fitArguments(args: unknown, schema: JsonSchema): unknown {
+  return fitParts(unwrap(args, schema), schema);
+}
+
+/** GLM, Qwen and other models put all arguments into one named "arguments" (github.com/openclaw/openclaw/issues/142304). */
+function unwrap(args: unknown, { properties, additionalProperties: rest = false }: JsonSchema): unknown {
+  if (!isRecord(args) || !isRecord(properties) || rest !== false || Object.hasOwn(properties, "arguments")) return args;
+  const { arguments: inner, ...others } = args;
+  const names = isRecord(inner) ? Object.keys(inner) : [];
+  const isWrapped = names.length > 0 && names.every((name) => Object.hasOwn(properties, name));
+  return isWrapped && Object.keys(others).length === 0 ? inner : args;
+}
+
+function fitParts(value: unknown, schema: unknown): unknown {
+  if (!isRecord(schema)) return value;
+  if (Array.isArray(value)) return mapItems(value, (item) => fitValue(item, schema["items"]));
+  return isRecord(value) && isRecord(schema["properties"]) ? fitFields(value, schema["properties"], schema["required"]) : value;
 }
 
 function fitFields(fields: UnknownRecord, properties: UnknownRecord, required: unknown): UnknownRecord {
@@ -37,9 +52,9 @@ function fitFields(fields: UnknownRecord, properties: UnknownRecord, required: u
 }
 
 function fitValue(value: unknown, schema: unknown): unknown {
-  if (typeof value !== "string") return fitArguments(value, schema);
+  if (typeof value !== "string") return fitParts(value, schema);
   const types = findTypes(schema);
-  return types === undefined || types.has("string") ? value : fitArguments(decode(value, types), schema);
+  return types === undefined || types.has("string") ? value : fitParts(decode(value, types), schema);
 }
 
 /** Returns the JSON in a text if its type is one of `types`, otherwise the text. */
