@@ -4,7 +4,7 @@
 export { type Cancellable, CancelScope } from "../shared/cancellation/cancel-scope.ts";
 export { contextOf } from "./middleware/approve.ts";
 export { sendDecision } from "./middleware/decide-call.ts";
-export { askCaller } from "./middleware/ask-caller.ts";
+export { askCaller } from "../shared/ask-caller.ts";
 export { toContextMessage } from "./middleware/context-restarts.ts";
 export { endWith } from "./run/seam.ts";
 export { streamOnce, type StreamPorts } from "./loop/stream/stream-once.ts";

@@ -10,7 +10,7 @@ import { toJson } from "../../shared/json.ts";
 import { toPlainError } from "../../shared/plain-error.ts";
 import type { CallRecorder, Middleware, Recorder, RunFacts } from "../types/middleware.ts";
 import { frozenView } from "../../shared/transcript.ts";
-import { askCaller } from "./ask-caller.ts";
+import { askCaller } from "../../shared/ask-caller.ts";
 import { type Decided, decideCall, mustAsk, toDecision } from "./decide-call.ts";
 
 /**

@@ -11,7 +11,7 @@ import { isRecord } from "../../shared/guards.ts";
 import { freezeDeep, isPlainData, toJson } from "../../shared/json.ts";
 import { toPlainError } from "../../shared/plain-error.ts";
 import type { CallRecorder, Middleware, Outcome, RunFacts, State } from "../types/middleware.ts";
-import { askCaller } from "./ask-caller.ts";
+import { askCaller } from "../../shared/ask-caller.ts";
 
 export interface ContextOptions extends RestartPolicy {
   /** The items that each request contains from the start. Default: none. */

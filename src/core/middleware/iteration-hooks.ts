@@ -14,7 +14,7 @@ import { describeValue } from "../../shared/texts.ts";
 import { textOrNone } from "../../shared/plain-error.ts";
 import { isStepCancelled } from "../run/seam.ts";
 import type { Answer, Middleware, Recorder, RequestDraft, RunFacts, State } from "../types/middleware.ts";
-import { askCaller } from "./ask-caller.ts";
+import { askCaller } from "../../shared/ask-caller.ts";
 
 /**
  * Calls `ask` after the calls of each iteration, with the number of finished iterations. `{ abort: true }` ends the run as

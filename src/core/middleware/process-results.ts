@@ -8,7 +8,7 @@ import { estimateTokens } from "../../shared/estimate-tokens.ts";
 import { detectContextRestart } from "../loop/restart/context-restart.ts";
 import { lastUserText } from "../../shared/transcript.ts";
 import type { CallRecorder, Middleware, Outcome, RunFacts } from "../types/middleware.ts";
-import { askCaller } from "./ask-caller.ts";
+import { askCaller } from "../../shared/ask-caller.ts";
 import {
   type Change,
   eventOf,

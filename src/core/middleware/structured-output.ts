@@ -14,7 +14,7 @@ import { toPlainError } from "../../shared/plain-error.ts";
 import { convertSchema, isStandardSchema, validateArgs } from "../../shared/argument-schema.ts";
 import { isUnfinished } from "../../shared/judge-finish.ts";
 import type { Answer, Hooks, RequestDraft, RunFacts, State, StructuredOutput } from "../types/middleware.ts";
-import { askCaller } from "./ask-caller.ts";
+import { askCaller } from "../../shared/ask-caller.ts";
 
 /** The maximum length of the listed issues in the message to the model, in characters. */
 const longestComplaint = 2_000;

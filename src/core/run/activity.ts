@@ -5,6 +5,7 @@ import type { LoopResult } from "../types/loop-result.ts";
 import type { NestedSpending, ToolCall } from "../types/tool-outcome.ts";
 import type { CallQuestions } from "../loop/run/decisions.ts";
 import { whenParked } from "./journals.ts";
+import type { Deadline } from "../../shared/cancellation/deadline.ts";
 import type { Wave } from "../tools/registry.ts";
 import type { Run } from "./run.ts";
 import type { Journal } from "../types/journal.ts";
@@ -57,8 +58,8 @@ export class Activity {
   takeTurn: (() => Promise<void | Parked>) | undefined;
   /** Called when it has nothing more to wait for in the core. */
   onIdle: (() => void) | undefined;
-  /** Tells a deadline that the tool is alive. */
-  beat: (() => void) | undefined;
+  /** The time limits of its tool. Undefined until the tool begins. */
+  deadline: Deadline | undefined;
   /** Sends the end of its call once. */
   end: (outcome: Outcome) => void = () => {};
   isOver = false;

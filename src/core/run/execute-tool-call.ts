@@ -285,11 +285,9 @@ function portsOf(activity: Activity, signal?: AbortSignal): ToolCallPorts {
     mayDefer: run.mayWait,
     isCurrent: (definition) => isCurrent(run, definition),
     contextFor: (call, deadline) => {
-      activity.beat = () => deadline.heartbeat();
-      return new CallContext(activity, call, {
-        deadline,
-        perform: isDurable(run, call.name) ? performCall : undefined,
-      }) as unknown as ToolContext;
+      activity.deadline = deadline;
+      const perform = isDurable(run, call.name) ? performCall : undefined;
+      return new CallContext(activity, call, { deadline, perform }) as unknown as ToolContext;
     },
     onYield: (call, value) => {
       const data = events.wants("tool-progress") ? toPreliminary(value) : undefined;

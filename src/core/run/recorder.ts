@@ -168,7 +168,7 @@ export class StepRecorder implements CallRecorder {
   }
 
   get heartbeat(): CallRecorder["heartbeat"] {
-    return () => this.#activity.beat?.();
+    return () => this.#activity.deadline?.heartbeat();
   }
 
   get step(): CallRecorder["step"] {

@@ -3,22 +3,19 @@
 import type { Json, Session } from "../types/common.ts";
 import type { CallEvent, EmittedPart, LoopEventType } from "../types/loop-event.ts";
 import type { ToolContext } from "../types/loop-options.ts";
-import type { LoopResult } from "../types/loop-result.ts";
 import type { Message } from "../types/message.ts";
-import type { ToolBudget, ToolDefinition } from "../types/tool.ts";
+import type { ToolBudget } from "../types/tool.ts";
 import type { Deadline } from "../../shared/cancellation/deadline.ts";
 import type { ToolCall } from "../types/tool-outcome.ts";
 import type { ControlClaim, LiveQuestion } from "../loop/run/ports.ts";
-import { checkAnswerOf, createQuestions, readQuestion } from "../loop/run/decisions.ts";
-import { askCaller } from "../middleware/ask-caller.ts";
+import { checkAnswerOf, readQuestion } from "../loop/run/decisions.ts";
 import { edges } from "../../shared/edges.ts";
 import { toJson } from "../../shared/json.ts";
 import { type Level, levelKey, noteLevel } from "../loop/run/meter.ts";
 import { frozenView } from "../../shared/transcript.ts";
 import { deferred, deferredToPage } from "../../shared/to-outcome.ts";
-import { findableKey, type Wave, waveKey } from "../tools/registry.ts";
+import { type InsideCall, insideKey } from "../tools/registry.ts";
 import type { Activity } from "./activity.ts";
-import { isReplay } from "./journals.ts";
 import { StepRecorder } from "./recorder.ts";
 import type { CallRecorder, NestedOptions, Outcome } from "../types/middleware.ts";
 import type { OutsideResult } from "../types/policies.ts";
@@ -28,13 +25,6 @@ export interface ToolCallContext
     Omit<ToolContext, "ask" | "runToolLoop" | "step" | "wait" | "run" | "call">,
     Pick<CallRecorder, "step" | "wait" | "run" | "call"> {
   ask(fields: Parameters<ToolContext["ask"]>[0]): Promise<unknown>;
-  /**
-   * Calls a function that may hang. Rejects when the run is cancelled, or after `timeouts.hookMs`. With "toolMs", the call ends as
-   * timed out after `timeouts.toolMs`.
-   */
-  callback<T>(work: (signal: AbortSignal) => T | PromiseLike<T>, limit?: "hookMs" | "toolMs"): Promise<T>;
-  /** Returns the messages that a nested run has not sent to the caller of this run. Without this, only its result has them. */
-  returnMessages(result: LoopResult): void;
   runToolLoop(options: NestedOptions): ReturnType<CallRecorder["run"]>;
 }
 
@@ -53,14 +43,14 @@ export class CallContext implements ToolCallContext {
   readonly #perform: CallHow["perform"];
   #recorder: StepRecorder | undefined;
 
-  constructor(activity: Activity, { callId, name }: ToolCall, how: CallHow) {
+  constructor(activity: Activity, { callId, name }: ToolCall, { deadline, perform }: CallHow) {
     if (!(levelKey in this)) CallContext.#addKeys();
     this.callId = callId;
     this.name = name;
     this.iteration = activity.run.state.iteration;
     this.#activity = activity;
-    this.#deadline = how.deadline;
-    this.#perform = how.perform;
+    this.#deadline = deadline;
+    this.#perform = perform;
   }
 
   /** Gives other parts of the package access. Not a static block, which would keep the class in bundles that do not use it. */
@@ -72,14 +62,9 @@ export class CallContext implements ToolCallContext {
         return this.#activity.run;
       },
     });
-    Object.defineProperty(prototype, waveKey, {
-      get(this: CallContext): Wave | undefined {
-        return this.#activity.wave;
-      },
-    });
-    Object.defineProperty(prototype, findableKey, {
-      get(this: CallContext): readonly ToolDefinition[] {
-        return this.#activity.run.draft?.findableTools ?? [];
+    Object.defineProperty(prototype, insideKey, {
+      get(this: CallContext): InsideCall {
+        return this.#activity;
       },
     });
   }
@@ -227,25 +212,9 @@ export class CallContext implements ToolCallContext {
   #askLive(asked: LiveQuestion["asked"]): Promise<unknown> {
     const control = findControl(this.#run);
     if (control === undefined) throw new Error('No control can answer the question. Pass the option "control" to the run.');
-    const questions = (this.#activity.questions ??= createQuestions());
-    const live = { run: this.#run, questions, place: this.#place, deadline: this.#deadline, asked };
+    const live = { run: this.#run, call: this.#activity, place: this.#place, deadline: this.#deadline, asked };
     const wait = (): Promise<unknown> => control.waitForAnswer(live);
     return this.#perform === undefined ? wait() : this.step("answer", wait);
-  }
-
-  get callback(): ToolCallContext["callback"] {
-    return (work, limit = "hookMs") => {
-      const { clock, timeouts } = this.#run;
-      const ms = timeouts[limit];
-      const onLate = limit === "toolMs" ? (): void => this.#deadline.expire(ms) : undefined;
-      // A cancelled run still replays its tools, to find out what they wait for.
-      const signal = isReplay(this.#activity.journal) ? new AbortController().signal : this.#run.signal;
-      return this.#activity.busy(() => askCaller(work, { clock, ms, signal, onLate }));
-    };
-  }
-
-  get returnMessages(): ToolCallContext["returnMessages"] {
-    return (result) => this.#activity.giveBack(result);
   }
 
   get runToolLoop(): ToolCallContext["runToolLoop"] {

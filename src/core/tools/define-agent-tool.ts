@@ -9,9 +9,11 @@ import type { ToolHistoryEntry } from "../types/tool-outcome.ts";
 import type { EndReason } from "../types/termination.ts";
 import type { ContextOf } from "../types/typed-call.ts";
 import { cutText, describeValue } from "../../shared/texts.ts";
+import { askCaller } from "../../shared/ask-caller.ts";
 import { isRecord } from "../../shared/guards.ts";
 import { type ArgsOf, defineTool, type FromSchema, refuseTool } from "./define-tool.ts";
 import { emitText as emitTextOf, tapEvents } from "./emit-text.ts";
+import { insideOf } from "./registry.ts";
 import { toolResult } from "./tool-result.ts";
 
 type CutOff = "length" | "content-filter" | "refusal";
@@ -196,9 +198,7 @@ function createAgentTool(fields: AgentToolFields<unknown, ToolSchema>): Tool {
   const { prepare, toResult, emitText, ...tool } = checkAgent(fields);
   // The code runs again on a resume, over the records of the nested run.
   const execute = async (args: unknown, given: ToolContext): Promise<unknown> => {
-    // A context of a test has no time limits.
-    const { callback = async (work) => work(), returnMessages } = given as ToolContext & LoopContext;
-    const prepared: unknown = await callback(() => prepare(args, given));
+    const prepared: unknown = await callBack(given, () => prepare(args, given), "hookMs");
     if (!isRecord(prepared))
       throw new TypeError("prepare() of an agent tool must return the options of the nested run, as an object.");
     // The nested run is part of this run, so it has its id and its journal.
@@ -206,19 +206,25 @@ function createAgentTool(fields: AgentToolFields<unknown, ToolSchema>): Tool {
     const tap = emitText === true ? tapNested(given, options["events"] as LoopEmitter | undefined) : undefined;
     const result = await given.run({ ...options, ...tap?.options } as unknown as NestedLoopOptions);
     tap?.forget();
-    if (toResult !== undefined) return callback(() => toResult(result), "toolMs");
-    returnMessages?.(result);
+    if (toResult !== undefined) return callBack(given, () => toResult(result), "toolMs");
+    insideOf(given)?.giveBack(result);
     return describeResult(tool.name, result);
   };
   return defineTool<unknown, ToolSchema>({ ...tool, durable: true, execute });
 }
 
-/** The context of the loop itself. */
-interface LoopContext {
-  /** Calls a function that may hang. Rejects after `timeouts.hookMs`, or when the run is cancelled. */
-  readonly callback?: <T>(work: () => T | PromiseLike<T>, limit?: "toolMs") => Promise<T>;
-  /** Returns the messages that the nested run has not sent to the caller of the outer run. */
-  readonly returnMessages?: (result: LoopResult) => void;
+/**
+ * Calls a function that may hang. Rejects when the run is cancelled, or after `timeouts.hookMs`. With "toolMs", the call ends as timed out
+ * after `timeouts.toolMs`. A context of a test has no time limits.
+ */
+async function callBack<T>(context: ToolContext, work: () => T | PromiseLike<T>, limit: "hookMs" | "toolMs"): Promise<T> {
+  const inside = insideOf(context);
+  const deadline = inside?.deadline;
+  if (inside === undefined || deadline === undefined) return work();
+  const { clock, timeouts } = inside.run;
+  const ms = timeouts[limit];
+  const onLate = limit === "toolMs" ? (): void => deadline.expire(ms) : undefined;
+  return inside.busy(() => askCaller(work, { clock, ms, signal: deadline.signal, onLate }));
 }
 
 interface Tap {

@@ -11,7 +11,9 @@ import { invalidOption, LoopError } from "../../shared/errors/loop-error.ts";
 import { dropPromise, memoize } from "../../shared/promises.ts";
 import { quote } from "../../shared/texts.ts";
 import { toJsonSchema, validateArgs } from "../../shared/argument-schema.ts";
-import type { JsonSchema, Validation } from "../types/common.ts";
+import type { Clock, JsonSchema, Timeouts, Validation } from "../types/common.ts";
+import type { LoopResult } from "../types/loop-result.ts";
+import type { Deadline } from "../../shared/cancellation/deadline.ts";
 import { edges } from "../../shared/edges.ts";
 import { assertTool, traits } from "./define-tool.ts";
 import { deferredToPage, failedResult } from "../../shared/to-outcome.ts";
@@ -24,8 +26,28 @@ export function findTool(registry: ToolRegistry, name: string): ToolDefinition |
   }
 }
 
-/** A global symbol, so that every loaded copy of the package finds the list in a context. */
-export const findableKey: unique symbol = Symbol.for("turnwright.FindableTools");
+/** A global symbol, so that every loaded copy of the package finds the call of a context. */
+export const insideKey: unique symbol = Symbol.for("turnwright.Call");
+
+/** The call of a context, for other parts of the package. */
+export interface InsideCall {
+  readonly run: {
+    readonly draft: { readonly findableTools?: readonly ToolDefinition[] | undefined } | undefined;
+    readonly clock: Clock;
+    readonly timeouts: Pick<Timeouts, "hookMs" | "toolMs">;
+  };
+  readonly wave: Wave | undefined;
+  readonly deadline: Deadline | undefined;
+  /** Waits for work of the core. */
+  busy<T>(work: () => PromiseLike<T>): Promise<T>;
+  /** Returns the messages that a nested run has not sent to the caller of the outer run. */
+  giveBack(result: LoopResult): void;
+}
+
+/** Returns undefined outside a run. */
+export function insideOf(context: object): InsideCall | undefined {
+  return (context as { readonly [insideKey]?: InsideCall })[insideKey];
+}
 
 /** A global symbol that marks the tools of `createHandoffs`, so that a run without their middleware can refuse them. */
 export const handoffKey: unique symbol = Symbol.for("turnwright.Handoff");
@@ -35,7 +57,8 @@ export const handoffKey: unique symbol = Symbol.for("turnwright.Handoff");
  * undefined outside a run.
  */
 export function findableTools(context: ToolContext): readonly ToolDefinition[] | undefined {
-  return (context as { readonly [findableKey]?: readonly ToolDefinition[] })[findableKey];
+  const inside = insideOf(context);
+  return inside && (inside.run.draft?.findableTools ?? []);
 }
 
 /** A registry in which tools can be added and removed. A running loop uses a change from its next iteration on. */
@@ -237,9 +260,6 @@ export function findToolChanges(toolName: string, was: ShownTool, now: ShownTool
 
 // Calls of one message that a registry runs together. `withPlanner` uses this to pass all commands of a plan to one function.
 
-/** A global symbol, so that every loaded copy of the package finds the wave in a context. */
-export const waveKey: unique symbol = Symbol.for("turnwright.Wave");
-
 /** A global symbol for a function of a provider that wraps the registry of its runs. */
 export const wrapToolsKey: unique symbol = Symbol.for("turnwright.WrapTools");
 
@@ -267,5 +287,5 @@ export function wrapTools({ [wrapToolsKey]: wrap }: WrappingProvider, registry: 
 
 /** Returns undefined for a call that does not run together with others. */
 export function waveOf(context: object): Wave | undefined {
-  return (context as { readonly [waveKey]?: Wave | undefined })[waveKey];
+  return insideOf(context)?.wave;
 }

@@ -10,7 +10,7 @@ import { textOrNone } from "../../../shared/plain-error.ts";
 import type { CancelReason, CancelScope } from "../../../shared/cancellation/cancel-scope.ts";
 import { isOutsideResult, toRecordedResult } from "../../../shared/to-outcome.ts";
 import type { OutsideResult } from "../../types/policies.ts";
-import { checkAnswerOf, pageProblem } from "../run/decisions.ts";
+import { checkAnswerOf, createQuestions, pageProblem } from "../run/decisions.ts";
 import type { ToolQuestion } from "../../types/tool-outcome.ts";
 import { toUserMessage as copyMessage } from "../../../shared/check-messages.ts";
 import type { InboxMessage } from "../state/step-result.ts";
@@ -250,11 +250,9 @@ async function waitForAnswer(live: LiveQuestion): Promise<unknown> {
 /** The maximum number of questions of one call that wait at the same time. A tool may ask one for each row of a large table. */
 const maxOpen = 100;
 
-function hold(
-  { run, questions, place, deadline, asked: { fromPage } }: LiveQuestion,
-  question: ToolQuestion,
-): Promise<OutsideResult> {
+function hold({ run, call, place, deadline, asked: { fromPage } }: LiveQuestion, question: ToolQuestion): Promise<OutsideResult> {
   const { path, token, events } = run;
+  const questions = (call.questions ??= createQuestions());
   if (questions.withdraw.size >= maxOpen)
     throw new Error(`The call already waits for ${maxOpen} answers. Await one of them before you ask the next question.`);
   questions.count += 1;

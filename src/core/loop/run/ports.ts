@@ -76,7 +76,8 @@ export interface AskingRun {
 
 export interface LiveQuestion {
   readonly run: AskingRun;
-  readonly questions: CallQuestions;
+  /** The call that asks. */
+  readonly call: { questions?: CallQuestions | undefined };
   readonly place: CallEvent;
   readonly deadline: Deadline;
   readonly asked: Asked;

@@ -5,7 +5,7 @@ import type { OutsideResult } from "../../types/policies.ts";
 import type { WaitingCall } from "../../types/tool-outcome.ts";
 import { LoopError } from "../../../shared/errors/loop-error.ts";
 import { readIssues } from "../../loop/tool-call/prepare-call.ts";
-import { askCaller } from "../../middleware/ask-caller.ts";
+import { askCaller } from "../../../shared/ask-caller.ts";
 import { toPlainError } from "../../../shared/plain-error.ts";
 import { pageProblem } from "../../loop/run/decisions.ts";
 import { isOutsideResult, renderIssues } from "../../../shared/to-outcome.ts";

@@ -1,7 +1,7 @@
 // Calls a function of the caller from middleware, with a time limit.
 
-import type { Clock } from "../types/common.ts";
-import { onAbort } from "../../shared/signals.ts";
+import type { Clock } from "../core/types/common.ts";
+import { onAbort } from "./signals.ts";
 
 interface CallLimits {
   readonly clock: Clock;
