@@ -67,6 +67,8 @@ export interface Past {
   recordAsked(key: string, end: NewEnd): Promise<AskedEnd>;
   /** Returns the ending of a run whose calls wait. */
   endUndone(ending: Ending): Ending;
+  /** Takes the newest message back, because its request is made again. */
+  takeBack(): void;
   /** An earlier execution ended here. Decides whether this one goes on. */
   findContinuation(ending: Ending): Promise<Looking | undefined>;
 }

@@ -59,14 +59,13 @@ export function activeAt({ look, activeMs }: State, { now, token }: Pick<Look, "
 }
 
 export function applyLook(state: State, look: Look): void {
-  const { token, messages = [], ending, codeVersion = state.codeVersion, retries } = look;
+  const { token, messages = [], ending, codeVersion = state.codeVersion } = look;
   const activeMs = activeAt(state, look);
   // An earlier execution has returned its unsent messages to its caller.
   if (state.look?.token !== token) state.unsent.length = 0;
   state.unsent.push(...messages);
   if (ending === undefined) {
-    if (retries === true) takeBack(state);
-    else if (!state.isFresh) nextIteration(state);
+    if (!state.isFresh) nextIteration(state);
     state.steered = takeSteered(state);
     clearIteration(state);
   }
@@ -83,7 +82,7 @@ function takeSteered(state: State): readonly UserMessage[] {
   return steered;
 }
 
-function nextIteration(state: State): void {
+export function nextIteration(state: State): void {
   state.iteration += 1;
   state.retry = 0;
   state.isFresh = true;
@@ -107,26 +106,6 @@ export function endWaiting({ messages, lastBatch }: State): readonly Message[] {
     return outcome === undefined ? part : { ...part, outcome: outcome.kind, result: renderOutcome(outcome) };
   });
   return [...messages.slice(0, -1), seal({ ...last, results })];
-}
-
-/** Takes the newest message back, unless one of its calls has run. Its cost stays. */
-function takeBack(state: State): void {
-  if (state.waits.length > 0) state.messages.splice(-1, 1, ...endWaiting(state).slice(-1));
-  state.waits = [];
-  state.retry += 1;
-  state.consecutiveToolErrors = 0;
-  state.pauses = 0;
-  const outcomes = [...state.lastBatch.map(({ outcome }) => outcome), ...state.current.early];
-  if (state.phase === "look" && state.isCurrentPlaced && outcomes.some(({ kind }) => wasDispatched(kind))) {
-    answerOpenCalls(state);
-    nextIteration(state);
-    return;
-  }
-  const { messages, functionHistory, finalText } = state.before;
-  state.messages.length = messages;
-  state.functionHistory.length = functionHistory;
-  state.finalText = finalText;
-  if (state.skipped === undefined) state.countedIterations -= 1;
 }
 
 /** `spent` is the usage of nested runs that middleware made around the request. */

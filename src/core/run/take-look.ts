@@ -31,9 +31,8 @@ export async function takeLook(run: Run, looking: Looking): Promise<undefined> {
   });
   run.control?.takeMessages(taken);
   run.returned.length = 0;
-  const { length } = state.messages;
+  if (look.retries === true) run.past?.takeBack();
   applyLook(state, look);
-  if (state.messages.length < length) run.send("attempt-discarded", {}, run.isReplayed);
   if (look.ending === undefined) sendSteered(run);
 }
 

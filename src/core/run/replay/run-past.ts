@@ -22,6 +22,7 @@ import { sendIterationStart } from "../run-iteration.ts";
 import type { AskedEnd, NewEnd } from "../run-tool-loop.ts";
 import type { Nesting, Run } from "../run.ts";
 import { lookKey, see } from "../take-look.ts";
+import { takeBack } from "./take-back.ts";
 import { type Answers, checkAnswers, findLateAnswer } from "./answers.ts";
 import { type AnsweredRun, findAnswer } from "./find-answer.ts";
 import { followRecords } from "./follow-records.ts";
@@ -266,6 +267,11 @@ export class RunPast implements AnsweredRun, CallPast {
     const { cause } = scope;
     if (cause === undefined || !this.isReplayed || root !== this.run) return ending;
     return isEnded(scope) || this.shared.answers.size > 0 ? endingOfReason(cause) : ending;
+  }
+
+  takeBack(): void {
+    const { run, isReplayed } = this;
+    if (takeBack(run.state)) run.send("attempt-discarded", {}, isReplayed);
   }
 
   async findContinuation(ending: Ending): Promise<Looking | undefined> {
