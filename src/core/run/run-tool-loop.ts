@@ -21,7 +21,7 @@ import { describeTools } from "./shown-tools.ts";
 import { applyNested } from "../../shared/count-usage.ts";
 import { type Again, applyAgain, endOpen, waitFor } from "./state.ts";
 import { none } from "../loop/run/limits.ts";
-import { continuationOf, mayEnd, sendSteered, takeLook } from "./take-look.ts";
+import { continuationOf, isFinal, sendSteered, shut, takeLook } from "./take-look.ts";
 
 /** Runs a model and its tools until there is an answer, a limit is reached, or the caller ends the run. */
 export async function runToolLoop(options: SeamOptions): Promise<LoopResult> {
@@ -109,10 +109,6 @@ async function look(run: Run, planned: Ending | undefined): Promise<Ending | und
   return undefined;
 }
 
-function isFinal({ status }: Ending): boolean {
-  return status === "suspended" || status === "stopped-by-user" || status === "follow-up-interrupt";
-}
-
 /**
  * Ends a run whose calls wait, or whose nested run was drained: they go on where they are. If the run was stopped while its calls wait
  * (`hasEnded`), the stop is recorded, so that the calls never run. A run that was stopped before this execution began, or before it
@@ -148,8 +144,7 @@ async function endRun(run: Run, first: Ending): Promise<Ending | undefined> {
 /** True if this execution has decided to end. A nested run that is suspended waits until nothing else can go on. */
 async function isOver(run: Run, ending: Ending): Promise<boolean> {
   if (run.state.look?.token !== run.token) return false;
-  // An open control would accept messages that nobody reads.
-  if (mayEnd(run, ending)) run.control?.shut();
+  shut(run, ending);
   return ending.status !== "suspended" || !(await run.hold());
 }
 

@@ -21,8 +21,7 @@ export async function takeLook(run: Run, looking: Looking): Promise<undefined> {
   run.planned = looking.planned;
   let taken = 0;
   const look = await run.step<Look>(lookKey(state), async () => {
-    if (looking.planned === undefined && run.outer !== undefined)
-      for (let busy = findBusy(run); busy !== undefined; busy = findBusy(run)) await untilSettled(run, busy);
+    if (looking.planned === undefined && run.outer !== undefined) await untilFree(run, expectedOf(run));
     // Nothing may be awaited before the decision: a message that arrives in between would be lost, and another run would begin a
     // stream with the same budget.
     const seen = see(run);
@@ -57,64 +56,58 @@ export function lookKey({ lookAttempt: { base, count } }: Pick<State, "lookAttem
 }
 
 function toLook(run: Run, seen: Seen, { planned, retries }: Looking): Look {
-  const { now, token, messages } = seen;
+  const { now, token, messages = [] } = seen;
   const { state, limits, hooks, options } = run;
   const { version = state.codeVersion } = options;
   const ending = retries === true ? seen.ended : decideLook(state, seen, { planned, limits, hooks });
   const facts: Look = {
     now,
     token,
-    ...(messages !== undefined && messages.length > 0 && { messages }),
+    ...(messages.length > 0 && { messages }),
     ...(version !== state.codeVersion && { codeVersion: version }),
   };
   if (ending === undefined) {
     run.meter.begin(expectedOf(run));
     return retries === true ? { ...facts, retries } : facts;
   }
-  // Middleware may go on instead. An open control would accept messages that nobody reads.
-  if (!isAsked(run, ending) && mayEnd(run, ending)) run.control?.shut();
+  if (isFinal(ending) || hooks.every(({ beforeEnd }) => beforeEnd === undefined)) shut(run, ending);
   return { ...facts, ending, ...(isExhausted(state, seen, limits) && { isExhausted: true }) };
 }
 
-/** The middleware is not asked before these endings. */
-const unasked: ReadonlySet<Ending["status"]> = new Set(["suspended", "stopped-by-user", "follow-up-interrupt"]);
-
-function isAsked({ hooks }: Run, { status }: Ending): boolean {
-  return !unasked.has(status) && hooks.some(({ beforeEnd }) => beforeEnd !== undefined);
+/** True if middleware is not asked before the ending. */
+export function isFinal({ status }: Ending): boolean {
+  return status === "suspended" || status === "stopped-by-user" || status === "follow-up-interrupt";
 }
 
-/** True if this execution ends with this ending. A nested run that is suspended may go on. */
-export function mayEnd({ outer }: Run, { status }: Ending): boolean {
-  return status !== "suspended" || outer === undefined;
+/** An open control would accept messages that nobody reads. A nested run that is suspended may go on. */
+export function shut({ control, outer }: Run, { status }: Ending): void {
+  if (status !== "suspended" || outer === undefined) control?.shut();
 }
 
 function expectedOf({ state: { answers, lastCostUSD } }: Run): Expected | undefined {
   const last = answers.at(-1);
-  return last === undefined ? undefined : { tokens: last.usage?.totalTokens ?? 0, costUSD: lastCostUSD };
+  return last && { tokens: last.usage?.totalTokens ?? 0, costUSD: lastCostUSD };
 }
-
-type OnSettled = (resume: () => void) => () => void;
 
 /**
- * Returns a function that waits for the end of a stream, if the streams of other nested runs may use up the limits of an outer run.
- * Otherwise all nested runs would begin a stream with the last of the same budget.
+ * Waits while the streams of other nested runs may use up the limits of an outer run, or until the run is cancelled. Otherwise all
+ * nested runs would begin a stream with the last of the same budget.
  */
-function findBusy(run: Run): OnSettled | undefined {
-  return run.scope.cause === undefined ? run.meter.findBusy(expectedOf(run)) : undefined;
-}
-
-/** A cancellation ends the wait. */
-function untilSettled({ scope }: Run, onSettled: OnSettled): Promise<void> {
-  return new Promise<void>((resolve) => {
-    const slot: Cancellable = { cancel: () => end() };
-    const leave = onSettled(() => end());
-    const end = (): void => {
-      scope.leave(slot);
-      leave();
-      resolve();
-    };
-    scope.join(slot);
-  });
+async function untilFree({ scope, meter }: Run, expected: Expected | undefined): Promise<void> {
+  for (;;) {
+    const onSettled = scope.cause === undefined ? meter.findBusy(expected) : undefined;
+    if (onSettled === undefined) return;
+    await new Promise<void>((resolve) => {
+      const slot: Cancellable = { cancel: () => end() };
+      const leave = onSettled(() => end());
+      const end = (): void => {
+        scope.leave(slot);
+        leave();
+        resolve();
+      };
+      scope.join(slot);
+    });
+  }
 }
 
 export function see({ clock, token, scope, control, meter, state, returned }: Run): Seen {
