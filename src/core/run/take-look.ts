@@ -21,7 +21,8 @@ export async function takeLook(run: Run, looking: Looking): Promise<undefined> {
   run.planned = looking.planned;
   let taken = 0;
   const look = await run.step<Look>(lookKey(state), async () => {
-    if (looking.planned === undefined && run.outer !== undefined) await untilFree(run, expectedOf(run));
+    if (looking.planned === undefined && run.outer !== undefined)
+      for (let busy = findBusy(run); busy !== undefined; busy = findBusy(run)) await untilSettled(run, busy);
     // Nothing may be awaited before the decision: a message that arrives in between would be lost, and another run would begin a
     // stream with the same budget.
     const seen = see(run);
@@ -89,25 +90,28 @@ function expectedOf({ state: { answers, lastCostUSD } }: Run): Expected | undefi
   return last && { tokens: last.usage?.totalTokens ?? 0, costUSD: lastCostUSD };
 }
 
+type OnSettled = (resume: () => void) => () => void;
+
 /**
- * Waits while the streams of other nested runs may use up the limits of an outer run, or until the run is cancelled. Otherwise all
- * nested runs would begin a stream with the last of the same budget.
+ * Returns a function that waits for the end of a stream, if the streams of other nested runs may use up the limits of an outer run.
+ * Otherwise all nested runs would begin a stream with the last of the same budget.
  */
-async function untilFree({ scope, meter }: Run, expected: Expected | undefined): Promise<void> {
-  for (;;) {
-    const onSettled = scope.cause === undefined ? meter.findBusy(expected) : undefined;
-    if (onSettled === undefined) return;
-    await new Promise<void>((resolve) => {
-      const slot: Cancellable = { cancel: () => end() };
-      const leave = onSettled(() => end());
-      const end = (): void => {
-        scope.leave(slot);
-        leave();
-        resolve();
-      };
-      scope.join(slot);
-    });
-  }
+function findBusy(run: Run): OnSettled | undefined {
+  return run.scope.cause === undefined ? run.meter.findBusy(expectedOf(run)) : undefined;
+}
+
+/** A cancellation ends the wait. */
+function untilSettled({ scope }: Run, onSettled: OnSettled): Promise<void> {
+  return new Promise<void>((resolve) => {
+    const slot: Cancellable = { cancel: () => end() };
+    const leave = onSettled(() => end());
+    const end = (): void => {
+      scope.leave(slot);
+      leave();
+      resolve();
+    };
+    scope.join(slot);
+  });
 }
 
 export function see({ clock, token, scope, control, meter, state, returned }: Run): Seen {
