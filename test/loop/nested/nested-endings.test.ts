@@ -161,7 +161,7 @@ describe("nested runs that a tool call has started", () => {
 
   it.for<[how: string, execute: (start: () => Promise<unknown>) => unknown, outcome: string, asked: number]>([
     ["returns", (start) => void start(), "completed", 0],
-    ["returns asynchronously", async (start) => [void start(), await Promise.resolve()], "completed", 0],
+    ["returns asynchronously", async (start) => [void start(), await Promise.resolve()], "completed", 2],
     [
       "throws",
       (start) => {
