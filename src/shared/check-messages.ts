@@ -56,7 +56,12 @@ export function toUserMessage(given: unknown): UserMessage | undefined {
 }
 
 export function assertMessage(given: unknown, index: number): Message {
-  const value = withTextPart(copy(given, index));
+  let value: unknown;
+  try {
+    value = withTextPart(sealedCopy(given));
+  } catch (error) {
+    throw refuse(index, `cannot be written as JSON: ${toPlainError(error).message}`);
+  }
   if (!isRecord(value)) throw invalid(index, "not-an-object");
   const problem = edges.findMessageProblem?.(value, given) ?? findProblem(value);
   if (problem !== undefined) throw refuse(index, problem);
@@ -74,14 +79,6 @@ function withTextPart(value: unknown): unknown {
   if (!isRecord(value) || value["role"] !== "assistant" || typeof value["content"] !== "string") return value;
   const text = value["content"];
   return { ...value, content: text === "" ? [] : [{ type: "text", text }] };
-}
-
-function copy(value: unknown, index: number): unknown {
-  try {
-    return sealedCopy(value);
-  } catch (error) {
-    throw refuse(index, `cannot be written as JSON: ${toPlainError(error).message}`);
-  }
 }
 
 export function invalid(index: number, problem: MessageProblem): LoopError<"invalid-messages"> {

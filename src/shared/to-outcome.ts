@@ -2,7 +2,7 @@
 
 import type { ContentPart, Issue, Json, PlainError } from "../core/types/common.ts";
 import type { Steps } from "./cancellation/deadline.ts";
-import { hasBrand, isLiteral, isRecord, isThenable } from "./guards.ts";
+import { hasBrand, isLiteral, isRecord, isThenable, type UnknownRecord } from "./guards.ts";
 import type { ContextRelease, Handoff, ToolOutcome } from "../core/types/tool-outcome.ts";
 import { tidyMessage, toPlainError } from "./plain-error.ts";
 import { isPlainData, toJson } from "./json.ts";
@@ -135,11 +135,11 @@ function failWith({ message, error, data, content }: ToolResult): Conclusion<"fa
 
 /** True for a generator. False for arrays, maps and streams, which are iterable but are not generators. */
 export function isGenerator(value: unknown): value is Steps {
-  return isIterator(value) && typeof value["return"] === "function";
+  return isRecord(value) && typeof value["return"] === "function" && isIterator(value);
 }
 
-function isIterator(value: unknown): value is { readonly [field: string]: unknown } {
-  return isRecord(value) && typeof value["next"] === "function" && (Symbol.iterator in value || Symbol.asyncIterator in value);
+function isIterator(value: UnknownRecord): boolean {
+  return typeof value["next"] === "function" && (Symbol.iterator in value || Symbol.asyncIterator in value);
 }
 
 /** Makes the preliminary result for listeners. Returns undefined for a value that the tool could not return as a success. */
@@ -154,7 +154,7 @@ export function lossyKindOf(value: unknown): string | undefined {
   if (value instanceof Set) return "a Set";
   if (value instanceof Response) return "a Response, whose body has to be read first, for example with `await response.json()`";
   if (isThenable(value)) return "a promise, which has to be awaited first";
-  const isUnread = isIterator(value) || (isRecord(value) && Symbol.asyncIterator in value);
+  const isUnread = isRecord(value) && (Symbol.asyncIterator in value || isIterator(value));
   return isUnread ? "a generator or a stream, which has to be read to its end first" : undefined;
 }
 

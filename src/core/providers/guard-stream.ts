@@ -193,13 +193,9 @@ export class StreamGuard implements ModelCall, Cancellable {
     this.#ports.scope.checkDeadline(now);
   }
 
-  get #limitMs(): number {
-    return this.#phase === firstChunk ? this.timeouts.firstChunkMs : this.timeouts.streamIdleMs;
-  }
-
   get #dueAt(): number {
     if (this.#phase >= finished) return this.#settleBy;
-    const limitMs = this.#limitMs;
+    const limitMs = this.#phase === firstChunk ? this.timeouts.firstChunkMs : this.timeouts.streamIdleMs;
     return Math.min(this.#lastSign + limitMs, this.#lastContent + mostDelays * limitMs, this.#mustEndAt);
   }
 
@@ -254,8 +250,10 @@ export class StreamGuard implements ModelCall, Cancellable {
     if (now < this.#dueAt) return this.#arm();
     if (this.#phase >= finished) return this.#close(this.#verdict, givenUp());
     const isLong = now >= this.#mustEndAt;
-    const silentMs = now < this.#lastSign + this.#limitMs ? mostDelays * this.#limitMs : this.#limitMs;
-    const limitMs = isLong ? (this.timeouts.streamMs ?? defaultStreamMs) : silentMs;
+    const { firstChunkMs, streamIdleMs, streamMs = defaultStreamMs } = this.timeouts;
+    const idleMs = this.#phase === firstChunk ? firstChunkMs : streamIdleMs;
+    const silentMs = now < this.#lastSign + idleMs ? mostDelays * idleMs : idleMs;
+    const limitMs = isLong ? streamMs : silentMs;
     const message = isLong ? `The model was still writing after ${limitMs} ms.` : `The model sent nothing for ${limitMs} ms.`;
     const silence = this.#phase === firstChunk ? "first-chunk" : "stream-idle";
     const end = { kind: "timed-out", phase: isLong ? "stream-too-long" : silence, limitMs } as const;

@@ -20,10 +20,11 @@ import { deferredToPage, failedResult } from "../../shared/to-outcome.ts";
 
 export function findTool(registry: ToolRegistry, name: string): ToolDefinition | undefined {
   try {
-    return registry.definitions().find((tool) => tool.name === name);
+    for (const tool of registry.definitions()) if (tool.name === name) return tool;
   } catch {
-    return undefined;
+    // A registry that fails has no tool.
   }
+  return undefined;
 }
 
 /** A global symbol, so that every loaded copy of the package finds the call of a context. */

@@ -120,7 +120,7 @@ class StreamDraft implements GuardedStream {
   endCalls(): readonly ToolCall[] {
     const { calls, finish } = this.attempt;
     if (calls === undefined) return nothing;
-    for (const draft of calls.placed) if (!draft.ready) this.#sendArgsEnd(calls, draft);
+    for (const draft of calls.placed) if (!draft.ready) this.#sendArgs(calls, draft, true);
     return calls.placed.map((draft) => calls.toCall(draft, problemOf(finish)));
   }
 
@@ -177,9 +177,8 @@ class StreamDraft implements GuardedStream {
     const draft = calls.take(chunk);
     if (draft === undefined) return;
     if (attempt.last !== "call" && calls.placed.length > length) beginPart(attempt, "call", length);
-    this.#sendArgsDelta(calls, draft);
+    this.#sendArgs(calls, draft, draft.ready);
     if (!draft.ready) return;
-    this.#sendArgsEnd(calls, draft);
     const { watch } = this.#ports;
     if (watch !== undefined) for (const ready of calls.takeReady()) watch.call?.(ready);
   }
@@ -223,26 +222,19 @@ class StreamDraft implements GuardedStream {
     events.send({ type: "attempt-discarded", runId: events.runId, iteration, attempt: number, error: failure });
   }
 
-  #sendArgsDelta(calls: CallDrafts, draft: CallDraft): void {
-    if (draft.untold === "") return;
-    const { iteration } = this;
+  /** Sends the new text of the arguments, and their end if the call is over. */
+  #sendArgs(calls: CallDrafts, draft: CallDraft, isOver: boolean): void {
+    const { name, index, untold: text } = draft;
+    if (text === "" && !isOver) return;
     const { events } = this.#ports;
     // The call gets its id even without listeners. Otherwise the ids would depend on the listeners.
     const callId = calls.idOf(draft);
-    const { name, index, untold: text } = draft;
+    const base = { runId: events.runId, iteration: this.iteration, callId, name, index };
     draft.untold = "";
-    if (events.wants("tool-args-delta"))
-      events.send({ type: "tool-args-delta", runId: events.runId, iteration, callId, name, index, text });
-  }
-
-  #sendArgsEnd(calls: CallDrafts, draft: CallDraft): void {
-    const { iteration } = this;
-    const { events } = this.#ports;
-    const callId = calls.idOf(draft);
-    if (!events.wants("tool-args-end")) return;
-    const { name, args, problem } = calls.toCall(draft);
-    const { index } = draft;
-    events.send({ type: "tool-args-end", runId: events.runId, iteration, callId, name, index, args, problem });
+    if (text !== "" && events.wants("tool-args-delta")) events.send({ type: "tool-args-delta", ...base, text });
+    if (!isOver || !events.wants("tool-args-end")) return;
+    const { args, problem } = calls.toCall(draft);
+    events.send({ type: "tool-args-end", ...base, args, problem });
   }
 }
 
