@@ -150,11 +150,13 @@ export function toPreliminary(value: unknown): Json | undefined {
 
 /** Describes a value of which JSON would keep nothing. */
 export function lossyKindOf(value: unknown): string | undefined {
-  if (value instanceof Map) return "a Map";
-  if (value instanceof Set) return "a Set";
-  if (value instanceof Response) return "a Response, whose body has to be read first, for example with `await response.json()`";
   if (isThenable(value)) return "a promise, which has to be awaited first";
-  const isUnread = isRecord(value) && (Symbol.asyncIterator in value || isIterator(value));
+  if (!isRecord(value)) return undefined;
+  // Reading the global variable `Response` would make Node load its `fetch`, which takes longer than a first run.
+  const tag: unknown = Reflect.get(value, Symbol.toStringTag);
+  if (tag === "Map" || tag === "Set") return `a ${tag}`;
+  if (tag === "Response") return "a Response, whose body has to be read first, for example with `await response.json()`";
+  const isUnread = Symbol.asyncIterator in value || isIterator(value);
   return isUnread ? "a generator or a stream, which has to be read to its end first" : undefined;
 }
 
