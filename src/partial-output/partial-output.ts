@@ -1,5 +1,5 @@
 import type { LoopStream, StructuredOutput } from "../core/index.ts";
-import { parseJson } from "../shared/json.ts";
+import { escapeControls, parseJson } from "../shared/json.ts";
 
 /** Deeper JSON has no partial values, because a recursive function of the caller could overflow the stack. */
 const deepest = 200;
@@ -234,7 +234,7 @@ class Answer {
     this.#parsedLength = json.length;
     const text = json.complete(isEnd);
     if (text === undefined) return undefined;
-    const value = parseJson(text);
+    const value = parseJson(text) ?? parseJson(escapeControls(text));
     this.#isOther = value === undefined;
     const written = JSON.stringify(value);
     if (written === this.#last) return undefined;

@@ -67,7 +67,7 @@ export function parseModelJson(text: string): unknown {
 }
 
 /** Escapes the control characters in the texts of JSON. The pattern matches each text to its end, so that it takes linear time. */
-function escapeControls(json: string): string {
+export function escapeControls(json: string): string {
   return json.replace(/"(?:[^"\\]|\\[^])*(?:"|\\?$)/g, (part) =>
     part.replace(/\\[^]|\p{Cc}/gu, (unit) =>
       unit.length === 1 ? `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}` : unit,

@@ -38,7 +38,7 @@ describe("createPartialOutput", () => {
     ["a fence of another language", "```ts\n{}\n```", []],
     ["broken JSON", '{"a":1,}', [{}, { a: 1 }]],
     ["swapped brackets", '{"a":1]', [{}]],
-    ["a line break in a string", '["a\nb"]', [[], [""], ["a"]]],
+    ["a line break in a string", '["a\nb"]', [[], [""], ["a"], ["a\n"], ["a\nb"]]],
   ])("reads letter by letter: %s", ([, answer, values]) => {
     expect(valuesOf(letters(answer))).toEqual(values);
   });
