@@ -3,6 +3,7 @@
 import { rmSync } from "node:fs";
 import type { Options } from "tsup";
 import { entries } from "./scripts/entries.ts";
+import { followExports } from "./scripts/follow-exports.ts";
 import { joinChunks } from "./scripts/join-chunks.ts";
 
 async function finish(): Promise<void> {
@@ -17,6 +18,7 @@ const config: Options = {
   target: "es2022",
   clean: true,
   onSuccess: finish,
+  esbuildPlugins: [followExports],
   // Without it every CommonJS entry would get its own copy of each class and each WeakMap.
   splitting: true,
   // Rollup's CommonJS keeps `?.` and `??`; tsup's own rewrites them into closures, which the loop would pay for on every chunk.

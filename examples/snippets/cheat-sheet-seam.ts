@@ -1,8 +1,11 @@
 // A summary for llms.txt: what middleware and providers are written with. If a type here differs from the real type, the compiler reports an error.
 
 import type { ContextSource, ModelRequest, StreamResult, ToolOutcome } from "turnwright";
-import type { ContextRestart, StreamPorts } from "turnwright/kit";
+import type { detectContextRestart, streamOnce } from "turnwright/kit";
 import * as kit from "turnwright/kit";
+
+type ContextRestart = NonNullable<ReturnType<typeof detectContextRestart>>;
+type StreamPorts = Parameters<typeof streamOnce>[1];
 
 // #region kit
 interface Kit {

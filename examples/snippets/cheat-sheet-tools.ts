@@ -17,8 +17,10 @@ import {
   type ToolResult,
 } from "turnwright";
 import type { AgentToolFields, Deferred } from "./derived-types.ts";
-import type { EmittedPart, QuestionFields } from "turnwright/kit";
+import type { EmittedPart } from "turnwright/kit";
 import { type Differing, expectNone } from "./same-names.ts";
+
+type QuestionFields = Omit<Parameters<ToolContext["ask"]>[0], "schema">;
 
 // #region tools
 interface ToolFields {

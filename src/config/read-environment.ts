@@ -1,7 +1,7 @@
 // Only use zod features that zod 3 and zod 4 share, because either version may be installed.
 
 import { z } from "zod";
-import { checkFields, type Checks, invalidOption, is, isRecord, resolveLimits, resolveTimeouts } from "../core/kit.ts";
+import { checkFields, type Checks, invalidOption, is, isRecord, limitRules, timeoutRules } from "../core/kit.ts";
 import { cutText, describeValue } from "../shared/texts.ts";
 import { longestTimerMs } from "../shared/signals.ts";
 import { redactSecrets } from "../shared/redact-secrets.ts";
@@ -76,6 +76,13 @@ const names: Checks<NonNullable<EnvironmentOptions["names"]>> = {
 
 const optionChecks: Checks<EnvironmentOptions> = { names, onProblem: is.fn };
 
+const limitDefaults = {
+  maxIterations: limitRules.maxIterations.fallback,
+  maxConsecutiveToolErrors: limitRules.maxConsecutiveToolErrors.fallback,
+};
+
+const timeoutDefaults = { streamIdleMs: timeoutRules.streamIdleMs.fallback, toolMs: timeoutRules.toolMs.fallback };
+
 const longestShown = 64;
 
 /** `Number` alone would also accept "", "0x10" and "1e9", and `parseInt` would accept "10abc". */
@@ -128,8 +135,8 @@ export function readEnvironment(env: Environment = hostEnvironment(), options: E
     problems.push({ name, value: show(value), problem: judged.problem, used: judged.used });
     return judged.used;
   };
-  const limits = readGroup(variables.limits, resolveLimits(), read);
-  const timeouts = readGroup(variables.timeouts, resolveTimeouts(), read);
+  const limits = readGroup(variables.limits, limitDefaults, read);
+  const timeouts = readGroup(variables.timeouts, timeoutDefaults, read);
   for (const problem of problems) onProblem?.(problem);
   return { limits, timeouts, problems };
 }

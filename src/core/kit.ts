@@ -1,25 +1,20 @@
 // The entry `turnwright/kit`: for middleware, providers, registries, journals and hosts.
 
 // Middleware
-export { type Cancellable, CancelScope } from "../shared/cancellation/cancel-scope.ts";
+export { CancelScope } from "../shared/cancellation/cancel-scope.ts";
 export { contextOf } from "./middleware/approve.ts";
 export { sendDecision } from "./middleware/decide-call.ts";
 export { askCaller } from "../shared/ask-caller.ts";
 export { toContextMessage } from "./middleware/context-restarts.ts";
-export { endWith } from "./run/seam.ts";
-export { streamOnce, type StreamPorts } from "./loop/stream/stream-once.ts";
+export { endWith, isStepCancelled } from "./run/seam.ts";
+export { streamOnce } from "./loop/stream/stream-once.ts";
 export { detectContextRestart } from "./loop/restart/context-restart.ts";
 export { priceAttempts } from "./loop/run/pricing.ts";
 export type {
   Answer,
-  BegunCall,
   CallRecorder,
-  MessageWatch,
-  StreamRecorder,
-  EndedCall,
   Ending,
   Hooks,
-  Look,
   MiddlewareList,
   Next,
   Outcome,
@@ -29,15 +24,7 @@ export type {
   State,
   Wait,
 } from "./types/middleware.ts";
-export type { WaitOptions } from "./types/wait.ts";
-export type {
-  ApprovalContext,
-  CompactedMessages,
-  CompactionAnswer,
-  OutsideResult,
-  ResultStore,
-  StoredResult,
-} from "./types/policies.ts";
+export type { ApprovalContext, CompactedMessages, CompactionAnswer, OutsideResult, ResultStore } from "./types/policies.ts";
 export type { GuardrailRecord } from "./types/guardrails.ts";
 
 // Providers
@@ -47,7 +34,7 @@ export { readSdkStream, type EventReader } from "../shared/adapters/read-sdk-str
 export { createSdkProvider, usageOf } from "../shared/adapters/sdk-provider.ts";
 export { createOutputPlanner } from "../shared/adapters/output-schema.ts";
 export { type MediaForms, writeMedia, writeUserMedia } from "../shared/adapters/write-media.ts";
-export { type Answerer, AttemptLog, answererOf, continuesMessage } from "./providers/attempt-reader.ts";
+export { AttemptLog, answererOf, continuesMessage } from "./providers/attempt-reader.ts";
 export { iterateChunks } from "./providers/guard-stream.ts";
 export { keepAlive } from "./providers/stream-attempts.ts";
 export { finishReasonsCheck, withFinishReasons } from "../shared/judge-finish.ts";
@@ -58,50 +45,38 @@ export { countOf, listOf, recordOf, textOf } from "../shared/plain-error.ts";
 export { isRecord } from "../shared/guards.ts";
 export { memoize } from "../shared/promises.ts";
 export { toArgumentsObject } from "../shared/tool-arguments.ts";
-export type { AttemptSpending, RequestChange, RequestTranscript } from "./types/provider.ts";
+export type { AttemptSpending, RequestChange } from "./types/provider.ts";
 export type { AssistantPart, ProviderMetadata, ProviderMetadataPart, ToolCallPart } from "./types/message.ts";
 
 // Tools and registries
-export { type AgentReport, reportOf } from "./tools/define-agent-tool.ts";
+export { reportOf } from "./tools/define-agent-tool.ts";
 export { assertTool, refuseTool } from "./tools/define-tool.ts";
 export {
   findableTools,
+  findToolChanges,
   handoffKey,
   isToolRegistry,
   type JoiningRegistry,
   toRegistry,
   toShown,
-  type Wave,
   waveOf,
   wrapToolsKey,
 } from "./tools/registry.ts";
-export { markSignal, type ToolResultFields } from "./tools/tool-result.ts";
-export type { Issue, Plain, StandardResult, ToolSchema, UserPart, Validation } from "./types/common.ts";
-export type { AnyTool, ToolBudget, ToolTraits } from "./types/tool.ts";
-export type { ContextRestart, Handoff, NestedSpending, ToolQuestion, WaitingCall } from "./types/tool-outcome.ts";
+export { markSignal } from "./tools/tool-result.ts";
+export type { Plain, StandardResult, ToolSchema, UserPart, Validation } from "./types/common.ts";
+export type { AnyTool, ToolTraits } from "./types/tool.ts";
+export type { Handoff, WaitingCall } from "./types/tool-outcome.ts";
 
 // Journals
 export { wrapJournal } from "./journal/memory-journal.ts";
 export { checkStepRecord, isCompaction, isPacked } from "./run/check-record.ts";
 export { type AskedStep, inLockstep, type OrderedEngine } from "./run/replay/lockstep.ts";
-export type { PendingCall } from "./records/read-calls.ts";
-export { readRecords, type RecordedRun, type WatchRun } from "./records/read-run.ts";
-export { type RecordedPlace, type Records, toRecords } from "./records/recorded-places.ts";
+export { readRecords } from "./records/read-run.ts";
 
 // Hosts
 export { checkNeededTools, checkOptions, refuseLoopOptions } from "./run/check-options.ts";
-export {
-  limitChecks,
-  limitRules,
-  modelSettingsChecks,
-  optionChecks,
-  sessionChecks,
-  timeoutRules,
-  toolChoiceCheck,
-} from "./loop/run/option-table.ts";
-export { resolveLimits, resolveTimeouts } from "./loop/run/limits.ts";
+export { limitRules, modelSettingsChecks, optionChecks, timeoutRules, toolChoiceCheck } from "./loop/run/option-table.ts";
 export { toReason, waitsOf } from "./run/waiting-calls.ts";
-export type { CallSummary, EmittedPart, LoopEmitter, LoopEventType, ResultEvent, TriggerMatch } from "./types/loop-event.ts";
-export type { EntryOptions, ExecutableTool, QuestionFields, RunOptions, StopRequest } from "./types/loop-options.ts";
-export type { StreamStatus } from "./types/termination.ts";
+export type { EmittedPart, LoopEmitter, LoopEventType, TriggerMatch } from "./types/loop-event.ts";
+export type { EntryOptions, ExecutableTool, RunOptions, StopRequest } from "./types/loop-options.ts";
 export type { CallOf, ContextOf, InheritedContextOption, RunCall } from "./types/typed-call.ts";

@@ -1,7 +1,8 @@
 import { AsyncResource } from "node:async_hooks";
 import { tracingChannel, type TracingChannel } from "node:diagnostics_channel";
-import type { EndReason, FinishReason, Json, LoopStatus, ToolOutcome, Usage } from "../core/index.ts";
-import type { StreamStatus } from "../core/kit.ts";
+import type { EndReason, FinishReason, Json, LoopStatus, StreamResult, ToolOutcome, Usage } from "../core/index.ts";
+
+type StreamStatus = StreamResult["status"];
 
 interface Message {
   errorType?: string | undefined;

@@ -8,11 +8,13 @@ import {
   type ToolResult,
 } from "../core/index.ts";
 import { encodeBase64, isOnWeb, locateMedia } from "../shared/media-source.ts";
-import { isRecord, type StandardResult, textOf, type ToolResultFields, type ToolSchema, type ToolTraits } from "../core/kit.ts";
+import { isRecord, type StandardResult, textOf, type ToolSchema, type ToolTraits } from "../core/kit.ts";
 import { quote } from "../shared/texts.ts";
 import { textOrNone, toPlainError } from "../shared/plain-error.ts";
 import type { UnknownRecord } from "../shared/guards.ts";
 import { whenReady } from "../shared/promises.ts";
+
+type ToolResultFields = Parameters<typeof toolResult>[0];
 
 type Answer = StandardResult<unknown> | Promise<StandardResult<unknown>>;
 

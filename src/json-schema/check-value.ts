@@ -1,5 +1,5 @@
 import type { Schema } from "@cfworker/json-schema";
-import { isRecord, type Issue, memoize } from "../core/kit.ts";
+import { isRecord, memoize, type Validation } from "../core/kit.ts";
 import { stableJson } from "../shared/json.ts";
 import { toPlainError } from "../shared/plain-error.ts";
 import {
@@ -18,6 +18,8 @@ import { arrayKeywords } from "./check-array.ts";
 import { objectKeywords } from "./check-object.ts";
 import { numberKeywords, textKeywords } from "./check-single-value.ts";
 import type { LinearRegExp } from "../shared/linear-regexp.ts";
+
+type Issue = Extract<Validation, { readonly issues: unknown }>["issues"][number];
 
 /**
  * The maximum work for one value, in units of about a microsecond. Each use of a schema part costs one unit. Long arrays, objects

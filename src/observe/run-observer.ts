@@ -9,16 +9,19 @@ import type {
   ModelRequest,
   NestedLoopOptions,
   Provider,
+  StreamResult,
   ToolContext,
   ToolDefinition,
 } from "../core/index.ts";
-import type { LoopEmitter, LoopEventType, StreamStatus } from "../core/kit.ts";
+import type { LoopEmitter, LoopEventType } from "../core/kit.ts";
 import { EventEmitter } from "eventemitter3";
 import { type ClosedRun, notifyClosed, type RunWatcher } from "../shared/signals.ts";
 import { isProvider } from "../shared/errors/provider-checks.ts";
 import { wrapProvider } from "../shared/wrap-provider.ts";
 import { isRecord } from "../shared/guards.ts";
 import { redactText } from "../shared/redact-secrets.ts";
+
+type StreamStatus = StreamResult["status"];
 
 /** The maximum length of ids and names in traces, in UTF-16 code units. */
 const longestName = 128;

@@ -8,10 +8,12 @@ import {
   type UserMessage,
 } from "../core/index.ts";
 import { groupByRole } from "../shared/adapters/sdk-provider.ts";
-import type { RequestTranscript } from "../core/kit.ts";
+
 import { userTextOf } from "../shared/transcript.ts";
 import { isPlanMetadata, type MadePlan, type PlanRecord, type PlanRounds, recordsOf, toPlanMetadata } from "./plan-record.ts";
 import { type Asking, readChunks } from "./planner-request.ts";
+
+type RequestTranscript = NonNullable<ModelRequest["transcript"]>;
 
 interface Answering {
   readonly conversation: readonly Message[];

@@ -5,20 +5,15 @@ import type {
   LoopResult,
   Message,
   ModelChunk,
+  ModelRequest,
   ToolMessage,
   ToolResultPart,
 } from "../core/index.ts";
-import {
-  hasSucceeded,
-  isRecord,
-  memoize,
-  readAssistantMessage,
-  type RequestTranscript,
-  textOf,
-  type ToolCallPart,
-} from "../core/kit.ts";
+import { hasSucceeded, isRecord, memoize, readAssistantMessage, textOf, type ToolCallPart } from "../core/kit.ts";
 import type { UnknownRecord } from "../shared/guards.ts";
 import type { PlanDecision } from "./read-decision.ts";
+
+type RequestTranscript = NonNullable<ModelRequest["transcript"]>;
 
 /** One command from a plan, with its outcome. */
 export interface PlanRecord {

@@ -1,9 +1,11 @@
 import { addUsage, noUsage } from "../shared/count-usage.ts";
-import { type Answerer, answererOf, AttemptLog, type AttemptSpending, iterateChunks } from "../core/kit.ts";
+import { answererOf, AttemptLog, type AttemptSpending, iterateChunks } from "../core/kit.ts";
 import { estimateTokens } from "../shared/estimate-tokens.ts";
 import { followSignal } from "../shared/signals.ts";
 import type { ModelCall, ModelChunk, ModelRequest, Provider, Usage } from "../core/index.ts";
 import { toUsage } from "../shared/plain-error.ts";
+
+type Answerer = ReturnType<typeof answererOf>;
 
 type ChunkOf<Type extends ModelChunk["type"]> = Extract<ModelChunk, { type: Type }>;
 

@@ -1,10 +1,12 @@
 // Runs all commands of a plan with one function of the caller.
 
 import { describeValue } from "../shared/texts.ts";
-import { isRecord, type JoiningRegistry, type Wave, waveOf } from "../core/kit.ts";
+import { isRecord, type JoiningRegistry, waveOf } from "../core/kit.ts";
 import { type Json, type Message, type ToolContext, type ToolDefinition, type ToolRegistry, toolResult } from "../core/index.ts";
 import { hasPlan, recordsOf } from "./plan-record.ts";
 import type { PlanCommand } from "./read-decision.ts";
+
+type Wave = ReturnType<NonNullable<JoiningRegistry["createWave"]>>;
 
 /** The facts about the run that an executor gets. */
 export interface PlanExecutorContext extends Pick<

@@ -2,14 +2,12 @@
 // nested runs.
 
 import {
-  type AgentReport,
   checkFields,
   checkNeededTools,
   type Checks,
   type ContextOf,
   is,
   isRecord,
-  limitChecks,
   limitRules,
   needed,
   optionChecks,
@@ -31,6 +29,8 @@ import {
 } from "../core/index.ts";
 import { isText } from "../shared/errors/check-fields.ts";
 import { providerCheck } from "../shared/errors/provider-checks.ts";
+
+type AgentReport = NonNullable<ReturnType<typeof reportOf>>;
 
 /** The options of the nested runs of a member. */
 export type MemberOptions = Pick<
@@ -107,7 +107,7 @@ const memberChecks: Checks<TeamMember> = {
   provider: providerCheck,
   modelSettings: optionChecks.modelSettings,
   toolChoice: optionChecks.toolChoice,
-  limits: limitChecks,
+  limits: optionChecks.limits,
   timeouts: timeoutRules,
   middleware: optionChecks.middleware,
   pricing: is.fn,
@@ -121,7 +121,7 @@ const teamChecks: Checks<TeamOptions> = {
     undefined,
     true,
   ],
-  limits: limitChecks,
+  limits: optionChecks.limits,
   maxParallel: limitRules.toolConcurrency,
 };
 

@@ -1,6 +1,8 @@
 import { EventEmitter } from "eventemitter3";
-import type { EmittedPart, LoopEmitter, LoopEventType, ResultEvent } from "../core/kit.ts";
+import type { EmittedPart, LoopEmitter, LoopEventType } from "../core/kit.ts";
 import type { LoopEvent, LoopEvents } from "../core/index.ts";
+
+type ResultEvent = LoopEvents["result-processed"];
 
 /** All events, by type. Each event includes its type. */
 export type EventsByType = { readonly [Type in LoopEventType]: { readonly type: Type } & LoopEvents[Type] };

@@ -1,19 +1,10 @@
+import { resolveTimeouts } from "../core/loop/run/limits.ts";
+import { sessionChecks } from "../core/loop/run/option-table.ts";
 import { answerQuestion, createQuestions, readQuestion } from "../core/loop/run/decisions.ts";
+import type { QuestionFields } from "../core/types/loop-options.ts";
 import { executeToolCall } from "../core/loop/tool-call/execute-tool-call.ts";
 import { toEmittedPart } from "../core/run/tool-context.ts";
-import {
-  CancelScope,
-  checkFields,
-  type Checks,
-  type ContextOf,
-  type EmittedPart,
-  is,
-  type QuestionFields,
-  resolveTimeouts,
-  sessionChecks,
-  timeoutRules,
-  type ToolBudget,
-} from "../core/kit.ts";
+import { CancelScope, checkFields, type Checks, type ContextOf, type EmittedPart, is, timeoutRules } from "../core/kit.ts";
 import { checkField } from "../shared/errors/check-fields.ts";
 import {
   type Clock,
@@ -32,6 +23,8 @@ import { deferred, deferredToPage, toPreliminary } from "../shared/to-outcome.ts
 import { systemClock } from "../shared/signals.ts";
 import { toJson } from "../shared/json.ts";
 import { withSignal } from "../shared/approval.ts";
+
+type ToolBudget = ToolContext["budget"];
 
 /** The context fields that `runTool` sets for each call. A test cannot override them. */
 export type CallFields = "name" | "signal" | "heartbeat" | "progress" | "emit";

@@ -1,8 +1,11 @@
 // The chunks of the UI message stream for the clients of AI SDK 5, 6 and 7. The types are declared here, not imported, because
 // the types of `ai` differ between its versions. Tests check the chunks with the validators of all three versions.
 
-import type { CallSummary, ToolQuestion } from "../core/kit.ts";
-import type { Json, LoopStatus, Usage } from "../core/index.ts";
+import type { WaitingCall } from "../core/kit.ts";
+import type { Json, LoopEvents, LoopStatus, Usage } from "../core/index.ts";
+
+type CallSummary = LoopEvents["iteration-end"]["calls"][number];
+type ToolQuestion = NonNullable<WaitingCall["question"]>;
 
 /** The major version of the `ai` package that the page uses. */
 export type UIVersion = 5 | 6 | 7;

@@ -9,7 +9,7 @@ import {
   type Provider,
   withFallback,
 } from "turnwright";
-import type { ToolBudget } from "turnwright/kit";
+import type { ToolBudget } from "../../src/core/types/tool.ts";
 import { createMockProvider, fail, finish, type MockMessage, text, toolCall, usage } from "turnwright/testing";
 import { outcomesOf, play, tool } from "./play.ts";
 import { kinds, nesting, question } from "./nested/nesting.ts";

@@ -9,7 +9,7 @@ import {
   type SavedJournal,
   type Tool,
 } from "turnwright";
-import type { MessageWatch } from "turnwright/kit";
+import type { MessageWatch } from "../../src/core/types/middleware.ts";
 import { chunk, createMockProvider, fail, finish, type MockPart, stall, text, toolCall, wait } from "turnwright/testing";
 import { answersOf, outcomesOf, play, tool } from "./play.ts";
 import { nesting, question } from "./nested/nesting.ts";

@@ -1,6 +1,6 @@
 import { approve, prepareIteration, finalAnswer, onIteration, contextRestarts } from "turnwright";
 import { describe, expect, it } from "vitest";
-import type { ToolBudget } from "turnwright/kit";
+import type { ToolBudget } from "../../src/core/types/tool.ts";
 import { createTestClock, text, toolCall, usage } from "turnwright/testing";
 import { outcomesOf, play, tool } from "./play.ts";
 

@@ -2,6 +2,7 @@
 // first step that is not recorded.
 
 import type { Json } from "../types/common.ts";
+import type { Journal } from "../types/journal.ts";
 import type { CompactedMessages, CompactionAnswer } from "../types/policies.ts";
 import { applyHandoff, type HandoffFold } from "../../shared/apply-handoff.ts";
 import { toCompacted } from "../../shared/transcript.ts";
@@ -23,7 +24,7 @@ import { toPlainError } from "../../shared/plain-error.ts";
 import { digest, stableJson } from "../../shared/json.ts";
 import { CallReader, type PendingCall } from "./read-calls.ts";
 import { readWaits } from "./read-waits.ts";
-import type { RecordedPlace, Records } from "./recorded-places.ts";
+import { type RecordedPlace, type Records, toRecords } from "./recorded-places.ts";
 
 /** Returns middleware that looks on while a run is read, innermost. */
 export type WatchRun = (place: RecordedPlace) => Middleware;
@@ -33,10 +34,18 @@ export interface RecordedRun extends ReadRun {
   readonly pendingCalls: readonly PendingCall[];
 }
 
-/** Returns undefined if the run has not started. Throws LoopError "journal-mismatch" or "journal-damaged". */
-export async function readRecords(records: Records, watch?: WatchRun): Promise<RecordedRun | undefined> {
+/**
+ * Reads the run of a journal: its state, its result if it has ended, and its open calls. Runs no tool and writes nothing. `watch` is called
+ * for each recorded run, and returns middleware that sees the records as a replay does. Returns undefined if the run has not started.
+ * Throws LoopError "journal-mismatch" or "journal-damaged".
+ */
+export async function readRecords(
+  recorded: Pick<Journal, "durable" | "read" | "keys">,
+  watch?: WatchRun,
+): Promise<RecordedRun | undefined> {
   enableJournals();
   let last = "run";
+  const records = toRecords(recorded);
   const { durable, findRuns } = records;
   // Counts what is being read, so that a slow journal is not taken for the end of the records.
   const journal = new ReplayJournal({ read: (key) => records.read((last = key)), step: neverStep });

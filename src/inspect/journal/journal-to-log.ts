@@ -1,8 +1,8 @@
 // Makes the run log of a journal: the events of a replay of its records, at the times that the records have.
 
-import type { Answer, RecordedPlace, RequestDraft, State } from "../../core/kit.ts";
+import type { Answer, RequestDraft, State } from "../../core/kit.ts";
 import type { Journal, LoopEvent, Middleware, ModelChunk } from "../../core/index.ts";
-import { readJournalRun } from "../../journal/inspect/inspect-journal.ts";
+import { readJournalRun, type RecordedPlace } from "../../journal/inspect/inspect-journal.ts";
 import { Cleaner } from "../log/clean-values.ts";
 import { createLogState } from "../log/log-lines.ts";
 import { LogWriter } from "../log/log-writer.ts";

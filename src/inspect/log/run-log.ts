@@ -10,11 +10,13 @@ import type {
   ModelSettings,
   PlainError,
   ProviderError,
+  StreamResult,
   ToolChoice,
   ToolDefinition,
   Usage,
 } from "../../core/index.ts";
-import type { StreamStatus } from "../../core/kit.ts";
+
+type StreamStatus = StreamResult["status"];
 
 /** The content of a run log. */
 export interface RunLog {

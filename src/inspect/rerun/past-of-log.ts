@@ -1,4 +1,4 @@
-import { type AssistantPart, type CompactionAnswer, isRecord, type NestedSpending, type Outcome } from "../../core/kit.ts";
+import { type AssistantPart, type CompactionAnswer, isRecord, type Outcome } from "../../core/kit.ts";
 import type {
   ContentPart,
   Json,
@@ -31,6 +31,8 @@ import { totalsOf } from "../analysis/run-totals.ts";
 import { slotOf } from "../analysis/align-messages.ts";
 import { isSameText } from "../analysis/json-parts.ts";
 import { isSummary } from "../analysis/request-messages.ts";
+
+type NestedSpending = NonNullable<ToolOutcome["nested"]>;
 
 interface CallParts {
   readonly logged: LoggedCall;

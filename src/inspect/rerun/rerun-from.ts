@@ -6,14 +6,10 @@ import {
   checkFields,
   type Checks,
   type CompactedMessages,
-  type EndedCall,
   type EntryOptions,
   type Hooks,
   isRecord,
   limitRules,
-  type Look,
-  type RecordedPlace,
-  type RecordedRun,
   type State,
   wrapJournal,
 } from "../../core/kit.ts";
@@ -28,7 +24,7 @@ import {
   type Tool,
 } from "../../core/index.ts";
 import { toCompacted } from "../../shared/transcript.ts";
-import { readJournalRun } from "../../journal/inspect/inspect-journal.ts";
+import { readJournalRun, type RecordedPlace, type RecordedRun } from "../../journal/inspect/inspect-journal.ts";
 import { findStart } from "../log/log-file.ts";
 import { readRunLog } from "../log/read-run-log.ts";
 import type { LoggedRun, RunLog } from "../log/run-log.ts";
@@ -42,6 +38,9 @@ import {
   unknownIteration,
 } from "./past.ts";
 import { readPastOfLog } from "./past-of-log.ts";
+
+type EndedCall = State["lastBatch"][number];
+type Look = NonNullable<State["look"]>;
 
 interface ReplayOptions {
   readonly from: number;

@@ -1,19 +1,18 @@
-import {
-  type CompactedMessages,
-  type Handoff,
-  invalidOption,
-  type PendingCall,
-  readRecords,
-  type RecordedRun,
-  type Records,
-  toReason,
-  toRecords,
-  type WatchRun,
-} from "../../core/kit.ts";
+import { type CompactedMessages, type Handoff, invalidOption, readRecords, toReason } from "../../core/kit.ts";
 import type { EndReason, Journal, LoopStatus, Message, Usage } from "../../core/index.ts";
 import { noUsage } from "../../shared/count-usage.ts";
 import { readJournal } from "../journal-session.ts";
 import { isJournal } from "../replay-journal.ts";
+
+export type RecordedRun = NonNullable<Awaited<ReturnType<typeof readRecords>>>;
+
+export type WatchRun = NonNullable<Parameters<typeof readRecords>[1]>;
+
+/** A run whose records are read. */
+export type RecordedPlace = Parameters<WatchRun>[0];
+
+/** A tool call without an outcome. */
+export type PendingCall = RecordedRun["pendingCalls"][number];
 
 /**
  * The status of a run in its journal: `not-started` before the first record, `running` until the run ends (also after a crash),
@@ -88,9 +87,9 @@ export async function inspectJournal(source: string | Journal): Promise<JournalI
 
 /** Reads the run of a journal. Undefined if the run has not started. */
 export async function readJournalRun(source: unknown, watch?: WatchRun): Promise<RecordedRun | undefined> {
-  const { records, close } = await openRecords(source);
+  const { journal, close } = await openRecords(source);
   try {
-    return await readRecords(records, watch);
+    return await readRecords(journal, watch);
   } finally {
     await close();
   }
@@ -144,7 +143,7 @@ const notStarted: JournalInspection = {
 };
 
 interface OpenRecords {
-  readonly records: Records;
+  readonly journal: Parameters<typeof readRecords>[0];
   close(): PromiseLike<void> | void;
 }
 
@@ -152,9 +151,9 @@ async function openRecords(source: unknown): Promise<OpenRecords> {
   if (typeof source === "string" && source !== "") {
     const { answers } = await readJournal(source);
     const journal = { durable: true, read: (key: string) => answers.get(key), keys: () => [...answers.keys()] };
-    return { records: toRecords(journal), close: () => {} };
+    return { journal, close: () => {} };
   }
   if (!isJournal(source)) throw invalidOption("source", "the path of a journal file, or a journal", source);
   const close = await source.open?.({ readOnly: true });
-  return { records: toRecords(source), close: close ?? (() => {}) };
+  return { journal: source, close: close ?? (() => {}) };
 }

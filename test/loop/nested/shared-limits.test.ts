@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createLoopControl } from "turnwright";
-import type { ToolBudget } from "turnwright/kit";
+import type { ToolBudget } from "../../../src/core/types/tool.ts";
 import { createMockProvider, createTestClock, finish, type MockMessage, text, toolCall, wait } from "turnwright/testing";
 import { answersOf, outcomesOf, play, tool } from "../play.ts";
 import { callAndAnswer, kinds, nesting, question, scripted, tokens } from "./nesting.ts";

@@ -1,7 +1,8 @@
 // An adapter and middleware by a third party.
 
 import { type Middleware, type ModelChunk, type Provider, providerError, type ToolOutcome } from "turnwright";
-import { type ContextRestart, detectContextRestart, type EventReader, readSdkStream, recordOf, textOf } from "turnwright/kit";
+import { detectContextRestart, type EventReader, readSdkStream, recordOf, textOf } from "turnwright/kit";
+import type { ContextRestart } from "../../../../src/core/types/tool-outcome.ts";
 
 export function echo(source: () => AsyncIterable<unknown>): Provider {
   return {
