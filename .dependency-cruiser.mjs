@@ -24,6 +24,12 @@ const doors = "^src/core/(index|kit)\\.ts$";
 /** Files that import more of the core. The list may only shrink. The test of one tool runs the stage of the loop that runs tools. */
 const throughNoDoor = "^src/testing/run-tool\\.ts$";
 
+/**
+ * Files of the core whose exports middleware of the core imports. The kit exports them too, except `isUnmarkedRestart`, which the message
+ * about a mistake needs, and the tables of checks that options of the run share with options of middleware.
+ */
+const exportedByKit = "(tools/registry|loop/restart/context-restart|run/seam|loop/run/option-table)\\.ts$";
+
 /** Folders beside the core, which entries share. */
 const shared = "shared|web|observe";
 
@@ -84,6 +90,12 @@ export default {
       severity: "error",
       from: { path: "^src/services/", pathNot: test },
       to: { path: "^src/", pathNot: "^src/((services|shared)/|core/(index|kit)\\.ts$)" },
+    },
+    {
+      name: "middleware of the core imports what the index and the kit export",
+      severity: "error",
+      from: { path: "^src/core/middleware/", pathNot: test },
+      to: { path: "^src/core/", pathNot: `^src/core/(middleware/|types/|${exportedByKit})` },
     },
     {
       name: "a policy imports no policy",

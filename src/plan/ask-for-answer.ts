@@ -10,10 +10,16 @@ import {
 import { groupByRole } from "../shared/adapters/sdk-provider.ts";
 
 import { userTextOf } from "../shared/transcript.ts";
-import { isPlanMetadata, type MadePlan, type PlanRecord, type PlanRounds, recordsOf, toPlanMetadata } from "./plan-record.ts";
+import {
+  isPlanMetadata,
+  type MadePlan,
+  type PlanRecord,
+  type PlanRounds,
+  recordsOf,
+  toPlanMetadata,
+  type RequestTranscript,
+} from "./plan-record.ts";
 import { type Asking, readChunks } from "./planner-request.ts";
-
-type RequestTranscript = NonNullable<ModelRequest["transcript"]>;
 
 interface Answering {
   readonly conversation: readonly Message[];

@@ -13,7 +13,7 @@ import { hasSucceeded, isRecord, memoize, readAssistantMessage, textOf, type Too
 import type { UnknownRecord } from "../shared/guards.ts";
 import type { PlanDecision } from "./read-decision.ts";
 
-type RequestTranscript = NonNullable<ModelRequest["transcript"]>;
+export type RequestTranscript = NonNullable<ModelRequest["transcript"]>;
 
 /** One command from a plan, with its outcome. */
 export interface PlanRecord {

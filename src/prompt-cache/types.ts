@@ -1,4 +1,4 @@
-// What the watch measures. The run reports it in events and in its result.
+// The types of the measurements, which the run reports in events and in its result.
 
 import type { LoopResult, Middleware, ModelCall, ModelRequest, StreamResult, Usage } from "../core/index.ts";
 import type { AttemptSpending } from "../core/kit.ts";

@@ -56,7 +56,7 @@ export type WrittenRegExp =
 const longestExpression = 500;
 
 export function parseLinearRegExp(expression: string, flags: string): WrittenRegExp {
-  const problem = findFlagProblem(flags) ?? findProblem(expression, flags);
+  const problem = findFlagProblem(flags) ?? findPatternProblem(expression, flags);
   if (problem !== undefined) return { kind: "refused", problem };
   const regExp = compileLinearRegExp(expression, flags);
   if (regExp !== undefined) return { kind: "compiled", regExp };
@@ -73,7 +73,7 @@ function findFlagProblem(flags: string): string | undefined {
 }
 
 /** JavaScript parses the expression here, but never runs it. */
-function findProblem(expression: string, flags: string): string | undefined {
+function findPatternProblem(expression: string, flags: string): string | undefined {
   if (expression === "") return "is empty";
   if (expression.length > longestExpression) return `is longer than ${longestExpression} characters`;
   if (!flags.includes("u") && /\\[pPu]\{/.test(expression)) return 'has "\\p{" or "\\u{", which need the flag u';

@@ -9,7 +9,7 @@ import { describeValue, quote } from "./texts.ts";
 export function findRootProblem(schema: JsonSchema): string {
   // Most schemas need no search.
   if (schema["type"] === "object" && !limits.some((word) => Object.hasOwn(schema, word))) return "";
-  return findProblem(schema, schema, new Map()) ?? "";
+  return findNodeProblem(schema, schema, new Map()) ?? "";
 }
 
 /** The keywords that may refuse an object although the type is "object". */
@@ -17,16 +17,16 @@ const limits = ["$ref", "allOf", "anyOf", "oneOf", "enum", "const"];
 
 /** True if an object may match `node`, which is a part of `root`. */
 export function mayBeObject(node: unknown, root: JsonSchema): boolean {
-  return findProblem(node, root, new Map()) === undefined;
+  return findNodeProblem(node, root, new Map()) === undefined;
 }
 
 /** Reads each node once, because a schema may refer to itself, and a hostile one may do so many times. */
-function findProblem(node: unknown, root: JsonSchema, known: Map<object, string | undefined>): string | undefined {
+function findNodeProblem(node: unknown, root: JsonSchema, known: Map<object, string | undefined>): string | undefined {
   if (node === true) return undefined;
   if (!isRecord(node)) return `must be an object or true, but is ${describeValue(node)}`;
   if (known.has(node)) return known.get(node);
   known.set(node, undefined);
-  const found = findOwnProblem(node, root) ?? findInnerProblem(node, (part) => findProblem(part, root, known), root);
+  const found = findOwnProblem(node, root) ?? findInnerProblem(node, (part) => findNodeProblem(part, root, known), root);
   known.set(node, found);
   return found;
 }
