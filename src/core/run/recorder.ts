@@ -16,7 +16,6 @@ import { waitsOf } from "./waiting-calls.ts";
 import { StepCancelled } from "./hooks.ts";
 import { type OpenedWait, pastOf } from "./past-calls.ts";
 import { waitKey } from "./places.ts";
-import type { Recalled } from "./past.ts";
 import type { WaitOptions } from "../types/wait.ts";
 import type { CallRecorder, Ending, Outcome } from "../types/middleware.ts";
 
@@ -102,15 +101,12 @@ export class StepRecorder implements CallRecorder {
   }
 
   get isOver(): boolean {
-    return this.#run.past?.isSealed === true || this.#recalled?.hasRun === true;
+    const { past } = this.#run;
+    return past?.isSealed === true || past?.recalled.get(this.callId)?.hasRun === true;
   }
 
   get wasAsked(): boolean {
-    return this.#recalled?.wasAsked === true;
-  }
-
-  get #recalled(): Recalled | undefined {
-    return this.#run.past?.recalled.get(this.callId);
+    return this.#run.past?.recalled.get(this.callId)?.wasAsked === true;
   }
 
   get validated(): CallRecorder["validated"] {

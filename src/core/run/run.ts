@@ -179,7 +179,7 @@ export class Run {
     this.#claims = claimRun(this, nesting);
     this.control = this.#claims.control;
     this.records = place.records;
-    this.past = beginPast(this, nesting);
+    this.past = place.isKept ? pasts.begin?.(this, nesting) : undefined;
     this.journal = journalOf(this, nesting);
     this.events = createSink(this, ports);
     outer?.nested.add(this);
@@ -196,14 +196,13 @@ export class Run {
 
   /** Like `step`, with a whole key. */
   async record<T>(key: string, body: () => T | PromiseLike<T>, journal: Journal = this.journal): Promise<T> {
+    if (this.past !== undefined) return this.past.record(key, body, journal);
     const { waiting } = this.root;
-    // A step without a record stays pending in a replay.
-    const count = isReplay(journal) ? 0 : 1;
-    waiting.busy += count;
+    waiting.busy += 1;
     try {
-      return await (this.past === undefined ? journal.step(key, body) : this.past.record(key, body, journal));
+      return await journal.step(key, body);
     } finally {
-      waiting.busy -= count;
+      waiting.busy -= 1;
       waiting.check();
     }
   }
@@ -358,43 +357,35 @@ interface Place {
   readonly runId: string;
   readonly now: number;
   readonly records: Journal;
+  /** True if an earlier execution may have recorded the run, or if answers need their waits. */
+  readonly isKept: boolean;
 }
+
+const readable = "left out, or used with the code of journals: call memoryJournal(), fileJournal() or enableJournals() first";
 
 /** A nested run that shares the journal of its outer run has a place in it. */
 function findPlace(options: SeamOptions, nesting: Nesting | undefined): Place {
   const path = nesting === undefined ? "" : `${nesting.run.path}${nesting.path}/`;
   if (nesting?.key === undefined) {
-    refuseUnread(options);
     const token = createToken();
     const { runId = `run_${token}`, now = Date.now(), journal: records = recordSteps() } = options;
-    return { token, prefix: "", path, runId, now, records };
+    return { token, prefix: "", path, runId, now, records, isKept: isKept(options) };
   }
   const { key, run } = nesting;
   const { root, token, now } = run;
   const { runId = `${run.runId}/${key}`, journal: records = root.records } = options;
-  return { root, token, prefix: `${run.prefix}${key}/`, path, runId, now, records };
+  return { root, token, prefix: `${run.prefix}${key}/`, path, runId, now, records, isKept: root.past !== undefined };
 }
 
-/** True if an earlier execution may have recorded the run, or if its answers must have a wait. */
-function mayBeRecorded({ journal, answers = {} }: SeamOptions): boolean {
-  return journal !== undefined || Object.keys(answers).length > 0;
-}
-
-function beginPast(run: Run, nesting: Nesting | undefined): Past | undefined {
-  const isKept = run.root === run ? mayBeRecorded(run.options) : run.root.past !== undefined;
-  return isKept ? pasts.begin?.(run, nesting) : undefined;
+function isKept({ journal, answers = {} }: SeamOptions): boolean {
+  if (journal === undefined && Object.keys(answers).length === 0) return false;
+  if (pasts.begin !== undefined) return true;
+  throw journal === undefined ? invalidOption("answers", readable, answers) : invalidOption("journal", readable, journal);
 }
 
 /** A nested run with a place in its outer run records there. */
 function journalOf({ past, records }: Run, nesting: Nesting | undefined): Journal {
   return nesting?.journal ?? past?.journal ?? records;
-}
-
-function refuseUnread(options: SeamOptions): void {
-  if (pasts.begin !== undefined || !mayBeRecorded(options)) return;
-  const option = options.journal === undefined ? "answers" : "journal";
-  const expected = "left out, or used with the code of journals: call memoryJournal(), fileJournal() or enableJournals() first";
-  throw invalidOption(option, expected, options[option]);
 }
 
 function createSink({ runId, options, hooks }: Run, { queue, nesting }: RunPorts): LoopEventSink {
