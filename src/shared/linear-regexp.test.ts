@@ -64,7 +64,7 @@ it("parseLinearRegExp: finds the same matches as JavaScript for generated patter
       for (const text of samples) expect([text, find(source, flags, text)]).toEqual([text, findNatively(source, flags, text)]);
     }),
     // The seed is fixed, because JavaScript's search never finishes for a few expressions in a million.
-    { numRuns: 2_000, seed: 20_260_101 },
+    { numRuns: 600, seed: 20_260_101 },
   );
 });
 

@@ -27,7 +27,7 @@ async function listen(
 const nested: fc.Arbitrary<Plan & Nested> = fc.tuple(plans, fc.boolean()).map(([plan, nested]) => ({ ...plan, nested }));
 
 // To test more runs: EVENTS=5000 SEED=7 npx vitest run test/ag-ui/random-runs.test.ts
-const runs = Number(process.env["EVENTS"] ?? 60);
+const runs = Number(process.env["EVENTS"] ?? 30);
 const seed = Number(process.env["SEED"] ?? 20_260_101);
 
 it.each(versions)("createAGUIMapper: a client of AG-UI %s shows all parts of random runs", async (version) => {

@@ -112,7 +112,7 @@ describe("compactMessages with random transcripts", () => {
         expect(breaks).toBeLessThanOrEqual(done.length);
         summaries += done.length;
       }),
-      { numRuns: 80 },
+      { numRuns: 40 },
     );
     expect(summaries).toBeGreaterThan(100);
   });
@@ -150,7 +150,7 @@ describe("compactMessages with random transcripts", () => {
           Array.from({ length: waiting }, (_, at) => [`w${at}`, "completed"]),
         );
       }),
-      { numRuns: 60 },
+      { numRuns: 30 },
     );
   });
 
@@ -177,7 +177,7 @@ describe("compactMessages with random transcripts", () => {
           for (const sent of requests) expectPairs(sent);
         },
       ),
-      { numRuns: 60 },
+      { numRuns: 30 },
     );
   });
 
@@ -202,7 +202,7 @@ describe("compactMessages with random transcripts", () => {
         expect(status).toBe("completed");
         expect(largest).toBeLessThanOrEqual(window);
       }),
-      { numRuns: 60 },
+      { numRuns: 30 },
     );
   });
 });

@@ -6,7 +6,7 @@ import type { Message } from "../../src/core/types/message.ts";
 import { recordSteps } from "../../src/core/run/journals.ts";
 import { createProgram, createRandom, type Delay } from "./random-program.ts";
 
-const programs = Number(process.env["PROGRAMS"] ?? 12);
+const programs = Number(process.env["PROGRAMS"] ?? 8);
 /** A long journal is cut at this many places, evenly. Set PREFIXES=Infinity to cut it after each record. */
 const maxPrefixes = Number(process.env["PREFIXES"] ?? 25);
 const firstSeed = Number(process.env["SEED"] ?? 1);

@@ -94,7 +94,7 @@ it.each([false, true])(
   async (isShared) => {
     await fc.assert(
       fc.asyncProperty(fc.array(request, { maxLength: 14 }), (requests) => play(requests, isShared)),
-      { numRuns: 300 },
+      { numRuns: 120 },
     );
   },
 );

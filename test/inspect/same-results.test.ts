@@ -80,7 +80,7 @@ describe("withRunLog", () => {
           streamResults.map((each) => each.text).join(""),
         );
       }),
-      { numRuns: 80 },
+      { numRuns: 40 },
     );
   });
 

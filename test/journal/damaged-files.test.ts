@@ -159,7 +159,7 @@ describe("fileJournal with a damaged file", () => {
         if (result === undefined) expect([isLoopError(error, "journal-damaged"), did]).toEqual([true, []]);
         else if (recorded.some((key) => key.endsWith("once"))) expect(did).not.toContain("once");
       }),
-      { numRuns: 150 },
+      { numRuns: 60 },
     );
   });
 });

@@ -178,7 +178,7 @@ async function checkDrains(plan: Plan, lives: readonly number[]): Promise<void> 
 }
 
 // To run more cases: INTERLEAVINGS=10000 SEED=7 npx vitest run test/loop/interleavings.test.ts
-const runs = Number(process.env["INTERLEAVINGS"] ?? 80);
+const runs = Number(process.env["INTERLEAVINGS"] ?? 50);
 const seed = Number(process.env["SEED"] ?? 20_260_101);
 
 it("random runs end in time, lose no message, release all resources and can be replayed", { timeout: 600_000 }, async () => {

@@ -103,7 +103,7 @@ function checkAnswers(result: LoopResult, ran: readonly string[]): void {
 }
 
 // To run more cases: ASKINGS=10000 SEED=7 npx vitest run test/loop/random-asking.test.ts
-const runs = Number(process.env["ASKINGS"] ?? 90);
+const runs = Number(process.env["ASKINGS"] ?? 45);
 const seed = Number(process.env["SEED"] ?? 20_260_101);
 
 it("random runs that approve suspends continue with the decisions, and run no tool twice", { timeout: 600_000 }, async () => {

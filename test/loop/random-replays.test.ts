@@ -34,7 +34,7 @@ it("a replay of a random finished run gives the same result despite control call
       expect(same(again.result)).toEqual(same(result));
       expect(again.provider.calls).toBe(0);
     }),
-    { numRuns: 90, seed: 20_260_101 },
+    { numRuns: 45, seed: 20_260_101 },
   );
 });
 
@@ -85,6 +85,6 @@ it("a journal key names only one step, whatever limits and retries a random run 
         expect([same(again.result), again.provider.calls]).toEqual([same(result), 0]);
       }
     }),
-    { numRuns: 60, seed: 20_260_101 },
+    { numRuns: 30, seed: 20_260_101 },
   );
 });

@@ -167,6 +167,6 @@ it("anthropicMessages with cache: always reads the last cache entry, for any num
       }));
       expect(missesOf(answers)).toEqual([]);
     }),
-    { numRuns: 40 },
+    { numRuns: 20 },
   );
 });

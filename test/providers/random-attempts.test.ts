@@ -121,7 +121,7 @@ const plans = fc.record({
 });
 
 // To run more cases: ATTEMPTS=10000 SEED=7 npx vitest run test/providers/random-attempts.test.ts
-const numRuns = Number(process.env["ATTEMPTS"] ?? 300);
+const numRuns = Number(process.env["ATTEMPTS"] ?? 150);
 const seed = Number(process.env["SEED"] ?? 20_260_101);
 
 it(

@@ -41,7 +41,7 @@ describe("withToolSearch: the order of loaded tools", () => {
         });
         expect(again.lists).toEqual(lists.slice(iteration));
       }),
-      { numRuns: 30 },
+      { numRuns: 15 },
     );
   });
 });

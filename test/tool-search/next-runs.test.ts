@@ -46,7 +46,7 @@ describe("withToolSearch in a later run of a conversation", () => {
         const next = await run([done], { ...more(), messages: [...messages, { role: "user", content: "And?" }] });
         expect(next.lists).toEqual([lists.at(-1)]);
       }),
-      { numRuns: 40 },
+      { numRuns: 20 },
     );
   });
 });

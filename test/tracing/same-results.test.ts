@@ -71,7 +71,7 @@ describe("withTracing and withDiagnostics", () => {
         expect(comparable(result)).toEqual(comparable(plain.result));
         checkSpans(tracing);
       }),
-      { numRuns: 80 },
+      { numRuns: 40 },
     );
   });
 });

@@ -48,7 +48,7 @@ function checkCalls(message: PageMessage | undefined, result: LoopResult): void 
 }
 
 // To test more runs: CHUNKS=5000 SEED=7 npx vitest run test/ui-message-stream/random-runs.test.ts
-const runs = Number(process.env["CHUNKS"] ?? 90);
+const runs = Number(process.env["CHUNKS"] ?? 45);
 const seed = Number(process.env["SEED"] ?? 20_260_101);
 
 it.each(vendors)("createUIMessageMapper: a page of AI SDK $version shows all parts of random runs", async (vendor) => {

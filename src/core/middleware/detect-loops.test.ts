@@ -144,6 +144,6 @@ it("CycleCounts: finds the same loops as a search of the whole history, in bound
         expect(repetition.iterations.length).toBeLessThanOrEqual(maxCycle + 1);
       });
     }),
-    { numRuns: 500 },
+    { numRuns: 200 },
   );
 });

@@ -173,7 +173,7 @@ describe("maskResults in random runs", () => {
           if (next !== undefined) state.add(next);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: 120 },
     );
   });
 });

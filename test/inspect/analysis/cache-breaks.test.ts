@@ -243,7 +243,7 @@ describe("findCacheBreaks", () => {
         });
         expect(findCacheBreaks(run).map(({ index }) => index)).toEqual(broken);
       }),
-      { numRuns: 30 },
+      { numRuns: 15 },
     );
   });
 });

@@ -65,7 +65,7 @@ function checkEvents({ recording, stage }: Ended): void {
   expect(stage.clock.pending).toBe(0);
 }
 
-const runs = Number(process.env["TREES"] ?? 60);
+const runs = Number(process.env["TREES"] ?? 30);
 const seed = Number(process.env["SEED"] ?? 20_260_101);
 
 it("a random tree of nested runs that is ended from outside releases everything", { timeout: 600_000 }, async () => {

@@ -22,7 +22,7 @@ async function run(
 }
 
 const ascending = (a: number, b: number): number => a - b;
-const runs = Number(process.env["TREES"] ?? 90);
+const runs = Number(process.env["TREES"] ?? 45);
 const seed = Number(process.env["SEED"] ?? 20_260_101);
 
 it("limits.maxToolCalls is never exceeded by a random tree of runs", { timeout: 600_000 }, async () => {

@@ -230,7 +230,7 @@ async function check(plan: Plan, given: readonly Life[]): Promise<void> {
 }
 
 // To run more cases: WAITING=5000 SEED=7 npx vitest run test/loop/nested/random-waiting.test.ts
-const runs = Number(process.env["WAITING"] ?? 60);
+const runs = Number(process.env["WAITING"] ?? 30);
 const seed = Number(process.env["SEED"] ?? 20_260_101);
 
 it("a random tree of nested runs that waits for approval follows decisions and control calls", { timeout: 600_000 }, async () => {

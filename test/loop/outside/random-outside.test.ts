@@ -167,7 +167,7 @@ function checkAnswers(result: LoopResult, ran: readonly string[]): void {
 }
 
 // To run more cases: OUTSIDES=5000 SEED=7 npx vitest run test/loop/outside/random-outside.test.ts
-const runs = Number(process.env["OUTSIDES"] ?? 25);
+const runs = Number(process.env["OUTSIDES"] ?? 15);
 const seed = Number(process.env["SEED"] ?? 20_260_101);
 
 it.for(Object.entries(places))(

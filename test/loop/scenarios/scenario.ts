@@ -51,7 +51,7 @@ export function setUp(scenario: Scenario): Staged {
     signal: abort.signal,
     ...own,
     // The tools of the stage need both.
-    middleware: [!isUsed("context-restarts") && contextRestarts(), ...given, !isUsed("pre-tool-text") && preToolText()],
+    middleware: [...given, !isUsed("context-restarts") && contextRestarts(), !isUsed("pre-tool-text") && preToolText()],
   };
   return { stage, provider, options };
 }
