@@ -5,11 +5,12 @@ import type { LoopResult } from "../types/loop-result.ts";
 import type { NestedSpending, ToolCall } from "../types/tool-outcome.ts";
 import type { CallQuestions } from "../loop/run/decisions.ts";
 import { whenParked } from "./journals.ts";
-import type { Deadline } from "../../shared/cancellation/deadline.ts";
+import { CancelScope } from "../../shared/cancellation/cancel-scope.ts";
+import { Deadline } from "../../shared/cancellation/deadline.ts";
 import type { Wave } from "../tools/registry.ts";
-import type { Run } from "./run.ts";
+import type { Nesting, Run } from "./run.ts";
 import type { Journal } from "../types/journal.ts";
-import type { Outcome, Wait } from "../types/middleware.ts";
+import type { NestedOptions, Outcome, Wait } from "../types/middleware.ts";
 
 /** The answer of code that waits. */
 export class Parked {
@@ -69,8 +70,8 @@ export class Activity {
   hasBegun = false;
   /** True after the answer of a request has arrived. */
   isAnswered = false;
-  /** The nested runs that it began, so most calls have none. */
-  #nested: Set<AbortController> | undefined;
+  /** Its nested runs that have not ended. */
+  #nested: Map<Promise<void>, AbortController> | undefined;
   #waits: readonly Wait[] = [];
   /** True after a wait without an answer. */
   isParked = false;
@@ -78,8 +79,6 @@ export class Activity {
   isDrained = false;
   /** The messages that its nested runs have not sent to a model, for the caller of this run. */
   readonly undelivered: UserMessage[] = [];
-  /** Its nested runs that have not ended. */
-  running: Set<Promise<unknown>> | undefined;
   #used: Map<string, number>;
   #busy = 0;
   #park: ((waits: readonly Wait[]) => void) | undefined;
@@ -128,14 +127,14 @@ export class Activity {
   /** Ends what is left of it: no step begins any more, and its nested runs are cancelled. */
   close(): void {
     this.isOver = true;
-    this.abortNested();
+    this.#abortNested();
   }
 
   /** Nested runs of a cancelled run are cancelled already, for the same reason. */
-  abortNested(reason?: unknown): void {
+  #abortNested(reason?: unknown): void {
     const { cause } = this.run.scope;
     if (cause !== undefined && cause.kind !== "interrupt") return;
-    for (const one of this.#nested ?? []) one.abort(reason);
+    for (const one of this.#nested?.values() ?? []) one.abort(reason);
   }
 
   /** Returns a key or an id that this activity has not used yet. The order of uses must be the same on a replay. */
@@ -192,22 +191,32 @@ export class Activity {
     }
   }
 
-  /** Waits for a nested run, and counts its spending even if the code of the call no longer waits for it. */
-  async follow(result: Promise<LoopResult>, forget: () => void): Promise<LoopResult> {
+  /** Runs a nested run, and counts its spending even if the code of the call no longer waits for it. */
+  async nest(options: NestedOptions, nesting: Omit<Nesting, "run" | "signal">): Promise<LoopResult> {
+    const abort = new AbortController();
+    const result = this.run.nest(options, { ...nesting, signal: abort.signal });
     const ended = result.then(
       (end) => void this.spent.push(spendingOf(end)),
       () => {},
     );
-    const running = (this.running ??= new Set());
-    running.add(ended);
+    const nested = (this.#nested ??= new Map());
+    nested.set(ended, abort);
     try {
       const end = await result;
       await ended;
       return end;
     } finally {
-      forget();
-      running.delete(ended);
+      nested.delete(ended);
     }
+  }
+
+  /** Ends the nested runs that its tool has left, and waits for them a moment, so that their usage is counted. */
+  async endNested(): Promise<void> {
+    if (this.#nested === undefined || this.#nested.size === 0) return;
+    const { clock, timeouts } = this.run;
+    this.#abortNested(new DOMException("The tool call has ended.", "AbortError"));
+    const limitMs = Math.max(1, timeouts.settleMs);
+    await new Deadline({ limitMs }, { clock, scope: new CancelScope() }).race(Promise.all(this.#nested.keys()));
   }
 
   /** Gives the messages that a nested run has not sent to the caller of this run. */
@@ -217,12 +226,6 @@ export class Activity {
     given.add(result);
     if (reason.kind === "interrupted") this.undelivered.push(reason.message);
     this.undelivered.push(...undelivered);
-  }
-
-  track(abort: AbortController): () => void {
-    const nested = (this.#nested ??= new Set());
-    nested.add(abort);
-    return () => nested.delete(abort);
   }
 }
 

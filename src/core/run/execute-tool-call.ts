@@ -5,7 +5,6 @@ import type { ToolContext } from "../types/loop-options.ts";
 import type { Json, PlainError } from "../types/common.ts";
 import type { NestedSpending, ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
 import { CancelScope } from "../../shared/cancellation/cancel-scope.ts";
-import { Deadline } from "../../shared/cancellation/deadline.ts";
 import { detectContextRestart } from "../loop/restart/context-restart.ts";
 import { restartedResult } from "../../shared/transcript.ts";
 import { executeToolCall, refuseChanged } from "../loop/tool-call/execute-tool-call.ts";
@@ -167,7 +166,7 @@ async function runDurable(activity: Activity, call: Given, { begunKey, outcomeKe
 
 /** Ends the nested runs that the tool has left, and adds the spending of its nested runs. */
 async function addNested(activity: Activity, outcome: Outcome, mark: number): Promise<Outcome> {
-  if (activity.running !== undefined && activity.running.size > 0) await endNested(activity);
+  await activity.endNested();
   const nested = sumOf(activity.spent.splice(mark));
   return nested === undefined ? outcome : { ...outcome, nested };
 }
@@ -259,14 +258,6 @@ async function prepare(activity: Activity, { made, given }: Given, ports: ToolCa
   const args = approvedArgs === undefined ? run.prepared.get(made.callId) : undefined;
   const ready: ReadyCall = { kind: "ready", call: made, definition, args: args ?? toJson(given.args), approvedArgs };
   return args === undefined ? activity.busy(async () => validateCall(ready, ports)) : ready;
-}
-
-/** Ends the nested runs that the tool has left, and waits for them a moment, so that their usage is counted. */
-async function endNested(activity: Activity): Promise<void> {
-  const { clock, timeouts } = activity.run;
-  activity.abortNested(new DOMException("The tool call has ended.", "AbortError"));
-  const limitMs = Math.max(1, timeouts.settleMs);
-  await new Deadline({ limitMs }, { clock, scope: new CancelScope() }).race(Promise.all([...(activity.running ?? [])]));
 }
 
 /** The metadata of results, by call, until `tool-end` is sent. */

@@ -240,11 +240,8 @@ export class StepRecorder implements CallRecorder {
       const own = this.#unique("run", name === "" ? "run" : `run/${name}`);
       const suffix = own === "run" ? "" : `/${own.slice(own.startsWith("run/") ? 4 : 3)}`;
       return activity.busy(async () => {
-        const abort = new AbortController();
-        const forget = activity.track(abort);
         const key = `${place}/${this.#owner}/${own}`;
-        const nesting = { key, path: path + suffix, callId: this.callId, journal, signal: abort.signal };
-        const result = await activity.follow(run.nest(options, nesting), forget);
+        const result = await activity.nest(options, { key, path: path + suffix, callId: this.callId, journal });
         const { reason } = result;
         // Otherwise, the code that began the nested run has its result.
         if (result.status === "suspended" || isEnded(run.scope)) activity.giveBack(result);

@@ -229,15 +229,10 @@ export class CallContext implements ToolCallContext {
   /** A nested run of an ordinary tool is part of the tool's step, and ends with it. */
   async #nest(options: NestedOptions): ReturnType<CallRecorder["run"]> {
     if (this.#deadline.isOver) throw new Error("The tool call has ended, so it cannot start a nested run.");
-    const activity = this.#activity;
     const { callId } = this;
-    const abort = new AbortController();
-    const forget = activity.track(abort);
-    const result = this.#run.nest(options, { callId, path: callId, signal: abort.signal });
     // The nested run has time limits of its own.
     const letGo = this.#deadline.hold(false);
-    result.then(letGo, letGo);
-    return activity.follow(result, forget);
+    return this.#activity.nest(options, { callId, path: callId }).finally(letGo);
   }
 
   /** Counts as a heartbeat of the tool. Returns false if the call is over, or if nothing listens to the event. */
