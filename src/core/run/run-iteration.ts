@@ -60,8 +60,10 @@ export async function runIteration(run: Run): Promise<Ending | undefined> {
   const end = await activity.settle(begin().catch((error: unknown) => endFailed(run, streamed, error)));
   if ("waits" in end) return waitFor(state, end.waits);
   const answer = end.value;
-  await recordRequestEnd(activity, answer, streamed);
-  sendAdjustments(run, answer);
+  // A reader has the changes from the record.
+  const isChanged = streamed !== answer || activity.spent.length > 0;
+  if (isChanged && run.ports.readCall === undefined) await recordRequestEnd(activity, answer, streamed);
+  if (answer.adjustments !== undefined) sendAdjustments(run, answer.adjustments);
   run.meter.addUsage(answer);
   run.meter.settle();
   applyAnswer(state, answer, activity.spent);
@@ -84,8 +86,6 @@ export interface RequestEnd {
 }
 
 async function recordRequestEnd({ run, place, spent }: Activity, answer: Answer, streamed: Answer | undefined): Promise<void> {
-  // A reader has the changes from this record.
-  if (run.ports.readCall !== undefined) return;
   const before: { readonly [field: string]: Json } = (streamed ?? {}) as never;
   const fields = streamed === answer ? [] : Object.entries(answer as unknown as typeof before);
   const changes = fields.filter(([field, value]) => value !== undefined && !isSameJson(value, before[field]));
@@ -102,9 +102,9 @@ function endFailed({ options: { provider } }: Run, streamed: Answer | undefined,
 }
 
 /** Sends only the changes of requests that were not sent before, because most changes are the same in each request. */
-function sendAdjustments(run: Run, { adjustments }: Answer): void {
+function sendAdjustments(run: Run, adjustments: NonNullable<Answer["adjustments"]>): void {
   const { told } = run;
-  for (const { provider, model, changes } of adjustments ?? []) {
+  for (const { provider, model, changes } of adjustments) {
     const untold = changes.filter(({ field, action, reason }) => {
       const { size } = told;
       return told.add(JSON.stringify([provider, model, field, action, reason])).size > size;

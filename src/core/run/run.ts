@@ -40,6 +40,7 @@ import type {
   RunFacts,
   State,
 } from "../types/middleware.ts";
+import { byName } from "./shown-tools.ts";
 import { createState } from "./state.ts";
 
 /** The options of a run on the seam. */
@@ -175,7 +176,7 @@ export class Run {
     this.registry = wrapTools(options.provider, collectTools(options.tools, this.hooks));
     this.definitions = this.registry.definitions();
     edges.checkTraits?.(this.definitions, listMiddleware(options.middleware), options.provider);
-    this.registered = new Map(this.definitions.map((tool) => [tool.name, tool]));
+    this.registered = byName(this.definitions);
     this.#claims = claimRun(this, nesting);
     this.control = this.#claims.control;
     this.records = place.records;
