@@ -64,6 +64,14 @@ export class Activity {
   /** Sends the end of its call once. */
   end: (outcome: Outcome) => void = () => {};
   isOver = false;
+  /** The hook whose code runs or waits now. */
+  hook = "";
+  /** The time from which its hooks have nothing to wait for in the core. */
+  idleSince = 0;
+  /** True while it waits for its turn, which other calls may hold back. */
+  isHeld = false;
+  /** True while the code of its tool runs. */
+  isInTool = false;
   /** True if its newest step was new in this execution. Undefined before its first step. */
   isLive: boolean | undefined;
   /** True if its tool has begun, so that a call that waits counts as a call that may have had effects. */
@@ -127,7 +135,35 @@ export class Activity {
   /** Ends what is left of it: no step begins any more, and its nested runs are cancelled. */
   close(): void {
     this.isOver = true;
+    this.run.watch?.leave(this);
     this.#abortNested();
+  }
+
+  /** Waits for hooks. Rejects if one of them waits too long for something that the run knows nothing of. */
+  watched<T>(hooks: Promise<T>): Promise<T> {
+    const { watch } = this.run;
+    return watch === undefined ? hooks : Promise.race([hooks, watch.join(this)]);
+  }
+
+  /** Runs the code of the tool. Its time does not count as time of a hook. */
+  async inTool<T>(work: () => Promise<T>): Promise<T> {
+    this.isInTool = true;
+    try {
+      return await work();
+    } finally {
+      this.isInTool = false;
+      this.run.watch?.note(this);
+    }
+  }
+
+  /** True while its hooks wait for the core or the tool. */
+  get isInside(): boolean {
+    return this.#busy > 0 || this.isInTool;
+  }
+
+  /** True while it does something that ends without other calls. */
+  get isWorking(): boolean {
+    return this.isInside && !this.isHeld;
   }
 
   /** Nested runs of a cancelled run are cancelled already, for the same reason. */
@@ -160,7 +196,10 @@ export class Activity {
       this.isParked = true;
     } finally {
       this.#busy -= 1;
-      if (this.#busy === 0) this.onIdle?.();
+      if (this.#busy === 0) {
+        this.run.watch?.note(this);
+        this.onIdle?.();
+      }
       if (this.isParked) this.#check();
     }
     return forever();

@@ -34,11 +34,11 @@ export async function performCall(activity: Activity, call: ToolCall): Promise<O
   };
   const last: Next<ToolCall, Outcome> = async (given, signal) => (made = await runCall(activity, { made: call, given, signal }));
   const recorderOf = (name: string): StepRecorder => new StepRecorder(activity, `@${name}`, performCall);
-  const inner = chainHooks(run.hooks, "execute", { last, recorderOf });
-  const chain = chainHooks(run.hooks, "call", { last: inner, recorderOf });
+  const inner = chainHooks(run.hooks, "execute", { last, recorderOf, activity });
+  const chain = chainHooks(run.hooks, "call", { last: inner, recorderOf, activity });
   let outcome: Outcome;
   try {
-    outcome = await chain(call);
+    outcome = await activity.watched(chain(call));
   } catch (error) {
     if (error instanceof StepCancelled) outcome = made ?? { call, durationMs: 0, kind: "not-run" };
     else if (!(error instanceof HookError)) throw error;
@@ -85,7 +85,11 @@ async function runCall(activity: Activity, call: Given): Promise<Outcome> {
   const { run, place, journal, takeTurn } = activity;
   const begunKey = `${run.prefix}${place}/${activity.unique("begun")}`;
   const outcomeKey = `${run.prefix}${place}/${activity.unique("outcome")}`;
-  if (takeTurn !== undefined) await activity.busy(takeTurn);
+  if (takeTurn !== undefined) {
+    activity.isHeld = true;
+    await activity.busy(takeTurn);
+    activity.isHeld = false;
+  }
   if (isDurable(run, call.made.name)) return runDurable(activity, call, { begunKey, outcomeKey });
   let isLive = false;
   const outcome = await activity.busy(async () => {
@@ -155,9 +159,10 @@ async function runDurable(activity: Activity, call: Given, { begunKey, outcomeKe
   sendStart(run, call.made, !isLive);
   const mark = activity.spent.length;
   const past = isLive ? undefined : pastOf(run);
-  const recorded = await past?.recallOutcome(activity, outcomeKey, (fork) => execute(fork, { ...call, signal: undefined }));
+  const replay = (fork: Activity): Promise<Outcome> => execute(fork, { ...call, signal: undefined });
+  const recorded = past && (await activity.inTool(() => past.recallOutcome(activity, outcomeKey, replay)));
   if (recorded !== undefined) return recorded;
-  const made = await execute(activity, call);
+  const made = await activity.inTool(() => execute(activity, call));
   // An earlier execution has begun the call.
   const outcome: Outcome = made.kind === "not-run" && !isLive ? { ...made, kind: "interrupted" } : made;
   const whole = await addNested(activity, outcome, mark);

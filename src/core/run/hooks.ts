@@ -68,22 +68,28 @@ type HookAround<Given, Made, At> = (given: Given, next: Next<Given, Made>, at: A
 interface Chained<Given, Made, At> {
   readonly last: Next<Given, Made>;
   recorderOf(name: string): At;
+  /** Remembers which hook runs. */
+  readonly activity: { hook: string };
 }
 
 /** Returns the chain of one kind of hooks around `last`. The first middleware is the outermost. */
 export function chainHooks<Kind extends "request" | "call" | "execute", Given, Made, At>(
   hooks: readonly (NamedHooks & { readonly [Name in Kind]?: HookAround<Given, Made, At> })[],
   kind: Kind,
-  { last, recorderOf }: Chained<Given, Made, At>,
+  { last, recorderOf, activity }: Chained<Given, Made, At>,
 ): Next<Given, Made> {
   return hooks.reduceRight<Next<Given, Made>>((next, { name, [kind]: hook }) => {
     if (hook === undefined) return next;
     const recorder = recorderOf(name);
     return async (given, outer) => {
+      const { hook: before } = activity;
+      activity.hook = `${name}.${kind}`;
       try {
         return await hook(given, (inner, signal) => next(inner, signal ?? outer), recorder);
       } catch (error) {
         throw blame(error, `${name}.${kind}`);
+      } finally {
+        activity.hook = before;
       }
     };
   }, last);

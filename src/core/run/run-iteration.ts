@@ -53,11 +53,11 @@ export async function runIteration(run: Run): Promise<Ending | undefined> {
       return streamed;
     });
   const recorderOf = (name: string): StepRecorder => new StepRecorder(activity, `@${name}`, performCall);
-  const chain = chainHooks(run.hooks, "request", { last, recorderOf });
+  const chain = chainHooks(run.hooks, "request", { last, recorderOf, activity });
   const { provider, system, toolChoice, modelSettings: settings } = options;
   const begin = async (): Promise<Answer> =>
     chain({ provider, messages: frozenView(state.messages), tools: readTools(run), system, toolChoice, settings });
-  const end = await activity.settle(begin().catch((error: unknown) => endFailed(run, streamed, error)));
+  const end = await activity.settle(activity.watched(begin()).catch((error: unknown) => endFailed(run, streamed, error)));
   if ("waits" in end) return waitFor(state, end.waits);
   const answer = end.value;
   // A reader has the changes from the record.

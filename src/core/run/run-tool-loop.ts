@@ -203,18 +203,17 @@ async function askHooks(
 ): Promise<AskedHooks> {
   const { state, journal } = run;
   const activity = new Activity(run, { place, path: place, journal });
-  let asking = "";
   const askAll = async (): Promise<Said | undefined> => {
     for (const hooks of run.hooks) {
       if (hooks[kind] === undefined) continue;
-      asking = hooks.name;
-      const said = await ask(hooks, new StepRecorder(activity, `@${asking}`, performCall));
+      activity.hook = `${hooks.name}.${kind}`;
+      const said = await ask(hooks, new StepRecorder(activity, `@${hooks.name}`, performCall));
       if (said !== undefined) return said;
     }
     return undefined;
   };
-  const failed = (thrown: unknown): Said => ({ ending: endingOfFailure(blame(thrown, `${asking}.${kind}`)) });
-  const end = await activity.settle(askAll().catch(failed));
+  const failed = (thrown: unknown): Said => ({ ending: endingOfFailure(blame(thrown, activity.hook)) });
+  const end = await activity.settle(activity.watched(askAll()).catch(failed));
   const spent = sumOf(activity.spent);
   if (spent !== undefined) applyNested(state, spent);
   if ("value" in end) return { said: end.value, spent };

@@ -26,6 +26,7 @@ import { edges } from "../../shared/edges.ts";
 import { freezeDeep, toJson } from "../../shared/json.ts";
 import { beginHooks, listMiddleware, type NamedHooks } from "./hooks.ts";
 import { HeldRuns } from "./held-runs.ts";
+import { HookWatch } from "./hook-watch.ts";
 import { type FirstRecord, isReplay, recordSteps } from "./journals.ts";
 import type { Past } from "./past.ts";
 import type {
@@ -84,6 +85,8 @@ export class Run {
   readonly control: ControlClaim | undefined;
   readonly meter: Meter;
   readonly alarm: IdleTimer;
+  /** Undefined for a run without middleware of the caller. */
+  readonly watch: HookWatch | undefined;
   readonly depth: number;
   readonly maxDepth: number;
   readonly session: Session;
@@ -165,6 +168,7 @@ export class Run {
     this.timeouts = resolveTimeouts(options.timeouts);
     this.scope = new CancelScope(outer?.scope, this.limits.reserve.ms);
     this.alarm = new IdleTimer(clock);
+    this.watch = listMiddleware(options.middleware).length === 0 ? undefined : new HookWatch(this);
     this.meter = new Meter(this.limits, outer?.meter);
     ({ depth: this.depth, maxDepth: this.maxDepth } = findLevel(options, outer, this.limits));
     const { messages, heldIds } = checkMessages(options.messages);
@@ -279,6 +283,7 @@ export class Run {
     this.#claims.release();
     this.outer?.nested.delete(this);
     this.alarm.stop();
+    this.watch?.stop();
     this.past?.release();
     this.scope.release();
   }

@@ -1,0 +1,81 @@
+// Ends hooks that wait for something that the run knows nothing of, such as a promise of their own that never settles.
+
+import { type Cancellable, endingOfReason } from "../../shared/cancellation/cancel-scope.ts";
+import { IdleTimer } from "../../shared/signals.ts";
+import type { Activity } from "./activity.ts";
+import { HookError, StepCancelled } from "./hooks.ts";
+import type { Run } from "./run.ts";
+
+/** One timer for all hooks of a run. The time in steps, waits, nested runs, inner calls and `next` does not count. */
+export class HookWatch implements Cancellable {
+  readonly #run: Pick<Run, "clock" | "scope" | "timeouts">;
+  readonly #alarm: IdleTimer;
+  readonly #watched = new Map<Activity, (error: Error) => void>();
+  #isSet = false;
+
+  constructor(run: Pick<Run, "clock" | "scope" | "timeouts">) {
+    this.#run = run;
+    this.#alarm = new IdleTimer(run.clock);
+    run.scope.join(this);
+  }
+
+  /** Rejects if a hook of the activity waits too long. */
+  join(activity: Activity): Promise<never> {
+    this.note(activity);
+    return new Promise((_, reject) => this.#watched.set(activity, reject));
+  }
+
+  leave(activity: Activity): void {
+    this.#watched.delete(activity);
+  }
+
+  /** Called when code of middleware goes on. */
+  note(activity: Activity): void {
+    activity.idleSince = this.#run.clock.now();
+    if (!this.#isSet) this.#set(activity.idleSince + this.#ms);
+  }
+
+  cancel(): void {
+    if (this.#watched.size > 0) this.#set(this.#run.clock.now() + this.#ms);
+  }
+
+  stop(): void {
+    this.#run.scope.leave(this);
+    this.#alarm.stop();
+  }
+
+  get #ms(): number {
+    const { hookMs, settleMs } = this.#run.timeouts;
+    return this.#run.scope.cause === undefined ? hookMs : Math.min(hookMs, settleMs);
+  }
+
+  #set(dueAt: number): void {
+    this.#isSet = true;
+    this.#alarm.set(dueAt, () => this.#ring());
+  }
+
+  #ring(): void {
+    this.#isSet = false;
+    const now = this.#run.clock.now();
+    // A hook may hold its call back until another call of the message has ended.
+    const isHeldBack = [...this.#watched.keys()].some(({ call, isWorking }) => call !== undefined && isWorking);
+    let dueAt = Number.POSITIVE_INFINITY;
+    for (const [activity, fail] of this.#watched) {
+      if (activity.isInside) continue;
+      const endsAt = (isHeldBack ? now : activity.idleSince) + this.#ms;
+      if (endsAt > now) dueAt = Math.min(dueAt, endsAt);
+      else {
+        activity.close();
+        fail(this.#errorOf(activity));
+      }
+    }
+    if (dueAt < Number.POSITIVE_INFINITY) this.#set(dueAt);
+  }
+
+  #errorOf({ hook }: Activity): Error {
+    const { scope, timeouts } = this.#run;
+    if (scope.cause !== undefined) return new StepCancelled(hook, endingOfReason(scope.cause));
+    const late = `It waited longer than ${timeouts.hookMs} ms ("timeouts.hookMs") for something that is no step. Wait inside at.step, or with at.wait.`;
+    return new HookError(hook, new DOMException(late, "TimeoutError"));
+  }
+}
