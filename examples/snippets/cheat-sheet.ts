@@ -252,7 +252,7 @@ interface Result {
   budgetExceeded: boolean; // the known cost is above maxCostUSD
   finalAnswer: boolean;
   output?: unknown; // the answer as plain data, typed by the schema of structuredOutput
-  pendingCalls: readonly (ToolCall & { readonly waitsFor?: "approval" | "result" })[]; // calls that a stop condition prevented, or that wait
+  pendingCalls: readonly (ToolCall & { readonly waitsFor?: "approval" | "result" | "answer" | undefined })[]; // calls that a stop condition prevented, or that wait
   undelivered: readonly UserMessage[]; // messages to the control that were not sent
   journal: Journal;
   runId: string;

@@ -82,8 +82,7 @@ function quota(counts: Counts, most: number): Middleware {
     name: "confirmed",
     async call(call, next, at) {
       if (call.name !== "pay") return next(call);
-      const said = await at.wait("permission", { name: call.name, args: call.args }, { schema: answer });
-      const { allowed } = answer.parse(said);
+      const { allowed } = await at.wait("permission", { risk: "high" }, { schema: answer });
       return allowed ? next(call) : { call, durationMs: 0, kind: "denied", reason: "The user does not want to pay." };
     },
   };

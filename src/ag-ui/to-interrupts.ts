@@ -15,7 +15,7 @@ export function toInterrupt(call: WaitingCall, runId: string): AGUIInterrupt {
     toolCallId: prefix + toCallPath(call),
     metadata: { kind: "approval", toolName: call.name, input: call.args },
   };
-  if (call.waitsFor !== "result")
+  if (call.waitsFor === "approval")
     return { ...facts, reason: "approval_required", message: `May "${call.name}" run?`, responseSchema: decisionSchema };
   const { question } = call;
   const message = question?.text ?? `"${call.name}" waits for a result.`;

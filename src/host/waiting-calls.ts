@@ -35,7 +35,7 @@ export function waitingError(
   end: "cancel" | "stop" = "cancel",
 ): LoopError<"conversation-refused"> {
   const named = calls.slice(0, maxNamed).map(({ name, id, waitsFor }) => {
-    const needs = waitsFor === "result" ? "a result" : "a decision";
+    const needs = waitsFor === "approval" ? "a decision" : waitsFor === "answer" ? "an answer" : "a result";
     return `${quote(cutText(name, 60))} (id ${quote(cutText(id, 200))}) needs ${needs}`;
   });
   const more = calls.length > maxNamed ? ` and ${calls.length - maxNamed} more` : "";

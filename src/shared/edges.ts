@@ -48,7 +48,7 @@ export interface Edges {
   checkHooks?(name: string, hooks: unknown): void;
   /** Throws if a tool has a trait that has no effect with this middleware. */
   checkTraits?(tools: readonly ToolDefinition[], middleware: readonly Middleware[], provider: Provider): void;
-  /** Throws if what a tool passes to a method of its context is wrong. */
+  /** Throws if what a tool or a middleware passes to a method of its context is wrong. */
   checkGiven?(method: CheckedMethod, given: unknown): void;
   /** Throws if a field of a tool is wrong. Without this function, only its name and its description are checked. */
   checkTool?(tool: unknown): void;
@@ -71,8 +71,8 @@ export interface Edges {
   adviseOption?(option: AdvisedOption, value: unknown): Advice | undefined;
 }
 
-/** The methods of the context of a tool whose arguments are checked. */
-export type CheckedMethod = "ask" | "defer" | "emit";
+/** The methods of the context of a tool, and of a recorder, whose arguments are checked. */
+export type CheckedMethod = "ask" | "defer" | "emit" | "wait";
 
 /** Why a tool must not defer its result. */
 export type DeferralCause = "eager" | "nested";

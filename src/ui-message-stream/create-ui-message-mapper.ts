@@ -127,7 +127,7 @@ class ApprovalParts {
   request(call: WaitingCall): void {
     const part = this.#tools.add(toCallPath(call), call);
     this.#tools.show(part, call.name);
-    if (call.waitsFor !== "result") this.#ask(part, call.id);
+    if (call.waitsFor === "approval") this.#ask(part, call.id);
     else if (call.question !== undefined) {
       const { question, id, fromPage } = call;
       this.#writeQuestion(part, { ...question, questionId: this.#tools.toId(id), isLive: false, fromPage: fromPage === true });

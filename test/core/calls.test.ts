@@ -26,7 +26,7 @@ const inputSchema = { type: "object" } as const;
 const never = new Promise<never>(() => {});
 
 function tool(name: string, execute: (args: unknown, context: ToolCallContext) => unknown, traits: object = {}): Tool {
-  return { name, description: name, inputSchema, execute, ...traits } as unknown as Tool;
+  return { name, description: name, inputSchema, execute, ...traits };
 }
 
 function scripted(...turns: readonly MockMessage[]): MockProvider {

@@ -2,10 +2,15 @@
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { defineTool, type LoopResult, memoryJournal, type Middleware, runToolLoop } from "turnwright";
+import { defineTool, type LoopResult, memoryJournal, type Middleware, runToolLoop, type ToolCall } from "turnwright";
+import { inspectJournal } from "turnwright/journal";
 import { createMockProvider, createTestClock, text, toolCall } from "turnwright/testing";
 
 const messages = [{ role: "user", content: "Go." }] as const;
+type CallHook = NonNullable<Middleware["call"]>;
+type CallNext = Parameters<CallHook>[1];
+type CallAt = Parameters<CallHook>[2];
+
 const never = (): Promise<never> => new Promise<never>(() => {});
 
 interface Program {
@@ -101,13 +106,13 @@ describe("a hook that waits for a promise of its own", () => {
   it("may wait for another call of the message, and does not count the time in steps and tools", async () => {
     const clock = createTestClock();
     const sleep = (ms: number): Promise<void> => new Promise((resolve) => void clock.setTimeout(resolve, ms));
-    let first: Promise<unknown> | undefined;
+    let first: ReturnType<CallNext> | undefined;
     const after: Middleware = {
       name: "after",
       async call(call, next, at) {
         if (first !== undefined) await first;
         await at.step(`sleep ${call.callId}`, () => sleep(50_000));
-        return (first = next(call)) as ReturnType<typeof next>;
+        return (first = next(call));
       },
     };
     const slow = defineTool({ name: "pay", description: "Pays", inputSchema: {}, execute: () => sleep(100_000) });
@@ -117,5 +122,105 @@ describe("a hook that waits for a promise of its own", () => {
     const { status, calls } = await running;
     expect([status, calls.map(({ outcome }) => outcome)]).toEqual(["completed", ["completed", "completed"]]);
     expect(clock.pending).toBe(0);
+  });
+});
+
+/** Asks about each call, with facts of its own. */
+const ask = (hook: "call" | "execute", options: object = {}): Middleware => ({
+  name: "asks",
+  [hook]: async (call: ToolCall, next: CallNext, at: CallAt) => {
+    const said = await at.wait("permission", { risk: "high" }, options);
+    return said === "yes" ? next(call) : { call, durationMs: 0, kind: "denied", reason: "No." };
+  },
+});
+
+describe.each(["call", "execute"] as const)("a wait of a middleware in %s", (hook) => {
+  it("is shown with what it asks, its facts, and the call", async () => {
+    const { run, journal } = createProgram({ middleware: [ask(hook, { schema: z.enum(["yes", "no"]) })] });
+    const { reason } = await run();
+    const shown = {
+      id: "call_i0_0",
+      callId: "call_i0_0",
+      name: "pay",
+      waitsFor: "answer",
+      what: "permission",
+      facts: { risk: "high" },
+    };
+    const schema = { type: "string", enum: ["yes", "no"] };
+    expect(reason).toEqual({ kind: "result-required", calls: [{ ...shown, args: expect.anything(), schema }] });
+    const { pendingCalls } = await inspectJournal(journal);
+    const pending = { state: "awaiting-answer", what: "permission", facts: { risk: "high" }, schema, name: "pay" };
+    expect(pendingCalls).toMatchObject([pending]);
+  });
+
+  it("does not use an answer for a tool that has changed", async () => {
+    const { run, paid } = createProgram({ middleware: [ask(hook)] });
+    await run();
+    const second = await run({ answers: { call_i0_0: "yes" } }, "DELETES EVERYTHING");
+    const toolChanges = [{ toolName: "pay", kind: "description-changed" }];
+    const calls = [expect.objectContaining({ id: "call_i0_0~2", name: "pay", what: "permission", toolChanges })];
+    expect([second.reason, paid]).toEqual([{ kind: "result-required", calls }, []]);
+    const third = await run({ answers: { "call_i0_0~2": "yes" } }, "DELETES EVERYTHING");
+    expect([third.text, paid]).toEqual(["Done.", [{ amount: 7 }]]);
+  });
+
+  it("rejects an answer that does not fit its schema, and keeps waiting", async () => {
+    const { run, paid } = createProgram({ middleware: [ask(hook, { schema: z.enum(["yes", "no"]) })] });
+    await run();
+    for (const wrong of ["nonsense", null, { kind: "approve" }]) {
+      const details = {
+        call: "call_i0_0",
+        waitsFor: "answer",
+        issues: [expect.objectContaining({ message: expect.any(String) })],
+      };
+      await expect(run({ answers: { call_i0_0: wrong } })).rejects.toMatchObject({ code: "invalid-decision", details });
+    }
+    const last = await run({ answers: { call_i0_0: "yes" } });
+    expect([last.text, paid.length]).toEqual(["Done.", 1]);
+  });
+
+  it.each(["approval", "result", "question"])("cannot have the reserved name %s", async (what) => {
+    const own: Middleware = { name: "own", [hook]: async (_call: ToolCall, _next: CallNext, at: CallAt) => at.wait(what, {}) };
+    const { reason } = await createProgram({ middleware: [own] }).run();
+    expect(reason).toMatchObject({ kind: "hook-failed", error: { message: expect.stringContaining("reserved") } });
+  });
+});
+
+describe("the answer of a wait with a schema", () => {
+  it("is the output of the schema, also when the run is executed again", async () => {
+    const seen: unknown[] = [];
+    const schema = z.object({ allowed: z.boolean(), note: z.string().default("none") }).transform((one) => ({ ...one, at: 1 }));
+    const asks: Middleware = {
+      name: "asks",
+      async call(call, next, at) {
+        const { allowed, note, at: time } = await at.wait("permission", {}, { schema });
+        seen.push([allowed, note, time]);
+        return next(call);
+      },
+    };
+    const { run } = createProgram({ middleware: [asks] });
+    await run();
+    await run({ answers: { call_i0_0: { allowed: true } } });
+    await run();
+    expect(seen).toEqual([
+      [true, "none", 1],
+      [true, "none", 1],
+    ]);
+  });
+
+  it("is null after the time of the wait", async () => {
+    const schema = z.string();
+    const seen: unknown[] = [];
+    const asks: Middleware = {
+      name: "asks",
+      async call(call, next, at) {
+        const said = await at.wait("permission", {}, { schema, until: 1_000 });
+        seen.push(said?.length ?? said);
+        return next(call);
+      },
+    };
+    const { run } = createProgram({ middleware: [asks] });
+    expect((await run({ now: 999 })).status).toBe("suspended");
+    expect([(await run({ now: 1_000 })).text, seen]).toEqual(["Done.", [null]]);
   });
 });

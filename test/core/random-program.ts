@@ -141,11 +141,11 @@ function plain(
     await delay();
     return execute(args);
   };
-  return { name, description: name, inputSchema: schema, ...traits, execute: run } as unknown as Tool;
+  return { name, description: name, inputSchema: schema, ...traits, execute: run };
 }
 
 function durable(name: Kind, execute: (args: CallArgs, context: ToolCallContext) => unknown): Tool {
-  return { name, description: name, inputSchema: schema, durable: true, execute } as unknown as Tool;
+  return { name, description: name, inputSchema: schema, durable: true, execute };
 }
 
 function toolsOf(facts: Facts, depth: number): readonly Tool[] {

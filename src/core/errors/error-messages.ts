@@ -63,7 +63,9 @@ const messages: Messages = {
     return `Call ${quote(call)} is not waiting for a decision or a result. ${advice}`;
   },
   "invalid-decision": ({ call, waitsFor, problem }) =>
-    `The decision about call ${quote(call)}, which is waiting for ${waitsFor === "result" ? "its result" : "an approval"}, ${problem}.${problem === "comes from a page" ? pageRule : ""} Pass ${waitsFor === "result" ? '{ kind: "result", result } or { kind: "failed", error }' : '{ kind: "approve" }, { kind: "deny", reason } or { kind: "modify", args }'}. The call is still waiting.`,
+    waitsFor === "answer"
+      ? `The answer for call ${quote(call)} ${problem}. Pass an answer that fits. The call is still waiting.`
+      : `The decision about call ${quote(call)}, which is waiting for ${waitsFor === "result" ? "its result" : "an approval"}, ${problem}.${problem === "comes from a page" ? pageRule : ""} Pass ${waitsFor === "result" ? '{ kind: "result", result } or { kind: "failed", error }' : '{ kind: "approve" }, { kind: "deny", reason } or { kind: "modify", args }'}. The call is still waiting.`,
   "journal-locked": ({ path, lockPath, pid, host, isVisible }) =>
     isVisible
       ? `The journal ${path} is being written by process ${pid} on ${quote(host)}. Wait until that process ends. If this process id now belongs to an unrelated program, remove ${lockPath}.`

@@ -1,6 +1,6 @@
 // Reads the calls of a message: which have ended, and what the others wait for.
 
-import type { Json } from "../types/common.ts";
+import type { Json, JsonSchema } from "../types/common.ts";
 import type { LoopResult } from "../types/loop-result.ts";
 import type { ShownTool, ToolCall, ToolChange, ToolOutcome, ToolQuestion } from "../types/tool-outcome.ts";
 import { LoopError } from "../../shared/errors/loop-error.ts";
@@ -69,6 +69,21 @@ export type PendingCall = {
       readonly fromPage?: true | undefined;
       /** Set if the tool asked a question. The result is then the answer to the question, and the tool runs again. */
       readonly question?: ToolQuestion | undefined;
+    }
+  | {
+      /**
+       * A middleware or a durable tool waits with `wait(what, facts)`. To resume the run, call `runToolLoop` with the same options and
+       * with `answers: { [id]: answer }`.
+       */
+      readonly state: "awaiting-answer";
+      /** The key that the run passes to the journal's `wait`, if the journal has this method. */
+      readonly waitKey: string;
+      readonly what: string;
+      readonly facts: Json;
+      /** The schema of the answer, if it can be converted to JSON Schema. */
+      readonly schema?: JsonSchema | undefined;
+      /** How the tool changed after the previous request for an answer. */
+      readonly toolChanges?: readonly ToolChange[] | undefined;
     }
   | {
       /**
@@ -321,8 +336,12 @@ function toPending(
 }
 
 function toWaiting(base: Pick<PendingCall, "callId" | "index" | "name" | "args">, wait: RecordedWait): PendingCall {
-  const { id, key: waitKey, facts, what } = wait;
-  const { fromPage, question, toolChanges } = toWaitingCall(wait);
+  const { id, key: waitKey, facts, what, call, schema } = wait;
+  const { fromPage, question, toolChanges, waitsFor } = toWaitingCall(wait);
+  if (waitsFor === "answer") {
+    const own = { waitKey, what, facts, ...(schema && { schema }), ...(toolChanges && { toolChanges }) };
+    return { id, ...base, args: call?.args ?? base.args, state: "awaiting-answer", ...own };
+  }
   if (what !== "approval")
     return { id, ...base, state: "awaiting-result", waitKey, ...(fromPage && { fromPage }), ...(question && { question }) };
   const tool = isRecord(facts) ? facts["tool"] : undefined;

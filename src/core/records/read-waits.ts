@@ -29,10 +29,11 @@ async function readWait(read: Read, id: string): Promise<RecordedWait | undefine
   let found: RecordedWait | undefined;
   for (let attempt = 1; ; attempt += 1) {
     const key = waitKey(id, attempt);
-    const asked = await read<AskedWait & Pick<Wait, "until">>(`${key}/asked`);
+    const asked = await read<AskedWait>(`${key}/asked`);
     if (asked === undefined) return found;
-    const { what, facts, until } = asked;
+    const { what, facts, until, call, schema } = asked;
     const answer = await read<{ readonly value: Json }>(`${key}/answer`);
-    found = { id: toWaitId({ id, attempt }), key, what, facts, until, answer, ...(found && { earlier: found.facts }) };
+    const earlier = found && { earlier: found.facts, earlierTool: found.call?.tool };
+    found = { id: toWaitId({ id, attempt }), key, what, facts, until, call, schema, answer, ...earlier };
   }
 }

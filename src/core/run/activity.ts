@@ -156,14 +156,14 @@ export class Activity {
     }
   }
 
-  /** True while its hooks wait for the core or the tool. */
+  /** True while its hooks wait for the core, the tool or an answer. */
   get isInside(): boolean {
-    return this.#busy > 0 || this.isInTool;
+    return this.#busy > 0 || this.isInTool || this.isParked;
   }
 
   /** True while it does something that ends without other calls. */
   get isWorking(): boolean {
-    return this.isInside && !this.isHeld;
+    return this.isInside && !this.isHeld && !this.isParked;
   }
 
   /** Nested runs of a cancelled run are cancelled already, for the same reason. */

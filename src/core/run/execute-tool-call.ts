@@ -33,7 +33,11 @@ export async function performCall(activity: Activity, call: ToolCall): Promise<O
     sendEnd(run, outcome, activity.isReplayed);
   };
   const last: Next<ToolCall, Outcome> = async (given, signal) => (made = await runCall(activity, { made: call, given, signal }));
-  const recorderOf = (name: string): StepRecorder => new StepRecorder(activity, `@${name}`, performCall);
+  const recorderOf = (name: string, given: ToolCall): StepRecorder => {
+    const recorder = new StepRecorder(activity, `@${name}`, performCall);
+    recorder.given = given;
+    return recorder;
+  };
   const inner = chainHooks(run.hooks, "execute", { last, recorderOf, activity });
   const chain = chainHooks(run.hooks, "call", { last: inner, recorderOf, activity });
   let outcome: Outcome;

@@ -67,7 +67,7 @@ type HookAround<Given, Made, At> = (given: Given, next: Next<Given, Made>, at: A
 
 interface Chained<Given, Made, At> {
   readonly last: Next<Given, Made>;
-  recorderOf(name: string): At;
+  recorderOf(name: string, given: Given): At;
   /** Remembers which hook runs. */
   readonly activity: { hook: string };
 }
@@ -80,12 +80,11 @@ export function chainHooks<Kind extends "request" | "call" | "execute", Given, M
 ): Next<Given, Made> {
   return hooks.reduceRight<Next<Given, Made>>((next, { name, [kind]: hook }) => {
     if (hook === undefined) return next;
-    const recorder = recorderOf(name);
     return async (given, outer) => {
       const { hook: before } = activity;
       activity.hook = `${name}.${kind}`;
       try {
-        return await hook(given, (inner, signal) => next(inner, signal ?? outer), recorder);
+        return await hook(given, (inner, signal) => next(inner, signal ?? outer), recorderOf(name, given));
       } catch (error) {
         throw blame(error, `${name}.${kind}`);
       } finally {

@@ -1,6 +1,7 @@
 // Journals record steps: in memory, or in the record of an answer.
 
 import type { Json } from "../types/common.ts";
+import type { Wait } from "../types/middleware.ts";
 import { isThenable } from "../../shared/guards.ts";
 import type { Journal } from "../types/journal.ts";
 import type { Message } from "../types/message.ts";
@@ -27,10 +28,7 @@ export interface FirstRecord {
 }
 
 /** The record of a wait that was opened. */
-export interface AskedWait {
-  readonly what: string;
-  readonly facts: Json;
-}
+export type AskedWait = Pick<Wait, "what" | "facts" | "until" | "call" | "schema">;
 
 /** The JSON form of a memory journal: the results of the steps by their keys, in the order of recording. */
 export type SavedJournal = { readonly steps: { readonly [key: string]: Json } };

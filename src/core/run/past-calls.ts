@@ -1,17 +1,16 @@
 // What a call needs of the past of its run.
 
-import type { Json } from "../types/common.ts";
 import type { WaitOptions } from "../types/wait.ts";
 import type { Outcome, Wait } from "../types/middleware.ts";
 import type { Activity, Parked } from "./activity.ts";
 import type { Past } from "./past.ts";
 import type { Run } from "./run.ts";
 
-export type OpenedWait = Pick<Wait, "id" | "what" | "facts" | "until">;
+export type OpenedWait = Pick<Wait, "id" | "what" | "facts" | "until" | "call" | "schema">;
 
 export interface CallPast extends Past {
   /** Reads the answer to a wait, or takes it from the option `answers`. Opens the wait again if what was shown has changed. */
-  findAnswer(activity: Activity, wait: OpenedWait, options: WaitOptions): Promise<Json | Parked>;
+  findAnswer<Answer>(activity: Activity, wait: OpenedWait, options: WaitOptions<Answer>): Promise<Answer | Parked>;
   /**
    * Returns the recorded outcome of a durable tool, after its code has run again over its records. `execute` runs the code. Parks the
    * call if it waits, and the run was cancelled before it did anything new.

@@ -9,9 +9,12 @@ import { costOf } from "../loop/run/pricing.ts";
 import { addSpending, noUsage } from "../../shared/count-usage.ts";
 import { digest, stableJson, toJson } from "../../shared/json.ts";
 import { toPlainError } from "../../shared/plain-error.ts";
+import { convertSchema } from "../../shared/argument-schema.ts";
+import { edges } from "../../shared/edges.ts";
 import { isRecord } from "../../shared/guards.ts";
-import { findTool } from "../tools/registry.ts";
+import { findTool, toShown } from "../tools/registry.ts";
 import { Activity, Parked } from "./activity.ts";
+import { isReplay } from "./journals.ts";
 import { waitsOf } from "./waiting-calls.ts";
 import { StepCancelled } from "./hooks.ts";
 import { type OpenedWait, pastOf } from "./past-calls.ts";
@@ -49,9 +52,12 @@ export class StepRecorder implements CallRecorder {
   readonly #activity: Activity;
   readonly #owner: string;
   readonly #perform: Perform;
+  /** The call that the hook got. */
+  given: ToolCall | undefined;
   #isInBody = false;
 
   constructor(activity: Activity, owner: string, perform: Perform) {
+    this.given = activity.call;
     this.callId = activity.call?.callId ?? activity.path;
     this.#activity = activity;
     this.#owner = owner;
@@ -228,9 +234,21 @@ export class StepRecorder implements CallRecorder {
       const activity = this.#activity;
       const { run, path } = activity;
       if (!run.mayWait) return Promise.reject(new Error("A run that an ordinary tool started cannot wait for answers."));
+      if (this.#owner.startsWith("@") && !isReplay(activity.journal)) edges.checkGiven?.("wait", { what, by: this.#owner });
       const id = run.path + activity.unique(path, "#");
-      return activity.busy(() => openWait(activity, { id, what, facts }, options));
+      return activity.busy(() => openWait(activity, { id, what, facts, ...this.#subjectOf(what, facts) }, options));
     };
+  }
+
+  /** Approvals, results and the questions of tools have these facts. */
+  #subjectOf(what: string, facts: Json): Pick<OpenedWait, "call"> {
+    const { given } = this;
+    if (given === undefined || what === "approval" || what === "result") return {};
+    const { name, args } = given;
+    if (this.#owner === "tool")
+      return what === "question" && isRecord(facts) && isRecord(facts["question"]) ? {} : { call: { name, args } };
+    const { tool } = this;
+    return { call: { name, args, ...(tool !== undefined && { tool: toShown(tool) }) } };
   }
 
   get run(): CallRecorder["run"] {
@@ -273,18 +291,23 @@ export class StepRecorder implements CallRecorder {
 }
 
 /** Records what is shown, unless an earlier execution has. The answer comes with a later execution. */
-async function openWait(activity: Activity, wait: OpenedWait, options: WaitOptions): Promise<Json | Parked> {
+async function openWait<Answer>(
+  activity: Activity,
+  wait: OpenedWait,
+  options: WaitOptions<Answer>,
+): Promise<Answer | null | Parked> {
   const { run } = activity;
-  const { until } = options;
+  const { until, schema } = options;
   if (activity.isEarly) return new Parked([]);
   const { id, ...facts } = wait;
-  const shown = { ...facts, ...(until !== undefined && { until }) };
+  const made = schema && convertSchema(schema);
+  const shown = { ...facts, ...(until !== undefined && { until }), ...(made && "json" in made && { schema: made.json }) };
   const past = pastOf(run);
   if (past !== undefined) return past.findAnswer(activity, { id, ...shown }, options);
   const key = waitKey(id);
   await activity.record(`${key}/asked`, () => shown);
   if (until === undefined || run.now < until || run.scope.cause !== undefined) return new Parked([{ id, ...shown }]);
-  const { value } = await activity.record<{ readonly value: Json }>(`${key}/answer`, () => ({ value: null }));
+  await activity.record(`${key}/answer`, () => ({ value: null }));
   options.answered?.(id);
-  return value;
+  return null;
 }

@@ -7,28 +7,30 @@ import type { LoopResult } from "../types/loop-result.ts";
 import type { Ending, Wait } from "../types/middleware.ts";
 
 interface WaitFacts extends Partial<Pick<WaitingCall, "name" | "args" | "fromPage" | "question">> {
-  readonly tool?: ShownTool;
+  readonly tool?: ShownTool | undefined;
 }
 
-export function toWaitingCall({ id, what, facts, earlier }: Wait): WaitingCall {
-  const { name = "", args = null, fromPage, tool, question } = facts as WaitFacts;
-  const was = (earlier as WaitFacts | undefined)?.tool;
+/** Describes a wait as its facts do, or as a call of which the facts tell nothing. */
+export function toWaitingCall(wait: Wait): WaitingCall {
+  const { what, facts, earlier } = wait;
+  const isOwn = what !== "approval" && what !== "result" && !(what === "question" && wait.call === undefined);
+  if (!isOwn) {
+    const { fromPage, question, ...shown } = facts as WaitFacts;
+    const waiting = toCall(wait, shown, (earlier as WaitFacts | undefined)?.tool);
+    const more = { ...(fromPage && { fromPage }), ...(question && { question }) };
+    return { ...waiting, waitsFor: what === "approval" ? "approval" : "result", ...more };
+  }
+  const { schema, call = {}, earlierTool } = wait;
+  return { ...toCall(wait, call, earlierTool), waitsFor: "answer", what, facts, ...(schema && { schema }) };
+}
+
+type Shown = Pick<WaitFacts, "name" | "args" | "tool">;
+
+function toCall({ id }: Wait, shown: Shown, was: ShownTool | undefined): Omit<WaitingCall, "waitsFor"> {
+  const { name = "", args = null, tool } = shown;
   const toolChanges = was === undefined ? [] : findToolChanges(name, was, tool);
-  const callId =
-    id
-      .split("/")
-      .at(-1)
-      ?.replace(/[#~]\d+$/, "") ?? id;
-  return {
-    id,
-    callId,
-    name,
-    args,
-    waitsFor: what === "approval" ? "approval" : "result",
-    ...(fromPage && { fromPage }),
-    ...(question && { question }),
-    ...(toolChanges.length > 0 && { toolChanges }),
-  };
+  const callId = id.slice(id.lastIndexOf("/") + 1).replace(/[#~]\d+$/, "");
+  return { id, callId, name, args, ...(toolChanges.length > 0 && { toolChanges }) };
 }
 
 /** Returns the reason that users see. */

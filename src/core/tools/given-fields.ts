@@ -5,6 +5,7 @@ import type { QuestionFields } from "../types/loop-options.ts";
 import type { StandardSchema } from "../types/common.ts";
 import { type Check, checkField, checkFields, type Checks, is, isFilled, needed } from "../../shared/errors/check-fields.ts";
 import type { CheckedMethod } from "../../shared/edges.ts";
+import { invalidOption } from "../../shared/errors/loop-error.ts";
 import { isRecord } from "../../shared/guards.ts";
 import { isPlainData } from "../../shared/json.ts";
 import { isStandardSchema } from "../../shared/argument-schema.ts";
@@ -37,7 +38,22 @@ const questionFields: Checks<QuestionFields & { readonly schema: StandardSchema 
 /** Throws LoopError "unknown-option" or "invalid-option". */
 export function checkGiven(method: CheckedMethod, given: unknown): void {
   if (method === "ask") return checkFields("question", given, questionFields);
+  if (method === "wait") return checkWait(given as GivenWait);
   if (method === "defer") return checkFields("defer", given, deferOptions);
   if (isRecord(given)) checkField("emit(part).type", given["type"], partType);
   checkFields("emit(part)", given, isRecord(given) && given["type"] === "text" ? textPart : dataPart);
+}
+
+interface GivenWait {
+  readonly what: string;
+  /** The owner of the recorder, such as "@approve". */
+  readonly by: string;
+}
+
+const reserved: ReadonlySet<string> = new Set(["approval", "result", "question"]);
+
+/** The loop reads the facts of these waits, and accepts only certain answers. */
+function checkWait({ what, by }: GivenWait): void {
+  if (by !== "@approve" && reserved.has(what))
+    throw invalidOption("wait(what)", 'a name other than "approval", "result" and "question", which are reserved', what);
 }

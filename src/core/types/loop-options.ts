@@ -385,7 +385,8 @@ export interface ToolContext<Context = unknown> {
    * Waits for an answer from outside, which `answers` contains under the id of the call. The run is suspended when nothing else can
    * continue. `facts` is what is shown with the question. Only in tools with `durable: true`.
    */
-  wait(what: string, facts: Json, options?: WaitOptions): Promise<Json>;
+  wait<Answer = Json>(what: string, facts: Json, options?: WaitOptions<Answer> & { readonly until?: undefined }): Promise<Answer>;
+  wait<Answer = Json>(what: string, facts: Json, options: WaitOptions<Answer>): Promise<Answer | null>;
   /**
    * Starts a nested run in the same journal, which is resumed together with this run. Nested runs that run at the same time need
    * different names. Only in tools with `durable: true`.

@@ -1,6 +1,6 @@
 // The interface between the loop and everything optional: middleware, durable tools, and the journal below them.
 
-import type { Clock, Json, Pricing, Session, StandardSchema, Timeouts, Usage } from "./common.ts";
+import type { Clock, Json, JsonSchema, Pricing, Session, StandardSchema, Timeouts, Usage } from "./common.ts";
 import type { CallEvent, LoopEvent, LoopEvents, LoopEventType } from "./loop-event.ts";
 import type { Message, ProviderMetadataPart, UserMessage } from "./message.ts";
 import type { ModelSettings, Provider, RequestedOutput, StreamResult, ToolChoice } from "./provider.ts";
@@ -25,10 +25,23 @@ export interface Wait {
   readonly facts: Json;
   /** The time from which the run answers the wait itself with null, in milliseconds since 1970. */
   readonly until?: number | undefined;
-  /** The facts that were shown before, if they have changed since. */
+  /** The call that waits, if the facts do not describe it. */
+  readonly call?: WaitingSubject | undefined;
+  /** The schema of the answer, if it can be converted. */
+  readonly schema?: JsonSchema | undefined;
+  /** The facts that were shown before, if the wait was opened again. */
   readonly earlier?: Json | undefined;
-  /** Why the answer that was given does not fit. */
-  readonly problem?: string | undefined;
+  /** The tool that was shown before, if the wait was opened again. */
+  readonly earlierTool?: ShownTool | undefined;
+}
+
+/** The call that a wait is about. An answer is for these arguments and this tool only. */
+export interface WaitingSubject {
+  readonly name: string;
+  /** The arguments that the hook got. */
+  readonly args: Json;
+  /** Undefined for a wait in the code of the tool itself. */
+  readonly tool?: ShownTool | undefined;
 }
 
 /** How a run ended: its status, and the exact reason. `waiting` is the reason of a run that can only go on with answers from outside. */
@@ -218,8 +231,13 @@ export interface Recorder {
   step<T>(name: string, body: () => T | PromiseLike<T>): Promise<T>;
   /** True if the step is recorded. Do not decide anything else by it, because a step of this execution is recorded too. */
   isRecorded(name: string): Promise<boolean>;
-  /** Waits for an answer from outside. Stays pending in an execution that has no answer. */
-  wait(what: string, facts: Json, options?: WaitOptions): Promise<Json>;
+  /**
+   * Waits for an answer from outside. Stays pending in an execution that has no answer. `what` says what is asked for, such as
+   * "permission": "approval", "result" and "question" are reserved. `facts` is what an answer is about: if they change, or the
+   * call or its tool does, the wait opens again. With `schema`, returns the output of the schema. With `until`, may return null.
+   */
+  wait<Answer = Json>(what: string, facts: Json, options?: WaitOptions<Answer> & { readonly until?: undefined }): Promise<Answer>;
+  wait<Answer = Json>(what: string, facts: Json, options: WaitOptions<Answer>): Promise<Answer | null>;
   /** Runs a nested run in the same journal. Nested runs that are parallel need different names. */
   run(options: NestedOptions, name?: string): Promise<LoopResult>;
   /** Adds a message at the end of the transcript. Call it before `next` of a request. */
@@ -256,7 +274,7 @@ export interface Recorder {
 
 export interface CallRecorder extends Recorder {
   readonly callId: string;
-  /** The tool as the model was shown it. Undefined if it has been removed since. */
+  /** The tool as it is now. It may have changed since the model was shown it, if the run was resumed. Undefined if it has been removed. */
   readonly tool: ToolDefinition | undefined;
   /** True if the tool has changed since an earlier execution asked about this call, which has not run. */
   readonly isChanged: boolean;

@@ -77,13 +77,21 @@ export interface WaitingCall {
    */
   readonly id: string;
   readonly callId: string;
+  /** Empty for a middleware that waits around a request or an ending. */
   readonly name: string;
+  /** The arguments of the call. For a wait of middleware, as its hook got them. */
   readonly args: Json;
   /**
    * "approval": the tool runs after the call is approved. "result": the tool has already run or has no `execute`, and the result
-   * comes from outside.
+   * comes from outside. "answer": a middleware or a durable tool waits with `wait(what, facts)`.
    */
-  readonly waitsFor: "approval" | "result";
+  readonly waitsFor: "approval" | "result" | "answer";
+  /** What a middleware or a durable tool waits for, as passed to `wait`. Only for "answer". */
+  readonly what?: string | undefined;
+  /** The facts of this wait. Only for "answer". */
+  readonly facts?: Json | undefined;
+  /** The schema of the answer, if the wait has one that can be converted to JSON Schema. Only for "answer". */
+  readonly schema?: JsonSchema | undefined;
   /** True if a page may send the result: the tool has no `execute`, or called `defer` or `ask` with `fromPage: true`. */
   readonly fromPage?: true | undefined;
   /** Set if the tool asked a question with `context.ask`. The result of the call is then the answer to this question. */

@@ -1,12 +1,18 @@
 import type { Json, StandardSchema } from "./common.ts";
 
-/** Options for a wait. All are optional. */
-export interface WaitOptions {
-  /** An answer that does not fit leaves the wait open. */
-  readonly schema?: StandardSchema | undefined;
+/** Options for a wait. All are optional. `Answer` is the output type of the schema. */
+export interface WaitOptions<Answer = unknown> {
+  /**
+   * Validates the answer. A run that gets an answer that does not fit rejects with LoopError "invalid-decision", and the call still
+   * waits. The journal records the answer as it was given, and the wait returns the output of the schema.
+   */
+  readonly schema?: StandardSchema<unknown, Answer> | undefined;
   /** The time at which the wait returns null if there is no answer, in milliseconds since 1970. Default: never. */
   readonly until?: number | undefined;
-  /** Returns true if an answer for these earlier facts still applies. Pure. Default: only if the facts are equal. */
+  /**
+   * Returns true if an answer for these earlier facts still applies. Pure. Default: only if the facts are equal. The wait of a
+   * middleware opens again in any case if the tool of the call has changed, or its arguments.
+   */
   isSame?(earlier: Json): boolean;
   /** Called with the id of the wait before its answer is returned. */
   answered?(id: string): void;

@@ -45,7 +45,6 @@ export async function runUntilEnd(run: WaitingRun): Promise<LoopResult> {
       if (execution > 0) await run.show([]);
       return result;
     }
-    for (const { id, problem } of waits) if (problem !== undefined) refuse(id);
     const shown = waits.map((wait) => ({ ...wait, attempt: refused.get(wait.id) ?? 0 }));
     await run.show(shown);
     const end = firstEnd(waits);

@@ -1,7 +1,6 @@
 // The past of a run: what earlier executions have recorded, and what this execution may still do.
 
 import type { Answer, Ending, Outcome } from "../../types/middleware.ts";
-import type { Json } from "../../types/common.ts";
 import type { Journal } from "../../types/journal.ts";
 import type { ToolCall } from "../../types/tool-outcome.ts";
 import type { WaitOptions } from "../../types/wait.ts";
@@ -209,7 +208,7 @@ export class RunPast implements AnsweredRun, CallPast {
     return this.#changes.has(name) && this.recalled.get(callId)?.hasRun === false;
   }
 
-  findAnswer(activity: Activity, wait: OpenedWait, options: WaitOptions): Promise<Json | Parked> {
+  findAnswer<Answer>(activity: Activity, wait: OpenedWait, options: WaitOptions<Answer>): Promise<Answer | Parked> {
     return findAnswer(this, activity, { wait, options });
   }
 
