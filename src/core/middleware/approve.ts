@@ -38,7 +38,7 @@ export function approve(policy?: Approve): Middleware {
   };
 }
 
-interface Asking {
+interface PolicyPorts {
   readonly run: RunFacts;
   readonly at: CallRecorder;
 }
@@ -49,7 +49,7 @@ interface AskedTool {
 }
 
 /** Asks the policy once. Its answer is recorded. */
-async function ask(policy: Approve = waitWhereNeeded, { run, at }: Asking, asked: AskedTool): Promise<Decided> {
+async function ask(policy: Approve = waitWhereNeeded, { run, at }: PolicyPorts, asked: AskedTool): Promise<Decided> {
   const { clock, timeouts } = run;
   const { approvalMs: ms } = timeouts;
   const { call } = asked;

@@ -2,11 +2,11 @@
 // program without journals leaves it out.
 
 import type { Journal } from "../types/journal.ts";
-import type { ToolCall } from "../types/tool-outcome.ts";
-import type { Answer, Ending } from "../types/middleware.ts";
+import type { NestedSpending, ToolCall } from "../types/tool-outcome.ts";
+import type { Answer, Ending, State } from "../types/middleware.ts";
 import type { FirstRecord } from "./journals.ts";
 import type { Looking, NextStep } from "./next-step.ts";
-import type { AskedEnd, NewEnd } from "./run-tool-loop.ts";
+import type { Again } from "./state.ts";
 
 /** The facts that the records have about a call. */
 export interface Recalled {
@@ -18,6 +18,23 @@ export interface Recalled {
   /** True if the call was refused while it waited, because the limit was reached. */
   readonly isLimited?: boolean | undefined;
 }
+
+/** The answer of middleware about an ending. */
+export type Said = { readonly ending: Ending } | ({ readonly ending: Ending } & Again);
+
+export interface NewEnd {
+  readonly record: AskedEnd;
+  /** True if the middleware has changed the ending. */
+  readonly isChanged: boolean;
+}
+
+/** The record of an ending that middleware has changed, for readers that do not run the middleware. */
+export type AskedEnd = Said & {
+  readonly phase: State["phase"];
+  readonly planned: Ending;
+  /** The spending of middleware. */
+  readonly spent?: NestedSpending | undefined;
+};
 
 /** What earlier executions of a run have recorded, and what this execution may still do. */
 export interface Past {

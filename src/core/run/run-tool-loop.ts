@@ -19,7 +19,8 @@ import { Run, type RunPorts, type SeamOptions } from "./run.ts";
 import type { Answer, Ending, State } from "../types/middleware.ts";
 import { describeTools } from "./shown-tools.ts";
 import { applyNested } from "../../shared/count-usage.ts";
-import { type Again, applyAgain, endOpen, waitFor } from "./state.ts";
+import type { AskedEnd, NewEnd, Said } from "./past.ts";
+import { applyAgain, endOpen, waitFor } from "./state.ts";
 import { none } from "../loop/run/limits.ts";
 import { continuationOf, isFinal, sendSteered, shut, takeLook } from "./take-look.ts";
 
@@ -188,8 +189,6 @@ async function recordFirst(run: Run): Promise<void> {
   state.codeVersion = first.codeVersion;
 }
 
-type Said = { readonly ending: Ending } | ({ readonly ending: Ending } & Again);
-
 interface AskedHooks {
   readonly said: Said | undefined;
   readonly spent: NestedSpending | undefined;
@@ -263,20 +262,6 @@ async function recordAsked(run: Run, key: string, { record, isChanged }: NewEnd)
   if (run.past !== undefined) return run.past.recordAsked(key, { record, isChanged });
   return isChanged ? run.step<AskedEnd>(key, () => record) : record;
 }
-
-export interface NewEnd {
-  readonly record: AskedEnd;
-  /** True if the middleware has changed the ending. */
-  readonly isChanged: boolean;
-}
-
-/** The record of an ending that middleware has changed, for readers that do not run the middleware. */
-export type AskedEnd = Said & {
-  readonly phase: State["phase"];
-  readonly planned: Ending;
-  /** The spending of middleware. */
-  readonly spent?: NestedSpending | undefined;
-};
 
 function sendRunStart(run: Run): void {
   const { id: provider, model } = run.options.provider;
