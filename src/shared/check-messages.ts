@@ -63,13 +63,13 @@ export function assertMessage(given: unknown, index: number): Message {
     throw refuse(index, `cannot be written as JSON: ${toPlainError(error).message}`);
   }
   if (!isRecord(value)) throw invalid(index, "not-an-object");
-  const problem = edges.findMessageProblem?.(value, given) ?? findProblem(value);
+  const problem = edges.findMessageProblem?.(value, given) ?? findShapeProblem(value);
   if (problem !== undefined) throw refuse(index, problem);
   return seal(value as unknown as Message);
 }
 
 /** Without the edge, only what the loop itself reads is checked. */
-function findProblem({ role, content, results }: UnknownRecord): MessageProblem | undefined {
+function findShapeProblem({ role, content, results }: UnknownRecord): MessageProblem | undefined {
   if (role === "user") return undefined;
   return Array.isArray(role === "assistant" ? content : role === "tool" ? results : undefined) ? undefined : "role";
 }

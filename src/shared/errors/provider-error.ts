@@ -71,19 +71,14 @@ export function isCode(value: unknown): boolean {
 }
 
 /**
- * Converts what a provider throws, or sends as an error chunk. Only the main entry and the adapters can read the errors of SDKs. Never
- * throws.
+ * Converts what a provider throws, or sends as an error chunk. Only the main entry and the adapters can read the errors of SDKs.
  */
 export function readProviderError(thrown: unknown): ProviderError {
   return edges.readError?.(thrown) ?? toServerError(thrown);
 }
 
 function toServerError(thrown: unknown): ProviderError {
-  try {
-    if (isProviderError(thrown)) return providerError(thrown.code, thrown.message, thrown);
-    const { message, cause } = toPlainError(thrown);
-    return providerError("server", message, { retryable: false, cause });
-  } catch {
-    return providerError("server", "The error cannot be read.", { retryable: false });
-  }
+  if (isProviderError(thrown)) return providerError(thrown.code, thrown.message, thrown);
+  const { message, cause } = toPlainError(thrown);
+  return providerError("server", message, { retryable: false, cause });
 }
