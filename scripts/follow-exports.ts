@@ -31,13 +31,16 @@ function readNamed(statement: ts.Statement, path: string): Named | undefined {
   if (moduleSpecifier === undefined || !ts.isStringLiteral(moduleSpecifier) || !moduleSpecifier.text.startsWith("."))
     return undefined;
   const isImport = ts.isImportDeclaration(statement);
-  const clause = isImport ? statement.importClause?.namedBindings : statement.exportClause;
-  if (clause === undefined || !(ts.isNamedImports(clause) || ts.isNamedExports(clause))) return undefined;
   const areTypes = isImport ? statement.importClause?.phaseModifier === ts.SyntaxKind.TypeKeyword : statement.isTypeOnly;
-  const names = [...clause.elements]
-    .filter(({ isTypeOnly }) => !areTypes && !isTypeOnly)
+  const names = readElements(isImport ? statement.importClause?.namedBindings : statement.exportClause);
+  return names && { from: resolve(dirname(path), moduleSpecifier.text), names: areTypes ? [] : names };
+}
+
+function readElements(clause: ts.NamedImportBindings | ts.NamedExportBindings | undefined): readonly Name[] | undefined {
+  if (clause === undefined || !(ts.isNamedImports(clause) || ts.isNamedExports(clause))) return undefined;
+  return [...clause.elements]
+    .filter(({ isTypeOnly }) => !isTypeOnly)
     .map(({ propertyName, name }) => ({ imported: (propertyName ?? name).text, local: name.text }));
-  return { from: resolve(dirname(path), moduleSpecifier.text), names };
 }
 
 /** Returns the file and the name there, for each name that the index or the kit exports. */
