@@ -43,7 +43,7 @@ const texts: readonly Row[] = [
   ["parseToolArguments: parsing many brackets", 5_000, onText("[", parseToolArguments)],
   [
     "digest: hashing the stableJson of many fields",
-    20_000,
+    5_000,
     (size) => {
       const value = Object.fromEntries(Array.from({ length: size }, (_, index) => [`k${index}`, [index, "\0"]]));
       return () => digest(stableJson(value));
