@@ -82,7 +82,7 @@ const kinds: readonly (readonly [what: string, shape: Shape, iterations?: number
   ...[100, 1_000, 5_000, 50_000].map((bytes): readonly [string, Shape, number] => [
     `texts of ${bytes} bytes as results`,
     { resultOf: (n) => textOf(bytes, n) },
-    bytes > 5_000 ? 40 : 120,
+    bytes > 5_000 ? 40 : 60,
   ]),
   ...[100, 1_000, 5_000].map((bytes): readonly [string, Shape] => [
     `records of ${bytes} bytes as results`,
@@ -111,7 +111,7 @@ describe("the size of a run log", () => {
   it.for(kinds)(
     "is at most 1.3 times the new content plus 2 KB per iteration, with %s",
     { timeout: 60_000 },
-    async ([, shape, iterations = 120]) => {
+    async ([, shape, iterations = 60]) => {
       const { log, content, firstHalf } = await measure(iterations, shape);
       expect(log).toBeLessThan(1.3 * content + mostBeside * (iterations + 1));
       expect((log - firstHalf) / firstHalf).toBeCloseTo(1, 1);
@@ -126,9 +126,9 @@ describe("the size of a run log", () => {
       inputSchema: { type: "object" },
       prepare: ({ n }) => ({ messages: [{ role: "user", content: textOf(1_000, n) }], provider: inner }),
     });
-    const { log, content, firstHalf } = await measure(200, { options: { tools: [ask] } });
+    const { log, content, firstHalf } = await measure(100, { options: { tools: [ask] } });
     // Each iteration contains one iteration of a nested run.
-    expect(log).toBeLessThan(1.3 * content + mostBeside * 2 * 201);
+    expect(log).toBeLessThan(1.3 * content + mostBeside * 2 * 101);
     expect((log - firstHalf) / firstHalf).toBeCloseTo(1, 1);
   });
 });
