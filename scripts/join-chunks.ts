@@ -45,6 +45,9 @@ const markPure: Plugin = {
   transform: (code) => ({ code: code.replace(loading, "/* @__PURE__ */ "), map: null }),
 };
 
+/** Only names the exports of the entry `turnwright`, because a bundle includes all code that is beside the names. */
+const facade = "\0facade";
+
 /**
  * Marks the calls at the end of the entry `turnwright` as pure, after the tree was shaken: Node runs them, and a bundler leaves them
  * out, with all that only they need.
@@ -63,10 +66,18 @@ export async function joinChunks(directory: string): Promise<void> {
   const names = files.filter((file) => !isChunk(file)).map((file) => file.slice(0, -".js".length));
   const pathOf = (name: string): string => resolve(directory, `${name}.js`);
   const bundle = await rollup({
-    input: Object.fromEntries(names.map((name) => [name, pathOf(name)])),
+    input: Object.fromEntries(names.map((name) => [name, name === "index" ? facade : pathOf(name)])),
     external: (id) => !id.startsWith(".") && !id.startsWith("/"),
     treeshake: { moduleSideEffects: false },
-    plugins: [markPure, markEnabling],
+    plugins: [
+      markPure,
+      markEnabling,
+      {
+        name: "facade",
+        resolveId: (id) => (id === facade ? id : undefined),
+        load: (id) => (id === facade ? `export * from ${JSON.stringify(pathOf("index"))};` : undefined),
+      },
+    ],
   });
   let groups: { readonly core: ReadonlySet<string>; readonly shared: ReadonlySet<string> } | undefined;
   const outputs = [
@@ -87,8 +98,8 @@ export async function joinChunks(directory: string): Promise<void> {
           core: reach([pathOf("index")], getModuleInfo),
           shared: reach(names.filter((name) => !whole.has(name)).map(pathOf), getModuleInfo),
         };
-        const isPart = groups.core.has(id) && id !== pathOf("index");
-        return isPart ? (groups.shared.has(id) ? "shared" : "core") : undefined;
+        if (!groups.core.has(id)) return undefined;
+        return id === pathOf("index") ? "entry" : groups.shared.has(id) ? "shared" : "core";
       },
     });
   }

@@ -11,7 +11,7 @@ import { fatalBrand, type LoopSignal, mark, resultBrand } from "../../shared/to-
 /** The fields of `toolResult`. `success` defaults to true, or to false if there is an `error`. */
 export type ToolResultFields = Omit<ToolResult, "success"> & { readonly success?: boolean | undefined };
 
-const flag: Check = ["a boolean", is.flag[1]];
+const flag: Check = ["a boolean", (value) => typeof value === "boolean"];
 
 const resultChecks: Checks<ToolResult> = {
   success: flag,
