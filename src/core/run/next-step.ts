@@ -17,7 +17,7 @@ export type NextStep =
   | { readonly kind: "calls" }
   | { readonly kind: "end"; readonly ending: Ending };
 
-/** What a look is about. */
+/** The subject of a look. */
 export interface Looking {
   readonly planned?: Ending | undefined;
   /** True if the newest request is made again. */

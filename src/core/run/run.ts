@@ -41,7 +41,6 @@ import type {
   RunFacts,
   State,
 } from "../types/middleware.ts";
-import { byName } from "./shown-tools.ts";
 import { createState } from "./state.ts";
 
 /** The options of a run on the seam. */
@@ -180,7 +179,7 @@ export class Run {
     this.registry = wrapTools(options.provider, collectTools(options.tools, this.hooks));
     this.definitions = this.registry.definitions();
     edges.checkTraits?.(this.definitions, listMiddleware(options.middleware), options.provider);
-    this.registered = byName(this.definitions);
+    this.registered = new Map(this.definitions.map((tool) => [tool.name, tool]));
     this.#claims = claimRun(this, nesting);
     this.control = this.#claims.control;
     this.records = place.records;

@@ -83,7 +83,7 @@ export interface LiveQuestion {
   readonly asked: Asked;
 }
 
-/** What the messages to a run ask it to do. */
+/** The requests of the messages to a run. */
 export interface Requested {
   /** The ending of a run that a message interrupts. */
   readonly interrupted?: Ending | undefined;
@@ -98,7 +98,7 @@ export interface ControlClaim {
   /** The messages that the run has not taken yet, in order. New messages may be added at the end. */
   readonly messages: readonly InboxMessage[];
   takeMessages(count: number): void;
-  /** What the messages ask the run to do. */
+  /** Reads the requests of the messages. */
   see(state: State, token: string): Requested;
   /** Called when the first tool call of the run is about to start. Later messages cannot interrupt the run. */
   startToolChain(): void;
