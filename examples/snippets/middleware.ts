@@ -73,6 +73,27 @@ function quota(counts: Counts, most: number): Middleware {
 }
 
 {
+  let isDown = true;
+  const isBlocked = async (_name: string): Promise<boolean> => {
+    if (isDown) throw new Error("ECONNREFUSED");
+    return false;
+  };
+  // #region store
+  const blocked: Middleware = {
+    name: "blocked",
+    async call(call, next, at) {
+      const isRefused = await at.step("blocked", () => isBlocked(call.name), { recordErrors: false });
+      return isRefused ? { call, durationMs: 0, kind: "denied", reason: "Not today." } : next(call);
+    },
+  };
+  // #endregion store
+  const options = { provider: createModel(), tools, messages, middleware: [blocked], journal: memoryJournal(), runId: "down" };
+  await assert.rejects(runToolLoop(options), /ECONNREFUSED/);
+  isDown = false;
+  assert.equal((await runToolLoop(options)).text, "Done.");
+}
+
+{
   paid.length = 0;
   const journal = memoryJournal();
   const provider = createModel();

@@ -224,3 +224,47 @@ describe("the answer of a wait with a schema", () => {
     expect([(await run({ now: 1_000 })).text, seen]).toEqual(["Done.", [null]]);
   });
 });
+
+describe("a store that fails once", () => {
+  const asksStore = (read: () => string, options?: { readonly recordErrors?: boolean }): Middleware => ({
+    name: "quota",
+    async call(call, next, at) {
+      await at.step("count", read, options);
+      return next(call);
+    },
+  });
+  const createStore = (): { isDown: boolean; read(): string } => ({
+    isDown: true,
+    read() {
+      if (this.isDown) throw new Error("ENOTDIR /srv/secret");
+      return "free";
+    },
+  });
+
+  it.each([true, false])(
+    "rejects the run, which goes on when the store is back, with recordErrors: false (journal: %s)",
+    async (isKept) => {
+      const store = createStore();
+      const { run, paid, journal } = createProgram({
+        middleware: [asksStore(() => store.read(), { recordErrors: false })],
+        calls: 2,
+      });
+      const more = isKept ? {} : { journal: undefined };
+      await expect(run(more)).rejects.toThrow("ENOTDIR");
+      expect([paid, journal.keys().filter((key) => key.includes("quota"))]).toEqual([[], []]);
+      store.isDown = false;
+      expect([(await run(more)).text, paid.length]).toEqual(["Done.", 2]);
+    },
+  );
+
+  it("ends the run by default, and does not show its error to the model", async () => {
+    const store = createStore();
+    const { run } = createProgram({ middleware: [asksStore(() => store.read())] });
+    const { reason, messages: all } = await run();
+    expect(reason).toMatchObject({ kind: "hook-failed", hook: "quota.call", error: { message: "ENOTDIR /srv/secret" } });
+    expect(JSON.stringify(all)).not.toMatch(/ENOTDIR|secret|quota/);
+    expect(all.at(-1)).toMatchObject({ role: "tool", results: [{ outcome: "failed" }] });
+    store.isDown = false;
+    expect((await run()).reason.kind).toBe("hook-failed");
+  });
+});

@@ -47,7 +47,13 @@ export async function performCall(activity: Activity, call: ToolCall): Promise<O
     if (error instanceof StepCancelled) outcome = made ?? { call, durationMs: 0, kind: "not-run" };
     else if (!(error instanceof HookError)) throw error;
     else {
-      const failed: Outcome = { call, durationMs: 0, kind: "failed", error: { name: "HookError", message: error.message } };
+      // The reason of the run has the error. The model must not read it, because it may tell about the program.
+      const failed: Outcome = {
+        call,
+        durationMs: 0,
+        kind: "failed",
+        error: { name: error.name, message: "A check of this call failed." },
+      };
       outcome = { ...(made ?? failed), ends: error.ending };
     }
   }

@@ -16,7 +16,7 @@ import { findTool, toShown } from "../tools/registry.ts";
 import { Activity, Parked } from "./activity.ts";
 import { isReplay } from "./journals.ts";
 import { waitsOf } from "./waiting-calls.ts";
-import { StepCancelled } from "./hooks.ts";
+import { JournalFailure, StepCancelled } from "./hooks.ts";
 import { type OpenedWait, pastOf } from "./past-calls.ts";
 import { waitKey } from "./places.ts";
 import type { WaitOptions } from "../types/wait.ts";
@@ -174,12 +174,18 @@ export class StepRecorder implements CallRecorder {
   }
 
   get step(): CallRecorder["step"] {
-    return <T>(name: string, body: () => T | PromiseLike<T>): Promise<T> => {
+    return <T>(name: string, body: () => T | PromiseLike<T>, { recordErrors = true } = {}): Promise<T> => {
       if (this.#isInBody)
         return Promise.reject(new Error(`The step "${name}" begins inside another step. Move it out of the body of that step.`));
       const key = this.#keyOf(this.#unique("step", name));
       return this.#activity.busy(async () => {
-        const record = await this.#activity.record<StepRecord>(key, () => this.#runStep(body));
+        let record: StepRecord;
+        try {
+          record = await this.#activity.record<StepRecord>(key, () => this.#runStep(body, recordErrors));
+        } catch (error) {
+          // Passes hooks and tools, and rejects the run.
+          throw error instanceof JournalFailure ? error : new JournalFailure("A step has failed.", { cause: error });
+        }
         if ("failed" in record) throw new StepError(record.failed);
         if ("cancelled" in record) throw new StepCancelled(name, record.cancelled);
         return record.value as T;
@@ -192,7 +198,7 @@ export class StepRecorder implements CallRecorder {
     return (name) => this.#activity.busy(async () => (await journal.read(this.#keyOf(name))) !== undefined);
   }
 
-  async #runStep(body: () => unknown): Promise<StepRecord> {
+  async #runStep(body: () => unknown, recordErrors: boolean): Promise<StepRecord> {
     const run = this.#run;
     const work = this.#begin(body);
     // Only tools may finish their work after a stop.
@@ -204,6 +210,8 @@ export class StepRecorder implements CallRecorder {
       end = await new Deadline(limits, run).race(work);
     }
     if (end.kind === "value") return end.value;
+    // The step stays unrecorded, as if the journal had failed.
+    if (end.kind === "thrown" && !recordErrors) throw end.error;
     if (end.kind === "thrown") return { failed: toPlainError(end.error) };
     return { cancelled: endingOfReason(end.kind === "cancelled" ? end.cause : { kind: "kill" }) };
   }

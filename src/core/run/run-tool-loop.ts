@@ -57,7 +57,8 @@ export async function drive(run: Run): Promise<LoopResult> {
     run.events.fail(thrown);
     // Cancels everything that may still run.
     run.scope.cancel({ kind: "abort", reason: thrown });
-    throw past === undefined ? error : await past.fail(error);
+    if (past !== undefined) throw await past.fail(error);
+    throw run.root === run ? thrown : error;
   } finally {
     run.release();
   }

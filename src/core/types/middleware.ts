@@ -227,8 +227,11 @@ export interface RunFacts {
 
 /** Records effects and waits for answers. The code around it runs again when the run is resumed. */
 export interface Recorder {
-  /** Runs `body` once, and returns its recorded value from then on. An error of `body` is recorded too. */
-  step<T>(name: string, body: () => T | PromiseLike<T>): Promise<T>;
+  /**
+   * Runs `body` once, and returns its recorded value from then on. An error of `body` is recorded too. With `recordErrors: false`,
+   * the run rejects with the error instead, and runs the body again when it is resumed.
+   */
+  step<T>(name: string, body: () => T | PromiseLike<T>, options?: { readonly recordErrors?: boolean | undefined }): Promise<T>;
   /** True if the step is recorded. Do not decide anything else by it, because a step of this execution is recorded too. */
   isRecorded(name: string): Promise<boolean>;
   /**
