@@ -1,5 +1,8 @@
 // The public exports of the entry `turnwright`.
 
+import { explainErrors } from "./all-edges.ts";
+import { enableJournals } from "./run/replay/enable-journals.ts";
+
 export type {
   Clock,
   ContentPart,
@@ -65,8 +68,7 @@ export {
 } from "./errors/loop-ended-error.ts";
 export { FatalToolError, isFatalToolError, toolResult } from "./tools/tool-result.ts";
 export { isToolResult } from "../shared/to-outcome.ts";
-export { enableJournals } from "./run/replay/enable-journals.ts";
-export { explainErrors } from "./all-edges.ts";
+export { enableJournals, explainErrors };
 export { isLoopError, LoopError } from "../shared/errors/loop-error.ts";
 export { isProviderError, providerError } from "../shared/errors/provider-error.ts";
 export { toProviderError } from "../shared/errors/read-sdk-error.ts";
@@ -104,3 +106,6 @@ export { emitText } from "./tools/emit-text.ts";
 export { defineTool, isCallOf } from "./tools/define-tool.ts";
 export { createToolRegistry } from "./tools/registry.ts";
 export { mergeRegistries, withFilter, withPrefix } from "./tools/merge-registries.ts";
+
+explainErrors();
+enableJournals();

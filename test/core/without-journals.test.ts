@@ -1,4 +1,4 @@
-// A bundle of the loop alone does not have the code that reads journals. What such a run records can be resumed all the same.
+// A bundle of the loop alone does not have the code that reads journals. Its records can be resumed all the same.
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { defineTool, enableJournals, type Journal, memoryJournal, type SavedJournal } from "turnwright";

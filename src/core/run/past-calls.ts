@@ -1,4 +1,4 @@
-// What a call needs of the past of its run.
+// The part of the past of a run that its calls need.
 
 import type { WaitOptions } from "../types/wait.ts";
 import type { Outcome, Wait } from "../types/middleware.ts";

@@ -1,4 +1,4 @@
-// What a run needs only if it has a journal or answers. The code is in ./replay: `enableJournals` adds it, so that a bundle of a
+// The part of a run that only journals and answers need. The code is in ./replay: `enableJournals` adds it, so that a bundle of a
 // program without journals leaves it out.
 
 import type { Journal } from "../types/journal.ts";
@@ -36,7 +36,7 @@ export type AskedEnd = Said & {
   readonly spent?: NestedSpending | undefined;
 };
 
-/** What earlier executions of a run have recorded, and what this execution may still do. */
+/** The records of earlier executions of a run, and the answers of this one. */
 export interface Past {
   /** The journal of the caller, with a time limit. Undefined for a run without the option `journal`. */
   readonly journal: Journal | undefined;

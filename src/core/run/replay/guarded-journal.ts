@@ -10,8 +10,6 @@ import { promiseOrValue } from "../../../shared/promises.ts";
 import { describeValue } from "../../../shared/texts.ts";
 import type { Journal } from "../../types/journal.ts";
 
-type Body<T> = () => T | PromiseLike<T>;
-
 interface GuardPorts {
   readonly scope: CancelScope;
   readonly limits: { readonly wallClockMs: number };
@@ -75,7 +73,7 @@ export class GuardedJournal implements Journal, Cancellable {
     return found === undefined ? found : this.#check(found, call);
   }
 
-  async step<T>(key: string, body: Body<T>): Promise<T> {
+  async step<T>(key: string, body: () => T | PromiseLike<T>): Promise<T> {
     const call: { answer?: unknown } & JournalCall & { readonly key: string } = { verb: "step", key };
     let isFresh = false;
     const noting = async (): Promise<T> => {
@@ -97,7 +95,7 @@ export class GuardedJournal implements Journal, Cancellable {
     throw this.#fail(new TypeError(expected), call);
   }
 
-  async #run<T>(body: Body<T>): Promise<T> {
+  async #run<T>(body: () => T | PromiseLike<T>): Promise<T> {
     this.#refuseBroken();
     this.#bodies += 1;
     this.#alarm.silence();

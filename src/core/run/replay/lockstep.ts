@@ -4,12 +4,10 @@ import type { Journal } from "../../types/journal.ts";
 import { isParking, whenQuiet } from "../journals.ts";
 import { enableJournals } from "./enable-journals.ts";
 
-type Body<T> = () => T | PromiseLike<T>;
-
 /** A step that has been asked for. */
 export interface AskedStep {
   readonly key: string;
-  readonly body: Body<unknown>;
+  readonly body: () => unknown;
 }
 
 /** An engine that needs the same order of steps on each replay. */
@@ -58,7 +56,7 @@ export function inLockstep(engine: OrderedEngine, onWave?: (keys: readonly strin
     durable: true,
     engine: true,
     read: (key) => known.get(key),
-    step: <T>(key: string, body: Body<T>) =>
+    step: <T>(key: string, body: () => T | PromiseLike<T>) =>
       new Promise<T>((done, fail) => {
         asked.push({ key, body, done, fail });
         if (!isBusy) arm();

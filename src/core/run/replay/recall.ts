@@ -1,4 +1,4 @@
-// What the records say about the tools and the calls of a message.
+// Reads the records about the tools and the calls of a message.
 
 import type { ShownTool, ToolCall, ToolChange } from "../../types/tool-outcome.ts";
 import type { ToolDefinition } from "../../types/tool.ts";

@@ -29,7 +29,7 @@ import { type Close, closeFailed, openJournal, withPartial } from "./open-journa
 import { recallCalls, recallTools, type ToolChanges } from "./recall.ts";
 import { recallOutcome } from "./recall-outcome.ts";
 
-/** What a run shares with the nested runs in its journal. */
+/** The values that a run shares with the nested runs in its journal. */
 interface Shared {
   readonly answers: Answers;
   /** The ids of the waits that have no answer yet. */
