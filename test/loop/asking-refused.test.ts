@@ -24,6 +24,8 @@ describe("options.answers", () => {
     ["a call that has run", "call_i0_1"],
     ["a nested call that does not exist", "call_i0_0/call_i0_0"],
     ["the inherited key __proto__", "__proto__"],
+    ["a first attempt by its number", "call_i0_0~1"],
+    ["an attempt with a leading zero", "call_i0_0~01"],
   ])("are rejected before any request if one decision names %s", async ([, id]) => {
     const { ran, start } = setUp();
     const journal = await savedOf(start());

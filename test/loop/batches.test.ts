@@ -86,6 +86,36 @@ describe("a batch of tool calls", () => {
     ]);
   });
 
+  it.each([true, false])("starts no call after a recorded FatalToolError and a crash (durable: %s)", async (durable) => {
+    const ran: string[] = [];
+    const fatal = (): never => {
+      throw new FatalToolError("broken");
+    };
+    const tools = [tool("fatal", fatal, { durable }), tool("act", () => ran.push("act"))];
+    const journal = memoryJournal();
+    const limits = { toolConcurrency: 1 };
+    await play([[toolCall("fatal"), toolCall("act")]], { tools, limits, journal }).result;
+    const steps = Object.entries(journal.toJSON().steps).filter(([key]) => !/act|next/.test(key));
+    const saved = memoryJournal({ steps: Object.fromEntries(steps) });
+    const again = await play([text("Done.")], { tools, limits, journal: saved }).result;
+    expect([ran, outcomesOf(again), again.reason.kind]).toEqual([
+      [],
+      ["call_i0_0: failed", "call_i0_1: not-run"],
+      "fatal-tool-error",
+    ]);
+  });
+
+  it("goes on after a FatalToolError of an inner call that the tool catches", async () => {
+    const fatal = tool("fatal", () => {
+      throw new FatalToolError("broken");
+    });
+    const outer = tool("outer", (_, { call: inner }) => inner("fatal", {}).catch(() => "caught"), { durable: true });
+    const tools = [fatal, outer, tool("act", () => "acted")];
+    const { result } = play([[toolCall("outer"), toolCall("act")], text("Done.")], { tools, limits: { toolConcurrency: 1 } });
+    const { messages, text: said } = await result;
+    expect([outcomesOf({ messages }), said]).toEqual([["call_i0_0: completed", "call_i0_1: completed"], "Done."]);
+  });
+
   it("runs only unfinished calls again after a crash", async () => {
     const clock = createTestClock();
     const shop = workshop(clock);

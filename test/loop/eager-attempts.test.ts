@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { providerError, eagerTools } from "turnwright";
+import { eagerTools, FatalToolError, providerError } from "turnwright";
 import { createMockProvider, type MockPart, text, toolCall, usage, wait } from "turnwright/testing";
 import { question } from "./nested/nesting.ts";
 import { answersOf, outcomesOf, play, tool } from "./play.ts";
@@ -33,6 +33,19 @@ describe("an eager call of a discarded attempt", () => {
     for (const { callId } of answersOf(result)) expect(ids).toContain(callId);
     await replayed(playing, result);
     expect(ran).toHaveLength(ranTimes);
+  });
+
+  it("bars no call of the next attempt with its FatalToolError", async () => {
+    const fatal = (): never => {
+      throw new FatalToolError("broken");
+    };
+    const tools = [tool("fatal", fatal, { eager: true }), tool("look", () => 1, { eager: true }), tool("act", () => 2)];
+    const next = [toolCall("look"), wait(10), toolCall("act")];
+    const turn = [...began(1), toolCall("fatal"), wait(20), ...tookBack, ...began(2), ...next];
+    const playing = play([turn, text("Done.")], { tools, middleware: [eagerTools()] });
+    const result = await finished(playing);
+    expect([answersOf(result).map(({ outcome }) => outcome), result.text]).toEqual([["completed", "completed"], "Done."]);
+    await replayed(playing, result);
   });
 
   it("is reported again at its index in the next attempt", async () => {

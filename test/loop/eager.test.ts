@@ -3,6 +3,7 @@ import {
   approve,
   defineTool,
   eagerTools,
+  FatalToolError,
   type LoopOptions,
   memoryJournal,
   type Middleware,
@@ -54,6 +55,28 @@ describe("an eager call", () => {
     expect(playing.recording.of("tool-start").map(({ index }) => index)).toEqual([1, 0]);
     await replayed(playing, result);
     expect(ran).toHaveLength(2);
+  });
+
+  it("lets no other call start after its FatalToolError", async () => {
+    const ran: string[] = [];
+    const fatal = (): never => {
+      throw new FatalToolError("broken");
+    };
+    const tools = [
+      tool("fatal", fatal, { eager: true }),
+      tool("look", () => ran.push("look"), { eager: true }),
+      tool("act", () => ran.push("act")),
+    ];
+    const script = [[toolCall("fatal"), toolCall("act"), wait(10), toolCall("look")]];
+    const playing = play(script, { tools, middleware: [eagerTools()] });
+    const result = await finished(playing);
+    expect([ran, outcomesOf(result), result.reason.kind]).toEqual([
+      [],
+      ["call_i0_0: failed", "call_i0_1: not-run", "call_i0_2: not-run"],
+      "fatal-tool-error",
+    ]);
+    await replayed(playing, result);
+    expect(ran).toEqual([]);
   });
 
   it("delays the next request until the call ends", async () => {

@@ -6,6 +6,7 @@ import type { ToolDefinition } from "../types/tool.ts";
 import { addSpending } from "../../shared/count-usage.ts";
 import { isThenable } from "../../shared/guards.ts";
 import { stableJson } from "../../shared/json.ts";
+import { isBarring } from "../run/seam.ts";
 import type { Answer, BegunCall, Middleware, RequestDraft, StreamRecorder, MessageWatch } from "../types/middleware.ts";
 
 /** The outcome of a call that ran while its message streamed, with its steps. */
@@ -33,6 +34,8 @@ interface StartedCall {
   readonly begun: Promise<BegunCall | undefined>;
   /** The id of the call of the current attempt that gets the outcome. Undefined after its attempt was discarded. */
   claimedBy: string | undefined;
+  /** True if no call of the message may begin after its outcome. */
+  isBarring: boolean;
 }
 
 /** The calls that started during one stream. */
@@ -53,11 +56,24 @@ class EagerCalls implements MessageWatch {
 
   call(call: ToolCall): void {
     if (call.problem !== undefined || this.#claim(call) !== undefined) return;
-    if (!this.#eager.has(call.name) || this.#running >= this.#concurrency) return;
+    if (!this.#eager.has(call.name) || this.#running >= this.#concurrency || this.#isBarred) return;
     const kept = new KeptSteps();
+    const begun = kept.begin(this.#at, call);
+    const started: StartedCall = { call, kept, begun, claimedBy: call.callId, isBarring: false };
     this.#running += 1;
-    const begun = kept.begin(this.#at, call).finally(() => (this.#running -= 1));
-    this.#started.push({ call, kept, begun, claimedBy: call.callId });
+    this.#started.push(started);
+    void this.#follow(started);
+  }
+
+  async #follow(started: StartedCall): Promise<void> {
+    const begun = await started.begun.catch(() => undefined);
+    this.#running -= 1;
+    started.isBarring = begun?.outcome !== undefined && isBarring(begun.outcome);
+  }
+
+  /** True if a call of this attempt ends the run. */
+  get #isBarred(): boolean {
+    return this.#started.some(({ claimedBy, isBarring: bars }) => bars && claimedBy !== undefined);
   }
 
   /** Finds a call of a discarded attempt with the same name and arguments. */

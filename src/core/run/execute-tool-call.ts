@@ -18,6 +18,7 @@ import { chainHooks, HookError, StepCancelled } from "./hooks.ts";
 import { isReplay } from "./journals.ts";
 import { pastOf } from "./past-calls.ts";
 import { StepRecorder, sumOf } from "./recorder.ts";
+import { isBarring } from "./seam.ts";
 import { isCurrent } from "./shown-tools.ts";
 import type { Activity } from "./activity.ts";
 import type { Run } from "./run.ts";
@@ -57,10 +58,15 @@ export async function performCall(activity: Activity, call: ToolCall): Promise<O
       outcome = { ...(made ?? failed), ends: error.ending };
     }
   }
-  if (outcome.kind === "denied" && outcome.ends !== undefined) run.isBarred = true;
+  barAfter(activity, outcome);
   await recordCallEnd(activity, outcome, made);
   activity.end(outcome);
   return outcome;
+}
+
+/** The calls inside a durable tool do not end the run, and the attempt of an early call may be discarded. */
+function barAfter({ run, index, isEarly }: Activity, outcome: Outcome): void {
+  if (index >= 0 && !isEarly && isBarring(outcome)) run.isBarred = true;
 }
 
 /** The record of a call whose outcome or spending middleware has changed, for readers that do not run the middleware. */
@@ -209,11 +215,10 @@ async function runReady(activity: Activity, ready: ReadyCall, ports: ToolCallPor
   // A fatal error of a synchronous tool bars the next call of the message.
   const outcome = made instanceof Promise ? await made : made;
   activity.questions?.withdrawAll();
-  const { run } = activity;
-  if (outcome.kind === "failed" && outcome.fatal === true) run.isBarred = true;
+  barAfter(activity, outcome);
   // Nothing else would add its material, and the model would miss it.
   const isLost = outcome.kind === "completed" && outcome.restart === true;
-  if (!isLost || run.middleware.some(({ name }) => name === "context-restarts")) return outcome;
+  if (!isLost || activity.run.middleware.some(({ name }) => name === "context-restarts")) return outcome;
   const { call, durationMs, approvedArgs } = outcome;
   return { call, durationMs, approvedArgs, kind: "failed", error: noRestarts };
 }

@@ -7,6 +7,7 @@ import { whenParked } from "./journals.ts";
 import { callPlace, type PlacedCall } from "./places.ts";
 import { Activity, Parked } from "./activity.ts";
 import { type Run } from "./run.ts";
+import { isBarring } from "./seam.ts";
 import type { EndedCall, Outcome } from "../types/middleware.ts";
 import { applyNested } from "../../shared/count-usage.ts";
 import { applyCalls } from "./state.ts";
@@ -15,7 +16,7 @@ export async function runCalls(run: Run): Promise<void> {
   const { state, past, isReplayed } = run;
   const { calls } = state.current;
   if (calls.length > 0) run.control?.startToolChain();
-  run.isBarred = false;
+  run.isBarred = [...run.begun.values()].some(({ outcome }) => outcome !== undefined && isBarring(outcome));
   await past?.recallCalls(calls);
   const refusals = new Map((state.answers.at(-1)?.refusals ?? []).map((outcome) => [outcome.call.callId, outcome]));
   const turns = new Turns(run);

@@ -1,6 +1,6 @@
 // Functions for middleware. The types of the interface are in ../types/middleware.ts.
 
-import type { Answer, Ending } from "../types/middleware.ts";
+import type { Answer, Ending, Outcome } from "../types/middleware.ts";
 import type { Provider } from "../types/provider.ts";
 
 /** Returns the answer of a request that was not made, because the run ends. */
@@ -12,4 +12,9 @@ export function endWith(ending: Ending, { id: provider, model }: Pick<Provider, 
 /** True for the error of a step during which the run was cancelled. */
 export function isStepCancelled(error: unknown): error is Error & { readonly ending: Ending } {
   return error instanceof Error && "ending" in error;
+}
+
+/** True if no other call of the message may begin after this outcome, because the run ends. */
+export function isBarring(outcome: Outcome): boolean {
+  return outcome.kind === "denied" ? outcome.ends !== undefined : outcome.kind === "failed" && outcome.fatal === true;
 }

@@ -43,7 +43,7 @@ interface Found {
 }
 
 async function findWait(run: Run, name: string): Promise<Found | undefined> {
-  const [, id = "", number = "0"] = /^(.*)~(\d+)$/s.exec(name) ?? [];
+  const [, id = "", number = "0"] = /^(.*)~([2-9]|[1-9]\d+)$/s.exec(name) ?? [];
   for (const place of [
     { id: name, attempt: 1 },
     { id, attempt: Number(number) },
