@@ -1,36 +1,56 @@
 // Ends hooks that wait for something that the run knows nothing of, such as a promise of their own that never settles.
 
-import { type Cancellable, endingOfReason } from "../../shared/cancellation/cancel-scope.ts";
+import { type Cancellable, type CancelScope, endingOfReason } from "../../shared/cancellation/cancel-scope.ts";
 import { IdleTimer } from "../../shared/signals.ts";
-import type { Activity } from "./activity.ts";
+import type { Clock } from "../types/common.ts";
+import type { ToolCall } from "../types/tool-outcome.ts";
 import { HookError, StepCancelled } from "./hooks.ts";
-import type { Run } from "./run.ts";
+
+interface WatchedRun {
+  readonly clock: Clock;
+  readonly scope: CancelScope;
+  readonly timeouts: { readonly hookMs: number; readonly settleMs: number };
+}
+
+/** A call, a request or an ending whose hooks are watched. */
+export interface Watched {
+  /** The hook whose code runs or waits now. */
+  readonly hook: string;
+  readonly call?: ToolCall | undefined;
+  /** The time from which its hooks have nothing to wait for in the core. */
+  idleSince: number;
+  /** True while its hooks wait for the core or the tool. */
+  readonly isInside: boolean;
+  /** True while it does something that ends without other calls. */
+  readonly isWorking: boolean;
+  close(): void;
+}
 
 /** One timer for all hooks of a run. The time in steps, waits, nested runs, inner calls and `next` does not count. */
 export class HookWatch implements Cancellable {
-  readonly #run: Pick<Run, "clock" | "scope" | "timeouts">;
+  readonly #run: WatchedRun;
   readonly #alarm: IdleTimer;
-  readonly #watched = new Map<Activity, (error: Error) => void>();
+  readonly #watched = new Map<Watched, (error: Error) => void>();
   #isSet = false;
 
-  constructor(run: Pick<Run, "clock" | "scope" | "timeouts">) {
+  constructor(run: WatchedRun) {
     this.#run = run;
     this.#alarm = new IdleTimer(run.clock);
     run.scope.join(this);
   }
 
   /** Rejects if a hook of the activity waits too long. */
-  join(activity: Activity): Promise<never> {
+  join(activity: Watched): Promise<never> {
     this.note(activity);
     return new Promise((_, reject) => this.#watched.set(activity, reject));
   }
 
-  leave(activity: Activity): void {
+  leave(activity: Watched): void {
     this.#watched.delete(activity);
   }
 
   /** Called when code of middleware goes on. */
-  note(activity: Activity): void {
+  note(activity: Watched): void {
     activity.idleSince = this.#run.clock.now();
     if (!this.#isSet) this.#set(activity.idleSince + this.#ms);
   }
@@ -72,7 +92,7 @@ export class HookWatch implements Cancellable {
     if (dueAt < Number.POSITIVE_INFINITY) this.#set(dueAt);
   }
 
-  #errorOf({ hook }: Activity): Error {
+  #errorOf({ hook }: Watched): Error {
     const { scope, timeouts } = this.#run;
     if (scope.cause !== undefined) return new StepCancelled(hook, endingOfReason(scope.cause));
     const late = `It waited longer than ${timeouts.hookMs} ms ("timeouts.hookMs") for something that is no step. Wait inside at.step, or with at.wait.`;

@@ -86,7 +86,7 @@ export interface WaitingCall {
    * comes from outside. "answer": a middleware or a durable tool waits with `wait(what, facts)`.
    */
   readonly waitsFor: "approval" | "result" | "answer";
-  /** What a middleware or a durable tool waits for, as passed to `wait`. Only for "answer". */
+  /** The reason why a middleware or a durable tool waits, as passed to `wait`. Only for "answer". */
   readonly what?: string | undefined;
   /** The facts of this wait. Only for "answer". */
   readonly facts?: Json | undefined;
