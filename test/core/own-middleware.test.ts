@@ -268,3 +268,13 @@ describe("a store that fails once", () => {
     expect((await run()).reason.kind).toBe("hook-failed");
   });
 });
+
+describe("a middleware with approves: true", () => {
+  it.each([true, false])("decides about tools with needsApproval, so that a person is asked once (%s)", async (approves) => {
+    const { run, paid } = createProgram({ middleware: [{ ...ask("call"), approves }], traits: { needsApproval: true } });
+    const { pendingCalls } = await run();
+    expect(pendingCalls).toMatchObject([{ id: "call_i0_0", waitsFor: "answer" }]);
+    const second = await run({ answers: { call_i0_0: "yes" } });
+    expect([second.status, paid.length]).toEqual(approves ? ["completed", 1] : ["suspended", 0]);
+  });
+});

@@ -31,6 +31,7 @@ const middlewareChecks: Checks<Middleware> = {
   ...hookChecks,
   name: /* @__PURE__ */ needed(is.name),
   pure: false,
+  approves: is.flag,
   after: is.texts,
   reserve: ["an object", isRecord],
   begin: is.fn,
@@ -117,7 +118,8 @@ const neededBy: { readonly [trait: string]: Need } = {
 export function checkTraits(tools: readonly ToolDefinition[], middleware: readonly Middleware[], provider: Provider): void {
   for (const [trait, { needs, write, has }] of Object.entries(neededBy)) {
     const tool = tools.find((one) => has(one, provider));
-    if (tool === undefined || middleware.some(({ name }) => name === needs)) continue;
+    const isMet = ({ name, approves }: Middleware): boolean => name === needs || (needs === "approve" && approves === true);
+    if (tool === undefined || middleware.some(isMet)) continue;
     const expected = `a list with ${write}, because the tool "${tool.name}" has ${trait}`;
     throw new LoopError("invalid-option", { option: "middleware", expected, received: "a list without it" });
   }

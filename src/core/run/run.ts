@@ -326,7 +326,7 @@ function refuseUnknownOptions(options: SeamOptions): void {
 /** A tool with `needsApproval` never runs without a decision, even if no middleware decides. */
 function withDefaults(given: MiddlewareList = []): readonly Middleware[] {
   const middleware = listMiddleware(given);
-  const decides = middleware.some(({ name }) => name === "approve");
+  const decides = middleware.some(({ name, approves }) => name === "approve" || approves === true);
   return [...middleware, ...(decides ? [] : [waitForApproval()]), forceFirstCall()];
 }
 

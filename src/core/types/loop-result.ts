@@ -76,7 +76,7 @@ export interface LoopResult<Output = unknown, T extends AnyTool = AnyTool> {
   /**
    * The calls of this run that a stop condition prevented, or that wait for a decision or a result (`waitsFor`). Otherwise empty.
    */
-  readonly pendingCalls: readonly (ToolCall & Partial<Pick<WaitingCall, "waitsFor" | "fromPage" | "question">>)[];
+  readonly pendingCalls: readonly (ToolCall & Partial<Pick<WaitingCall, "id" | "waitsFor" | "fromPage" | "question">>)[];
   /**
    * The messages to `control` that were not sent to the model, in order of arrival. Also includes the undelivered messages to
    * nested runs that were suspended, or that ended together with this run.

@@ -116,6 +116,11 @@ export interface Middleware extends Hooks {
   readonly reserve?: FinalAnswerReserve | undefined;
   /** True if it never records a step, so that it may be added and removed while a run is suspended. Default false. */
   readonly pure?: true | undefined;
+  /**
+   * True if it decides about each call of a tool with `needsApproval`, so that the run does not wait for the decision of a person too.
+   * Such a tool runs if this middleware calls `next`. Default false.
+   */
+  readonly approves?: boolean | undefined;
   /** The names of the middleware that must come earlier in the list, if they are in it. Default: none. */
   readonly after?: readonly string[] | undefined;
   /** Returns hooks with state of their own. Called once for each run. */
