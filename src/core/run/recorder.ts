@@ -98,7 +98,8 @@ export class StepRecorder implements CallRecorder {
 
   get tool(): CallRecorder["tool"] {
     const { run, call } = this.#activity;
-    return call === undefined ? undefined : (run.shown.get(call.name) ?? findTool(run.registry, call.name));
+    const now = call && findTool(run.registry, call.name);
+    return now && (run.shown.get(now.name) ?? now);
   }
 
   get isChanged(): boolean {
