@@ -155,7 +155,10 @@ export interface Hooks {
   stream?(request: RequestDraft, at: StreamRecorder): MessageWatch | undefined;
   /** Called around each call. Calls run in parallel, so keep what they teach you in `request`, from `at.state.lastBatch`. */
   call?(call: ToolCall, next: Next<ToolCall, Outcome>, at: CallRecorder): Promise<Outcome>;
-  /** Called around the tool itself, inside the hooks `call` of all middleware, with the arguments that the tool gets. */
+  /**
+   * Called around the tool, inside the hooks `call` of all middleware, with the arguments as these hooks have changed them. The schema
+   * adds its defaults inside `next`, which may still refuse the call: use `at.validated` to see what the tool gets.
+   */
   execute?(call: ToolCall, next: Next<ToolCall, Outcome>, at: CallRecorder): Promise<Outcome>;
   /** Pure. Called before each request, after each answer and after the calls of each message. */
   ends?(state: State): Ending | undefined;
