@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { type ApprovalDecision, approve, type Approve, defineTool, memoryJournal } from "turnwright";
+import { type ApprovalDecision, approve, type Approve, defineTool, memoryJournal, type Middleware } from "turnwright";
 import type { ToolCallPart } from "turnwright/kit";
 import { createTestClock, text, toolCall } from "turnwright/testing";
 import { answersOf, never, outcomesOf, play, tool, type Playing } from "./play.ts";
@@ -205,5 +205,33 @@ describe("approve", () => {
     expect(answersOf(await again.result)[0]?.result).toEqual({ amount: 9, to: "nobody" });
     expect(again.recording.of("approval-decided")).toMatchObject([{ decision: "modify", replayed: true }]);
     expect(again.recording.of("approval-asked")).toEqual([]);
+  });
+
+  const policies: { readonly [name: string]: readonly Middleware[] } = { none: [], "approve()": [approve()] };
+  const decisions: { readonly [kind: string]: Approve } = {
+    deny: () => ({ kind: "deny" }),
+    modify: () => ({ kind: "modify", args: { amount: 2 } }),
+    fail: () => {
+      throw new Error("down");
+    },
+  };
+  const rows = Object.keys(decisions).flatMap((kind) => Object.keys(policies).map((later) => [kind, later] as const));
+
+  it.each(rows)("keeps the decision %s if the run goes on with the policy %s", async (kind, later) => {
+    const ran: unknown[] = [];
+    const tools = [tool("act", (args) => ran.push(args))];
+    const options = { tools, runId: "kept" };
+    const journal = memoryJournal();
+    const script = [toolCall("act", { amount: 1 }), text("Done.")];
+    const first = await play(script, { ...options, journal, middleware: [approve(decisions[kind])] }).result;
+    const { steps } = journal.toJSON();
+    const keys = Object.keys(steps);
+    const decided = keys.findIndex((key) => key.endsWith("/decision"));
+    for (const length of keys.slice(decided).map((_, index) => decided + 1 + index)) {
+      const saved = memoryJournal({ steps: Object.fromEntries(Object.entries(steps).slice(0, length)) });
+      const again = await play([text("Done.")], { ...options, journal: saved, middleware: policies[later] ?? [] }).result;
+      expect(outcomesOf(again)).toEqual(outcomesOf(first));
+    }
+    expect(ran.filter((args) => JSON.stringify(args) !== '{"amount":2}')).toEqual([]);
   });
 });

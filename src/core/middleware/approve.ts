@@ -11,7 +11,7 @@ import { toPlainError } from "../../shared/plain-error.ts";
 import type { CallRecorder, Middleware, Recorder, RunFacts } from "../types/middleware.ts";
 import { frozenView } from "../../shared/transcript.ts";
 import { askCaller } from "../../shared/ask-caller.ts";
-import { type Decided, decideCall, mustAsk, toDecision } from "./decide-call.ts";
+import { type Decided, decideCall, decideIfNeeded, toDecision } from "./decide-call.ts";
 
 /**
  * Asks for a decision about each call, or about the calls of tools with `needsApproval` if there is no policy. A call that is not
@@ -29,9 +29,10 @@ export function approve(policy?: Approve): Middleware {
     after: ["guardrails"],
     begin: (run) => ({
       async call(call, next, at) {
+        if (policy === undefined) return decideIfNeeded({ call, next, at }, (tool) => ask(policy, { run, at }, { call, tool }));
         const { tool } = at;
-        if (tool === undefined || (policy === undefined && !mustAsk(tool, at))) return next(call);
-        if (policy !== undefined) await at.afterMessage();
+        if (tool === undefined) return next(call);
+        await at.afterMessage();
         return decideCall({ call, tool, next, at }, () => ask(policy, { run, at }, { call, tool }));
       },
     }),

@@ -16,15 +16,23 @@ import { denials } from "../../shared/to-outcome.ts";
 export function waitForApproval(): Middleware {
   return {
     name: "approve",
-    call: (call, next, at) => {
-      const { tool } = at;
-      return tool !== undefined && mustAsk(tool, at) ? decideCall({ call, tool, next, at }) : next(call);
-    },
+    call: (call, next, at) => decideIfNeeded({ call, next, at }),
   };
 }
 
-export function mustAsk({ needsApproval = false }: ToolDefinition, { wasAsked }: CallRecorder): boolean {
-  return needsApproval !== false || wasAsked;
+/** Asks about a call of a tool with `needsApproval`. A decision of an earlier execution counts even if its policy is gone. */
+export function decideIfNeeded(given: Omit<Asking, "tool">, ask?: (tool: ToolDefinition) => Promise<Decided>): Promise<Outcome> {
+  const { call, next, at } = given;
+  const { tool } = at;
+  if (tool === undefined) return next(call);
+  const decide = (): Promise<Outcome> => decideCall({ ...given, tool }, ask && (() => ask(tool)));
+  if ((tool.needsApproval ?? false) !== false || at.wasAsked) return decide();
+  if (!at.hasJournal) return next(call);
+  return at.isRecorded(stepOf(at, tool)).then((isDecided) => (isDecided ? decide() : next(call)));
+}
+
+function stepOf({ isChanged }: CallRecorder, tool: ToolDefinition): string {
+  return isChanged ? `decision about ${digest(stableJson(toShown(tool)))}` : "decision";
 }
 
 interface Asking {
@@ -39,7 +47,7 @@ export type Decided = ApprovalDecision | { readonly kind: "failed"; readonly err
 /** `ask` returns the decision of a policy, which is recorded. By default, a person decides. */
 export async function decideCall(asking: Asking, ask?: () => Promise<Decided>): Promise<Outcome> {
   const { call, tool, next, at } = asking;
-  const step = at.isChanged ? `decision about ${digest(stableJson(toShown(tool)))}` : "decision";
+  const step = stepOf(at, tool);
   // The call ran before there was a policy.
   if (at.isOver && !(await at.isRecorded(step))) return next(call);
   const first = await at.step<Decided>(step, () => {

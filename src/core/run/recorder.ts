@@ -116,6 +116,10 @@ export class StepRecorder implements CallRecorder {
     return this.#run.past?.recalled.get(this.callId)?.wasAsked === true;
   }
 
+  get hasJournal(): boolean {
+    return this.#run.past !== undefined;
+  }
+
   get validated(): CallRecorder["validated"] {
     return async ({ name, args }) => {
       const { registry } = this.#run;
