@@ -3,16 +3,8 @@
 
 import assert from "node:assert/strict";
 import * as turnwright from "turnwright";
-import type {
-  ContextSource,
-  FallbackOptions,
-  Json,
-  JsonSchema,
-  ResultCacher,
-  ResultExtractor,
-  ResultPipeline,
-  RetryOptions,
-} from "turnwright";
+import type { ContextSource, Json, JsonSchema, ResultCacher, ResultExtractor, ResultPipeline } from "turnwright";
+import type { FallbackOptions, RetryOptions } from "turnwright/kit";
 import type {
   ContextOptions,
   LoopAction,

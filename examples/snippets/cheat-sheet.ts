@@ -8,7 +8,6 @@ import type {
   Clock,
   ContextStash,
   DeliberateGate,
-  GenerateOptions,
   Journal,
   Json,
   LoopControl,
@@ -45,9 +44,6 @@ import type {
   ToolResult,
   Usage,
   UserMessage,
-  FallbackOptions,
-  RetryOptions,
-  IdenticalCallsOptions,
 } from "turnwright";
 import type { CompactedMessages } from "turnwright/compaction";
 import type {
@@ -55,6 +51,7 @@ import type {
   EndedKind,
   EndedResult,
   FinalAnswerReserve,
+  GenerateOptions,
   GenerateRequest,
   LoopDetectionOptions,
   LoopErrorCode,
@@ -70,7 +67,16 @@ import type {
   TruncatedResults,
   TruncateResultsOptions,
 } from "./derived-types.ts";
-import type { CallOf, Handoff, LoopEmitter, MiddlewareList, ProviderMetadataPart, RunCall } from "turnwright/kit";
+import type {
+  CallOf,
+  FallbackOptions,
+  Handoff,
+  LoopEmitter,
+  MiddlewareList,
+  ProviderMetadataPart,
+  RetryOptions,
+  RunCall,
+} from "turnwright/kit";
 import type { PromptCacheUse } from "turnwright/prompt-cache";
 import type { AgentFields, ResultFields, ToolFields } from "./cheat-sheet-tools.ts";
 import { type Differing, expectNone } from "./same-names.ts";
@@ -132,7 +138,7 @@ interface Core {
   deferTools(): Middleware; // hides tools with `deferred` until a search has found them
   structuredOutput<Output>(schema: StandardSchema<unknown, Output>, options?: StructuredOutputOptions): StructuredOutput<Output>; // result.output
   detectLoops(options?: LoopDetectionOptions): Middleware; // threshold, action, maxCycle, compareResults
-  limitIdenticalCalls(options?: IdenticalCallsOptions): Middleware; // max: the same calls with the same results, default 10
+  limitIdenticalCalls(options?: { readonly max?: number | undefined }): Middleware; // max: the same calls with the same results, default 10
   stopWhen(condition: StopCondition | readonly StopCondition[]): Middleware;
   finalAnswer(options?: { readonly reserve?: FinalAnswerReserve }): Middleware; // one more iteration without tools at a limit
   preToolText(policy?: PreToolTextPolicy): Middleware; // ends the run after a message with both text and tool calls

@@ -36,6 +36,7 @@ export type StructuredOutputOptions = NonNullable<Parameters<typeof structuredOu
 export type TruncateResultsOptions = Options<typeof truncateResults>;
 export type TruncatedResults = ReturnType<typeof truncateResults>;
 
+export type GenerateOptions = NonNullable<Parameters<typeof generateWithTools>[3]>;
 export type GenerateRequest = Parameters<typeof generateWithTools>[1];
 export type ProviderErrorFacts = NonNullable<Parameters<typeof providerError>[2]>;
 export type ErrorWord = NonNullable<OpenAIChatOptions["errorWords"]>[number];

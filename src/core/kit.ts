@@ -36,6 +36,8 @@ export { createOutputPlanner } from "../shared/adapters/output-schema.ts";
 export { type MediaForms, writeMedia, writeUserMedia } from "../shared/adapters/write-media.ts";
 export { AttemptLog, answererOf, continuesMessage } from "./providers/attempt-reader.ts";
 export { iterateChunks } from "./providers/guard-stream.ts";
+export type { FallbackOptions } from "./providers/with-fallback.ts";
+export type { RetryOptions } from "./providers/with-retry.ts";
 export { keepAlive } from "./providers/stream-attempts.ts";
 export { finishReasonsCheck, withFinishReasons } from "../shared/judge-finish.ts";
 export { hasSucceeded, readAssistantMessage } from "../shared/plain-message.ts";

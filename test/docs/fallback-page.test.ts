@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { FallbackOptions, RetryOptions } from "turnwright";
+import type { FallbackOptions, RetryOptions } from "turnwright/kit";
 import { readNames, readPage, readRows, readSection } from "./read-page.ts";
 
 const page = readPage("docs/guides/fallback-and-retries.md");

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import {
   AbortedError,
-  type GenerateOptions,
   generateWithTools,
   isLoopError,
   IterationLimitError,
@@ -13,6 +12,8 @@ import {
 import type { GenerateRequest } from "../../src/core/loop/generate-with-tools.ts";
 import { createMockProvider, fail, finish, reasoning, text, toolCall } from "turnwright/testing";
 import { endedBy, generate, recordExecutor } from "./play.ts";
+
+type GenerateOptions = NonNullable<Parameters<typeof generateWithTools>[3]>;
 
 describe("generateWithTools", () => {
   it("runs the tools that the model calls and returns the result", async () => {

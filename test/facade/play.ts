@@ -1,5 +1,7 @@
-import { type GenerateOptions, generateWithTools, type LoopEndedError, isLoopEndedError, type ToolExecutor } from "turnwright";
+import { generateWithTools, type LoopEndedError, isLoopEndedError, type ToolExecutor } from "turnwright";
 import { createMockProvider, type MockOptions, type MockProvider, type MockScript } from "turnwright/testing";
+
+type GenerateOptions = NonNullable<Parameters<typeof generateWithTools>[3]>;
 
 export interface Recording {
   readonly executor: ToolExecutor;

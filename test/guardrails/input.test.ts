@@ -3,7 +3,6 @@ import {
   createLoopControl,
   defineTool,
   type LoopOptions,
-  type MemoryJournal,
   memoryJournal,
   runToolLoop,
   type SavedJournal,
@@ -186,7 +185,7 @@ describe("input checks of guardrails", () => {
   });
 });
 
-function save(journal: MemoryJournal): SavedJournal {
+function save(journal: ReturnType<typeof memoryJournal>): SavedJournal {
   return JSON.parse(JSON.stringify(journal)) as SavedJournal;
 }
 

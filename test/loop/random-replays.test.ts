@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { type Journal, type LoopOptions, type LoopResult, type MemoryJournal, memoryJournal } from "turnwright";
+import { type Journal, type LoopOptions, type LoopResult, memoryJournal } from "turnwright";
 import { withAgent } from "./random-agent.ts";
 import { type Plan, plans } from "./random-run.ts";
 import { comparable, type More, runPlan, savedOf } from "./run-plan.ts";
 
-const copyOf = (result: LoopResult): MemoryJournal => memoryJournal(savedOf(result));
+const copyOf = (result: LoopResult): ReturnType<typeof memoryJournal> => memoryJournal(savedOf(result));
 
 const same = (result: LoopResult): object => ({ ...comparable(result), undelivered: undefined, durationMs: undefined });
 
@@ -39,7 +39,7 @@ it("a replay of a random finished run gives the same result despite control call
 });
 
 /** Throws if an execution asks for two steps with the same key. */
-function watchKeys(journal: MemoryJournal): Journal {
+function watchKeys(journal: ReturnType<typeof memoryJournal>): Journal {
   const asked = new Set<string>();
   const step: Journal["step"] = (key, body) => {
     expect([key, asked.has(key)]).toEqual([key, false]);

@@ -5,7 +5,6 @@ import {
   type LoopOptions,
   type LoopResult,
   memoryJournal,
-  type MemoryJournal,
   type Middleware,
   onIteration,
   prepareIteration,
@@ -56,7 +55,7 @@ function untouchable({ provider: { id, model }, middleware = [] }: LoopOptions, 
 
 interface Recalled {
   readonly again: LoopResult;
-  readonly journal: MemoryJournal;
+  readonly journal: ReturnType<typeof memoryJournal>;
   readonly keys: readonly string[];
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { providerError, type RetryOptions, withRetry } from "turnwright";
+import { providerError, withRetry } from "turnwright";
+import type { RetryOptions } from "turnwright/kit";
 import {
   chunk,
   createMockProvider,

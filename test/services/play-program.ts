@@ -8,7 +8,6 @@ import {
   type LoopResult,
   maskResults,
   memoryJournal,
-  type MemoryJournal,
   type Message,
   type Provider,
   runToolLoop,
@@ -69,7 +68,7 @@ function toCalls(calls: ScriptedMessage["calls"], { tools, body }: StrictRequest
 }
 
 /** The journal of a process that died after a share of its steps. */
-function cut(journal: MemoryJournal, share: number): MemoryJournal {
+function cut(journal: ReturnType<typeof memoryJournal>, share: number): ReturnType<typeof memoryJournal> {
   const { steps, ...rest } = journal.toJSON();
   const kept = Object.entries(steps).slice(0, Math.ceil(Object.keys(steps).length * share));
   return memoryJournal({ ...rest, steps: Object.fromEntries(kept) });
