@@ -234,4 +234,31 @@ describe("approve", () => {
     }
     expect(ran.filter((args) => JSON.stringify(args) !== '{"amount":2}')).toEqual([]);
   });
+
+  it.each([
+    ["call", false],
+    ["execute", false],
+    ["call", true],
+    ["execute", true],
+  ] as const)("runs no tool of a call that the hook %s refused in an earlier execution (durable: %s)", async (hook, durable) => {
+    const ran: unknown[] = [];
+    const allows = new Set<string>();
+    const refuse: Middleware["call"] = (call, next) =>
+      allows.has(call.name) ? next(call) : Promise.resolve({ call, durationMs: 0, kind: "denied", reason: "no" });
+    const options = {
+      tools: [tool("act", (args) => ran.push(args), { durable })],
+      middleware: [{ name: "own", [hook]: refuse }],
+    };
+    const journal = memoryJournal();
+    await play([toolCall("act"), text("Done.")], { ...options, runId: "own", journal }).result;
+    allows.add("act");
+    const { steps } = journal.toJSON();
+    const keys = Object.keys(steps);
+    const ended = keys.findIndex((key) => key.endsWith("/ended"));
+    for (const length of keys.slice(ended).map((_, index) => ended + 1 + index)) {
+      const saved = memoryJournal({ steps: Object.fromEntries(Object.entries(steps).slice(0, length)) });
+      const again = await play([text("Done.")], { ...options, runId: "own", journal: saved }).result;
+      expect([outcomesOf(again), ran]).toEqual([["call_i0_0: denied"], []]);
+    }
+  });
 });
