@@ -27,7 +27,7 @@ export function decideIfNeeded(given: Omit<Asking, "tool">, ask?: (tool: ToolDef
   if (tool === undefined) return next(call);
   const decide = (): Promise<Outcome> => decideCall({ ...given, tool }, ask && (() => ask(tool)));
   if ((tool.needsApproval ?? false) !== false || at.wasAsked) return decide();
-  if (!at.hasJournal) return next(call);
+  if (!at.mayBeRecorded) return next(call);
   return at.isRecorded(stepOf(at, tool)).then((isDecided) => (isDecided ? decide() : next(call)));
 }
 

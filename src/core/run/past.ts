@@ -50,6 +50,8 @@ export interface Past {
   readonly isUndone: boolean;
   /** The calls of the newest message that an earlier execution has recorded, by call id. */
   readonly recalled: ReadonlyMap<string, Recalled>;
+  /** True if an earlier execution may have recorded steps of the calls of the newest message. */
+  readonly isRecalling: boolean;
   /** Opens the journal, and checks the answers. Returns the ending of a run whose time is over before. */
   open(): Promise<Ending | undefined>;
   close(): Promise<void>;

@@ -116,8 +116,8 @@ export class StepRecorder implements CallRecorder {
     return this.#run.past?.recalled.get(this.callId)?.wasAsked === true;
   }
 
-  get hasJournal(): boolean {
-    return this.#run.past !== undefined;
+  get mayBeRecorded(): boolean {
+    return this.#run.past?.isRecalling === true;
   }
 
   get validated(): CallRecorder["validated"] {

@@ -293,8 +293,8 @@ export interface CallRecorder extends Recorder {
   readonly isOver: boolean;
   /** True if an earlier execution waited for an approval of this call. */
   readonly wasAsked: boolean;
-  /** True if the run has a journal, which may have steps of this call from an earlier execution. */
-  readonly hasJournal: boolean;
+  /** True if an earlier execution may have recorded steps of this call. */
+  readonly mayBeRecorded: boolean;
   /**
    * Resolves when the message of the call is complete. A call of a tool with `eager` is left here, and goes on with the other calls.
    * Await it before a decision about the call, because the message may be discarded.

@@ -48,8 +48,7 @@ export class RunPast implements AnsweredRun, CallPast {
   recalled: ReadonlyMap<string, Recalled> = new Map();
   #changes: ToolChanges = new Map();
   readonly #beganEnded: boolean;
-  /** True if an earlier execution may have recorded the calls that run now. */
-  #isRecalling = false;
+  isRecalling = false;
   /** True if effects of an earlier execution were replayed, and listeners were not told that this is over. */
   #hasReplayed = false;
   #close: Close | undefined;
@@ -200,7 +199,7 @@ export class RunPast implements AnsweredRun, CallPast {
 
   async recallCalls(calls: readonly ToolCall[]): Promise<void> {
     const { run } = this;
-    this.#isRecalling = this.isReplayed;
+    this.isRecalling = this.isReplayed;
     this.recalled = new Map();
     this.isSettled = this.isReplayed && (await this.has(nextKeyOf(run.state)));
     if (this.isReplayed && !this.isSettled) this.recalled = await recallCalls(run, calls, this.#changes);
@@ -216,7 +215,7 @@ export class RunPast implements AnsweredRun, CallPast {
 
   async findEnd(activity: Activity, call: ToolCall, keys: readonly string[]): Promise<Outcome | undefined> {
     const { run, journal, place, index, isEarly } = activity;
-    if (!this.#isRecalling || isEarly || isReplay(journal)) return undefined;
+    if (!this.isRecalling || isEarly || isReplay(journal)) return undefined;
     for (const key of keys) if ((await journal.read(key)) !== undefined) return undefined;
     const ended = (await journal.read(`${run.prefix}${place}/ended`)) as Outcome | undefined;
     return ended ?? (this.isSettled && index >= 0 ? { call, durationMs: 0, kind: "not-run" } : undefined);
