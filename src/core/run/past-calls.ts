@@ -1,6 +1,5 @@
 // The part of the past of a run that its calls need.
 
-import type { ToolCall } from "../types/tool-outcome.ts";
 import type { WaitOptions } from "../types/wait.ts";
 import type { Outcome, Wait } from "../types/middleware.ts";
 import type { Activity, Parked } from "./activity.ts";
@@ -13,7 +12,7 @@ export interface CallPast extends Past {
   /** Reads the answer to a wait, or takes it from the option `answers`. Opens the wait again if what was shown has changed. */
   findAnswer<Answer>(activity: Activity, wait: OpenedWait, options: WaitOptions<Answer>): Promise<Answer | Parked>;
   /** Returns the recorded end of a call that ended without its tool, so that the tool does not run now. */
-  findEnd(activity: Activity, call: ToolCall, keys: readonly string[]): Promise<Outcome | undefined>;
+  findEnd(activity: Activity, keys: readonly string[]): Promise<Outcome | undefined>;
   /**
    * Returns the recorded outcome of a durable tool, after its code has run again over its records. `execute` runs the code. Parks the
    * call if it waits, and the run was cancelled before it did anything new.

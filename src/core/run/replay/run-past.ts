@@ -213,12 +213,13 @@ export class RunPast implements AnsweredRun, CallPast {
     return findAnswer(this, activity, { wait, options });
   }
 
-  async findEnd(activity: Activity, call: ToolCall, keys: readonly string[]): Promise<Outcome | undefined> {
-    const { run, journal, place, index, isEarly } = activity;
+  async findEnd(activity: Activity, keys: readonly string[]): Promise<Outcome | undefined> {
+    const { run, journal, place, isEarly } = activity;
     if (!this.isRecalling || isEarly || isReplay(journal)) return undefined;
-    for (const key of keys) if ((await journal.read(key)) !== undefined) return undefined;
     const ended = (await journal.read(`${run.prefix}${place}/ended`)) as Outcome | undefined;
-    return ended ?? (this.isSettled && index >= 0 ? { call, durationMs: 0, kind: "not-run" } : undefined);
+    // The outcomes of most calls need not be read twice, because they have no such record.
+    for (const key of ended === undefined ? [] : keys) if ((await journal.read(key)) !== undefined) return undefined;
+    return ended;
   }
 
   async recallOutcome(
