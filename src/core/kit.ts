@@ -82,3 +82,73 @@ export { toReason, waitsOf } from "./run/waiting-calls.ts";
 export type { EmittedPart, LoopEmitter, LoopEventType, TriggerMatch } from "./types/loop-event.ts";
 export type { EntryOptions, ExecutableTool, RunOptions, StopRequest } from "./types/loop-options.ts";
 export type { CallOf, ContextOf, InheritedContextOption, RunCall } from "./types/typed-call.ts";
+
+// Types of options, events and results that programs rarely name
+export type { EndedKind, EndedResult } from "./errors/loop-ended-error.ts";
+export type { GenerateOptions, GenerateRequest } from "./loop/generate-with-tools.ts";
+export type { ContextRestartFields } from "./loop/restart/context-restart.ts";
+export type { ContextReleaseTool, ContextStashOptions } from "./loop/restart/context-tools.ts";
+export type { StreamPorts } from "./loop/stream/stream-once.ts";
+export type { ContextOptions } from "./middleware/context-restarts.ts";
+export type { IdenticalCallsOptions } from "./middleware/identical-calls.ts";
+export type { TruncateResultsOptions, TruncatedResults } from "./middleware/truncate-results.ts";
+export type { PendingCall } from "./records/read-calls.ts";
+export type { RecordedRun, WatchRun } from "./records/read-run.ts";
+export type { MemoryJournal } from "./run/journals.ts";
+export type { AgentContext, AgentReport, AgentTool, AgentToolFields } from "./tools/define-agent-tool.ts";
+export type { ArgsOf } from "./tools/define-tool.ts";
+export type { ToolFilter } from "./tools/merge-registries.ts";
+export type { MutableToolRegistry, ToolSource, Wave } from "./tools/registry.ts";
+export type { ToolResultFields } from "./tools/tool-result.ts";
+export type { Issue, MediaContent, ResponseTarget, StandardSchemaProps } from "./types/common.ts";
+export type { DenyingGuardrail, GuardrailRefusal } from "./types/guardrails.ts";
+export type { CallEvent, CallSummary, DeltaEvent, EventBase, LoopAction, ResultEvent } from "./types/loop-event.ts";
+export type { NestedRunOptions, OnIteration, PrepareIteration, QuestionFields } from "./types/loop-options.ts";
+export type { GivenMessage, TextPart } from "./types/message.ts";
+export type { MessageWatch, StreamRecorder } from "./types/middleware.ts";
+export type {
+  ExtractedResult,
+  ExtractionFacts,
+  FinalAnswerReserve,
+  LoopDetectionOptions,
+  MaskingOptions,
+  PreToolTextPolicy,
+  RestartPolicy,
+  StopContext,
+  StopDecision,
+  StoredResult,
+  StructuredOutputOptions,
+} from "./types/policies.ts";
+export type { LastRequest, PromptCacheBreak, PromptCacheUse, StreamCache } from "./types/prompt-cache.ts";
+export type { RequestAdjustment, RequestTranscript, RequestedOutput } from "./types/provider.ts";
+export type { CostUnknownWhy, StreamStatus } from "./types/termination.ts";
+export type {
+  ContextRelease,
+  ContextRestart,
+  NestedSpending,
+  ShownTool,
+  ToolChange,
+  ToolHistoryEntry,
+  ToolQuestion,
+} from "./types/tool-outcome.ts";
+export type { ApprovalView, Deferred, ToolBudget } from "./types/tool.ts";
+export type { CallArgs, ContextFor, ContextOption } from "./types/typed-call.ts";
+export type { WaitOptions } from "./types/wait.ts";
+export type { OutputPlan, OutputRules } from "../shared/adapters/output-schema.ts";
+export type { SdkStream } from "../shared/adapters/read-sdk-stream.ts";
+export type { SdkAnswer } from "../shared/adapters/refused-parts.ts";
+export type { SdkProviderFacts, TokenCounts } from "../shared/adapters/sdk-provider.ts";
+export type { MediaPlace } from "../shared/adapters/write-media.ts";
+export type { CancelReason, Cancellable } from "../shared/cancellation/cancel-scope.ts";
+export type { ErrorWord } from "../shared/errors/error-words.ts";
+export type { LoopErrorCode, LoopErrorDetails, LoopErrorOf } from "../shared/errors/loop-error.ts";
+export type { ProviderErrorFacts } from "../shared/errors/provider-error.ts";
+export type { ParsedArguments } from "../shared/json.ts";
+export type { FinishWords } from "../shared/judge-finish.ts";
+export type { MediaPart, ReadableMedia } from "../shared/media-source.ts";
+export type { PlainMessage } from "../shared/plain-message.ts";
+export type { LoopSignal } from "../shared/to-outcome.ts";
+export type { CacheBreakCause } from "./types/prompt-cache.ts";
+export type { ToolChangeKind } from "./types/tool-outcome.ts";
+export type { IterationAnswer, IterationPlan, IterationState, IterationView } from "./types/loop-options.ts";
+export type { PartialResult } from "./types/loop-result.ts";
