@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { tool } from "@openai/agents-core";
-import { runToolLoop } from "turnwright";
+import { approve, runToolLoop } from "turnwright";
 import { importTools } from "turnwright/interop";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { z } from "zod";
@@ -21,6 +21,7 @@ const result = await runToolLoop({
   tools: importTools([lookUpOrder]), // made by `tool()` of `@openai/agents`
   system: "Be short.",
   messages: [{ role: "user", content: "Where is order 7?" }],
+  middleware: [approve()], // asks the function `needsApproval` of each tool
 });
 // #endregion kept
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import {
+  approve,
   createToolRegistry,
   defineAgentTool,
   defineTool,
@@ -174,6 +175,7 @@ describe.for(Object.entries(plainKinds))("withValidation: an imported tool of %s
     const tools = withValidation(importTools({ get: make({ name: "get", description: "", run: (args) => ran.push(args) }) }));
     const { provider, result } = play([[toolCall("get", { text: 1 }), toolCall("get", { text: "hi" })], text("Done.")], {
       tools,
+      middleware: [approve()],
     });
     const ended = await result;
     expect(outcomesOf(ended).map((line) => line.split(": ")[1])).toEqual(["invalid-input", "completed"]);

@@ -203,7 +203,9 @@ it("CallArgs and CallResult: are Json if the type is `unknown` or is not plain d
 
 it("isCallOf: narrows events of a stream", async () => {
   const seen: unknown[] = [];
-  const stream = streamToolLoop({ provider: provider(), messages, tools: [weather, priceOf], context: { currency: "EUR" } });
+  const tools = [weather, priceOf];
+  const context = { currency: "EUR" };
+  const stream = streamToolLoop({ provider: provider(), messages, tools, context, middleware: [approve()] });
   const see = (event: Extract<LoopEvent<typeof weather | typeof priceOf>, { readonly type: "tool-end" }>): void => {
     if (isCallOf(weather, event) && event.outcome === "completed") {
       expectTypeOf(event.result).toEqualTypeOf<{ city: string; at: string }>();

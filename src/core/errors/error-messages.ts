@@ -57,7 +57,7 @@ const messages: Messages = {
   },
   "unknown-decision": ({ call, waiting }) => {
     const advice =
-      waiting === undefined
+      waiting === undefined || waiting.length === 0
         ? 'Pass the journal of the suspended run, and an "id" from its "reason.calls" or from inspectJournal.'
         : `These calls wait: ${waiting.map(quote).join(", ")}. Use one of these ids.`;
     return `Call ${quote(call)} is not waiting for a decision or a result. ${advice}`;

@@ -1,8 +1,7 @@
 // An adapter and middleware by a third party.
 
 import { type Middleware, type ModelChunk, type Provider, providerError, type ToolOutcome } from "turnwright";
-import { detectContextRestart, type EventReader, readSdkStream, recordOf, textOf } from "turnwright/kit";
-import type { ContextRestart } from "../../../../src/core/types/tool-outcome.ts";
+import { type ContextRestart, detectContextRestart, type EventReader, readSdkStream, recordOf, textOf } from "turnwright/kit";
 
 export function echo(source: () => AsyncIterable<unknown>): Provider {
   return {
