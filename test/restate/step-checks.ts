@@ -89,7 +89,7 @@ async function checkTimer(): Promise<void> {
   const provider = createMockProvider([toolCall("later"), text("Done.")]);
   const messages = [{ role: "user", content: "Go." }] as const;
   const { end: whenEnded } = await start("timed", (ports) => runToolLoop({ provider, tools: [later], messages, ...ports }));
-  await rejects(door.answer("timed", "nothing", 1), /"nothing" is not waiting for a decision/);
+  await rejects(door.answer("timed", "nothing", 1), /is not waiting for a decision/);
   const questions: EngineDoor = {
     ...door,
     waits: async (id) => (await door.waits(id)).filter(({ what }) => what === "question"),
