@@ -41,6 +41,12 @@ export function addSpending(sum: NestedSpending, spent: NestedSpending): NestedS
   };
 }
 
+/** Returns undefined if nothing was spent. */
+export function sumSpending(spent: readonly NestedSpending[]): NestedSpending | undefined {
+  if (spent.length === 0) return undefined;
+  return spent.reduce(addSpending, { usage: noUsage, costUSD: 0, toolCallsExecuted: 0 });
+}
+
 /**
  * Corrects the counts of services that do not include cached tokens in the input tokens, or reasoning tokens in the output
  * tokens. For example, a service reported 7 input tokens and 161 cached tokens. Another service reported 9 output tokens and 61

@@ -3,7 +3,7 @@
 import type { Journal } from "../types/journal.ts";
 import type { NestedSpending, ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
 import type { ToolDefinition } from "../types/tool.ts";
-import { addSpending } from "../../shared/count-usage.ts";
+import { sumSpending } from "../../shared/count-usage.ts";
 import { isThenable } from "../../shared/guards.ts";
 import { stableJson } from "../../shared/json.ts";
 import { isBarring } from "../run/seam.ts";
@@ -138,9 +138,8 @@ function signatureOf({ name, args }: ToolCall): string {
 /** Another call may get the outcome of the call that ran. */
 function toOutcome(call: ToolCall, { outcome, spent }: BegunCall, kept: KeptSteps): EagerOutcome {
   const all: readonly NestedSpending[] = outcome?.nested === undefined ? spent : [outcome.nested, ...spent];
-  const nested = all.length === 0 ? undefined : all.reduce(addSpending);
   const ended: ToolOutcome = outcome ?? { call, durationMs: 0, kind: "not-run" };
-  return { ...ended, call, nested, steps: kept.toSteps(call) };
+  return { ...ended, call, nested: sumSpending(all), steps: kept.toSteps(call) };
 }
 
 /** Keeps the steps of a call while its message streams. After that, new steps go to the journal of the run. */

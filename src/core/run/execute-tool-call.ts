@@ -17,7 +17,8 @@ import type { OutsideResult } from "../types/policies.ts";
 import { chainHooks, HookError, StepCancelled } from "./hooks.ts";
 import { isReplay } from "./journals.ts";
 import { pastOf } from "./past-calls.ts";
-import { StepRecorder, sumOf } from "./recorder.ts";
+import { sumSpending } from "../../shared/count-usage.ts";
+import { StepRecorder } from "./recorder.ts";
 import { isBarring } from "./seam.ts";
 import { isCurrent } from "./shown-tools.ts";
 import type { Activity } from "./activity.ts";
@@ -77,7 +78,7 @@ async function recordCallEnd(
   outcome: Outcome,
   made: Outcome | undefined,
 ): Promise<void> {
-  const spent = sumOf(all);
+  const spent = sumSpending(all);
   if (spent === undefined && made !== undefined && isSameJson(outcome as unknown as Json, made as unknown as Json)) return;
   await run.step<EndRecord>(`${place}/ended`, () => ({ ...outcome, ...(spent !== undefined && { spent }) }), journal);
 }
@@ -192,7 +193,7 @@ async function runDurable(activity: Activity, call: Given, { begunKey, outcomeKe
 /** Ends the nested runs that the tool has left, and adds the spending of its nested runs. */
 async function addNested(activity: Activity, outcome: Outcome, mark: number): Promise<Outcome> {
   await activity.endNested();
-  const nested = sumOf(activity.spent.splice(mark));
+  const nested = sumSpending(activity.spent.splice(mark));
   return nested === undefined ? outcome : { ...outcome, nested };
 }
 

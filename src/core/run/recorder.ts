@@ -2,11 +2,11 @@
 
 import type { Json, PlainError } from "../types/common.ts";
 import type { LoopEvent } from "../types/loop-event.ts";
-import type { NestedSpending, ToolCall } from "../types/tool-outcome.ts";
+import type { ToolCall } from "../types/tool-outcome.ts";
 import { endingOfReason, isEnded } from "../../shared/cancellation/cancel-scope.ts";
 import { Deadline } from "../../shared/cancellation/deadline.ts";
 import { costOf } from "../loop/run/pricing.ts";
-import { addSpending, noUsage } from "../../shared/count-usage.ts";
+import { noUsage } from "../../shared/count-usage.ts";
 import { digest, stableJson, toJson } from "../../shared/json.ts";
 import { toPlainError } from "../../shared/plain-error.ts";
 import { convertSchema } from "../../shared/argument-schema.ts";
@@ -31,11 +31,6 @@ export class StepError extends Error {
     this.name = name;
     this.code = code;
   }
-}
-
-export function sumOf(spent: readonly NestedSpending[]): NestedSpending | undefined {
-  if (spent.length === 0) return undefined;
-  return spent.reduce(addSpending, { usage: noUsage, costUSD: 0, toolCallsExecuted: 0 });
 }
 
 type StepRecord = { readonly value?: Json } | { readonly failed: PlainError } | { readonly cancelled: Ending };

@@ -13,7 +13,8 @@ import { isSameJson } from "../../shared/json.ts";
 import { chainHooks, endingOfFailure, HookError } from "./hooks.ts";
 import type { Journal } from "../types/journal.ts";
 import { performCall, sendEnd, sendStart } from "./execute-tool-call.ts";
-import { StepRecorder, sumOf } from "./recorder.ts";
+import { sumSpending } from "../../shared/count-usage.ts";
+import { StepRecorder } from "./recorder.ts";
 import { Activity } from "./activity.ts";
 import type { Run } from "./run.ts";
 import { endWith } from "./seam.ts";
@@ -89,7 +90,7 @@ async function recordRequestEnd({ run, place, spent }: Activity, answer: Answer,
   const before: { readonly [field: string]: Json } = (streamed ?? {}) as never;
   const fields = streamed === answer ? [] : Object.entries(answer as unknown as typeof before);
   const changes = fields.filter(([field, value]) => value !== undefined && !isSameJson(value, before[field]));
-  const sum = sumOf(spent);
+  const sum = sumSpending(spent);
   if (changes.length === 0 && sum === undefined) return;
   const end: RequestEnd = { changes: Object.fromEntries(changes), ...(sum !== undefined && { spent: sum }) };
   await run.step<RequestEnd>(`${place}/ended`, () => end);

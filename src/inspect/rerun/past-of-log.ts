@@ -11,7 +11,7 @@ import type {
   ToolResultPart,
 } from "../../core/index.ts";
 import { judgeFinish } from "../../shared/judge-finish.ts";
-import { addSpending, noUsage } from "../../shared/count-usage.ts";
+import { noUsage, sumSpending } from "../../shared/count-usage.ts";
 import { isSameJson } from "../../shared/json.ts";
 import { renderOutcome } from "../../shared/to-outcome.ts";
 import type { UnknownRecord } from "../../shared/guards.ts";
@@ -48,7 +48,7 @@ interface CallParts {
 export function toLoggedOutcome({ logged, call, approvedArgs, sent }: CallParts): ToolOutcome | undefined {
   const { durationMs = 0, result, runs, outcome: kind } = logged;
   if (kind === undefined || result === undefined || sent?.outcome === "restarted") return undefined;
-  const nested = runs.length === 0 ? undefined : runs.map(spendingOf).reduce(addSpending);
+  const nested = sumSpending(runs.map(spendingOf));
   const base = { call, durationMs, ...(approvedArgs !== undefined && { approvedArgs }), ...(nested && { nested }) };
   const outcome = rebuild(kind, { base, result, content: sent?.content, handoff: logged.handoff });
   return outcome !== undefined && isSameJson(renderOutcome(outcome), result) ? outcome : undefined;
