@@ -18,7 +18,7 @@ import type { Journal, LoopResult } from "../core/index.ts";
  */
 export async function expectReplays<Result extends LoopResult>(run: (journal: Journal) => Promise<Result>): Promise<Result> {
   const records = new Map<string, string>();
-  const first = await run(recordTo(records));
+  const first = await run(recordIn(records));
   if (records.size === 0) throw new Error("The run recorded nothing. Pass `journal` to the run.");
   const asked = new Set<string>();
   const added: string[] = [];
@@ -36,7 +36,7 @@ const advice =
   "Code around steps runs again when a run is resumed. Read clocks, random numbers and everything else from outside inside `step`, " +
   "and give steps that run in parallel different names.";
 
-function recordTo(records: Map<string, string>): Journal {
+function recordIn(records: Map<string, string>): Journal {
   const read = (key: string): unknown => parse(records.get(key));
   return {
     durable: true,
