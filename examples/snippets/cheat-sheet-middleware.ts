@@ -4,15 +4,16 @@
 import assert from "node:assert/strict";
 import * as turnwright from "turnwright";
 import type { ContextSource, Json, JsonSchema, ResultCacher, ResultExtractor, ResultPipeline } from "turnwright";
-import type { FallbackOptions, RetryOptions } from "turnwright/kit";
 import type {
   ContextOptions,
+  FallbackOptions,
   LoopAction,
   LoopDetectionOptions,
   MaskingOptions,
   PreToolTextPolicy,
+  RetryOptions,
   StructuredOutputOptions,
-} from "./derived-types.ts";
+} from "turnwright/kit";
 import { type Differing, expectNone } from "./same-names.ts";
 
 // #region middleware

@@ -5,7 +5,7 @@ import * as aiSdk from "turnwright/ai-sdk";
 import * as anthropic from "turnwright/anthropic";
 import * as google from "turnwright/google";
 import * as openai from "turnwright/openai";
-import type { ErrorWord } from "./derived-types.ts";
+import type { ErrorWord } from "turnwright/kit";
 import { type Differing, expectNone } from "./same-names.ts";
 
 // #region openai

@@ -15,8 +15,7 @@ import {
   type ToolResultPart,
   type UserMessage,
 } from "turnwright";
-import type { ProviderMetadataPart, TriggerMatch } from "turnwright/kit";
-import type { ToolHistoryEntry } from "./derived-types.ts";
+import type { ProviderMetadataPart, ToolHistoryEntry, TriggerMatch } from "turnwright/kit";
 import type { DeliberateModeOptions, DeliberateTurn, DeliberateTurnGate } from "turnwright/deliberate";
 import { createDeliberateMode } from "turnwright/deliberate";
 import { type Differing, expectNone } from "./same-names.ts";

@@ -16,8 +16,7 @@ import {
   type ToolContext,
   type ToolResult,
 } from "turnwright";
-import type { AgentToolFields, Deferred } from "./derived-types.ts";
-import type { EmittedPart } from "turnwright/kit";
+import type { AgentToolFields, Deferred, EmittedPart, ToolSchema } from "turnwright/kit";
 import { type Differing, expectNone } from "./same-names.ts";
 
 type QuestionFields = Omit<Parameters<ToolContext["ask"]>[0], "schema">;
@@ -114,7 +113,7 @@ interface Context {
 export type { AgentFields, ResultFields, ToolFields };
 
 expectNone<Differing<ToolFields, Tool>>();
-expectNone<Differing<AgentFields, AgentToolFields>>();
+expectNone<Differing<AgentFields, AgentToolFields<unknown, ToolSchema>>>();
 expectNone<Differing<ResultFields, ToolResult>>();
 expectNone<Differing<Context, ToolContext>>();
 

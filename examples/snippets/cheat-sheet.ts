@@ -47,40 +47,38 @@ import type {
 } from "turnwright";
 import type { CompactedMessages } from "turnwright/compaction";
 import type {
+  CallOf,
   ContextOptions,
   EndedKind,
   EndedResult,
+  FallbackOptions,
   FinalAnswerReserve,
   GenerateOptions,
   GenerateRequest,
+  Handoff,
   LoopDetectionOptions,
+  LoopEmitter,
   LoopErrorCode,
   MaskingOptions,
-  OnIteration,
-  PrepareIteration,
-  PreToolTextPolicy,
-  ProviderErrorFacts,
-  StructuredOutputOptions,
-  ThoughtLogOwner,
-  ToolChange,
-  ToolHistoryEntry,
-  TruncatedResults,
-  TruncateResultsOptions,
-} from "./derived-types.ts";
-import type {
-  CallOf,
-  FallbackOptions,
-  Handoff,
-  LoopEmitter,
   MiddlewareList,
+  OnIteration,
+  PreToolTextPolicy,
+  PrepareIteration,
+  ProviderErrorFacts,
   ProviderMetadataPart,
   RetryOptions,
   RunCall,
+  StructuredOutputOptions,
+  ToolChange,
+  ToolHistoryEntry,
+  TruncateResultsOptions,
+  TruncatedResults,
 } from "turnwright/kit";
 import type { PromptCacheUse } from "turnwright/prompt-cache";
 import type { AgentFields, ResultFields, ToolFields } from "./cheat-sheet-tools.ts";
 import { type Differing, expectNone } from "./same-names.ts";
 
+type ThoughtLogOwner = NonNullable<LoopResult["thoughtLogOwner"]>;
 type ToolSource = ToolRegistry | readonly Tool[];
 
 // #region core

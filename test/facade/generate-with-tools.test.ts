@@ -9,11 +9,10 @@ import {
   toolResult,
   withFallback,
 } from "turnwright";
+import type { GenerateOptions } from "turnwright/kit";
 import type { GenerateRequest } from "../../src/core/loop/generate-with-tools.ts";
 import { createMockProvider, fail, finish, reasoning, text, toolCall } from "turnwright/testing";
 import { endedBy, generate, recordExecutor } from "./play.ts";
-
-type GenerateOptions = NonNullable<Parameters<typeof generateWithTools>[3]>;
 
 describe("generateWithTools", () => {
   it("runs the tools that the model calls and returns the result", async () => {

@@ -1,7 +1,6 @@
 import { generateWithTools, type LoopEndedError, isLoopEndedError, type ToolExecutor } from "turnwright";
+import type { GenerateOptions } from "turnwright/kit";
 import { createMockProvider, type MockOptions, type MockProvider, type MockScript } from "turnwright/testing";
-
-type GenerateOptions = NonNullable<Parameters<typeof generateWithTools>[3]>;
 
 export interface Recording {
   readonly executor: ToolExecutor;

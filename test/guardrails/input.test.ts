@@ -8,6 +8,7 @@ import {
   type SavedJournal,
   eagerTools,
 } from "turnwright";
+import type { MemoryJournal } from "turnwright/kit";
 import { guardrails, type InputCheck } from "turnwright/guardrails";
 import type { GuardrailRecord } from "turnwright/kit";
 import { createMockProvider, createTestClock, recordEvents, stall, text, toolCall, usage } from "turnwright/testing";
@@ -185,7 +186,7 @@ describe("input checks of guardrails", () => {
   });
 });
 
-function save(journal: ReturnType<typeof memoryJournal>): SavedJournal {
+function save(journal: MemoryJournal): SavedJournal {
   return JSON.parse(JSON.stringify(journal)) as SavedJournal;
 }
 

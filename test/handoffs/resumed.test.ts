@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { memoryJournal, runToolLoop, type SavedJournal } from "turnwright";
+import type { MemoryJournal } from "turnwright/kit";
 import { createConversation, memoryConversationStore } from "turnwright/conversation";
 import { parseRunLog, rerunFrom, withRunLog } from "turnwright/inspect";
 import { inspectJournal } from "turnwright/journal";
@@ -7,7 +8,7 @@ import { createHandoffs } from "turnwright/handoffs";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { createAgents, facts, messages, shared, toBilling, tool, toTriage } from "./stage.ts";
 
-function save(journal: ReturnType<typeof memoryJournal>): SavedJournal {
+function save(journal: MemoryJournal): SavedJournal {
   return JSON.parse(JSON.stringify(journal)) as SavedJournal;
 }
 

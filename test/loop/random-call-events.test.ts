@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { type LoopOptions, type LoopResult, memoryJournal, type ModelChunk, providerError } from "turnwright";
+import type { MemoryJournal } from "turnwright/kit";
 import { chunk, createMockProvider, finish, type EventRecording, type MockPart, recordEvents, text } from "turnwright/testing";
 import { checkCallEvents, retellable } from "./check-call-events.ts";
 import { Crash, createDurableStore } from "./durable-store.ts";
@@ -39,7 +40,7 @@ async function hearAfterCrash(plan: Plan & Nested): Promise<void> {
   await hear(plan, { journal: store.open() });
 }
 
-const copyOf = (result: LoopResult, count = Number.POSITIVE_INFINITY): ReturnType<typeof memoryJournal> =>
+const copyOf = (result: LoopResult, count = Number.POSITIVE_INFINITY): MemoryJournal =>
   memoryJournal({ steps: Object.fromEntries(Object.entries(savedOf(result).steps).slice(0, count)) });
 
 const decisionsOf = ({ reason }: LoopResult): LoopOptions["answers"] =>

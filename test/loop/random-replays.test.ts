@@ -1,11 +1,12 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { type Journal, type LoopOptions, type LoopResult, memoryJournal } from "turnwright";
+import type { MemoryJournal } from "turnwright/kit";
 import { withAgent } from "./random-agent.ts";
 import { type Plan, plans } from "./random-run.ts";
 import { comparable, type More, runPlan, savedOf } from "./run-plan.ts";
 
-const copyOf = (result: LoopResult): ReturnType<typeof memoryJournal> => memoryJournal(savedOf(result));
+const copyOf = (result: LoopResult): MemoryJournal => memoryJournal(savedOf(result));
 
 const same = (result: LoopResult): object => ({ ...comparable(result), undelivered: undefined, durationMs: undefined });
 
@@ -39,7 +40,7 @@ it("a replay of a random finished run gives the same result despite control call
 });
 
 /** Throws if an execution asks for two steps with the same key. */
-function watchKeys(journal: ReturnType<typeof memoryJournal>): Journal {
+function watchKeys(journal: MemoryJournal): Journal {
   const asked = new Set<string>();
   const step: Journal["step"] = (key, body) => {
     expect([key, asked.has(key)]).toEqual([key, false]);

@@ -15,6 +15,7 @@ import {
   structuredOutput,
   type Tool,
 } from "turnwright";
+import type { MemoryJournal } from "turnwright/kit";
 import { createMockProvider, createTestClock, recordEvents, text } from "turnwright/testing";
 import { countListeners } from "./count-listeners.ts";
 import { scenarios } from "./scenarios/all.ts";
@@ -55,7 +56,7 @@ function untouchable({ provider: { id, model }, middleware = [] }: LoopOptions, 
 
 interface Recalled {
   readonly again: LoopResult;
-  readonly journal: ReturnType<typeof memoryJournal>;
+  readonly journal: MemoryJournal;
   readonly keys: readonly string[];
 }
 

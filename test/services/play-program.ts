@@ -12,6 +12,7 @@ import {
   type Provider,
   runToolLoop,
 } from "turnwright";
+import type { MemoryJournal } from "turnwright/kit";
 import type { WaitingCall } from "turnwright/kit";
 import {
   createTestClock,
@@ -68,7 +69,7 @@ function toCalls(calls: ScriptedMessage["calls"], { tools, body }: StrictRequest
 }
 
 /** The journal of a process that died after a share of its steps. */
-function cut(journal: ReturnType<typeof memoryJournal>, share: number): ReturnType<typeof memoryJournal> {
+function cut(journal: MemoryJournal, share: number): MemoryJournal {
   const { steps, ...rest } = journal.toJSON();
   const kept = Object.entries(steps).slice(0, Math.ceil(Object.keys(steps).length * share));
   return memoryJournal({ ...rest, steps: Object.fromEntries(kept) });
