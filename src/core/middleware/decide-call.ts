@@ -3,13 +3,13 @@
 import type { Json, PlainError } from "../types/common.ts";
 import type { ApprovalDecision } from "../types/policies.ts";
 import type { ToolDefinition } from "../types/tool.ts";
-import type { ShownTool, ToolCall } from "../types/tool-outcome.ts";
+import type { ToolCall } from "../types/tool-outcome.ts";
 import type { CallRecorder, Middleware, Next, Outcome } from "../types/middleware.ts";
 import { LoopError } from "../../shared/errors/loop-error.ts";
 import { isRecord } from "../../shared/guards.ts";
-import { digest, isSameJson, stableJson, toJson } from "../../shared/json.ts";
+import { digest, stableJson, toJson } from "../../shared/json.ts";
 import { textOrNone } from "../../shared/plain-error.ts";
-import { findToolChanges, toShown } from "../tools/registry.ts";
+import { toShown } from "../tools/registry.ts";
 import { denials } from "../../shared/to-outcome.ts";
 
 /** Lets each call of a tool with `needsApproval` wait for a person. Part of each run without `approve`. */
@@ -83,13 +83,8 @@ function isDecision(decided: Decided | undefined): decided is Final {
 async function waitForPerson({ call: { name, args }, tool, at }: Asking, answered: (id: string) => void): Promise<Decided> {
   if (!at.mayWait) return { kind: "deny", reason: denials.insideTool };
   // A decision is about the tool that was shown: if it changes, the wait opens again.
-  const shown = toShown(tool);
-  const facts = { name, args, tool: shown as unknown as Json };
-  const isSame = (earlier: Json): boolean => {
-    const was = earlier as unknown as { readonly args: Json; readonly tool: ShownTool };
-    return isSameJson(was.args, args) && findToolChanges(name, was.tool, shown).length === 0;
-  };
-  return toDecision(await at.wait("approval", facts, { isSame, answered }));
+  const facts = { name, args, tool: toShown(tool) as unknown as Json };
+  return toDecision(await at.wait("approval", facts, { answered }));
 }
 
 /** `waitId` is the id of the wait, if a person has decided. */

@@ -142,9 +142,7 @@ function readEnding({ records: { read }, prefix, path }: RecordedPlace): Hooks {
   let answered: Look | undefined;
   const waitFor = async (at: Recorder): Promise<void> => {
     const waits = await readWaits(read, path + placeIn(at));
-    await Promise.all(
-      waits.map(({ what, facts, until }) => at.wait(what, facts, { ...(until !== undefined && { until }), isSame: () => false })),
-    );
+    await Promise.all(waits.map(({ what, facts, until }) => at.wait(what, facts, { until })));
   };
   /** A paused message goes on with a request, unless a limit ended the run. */
   const endPaused = async (answer: Answer, state: State): Promise<Answer> => {

@@ -1,4 +1,4 @@
-import type { Json, StandardSchema } from "./common.ts";
+import type { StandardSchema } from "./common.ts";
 
 /** Options for a wait. All are optional. `Answer` is the output type of the schema. */
 export interface WaitOptions<Answer = unknown> {
@@ -9,11 +9,6 @@ export interface WaitOptions<Answer = unknown> {
   readonly schema?: StandardSchema<unknown, Answer> | undefined;
   /** The time at which the wait returns null if there is no answer, in milliseconds since 1970. Default: never. */
   readonly until?: number | undefined;
-  /**
-   * Returns true if an answer for these earlier facts still applies. Pure. Default: only if the facts are equal. The wait of a
-   * middleware opens again in any case if the tool of the call has changed, or its arguments.
-   */
-  isSame?(earlier: Json): boolean;
   /** Called with the id of the wait before its answer is returned. */
   answered?(id: string): void;
 }

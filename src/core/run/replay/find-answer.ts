@@ -46,7 +46,7 @@ export async function findAnswer<Answer>(
     const key = waitKey(id, attempt);
     const asked = await activity.record<AskedWait>(`${key}/asked`, () => shown);
     const recorded = (await journal.read(`${key}/answer`)) as { readonly value: Json } | undefined;
-    const areFactsSame = isSameWait(asked, shown) || options.isSame?.(asked.facts) === true;
+    const areFactsSame = isSameWait(asked, shown);
     const isFitting = areFactsSame && isSameCall(asked.call, shown.call);
     // Nobody is asked again about a call that has ended, whatever has changed since.
     if (!isFitting && !((areFactsSame || recorded !== undefined) && (await hasEnded(activity)))) {
@@ -65,8 +65,11 @@ export async function findAnswer<Answer>(
   }
 }
 
+/** The facts of an approval are the call. */
 function isSameWait(asked: AskedWait, { what, facts, until }: AskedWait): boolean {
-  return asked.what === what && asked.until === until && isSameJson(asked.facts, facts);
+  if (asked.what !== what || asked.until !== until) return false;
+  if (what !== "approval") return isSameJson(asked.facts, facts);
+  return isSameCall(asked.facts as unknown as WaitingSubject, facts as unknown as WaitingSubject);
 }
 
 /** An answer is about the arguments and the tool that were shown. */
