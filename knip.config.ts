@@ -11,7 +11,7 @@ const config: KnipConfig = {
     "examples/web-chat/page/page.tsx",
     "src/inspect/ui/main.tsx!",
     // The loop that takes middleware, and middleware, which no entry exports yet.
-    "src/core/run/run-tool-loop.ts!",
+    "src/core/loop/run-tool-loop.ts!",
     "src/core/middleware/*.ts!",
     "src/prompt-cache/middleware.ts!",
     "test/web-chat/serve-child.ts",

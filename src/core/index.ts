@@ -1,7 +1,7 @@
 // The public exports of the entry `turnwright`.
 
 import { explainErrors } from "./all-edges.ts";
-import { enableJournals } from "./run/replay/enable-journals.ts";
+import { enableJournals } from "./loop/replay/enable-journals.ts";
 
 export type {
   Clock,
@@ -73,12 +73,12 @@ export { isLoopError, LoopError } from "../shared/errors/loop-error.ts";
 export { isProviderError, providerError } from "../shared/errors/provider-error.ts";
 export { toProviderError } from "../shared/errors/read-sdk-error.ts";
 export { memoryJournal } from "./journal/memory-journal.ts";
-export type { SavedJournal } from "./run/journals.ts";
+export type { SavedJournal } from "./loop/journals.ts";
 export { repairMessages } from "../shared/repair-messages.ts";
 export { parseToolArguments } from "../shared/json.ts";
 export { createLoopEvents, type LoopStream, streamToolLoop } from "./loop/stream-tool-loop.ts";
 export { generateWithTools, type ToolExecutor } from "./loop/generate-with-tools.ts";
-export { createLoopControl } from "./loop/control/loop-control.ts";
+export { createLoopControl } from "./loop/loop-control.ts";
 export { runToolLoop } from "./loop/run-tool-loop.ts";
 export { unwrap } from "./loop/unwrap.ts";
 export { hasToolCall, iterationCountIs, textMatches, tokenBudget, toolCallCountIs } from "./policies/stop-when.ts";
@@ -98,9 +98,9 @@ export { structuredOutput } from "./middleware/structured-output.ts";
 export { truncateResults } from "./middleware/truncate-results.ts";
 export { withFallback } from "./providers/with-fallback.ts";
 export { withRetry } from "./providers/with-retry.ts";
-export { contextRestart } from "./loop/restart/context-restart.ts";
-export { createContextRelease } from "./loop/restart/context-tools.ts";
-export { createContextStash } from "./loop/restart/context-tools.ts";
+export { contextRestart } from "./loop/context-restart.ts";
+export { createContextRelease } from "./loop/context-tools.ts";
+export { createContextStash } from "./loop/context-tools.ts";
 export { defineAgentTool } from "./tools/define-agent-tool.ts";
 export { emitText } from "./tools/emit-text.ts";
 export { defineTool, isCallOf } from "./tools/define-tool.ts";

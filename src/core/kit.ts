@@ -6,10 +6,10 @@ export { contextOf } from "./middleware/approve.ts";
 export { sendDecision } from "./middleware/decide-call.ts";
 export { askCaller } from "../shared/ask-caller.ts";
 export { toContextMessage } from "./middleware/context-restarts.ts";
-export { endWith, isStepCancelled } from "./run/seam.ts";
-export { streamOnce } from "./loop/stream/stream-once.ts";
-export { detectContextRestart } from "./loop/restart/context-restart.ts";
-export { priceAttempts } from "./loop/run/pricing.ts";
+export { endWith, isStepCancelled } from "./loop/seam.ts";
+export { streamOnce } from "./loop/stream-once.ts";
+export { detectContextRestart } from "./loop/context-restart.ts";
+export { priceAttempts } from "./loop/meter.ts";
 export type {
   Answer,
   CallRecorder,
@@ -71,14 +71,14 @@ export type { Handoff, WaitingCall } from "./types/tool-outcome.ts";
 
 // Journals
 export { wrapJournal } from "./journal/memory-journal.ts";
-export { checkStepRecord, isCompaction, isPacked } from "./run/check-record.ts";
-export { type AskedStep, inLockstep, type OrderedEngine } from "./run/replay/lockstep.ts";
+export { checkStepRecord, isCompaction, isPacked } from "./loop/check-record.ts";
+export { type AskedStep, inLockstep, type OrderedEngine } from "./loop/replay/lockstep.ts";
 export { readRecords } from "./records/read-run.ts";
 
 // Hosts
-export { checkNeededTools, checkOptions, refuseLoopOptions } from "./run/check-options.ts";
-export { limitRules, modelSettingsChecks, optionChecks, timeoutRules, toolChoiceCheck } from "./loop/run/option-table.ts";
-export { toReason, waitsOf } from "./run/waiting-calls.ts";
+export { checkNeededTools, checkOptions, refuseLoopOptions } from "./loop/check-options.ts";
+export { limitRules, modelSettingsChecks, optionChecks, timeoutRules, toolChoiceCheck } from "./loop/option-table.ts";
+export { toReason, waitsOf } from "./loop/waiting-calls.ts";
 export type { EmittedPart, LoopEmitter, LoopEventType, TriggerMatch } from "./types/loop-event.ts";
 export type { EntryOptions, ExecutableTool, RunOptions, StopRequest } from "./types/loop-options.ts";
 export type { CallOf, ContextOf, InheritedContextOption, RunCall } from "./types/typed-call.ts";
@@ -86,15 +86,15 @@ export type { CallOf, ContextOf, InheritedContextOption, RunCall } from "./types
 // Types of options, events and results that programs rarely name
 export type { EndedKind, EndedResult } from "./errors/loop-ended-error.ts";
 export type { GenerateOptions, GenerateRequest } from "./loop/generate-with-tools.ts";
-export type { ContextRestartFields } from "./loop/restart/context-restart.ts";
-export type { ContextReleaseTool, ContextStashOptions } from "./loop/restart/context-tools.ts";
-export type { StreamPorts } from "./loop/stream/stream-once.ts";
+export type { ContextRestartFields } from "./loop/context-restart.ts";
+export type { ContextReleaseTool, ContextStashOptions } from "./loop/context-tools.ts";
+export type { StreamPorts } from "./loop/stream-once.ts";
 export type { ContextOptions } from "./middleware/context-restarts.ts";
 export type { IdenticalCallsOptions } from "./middleware/identical-calls.ts";
 export type { TruncateResultsOptions, TruncatedResults } from "./middleware/truncate-results.ts";
 export type { PendingCall } from "./records/read-calls.ts";
 export type { RecordedRun, WatchRun } from "./records/read-run.ts";
-export type { MemoryJournal } from "./run/journals.ts";
+export type { MemoryJournal } from "./loop/journals.ts";
 export type { AgentContext, AgentReport, AgentTool, AgentToolFields } from "./tools/define-agent-tool.ts";
 export type { ArgsOf } from "./tools/define-tool.ts";
 export type { ToolFilter } from "./tools/merge-registries.ts";

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { memoryJournal } from "../core/journal/memory-journal.ts";
-import type { SavedJournal } from "../core/run/journals.ts";
+import type { SavedJournal } from "../core/loop/journals.ts";
 import { fileJournal } from "../journal/file-journal.ts";
 import type { Journal } from "../core/types/journal.ts";
 import { stableJson } from "../shared/json.ts";

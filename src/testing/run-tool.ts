@@ -1,9 +1,9 @@
-import { resolveTimeouts } from "../core/loop/run/limits.ts";
-import { sessionChecks } from "../core/loop/run/option-table.ts";
-import { answerQuestion, createQuestions, readQuestion } from "../core/loop/run/decisions.ts";
+import { resolveTimeouts } from "../core/loop/limits.ts";
+import { sessionChecks } from "../core/loop/option-table.ts";
+import { answerQuestion, createQuestions, readQuestion } from "../core/loop/decisions.ts";
 import type { QuestionFields } from "../core/types/loop-options.ts";
-import { executeToolCall } from "../core/loop/tool-call/execute-tool-call.ts";
-import { toEmittedPart } from "../core/run/tool-context.ts";
+import { executeToolCall } from "../core/loop/execute-tool-call.ts";
+import { toEmittedPart } from "../core/loop/tool-context.ts";
 import { CancelScope, checkFields, type Checks, type ContextOf, type EmittedPart, is, timeoutRules } from "../core/kit.ts";
 import { checkField } from "../shared/errors/check-fields.ts";
 import {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createMockProvider, text } from "turnwright/testing";
-import { recordSteps } from "../../src/core/run/journals.ts";
-import { runToolLoop } from "../../src/core/run/run-tool-loop.ts";
+import { recordSteps } from "../../src/core/loop/journals.ts";
+import { runToolLoop } from "../../src/core/loop/run-tool-loop.ts";
 
 const provider = createMockProvider([text("Hi.")]);
 const good = { provider, messages: [{ role: "user", content: "Go." }] } as const;

@@ -14,12 +14,12 @@ import {
   toolCall,
 } from "turnwright/testing";
 import { approve } from "../../src/core/middleware/approve.ts";
-import { recordSteps } from "../../src/core/run/journals.ts";
-import { runToolLoop } from "../../src/core/run/run-tool-loop.ts";
-import type { SeamOptions } from "../../src/core/run/run.ts";
+import { recordSteps } from "../../src/core/loop/journals.ts";
+import { runToolLoop } from "../../src/core/loop/run-tool-loop.ts";
+import type { SeamOptions } from "../../src/core/loop/run.ts";
 import type { Journal } from "turnwright";
-import type { ToolCallContext } from "../../src/core/run/tool-context.ts";
-import { waitsOf } from "../../src/core/run/waiting-calls.ts";
+import type { ToolCallContext } from "../../src/core/loop/tool-context.ts";
+import { waitsOf } from "../../src/core/loop/waiting-calls.ts";
 
 const messages = [{ role: "user", content: "Go." }] as const;
 const inputSchema = { type: "object" } as const;

@@ -9,8 +9,8 @@ import { gateTools } from "../../src/core/middleware/gate.ts";
 import { onIteration } from "../../src/core/middleware/iteration-hooks.ts";
 import { preToolText } from "../../src/core/middleware/pre-tool-text.ts";
 import { processResults } from "../../src/core/middleware/process-results.ts";
-import { recordSteps } from "../../src/core/run/journals.ts";
-import { runToolLoop } from "../../src/core/run/run-tool-loop.ts";
+import { recordSteps } from "../../src/core/loop/journals.ts";
+import { runToolLoop } from "../../src/core/loop/run-tool-loop.ts";
 import type { Journal } from "turnwright";
 import type { Middleware } from "../../src/core/types/middleware.ts";
 

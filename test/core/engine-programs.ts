@@ -5,11 +5,11 @@ import type { LoopResult } from "../../src/core/types/loop-result.ts";
 import type { Message } from "../../src/core/types/message.ts";
 import type { Json } from "../../src/core/types/common.ts";
 import type { WorkflowPorts } from "../../src/host/durable/run-in-engine.ts";
-import { recordSteps } from "../../src/core/run/journals.ts";
+import { recordSteps } from "../../src/core/loop/journals.ts";
 import type { Journal } from "turnwright";
 import type { Wait } from "../../src/core/types/middleware.ts";
 import { createProgram, createRandom, type Delay, type Program, type Random } from "./random-program.ts";
-import { waitsOf } from "../../src/core/run/waiting-calls.ts";
+import { waitsOf } from "../../src/core/loop/waiting-calls.ts";
 
 /** The error of an execution that was killed by the test. */
 export class Killed extends Error {}

@@ -1,11 +1,11 @@
 // Random programs on an engine that refuses steps in another order than the first time.
 
 import { expect, test } from "vitest";
-import { type AskedStep, inLockstep, type OrderedEngine } from "../../src/core/run/replay/lockstep.ts";
+import { type AskedStep, inLockstep, type OrderedEngine } from "../../src/core/loop/replay/lockstep.ts";
 import type { Json } from "../../src/core/types/common.ts";
 import type { LoopResult } from "../../src/core/types/loop-result.ts";
 import { createProgram, createRandom, type Delay } from "./random-program.ts";
-import { waitsOf } from "../../src/core/run/waiting-calls.ts";
+import { waitsOf } from "../../src/core/loop/waiting-calls.ts";
 
 interface LoggedStep {
   readonly key: string;

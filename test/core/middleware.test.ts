@@ -5,10 +5,10 @@ import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { approve } from "../../src/core/middleware/approve.ts";
 import { finalAnswer } from "../../src/core/middleware/final-answer.ts";
 import { onIteration, prepareIteration, stopWhen } from "../../src/core/middleware/iteration-hooks.ts";
-import { recordSteps } from "../../src/core/run/journals.ts";
-import { runToolLoop } from "../../src/core/run/run-tool-loop.ts";
+import { recordSteps } from "../../src/core/loop/journals.ts";
+import { runToolLoop } from "../../src/core/loop/run-tool-loop.ts";
 import type { Middleware } from "../../src/core/types/middleware.ts";
-import { waitsOf } from "../../src/core/run/waiting-calls.ts";
+import { waitsOf } from "../../src/core/loop/waiting-calls.ts";
 
 const messages = [{ role: "user", content: "Go." }] as const;
 

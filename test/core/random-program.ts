@@ -5,15 +5,15 @@ import type { LoopResult } from "../../src/core/types/loop-result.ts";
 import type { AssistantMessage, Message } from "../../src/core/types/message.ts";
 import type { ModelChunk, Provider } from "../../src/core/types/provider.ts";
 import type { Tool } from "../../src/core/types/loop-options.ts";
-import { runToolLoop } from "../../src/core/run/run-tool-loop.ts";
-import { waitsOf } from "../../src/core/run/waiting-calls.ts";
-import type { SeamOptions } from "../../src/core/run/run.ts";
+import { runToolLoop } from "../../src/core/loop/run-tool-loop.ts";
+import { waitsOf } from "../../src/core/loop/waiting-calls.ts";
+import type { SeamOptions } from "../../src/core/loop/run.ts";
 import { contextRestarts } from "../../src/core/middleware/context-restarts.ts";
 import { eagerTools } from "../../src/core/middleware/eager-tools.ts";
 import { maskResults } from "../../src/core/middleware/mask-results.ts";
 import type { Journal } from "turnwright";
 import type { Middleware, Wait } from "../../src/core/types/middleware.ts";
-import type { ToolCallContext } from "../../src/core/run/tool-context.ts";
+import type { ToolCallContext } from "../../src/core/loop/tool-context.ts";
 
 export interface Random {
   below(count: number): number;

@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import type { Journal } from "turnwright";
 import type { Message } from "../../src/core/types/message.ts";
-import { recordSteps } from "../../src/core/run/journals.ts";
+import { recordSteps } from "../../src/core/loop/journals.ts";
 import { createProgram, createRandom, type Delay } from "./random-program.ts";
 
 const programs = Number(process.env["PROGRAMS"] ?? 8);

@@ -3,7 +3,7 @@
 import { afterEach, expect, it } from "vitest";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { defineTool } from "turnwright";
-import { runToolLoop } from "../../src/core/run/run-tool-loop.ts";
+import { runToolLoop } from "../../src/core/loop/run-tool-loop.ts";
 import { bareEdges, edges } from "../../src/shared/edges.ts";
 
 const whole = { ...edges };

@@ -7,9 +7,9 @@ import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { build } from "esbuild";
 import { createConversation, memoryConversationStore } from "turnwright/conversation";
 import { createRunHost } from "turnwright/host";
-import { inLockstep } from "../../src/core/run/replay/lockstep.ts";
-import { pasts } from "../../src/core/run/run.ts";
-import { runToolLoop } from "../../src/core/run/run-tool-loop.ts";
+import { inLockstep } from "../../src/core/loop/replay/lockstep.ts";
+import { pasts } from "../../src/core/loop/run.ts";
+import { runToolLoop } from "../../src/core/loop/run-tool-loop.ts";
 
 const { begin } = pasts;
 beforeEach(() => void Reflect.deleteProperty(pasts, "begin"));

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { resolveLimits, resolveTimeouts } from "../../src/core/loop/run/limits.ts";
+import { resolveLimits, resolveTimeouts } from "../../src/core/loop/limits.ts";
 import { readPage, readRows, readSection, sorted } from "./read-page.ts";
 
 const page = readPage("docs/guides/stopping-a-run.md");

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { IterationAnswer, IterationState, IterationView } from "../../src/core/types/loop-options.ts";
-import { optionChecks, planChecks, sessionChecks } from "../../src/core/loop/run/option-table.ts";
+import { optionChecks, planChecks, sessionChecks } from "../../src/core/loop/option-table.ts";
 import { readNames, readPage, readRows, readSection } from "./read-page.ts";
 
 const page = readPage("docs/guides/options.md");

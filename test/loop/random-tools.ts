@@ -7,7 +7,7 @@ import {
   type Tool,
   toolResult,
 } from "turnwright";
-import type { ReleaseRequest } from "../../src/core/loop/restart/context-tools.ts";
+import type { ReleaseRequest } from "../../src/core/loop/context-tools.ts";
 import type { StandardResult } from "turnwright/kit";
 import type { TestClock } from "turnwright/testing";
 import { never, tool } from "./play.ts";

@@ -5,8 +5,8 @@ import { workflow, type WorkflowContext, type WorkflowSharedContext } from "@res
 import { connect, type Ingress } from "@restatedev/restate-sdk-clients";
 import type { Json, Message } from "turnwright";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
-import { runToolLoop } from "../../src/core/run/run-tool-loop.ts";
-import type { ToolCallContext } from "../../src/core/run/tool-context.ts";
+import { runToolLoop } from "../../src/core/loop/run-tool-loop.ts";
+import type { ToolCallContext } from "../../src/core/loop/tool-context.ts";
 import type { LoopResult } from "../../src/core/types/loop-result.ts";
 import type { ShownWait, WorkflowPorts } from "../../src/host/durable/run-in-engine.ts";
 import { readWaits, runInWorkflow, sendAnswer } from "../../src/restate/run-in-workflow.ts";

@@ -1,9 +1,9 @@
 // A journal in memory that can be saved as JSON.
 
 import { invalidOption } from "../../shared/errors/loop-error.ts";
-import { checkStepRecords } from "../run/check-record.ts";
-import { type MemoryJournal, recordSteps, type SavedJournal } from "../run/journals.ts";
-import { enableJournals } from "../run/replay/enable-journals.ts";
+import { checkStepRecords } from "../loop/check-record.ts";
+import { type MemoryJournal, recordSteps, type SavedJournal } from "../loop/journals.ts";
+import { enableJournals } from "../loop/replay/enable-journals.ts";
 import type { Journal } from "../types/journal.ts";
 import { isRecord } from "../../shared/guards.ts";
 

@@ -1,11 +1,29 @@
-// The public function that runs the loop.
+// The loop: decides what comes next, does it, applies the result, until the run ends. Every effect is a step of the journal.
 
 import type { Plain } from "../types/common.ts";
-import type { LoopEvent } from "../types/loop-event.ts";
+import type { CallSummary } from "../types/loop-event.ts";
 import type { LoopOptions, Tool } from "../types/loop-options.ts";
 import type { LoopResult } from "../types/loop-result.ts";
-import type { EventQueue } from "../../shared/event-queue.ts";
-import { beginLoop, type BegunLoop } from "../run/run-tool-loop.ts";
+import type { NestedSpending } from "../types/tool-outcome.ts";
+import { isEnded } from "../../shared/cancellation/cancel-scope.ts";
+import { digest, stableJson } from "../../shared/json.ts";
+import { buildResult } from "./build-result.ts";
+import { performCall } from "./perform-call.ts";
+import { blame, endingOfFailure, JournalFailure, type NamedHooks, recordingNames } from "./hooks.ts";
+import { type NextStep, nextStep } from "./next-step.ts";
+import { type FirstRecord, recordVersion, placeOf } from "./journals.ts";
+import { StepRecorder } from "./recorder.ts";
+import { runCalls, sendCutEnds } from "./run-calls.ts";
+import { runIteration } from "./run-iteration.ts";
+import { Activity } from "./activity.ts";
+import { Run, type RunPorts, type SeamOptions } from "./run.ts";
+import type { Answer, Ending, State } from "../types/middleware.ts";
+import { describeTools } from "./shown-tools.ts";
+import { applyNested, sumSpending } from "../../shared/count-usage.ts";
+import type { AskedEnd, NewEnd, Said } from "./past.ts";
+import { applyAgain, endOpen, waitFor } from "./state.ts";
+import { none } from "./limits.ts";
+import { continuationOf, isFinal, sendSteered, shut, takeLook } from "./take-look.ts";
 
 /**
  * Runs a model and its tools until there is an answer, a limit is reached, or the caller ends the run. However the run ends, the
@@ -32,7 +50,285 @@ export async function runToolLoop<Output = unknown, T extends Tool = Tool>(
   return beginRun(options).result as Promise<LoopResult<Plain<Output>, T>>;
 }
 
-/** Begins a run whose events also go to `queue`. Throws synchronously for invalid options. */
-export function beginRun(options: LoopOptions, queue?: EventQueue<LoopEvent>): BegunLoop {
-  return beginLoop(options, { queue });
+/** A run that has begun. */
+export interface BegunRun {
+  readonly result: Promise<LoopResult>;
+  stop(note: string): void;
+}
+
+/** Begins a run whose events also go to a queue. Throws synchronously for invalid options. */
+export function beginRun(options: SeamOptions, ports?: Omit<RunPorts, "nesting" | "drive">): BegunRun {
+  const run = new Run(options, { ...ports, drive });
+  return { result: drive(run), stop: (note) => run.scope.cancel({ kind: "stop", note }) };
+}
+
+/** Runs a run that has been made to its end. */
+export async function drive(run: Run): Promise<LoopResult> {
+  const { past } = run;
+  try {
+    const late = await past?.open();
+    if (late !== undefined) sendRunStart(run);
+    const ending = late ?? (await takeSteps(run));
+    // An open control would accept messages that nobody reads.
+    if (run.outer === undefined) run.control?.shut();
+    await past?.close();
+    return finish(run, ending);
+  } catch (error) {
+    const thrown = error instanceof JournalFailure ? error.cause : error;
+    run.events.fail(thrown);
+    // Cancels everything that may still run.
+    run.scope.cancel({ kind: "abort", reason: thrown });
+    if (past !== undefined) throw await past.fail(error);
+    throw run.root === run ? thrown : error;
+  } finally {
+    run.release();
+  }
+}
+
+export async function takeSteps(run: Run): Promise<Ending> {
+  const { past, state, hooks, limits, scope } = run;
+  await recordFirst(run);
+  sendRunStart(run);
+  for (;;) {
+    const decided = nextStep(state, hooks, limits);
+    const next = past === undefined ? decided : await past.follow(decided);
+    // Listeners of the event may cancel the run, but its calls have then been waiting already.
+    const hasEnded = isEnded(scope);
+    if (next.kind !== "calls") sendIterationEnd(run, next.kind === "request");
+    const ending = await perform(run, next, hasEnded);
+    past?.check();
+    if (ending !== undefined) return ending;
+  }
+}
+
+/** Returns the ending of the run, or undefined if the run goes on. */
+async function perform(run: Run, next: NextStep, hasEnded: boolean): Promise<Ending | undefined> {
+  switch (next.kind) {
+    case "calls":
+      await runCalls(run);
+      return undefined;
+    case "request":
+      return runIteration(run);
+    case "look":
+      return look(run, next.planned);
+    case "end":
+      return run.state.phase === "calls" ? suspend(run, next.ending, hasEnded) : endRun(run, next.ending);
+  }
+}
+
+/**
+ * Looks at what came from outside. The middleware is asked before: a message or a stop that arrives in the meantime counts. Returns
+ * the ending of a run whose middleware waits.
+ */
+async function look(run: Run, planned: Ending | undefined): Promise<Ending | undefined> {
+  const { phase, consecutiveToolErrors } = run.state;
+  const isCapped = consecutiveToolErrors >= run.limits.maxConsecutiveToolErrors;
+  const first = phase === "calls" && !isCapped ? await askAfterCalls(run, planned) : planned;
+  const ending = first === undefined || isFinal(first) ? first : await askBeforeEnd(run, first);
+  if (ending !== undefined && "waits" in ending.reason) return undone(run, ending);
+  // Otherwise, middleware goes on.
+  if (first === undefined || ending !== undefined)
+    await takeLook(run, { planned: ending, retries: run.past?.isRetried(ending) === true });
+  return undefined;
+}
+
+/**
+ * Ends a run whose calls wait, or whose nested run was drained: they go on where they are. If the run was stopped while its calls wait
+ * (`hasEnded`), the stop is recorded, so that the calls never run. A run that was stopped before this execution began, or before it
+ * used its answers, stays suspended.
+ */
+async function suspend(run: Run, ending: Ending, hasEnded: boolean): Promise<Ending | undefined> {
+  const { past } = run;
+  const isCut = (hasEnded && past?.isUndone !== true) || past?.isSettled === true || (await run.hold());
+  return isCut ? takeLook(run, { planned: ending }) : undone(run, ending);
+}
+
+function undone({ past }: Run, ending: Ending): Ending {
+  return past === undefined ? ending : past.endUndone(ending);
+}
+
+/** Asks the middleware whether to go on instead. */
+async function endRun(run: Run, first: Ending): Promise<Ending | undefined> {
+  const { state, past, planned } = run;
+  // A planned ending was asked about before the look. After a drain, the iteration has ended, so middleware may still end the run.
+  const isAsked = planned !== undefined || (isFinal(first) && first.reason.kind !== "drained");
+  const ending = isAsked ? first : await askBeforeEnd(run, first);
+  if (ending === undefined) return undefined;
+  if ("waits" in ending.reason) return undone(run, ending);
+  if (await isOver(run, ending)) return ending;
+  // Without a past, only a nested run that was drained and then ended goes on, to its next look.
+  const goOn = past === undefined ? { planned } : await past.findContinuation(ending);
+  if (goOn === undefined) return ending;
+  const { base, count } = state.lookAttempt;
+  state.lookAttempt = { base, count: count + 1 };
+  return takeLook(run, goOn);
+}
+
+/** True if this execution has decided to end. A nested run that is suspended waits until nothing else can go on. */
+async function isOver(run: Run, ending: Ending): Promise<boolean> {
+  if (run.state.look?.token !== run.token) return false;
+  shut(run, ending);
+  return ending.status !== "suspended" || !(await run.hold());
+}
+
+/** How often middleware may go on instead of ending. */
+const maxAgains = 10;
+
+/** The place of the steps of `beforeEnd`. */
+export function endPlace(state: State): string {
+  const { count } = state.lookAttempt;
+  return `${placeOf(state)}/end${state.agains === 0 ? "" : `~${state.agains + 1}`}${count === 1 ? "" : `#${count}`}`;
+}
+
+/** Records what identifies the run. A journal is read later, so that a run without one describes nothing. */
+async function recordFirst(run: Run): Promise<void> {
+  const { options, state, registered, middleware, past } = run;
+  const { runId, pricing, version } = options;
+  const messages = [...state.messages];
+  const now: FirstRecord = {
+    version: recordVersion,
+    ...(runId !== undefined && { runId }),
+    messages,
+    get messagesDigest() {
+      return digest(stableJson(messages));
+    },
+    get middleware() {
+      return recordingNames(middleware);
+    },
+    get tools() {
+      return describeTools(registered);
+    },
+    ...(pricing !== undefined && { priced: true }),
+    ...(version !== undefined && { codeVersion: version }),
+  };
+  const first = await run.step<FirstRecord>("run", () => {
+    run.described = registered;
+    return now;
+  });
+  past?.compare(first, now);
+  if (past === undefined) run.startWallClock();
+  run.first = first;
+  state.codeVersion = first.codeVersion;
+}
+
+interface AskedHooks {
+  readonly said: Said | undefined;
+  readonly spent: NestedSpending | undefined;
+}
+
+/** Asks one kind of hooks, until `ask` returns something. Counts what they have spent. A failed hook ends the run. */
+async function askHooks(
+  run: Run,
+  { kind, place }: { readonly kind: "afterCalls" | "beforeEnd"; readonly place: string },
+  ask: (hooks: NamedHooks, at: StepRecorder) => Promise<Said | undefined>,
+): Promise<AskedHooks> {
+  const { state, journal } = run;
+  const activity = new Activity(run, { place, path: place, journal });
+  const askAll = async (): Promise<Said | undefined> => {
+    for (const hooks of run.hooks) {
+      if (hooks[kind] === undefined) continue;
+      activity.hook = `${hooks.name}.${kind}`;
+      const said = await ask(hooks, new StepRecorder(activity, `@${hooks.name}`, performCall));
+      if (said !== undefined) return said;
+    }
+    return undefined;
+  };
+  const failed = (thrown: unknown): Said => ({ ending: endingOfFailure(blame(thrown, activity.hook)) });
+  const end = await activity.settle(activity.watched(askAll()).catch(failed));
+  const spent = sumSpending(activity.spent);
+  if (spent !== undefined) applyNested(state, spent);
+  if ("value" in end) return { said: end.value, spent };
+  return { said: { ending: waitFor(state, end.waits) }, spent };
+}
+
+/** Asks the middleware after the calls of a message. Returns the ending, or undefined if the run goes on. */
+async function askAfterCalls(run: Run, planned: Ending | undefined): Promise<Ending | undefined> {
+  if (run.hooks.every(({ afterCalls }) => afterCalls === undefined)) return planned;
+  const place = `${placeOf(run.state)}/after`;
+  const { said } = await askHooks(run, { kind: "afterCalls", place }, async (hooks, at) => {
+    const ending = await hooks.afterCalls?.(planned, at);
+    return ending && { ending };
+  });
+  return said === undefined ? planned : said.ending;
+}
+
+async function askBeforeEnd(run: Run, first: Ending): Promise<Ending | undefined> {
+  const { state, limits } = run;
+  if (run.hooks.every(({ beforeEnd }) => beforeEnd === undefined)) return first;
+  const place = endPlace(state);
+  let ending = first;
+  const { said = { ending }, spent } = await askHooks(run, { kind: "beforeEnd", place }, async (hooks, at) => {
+    const answer = await hooks.beforeEnd?.(ending, at);
+    if (answer === undefined) return undefined;
+    if ("ending" in answer) ({ ending } = answer);
+    else if (mayGoOn(state, ending, answer.isCounted === true ? limits.maxIterations : undefined)) return { ending, ...answer };
+    return undefined;
+  });
+  if ("waits" in said.ending.reason) return said.ending;
+  const record: AskedEnd = { phase: state.phase, planned: first, ...said, ...(spent !== undefined && { spent }) };
+  const isChanged = "again" in record || record.ending !== first || spent !== undefined;
+  const recorded = await recordAsked(run, `${place}/ended`, { record, isChanged });
+  if (!("again" in recorded)) return recorded.ending;
+  applyAgain(state, recorded, recorded.ending);
+  sendSteered(run);
+  return undefined;
+}
+
+/** A limit that leaves no room also ends the run. `maxIterations` is only given for an iteration that counts. */
+function mayGoOn({ agains, look, countedIterations }: State, { status }: Ending, maxIterations = none): boolean {
+  if (status === "suspended" || countedIterations >= maxIterations || agains >= maxAgains) return false;
+  return status === "completed" || look?.isExhausted !== true;
+}
+
+async function recordAsked(run: Run, key: string, { record, isChanged }: NewEnd): Promise<AskedEnd> {
+  if (run.past !== undefined) return run.past.recordAsked(key, { record, isChanged });
+  return isChanged ? run.step<AskedEnd>(key, () => record) : record;
+}
+
+function sendRunStart(run: Run): void {
+  const { id: provider, model } = run.options.provider;
+  run.send("run-start", { provider, model });
+}
+
+function sendIterationEnd(run: Run, isPaused: boolean): void {
+  const { state, events } = run;
+  const answer = state.answers.at(-1);
+  const isOpen = (state.phase === "answer" && state.skipped === undefined) || state.phase === "calls";
+  if (answer === undefined || !isOpen || !events.wants("iteration-end")) return;
+  const { status, provider, model, finish, usage, costUSD, durationMs } = answer;
+  const continuation = continuationOf(state);
+  const calls = isPaused ? [] : summarizeCalls(state, answer);
+  const facts = { status, provider, model, finish, usage, costUSD, calls, durationMs };
+  run.send("iteration-end", { continuation, ...facts }, run.isRequestReplayed);
+}
+
+function summarizeCalls({ phase, lastBatch, current }: State, { status, calls }: Answer): readonly CallSummary[] {
+  const open = status === "follow-up-interrupt" ? [...current.calls, ...calls] : current.calls;
+  const ended = phase === "answer" ? endOpen(current, open) : lastBatch;
+  return ended.map(({ call: { callId, name }, outcome: { kind }, isOpen }, index) => ({
+    callId,
+    name,
+    index,
+    outcome: isOpen === true || kind === "deferred" ? "waiting" : kind,
+  }));
+}
+
+const notices: { readonly [kind: string]: "max-iterations" | "tool-error-cap" | "stream-timeout" } = {
+  "max-iterations": "max-iterations",
+  "tool-error-cap": "tool-error-cap",
+  "stream-idle": "stream-timeout",
+  "first-chunk": "stream-timeout",
+  "stream-too-long": "stream-timeout",
+};
+
+/** Tells the end of a run, and returns its result. */
+export function finish(run: Run, ending: Ending): LoopResult {
+  if (ending.status !== "suspended") sendCutEnds(run);
+  if (run.root === run) run.past?.endReplay();
+  const result = buildResult(run, ending);
+  const { status, reason, usage, costUSD, iterations, toolCallsExecuted, durationMs } = result;
+  const kind = notices[ending.reason.kind];
+  if (kind !== undefined && run.session.surfaceUserErrors !== false) run.send("notice", { kind });
+  run.send("run-end", { status, reason, usage, costUSD, iterations, toolCallsExecuted, durationMs });
+  return result;
 }

@@ -41,7 +41,7 @@ export function streamToolLoop<Output = unknown, T extends Tool = Tool>(
   options: LoopOptions<Output, T>,
 ): LoopStream<Plain<Output>, T> {
   const queue = new EventQueue<LoopEvent>(capacity);
-  const begun = beginRun(options, queue);
+  const begun = beginRun(options, { queue });
   // The cast is safe: the schema and the tools in `options` determine the types.
   const result = begun.result as Promise<LoopResult<Plain<Output>, T>>;
   // Prevents an unhandled rejection for callers that only read events. A caller that awaits `result` still gets the error.

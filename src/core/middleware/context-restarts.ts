@@ -4,7 +4,7 @@ import type { Json } from "../types/common.ts";
 import type { Message, UserMessage } from "../types/message.ts";
 import type { RestartPolicy } from "../types/policies.ts";
 import type { ContextRestart } from "../types/tool-outcome.ts";
-import { detectContextRestart, isUnmarkedRestart } from "../loop/restart/context-restart.ts";
+import { detectContextRestart, isUnmarkedRestart } from "../loop/context-restart.ts";
 import { seal } from "../../shared/transcript.ts";
 import { checkFields, type Checks, is, isFunction } from "../../shared/errors/check-fields.ts";
 import { isRecord } from "../../shared/guards.ts";

@@ -6,7 +6,7 @@ import type { ToolDefinition } from "../types/tool.ts";
 import { sumSpending } from "../../shared/count-usage.ts";
 import { isThenable } from "../../shared/guards.ts";
 import { stableJson } from "../../shared/json.ts";
-import { isBarring } from "../run/seam.ts";
+import { isBarring } from "../loop/seam.ts";
 import type { Answer, BegunCall, Middleware, RequestDraft, StreamRecorder, MessageWatch } from "../types/middleware.ts";
 
 /** The outcome of a call that ran while its message streamed, with its steps. */

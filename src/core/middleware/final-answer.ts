@@ -2,7 +2,7 @@
 
 import type { FinalAnswerReserve } from "../types/policies.ts";
 import { checkFields } from "../../shared/errors/check-fields.ts";
-import { reserveChecks } from "../loop/run/option-table.ts";
+import { reserveChecks } from "../loop/option-table.ts";
 import { isUnfinished } from "../../shared/judge-finish.ts";
 import type { Ending, Middleware } from "../types/middleware.ts";
 

@@ -4,7 +4,7 @@ import type { IterationPlan, OnIteration, PrepareIteration } from "../types/loop
 import type { StopCondition, StopContext } from "../types/policies.ts";
 import type { Provider } from "../types/provider.ts";
 import { checkField, checkFields, is, isFunction, needed } from "../../shared/errors/check-fields.ts";
-import { planChecks } from "../loop/run/option-table.ts";
+import { planChecks } from "../loop/option-table.ts";
 import { isUnfinished } from "../../shared/judge-finish.ts";
 import { addCost, addUsage, noUsage } from "../../shared/count-usage.ts";
 import { edges } from "../../shared/edges.ts";
@@ -12,7 +12,7 @@ import { freezeDeep } from "../../shared/json.ts";
 import { isRecord } from "../../shared/guards.ts";
 import { describeValue } from "../../shared/texts.ts";
 import { textOrNone } from "../../shared/plain-error.ts";
-import { isStepCancelled } from "../run/seam.ts";
+import { isStepCancelled } from "../loop/seam.ts";
 import type { Answer, Middleware, Recorder, RequestDraft, RunFacts, State } from "../types/middleware.ts";
 import { askCaller } from "../../shared/ask-caller.ts";
 

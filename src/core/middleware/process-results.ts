@@ -5,7 +5,7 @@ import type { Usage } from "../types/common.ts";
 import { LoopError } from "../../shared/errors/loop-error.ts";
 import { toPlainError } from "../../shared/plain-error.ts";
 import { estimateTokens } from "../../shared/estimate-tokens.ts";
-import { detectContextRestart } from "../loop/restart/context-restart.ts";
+import { detectContextRestart } from "../loop/context-restart.ts";
 import { lastUserText } from "../../shared/transcript.ts";
 import type { CallRecorder, Middleware, Outcome, RunFacts } from "../types/middleware.ts";
 import { askCaller } from "../../shared/ask-caller.ts";

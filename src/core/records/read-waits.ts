@@ -1,9 +1,9 @@
 // Reads the waits of a call, a request or an ending.
 
 import type { Json } from "../types/common.ts";
-import type { AskedWait } from "../run/journals.ts";
-import { waitKey } from "../run/places.ts";
-import { toWaitId } from "../run/replay/answers.ts";
+import type { AskedWait } from "../loop/journals.ts";
+import { waitKey } from "../loop/journals.ts";
+import { toWaitId } from "../loop/replay/answers.ts";
 import type { Wait } from "../types/middleware.ts";
 
 type Read = <T>(key: string) => Promise<T | undefined>;

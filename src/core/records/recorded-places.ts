@@ -1,8 +1,8 @@
 // The places of recorded runs: the outermost run, and the nested runs below it.
 
 import type { Journal } from "../types/journal.ts";
-import { checkStepRecord } from "../run/check-record.ts";
-import type { FirstRecord } from "../run/journals.ts";
+import { checkStepRecord } from "../loop/check-record.ts";
+import type { FirstRecord } from "../loop/journals.ts";
 
 /** The records of one journal. `read` checks each record. */
 export interface Records {

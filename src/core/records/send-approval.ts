@@ -3,8 +3,8 @@
 import type { LoopEvent } from "../types/loop-event.ts";
 import type { ToolCall } from "../types/tool-outcome.ts";
 import { type Decided, sendDecision, toDecision } from "../middleware/decide-call.ts";
-import { callEvent } from "../run/execute-tool-call.ts";
-import type { Run } from "../run/run.ts";
+import { callEvent } from "../loop/perform-call.ts";
+import type { Run } from "../loop/run.ts";
 import type { CallRecorder, Outcome } from "../types/middleware.ts";
 import { isRecord } from "../../shared/guards.ts";
 import type { RecordedWait } from "./read-waits.ts";

@@ -2,7 +2,7 @@
 // earlier process.
 
 import type { Journal } from "turnwright";
-import { inLockstep } from "../../../src/core/run/replay/lockstep.ts";
+import { inLockstep } from "../../../src/core/loop/replay/lockstep.ts";
 
 interface OrderedStore {
   readonly keys: readonly string[];

@@ -1,0 +1,278 @@
+// One call, request or ending: its place in the journal, what it spends, and whether only the outside can move it.
+
+import type { UserMessage } from "../types/message.ts";
+import type { LoopResult } from "../types/loop-result.ts";
+import type { NestedSpending, ToolCall } from "../types/tool-outcome.ts";
+import type { CallQuestions } from "./decisions.ts";
+import { whenParked } from "./journals.ts";
+import { CancelScope } from "../../shared/cancellation/cancel-scope.ts";
+import { Deadline } from "../../shared/cancellation/deadline.ts";
+import type { Wave } from "../tools/registry.ts";
+import type { Nesting, Run } from "./run.ts";
+import type { Journal } from "../types/journal.ts";
+import type { NestedOptions, Outcome, Wait } from "../types/middleware.ts";
+
+/** The answer of code that waits. */
+export class Parked {
+  readonly waits: readonly Wait[];
+
+  constructor(waits: readonly Wait[]) {
+    this.waits = waits;
+  }
+}
+
+/** The results whose messages were given to the caller of the outer run. */
+const given = new WeakSet<LoopResult>();
+
+const forever = (): Promise<never> => new Promise<never>(() => {});
+
+export interface ActivityPlace {
+  /** The beginning of the keys of its steps. */
+  readonly place: string;
+  /** The beginning of the ids of its waits. */
+  readonly path: string;
+  readonly journal: Journal;
+  /** Undefined for a request or an ending. */
+  readonly call?: ToolCall | undefined;
+  /** The position of the call in its message. */
+  readonly index?: number | undefined;
+  /** True while the message of the call streams. A wait then leaves the call until its message is complete. */
+  readonly isEarly?: boolean | undefined;
+}
+
+/** One call, request or ending: its place in the journal, what it spends, and whether only the outside can move it. */
+export class Activity {
+  readonly run: Run;
+  readonly place: string;
+  readonly path: string;
+  readonly journal: Journal;
+  readonly call: ToolCall | undefined;
+  readonly index: number;
+  readonly isEarly: boolean;
+  /** The spending of its nested runs. */
+  readonly spent: NestedSpending[] = [];
+  /** The questions that its tool has asked in this execution. */
+  questions: CallQuestions | undefined;
+  /** The calls that run together with it. */
+  wave: Wave | undefined;
+  /** Waits until the tool of the call may begin. Undefined if it need not wait for other calls. */
+  takeTurn: (() => Promise<void | Parked>) | undefined;
+  /** Called when it has nothing more to wait for in the core. */
+  onIdle: (() => void) | undefined;
+  /** The time limits of its tool. Undefined until the tool begins. */
+  deadline: Deadline | undefined;
+  /** Sends the end of its call once. */
+  end: (outcome: Outcome) => void = () => {};
+  isOver = false;
+  /** The hook whose code runs or waits now. */
+  hook = "";
+  /** The time from which its hooks have nothing to wait for in the core. */
+  idleSince = 0;
+  /** True while it waits for its turn, which other calls may hold back. */
+  isHeld = false;
+  /** True while the code of its tool runs. */
+  isInTool = false;
+  /** True if its newest step was new in this execution. Undefined before its first step. */
+  isLive: boolean | undefined;
+  /** True if its tool has begun, so that a call that waits counts as a call that may have had effects. */
+  hasBegun = false;
+  /** True after the answer of a request has arrived. */
+  isAnswered = false;
+  /** Its nested runs that have not ended. */
+  #nested: Map<Promise<void>, AbortController> | undefined;
+  #waits: readonly Wait[] = [];
+  /** True after a wait without an answer. */
+  isParked = false;
+  /** True if a nested run was suspended by a drain. */
+  isDrained = false;
+  /** The messages that its nested runs have not sent to a model, for the caller of this run. */
+  readonly undelivered: UserMessage[] = [];
+  #used: Map<string, number>;
+  #busy = 0;
+  #park: ((waits: readonly Wait[]) => void) | undefined;
+
+  constructor(
+    run: Run,
+    { place, path, journal, call, index = -1, isEarly = false }: ActivityPlace,
+    used: Map<string, number> = new Map(),
+  ) {
+    this.#used = used;
+    this.call = call;
+    this.run = run;
+    this.place = place;
+    this.path = path;
+    this.journal = journal;
+    this.index = index;
+    this.isEarly = isEarly;
+  }
+
+  /** The same place over another journal. */
+  fork(journal: Journal): Activity {
+    const { run, place, path, call, index } = this;
+    return new Activity(run, { place, path, journal, call, index }, this.#used);
+  }
+
+  /** Records an effect. The key is a whole key. */
+  async record<T>(key: string, body: () => T | PromiseLike<T>): Promise<T> {
+    let isLive = false;
+    const { past } = this.run.root;
+    const live = (): T | PromiseLike<T> => {
+      this.isLive = isLive = true;
+      past?.endReplay();
+      return body();
+    };
+    const value = await this.run.record<T>(key, live, this.journal);
+    if (!isLive) past?.noteReplayed();
+    this.isLive = isLive;
+    return value;
+  }
+
+  /** True if what happens now happened in an earlier execution too. */
+  get isReplayed(): boolean {
+    return this.isLive === undefined ? this.run.isReplayed : !this.isLive;
+  }
+
+  /** Ends what is left of it: no step begins any more, and its nested runs are cancelled. */
+  close(): void {
+    this.isOver = true;
+    this.run.watch?.leave(this);
+    this.#abortNested();
+  }
+
+  /** Waits for hooks. Rejects if one of them waits too long for something that the run knows nothing of. */
+  watched<T>(hooks: Promise<T>): Promise<T> {
+    const { watch } = this.run;
+    return watch === undefined ? hooks : Promise.race([hooks, watch.join(this)]);
+  }
+
+  /** Runs the code of the tool. Its time does not count as time of a hook. */
+  async inTool<T>(work: () => Promise<T>): Promise<T> {
+    this.isInTool = true;
+    try {
+      return await work();
+    } finally {
+      this.isInTool = false;
+      this.run.watch?.note(this);
+    }
+  }
+
+  /** True while its hooks wait for the core, the tool or an answer. */
+  get isInside(): boolean {
+    return this.#busy > 0 || this.isInTool || this.isParked;
+  }
+
+  /** True while it does something that ends without other calls. */
+  get isWorking(): boolean {
+    return this.isInside && !this.isHeld && !this.isParked;
+  }
+
+  /** Nested runs of a cancelled run are cancelled already, for the same reason. */
+  #abortNested(reason?: unknown): void {
+    const { cause } = this.run.scope;
+    if (cause !== undefined && cause.kind !== "interrupt") return;
+    for (const one of this.#nested?.values() ?? []) one.abort(reason);
+  }
+
+  /** Returns a key or an id that this activity has not used yet. The order of uses must be the same on a replay. */
+  unique(name: string, mark = "~"): string {
+    const count = (this.#used.get(name) ?? 0) + 1;
+    this.#used.set(name, count);
+    return count === 1 ? name : `${name}${mark}${count}`;
+  }
+
+  /** True while it waits for the core: for a step, a nested run, or its turn. */
+  get isBusy(): boolean {
+    return this.#busy > 0;
+  }
+
+  /** After a wait, never resolves: the code is left where it is, and the next execution runs it again from its start. */
+  async busy<T>(work: () => PromiseLike<T | Parked>): Promise<T> {
+    if (this.isOver) return forever();
+    this.#busy += 1;
+    try {
+      const value = await work();
+      if (!(value instanceof Parked)) return this.isOver ? await forever() : value;
+      this.#waits = [...this.#waits, ...value.waits];
+      this.isParked = true;
+    } finally {
+      this.#busy -= 1;
+      if (this.#busy === 0) {
+        this.run.watch?.note(this);
+        this.onIdle?.();
+      }
+      if (this.isParked) this.#check();
+    }
+    return forever();
+  }
+
+  /** Waits for what the code of a replayed tool waits for. */
+  park(waits: readonly Wait[]): Promise<never> {
+    return this.busy<never>(() => Promise.resolve(new Parked(waits)));
+  }
+
+  #check(): void {
+    whenParked(() => {
+      if (this.#busy > 0 || this.isOver) return;
+      this.isOver = true;
+      this.#park?.(this.#waits);
+    });
+  }
+
+  /** Resolves when `work` ends, or when it can only go on with an answer from outside. */
+  async settle<T>(work: Promise<T>): Promise<{ readonly value: T } | { readonly waits: readonly Wait[] }> {
+    try {
+      return await new Promise((resolve, reject) => {
+        this.#park = (waits) => resolve({ waits });
+        work.then((value) => resolve({ value }), reject);
+      });
+    } finally {
+      this.close();
+    }
+  }
+
+  /** Runs a nested run, and counts its spending even if the code of the call no longer waits for it. */
+  async nest(options: NestedOptions, nesting: Omit<Nesting, "run" | "signal">): Promise<LoopResult> {
+    const abort = new AbortController();
+    const result = this.run.nest(options, { ...nesting, signal: abort.signal });
+    const ended = result.then(
+      (end) => void this.spent.push(spendingOf(end)),
+      () => {},
+    );
+    const nested = (this.#nested ??= new Map());
+    nested.set(ended, abort);
+    try {
+      const end = await result;
+      await ended;
+      return end;
+    } finally {
+      nested.delete(ended);
+    }
+  }
+
+  /** Ends the nested runs that its tool has left, and waits for them a moment, so that their usage is counted. */
+  async endNested(): Promise<void> {
+    if (this.#nested === undefined || this.#nested.size === 0) return;
+    const { clock, timeouts } = this.run;
+    this.#abortNested(new DOMException("The tool call has ended.", "AbortError"));
+    const limitMs = Math.max(1, timeouts.settleMs);
+    await new Deadline({ limitMs }, { clock, scope: new CancelScope() }).race(Promise.all(this.#nested.keys()));
+  }
+
+  /** Gives the messages that a nested run has not sent to the caller of this run. */
+  giveBack(result: LoopResult): void {
+    const { reason, undelivered } = result;
+    if (given.has(result)) return;
+    given.add(result);
+    if (reason.kind === "interrupted") this.undelivered.push(reason.message);
+    this.undelivered.push(...undelivered);
+  }
+}
+
+function spendingOf({
+  usage,
+  costUSD,
+  knownCostUSD,
+  toolCallsExecuted,
+}: NestedSpending & { readonly knownCostUSD?: number | undefined }): NestedSpending {
+  return { usage, costUSD, ...(costUSD === undefined && knownCostUSD !== undefined && { knownCostUSD }), toolCallsExecuted };
+}

@@ -1,0 +1,192 @@
+// Checks the options of a run before any request: unknown names, wrong types, and options that need others.
+
+import { type Check, checkFields, type Checks, is, isText, needed, refuseOption } from "../../shared/errors/check-fields.ts";
+import { invalidOption, LoopError } from "../../shared/errors/loop-error.ts";
+import { optionChecks, reserveChecks } from "./option-table.ts";
+import { none, type ResolvedLimits, resolveLimits } from "./limits.ts";
+import type { LoopOptions } from "../types/loop-options.ts";
+import type { Provider } from "../types/provider.ts";
+import type { ToolDefinition } from "../types/tool.ts";
+import { handoffKey } from "../tools/registry.ts";
+import { edges } from "../../shared/edges.ts";
+import { isRecord } from "../../shared/guards.ts";
+import { listMiddleware } from "./hooks.ts";
+import type { Hooks, Middleware, MiddlewareList } from "../types/middleware.ts";
+
+const hookChecks: Checks<Hooks> = {
+  tools: ["an array of tools", Array.isArray],
+  provider: is.fn,
+  request: is.fn,
+  call: is.fn,
+  execute: is.fn,
+  stream: is.fn,
+  ends: is.fn,
+  afterCalls: is.fn,
+  beforeEnd: is.fn,
+  on: is.fn,
+  result: is.fn,
+};
+
+const middlewareChecks: Checks<Middleware> = {
+  ...hookChecks,
+  name: /* @__PURE__ */ needed(is.name),
+  pure: false,
+  approves: is.flag,
+  after: is.texts,
+  reserve: ["an object", isRecord],
+  begin: is.fn,
+};
+
+const pricingNeeded: Check = ['a function if "limits.maxCostUSD" is set', is.any[1], "pricing"];
+
+const handoffsNeeded: Check = ['a list with the agents if "tools" has tools of createHandoffs', is.any[1], "handoffs"];
+
+/**
+ * Throws LoopError "unknown-option" for an option of `runToolLoop`, such as `provider`, in options of another kind. `known` are
+ * the names that these options have, and `write` returns the code that passes the option to its place.
+ */
+export function refuseLoopOptions(options: unknown, known: object, write: (name: string) => string): void {
+  if (!isRecord(options)) return;
+  const option = Object.keys(options).find((name) => !Object.hasOwn(known, name) && Object.hasOwn(optionChecks, name));
+  if (option !== undefined) throw new LoopError("unknown-option", { option, instead: write(option) });
+}
+
+/** Throws LoopError "unknown-option" or "invalid-option". */
+export function checkOptions(options: unknown): asserts options is LoopOptions {
+  checkFields("options", options, optionChecks);
+  const { provider, limits = {}, pricing, journal, runId, middleware = [] } = options as LoopOptions;
+  if (provider.family !== undefined && !isText(provider.family))
+    throw invalidOption("provider.family", "a string", provider.family);
+  // Without `pricing`, the limit would never be reached.
+  if ((limits.maxCostUSD ?? none) !== none && pricing === undefined) throw refuseOption("pricing", pricingNeeded, pricing);
+  // A run with a random id could never be resumed.
+  if (journal?.durable === true && runId === undefined)
+    throw invalidOption("runId", 'a string if "journal.durable" is true', runId);
+  checkMiddleware(middleware);
+  checkReserves(listMiddleware(middleware), resolveLimits(limits));
+  checkNeededTools(options as LoopOptions);
+}
+
+/**
+ * Throws if the array `tools` lacks the tool of `toolChoice`, or has tools of `createHandoffs` without their middleware. A registry is not checked, because it
+ * may add the tool later. `place` is the place of the options in other options, such as "members.researcher.".
+ */
+export function checkNeededTools(options: Pick<LoopOptions, "tools" | "middleware" | "toolChoice">, place = ""): void {
+  const { tools = [], middleware = [], toolChoice } = options;
+  if (!Array.isArray(tools)) return;
+  const all = listMiddleware(middleware);
+  if (tools.some(isHandoff) && !all.some(({ name }) => name === "handoffs"))
+    throw refuseOption(`${place}middleware`, handoffsNeeded, undefined);
+  const names: ReadonlySet<unknown> = new Set([...tools, ...all.flatMap((one) => one.tools ?? [])].map(nameOf));
+  if (typeof toolChoice === "object" && !names.has(toolChoice.name))
+    throw invalidOption(`${place}toolChoice.name`, 'the name of a tool in "tools"', toolChoice.name);
+}
+
+interface Need {
+  readonly needs: string;
+  readonly write: string;
+  readonly has: (tool: ToolDefinition, provider: Provider) => boolean;
+}
+
+/** The middleware without which a trait of a tool has no effect. */
+const neededBy: { readonly [trait: string]: Need } = {
+  '"eager"': { needs: "eager-tools", write: "eagerTools()", has: ({ eager }) => eager === true },
+  '"deferred"': {
+    needs: "defer-tools",
+    write: "deferTools()",
+    // Otherwise, the service itself finds deferred tools.
+    has: ({ deferred }, { searchesTools }) => deferred === true && searchesTools !== true,
+  },
+  '"releasesResults"': {
+    needs: "mask-results",
+    write: "maskResults({ keepIterations: Infinity })",
+    has: ({ releasesResults }) => releasesResults === true,
+  },
+  '"requiresFollowUp"': {
+    needs: "pre-tool-text",
+    write: "preToolText()",
+    has: ({ requiresFollowUp }) => requiresFollowUp === false,
+  },
+  'a function as "needsApproval"': {
+    needs: "approve",
+    write: "approve()",
+    has: ({ needsApproval }) => typeof needsApproval === "function",
+  },
+};
+
+/** Throws LoopError "invalid-option" if a tool has a trait that has no effect with this middleware. */
+export function checkTraits(tools: readonly ToolDefinition[], middleware: readonly Middleware[], provider: Provider): void {
+  for (const [trait, { needs, write, has }] of Object.entries(neededBy)) {
+    const tool = tools.find((one) => has(one, provider));
+    const isMet = ({ name, approves }: Middleware): boolean => name === needs || (needs === "approve" && approves === true);
+    if (tool === undefined || middleware.some(isMet)) continue;
+    const expected = `a list with ${write}, because the tool "${tool.name}" has ${trait}`;
+    throw new LoopError("invalid-option", { option: "middleware", expected, received: "a list without it" });
+  }
+}
+
+function nameOf(tool: unknown): unknown {
+  return isRecord(tool) ? tool["name"] : undefined;
+}
+
+function isHandoff(tool: unknown): boolean {
+  return isRecord(tool) && handoffKey in tool;
+}
+
+/** Records name the middleware that made them, so two middleware must not have the same name. */
+function checkMiddleware(middleware: readonly unknown[]): void {
+  const names = new Set<unknown>();
+  for (const [index, one] of middleware.entries()) {
+    if (one === false || one === undefined) continue;
+    checkKnown(`middleware[${index}]`, one);
+    const name = isRecord(one) && isText(one["name"]) ? one["name"] : "";
+    if (names.has(name)) throw invalidOption(`middleware[${index}].name`, `a name other than "${name}", which is in use`, name);
+    names.add(name);
+  }
+  checkOrder(listMiddleware(middleware as MiddlewareList));
+}
+
+/** An order in which one middleware would undo or miss what another one does. */
+function checkOrder(middleware: readonly Middleware[]): void {
+  for (const [index, { name, after = [] }] of middleware.entries()) {
+    const late = middleware.slice(index + 1).find((one) => after.includes(one.name));
+    if (late === undefined) continue;
+    const [expected, received] = [`a list with "${late.name}" before "${name}"`, `a list with "${name}" before "${late.name}"`];
+    throw new LoopError("invalid-option", { option: "middleware", expected, received });
+  }
+}
+
+/** Middleware may have fields of its own, but not a misspelt hook. */
+function checkKnown(option: string, one: unknown): void {
+  if (!isRecord(one)) throw invalidOption(option, "middleware: an object with a name and hooks", one);
+  const near = (name: string): readonly string[] => knownNames.filter(({ length }) => Math.abs(length - name.length) < 3);
+  const own = (name: string): boolean =>
+    !Object.hasOwn(middlewareChecks, name) && edges.nearestName?.(name, near(name)) === undefined;
+  checkFields(option, Object.fromEntries(Object.entries(one).filter(([name]) => !own(name))), middlewareChecks);
+}
+
+const knownNames: readonly string[] = Object.keys(middlewareChecks);
+
+/** Checks the hooks that `begin` of a middleware returns. */
+export function checkHooks(name: string, hooks: unknown): void {
+  checkFields(`middleware "${name}".begin()`, hooks, hookChecks);
+}
+
+const reserved = { tokens: "maxTokens", costUSD: "maxCostUSD", ms: "wallClockMs" } as const;
+
+/** Throws LoopError "invalid-option" if the limit of a reserve is not set, or if a reserve is not less than its limit. */
+function checkReserves(middleware: readonly Middleware[], limits: ResolvedLimits): void {
+  for (const { name, reserve } of middleware) {
+    if (reserve === undefined) continue;
+    const path = `${name}.reserve`;
+    checkFields(path, reserve, reserveChecks);
+    for (const [field, limit] of Object.entries(reserved) as [
+      keyof typeof reserved,
+      (typeof reserved)[keyof typeof reserved],
+    ][]) {
+      const kept = reserve[field] ?? 0;
+      if (kept > 0 && (limits[limit] === none || kept >= limits[limit]))
+        throw invalidOption(`${path}.${field}`, `less than "limits.${limit}", which must be set`, kept);
+    }
+  }
+}

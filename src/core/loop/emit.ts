@@ -1,0 +1,91 @@
+// Sends events to listeners and to the event stream. If a listener throws or rejects, the run and the other listeners continue.
+
+import type { EventSink, LoopEmitter, LoopEvent, LoopEventType } from "../types/loop-event.ts";
+import type { EventQueue } from "../../shared/event-queue.ts";
+import { promiseOrValue } from "../../shared/promises.ts";
+import { toPlainError } from "../../shared/plain-error.ts";
+import { type ClosedRun, notifyClosed } from "../../shared/signals.ts";
+
+export interface EventTargets {
+  readonly runId: string;
+  readonly emitter: LoopEmitter | undefined;
+  readonly queue: EventQueue<LoopEvent> | undefined;
+  /** The events of the outer run, and the call that contains this run. */
+  readonly outer?: { readonly sink: EventSink; readonly callId: string } | undefined;
+  /** Functions that get each event. */
+  readonly taps: readonly ((event: LoopEvent) => void)[];
+}
+
+interface EventPlace {
+  readonly type: string;
+  readonly iteration: number;
+}
+
+export class LoopEventSink implements EventSink {
+  readonly runId: string;
+  readonly #targets: EventTargets;
+  /** The listeners whose failure is already reported. A listener is reported once. */
+  #reported: WeakSet<object> | undefined;
+  #failure: ClosedRun["failure"];
+  #closed = false;
+
+  constructor(targets: EventTargets) {
+    this.runId = targets.runId;
+    this.#targets = targets;
+  }
+
+  wants(type: LoopEventType): boolean {
+    const { emitter, queue, outer, taps } = this.#targets;
+    if (this.#closed) return false;
+    return taps.length > 0 || queue !== undefined || (emitter?.listenerCount(type) ?? 0) > 0 || outer?.sink.wants(type) === true;
+  }
+
+  send(event: LoopEvent): void {
+    const { emitter, queue, outer, taps } = this.#targets;
+    if (this.#closed) return;
+    queue?.push(event);
+    for (const tap of taps) this.guard(event, () => tap(event), tap);
+    if (outer?.sink.wants(event.type) === true) outer.sink.send({ ...event, path: [outer.callId, ...(event.path ?? [])] });
+    if (emitter === undefined) return;
+    // The `emit` of eventemitter3 would skip the remaining listeners after a listener throws, and would ignore rejections.
+    for (const listener of emitter.listeners(event.type) as ((event: LoopEvent) => unknown)[]) {
+      // With these arguments, only a listener that was added with `once` is removed.
+      emitter.removeListener(event.type, listener as never, undefined, true);
+      this.guard(event, () => listener.call(emitter, event), listener);
+    }
+  }
+
+  room(): Promise<void> | undefined {
+    const { queue, outer } = this.#targets;
+    return queue?.room() ?? outer?.sink.room();
+  }
+
+  /** Calls code of the caller, and reports its first failure. `by` is the function that fails. */
+  guard(at: EventPlace, call: () => unknown, by: object = call): void {
+    const report = (error: unknown): void => {
+      this.#reported ??= new WeakSet();
+      if (at.type === "listener-error" || this.#reported.has(by)) return;
+      this.#reported.add(by);
+      const { type: event, iteration } = at;
+      this.send({ type: "listener-error", runId: this.runId, iteration, event, error: toPlainError(error) });
+    };
+    try {
+      const answer = promiseOrValue(call());
+      if (answer instanceof Promise) answer.catch(report);
+    } catch (error) {
+      report(error);
+    }
+  }
+
+  fail(error: unknown): void {
+    this.#failure = { error };
+    this.#targets.queue?.fail(error);
+  }
+
+  close(isNew: boolean): void {
+    this.#closed = true;
+    const { emitter, queue } = this.#targets;
+    queue?.end();
+    notifyClosed(emitter, { runId: this.runId, failure: this.#failure, isNew });
+  }
+}

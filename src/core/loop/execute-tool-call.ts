@@ -1,0 +1,147 @@
+// Runs one tool call: decides if it may run, calls the tool, and turns whatever happens into an outcome.
+
+import { type ReadyCall, type ToolCallPorts } from "./ports.ts";
+import type { ToolDefinition } from "../types/tool.ts";
+import type { ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
+import { findDeferralProblem, prepareCall, refuseUnknown } from "./prepare-call.ts";
+import { promiseOrValue } from "../../shared/promises.ts";
+import { Deadline, type Raced } from "../../shared/cancellation/deadline.ts";
+import { toPlainError } from "../../shared/plain-error.ts";
+import { findTool } from "../tools/registry.ts";
+import { isGenerator, toFailure, toolFailure, toOutcome } from "../../shared/to-outcome.ts";
+
+/** Refuses a call whose tool is another one now, or was removed. */
+export function refuseChanged(call: ToolCall, ports: ToolCallPorts): ToolOutcome {
+  if (findTool(ports.registry, call.name) === undefined) return refuseUnknown(call, ports);
+  const message =
+    "the tool changed after this call was made, so the call was not run; check the current parameters of the tool before you call it again";
+  return { call, durationMs: 0, kind: "invalid-input", issues: [{ message }] };
+}
+
+/**
+ * Executes one call: prepares the call if needed, then runs its tool within its time limit and until the run is cancelled. Never
+ * rejects: every failure is returned as an outcome. A call that was already refused keeps its outcome. A synchronous tool runs
+ * without a timer.
+ *
+ * @example
+ * const outcome = await executeToolCall({ callId: "1", name: "get_weather", args: { city: "Oslo" } }, ports);
+ */
+export function executeToolCall(call: ToolCall, ports: ToolCallPorts): Promise<ToolOutcome>;
+export function executeToolCall(call: ReadyCall | ToolOutcome, ports: ToolCallPorts): ToolOutcome | Promise<ToolOutcome>;
+export function executeToolCall(
+  made: ToolCall | ReadyCall | ToolOutcome,
+  ports: ToolCallPorts,
+): ToolOutcome | Promise<ToolOutcome> {
+  if (!("call" in made)) return prepareAndExecute(made, ports);
+  if (made.kind !== "ready") return made;
+  const { call, definition } = made;
+  // Check the time before each call, because timers cannot fire while a tool blocks the thread.
+  ports.scope.checkDeadline(ports.clock.now());
+  const reserveInMs = ports.scope.leftMs(ports.clock.now(), true);
+  if (ports.scope.cause !== undefined || reserveInMs === 0) return { call, durationMs: 0, kind: "not-run" };
+  const { timeouts } = ports;
+  // The time of a durable tool includes its waits, so only a limit of its own applies.
+  const ownMs = definition.timeoutMs ?? (definition.durable === true ? Number.POSITIVE_INFINITY : timeouts.toolMs);
+  const limits = {
+    // A tool that hangs must not use the time that is reserved for a final answer.
+    limitMs: Math.min(ownMs, Math.ceil(reserveInMs)),
+    idleMs: definition.idleTimeoutMs,
+    settleMs: timeouts.settleMs,
+  };
+  const deadline = new Deadline(limits, ports);
+  const maxAttempts = maxAttemptsOf(definition);
+  let output: unknown;
+  try {
+    output = promiseOrValue(maxAttempts > 1 ? attemptAgain(made, ports, deadline) : attempt(made, ports, deadline));
+    output = readGenerator(made, output, { ports, deadline }) ?? output;
+  } catch (error) {
+    return conclude(made, { kind: "thrown", error }, { ports, deadline });
+  }
+  if (!(output instanceof Promise)) return conclude(made, { kind: "value", value: output }, { ports, deadline });
+  return raceOutput(made, output, { ports, deadline });
+}
+
+async function raceOutput(ready: ReadyCall, output: Promise<unknown>, { ports, deadline }: CallTimer): Promise<ToolOutcome> {
+  const onLate = (success: boolean): void => ports.onLate?.(ready.call, success);
+  let end: Raced<unknown> = await deadline.race(output, onLate);
+  // An asynchronous tool may return a generator.
+  const read = end.kind === "value" ? readGenerator(ready, end.value, { ports, deadline }) : undefined;
+  if (read !== undefined) end = await deadline.race(read, onLate);
+  return conclude(ready, end, { ports, deadline });
+}
+
+async function prepareAndExecute(call: ToolCall, ports: ToolCallPorts): Promise<ToolOutcome> {
+  return executeToolCall(await prepareCall(call, ports), ports);
+}
+
+function maxAttemptsOf({ idempotent, retry }: ToolDefinition): number {
+  return idempotent === true ? (retry?.maxAttempts ?? 1) : 1;
+}
+
+/** Returned instead of the tool's value if the tool has changed since the model saw it. */
+const changed = Symbol("changed");
+
+function attempt(ready: ReadyCall, ports: ToolCallPorts, deadline: Deadline): unknown {
+  // Add no code between this check and the call: the tool that runs must be the tool that was approved or shown to the model.
+  if (ports.isCurrent?.(ready.definition) === false) return changed;
+  return ports.registry.executeTool(ready.call.name, ready.args, ports.contextFor(ready.call, deadline));
+}
+
+/** Returns undefined if the tool did not return a generator. */
+function readGenerator({ call }: ReadyCall, output: unknown, { ports, deadline }: CallTimer): Promise<unknown> | undefined {
+  if (!isGenerator(output)) return undefined;
+  return deadline.read(output, (value) => ports.onYield?.(call, value));
+}
+
+/** All attempts share one deadline. The failure of the final attempt is reported. */
+async function attemptAgain(ready: ReadyCall, ports: ToolCallPorts, deadline: Deadline): Promise<unknown> {
+  const maxAttempts = maxAttemptsOf(ready.definition);
+  const isOver = (): boolean =>
+    deadline.expired || ports.scope.cause !== undefined || ports.isCurrent?.(ready.definition) === false;
+  for (let count = 1; ; count += 1) {
+    try {
+      // Timers cannot fire between attempts that fail synchronously, so check the time here.
+      ports.scope.checkDeadline(ports.clock.now());
+      const answer = await attempt(ready, ports, deadline);
+      const output = (await readGenerator(ready, answer, { ports, deadline })) ?? answer;
+      if (output === changed || count === maxAttempts || isOver() || toOutcome(output).outcome.kind !== "failed") return output;
+    } catch (error) {
+      if (count === maxAttempts || isOver() || toFailure(error).fatal === true) throw error;
+    }
+  }
+}
+
+interface CallTimer {
+  readonly ports: ToolCallPorts;
+  readonly deadline: Deadline;
+}
+
+/** Drops the result of a cancelled call, even if the result is an error. */
+function conclude(ready: ReadyCall, end: Raced<unknown>, { ports, deadline }: CallTimer): ToolOutcome {
+  const { call, approvedArgs } = ready;
+  const durationMs = deadline.end();
+  if (end.kind === "value" && end.value === changed) return refuseChanged(call, ports);
+  const facts = { call, durationMs, approvedArgs };
+  if (ports.scope.cause !== undefined || end.kind === "cancelled") return { ...facts, kind: "interrupted" };
+  if (end.kind === "expired" || deadline.expired)
+    return { ...facts, kind: "timed-out", limitMs: end.kind === "expired" ? end.limitMs : deadline.limits.limitMs };
+  return end.kind === "value" ? readOutput(ready, end.value, { ports, facts }) : { ...facts, ...toFailure(end.error) };
+}
+
+/** If a getter of the value throws an error, the call has failed. */
+function readOutput(
+  ready: ReadyCall,
+  value: unknown,
+  { ports, facts }: { readonly ports: ToolCallPorts; readonly facts: Pick<ToolOutcome, "call" | "durationMs" | "approvedArgs"> },
+): ToolOutcome {
+  try {
+    const { outcome, metadata } = toOutcome(value);
+    if (metadata !== undefined) ports.onMetadata?.(ready.call, metadata);
+    const problem = outcome.kind === "deferred" ? findDeferralProblem(ready, ports) : undefined;
+    if (problem !== undefined) return { ...facts, kind: "failed", error: toolFailure(problem) };
+    // `facts` was made for this outcome. An object spread takes longer than the rest of a synchronous call.
+    return Object.assign(facts, outcome);
+  } catch (error) {
+    return { ...facts, kind: "failed", error: toPlainError(error) };
+  }
+}

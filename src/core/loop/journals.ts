@@ -1,0 +1,119 @@
+// Journals record steps: in memory, or in the record of an answer.
+
+import type { Json } from "../types/common.ts";
+import type { Wait, State } from "../types/middleware.ts";
+import { isThenable } from "../../shared/guards.ts";
+import type { Journal } from "../types/journal.ts";
+import type { Message } from "../types/message.ts";
+import type { ShownTool, ToolCall } from "../types/tool-outcome.ts";
+
+type Body<T> = () => T | PromiseLike<T>;
+
+/** The version in the first record. A journal with another version is refused. */
+export const recordVersion = 4;
+
+/** The record of what identifies a run. */
+export interface FirstRecord {
+  readonly version: number;
+  readonly runId?: string | undefined;
+  readonly messages: readonly Message[];
+  readonly messagesDigest: string;
+  readonly middleware: readonly string[];
+  /** The tools at the start. Answers describe those that were added or changed later. */
+  readonly tools: { readonly [name: string]: ShownTool };
+  /** True if the run has the option `pricing`. */
+  readonly priced?: true | undefined;
+  /** The option `version` of the run. */
+  readonly codeVersion?: string | undefined;
+}
+
+/** The record of a wait that was opened. */
+export type AskedWait = Pick<Wait, "what" | "facts" | "until" | "call" | "schema">;
+
+/** The JSON form of a memory journal: the results of the steps by their keys, in the order of recording. */
+export type SavedJournal = { readonly steps: { readonly [key: string]: Json } };
+
+/** A journal in memory, as returned by `memoryJournal`. */
+export interface MemoryJournal extends Journal {
+  readonly durable: false;
+  /** Returns the keys of the steps recorded so far, in order. */
+  keys(): readonly string[];
+  toJSON(): SavedJournal;
+}
+
+export function recordSteps(records: Map<string, unknown> = new Map()): MemoryJournal {
+  const keep = <T>(key: string, value: T): T => {
+    records.set(key, value);
+    return value;
+  };
+  return {
+    durable: false,
+    keys: () => [...records.keys()],
+    toJSON: () => ({ steps: Object.fromEntries(records) as SavedJournal["steps"] }),
+    read: (key) => records.get(key),
+    step: <T>(key: string, body: Body<T>): T | PromiseLike<T> => {
+      const found = records.get(key);
+      if (found !== undefined) return found as T;
+      const value = body();
+      return isThenable(value) ? value.then((made) => keep(key, made)) : keep(key, value);
+    },
+  };
+}
+
+/** True for a journal that only reads: a step without a record stays pending. */
+export function isReplay(journal: Journal): boolean {
+  return "stuck" in journal;
+}
+
+/** Runs `call` when all promises are quiet. Timers and I/O may still be pending. */
+export const whenQuiet: (call: () => void) => void = (call) => {
+  const { setImmediate: later } = globalThis as { readonly setImmediate?: (call: () => void) => unknown };
+  if (later === undefined) setTimeout(call, 0);
+  else later(call);
+};
+
+let parking = 0;
+
+/** True while something waits for quiet promises. */
+export function isParking(): boolean {
+  return parking > 0;
+}
+
+/** Calls `check` when all promises are quiet. Waves are sent after that, because another call may take the place of a parked one. */
+export function whenParked(check: () => void): void {
+  parking += 1;
+  whenQuiet(() => {
+    parking -= 1;
+    check();
+  });
+}
+
+/** The beginning of the keys of the steps of an iteration. */
+export function placeOf({ iteration, retry }: Pick<State, "iteration" | "retry">): string {
+  return retry === 0 ? `i${iteration}` : `i${iteration}~${retry + 1}`;
+}
+
+/** Returns a step of a message, for example "request", or "request~2" for the first continuation of a paused message. */
+export function stepOf(step: "request" | "answered", continuation: number): string {
+  return continuation === 0 ? step : `${step}~${continuation + 1}`;
+}
+
+/** The key of a call, whose name may contain a slash. */
+export function callPlace(state: State, index: number, name: string): string {
+  return `${placeOf(state)}/call/${index}/${name.replaceAll("%", "%25").replaceAll("/", "%2F")}`;
+}
+
+/** The beginning of the keys of a wait. Each attempt opens the wait again, because what was shown has changed. */
+export function waitKey(id: string, attempt = 1): string {
+  return `wait/${id}/${attempt}`;
+}
+
+/** The key of the look after the calls. */
+export function nextKeyOf(state: State): string {
+  return `${placeOf(state)}/next`;
+}
+
+export interface PlacedCall {
+  readonly call: ToolCall;
+  readonly index: number;
+}

@@ -1,0 +1,246 @@
+// Counts the tokens, tool calls and costs of a run and its nested runs, and limits the nesting depth.
+
+import { isRecord } from "../../shared/guards.ts";
+import type { StreamResult, AttemptSpending } from "../types/provider.ts";
+import type { EndReason, CostUnknownWhy } from "../types/termination.ts";
+import { none, noReserve, type ResolvedLimits } from "./limits.ts";
+import type { EventSink } from "../types/loop-event.ts";
+import type { Pricing, Usage } from "../types/common.ts";
+import { describeValue } from "../../shared/texts.ts";
+import { toPlainError, toUsage } from "../../shared/plain-error.ts";
+import { dropPromise } from "../../shared/promises.ts";
+
+export interface Level {
+  readonly depth: number;
+  readonly maxDepth: number;
+}
+
+/**
+ * The contexts and signals of tool calls store the nesting level of their run under this key. All copies of the package use the
+ * same key.
+ */
+export const levelKey: unique symbol = Symbol.for("turnwright.Level");
+
+export function noteLevel(signal: AbortSignal, { depth, maxDepth }: Level): void {
+  if (!(levelKey in signal)) Object.defineProperty(signal, levelKey, { value: { depth, maxDepth } });
+}
+
+/** Returns the nesting level of the outer run. Returns undefined if `options` has neither the context nor the signal of a tool call. */
+export function findOuterLevel({
+  signal,
+  context,
+}: {
+  readonly signal?: AbortSignal | undefined;
+  readonly context?: unknown;
+}): Level | undefined {
+  return levelIn(signal) ?? levelIn(context);
+}
+
+function levelIn(source: unknown): Level | undefined {
+  const found: unknown = isRecord(source) ? Reflect.get(source, levelKey) : undefined;
+  if (!isRecord(found)) return undefined;
+  const { depth, maxDepth } = found;
+  return typeof depth === "number" && typeof maxDepth === "number" ? { depth, maxDepth } : undefined;
+}
+
+export type SharedLimits = Pick<ResolvedLimits, "maxTokens" | "maxToolCalls" | "maxCostUSD" | "unknownCostEnds"> &
+  Partial<Pick<ResolvedLimits, "reserve">>;
+
+export interface Spending {
+  readonly tokens?: number | undefined;
+  readonly toolCalls?: number | undefined;
+  readonly costUSD?: number | undefined;
+  readonly costUnknown?: boolean | undefined;
+}
+
+/** The expected usage of one stream. */
+export interface Expected {
+  readonly tokens: number;
+  readonly costUSD: number;
+}
+
+/** A spending limit that is reached. */
+type SpentLimit = Extract<EndReason, { kind: "max-tokens" | "max-cost" | "cost-unknown" }> | undefined;
+
+/** Returns the limit that a request of this usage would exceed. The request must leave the reserve unused. */
+export function findSpent(
+  { tokens: spent = 0, costUSD: spentUSD = 0, costUnknown }: Spending,
+  { tokens, costUSD: expectedUSD }: Expected,
+  { maxTokens, maxCostUSD, unknownCostEnds, reserve = noReserve }: Omit<SharedLimits, "maxToolCalls">,
+): SpentLimit {
+  if (maxCostUSD !== none && unknownCostEnds && costUnknown === true) return { kind: "cost-unknown" };
+  if (spentUSD + expectedUSD + reserve.costUSD > maxCostUSD)
+    return { kind: "max-cost", limitUSD: maxCostUSD, spentUSD, expectedUSD };
+  return spent + Math.max(1, tokens + reserve.tokens) > maxTokens ? { kind: "max-tokens", limit: maxTokens, spent } : undefined;
+}
+
+/** Only the final answer of a run may use its reserve, so nested runs may use less than the limits. */
+export class Meter {
+  readonly #limits: SharedLimits;
+  /** The meters of the outer runs, from the inside. */
+  readonly #outers: readonly Meter[];
+  #tokens = 0;
+  #toolCalls = 0;
+  #costUSD = 0;
+  #costUnknown = false;
+  /** The newest stream that was counted. A nested run without a stream of its own expects the same. */
+  #newest: Expected = { tokens: 0, costUSD: 0 };
+  /** The expected usage of the streams in progress of nested runs, by the meters of these runs. */
+  #streams: Map<Meter, Expected> | undefined;
+  #onSettled: Set<() => void> | undefined;
+
+  constructor(limits: SharedLimits, outer?: Meter) {
+    this.#limits = limits;
+    this.#outers = outer === undefined ? [] : [outer, ...outer.#outers];
+  }
+
+  add({ tokens = 0, toolCalls = 0, costUSD = 0, costUnknown = false }: Spending): void {
+    for (const meter of [this, ...this.#outers]) {
+      meter.#tokens += tokens;
+      meter.#toolCalls += toolCalls;
+      meter.#costUSD += costUSD;
+      meter.#costUnknown ||= costUnknown;
+    }
+  }
+
+  addUsage({ usage, costUSD, knownCostUSD }: Pick<StreamResult, "usage" | "costUSD" | "knownCostUSD">): void {
+    const spent = { tokens: usage?.totalTokens ?? 0, costUSD: costUSD ?? knownCostUSD ?? 0 };
+    for (const meter of [this, ...this.#outers]) meter.#newest = spent;
+    this.add({ ...spent, costUnknown: costUSD === undefined });
+  }
+
+  /** Counts the next stream of this run in its outer runs, until `settle`. Without `expected`, the run had no stream yet. */
+  begin(expected: Expected | undefined): void {
+    for (const meter of this.#outers) (meter.#streams ??= new Map()).set(this, expected ?? meter.#newest);
+  }
+
+  settle(): void {
+    for (const meter of this.#outers)
+      if (meter.#streams?.delete(this) === true) for (const resume of [...(meter.#onSettled ?? [])]) resume();
+  }
+
+  /**
+   * Returns a function that waits for the end of a stream, if the next stream of this run may exceed a limit of an outer run only
+   * because of the streams in progress of other nested runs. A run inside a stream in progress never waits, because the stream may
+   * wait for this run.
+   */
+  findBusy(expected: Expected | undefined): ((resume: () => void) => () => void) | undefined {
+    const outer = this.#outers;
+    if (outer.some((meter) => outer.some((above) => above.#streams?.has(meter)))) return undefined;
+    const busy = outer.find((meter) => meter.#isBusy(expected ?? meter.#newest, expected?.costUSD ?? 0));
+    return busy?.onSettled;
+  }
+
+  #isBusy({ costUSD }: Expected, leastUSD: number): boolean {
+    const streams = [...(this.#streams?.values() ?? [])];
+    if (streams.length === 0 || this.#findSpent(leastUSD) !== undefined) return false;
+    const sum = (field: keyof Expected): number => streams.reduce((total, stream) => total + stream[field], 0);
+    return this.#findSpent(costUSD, { tokens: sum("tokens"), costUSD: sum("costUSD") }) !== undefined;
+  }
+
+  readonly onSettled = (resume: () => void): (() => void) => {
+    const waiting = (this.#onSettled ??= new Set());
+    waiting.add(resume);
+    return () => void waiting.delete(resume);
+  };
+
+  /** The smallest number of tokens that the limits of this run and of its outer runs leave. */
+  get tokensLeft(): number {
+    return this.#least((one) => one.#limits.maxTokens - one.#reserve.tokens - one.#tokens);
+  }
+
+  /** The smallest number of tool calls that the limits of this run and of its outer runs leave. */
+  get toolCallsLeft(): number {
+    return this.#least((one) => one.#limits.maxToolCalls - one.#toolCalls);
+  }
+
+  /** The smallest amount in USD that the limits of this run and of its outer runs leave. Unknown costs are not counted. */
+  get costLeftUSD(): number {
+    return this.#least((one) => one.#limits.maxCostUSD - one.#reserve.costUSD - one.#costUSD);
+  }
+
+  get maxToolCalls(): number {
+    return this.#least((one) => one.#limits.maxToolCalls);
+  }
+
+  get #reserve(): ResolvedLimits["reserve"] {
+    return this.#limits.reserve ?? noReserve;
+  }
+
+  #least(of: (meter: Meter) => number): number {
+    return Math.max(0, Math.min(...[this, ...this.#outers].map(of)));
+  }
+
+  /**
+   * Returns the limit of an outer run that a stream with this cost would exceed. `unsettled` is spending that is not counted yet.
+   */
+  findSpentOutside(costUSD: number, unsettled?: Spending): SpentLimit {
+    return this.#outers.map((meter) => meter.#findSpent(costUSD, unsettled)).find((spent) => spent !== undefined);
+  }
+
+  /** Like `findSpentOutside`, but includes the limits of this run. The final answer (`isFinal`) may use the reserve of this run. */
+  findSpent(costUSD: number, unsettled?: Spending, isFinal?: boolean): SpentLimit {
+    return this.#findSpent(costUSD, unsettled, isFinal) ?? this.findSpentOutside(costUSD, unsettled);
+  }
+
+  #findSpent(expectedUSD: number, { tokens = 0, costUSD = 0 }: Spending = {}, isFinal?: boolean): SpentLimit {
+    const spent = { tokens: this.#tokens + tokens, costUSD: this.#costUSD + costUSD, costUnknown: this.#costUnknown };
+    const limits = isFinal === true ? { ...this.#limits, reserve: noReserve } : this.#limits;
+    return findSpent(spent, { tokens: 1, costUSD: expectedUSD }, limits);
+  }
+}
+
+interface Answerer {
+  readonly provider: string;
+  readonly model: string;
+  readonly iteration: number;
+}
+
+interface PricingPorts {
+  readonly pricing?: Pricing | undefined;
+  readonly events: EventSink;
+}
+
+export function costOf(usage: Usage | undefined, by: Answerer, { pricing, events }: PricingPorts): number | CostUnknownWhy {
+  if (usage === undefined) return "no-usage";
+  const { provider, model, iteration } = by;
+  try {
+    const cost: unknown = pricing?.(usage, { provider, model });
+    if (cost === undefined) return "no-price";
+    if (typeof cost === "number" && Number.isFinite(cost) && cost >= 0) return cost;
+    dropPromise(cost);
+    throw new TypeError(`pricing must return the cost in USD (0 or more) or undefined, but returned ${describeValue(cost)}.`);
+  } catch (error) {
+    events.send({ type: "listener-error", runId: events.runId, iteration, event: "pricing", error: toPlainError(error) });
+    return "pricing-failed";
+  }
+}
+
+interface PricedAttempts {
+  readonly tokens: number;
+  /** The sum of the known costs, in USD. */
+  readonly costUSD: number;
+  /** The last known cost, in USD. */
+  readonly lastCostUSD: number | undefined;
+  /** The first attempt with an unknown cost. */
+  readonly unpriced: StreamResult["unpriced"];
+}
+
+/** Computes the cost of each attempt with its own provider and model. */
+export function priceAttempts(attempts: readonly AttemptSpending[], iteration: number, ports: PricingPorts): PricedAttempts {
+  let tokens = 0;
+  let costUSD = 0;
+  let lastCostUSD: number | undefined;
+  let unpriced: StreamResult["unpriced"];
+  for (const { usage: given, provider, model } of attempts) {
+    const usage = given && toUsage(given);
+    tokens += usage?.totalTokens ?? 0;
+    if (ports.pricing === undefined) continue;
+    const cost = costOf(usage, { provider, model, iteration }, ports);
+    if (typeof cost === "number") {
+      lastCostUSD = cost;
+      costUSD += cost;
+    } else unpriced ??= { provider, model, why: cost };
+  }
+  return { tokens, costUSD, lastCostUSD, unpriced };
+}

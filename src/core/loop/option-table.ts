@@ -1,0 +1,148 @@
+// The options of a run: the type, the range and the default of each option. The checks, the defaults, and the tests of the docs read
+// these tables. Calls in a table are marked as pure, so that bundlers can remove unused tables.
+
+import type { Timeouts } from "../types/common.ts";
+import type { IterationPlan, LoopLimits, LoopOptions } from "../types/loop-options.ts";
+import type { FinalAnswerReserve } from "../types/policies.ts";
+import type { ModelSettings } from "../types/provider.ts";
+import type { ResponseTarget, Session } from "../types/common.ts";
+import {
+  type Check,
+  type Checks,
+  is,
+  isFunction,
+  isText,
+  needed,
+  type NumberRule,
+  timeLimit,
+} from "../../shared/errors/check-fields.ts";
+import { longestTimerMs } from "../../shared/signals.ts";
+import { isApproval } from "../../shared/approval.ts";
+import { providerCheck } from "../../shared/errors/provider-checks.ts";
+import { isExactData, isOutsideResult } from "../../shared/to-outcome.ts";
+import { isEmitter, isRecord } from "../../shared/guards.ts";
+import { isPlainData } from "../../shared/json.ts";
+import { limitDefaults, type LimitName, none, timeoutDefaults } from "./limits.ts";
+
+/** The rule for a number that has a default. */
+type Limit = NumberRule & { readonly fallback: number };
+
+export const limitRules: { readonly [Name in LimitName]: Limit } = {
+  maxIterations: { min: 1, fallback: limitDefaults.maxIterations },
+  softWarnIteration: { min: 0, fallback: limitDefaults.softWarnIteration },
+  maxConsecutiveToolErrors: { min: 1, fallback: limitDefaults.maxConsecutiveToolErrors },
+  maxInterrupts: { min: 0, fallback: limitDefaults.maxInterrupts },
+  maxPauses: { min: 0, fallback: limitDefaults.maxPauses },
+  maxDepth: { min: 1, fallback: limitDefaults.maxDepth },
+  toolConcurrency: { min: 1, fallback: limitDefaults.toolConcurrency },
+  maxToolCalls: { min: 1, fallback: none },
+  maxTokens: { min: 1, fallback: none },
+  maxCostUSD: { min: 0, fraction: true, fallback: none },
+  wallClockMs: { ...timeLimit, fallback: none },
+};
+
+export const timeoutRules: { readonly [Name in keyof Timeouts]-?: Limit } = {
+  streamIdleMs: { ...timeLimit, fallback: timeoutDefaults.streamIdleMs },
+  firstChunkMs: { ...timeLimit, fallback: timeoutDefaults.firstChunkMs },
+  streamMs: { ...timeLimit, fallback: timeoutDefaults.streamMs },
+  toolMs: { ...timeLimit, fallback: timeoutDefaults.toolMs },
+  settleMs: { min: 0, max: longestTimerMs, fallback: timeoutDefaults.settleMs },
+  approvalMs: { ...timeLimit, fallback: none },
+  hookMs: { ...timeLimit, fallback: timeoutDefaults.hookMs },
+  journalMs: { ...timeLimit, fallback: timeoutDefaults.journalMs },
+};
+
+export const limitChecks: Checks<LoopLimits> = { ...limitRules, onUnknownCost: ["end", "continue"] };
+
+export const reserveChecks: Checks<FinalAnswerReserve> = {
+  tokens: { min: 1, infinite: false },
+  costUSD: { min: 0, fraction: true, infinite: false },
+  ms: { ...timeLimit, infinite: false },
+};
+
+const has =
+  (...methods: readonly string[]) =>
+  (value: unknown): boolean =>
+    (isRecord(value) || isFunction(value)) && methods.every((name) => isFunction(Reflect.get(value as object, name)));
+
+const number: Check = ["a number", Number.isFinite];
+const filledText: Check = ["a string that is not empty", (value) => isText(value) && value !== ""];
+export const toolNames: Check = ["an array of tool names", is.texts[1]];
+
+export const modelSettingsChecks: Checks<ModelSettings> = {
+  maxOutputTokens: ["a whole number of at least 1", (value) => Number.isInteger(value) && Number(value) > 0],
+  temperature: number,
+  topP: number,
+  stopSequences: is.texts,
+  seed: number,
+  extra: ["an object of plain data", (value) => isRecord(value) && isPlainData(value), "extra"],
+};
+
+export const toolChoiceCheck: Check = [
+  '"auto", "required", "none" or { name }',
+  (value) => value === "auto" || value === "required" || value === "none" || (isRecord(value) && isText(value["name"])),
+];
+
+const responseTarget: Checks<ResponseTarget> = { kind: /* @__PURE__ */ needed(is.text), name: is.text };
+
+export const sessionChecks: Checks<Session> = {
+  conversationId: is.text,
+  userId: is.text,
+  locale: is.text,
+  responseTarget,
+  surfaceUserErrors: true,
+  detailsLabel: is.text,
+};
+
+/** An invalid decision must throw, because it would otherwise deny or fail the call. */
+const decision: Check = [
+  "an object",
+  (value) => {
+    // Check a copy with only the own fields, because the run uses such a copy.
+    const own: unknown = isRecord(value) ? { ...value } : value;
+    const kind = isRecord(own) ? own["kind"] : undefined;
+    if (isText(kind)) return isApproval(own) || isOutsideResult(own) || kind === "ask";
+    return isExactData(own);
+  },
+  "decision",
+  true,
+];
+
+export const optionChecks: Checks<LoopOptions> = {
+  provider: /* @__PURE__ */ needed(providerCheck),
+  tools: [
+    "an array of tools, or a registry",
+    (value) => Array.isArray(value) || has("definitions", "executeTool")(value),
+    "tools",
+  ],
+  messages: ["an array of at least one message", (value) => Array.isArray(value) && value.length > 0, "messages", true],
+  system: is.text,
+  modelSettings: modelSettingsChecks,
+  toolChoice: toolChoiceCheck,
+  messageIdMap: is.any,
+  limits: limitChecks,
+  timeouts: timeoutRules,
+  pricing: is.fn,
+  middleware: ["an array of middleware", Array.isArray],
+  allowToolChange: is.fn,
+  answers: { "*": decision },
+  control: ["a control made by createLoopControl", /* @__PURE__ */ has("stop", "kill")],
+  signal: ["an AbortSignal", (value) => value instanceof AbortSignal, "signal"],
+  events: ["an eventemitter3 emitter", isEmitter, "events"],
+  journal: ["a journal", /* @__PURE__ */ has("step", "read"), "journal"],
+  runId: filledText,
+  version: filledText,
+  resume: ['"retry-last"', (value) => value === "retry-last"],
+  now: { min: 0, infinite: false },
+  clock: ["a clock", /* @__PURE__ */ has("now", "setTimeout", "clearTimeout"), "clock"],
+  session: sessionChecks,
+  context: is.any,
+};
+
+export const planChecks: Checks<IterationPlan> = {
+  provider: providerCheck,
+  modelSettings: modelSettingsChecks,
+  tools: toolNames,
+  toolChoice: toolChoiceCheck,
+  system: is.text,
+};

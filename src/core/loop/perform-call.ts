@@ -1,0 +1,355 @@
+// One tool call: checked against the gate, passed through the middleware, and run once.
+
+import type { CallEvent } from "../types/loop-event.ts";
+import type { ToolContext } from "../types/loop-options.ts";
+import type { Json, PlainError } from "../types/common.ts";
+import type { NestedSpending, ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
+import { CancelScope } from "../../shared/cancellation/cancel-scope.ts";
+import { detectContextRestart } from "./context-restart.ts";
+import { restartedResult } from "../../shared/transcript.ts";
+import { executeToolCall, refuseChanged } from "./execute-tool-call.ts";
+import { refuseBlocked, validateCall } from "./prepare-call.ts";
+import type { ReadyCall, ToolCallPorts } from "./ports.ts";
+import { concludeOutside, renderOutcome, toPreliminary, wasDispatched } from "../../shared/to-outcome.ts";
+import { findTool } from "../tools/registry.ts";
+import { freezeDeep, isSameJson, toJson } from "../../shared/json.ts";
+import type { OutsideResult } from "../types/policies.ts";
+import { chainHooks, HookError, StepCancelled } from "./hooks.ts";
+import { isReplay } from "./journals.ts";
+import { pastOf } from "./past-calls.ts";
+import { sumSpending } from "../../shared/count-usage.ts";
+import { StepRecorder } from "./recorder.ts";
+import { isBarring } from "./seam.ts";
+import { isCurrent } from "./shown-tools.ts";
+import type { Activity } from "./activity.ts";
+import type { Run } from "./run.ts";
+import type { Next, Outcome } from "../types/middleware.ts";
+import { CallContext } from "./tool-context.ts";
+
+/** Runs one call. Rejects only if the journal fails. A call that waits stays pending: see `Activity.settle`. */
+export async function performCall(activity: Activity, call: ToolCall): Promise<Outcome> {
+  const { run } = activity;
+  let made: Outcome | undefined;
+  activity.end = (outcome) => {
+    activity.end = () => {};
+    sendEnd(run, outcome, activity.isReplayed);
+  };
+  const last: Next<ToolCall, Outcome> = async (given, signal) => (made = await runCall(activity, { made: call, given, signal }));
+  const recorderOf = (name: string, given: ToolCall): StepRecorder => {
+    const recorder = new StepRecorder(activity, `@${name}`, performCall);
+    recorder.given = given;
+    return recorder;
+  };
+  const inner = chainHooks(run.hooks, "execute", { last, recorderOf, activity });
+  const chain = chainHooks(run.hooks, "call", { last: inner, recorderOf, activity });
+  let outcome: Outcome;
+  try {
+    outcome = await activity.watched(chain(call));
+  } catch (error) {
+    if (error instanceof StepCancelled) outcome = made ?? { call, durationMs: 0, kind: "not-run" };
+    else if (!(error instanceof HookError)) throw error;
+    else {
+      // The reason of the run has the error. The model must not read it, because it may tell about the program.
+      const failed: Outcome = {
+        call,
+        durationMs: 0,
+        kind: "failed",
+        error: { name: error.name, message: "A check of this call failed." },
+      };
+      outcome = { ...(made ?? failed), ends: error.ending };
+    }
+  }
+  barAfter(activity, outcome);
+  await recordCallEnd(activity, outcome, made);
+  activity.end(outcome);
+  return outcome;
+}
+
+/** The calls inside a durable tool do not end the run, and the attempt of an early call may be discarded. */
+function barAfter({ run, index, isEarly }: Activity, outcome: Outcome): void {
+  if (index >= 0 && !isEarly && isBarring(outcome)) run.isBarred = true;
+}
+
+/** The record of a call whose outcome or spending middleware has changed, for readers that do not run the middleware. */
+export type EndRecord = Outcome & { readonly spent?: NestedSpending | undefined };
+
+async function recordCallEnd(
+  { run, place, journal, spent: all }: Activity,
+  outcome: Outcome,
+  made: Outcome | undefined,
+): Promise<void> {
+  const spent = sumSpending(all);
+  if (spent === undefined && made !== undefined && isSameJson(outcome as unknown as Json, made as unknown as Json)) return;
+  await run.step<EndRecord>(`${place}/ended`, () => ({ ...outcome, ...(spent !== undefined && { spent }) }), journal);
+}
+
+interface Given {
+  /** The call as the model made it. */
+  readonly made: ToolCall;
+  /** The call with the arguments that middleware has chosen. */
+  readonly given: ToolCall;
+  readonly signal: AbortSignal | undefined;
+}
+
+export interface Begun {
+  readonly token: string;
+  /** True for a durable tool, which may leave waits open when it ends. */
+  readonly durable?: true | undefined;
+  readonly refused?: Outcome | undefined;
+}
+
+async function runCall(activity: Activity, call: Given): Promise<Outcome> {
+  const { run, place, journal, takeTurn } = activity;
+  const begunKey = `${run.prefix}${place}/${activity.unique("begun")}`;
+  const outcomeKey = `${run.prefix}${place}/${activity.unique("outcome")}`;
+  if (takeTurn !== undefined) {
+    activity.isHeld = true;
+    await activity.busy(takeTurn);
+    activity.isHeld = false;
+  }
+  const past = pastOf(run);
+  // Middleware that refused a call may allow it now, but the model has read that the call did not run.
+  const ended = past && (await activity.busy(async () => past.findEnd(activity, [begunKey, outcomeKey])));
+  if (ended !== undefined) return ended;
+  if (isDurable(run, call.made.name)) return runDurable(activity, call, { begunKey, outcomeKey });
+  let isLive = false;
+  const outcome = await activity.busy(async () => {
+    // A token of this execution says on a replay without an outcome that the tool may have run.
+    const { token }: Begun = journal.durable === true ? await activity.record(begunKey, () => ({ token: run.token })) : run;
+    return activity.record(outcomeKey, () => {
+      // An engine may run the body of a step twice.
+      const mayHaveRun = isLive || token !== run.token;
+      isLive = true;
+      return runPlain(activity, call, mayHaveRun);
+    });
+  });
+  if (!isLive) noteReplayed(run, outcome);
+  if (outcome.kind !== "deferred") return outcome;
+  activity.hasBegun = true;
+  // Counted while the call waits too.
+  if (outcome.nested !== undefined) activity.spent.push(outcome.nested);
+  sendEnd(run, outcome, !isLive);
+  return waitForResult(activity, outcome);
+}
+
+/** Counts a recorded call, and sends its start. */
+export function noteReplayed(run: Run, outcome: Outcome): void {
+  if (!wasDispatched(outcome.kind)) return;
+  sendStart(run, outcome.call, true);
+  const { usage, costUSD } = outcome.nested ?? {};
+  run.meter.add({
+    toolCalls: 1 + (outcome.nested?.toolCallsExecuted ?? 0),
+    tokens: usage?.totalTokens,
+    costUSD,
+    costUnknown: outcome.nested !== undefined && costUSD === undefined,
+  });
+}
+
+/** The tool has run, and its result comes from outside. */
+async function waitForResult(activity: Activity, { call, durationMs, approvedArgs, ...outcome }: Outcome): Promise<Outcome> {
+  const { name, args } = call;
+  const recorder = new StepRecorder(activity, "result", performCall);
+  const fromPage = "fromPage" in outcome && outcome.fromPage === true ? { fromPage: true } : {};
+  const given = (await recorder.wait("result", { name, args, ...fromPage })) as unknown as OutsideResult;
+  return { call, durationMs, approvedArgs, ...concludeOutside(given) };
+}
+
+export function isDurable({ registered }: Run, name: string): boolean {
+  return registered.get(name)?.durable === true;
+}
+
+interface DurableKeys {
+  readonly begunKey: string;
+  readonly outcomeKey: string;
+}
+
+/** Runs a tool whose code runs again on a resume. Once its outcome is recorded, it runs over its records only. */
+async function runDurable(activity: Activity, call: Given, { begunKey, outcomeKey }: DurableKeys): Promise<Outcome> {
+  const { run } = activity;
+  let isLive = false;
+  const begun = await activity.busy(() =>
+    activity.record<Begun>(begunKey, async () => {
+      isLive = true;
+      const ready = admit(run, call, { prepared: await prepare(activity, call, portsOf(activity, call.signal)) });
+      return { token: run.token, durable: true, ...(ready.kind !== "ready" && { refused: ready }) };
+    }),
+  );
+  if (begun.refused !== undefined) return begun.refused;
+  activity.hasBegun = true;
+  if (!isLive) run.meter.add({ toolCalls: 1 });
+  sendStart(run, call.made, !isLive);
+  const mark = activity.spent.length;
+  const past = isLive ? undefined : pastOf(run);
+  const replay = (fork: Activity): Promise<Outcome> => execute(fork, { ...call, signal: undefined });
+  const recorded = past && (await activity.inTool(() => past.recallOutcome(activity, outcomeKey, replay)));
+  if (recorded !== undefined) return recorded;
+  const made = await activity.inTool(() => execute(activity, call));
+  // An earlier execution has begun the call.
+  const outcome: Outcome = made.kind === "not-run" && !isLive ? { ...made, kind: "interrupted" } : made;
+  const whole = await addNested(activity, outcome, mark);
+  return activity.busy(() => activity.record<Outcome>(outcomeKey, () => whole));
+}
+
+/** Ends the nested runs that the tool has left, and adds the spending of its nested runs. */
+async function addNested(activity: Activity, outcome: Outcome, mark: number): Promise<Outcome> {
+  await activity.endNested();
+  const nested = sumSpending(activity.spent.splice(mark));
+  return nested === undefined ? outcome : { ...outcome, nested };
+}
+
+/** Runs an ordinary tool, unless the call must not begin or its arguments do not fit. */
+async function runPlain(activity: Activity, call: Given, mayHaveRun: boolean): Promise<Outcome> {
+  const { run } = activity;
+  const ports = portsOf(activity, call.signal);
+  const ready = admit(run, call, { prepared: await prepare(activity, call, ports), mayHaveRun });
+  if (ready.kind !== "ready") return ready;
+  sendStart(run, call.made, false);
+  const mark = activity.spent.length;
+  return addNested(activity, await runReady(activity, ready, ports), mark);
+}
+
+/** Runs the code of a durable tool, from its start. */
+async function execute(activity: Activity, call: Given): Promise<Outcome> {
+  const ports = portsOf(activity, call.signal);
+  const ready = await prepare(activity, call, ports);
+  return ready.kind === "ready" ? runReady(activity, ready, ports) : ready;
+}
+
+async function runReady(activity: Activity, ready: ReadyCall, ports: ToolCallPorts): Promise<Outcome> {
+  const made = executeToolCall(ready, ports);
+  // A fatal error of a synchronous tool bars the next call of the message.
+  const outcome = made instanceof Promise ? await made : made;
+  activity.questions?.withdrawAll();
+  barAfter(activity, outcome);
+  // Nothing else would add its material, and the model would miss it.
+  const isLost = outcome.kind === "completed" && outcome.restart === true;
+  if (!isLost || activity.run.middleware.some(({ name }) => name === "context-restarts")) return outcome;
+  const { call, durationMs, approvedArgs } = outcome;
+  return { call, durationMs, approvedArgs, kind: "failed", error: noRestarts };
+}
+
+const noRestarts: PlainError = {
+  name: "ToolFailure",
+  message: "The tool restarts the context, which has no effect in a run without contextRestarts() in its middleware.",
+};
+
+interface Admission {
+  readonly prepared: ReadyCall | ToolOutcome;
+  /** True if an earlier execution may have run the tool without recording an outcome. */
+  readonly mayHaveRun?: boolean;
+}
+
+/** Counts a call that begins now. Returns its outcome instead if it must not begin. Parallel calls share the limits. */
+function admit(run: Run, call: Given, { prepared, mayHaveRun = false }: Admission): ReadyCall | Outcome {
+  const { meter, places, draft } = run;
+  const { made, given } = call;
+  const kind = findCut(run, call, mayHaveRun);
+  const facts = factsOf(made, given);
+  if (kind !== undefined) return { ...facts, kind };
+  if (prepared.kind !== "ready") return prepared;
+  // A resumed run may have another gate than the run that made the request.
+  const allowed = places.has(made.callId) ? draft?.allowedTools : undefined;
+  if (allowed?.includes(made.name) === false) return refuseBlocked(made, new Set(allowed), {});
+  if (meter.toolCallsLeft < 1) return { ...facts, kind: "limit" };
+  meter.add({ toolCalls: 1 });
+  return prepared;
+}
+
+/** Returns the kind of the outcome of a call that must not begin, because the run ends or the call may have run before. */
+function findCut(run: Run, { made, signal }: Given, mayHaveRun: boolean): "interrupted" | "not-run" | undefined {
+  const { scope, clock, meter, registry } = run;
+  scope.checkDeadline(clock.now());
+  const isOver = scope.cause !== undefined || run.isBarred || signal?.aborted === true;
+  if (!mayHaveRun) return isOver ? "not-run" : undefined;
+  const { replay, eager } = findTool(registry, made.name) ?? {};
+  if (!isOver && (replay === "safe" || eager === true)) return undefined;
+  if (!isOver) meter.add({ toolCalls: 1 });
+  // Its start was told by the execution that was cut off.
+  sendStart(run, made, true);
+  return "interrupted";
+}
+
+function factsOf(made: ToolCall, given: ToolCall): Pick<Outcome, "call" | "durationMs" | "approvedArgs"> {
+  const isEdited = given !== made && !isSameJson(given.args, made.args);
+  return { call: made, durationMs: 0, ...(isEdited && { approvedArgs: given.args }) };
+}
+
+/** Validates the arguments, unless they were validated when the message ended. */
+async function prepare(activity: Activity, { made, given }: Given, ports: ToolCallPorts): Promise<ReadyCall | ToolOutcome> {
+  const { run } = activity;
+  const definition = run.registered.get(made.name) ?? findTool(run.registry, made.name);
+  if (definition === undefined || !isCurrent(run, definition)) return refuseChanged(made, ports);
+  const { approvedArgs } = factsOf(made, given);
+  const args = approvedArgs === undefined ? run.prepared.get(made.callId) : undefined;
+  const ready: ReadyCall = { kind: "ready", call: made, definition, args: args ?? toJson(given.args), approvedArgs };
+  return args === undefined ? activity.busy(async () => validateCall(ready, ports)) : ready;
+}
+
+/** The metadata of results, by call, until `tool-end` is sent. */
+const metadataOf = new WeakMap<ToolCall, unknown>();
+
+function portsOf(activity: Activity, signal?: AbortSignal): ToolCallPorts {
+  const { run } = activity;
+  const { registry, clock, timeouts, advice, events } = run;
+  return {
+    registry,
+    clock,
+    timeouts,
+    advice,
+    scope: scopeOf(activity, signal),
+    exposed: run.shown,
+    mayDefer: run.mayWait,
+    isCurrent: (definition) => isCurrent(run, definition),
+    contextFor: (call, deadline) => {
+      activity.deadline = deadline;
+      const perform = isDurable(run, call.name) ? performCall : undefined;
+      return new CallContext(activity, call, { deadline, perform }) as unknown as ToolContext;
+    },
+    onYield: (call, value) => {
+      const data = events.wants("tool-progress") ? toPreliminary(value) : undefined;
+      if (data !== undefined) events.send({ type: "tool-progress", ...callEvent(run, call, false), data, preliminary: true });
+    },
+    onMetadata: (call, metadata) => void metadataOf.set(call, metadata),
+    onLate: (call, success) => events.send({ type: "late-result", ...callEvent(run, call, false), success }),
+  };
+}
+
+/** The scope of the run. A replayed tool has one of its own, and so has a call that middleware may cancel. */
+function scopeOf({ run, journal }: Activity, signal: AbortSignal | undefined): CancelScope {
+  if (isReplay(journal)) return new CancelScope();
+  return run.scope.within(signal);
+}
+
+export function callEvent(run: Run, { callId, name }: ToolCall, isReplayed: boolean): CallEvent {
+  const { runId, state, places } = run;
+  return {
+    runId,
+    iteration: state.iteration,
+    ...(isReplayed && { replayed: true }),
+    callId,
+    name,
+    index: places.get(callId) ?? -1,
+  };
+}
+
+export function sendStart(run: Run, call: ToolCall, isReplayed: boolean): void {
+  if (run.events.wants("tool-start"))
+    run.events.send({ type: "tool-start", ...callEvent(run, call, isReplayed), args: freezeDeep(call.args) });
+}
+
+export function sendEnd(run: Run, outcome: ToolOutcome, isReplayed: boolean): void {
+  const { call, kind, durationMs } = outcome;
+  const metadata = metadataOf.get(call);
+  metadataOf.delete(call);
+  if (!run.events.wants("tool-end")) return;
+  const isRestart = detectContextRestart(outcome, undefined) !== undefined;
+  const result = isRestart ? restartedResult : freezeDeep(renderOutcome(outcome));
+  run.events.send({
+    type: "tool-end",
+    ...callEvent(run, call, isReplayed),
+    outcome: kind,
+    result,
+    durationMs,
+    ...(metadata !== undefined && { metadata }),
+  });
+}

@@ -1,0 +1,108 @@
+// The types that the stages of the loop share: tool calls, views of messages, watchers of requests, and controls.
+
+import type { CancelScope } from "../../shared/cancellation/cancel-scope.ts";
+import type { Clock, Timeouts, Json } from "../types/common.ts";
+import type { LoopControl, ToolContext, ToolRegistry } from "../types/loop-options.ts";
+import type { StreamResult } from "../types/provider.ts";
+import type { ToolDefinition } from "../types/tool.ts";
+import type { EndReason } from "../types/termination.ts";
+import type { ToolCall } from "../types/tool-outcome.ts";
+import type { CallEvent, EventSink } from "../types/loop-event.ts";
+import type { OutsideResult } from "../types/policies.ts";
+import type { Deadline, DeadlinePorts } from "../../shared/cancellation/deadline.ts";
+import type { Asked, CallQuestions } from "./decisions.ts";
+import type { InboxMessage, Ending, State } from "../types/middleware.ts";
+import { sharedMap } from "../../shared/guards.ts";
+
+/** A call that may run, with the final arguments for its tool. */
+export interface ReadyCall {
+  readonly kind: "ready";
+  readonly call: ToolCall;
+  readonly definition: ToolDefinition;
+  /** The arguments for the tool. Validated arguments are the output of the schema. */
+  readonly args: unknown;
+  readonly approvedArgs?: Json | undefined;
+}
+
+/** Counts the advice in the results of one message. Limited, because a model may make thousands of mistakes. */
+export interface Advice {
+  given: number;
+  listed: number;
+}
+
+/** The part of a run that a tool call uses. */
+export interface ToolCallPorts extends DeadlinePorts {
+  readonly registry: ToolRegistry;
+  readonly clock: Clock;
+  readonly timeouts: Timeouts;
+  readonly scope: CancelScope;
+  /** The tools that the model may call in this iteration. */
+  readonly exposed: ReadonlyMap<string, ToolDefinition>;
+  /** The tool names that `gateTools` allows. Undefined if the gate is not active. */
+  readonly allowed?: ReadonlySet<string> | undefined;
+  /** The `toolChoice` that the loop enforces, because servers and models may ignore it. Default: any tool may run. */
+  readonly choice?: StreamResult["toolChoice"];
+  /** Counts the advice that the results of the same message have given. Default: none so far. */
+  readonly advice?: Advice | undefined;
+  /** Returns true if the registry still contains the tool that the model saw. Default: the registry is not checked. */
+  isCurrent?(definition: ToolDefinition): boolean;
+  /** False if the run cannot wait for a result from outside. Default true. */
+  readonly mayDefer?: boolean | undefined;
+  /** Creates the second argument of `execute`. The `signal` and the `heartbeat` of this context come from `deadline`. */
+  contextFor(call: ToolCall, deadline: Deadline): ToolContext;
+  /** Called with each value that the generator of a tool yields, until the call is over. Must not throw. */
+  onYield?(call: ToolCall, value: unknown): void;
+  /** Called with the metadata of a tool result, which only event listeners get. */
+  onMetadata?(call: ToolCall, metadata: unknown): void;
+  /** Called when a call ends after the loop stopped waiting for it. */
+  onLate?(call: ToolCall, success: boolean): void;
+}
+
+/** Maps each control to the function that connects it to a run. All copies of the package share this map. */
+export const claims: WeakMap<LoopControl, (scope: CancelScope, maxInterrupts: number) => ControlClaim> =
+  /* @__PURE__ */ sharedMap("control-claims");
+
+/** A run whose tool asks a question. */
+export interface AskingRun {
+  /** The ids of the calls that contain this run, each followed by a slash. Empty for the outermost run. */
+  readonly path: string;
+  /** A random id of this execution. */
+  readonly token: string;
+  readonly events: EventSink;
+  readonly control: ControlClaim | undefined;
+  readonly outer: Pick<AskingRun, "control" | "outer"> | undefined;
+}
+
+export interface LiveQuestion {
+  readonly run: AskingRun;
+  /** The call that asks. */
+  readonly call: { questions?: CallQuestions | undefined };
+  readonly place: CallEvent;
+  readonly deadline: Deadline;
+  readonly asked: Asked;
+}
+
+/** The requests of the messages to a run. */
+export interface Requested {
+  /** The ending of a run that a message interrupts. */
+  readonly interrupted?: Ending | undefined;
+  /** True if a message to the model waits. */
+  readonly isSteered: boolean;
+  readonly drains: boolean;
+}
+
+export interface ControlClaim {
+  readonly questions: Map<string, { readonly fromPage: boolean; readonly take: (answer: OutsideResult) => void }>;
+  waitForAnswer(question: LiveQuestion): Promise<unknown>;
+  /** The messages that the run has not taken yet, in order. New messages may be added at the end. */
+  readonly messages: readonly InboxMessage[];
+  takeMessages(count: number): void;
+  /** Reads the requests of the messages. */
+  see(state: State, token: string): Requested;
+  /** Called when the first tool call of the run is about to start. Later messages cannot interrupt the run. */
+  startToolChain(): void;
+  /** Called after the last reading of the inbox. The methods of the control then return "finished". */
+  shut(): void;
+  /** Releases the control, whose methods then return "finished". Remaining messages are kept for the next run. */
+  release(ending?: EndReason["kind"]): void;
+}

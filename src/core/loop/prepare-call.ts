@@ -1,0 +1,139 @@
+// Checks a call of the model before it runs: its name, its arguments and its tool. A refused call becomes an outcome that tells the model
+// what to do.
+
+import { quote } from "../../shared/texts.ts";
+import type { ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
+import { isRecord, type UnknownRecord } from "../../shared/guards.ts";
+import type { Advice, ToolCallPorts, ReadyCall } from "./ports.ts";
+import type { Issue, Validation } from "../types/common.ts";
+import { Deadline } from "../../shared/cancellation/deadline.ts";
+import { edges } from "../../shared/edges.ts";
+import { toPlainError } from "../../shared/plain-error.ts";
+import { promiseOrValue } from "../../shared/promises.ts";
+import { toJson } from "../../shared/json.ts";
+
+/** The maximum number of tool names in one result. */
+export const mostListed = 50;
+
+export function createAdvice(): Advice {
+  return { given: 0, listed: 0 };
+}
+
+const mostAdvice = { given: 16, listed: 200 };
+
+/** A hint compares all names, so their number is limited too. */
+const mostCompared = 20_000;
+
+export function refuseBlocked(call: ToolCall, allowed: ReadonlySet<string>, ports: Pick<ToolCallPorts, "advice">): ToolOutcome {
+  const { listed, ...rest } = listNames(allowed, ports);
+  return { call, durationMs: 0, kind: "blocked", allowed: listed, ...rest };
+}
+
+/** Checks in this order: complete arguments, `gateTools`, the existence of the tool, `toolChoice`, the schema of the tool. */
+export function prepareCall(call: ToolCall, ports: ToolCallPorts): ReadyCall | ToolOutcome | Promise<ReadyCall | ToolOutcome> {
+  const { name, problem } = call;
+  const refused = { call, durationMs: 0 };
+  if (problem === "truncated") return { ...refused, kind: "truncated" };
+  if (problem === "malformed") return { ...refused, kind: "malformed", message: parseErrorOf(call, ports) };
+  if (ports.allowed !== undefined && !ports.allowed.has(name)) return refuseBlocked(call, ports.allowed, ports);
+  const definition = ports.exposed.get(name);
+  if (definition === undefined) return refuseUnknown(call, ports);
+  const chosen = ports.choice === undefined ? undefined : namesOf(ports.choice);
+  if (chosen?.includes(name) === false) return { ...refused, kind: "blocked", allowed: chosen, by: "tool-choice" };
+  const ready: ReadyCall = { kind: "ready", call, definition, args: toJson(call.args) };
+  return validateCall(ready, ports);
+}
+
+/** Suggests the other tools that the model sees. The model may have seen the tool itself, before it was removed. */
+export function refuseUnknown(call: ToolCall, ports: ToolCallPorts): ToolOutcome {
+  const { name } = call;
+  const known = ports.exposed.has(name) ? new Map([...ports.exposed].filter(([other]) => other !== name)) : ports.exposed;
+  const nearest = findNearest(name, known, ports);
+  const { listed, ...rest } = listNames(known, ports);
+  return { call, durationMs: 0, kind: "unknown-tool", known: listed, nearest, ...rest };
+}
+
+function findNearest(
+  name: string,
+  known: ToolCallPorts["exposed"],
+  { advice = createAdvice() }: Pick<ToolCallPorts, "advice">,
+): string | undefined {
+  if (advice.given >= mostAdvice.given || advice.given * known.size >= mostCompared) return undefined;
+  advice.given += 1;
+  return edges.nearestName?.(name, known.keys());
+}
+
+/** Limits the number of tool names in a result. Otherwise each of 1,000 calls could list each of 1,000 tools. */
+function listNames(
+  names: ReadonlySet<string> | ToolCallPorts["exposed"],
+  { advice = createAdvice() }: Pick<ToolCallPorts, "advice">,
+): { readonly listed: readonly string[]; readonly more?: number } {
+  const listed = advice.listed >= mostAdvice.listed ? [] : [...names.keys()].slice(0, mostListed);
+  advice.listed += listed.length;
+  return listed.length === names.size ? { listed } : { listed, more: names.size - listed.length };
+}
+
+function namesOf(choice: NonNullable<ToolCallPorts["choice"]>): readonly string[] {
+  return choice === "none" ? [] : [choice.name];
+}
+
+export function validateCall(ready: ReadyCall, ports: ToolCallPorts): ReadyCall | ToolOutcome | Promise<ReadyCall | ToolOutcome> {
+  const { registry } = ports;
+  if (registry.validate === undefined) return ready;
+  try {
+    const validation = promiseOrValue(registry.validate(ready.call.name, ready.args));
+    return validation instanceof Promise ? awaitValidation(ready, validation, ports) : judgeInput(ready, validation);
+  } catch (error) {
+    return refuseInput(ready, [{ message: toPlainError(error).message }]);
+  }
+}
+
+async function awaitValidation(
+  ready: ReadyCall,
+  validation: PromiseLike<Validation>,
+  ports: ToolCallPorts,
+): Promise<ReadyCall | ToolOutcome> {
+  const raced = await new Deadline({ limitMs: ports.timeouts.hookMs }, ports).race(validation);
+  if (raced.kind === "value") return judgeInput(ready, raced.value);
+  // The step of the call detects the cancellation, and reports it.
+  if (raced.kind === "cancelled") return ready;
+  const message =
+    raced.kind === "thrown" ? toPlainError(raced.error).message : `The validation took longer than ${raced.limitMs} ms.`;
+  return refuseInput(ready, [{ message }]);
+}
+
+function judgeInput(ready: ReadyCall, validation: unknown): ReadyCall | ToolOutcome {
+  const issues = readIssues(validation);
+  if (issues !== undefined) return refuseInput(ready, issues);
+  return { ...ready, args: (validation as UnknownRecord)["value"] };
+}
+
+/** Returns undefined if the validation succeeded and has a value. */
+export function readIssues(validation: unknown): readonly Issue[] | undefined {
+  const given: UnknownRecord = isRecord(validation) ? validation : {};
+  if (Array.isArray(given["issues"])) return given["issues"] as readonly Issue[];
+  return "value" in given ? undefined : [{ message: "The validation returned neither issues nor a value." }];
+}
+
+function refuseInput({ call, approvedArgs }: ReadyCall, issues: readonly Issue[]): ToolOutcome {
+  return { call, durationMs: 0, approvedArgs, kind: "invalid-input", issues };
+}
+
+/** The message is the error of the JSON parser, or the limit that the arguments exceed. */
+function parseErrorOf({ argsText = "" }: ToolCall, { advice = createAdvice() }: ToolCallPorts): string | undefined {
+  if (advice.given >= mostAdvice.given) return undefined;
+  advice.given += 1;
+  try {
+    toJson(JSON.parse(argsText));
+    return undefined;
+  } catch (error) {
+    return toPlainError(error).message;
+  }
+}
+
+export function findDeferralProblem({ definition }: ReadyCall, ports: ToolCallPorts): string | undefined {
+  const { name, eager } = definition;
+  if (eager !== true && ports.mayDefer !== false) return undefined;
+  const cause = eager === true ? "eager" : "nested";
+  return edges.describeDeferral?.(cause, name) ?? `The tool ${quote(name)} cannot defer its result.`;
+}

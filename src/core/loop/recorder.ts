@@ -1,0 +1,321 @@
+// The object with which middleware and durable tools record effects and wait for answers from outside.
+
+import type { Json, PlainError } from "../types/common.ts";
+import type { LoopEvent } from "../types/loop-event.ts";
+import type { ToolCall } from "../types/tool-outcome.ts";
+import { endingOfReason, isEnded } from "../../shared/cancellation/cancel-scope.ts";
+import { Deadline } from "../../shared/cancellation/deadline.ts";
+import { costOf } from "./meter.ts";
+import { noUsage } from "../../shared/count-usage.ts";
+import { digest, stableJson, toJson } from "../../shared/json.ts";
+import { toPlainError } from "../../shared/plain-error.ts";
+import { convertSchema } from "../../shared/argument-schema.ts";
+import { edges } from "../../shared/edges.ts";
+import { isRecord } from "../../shared/guards.ts";
+import { findTool, toShown } from "../tools/registry.ts";
+import { Activity, Parked } from "./activity.ts";
+import { isReplay } from "./journals.ts";
+import { waitsOf } from "./waiting-calls.ts";
+import { JournalFailure, StepCancelled } from "./hooks.ts";
+import { type OpenedWait, pastOf } from "./past-calls.ts";
+import { waitKey } from "./journals.ts";
+import type { WaitOptions } from "../types/wait.ts";
+import type { CallRecorder, Ending, Outcome } from "../types/middleware.ts";
+
+/** The error of a recorded step. Made from its record in the first execution too, so that a replay sees the same error. */
+export class StepError extends Error {
+  readonly code: string | undefined;
+
+  constructor({ name, message, code }: PlainError) {
+    super(message);
+    this.name = name;
+    this.code = code;
+  }
+}
+
+type StepRecord = { readonly value?: Json } | { readonly failed: PlainError } | { readonly cancelled: Ending };
+
+/** Runs a call through the middleware. */
+type Perform = (activity: Activity, call: ToolCall) => Promise<Outcome>;
+
+/**
+ * The recorder of one user of an activity: of a middleware ("@name"), or of the tool ("tool"). Its getters return functions, so that the
+ * functions may be destructured, and only those that are used are made.
+ */
+export class StepRecorder implements CallRecorder {
+  readonly callId: string;
+  readonly #activity: Activity;
+  readonly #owner: string;
+  readonly #perform: Perform;
+  /** The call that the hook got. */
+  given: ToolCall | undefined;
+  #isInBody = false;
+
+  constructor(activity: Activity, owner: string, perform: Perform) {
+    this.given = activity.call;
+    this.callId = activity.call?.callId ?? activity.path;
+    this.#activity = activity;
+    this.#owner = owner;
+    this.#perform = perform;
+  }
+
+  get #run(): Activity["run"] {
+    return this.#activity.run;
+  }
+
+  get state(): CallRecorder["state"] {
+    return this.#run.state;
+  }
+
+  get signal(): AbortSignal {
+    return this.#run.signal;
+  }
+
+  get idempotencyKey(): string {
+    return `${this.#run.runId}/${this.#activity.place}`;
+  }
+
+  get session(): CallRecorder["session"] {
+    return this.#run.session;
+  }
+
+  get context(): unknown {
+    return this.#run.options.context;
+  }
+
+  get isReplayed(): boolean {
+    return this.#run.isReplayed;
+  }
+
+  get mayWait(): boolean {
+    return this.#run.mayWait;
+  }
+
+  get tool(): CallRecorder["tool"] {
+    const { run, call } = this.#activity;
+    const now = call && findTool(run.registry, call.name);
+    return now && (run.shown.get(now.name) ?? now);
+  }
+
+  get isChanged(): boolean {
+    const { run, call } = this.#activity;
+    return call !== undefined && run.past?.isChanged(call) === true;
+  }
+
+  get isOver(): boolean {
+    const { past } = this.#run;
+    return past?.isSealed === true || past?.recalled.get(this.callId)?.hasRun === true;
+  }
+
+  get wasAsked(): boolean {
+    return this.#run.past?.recalled.get(this.callId)?.wasAsked === true;
+  }
+
+  get mayBeRecorded(): boolean {
+    return this.#run.past?.isRecalling === true;
+  }
+
+  get validated(): CallRecorder["validated"] {
+    return async ({ name, args }) => {
+      const { registry } = this.#run;
+      const value = toJson(args);
+      if (registry.validate === undefined) return { value };
+      const made: unknown = await registry.validate(name, value);
+      return isRecord(made) && "value" in made ? { value: made["value"] } : undefined;
+    };
+  }
+
+  get afterMessage(): CallRecorder["afterMessage"] {
+    return async () => (this.#activity.isEarly ? this.#activity.park([]) : undefined);
+  }
+
+  get emit(): CallRecorder["emit"] {
+    return (type, fields) => {
+      const { run, call, index, isReplayed } = this.#activity;
+      const { runId, state, events } = run;
+      const place = { runId, iteration: state.iteration, ...(isReplayed && { replayed: true }) };
+      const at = call === undefined ? place : { ...place, callId: call.callId, name: call.name, index };
+      events.send({ type, ...at, ...fields } as LoopEvent);
+    };
+  }
+
+  get price(): CallRecorder["price"] {
+    return (usage, model) => {
+      const { options, events, state } = this.#run;
+      const { pricing, provider } = options;
+      const by = model ?? { provider: provider.id, model: provider.model };
+      const cost = costOf(usage, { ...by, iteration: state.iteration }, { pricing, events });
+      return typeof cost === "number" ? cost : undefined;
+    };
+  }
+
+  get spend(): CallRecorder["spend"] {
+    return (spending) => {
+      const { usage = noUsage, costUSD, knownCostUSD } = spending;
+      this.#run.meter.addUsage(spending);
+      this.#activity.spent.push({ usage, costUSD, knownCostUSD, toolCallsExecuted: 0 });
+    };
+  }
+
+  get addMessage(): CallRecorder["addMessage"] {
+    return (message) => void this.#run.state.messages.push(message);
+  }
+
+  get findSpent(): CallRecorder["findSpent"] {
+    return (expectedUSD, spent) => this.#run.meter.findSpent(expectedUSD, spent);
+  }
+
+  get end(): CallRecorder["end"] {
+    return (outcome) => this.#activity.end(outcome);
+  }
+
+  get heartbeat(): CallRecorder["heartbeat"] {
+    return () => this.#activity.deadline?.heartbeat();
+  }
+
+  get step(): CallRecorder["step"] {
+    return <T>(name: string, body: () => T | PromiseLike<T>, { recordErrors = true } = {}): Promise<T> => {
+      if (this.#isInBody)
+        return Promise.reject(new Error(`The step "${name}" begins inside another step. Move it out of the body of that step.`));
+      const key = this.#keyOf(this.#unique("step", name));
+      return this.#activity.busy(async () => {
+        let record: StepRecord;
+        try {
+          record = await this.#activity.record<StepRecord>(key, () => this.#runStep(body, recordErrors));
+        } catch (error) {
+          // Passes hooks and tools, and rejects the run.
+          throw error instanceof JournalFailure ? error : new JournalFailure("A step has failed.", { cause: error });
+        }
+        if ("failed" in record) throw new StepError(record.failed);
+        if ("cancelled" in record) throw new StepCancelled(name, record.cancelled);
+        return record.value as T;
+      });
+    };
+  }
+
+  get isRecorded(): CallRecorder["isRecorded"] {
+    const { journal } = this.#activity;
+    return (name) => this.#activity.busy(async () => (await journal.read(this.#keyOf(name))) !== undefined);
+  }
+
+  async #runStep(body: () => unknown, recordErrors: boolean): Promise<StepRecord> {
+    const run = this.#run;
+    const work = this.#begin(body);
+    // Only tools may finish their work after a stop.
+    const limits = { limitMs: Number.POSITIVE_INFINITY, settleMs: this.#owner === "tool" ? run.timeouts.settleMs : 0 };
+    let end = await new Deadline(limits, run).race(work);
+    while (end.kind === "cancelled" && this.#activity.isAnswered && run.scope.cause?.kind === "interrupt") {
+      // The message has ended, so the interrupt comes too late.
+      run.scope.withdrawInterrupt();
+      end = await new Deadline(limits, run).race(work);
+    }
+    if (end.kind === "value") return end.value;
+    // The step stays unrecorded, as if the journal had failed.
+    if (end.kind === "thrown" && !recordErrors) throw end.error;
+    if (end.kind === "thrown") return { failed: toPlainError(end.error) };
+    return { cancelled: endingOfReason(end.kind === "cancelled" ? end.cause : { kind: "kill" }) };
+  }
+
+  async #begin(body: () => unknown): Promise<StepRecord> {
+    this.#isInBody = true;
+    let made: unknown;
+    try {
+      made = body();
+    } finally {
+      this.#isInBody = false;
+    }
+    const value = await made;
+    return value === undefined ? {} : { value: toJson(value) };
+  }
+
+  #keyOf(name: string): string {
+    return `${this.#run.prefix}${this.#activity.place}/${this.#owner}/${name}`;
+  }
+
+  #unique(kind: string, name: string): string {
+    const used = `${this.#owner}/${kind}/`;
+    return this.#activity.unique(used + name).slice(used.length);
+  }
+
+  get wait(): CallRecorder["wait"] {
+    return (what, facts, options = {}) => {
+      const activity = this.#activity;
+      const { run, path } = activity;
+      if (!run.mayWait) return Promise.reject(new Error("A run that an ordinary tool started cannot wait for answers."));
+      if (this.#owner.startsWith("@") && !isReplay(activity.journal)) edges.checkGiven?.("wait", { what, by: this.#owner });
+      const id = run.path + activity.unique(path, "#");
+      return activity.busy(() => openWait(activity, { id, what, facts, ...this.#subjectOf(what, facts) }, options));
+    };
+  }
+
+  /** Approvals, results and the questions of tools have these facts. */
+  #subjectOf(what: string, facts: Json): Pick<OpenedWait, "call"> {
+    const { given } = this;
+    if (given === undefined || what === "approval" || what === "result") return {};
+    const { name, args } = given;
+    if (this.#owner === "tool")
+      return what === "question" && isRecord(facts) && isRecord(facts["question"]) ? {} : { call: { name, args } };
+    const { tool } = this;
+    return { call: { name, args, ...(tool !== undefined && { tool: toShown(tool) }) } };
+  }
+
+  get run(): CallRecorder["run"] {
+    return (options, name = "") => {
+      const activity = this.#activity;
+      const { run, place, path, journal } = activity;
+      const own = this.#unique("run", name === "" ? "run" : `run/${name}`);
+      const suffix = own === "run" ? "" : `/${own.slice(own.startsWith("run/") ? 4 : 3)}`;
+      return activity.busy(async () => {
+        const key = `${place}/${this.#owner}/${own}`;
+        const result = await activity.nest(options, { key, path: path + suffix, callId: this.callId, journal });
+        const { reason } = result;
+        // Otherwise, the code that began the nested run has its result.
+        if (result.status === "suspended" || isEnded(run.scope)) activity.giveBack(result);
+        if (result.status !== "suspended") return result;
+        activity.isDrained = reason.kind === "drained";
+        return new Parked(waitsOf(result));
+      });
+    };
+  }
+
+  get call(): CallRecorder["call"] {
+    return (name, args) => {
+      const activity = this.#activity;
+      const { run, place, path, journal } = activity;
+      // Keyed by content, because the order of parallel calls depends on how long each takes.
+      const id = this.#unique("call", `${name}-${digest(stableJson(args))}`).replaceAll("/", "%2F");
+      return activity.busy(async () => {
+        const call = { callId: `${this.callId}/${id}`, name, args: toJson(args) };
+        const inner = new Activity(run, { place: `${place}/${this.#owner}/call/${id}`, path: `${path}/${id}`, journal, call });
+        const end = await inner.settle(this.#perform(inner, call));
+        activity.spent.push(...inner.spent);
+        if ("waits" in end) return new Parked(end.waits);
+        const { value } = end;
+        if (value.kind === "completed") return value.data;
+        throw new StepError(value.kind === "failed" ? value.error : { name: "CallFailed", message: `${name}: ${value.kind}` });
+      });
+    };
+  }
+}
+
+/** Records what is shown, unless an earlier execution has. The answer comes with a later execution. */
+async function openWait<Answer>(
+  activity: Activity,
+  wait: OpenedWait,
+  options: WaitOptions<Answer>,
+): Promise<Answer | null | Parked> {
+  const { run } = activity;
+  const { until, schema } = options;
+  if (activity.isEarly) return new Parked([]);
+  const { id, ...facts } = wait;
+  const made = schema && convertSchema(schema);
+  const shown = { ...facts, ...(until !== undefined && { until }), ...(made && "json" in made && { schema: made.json }) };
+  const past = pastOf(run);
+  if (past !== undefined) return past.findAnswer(activity, { id, ...shown }, options);
+  const key = waitKey(id);
+  await activity.record(`${key}/asked`, () => shown);
+  if (until === undefined || run.now < until || run.scope.cause !== undefined) return new Parked([{ id, ...shown }]);
+  await activity.record(`${key}/answer`, () => ({ value: null }));
+  options.answered?.(id);
+  return null;
+}

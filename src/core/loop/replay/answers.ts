@@ -1,0 +1,196 @@
+// Answers from outside: which wait they belong to, whether they fit, and what happens to those that do not.
+
+import type { Issue, Json, Validation } from "../../types/common.ts";
+import type { OutsideResult } from "../../types/policies.ts";
+import type { WaitingCall } from "../../types/tool-outcome.ts";
+import { LoopError } from "../../../shared/errors/loop-error.ts";
+import { readIssues } from "../prepare-call.ts";
+import { askCaller } from "../../../shared/ask-caller.ts";
+import { toPlainError } from "../../../shared/plain-error.ts";
+import { pageProblem } from "../decisions.ts";
+import { isOutsideResult, renderIssues } from "../../../shared/to-outcome.ts";
+import { edges } from "../../../shared/edges.ts";
+import { isRecord } from "../../../shared/guards.ts";
+import { isSameJson, toJson } from "../../../shared/json.ts";
+import { describeValue, quote } from "../../../shared/texts.ts";
+import type { AskedWait } from "../journals.ts";
+import { waitKey } from "../journals.ts";
+import type { Run } from "../run.ts";
+import type { Wait } from "../../types/middleware.ts";
+
+/** The answers of this execution, by the ids of their waits. */
+export type Answers = Map<string, Json>;
+
+interface WaitPlace {
+  /** The id of the wait without the number of the attempt. */
+  readonly id: string;
+  readonly attempt: number;
+}
+
+/** The id of a wait that was opened again ends with its number, because an answer is for the facts that were shown. */
+export function toWaitId({ id, attempt }: WaitPlace): string {
+  return attempt === 1 ? id : `${id}~${attempt}`;
+}
+
+async function readAsked({ journal }: Run, { id, attempt }: WaitPlace): Promise<AskedWait | undefined> {
+  return (await journal.read(`${waitKey(id, attempt)}/asked`)) as AskedWait | undefined;
+}
+
+interface Found {
+  readonly place: WaitPlace;
+  readonly asked: AskedWait;
+  readonly answer: Json | undefined;
+}
+
+async function findWait(run: Run, name: string): Promise<Found | undefined> {
+  const [, id = "", number = "0"] = /^(.*)~([2-9]|[1-9]\d+)$/s.exec(name) ?? [];
+  for (const place of [
+    { id: name, attempt: 1 },
+    { id, attempt: Number(number) },
+  ]) {
+    const asked = await readAsked(run, place);
+    if (asked === undefined) continue;
+    const answer = (await run.journal.read(`${waitKey(place.id, place.attempt)}/answer`)) as { readonly value: Json } | undefined;
+    return { place, asked, answer: answer?.value };
+  }
+  return undefined;
+}
+
+/**
+ * Checks the answers before anything runs. Returns the name of an answer that nothing waits for. Throws LoopError
+ * "invalid-decision" for an answer that does not fit its wait. An answer that was used before may be given again.
+ */
+export async function checkAnswers(run: Run, answers: Answers): Promise<string | undefined> {
+  if (run.scope.cause !== undefined) return undefined;
+  for (const [name, given] of answers) {
+    const found = await findWait(run, name);
+    if (found === undefined) return name;
+    const result = await findResultWait(run, found, given);
+    if (result === undefined) {
+      if (await isUnused(run, { ...found, name, given, answers })) return name;
+      continue;
+    }
+    if (answers.has(result)) return name;
+    answers.delete(name);
+    // Checked later in this loop.
+    answers.set(result, given);
+  }
+  return undefined;
+}
+
+interface FoundAnswer extends Found {
+  readonly name: string;
+  readonly given: Json;
+  readonly answers: Answers;
+}
+
+/** True for an answer that nothing waits for. Throws LoopError "invalid-decision" for an answer that does not fit. */
+async function isUnused(run: Run, { place, asked, answer, name, given, answers }: FoundAnswer): Promise<boolean> {
+  if (answer !== undefined) return !isSameJson(withoutSource(answer), withoutSource(given));
+  const newer = await findNewer(run, place);
+  // The tool has changed since. A denial must not be lost while the newest wait is open.
+  if (newer !== undefined)
+    return isRecord(given) && given["kind"] === "deny" && newer.answer === undefined && !answers.has(toWaitId(newer.place));
+  // The tool of a call in a nested run is known when the nested run gets to it.
+  const isLater = asked.what === "result" && name.includes("/");
+  const problem = isLater ? undefined : await findAnswerProblem(run, { id: name, ...asked }, given);
+  if (problem !== undefined) throw problem;
+  return false;
+}
+
+/** Returns the newest wait that was opened because the tool has changed. */
+async function findNewer(run: Run, { id, attempt }: WaitPlace): Promise<Found | undefined> {
+  const found = await findWait(run, toWaitId({ id, attempt: attempt + 1 }));
+  return found && ((await findNewer(run, found.place)) ?? found);
+}
+
+/** Returns the id of a result that may be passed under the id of its call, although the approval waited under that id before. */
+async function findResultWait(run: Run, { place, asked }: Found, given: Json): Promise<string | undefined> {
+  if (asked.what !== "approval" || !isOutsideResult(given)) return undefined;
+  for (let count = 2; ; count += 1) {
+    const id = `${place.id}#${count}`;
+    const later = await readAsked(run, { id, attempt: 1 });
+    if (later === undefined || later.what === "result") return later && id;
+  }
+}
+
+/** Returns the name of an answer for a wait of a call that has ended without it. `path` is the id of the call. */
+export async function findLateAnswer(run: Run, answers: Answers, path: string): Promise<string | undefined> {
+  for (const [name, given] of answers) {
+    if (!name.startsWith(path) || !/^(?:[/#~]|$)/.test(name.slice(path.length)) || isNoAnswer(given)) continue;
+    const found = await findWait(run, name);
+    if (found !== undefined && found.answer === undefined) return name;
+  }
+  return undefined;
+}
+
+/** The record of an answer does not depend on the way on which the answer came. */
+export function withoutSource(answer: Json): Json {
+  if (!isRecord(answer) || answer["fromPage"] === undefined) return answer;
+  const { fromPage: _, ...rest } = answer;
+  return rest;
+}
+
+/** True for an answer that leaves its wait open. */
+export function isNoAnswer(answer: Json): boolean {
+  return isRecord(answer) && answer["kind"] === "ask";
+}
+
+/** Returns the error of an answer that does not fit its wait. */
+export async function findAnswerProblem(
+  run: Run,
+  wait: Pick<Wait, "id" | "what" | "facts">,
+  given: Json,
+): Promise<LoopError<"invalid-decision"> | undefined> {
+  const { id: call, what, facts } = wait;
+  const kind = isRecord(given) ? given["kind"] : undefined;
+  if (what === "approval") return kind === "result" || kind === "failed" ? refuse(call, what, `is ${quote(kind)}`) : undefined;
+  const question = what === "question" && isRecord(facts) ? facts["question"] : undefined;
+  if ((what !== "result" && !isRecord(question)) || kind === "ask") return undefined;
+  const problem = await findResultProblem(run, { id: call, facts: isRecord(facts) ? facts : {}, question }, given);
+  return problem === undefined ? undefined : refuse(call, "result", problem);
+}
+
+interface ResultWait {
+  readonly id: string;
+  readonly facts: { readonly [name: string]: unknown };
+  readonly question: unknown;
+}
+
+async function findResultProblem(run: Run, wait: ResultWait, given: Json): Promise<string | Misfit | undefined> {
+  const { facts, question } = wait;
+  const kind = isRecord(given) ? given["kind"] : undefined;
+  if (kind === "approve" || kind === "deny" || kind === "modify") return `is ${quote(kind)}`;
+  if (!isOutsideResult(given)) return `is ${describeValue(given)}`;
+  if (given.fromPage === true && facts["fromPage"] !== true) return pageProblem;
+  return isRecord(question) ? findMisplaced(question, given) : findUnfit(run, wait, given);
+}
+
+interface Misfit {
+  readonly schema: string;
+  readonly issues: readonly Issue[];
+}
+
+function findMisplaced(question: { readonly schema?: unknown }, given: OutsideResult): Misfit | undefined {
+  const issue = given.kind === "result" ? edges.findAnswerIssue?.(question.schema, given.result) : undefined;
+  return issue && { schema: "schema of its question", issues: [issue] };
+}
+
+async function findUnfit(run: Run, { facts }: ResultWait, given: OutsideResult): Promise<Misfit | undefined> {
+  const name = facts["name"];
+  const { registry, scope, clock, timeouts } = run;
+  if (typeof name !== "string" || given.kind === "failed" || registry.validateResult === undefined) return undefined;
+  const check = (): Promise<Validation> | Validation | undefined => registry.validateResult?.(name, toJson(given.result));
+  const issues = await askCaller(check, { clock, ms: timeouts.hookMs, signal: run.signal }).then(readIssues, (error: unknown) => {
+    if (scope.cause !== undefined) return undefined;
+    return [{ message: `could not be checked: ${toPlainError(error).message}` }];
+  });
+  return issues && { schema: '"outputSchema" of its tool', issues };
+}
+
+function refuse(call: string, waitsFor: WaitingCall["waitsFor"], why: string | Misfit): LoopError<"invalid-decision"> {
+  if (typeof why === "string") return new LoopError("invalid-decision", { call, waitsFor, problem: why });
+  const { schema, issues } = why;
+  const problem = `does not fit the ${schema}: ${renderIssues(issues)}`;
+  return new LoopError("invalid-decision", { call, waitsFor, problem, issues });
+}

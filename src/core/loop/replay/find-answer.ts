@@ -1,0 +1,134 @@
+// Finds the answer to a wait, in the journal or in the answers of this execution.
+
+import type { Issue, Json } from "../../types/common.ts";
+import type { Wait, WaitingSubject } from "../../types/middleware.ts";
+import type { WaitOptions } from "../../types/wait.ts";
+import { LoopError } from "../../../shared/errors/loop-error.ts";
+import { isSameJson } from "../../../shared/json.ts";
+import { validateArgs } from "../../../shared/argument-schema.ts";
+import { renderIssues } from "../../../shared/to-outcome.ts";
+import { findToolChanges } from "../../tools/registry.ts";
+import { type Activity, Parked } from "../activity.ts";
+import type { AskedWait } from "../journals.ts";
+import type { OpenedWait } from "../past-calls.ts";
+import { waitKey } from "../journals.ts";
+import { toWaitingCall } from "../waiting-calls.ts";
+import { type Answers, findAnswerProblem, isNoAnswer, toWaitId, withoutSource } from "./answers.ts";
+
+/** The run whose waits get their answers. */
+export interface AnsweredRun {
+  readonly shared: {
+    readonly answers: Answers;
+    /** The ids of the waits that have no answer yet. */
+    readonly opened: Set<string>;
+  };
+  /** True if the run has ended while the call waited, or the limit was reached. Nothing waits for an answer any more. */
+  isClosed(callId: string | undefined): boolean;
+  refuse(cause: LoopError): Error;
+}
+
+interface Asking<Answer> {
+  readonly wait: OpenedWait;
+  readonly options: WaitOptions<Answer>;
+}
+
+/** Reads the answer to a wait, or takes it from the option `answers`. Opens the wait again if what was shown has changed. */
+export async function findAnswer<Answer>(
+  past: AnsweredRun,
+  activity: Activity,
+  asking: Asking<Answer>,
+): Promise<Answer | Parked> {
+  const { journal } = activity;
+  const { wait, options } = asking;
+  const { id, ...shown } = wait;
+  let earlier: Pick<Wait, "earlier" | "earlierTool"> = {};
+  for (let attempt = 1; ; attempt += 1) {
+    const key = waitKey(id, attempt);
+    const asked = await activity.record<AskedWait>(`${key}/asked`, () => shown);
+    const recorded = (await journal.read(`${key}/answer`)) as { readonly value: Json } | undefined;
+    const areFactsSame = isSameWait(asked, shown);
+    const isFitting = areFactsSame && isSameCall(asked.call, shown.call);
+    // Nobody is asked again about a call that has ended, whatever has changed since.
+    if (!isFitting && !((areFactsSame || recorded !== undefined) && (await hasEnded(activity)))) {
+      earlier = { earlier: asked.facts, earlierTool: asked.call?.tool };
+      continue;
+    }
+    const opened: Wait = { ...shown, schema: asked.schema, id: toWaitId({ id, attempt }), ...earlier };
+    if (recorded !== undefined) {
+      activity.isLive = false;
+      options.answered?.(opened.id);
+      return outputOf(options, recorded.value, (problem) => {
+        throw new Error(`The recorded answer to the wait "${opened.id}" no longer fits its schema: ${renderIssues(problem)}`);
+      });
+    }
+    return takeAnswer(past, activity, { key, wait: opened, options });
+  }
+}
+
+/** The facts of an approval are the call. */
+function isSameWait(asked: AskedWait, { what, facts, until }: AskedWait): boolean {
+  if (asked.what !== what || asked.until !== until) return false;
+  if (what !== "approval") return isSameJson(asked.facts, facts);
+  return isSameCall(asked.facts as unknown as WaitingSubject, facts as unknown as WaitingSubject);
+}
+
+/** An answer is about the arguments and the tool that were shown. */
+function isSameCall(was: WaitingSubject | undefined, now: WaitingSubject | undefined): boolean {
+  if (now === undefined) return true;
+  if (was === undefined || was.name !== now.name || !isSameJson(was.args, now.args)) return false;
+  if (was.tool === undefined) return now.tool === undefined;
+  return findToolChanges(now.name, was.tool, now.tool).length === 0;
+}
+
+/** Returns the output of the schema of a wait. A wait whose time is over has the answer null. */
+async function outputOf<Answer>(
+  { schema, until }: WaitOptions<Answer>,
+  value: Json,
+  refuse: (issues: readonly Issue[]) => never,
+): Promise<Answer> {
+  if (schema === undefined || (value === null && until !== undefined)) return value as Answer;
+  const checked = await validateArgs(schema, value);
+  return "issues" in checked ? refuse(checked.issues) : (checked.value as Answer);
+}
+
+interface OpenWait<Answer> {
+  readonly key: string;
+  readonly wait: Wait;
+  readonly options: WaitOptions<Answer>;
+}
+
+/** Records the answer of this execution, if it has one that fits. */
+async function takeAnswer<Answer>(
+  past: AnsweredRun,
+  activity: Activity,
+  { key, wait, options }: OpenWait<Answer>,
+): Promise<Answer | Parked> {
+  past.shared.opened.add(wait.id);
+  const given = await findGiven(past, activity, wait);
+  if (given === undefined) return new Parked([wait]);
+  const output = await outputOf(options, given, (issues) => {
+    const problem = `does not fit the schema of the wait: ${renderIssues(issues)}`;
+    const { waitsFor } = toWaitingCall(wait);
+    throw past.refuse(new LoopError("invalid-decision", { call: wait.id, waitsFor, problem, issues }));
+  });
+  await activity.record(`${key}/answer`, () => ({ value: given }));
+  options.answered?.(wait.id);
+  return output;
+}
+
+async function hasEnded({ run, journal, place, call }: Activity): Promise<boolean> {
+  return call !== undefined && (await journal.read(`${run.prefix}${place}/outcome`)) !== undefined;
+}
+
+/** Returns the answer of this execution. A run that is being ended takes none, and neither do calls that have ended. */
+async function findGiven(past: AnsweredRun, { run, call }: Activity, wait: Wait): Promise<Json | undefined> {
+  const { id, until = Number.POSITIVE_INFINITY } = wait;
+  const given = past.shared.answers.get(id);
+  if (run.scope.cause !== undefined || (given !== undefined && isNoAnswer(given))) return undefined;
+  const isOver = past.isClosed(call?.callId);
+  if (given === undefined) return !isOver && run.now >= until ? null : undefined;
+  if (isOver) throw past.refuse(new LoopError("unknown-decision", { call: id }));
+  const problem = id.includes("/") ? await findAnswerProblem(run, wait, given) : undefined;
+  if (problem !== undefined) throw past.refuse(problem);
+  return withoutSource(given);
+}

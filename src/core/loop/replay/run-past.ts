@@ -1,0 +1,336 @@
+// The past of a run: what earlier executions have recorded, and what this execution may still do.
+
+import type { Answer, Ending, Outcome } from "../../types/middleware.ts";
+import type { Journal } from "../../types/journal.ts";
+import type { ToolCall } from "../../types/tool-outcome.ts";
+import type { WaitOptions } from "../../types/wait.ts";
+import { endingOfReason, isEnded } from "../../../shared/cancellation/cancel-scope.ts";
+import { LoopError } from "../../../shared/errors/loop-error.ts";
+import { partsOf } from "../call-drafts.ts";
+import { isUnfinished } from "../../../shared/judge-finish.ts";
+import { freezeDeep } from "../../../shared/json.ts";
+import type { Activity, Parked } from "../activity.ts";
+import { callEvent } from "../perform-call.ts";
+import { compareMiddleware, JournalFailure } from "../hooks.ts";
+import { type FirstRecord, isReplay } from "../journals.ts";
+import { findLimit, type Looking, type NextStep } from "../next-step.ts";
+import type { AskedEnd, NewEnd, Recalled } from "../past.ts";
+import type { CallPast, OpenedWait } from "../past-calls.ts";
+import { callPlace, nextKeyOf, placeOf, stepOf } from "../journals.ts";
+import { sendIterationStart } from "../run-iteration.ts";
+import type { Nesting, Run } from "../run.ts";
+import { lookKey, see } from "../take-look.ts";
+import { takeBack } from "./take-back.ts";
+import { type Answers, checkAnswers, findLateAnswer } from "./answers.ts";
+import { type AnsweredRun, findAnswer } from "./find-answer.ts";
+import { followRecords } from "./follow-records.ts";
+import { GuardedJournal } from "./guarded-journal.ts";
+import { type Close, closeFailed, openJournal, withPartial } from "./open-journal.ts";
+import { recallCalls, recallTools, type ToolChanges } from "./recall.ts";
+import { recallOutcome } from "./recall-outcome.ts";
+
+/** The values that a run shares with the nested runs in its journal. */
+interface Shared {
+  readonly answers: Answers;
+  /** The ids of the waits that have no answer yet. */
+  readonly opened: Set<string>;
+  readonly guard: GuardedJournal | undefined;
+  /** Set if an answer does not fit its wait. The run then rejects. */
+  refusal: LoopError | undefined;
+}
+
+export class RunPast implements AnsweredRun, CallPast {
+  readonly run: Run;
+  readonly shared: Shared;
+  readonly journal: GuardedJournal | undefined;
+  isReplayed = true;
+  isSettled = false;
+  recalled: ReadonlyMap<string, Recalled> = new Map();
+  #changes: ToolChanges = new Map();
+  readonly #beganEnded: boolean;
+  isRecalling = false;
+  /** True if effects of an earlier execution were replayed, and listeners were not told that this is over. */
+  #hasReplayed = false;
+  #close: Close | undefined;
+
+  constructor(run: Run, nesting: Nesting | undefined) {
+    const { answers = {}, journal } = run.options;
+    this.run = run;
+    this.journal = nesting?.journal === undefined && journal !== undefined ? new GuardedJournal(journal, run) : undefined;
+    const own = { answers: new Map(Object.entries(answers)) as Answers, opened: new Set<string>(), guard: this.journal };
+    this.shared = run.root.past instanceof RunPast ? run.root.past.shared : { ...own, refusal: undefined };
+    this.#beganEnded = isEnded(run.scope);
+  }
+
+  get isSealed(): boolean {
+    return this.isSettled || this.#isInSealed;
+  }
+
+  isClosed(callId = ""): boolean {
+    return this.isSealed || this.recalled.get(callId)?.isLimited === true;
+  }
+
+  get #isInSealed(): boolean {
+    const { root, outer } = this.run;
+    return root !== this.run && outer?.past?.isSealed === true;
+  }
+
+  get isUndone(): boolean {
+    return this.isReplayed && (this.#beganEnded || this.shared.answers.size > 0);
+  }
+
+  async open(): Promise<Ending | undefined> {
+    const { run, journal } = this;
+    const opened = journal && run.options.journal && (await openJournal(run.options.journal, journal));
+    if (typeof opened === "object") return opened;
+    this.#close = opened;
+    const unknown = run.root === run ? await checkAnswers(run, this.shared.answers) : undefined;
+    if (unknown === undefined) return undefined;
+    // Runs over the records, to find the waits that the error lists. Nothing new runs, and nothing is recorded.
+    await followRecords(run);
+    const waiting = [...this.shared.opened].slice(0, maxListed);
+    throw new LoopError("unknown-decision", { call: unknown, ...(waiting.length > 0 && { waiting }) });
+  }
+
+  async close(): Promise<void> {
+    const close = this.#close;
+    this.#close = undefined;
+    if (close !== undefined) await this.journal?.ask({ verb: "close" }, close);
+  }
+
+  async fail(error: unknown): Promise<unknown> {
+    const { run, journal } = this;
+    if (this.#close !== undefined) await closeFailed(run, this.#close);
+    return error instanceof JournalFailure && run.root === run ? withPartial(run, journal, error.cause) : error;
+  }
+
+  release(): void {
+    this.journal?.release();
+  }
+
+  compare(first: FirstRecord, now: FirstRecord): void {
+    for (const field of ["version", "runId", "messagesDigest"] as const) {
+      if (field === "runId" && (first.runId === undefined || now.runId === undefined)) continue;
+      if (first[field] !== now[field])
+        throw new LoopError("journal-mismatch", { field, expected: String(now[field]), received: String(first[field]) });
+    }
+    compareMiddleware(first.middleware, now.middleware);
+  }
+
+  /** Also if the tool that began a nested run has caught its error. */
+  check(): void {
+    const { refusal, guard } = this.shared;
+    const broken = refusal === undefined ? guard?.broken : { error: refusal };
+    if (broken !== undefined) throw new JournalFailure("The journal has failed.", { cause: broken.error });
+  }
+
+  async record<T>(key: string, body: () => T | PromiseLike<T>, journal: Journal): Promise<T> {
+    const { refusal } = this.shared;
+    // Nothing may be recorded after an answer was refused, such as the failure of the tool that got the error.
+    if (refusal !== undefined) throw new JournalFailure("An answer was refused.", { cause: refusal });
+    const live = (): T | PromiseLike<T> => {
+      this.noteLive();
+      return body();
+    };
+    const { waiting } = this.run.root;
+    // A step without a record stays pending in a replay.
+    const count = isReplay(journal) ? 0 : 1;
+    waiting.busy += count;
+    try {
+      return await journal.step(key, live);
+    } catch (error) {
+      throw error instanceof JournalFailure ? error : new JournalFailure("The journal has failed.", { cause: error });
+    } finally {
+      waiting.busy -= count;
+      waiting.check();
+    }
+  }
+
+  noteLive(): void {
+    const { run } = this;
+    this.isReplayed = false;
+    if (run.root !== run && run.outer?.past instanceof RunPast) run.outer.past.noteLive();
+    // The time limit starts with the first new step.
+    run.startWallClock();
+  }
+
+  noteReplayed(): void {
+    if (this.isReplayed) this.#hasReplayed = true;
+  }
+
+  endReplay(): void {
+    if (!this.#hasReplayed) return;
+    this.#hasReplayed = false;
+    this.run.send("replay-end", {});
+  }
+
+  async follow(decided: NextStep): Promise<NextStep> {
+    const { state } = this.run;
+    if (!this.isReplayed || decided.kind !== "look" || state.phase !== "answer") return decided;
+    const answer = state.answers.at(-1);
+    const isPaused = state.skipped === undefined && answer !== undefined && isUnfinished(answer);
+    const place = `${placeOf(state)}/${stepOf("request", state.continuation)}`;
+    for (const record of isPaused ? ["model", "ended"] : []) if (await this.has(`${place}/${record}`)) return { kind: "request" };
+    const places = state.current.calls.map(({ name }, index) => `${callPlace(state, index, name)}/outcome`);
+    for (const key of [nextKeyOf(state), ...places]) if (await this.has(key)) return { kind: "calls" };
+    return decided;
+  }
+
+  showRecorded(answer: Answer): void {
+    const { run } = this;
+    const { state } = run;
+    const firstIndex = state.continuation === 0 ? 0 : state.current.calls.length;
+    this.#changes = recallTools(run, answer);
+    run.toolChoice = answer.toolChoice;
+    run.prepared = new Map();
+    for (const [index, { callId }] of answer.calls.entries()) run.places.set(callId, firstIndex + index);
+    sendIterationStart(run, true);
+    for (const part of partsOf(answer)) {
+      if (part.type !== "call") {
+        if (part.text !== "") run.send(`${part.type}-delta`, { text: part.text }, true);
+        continue;
+      }
+      for (const call of part.calls) {
+        const { args, problem } = call;
+        run.events.send({ type: "tool-args-end", ...callEvent(run, call, true), args: freezeDeep(args), problem });
+      }
+    }
+  }
+
+  async recallCalls(calls: readonly ToolCall[]): Promise<void> {
+    const { run } = this;
+    this.isRecalling = this.isReplayed;
+    this.recalled = new Map();
+    this.isSettled = this.isReplayed && (await this.has(nextKeyOf(run.state)));
+    if (this.isReplayed && !this.isSettled) this.recalled = await recallCalls(run, calls, this.#changes);
+  }
+
+  isChanged({ callId, name }: ToolCall): boolean {
+    return this.#changes.has(name) && this.recalled.get(callId)?.hasRun === false;
+  }
+
+  findAnswer<Answer>(activity: Activity, wait: OpenedWait, options: WaitOptions<Answer>): Promise<Answer | Parked> {
+    return findAnswer(this, activity, { wait, options });
+  }
+
+  async findEnd(activity: Activity, keys: readonly string[]): Promise<Outcome | undefined> {
+    const { run, journal, place, isEarly } = activity;
+    if (!this.isRecalling || isEarly || isReplay(journal)) return undefined;
+    const ended = (await journal.read(`${run.prefix}${place}/ended`)) as Outcome | undefined;
+    // The outcomes of most calls need not be read twice, because they have no such record.
+    for (const key of ended === undefined ? [] : keys) if ((await journal.read(key)) !== undefined) return undefined;
+    return ended;
+  }
+
+  async recallOutcome(
+    activity: Activity,
+    key: string,
+    execute: (fork: Activity) => Promise<Outcome>,
+  ): Promise<Outcome | undefined> {
+    const { answers } = this.shared;
+    const findLate = (path: string): Promise<string | undefined> => findLateAnswer(this.run, answers, path);
+    const recalled = await recallOutcome(activity, key, { execute, findLate });
+    if (recalled?.late !== undefined) throw this.refuse(new LoopError("unknown-decision", { call: recalled.late }));
+    return recalled?.outcome;
+  }
+
+  /** Returns the error with which the run rejects, even if a tool or a middleware catches it. */
+  refuse(cause: LoopError): JournalFailure {
+    this.shared.refusal = cause;
+    return new JournalFailure("An answer does not fit its wait.", { cause });
+  }
+
+  isRetried(planned: Ending | undefined): boolean {
+    const { isRequestReplayed, state } = this.run;
+    if (planned === undefined || !isRequestReplayed) return false;
+    return state.answers.at(-1)?.status === planned.status && this.#mayRetry(planned);
+  }
+
+  /** True if this execution makes the request again that has ended this way in an earlier execution. */
+  #mayRetry({ status }: Ending): boolean {
+    const { options, scope } = this.run;
+    const isInVain = status === "error" || status === "timeout" || status === "stopped-by-user";
+    return options.resume === "retry-last" && isInVain && scope.cause === undefined;
+  }
+
+  /**
+   * Middleware with other options may go on where an earlier execution ended, but must not end where an earlier execution went on.
+   * The newest record counts.
+   */
+  async recordAsked(first: string, { record, isChanged }: NewEnd): Promise<AskedEnd> {
+    const { run } = this;
+    for (let count = 1; ; count += 1) {
+      const key = count === 1 ? first : `${first}~${count}`;
+      const read = this.isReplayed && !isChanged ? await run.journal.read(run.prefix + key) : undefined;
+      const recorded = isChanged ? await run.step<AskedEnd>(key, () => record) : (read as AskedEnd | undefined);
+      if (recorded === undefined || kindOf(recorded) === kindOf(record)) return record;
+      if ("again" in recorded) return recorded;
+    }
+  }
+
+  async has(key: string): Promise<boolean> {
+    const { journal, prefix } = this.run;
+    return (await journal.read(prefix + key)) !== undefined;
+  }
+
+  wasAsked(callId: string): boolean {
+    return this.isSettled || this.recalled.get(callId)?.wasAsked === true;
+  }
+
+  /** If the run was cancelled before this execution did anything, its calls still wait, but the caller gets the cancellation. */
+  endUndone(ending: Ending): Ending {
+    const { scope, root } = this.run;
+    const { cause } = scope;
+    if (cause === undefined || !this.isReplayed || root !== this.run) return ending;
+    return isEnded(scope) || this.shared.answers.size > 0 ? endingOfReason(cause) : ending;
+  }
+
+  takeBack(): void {
+    const { run, isReplayed } = this;
+    if (takeBack(run.state)) run.send("attempt-discarded", {}, isReplayed);
+  }
+
+  async findContinuation(ending: Ending): Promise<Looking | undefined> {
+    const { journal, prefix, root, planned, state } = this.run;
+    const { base, count } = state.lookAttempt;
+    const nextKey = prefix + lookKey({ lookAttempt: { base, count: count + 1 } });
+    const recorded = (await journal.read(nextKey)) as { readonly retries?: true } | undefined;
+    const isOver = this.#isInSealed || root.records.readOnly === true || isReplay(journal);
+    if (recorded === undefined && isOver) return undefined;
+    if (ending.reason.kind === "drained") return { planned };
+    return recorded === undefined ? this.#findRoom(ending) : { retries: recorded.retries === true };
+  }
+
+  /** A run that ended at a limit goes on if the limit is higher now. */
+  #findRoom(ending: Ending): Looking | undefined {
+    const { run } = this;
+    const { state, limits } = run;
+    const { reason } = ending;
+    const { kind } = reason;
+    // After a final answer, the newest message has no refused call any more.
+    if (reason.kind === "max-tool-calls" && limits.maxToolCalls <= reason.limit) return undefined;
+    // A stream that the time limit has cut off is only made again with `resume`.
+    const isCutOff = kind === "wall-clock" && run.planned !== undefined;
+    const seen = limited.has(kind) && !isCutOff ? see(run) : undefined;
+    if (seen !== undefined && findLimit(state, seen, limits) === undefined) return {};
+    // A retry counts the errors from zero again.
+    const isLimited = seen !== undefined && findLimit({ ...state, consecutiveToolErrors: 0 }, seen, limits) !== undefined;
+    return !isLimited && this.#mayRetry(ending) ? { retries: true } : undefined;
+  }
+}
+
+function kindOf(end: AskedEnd): string {
+  return "again" in end ? "again" : end.ending.reason.kind;
+}
+
+const maxListed = 10;
+
+const limited: ReadonlySet<string> = new Set([
+  "max-iterations",
+  "max-tool-calls",
+  "max-tokens",
+  "max-cost",
+  "cost-unknown",
+  "wall-clock",
+  "tool-error-cap",
+]);

@@ -1,0 +1,259 @@
+// The calls of one message: at most `toolConcurrency` at a time, and a sequential tool alone. A call that waits never holds back a
+// call that can run, unless its tool is sequential.
+
+import type { ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
+import { isDurable, noteReplayed, performCall, sendEnd } from "./perform-call.ts";
+import { whenParked } from "./journals.ts";
+import { callPlace, type PlacedCall } from "./journals.ts";
+import { Activity, Parked } from "./activity.ts";
+import { type Run } from "./run.ts";
+import { isBarring } from "./seam.ts";
+import type { EndedCall, Outcome } from "../types/middleware.ts";
+import { applyNested } from "../../shared/count-usage.ts";
+import { applyCalls } from "./state.ts";
+
+export async function runCalls(run: Run): Promise<void> {
+  const { state, past, isReplayed } = run;
+  const { calls } = state.current;
+  if (calls.length > 0) run.control?.startToolChain();
+  run.isBarred = [...run.begun.values()].some(({ outcome }) => outcome !== undefined && isBarring(outcome));
+  await past?.recallCalls(calls);
+  const refusals = new Map((state.answers.at(-1)?.refusals ?? []).map((outcome) => [outcome.call.callId, outcome]));
+  const turns = new Turns(run);
+  const replayed = new Map<ToolCall, EndedCall>();
+  // Listeners get what is recorded before anything new happens.
+  for (const [index, call] of calls.entries())
+    if (past?.recalled.get(call.callId)?.hasEnded === true) replayed.set(call, await runOne(run, { call, index }, turns));
+  const begun = calls.map(async (call, index): Promise<EndedCall> => {
+    const refused = refusals.get(call.callId);
+    if (refused === undefined) return replayed.get(call) ?? runOne(run, { call, index }, turns);
+    noteReplayed(run, refused);
+    sendEnd(run, refused, isReplayed);
+    return { call, outcome: refused, waits: [] };
+  });
+  turns.start();
+  const all = await Promise.all(begun).finally(() => turns.release());
+  run.begun.clear();
+  const ended = await endBeyond(run, all);
+  applyCalls(state, ended);
+  for (const { undelivered = [] } of ended)
+    run.returned.push(...undelivered.map((message) => ({ verb: "keep", message }) as const));
+}
+
+/** A call must not wait for an approval if the calls beside it use up the limit, because it could not run. */
+async function endBeyond(run: Run, all: readonly EndedCall[]): Promise<readonly EndedCall[]> {
+  const { state, meter, scope, past, isReplayed } = run;
+  const ended: EndedCall[] = [];
+  let left = meter.toolCallsLeft;
+  for (const [index, one] of all.entries()) {
+    const { call, outcome, waits, isOpen } = one;
+    const isAsked = waits.length > 0;
+    const wasAsked = past?.wasAsked(call.callId) === true;
+    const mayWait = outcome.kind !== "not-run" || left > 0 || wasAsked || scope.cause !== undefined;
+    const key = `${callPlace(state, index, call.name)}/ended`;
+    if (isAsked && (!mayWait || (await past?.has(key)) === true)) {
+      const limited = await run.step<Outcome>(key, () => ({ call, durationMs: 0, kind: "limit" }));
+      sendEnd(run, limited, isReplayed);
+      ended.push({ ...one, outcome: limited, waits: [], isOpen: undefined });
+    } else {
+      if (isOpen === true && outcome.kind === "not-run") left -= 1;
+      ended.push(one);
+    }
+  }
+  return ended;
+}
+
+/** Sends the ends of the calls that waited when their run ended. */
+export function sendCutEnds(run: Run): void {
+  for (const { outcome, waits } of run.state.lastBatch) if (waits.length > 0) sendEnd(run, outcome, run.isReplayed);
+}
+
+async function runOne(run: Run, { call, index }: PlacedCall, turns: Turns): Promise<EndedCall> {
+  const { state, ports } = run;
+  if (ports.readCall !== undefined) return ports.readCall(run, call, index);
+  const begun = run.begun.get(call.callId);
+  if (begun?.outcome !== undefined) {
+    for (const spent of begun.spent) applyNested(state, spent);
+    return { call, outcome: { ...begun.outcome, call }, waits: [] };
+  }
+  const { journal } = begun ?? run;
+  const activity = new Activity(run, { place: callPlace(state, index, call.name), path: call.callId, journal, call, index });
+  const turn = turns.join(activity, call);
+  const end = await activity.settle(performCall(activity, call));
+  turns.leave(turn, "waits" in end);
+  for (const spent of activity.spent) applyNested(state, spent);
+  const { undelivered } = activity;
+  if ("value" in end) return { call, outcome: end.value, waits: [], undelivered };
+  const outcome: ToolOutcome = { call, durationMs: 0, kind: activity.hasBegun ? "interrupted" : "not-run" };
+  return { call, outcome, waits: end.waits, isOpen: true, isDrained: activity.isDrained, undelivered };
+}
+
+interface Turn {
+  readonly activity: Activity;
+  /** True for a sequential tool: no call overtakes it, and it overtakes none. */
+  readonly isAlone: boolean;
+  readonly hasRun: boolean;
+  /** "asked" until the call has passed the middleware. "waiting" if it can only go on in a later execution. */
+  phase: "asked" | "ready" | "running" | "waiting" | "ended";
+  /** Resolves when the tool may begin. */
+  begins?: Promise<void | Parked>;
+  begin(held?: Parked): void;
+  /** True if it needs the place of a call that waits. */
+  isHungry?: boolean;
+  /** True if it keeps its place in `maxToolCalls`. */
+  isReserved?: boolean;
+}
+
+/**
+ * Decides when the tools of a message begin. The first tool begins after the middleware has seen all calls, so that a person is asked
+ * about all of them at once, and a denial that ends the run comes before any effect.
+ */
+class Turns {
+  readonly #run: Run;
+  /** In the order of the calls. Refused calls have none. */
+  readonly #turns: Turn[] = [];
+  /** The turns that have not ended, in the order of the calls. */
+  #open = new Set<Turn>();
+  #asked = 0;
+  #running = 0;
+  /** True if a turn has become "ready" or "waiting" that `#advance` has not looked at. */
+  #hasNew = true;
+  #phase: "joining" | "asking" | "running" = "joining";
+  #isWatching = false;
+
+  constructor(run: Run) {
+    this.#run = run;
+  }
+
+  /** Adds a call. A call that ran in an earlier execution only replays its records, so it need not wait. */
+  join(activity: Activity, { callId, name }: ToolCall): Turn {
+    const { past, shown } = this.#run;
+    const hasRun = past?.recalled.get(callId)?.hasRun === true;
+    const isAlone = shown.get(name)?.sequential === true;
+    const turn: Turn = { activity, isAlone, hasRun, phase: hasRun ? "running" : "asked", begin: () => {} };
+    this.#turns.push(turn);
+    if (hasRun) this.#running += 1;
+    if (hasRun) return turn;
+    this.#asked += 1;
+    activity.onIdle = () => this.#watch();
+    activity.takeTurn = () => {
+      if (turn.phase === "asked") this.#move(turn, "ready");
+      turn.begins ??= new Promise<void | Parked>((resolve) => (turn.begin = resolve));
+      this.#free(turn);
+      this.#advance();
+      return turn.begins;
+    };
+    return turn;
+  }
+
+  /** Called when all calls have joined. */
+  start(): void {
+    this.#phase = "asking";
+    this.#turns.sort((one, other) => one.activity.index - other.activity.index);
+    this.#open = new Set(this.#turns.filter(({ phase }) => phase !== "ended"));
+    this.#advance();
+    this.#watch();
+  }
+
+  leave(turn: Turn, waits: boolean): void {
+    const { wave, path } = turn.activity;
+    this.#move(turn, waits ? "waiting" : "ended");
+    if (!waits) this.#free(turn);
+    wave?.leave(path);
+    this.#advance();
+  }
+
+  #move(turn: Turn, phase: Turn["phase"]): void {
+    if (turn.phase === "asked") this.#asked -= 1;
+    if (turn.phase === "running") this.#running -= 1;
+    if (phase === "running") this.#running += 1;
+    if (phase === "ended") this.#open.delete(turn);
+    else if (phase !== "running") this.#hasNew = true;
+    turn.phase = phase;
+  }
+
+  /** Middleware may hold a call back until a sibling has ended. Nothing is recorded meanwhile, so the siblings begin. */
+  #watch(): void {
+    if (this.#phase !== "asking" || this.#isWatching) return;
+    this.#isWatching = true;
+    whenParked(() => {
+      this.#isWatching = false;
+      if (this.#phase !== "asking" || this.#turns.some(({ phase, activity }) => phase === "asked" && activity.isBusy)) return;
+      this.#begin();
+      this.#advance();
+    });
+  }
+
+  /** In the order of the calls, a call that waits keeps its place in `maxToolCalls`, so that no later call takes it. */
+  #begin(): void {
+    this.#phase = "running";
+    const { meter } = this.#run;
+    let left = meter.toolCallsLeft;
+    for (const turn of this.#turns) {
+      if (left < 1) break;
+      if (turn.hasRun || turn.activity.hasBegun || turn.phase === "ended") continue;
+      left -= 1;
+      if (turn.phase === "ready") continue;
+      turn.isReserved = true;
+      meter.add({ toolCalls: 1 });
+    }
+  }
+
+  #free(turn: Turn): void {
+    if (turn.isReserved !== true) return;
+    turn.isReserved = false;
+    this.#run.meter.add({ toolCalls: -1 });
+  }
+
+  /** Called when all calls have ended or wait. */
+  release(): void {
+    for (const turn of this.#turns) this.#free(turn);
+  }
+
+  /** A message may have thousands of calls, so that this method looks at a call that cannot begin only once. */
+  #advance(): void {
+    if (this.#phase === "asking" && this.#asked === 0) this.#begin();
+    if (this.#phase !== "running") return;
+    if (this.#run.registry.joins !== undefined) this.#beginTogether();
+    // The state of the calls before: 0 if they have ended, 1 if they run, 2 if one of them waits.
+    let [any, alone] = [0, 0];
+    for (const turn of this.#open) {
+      if (turn.phase === "ready") this.#offer(turn, turn.isAlone ? any : alone);
+      // It holds back all that follow.
+      if (turn.phase === "ready" && !this.#hasNew) return;
+      const own = turn.phase === "waiting" ? 2 : 1;
+      any = Math.max(any, own);
+      if (turn.isAlone) alone = Math.max(alone, own);
+    }
+    this.#hasNew = false;
+  }
+
+  /** Begins the calls that the registry runs together. Durable tools run as usual. */
+  #beginTogether(): void {
+    const { registry, state } = this.#run;
+    if (registry.joins?.(state.messages) !== true) return;
+    const ready = [...this.#open].filter(
+      ({ phase, activity: { run, call } }) => phase === "ready" && !isDurable(run, call?.name ?? ""),
+    );
+    const wave = ready.length === 0 ? undefined : registry.createWave?.(ready.map(({ activity }) => activity.path));
+    for (const turn of ready) {
+      turn.activity.wave = wave;
+      this.#move(turn, "running");
+      turn.begin();
+    }
+  }
+
+  #offer(turn: Turn, before: number): void {
+    if (before === 0 && this.#running < this.#run.limits.toolConcurrency) {
+      this.#move(turn, "running");
+      turn.begin();
+    } else if (before === 2) {
+      // The call runs when the run is resumed.
+      this.#move(turn, "waiting");
+      turn.begin(new Parked([]));
+    } else if (before === 0 && turn.isHungry !== true) {
+      turn.isHungry = true;
+      this.#run.root.waiting.feed(turn.begins);
+    }
+  }
+}

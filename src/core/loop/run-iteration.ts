@@ -1,0 +1,281 @@
+// One model request: passes the draft through the middleware, streams the answer, and prepares its calls.
+
+import type { StreamResult, ToolChoice } from "../types/provider.ts";
+import type { Json } from "../types/common.ts";
+import type { NestedSpending, ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
+import type { ToolCallPorts } from "./ports.ts";
+import { priceAttempts } from "./meter.ts";
+import { frozenView } from "../../shared/transcript.ts";
+import { streamOnce } from "./stream-once.ts";
+import { createAdvice, prepareCall } from "./prepare-call.ts";
+import { endingOfReason } from "../../shared/cancellation/cancel-scope.ts";
+import { isSameJson } from "../../shared/json.ts";
+import { chainHooks, endingOfFailure, HookError } from "./hooks.ts";
+import type { Journal } from "../types/journal.ts";
+import { performCall, sendEnd, sendStart } from "./perform-call.ts";
+import { sumSpending } from "../../shared/count-usage.ts";
+import { StepRecorder } from "./recorder.ts";
+import { Activity } from "./activity.ts";
+import type { Run } from "./run.ts";
+import { endWith } from "./seam.ts";
+import type { Answer, BegunCall, Ending, Next, RequestDraft, StreamRecorder, MessageWatch } from "../types/middleware.ts";
+import { callPlace, placeOf, stepOf } from "./journals.ts";
+import { byName, readTools, withShown } from "./shown-tools.ts";
+import { applyAnswer, waitFor } from "./state.ts";
+
+/** Returns the ending of a run whose middleware waits. */
+export async function runIteration(run: Run): Promise<Ending | undefined> {
+  const { state, options } = run;
+  const { continuation } = state;
+  const place = `${placeOf(state)}/${stepOf("request", continuation)}`;
+  const activity = new Activity(run, { place, path: place, journal: run.journal });
+  if (continuation === 0) {
+    run.begun.clear();
+    run.advice = createAdvice();
+  }
+  const { length } = state.messages;
+  let streamed: Answer | undefined;
+  const last: Next<RequestDraft, Answer> = (draft, signal) =>
+    activity.busy(async () => {
+      run.draft = draft;
+      const key = `${run.prefix}${place}/${activity.unique("model")}`;
+      streamed = await activity.record<Answer>(key, async () => {
+        const stopped = findStop(run);
+        const made = stopped === undefined ? await stream(run, draft, signal) : endWith(stopped, draft.provider);
+        const added = state.messages.slice(length);
+        return added.length === 0 ? made : { ...made, added };
+      });
+      activity.isAnswered = true;
+      run.isRequestReplayed = activity.isReplayed;
+      if (run.isRequestReplayed && streamed.skipped !== true) {
+        run.past?.showRecorded(streamed);
+        await watchStream(run, draft, true)?.recorded(streamed);
+      }
+      return streamed;
+    });
+  const recorderOf = (name: string): StepRecorder => new StepRecorder(activity, `@${name}`, performCall);
+  const chain = chainHooks(run.hooks, "request", { last, recorderOf, activity });
+  const { provider, system, toolChoice, modelSettings: settings } = options;
+  const begin = async (): Promise<Answer> =>
+    chain({ provider, messages: frozenView(state.messages), tools: readTools(run), system, toolChoice, settings });
+  const end = await activity.settle(activity.watched(begin()).catch((error: unknown) => endFailed(run, streamed, error)));
+  if ("waits" in end) return waitFor(state, end.waits);
+  const answer = end.value;
+  // A reader has the changes from the record.
+  const isChanged = streamed !== answer || activity.spent.length > 0;
+  if (isChanged && run.ports.readCall === undefined) await recordRequestEnd(activity, answer, streamed);
+  if (answer.adjustments !== undefined) sendAdjustments(run, answer.adjustments);
+  run.meter.addUsage(answer);
+  run.meter.settle();
+  applyAnswer(state, answer, activity.spent);
+  return undefined;
+}
+
+/** Returns the ending of a run that was stopped before its request. A continued message has been sent in part. */
+function findStop({ scope: { cause }, state }: Run): Ending | undefined {
+  if (cause === undefined || state.continuation > 0) return undefined;
+  const ending = endingOfReason(cause);
+  return ending.status === "stopped-by-user" ? ending : undefined;
+}
+
+/** The record of a request whose answer or spending middleware has changed, for readers that do not run the middleware. */
+export interface RequestEnd {
+  /** The changed fields of the answer. */
+  readonly changes: Partial<Answer>;
+  /** The spending of middleware. */
+  readonly spent?: NestedSpending | undefined;
+}
+
+async function recordRequestEnd({ run, place, spent }: Activity, answer: Answer, streamed: Answer | undefined): Promise<void> {
+  const before: { readonly [field: string]: Json } = (streamed ?? {}) as never;
+  const fields = streamed === answer ? [] : Object.entries(answer as unknown as typeof before);
+  const changes = fields.filter(([field, value]) => value !== undefined && !isSameJson(value, before[field]));
+  const sum = sumSpending(spent);
+  if (changes.length === 0 && sum === undefined) return;
+  const end: RequestEnd = { changes: Object.fromEntries(changes), ...(sum !== undefined && { spent: sum }) };
+  await run.step<RequestEnd>(`${place}/ended`, () => end);
+}
+
+/** A failed hook ends the run, and so does a cancellation during the step of a hook. The text of the model is kept. */
+function endFailed({ options: { provider } }: Run, streamed: Answer | undefined, error: unknown): Answer {
+  const ending = endingOfFailure(error);
+  return streamed === undefined ? endWith(ending, provider) : { ...streamed, ends: ending };
+}
+
+/** Sends only the changes of requests that were not sent before, because most changes are the same in each request. */
+function sendAdjustments(run: Run, adjustments: NonNullable<Answer["adjustments"]>): void {
+  const { told } = run;
+  for (const { provider, model, changes } of adjustments) {
+    const untold = changes.filter(({ field, action, reason }) => {
+      const { size } = told;
+      return told.add(JSON.stringify([provider, model, field, action, reason])).size > size;
+    });
+    if (untold.length > 0) run.send("request-adjusted", { provider, model, changes: untold }, run.isRequestReplayed);
+  }
+}
+
+export function sendIterationStart(run: Run, isReplayed: boolean): void {
+  const { state, limits, session, draft } = run;
+  const { iteration, continuation } = state;
+  if (iteration === limits.softWarnIteration && continuation === 0 && session.surfaceUserErrors !== false)
+    run.send("notice", { kind: "still-working" }, isReplayed);
+  run.send("iteration-start", { continuation, ...(draft?.agent !== undefined && { agent: draft.agent }) }, isReplayed);
+}
+
+/** Streams one answer. Everything that is decided here becomes part of its record. */
+async function stream(run: Run, draft: RequestDraft, signal: AbortSignal | undefined): Promise<Answer> {
+  const { state, clock, timeouts, alarm, events, options } = run;
+  sendIterationStart(run, false);
+  run.shown = byName([...draft.tools, ...(draft.findableTools ?? [])]);
+  run.toolChoice = toRestriction(draft.toolChoice) ?? toRestriction(draft.enforced);
+  const scope = run.scope.within(signal);
+  const { current, continuation } = state;
+  const given = state.givenMessages;
+  const { messages, tools, system, toolChoice, settings, compactAt, output } = draft;
+  const request = {
+    messages,
+    tools,
+    system,
+    toolChoice: hasLimitedCall(run) ? "none" : toolChoice,
+    settings,
+    compactAt,
+    output,
+    iteration: state.iteration,
+    continuationToken: continuation === 0 ? undefined : state.answers.at(-1)?.token,
+    transcript: { messages: frozenView(state.messages), given },
+  };
+  const result = await streamOnce(request, {
+    provider: run.around(draft.provider),
+    clock,
+    timeouts,
+    scope,
+    alarm,
+    events,
+    heldIds: state.heldIds,
+    places: run.places,
+    carried: continuation === 0 ? undefined : { text: current.text.trim() !== "", callCount: current.calls.length },
+    pricing: options.pricing,
+    watch: watchStream(run, draft),
+    findSpent: (attempts) => {
+      const { lastCostUSD = state.lastCostUSD, ...spent } = priceAttempts(attempts, state.iteration, { ...options, events });
+      return run.meter.findSpent(lastCostUSD, spent, state.isGranted);
+    },
+  });
+  if (scope !== run.scope) scope.release();
+  const chosen = run.toolChoice === undefined ? result : { ...result, toolChoice: run.toolChoice };
+  return prepareCalls(run, withShown(run, chosen), draft);
+}
+
+/** After a call beyond `maxToolCalls`, the model should answer without tools. Calls that it makes all the same get the outcome "limit". */
+function hasLimitedCall({ meter, state: { functionHistory } }: Run): boolean {
+  return meter.maxToolCalls !== Number.POSITIVE_INFINITY && functionHistory.some(({ outcome }) => outcome === "limit");
+}
+
+function toRestriction(choice: ToolChoice | undefined): StreamResult["toolChoice"] {
+  if (typeof choice === "object") return { name: choice.name };
+  return choice === "none" ? choice : undefined;
+}
+
+/** Returns what the hooks watch in a message. `isRecorded` is true for a recorded message. */
+function watchStream(run: Run, draft: RequestDraft, isRecorded = false): Required<MessageWatch> | undefined {
+  let failed: HookError | undefined;
+  const at: StreamRecorder = {
+    begin: (call, journalAt) => beginCall(run, call, { journalAt, isRecorded }),
+    use: (call, begun) => {
+      run.begun.set(call.callId, begun);
+      const { outcome } = begun;
+      if (isRecorded || outcome === undefined || begun.call.callId === call.callId) return;
+      sendStart(run, call, false);
+      sendEnd(run, { ...outcome, call }, false);
+    },
+  };
+  const each = (ask: (watch: MessageWatch) => unknown): Promise<readonly unknown[]> =>
+    Promise.all(
+      watches.map(async ({ name, watch }) => {
+        try {
+          return await ask(watch);
+        } catch (error) {
+          failed ??= new HookError(`${name}.stream`, error);
+          return undefined;
+        }
+      }),
+    );
+  const watches = run.hooks.flatMap(({ name, stream: begin }) => {
+    const watch = begin?.(draft, at);
+    return watch === undefined ? [] : [{ name, watch }];
+  });
+  if (watches.length === 0) return undefined;
+  return {
+    call: (call) => void each((watch) => watch.call?.(call)),
+    discarded: () => void each((watch) => watch.discarded?.()),
+    ended: async (calls) => {
+      const fields = await each((watch) => watch.ended?.(calls));
+      return Object.assign({}, ...fields, failed && { ends: failed.ending }) as Partial<Answer>;
+    },
+    recorded: async (answer) => {
+      await each((watch) => watch.recorded?.(answer));
+      if (failed !== undefined) throw failed;
+    },
+  };
+}
+
+interface Beginning {
+  readonly journalAt: (place: string, outer: Journal) => Journal;
+  readonly isRecorded: boolean;
+}
+
+/** Runs a call while its message streams. */
+async function beginCall(run: Run, call: ToolCall, { journalAt, isRecorded }: Beginning): Promise<BegunCall | undefined> {
+  if (!isRecorded) {
+    // An earlier call of the message must not lose its place to a later one.
+    if (run.meter.toolCallsLeft !== Number.POSITIVE_INFINITY) return undefined;
+    const ready = await prepareCall(call, portsFor(run));
+    if (ready.kind !== "ready" || run.scope.cause !== undefined) return undefined;
+  }
+  const index = run.places.get(call.callId) ?? -1;
+  const place = callPlace(run.state, index, call.name);
+  const journal = journalAt(run.prefix + place, run.journal);
+  const activity = new Activity(run, { place, path: call.callId, journal, call, index, isEarly: true });
+  activity.takeTurn = async () => run.control?.startToolChain();
+  const end = await activity.settle(performCall(activity, call));
+  return { call, outcome: "value" in end ? end.value : undefined, journal, spent: activity.spent };
+}
+
+function portsFor(run: Run, allowed?: readonly string[]): ToolCallPorts {
+  const { registry, clock, timeouts, scope, advice, shown, toolChoice } = run;
+  return {
+    registry,
+    clock,
+    timeouts,
+    scope,
+    advice,
+    exposed: shown,
+    ...(toolChoice !== undefined && { choice: toolChoice }),
+    ...(allowed !== undefined && { allowed: new Set(allowed) }),
+    contextFor: () => {
+      throw new Error("A call that is only prepared has no context.");
+    },
+  };
+}
+
+/** Validates the calls of a complete message. The refused calls become part of the answer, so that a replay refuses the same. */
+async function prepareCalls(run: Run, answer: Answer, { allowedTools }: RequestDraft): Promise<Answer> {
+  run.prepared = new Map();
+  if (answer.status !== "tool-calls") return answer;
+  const { continuation, current } = run.state;
+  const [calls, early] = continuation === 0 ? [answer.calls, []] : [[...current.calls, ...answer.calls], current.early];
+  const ran = new Set([...early, ...(answer.eagerOutcomes ?? [])].map(({ call }) => call.callId));
+  // From here on, `interrupt` comes too late.
+  run.scope.withdrawInterrupt();
+  const ports = portsFor(run, allowedTools);
+  const checked = await Promise.all(calls.map(async (call) => (ran.has(call.callId) ? undefined : prepareCall(call, ports))));
+  const prepared = new Map<string, unknown>();
+  const refusals: ToolOutcome[] = [];
+  for (const one of checked) {
+    if (one === undefined) continue;
+    if (one.kind === "ready") prepared.set(one.call.callId, one.args);
+    else refusals.push(one);
+  }
+  run.prepared = prepared;
+  return refusals.length === 0 ? answer : { ...answer, refusals };
+}

@@ -1,0 +1,410 @@
+// One run: its options, its state, and the ports through which it reaches the world.
+
+import type { Clock, Session, Timeouts } from "../types/common.ts";
+import type { EventBase, LoopEvent, LoopEvents, LoopEventType } from "../types/loop-event.ts";
+import type { RunOptions, Tool } from "../types/loop-options.ts";
+import type { Journal } from "../types/journal.ts";
+import type { LoopResult } from "../types/loop-result.ts";
+import type { Provider, StreamResult } from "../types/provider.ts";
+import type { ToolDefinition } from "../types/tool.ts";
+import type { ToolCall } from "../types/tool-outcome.ts";
+import { CancelScope, isEnded, signalOf } from "../../shared/cancellation/cancel-scope.ts";
+import { IdleTimer, systemClock } from "../../shared/signals.ts";
+import { invalidOption, LoopError } from "../../shared/errors/loop-error.ts";
+import { claimRun } from "./claims.ts";
+import { LoopEventSink } from "./emit.ts";
+import { resolveLimits, type ResolvedLimits, resolveTimeouts } from "./limits.ts";
+import { findOuterLevel, type Level, Meter } from "./meter.ts";
+import type { Advice, ControlClaim } from "./ports.ts";
+import { createAdvice } from "./prepare-call.ts";
+import { checkMessages } from "../../shared/check-messages.ts";
+import { collectTools, type JoiningRegistry, wrapTools } from "../tools/registry.ts";
+import { waitForApproval } from "../middleware/decide-call.ts";
+import { forceFirstCall } from "../middleware/forced-choice.ts";
+import type { EventQueue } from "../../shared/event-queue.ts";
+import { edges } from "../../shared/edges.ts";
+import { freezeDeep, toJson } from "../../shared/json.ts";
+import { beginHooks, listMiddleware, type NamedHooks } from "./hooks.ts";
+import { HeldRuns } from "./claims.ts";
+import { HookWatch } from "./hook-watch.ts";
+import { type FirstRecord, isReplay, recordSteps } from "./journals.ts";
+import type { Past } from "./past.ts";
+import type {
+  BegunCall,
+  EndedCall,
+  Ending,
+  InboxMessage,
+  Middleware,
+  MiddlewareList,
+  NestedOptions,
+  RequestDraft,
+  RunFacts,
+  State,
+} from "../types/middleware.ts";
+import { createState } from "./state.ts";
+
+/** The options of a run on the seam. */
+export interface SeamOptions extends RunOptions {
+  readonly context?: unknown;
+}
+
+/** The place of a nested run in its outer run. */
+export interface Nesting {
+  readonly run: Run;
+  readonly callId: string;
+  /** The beginning of the keys of its steps. Undefined for a run with a journal of its own. */
+  readonly key?: string | undefined;
+  readonly path: string;
+  readonly journal?: Journal | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface RunPorts {
+  readonly nesting?: Nesting | undefined;
+  readonly queue?: EventQueue<LoopEvent> | undefined;
+  readonly drive: (run: Run) => Promise<LoopResult>;
+  /** Reads a call from its records, without the code of the tool and of the middleware. Default: calls run. */
+  readonly readCall?: ((run: Run, call: ToolCall, index: number) => Promise<EndedCall>) | undefined;
+}
+
+/** Begins the past of a run. Undefined in a bundle of a program without journals: see `enableJournals`. */
+export const pasts: { begin?: (run: Run, nesting: Nesting | undefined) => Past } = {};
+
+export class Run {
+  readonly options: SeamOptions;
+  readonly runId: string;
+  /** A random id of this execution. */
+  readonly token: string;
+  readonly state: State;
+  readonly limits: ResolvedLimits;
+  readonly timeouts: { readonly [Name in keyof Timeouts]-?: number };
+  readonly clock: Clock;
+  readonly scope: CancelScope;
+  readonly events: LoopEventSink;
+  readonly control: ControlClaim | undefined;
+  readonly meter: Meter;
+  readonly alarm: IdleTimer;
+  /** Undefined for a run without middleware of the caller. */
+  readonly watch: HookWatch | undefined;
+  readonly depth: number;
+  readonly maxDepth: number;
+  readonly session: Session;
+  readonly registry: JoiningRegistry;
+  readonly middleware: readonly Middleware[];
+  readonly hooks: readonly NamedHooks[];
+  readonly outer: Run | undefined;
+  readonly root: Run;
+  /** The beginning of the keys of all steps. Empty for the outermost run. */
+  readonly prefix: string;
+  /** The beginning of the ids of all waits and questions. Empty for the outermost run. */
+  readonly path: string;
+  /** The journal as the caller passed it, or a journal in memory. */
+  readonly records: Journal;
+  journal: Journal;
+  /** Undefined for a run that no earlier execution can have recorded. */
+  readonly past: Past | undefined;
+  readonly now: number;
+  /** The tools that the model may call in this iteration. */
+  shown: ReadonlyMap<string, ToolDefinition> = new Map();
+  /** The newest request, as the middleware has changed it. */
+  draft: RequestDraft | undefined;
+  /** The tools that the registry had before the newest request. */
+  definitions: readonly ToolDefinition[];
+  registered: ReadonlyMap<string, ToolDefinition>;
+  /** The record of what identifies the run. */
+  first: FirstRecord | undefined;
+  /** The tools that this execution has described in the first record. */
+  described: ReadonlyMap<string, ToolDefinition> = new Map();
+  toolChoice: StreamResult["toolChoice"];
+  /** The arguments of the newest calls as the schemas of their tools return them, by call id. */
+  prepared: ReadonlyMap<string, unknown> = new Map();
+  /** The calls that have begun while the newest message streamed, by call id. */
+  readonly begun: Map<string, BegunCall> = new Map();
+  /** Counts the advice in the results of the newest message. */
+  advice: Advice = createAdvice();
+  /** The position of each call in its message, by call id. */
+  readonly places: Map<string, number> = new Map();
+  /** The changes of requests that listeners were told. */
+  readonly told: Set<string> = new Set();
+  /** True if no further call may begin. */
+  isBarred = false;
+  /** True if the newest request was replayed. */
+  isRequestReplayed = false;
+  /**
+   * The messages that nested runs of the newest calls have not sent. The next look records them, and the result returns them. The model
+   * of this run does not get them, because they were meant for other models.
+   */
+  readonly returned: InboxMessage[] = [];
+  /** The ending that the newest look was about. */
+  planned: Ending | undefined;
+  readonly nested: Set<Run> = new Set();
+  /** The nested runs that wait while other steps of this run can go on. */
+  readonly waiting: HeldRuns = new HeldRuns();
+  readonly ports: RunPorts;
+  #wrapped: Map<Provider, Provider> | undefined;
+  readonly #claims: ReturnType<typeof claimRun>;
+  #signal: AbortSignal | undefined;
+
+  constructor(options: SeamOptions, ports: RunPorts) {
+    refuseUnknownOptions(options);
+    const { nesting } = ports;
+    const outer = nesting?.run;
+    const place = findPlace(options, nesting);
+    this.ports = ports;
+    this.options = copyOptions(options);
+    this.outer = outer;
+    this.root = place.root ?? this;
+    this.token = place.token;
+    this.prefix = place.prefix;
+    this.path = place.path;
+    this.runId = place.runId;
+    this.now = place.now;
+    const { clock = systemClock, session = {} } = options;
+    this.clock = clock;
+    this.session = session;
+    this.middleware = withDefaults(options.middleware);
+    this.limits = resolveLimits(options.limits, this.middleware);
+    this.timeouts = resolveTimeouts(options.timeouts);
+    this.scope = new CancelScope(outer?.scope, this.limits.reserve.ms);
+    this.alarm = new IdleTimer(clock);
+    this.watch = listMiddleware(options.middleware).length === 0 ? undefined : new HookWatch(this);
+    this.meter = new Meter(this.limits, outer?.meter);
+    ({ depth: this.depth, maxDepth: this.maxDepth } = findLevel(options, outer, this.limits));
+    const { messages, heldIds } = checkMessages(options.messages);
+    this.state = createState(messages, heldIds, options.pricing !== undefined);
+    const { runId, limits, timeouts, root } = this;
+    const tools = listTools(options.tools, this.middleware);
+    const { pricing } = options;
+    this.hooks = beginHooks(this.middleware, { runId, messages, tools, clock, limits, timeouts, session, pricing, root });
+    this.registry = wrapTools(options.provider, collectTools(options.tools, this.hooks));
+    this.definitions = this.registry.definitions();
+    edges.checkTraits?.(this.definitions, listMiddleware(options.middleware), options.provider);
+    this.registered = new Map(this.definitions.map((tool) => [tool.name, tool]));
+    this.#claims = claimRun(this, nesting);
+    this.control = this.#claims.control;
+    this.records = place.records;
+    this.past = place.isKept ? pasts.begin?.(this, nesting) : undefined;
+    this.journal = journalOf(this, nesting);
+    this.events = createSink(this, ports);
+    outer?.nested.add(this);
+  }
+
+  get signal(): AbortSignal {
+    return (this.#signal ??= signalOf(this.scope));
+  }
+
+  /** Records an effect of this run. */
+  step<T>(key: string, body: () => T | PromiseLike<T>, journal?: Journal): Promise<T> {
+    return this.record(this.prefix + key, body, journal);
+  }
+
+  /** Like `step`, with a whole key. */
+  async record<T>(key: string, body: () => T | PromiseLike<T>, journal: Journal = this.journal): Promise<T> {
+    if (this.past !== undefined) return this.past.record(key, body, journal);
+    const { waiting } = this.root;
+    waiting.busy += 1;
+    try {
+      return await journal.step(key, body);
+    } finally {
+      waiting.busy -= 1;
+      waiting.check();
+    }
+  }
+
+  /**
+   * A nested run that waits ends when nothing else of the outermost run can go on. Until then, its control takes messages, and may
+   * end it. Returns true if it was ended.
+   */
+  async hold(): Promise<boolean> {
+    const { root, control, scope, journal } = this;
+    if (root === this || control === undefined || scope.cause !== undefined) return false;
+    if (isReplay(journal)) return false;
+    await root.waiting.hold(scope);
+    return isEnded(scope);
+  }
+
+  /** The active time of earlier executions counts too. */
+  startWallClock(): void {
+    const { limits, state, clock } = this;
+    if (limits.wallClockMs !== Number.POSITIVE_INFINITY)
+      this.scope.startWallClock(limits.wallClockMs, clock.now() - state.activeMs, clock);
+  }
+
+  /** True until this execution does something new. */
+  get isReplayed(): boolean {
+    return this.past?.isReplayed === true;
+  }
+
+  /** Sends an event about the iteration. */
+  send<Type extends LoopEventType>(type: Type, fields: Omit<LoopEvents[Type], keyof EventBase>, isReplayed?: boolean): void {
+    const { runId, state, events } = this;
+    const base = { type, runId, iteration: state.iteration, ...(isReplayed === true && { replayed: true }) };
+    if (events.wants(type)) events.send({ ...base, ...fields } as LoopEvent);
+  }
+
+  /** True if this run can wait: it records its steps in the journal of the outermost run. */
+  get mayWait(): boolean {
+    return this.root.outer === undefined;
+  }
+
+  /** Returns the provider inside all provider hooks. The first middleware is the outermost. */
+  around(provider: Provider): Provider {
+    let wrapped = this.#wrapped?.get(provider) ?? provider;
+    if (wrapped !== provider) return wrapped;
+    for (const hooks of this.hooks.toReversed()) wrapped = hooks.provider?.(wrapped) ?? wrapped;
+    if (wrapped !== provider) (this.#wrapped ??= new Map()).set(provider, wrapped);
+    return wrapped;
+  }
+
+  nest(given: Partial<NestedOptions> = {}, nesting: Omit<Nesting, "run">): Promise<LoopResult> {
+    const { provider, pricing, session, context, timeouts } = this.options;
+    const defined: Partial<SeamOptions> = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+    const inner = defined.timeouts ?? {};
+    // A stopped run must not wait longer for its nested runs than for its own tools.
+    const settleMs = Math.min(inner.settleMs ?? this.timeouts.settleMs, this.timeouts.settleMs);
+    const whole: SeamOptions = {
+      provider,
+      pricing,
+      session,
+      context,
+      clock: this.clock,
+      messages: given.messages as SeamOptions["messages"],
+      ...defined,
+      timeouts: { ...timeouts, ...inner, settleMs },
+    };
+    return this.ports.drive(new Run(whole, { ...this.ports, queue: undefined, nesting: { ...nesting, run: this } }));
+  }
+
+  release(): void {
+    for (const one of this.nested) one.release();
+    this.events.close(!this.isReplayed);
+    this.meter.settle();
+    this.#claims.release();
+    this.outer?.nested.delete(this);
+    this.alarm.stop();
+    this.watch?.stop();
+    this.past?.release();
+    this.scope.release();
+  }
+}
+
+/** The names of all options. */
+const names: { readonly [Name in keyof Required<SeamOptions>]: true } = {
+  provider: true,
+  tools: true,
+  messages: true,
+  system: true,
+  modelSettings: true,
+  toolChoice: true,
+  messageIdMap: true,
+  limits: true,
+  timeouts: true,
+  pricing: true,
+  control: true,
+  signal: true,
+  events: true,
+  journal: true,
+  runId: true,
+  version: true,
+  resume: true,
+  now: true,
+  clock: true,
+  session: true,
+  context: true,
+  middleware: true,
+  allowToolChange: true,
+  answers: true,
+};
+
+/** Without the edge, only the names are checked: a misspelt option could be one that keeps tools from running. */
+function refuseUnknownOptions(options: SeamOptions): void {
+  if (edges.checkOptions !== undefined) return edges.checkOptions(options);
+  const option = Object.keys(options).find((name) => !Object.hasOwn(names, name));
+  if (option !== undefined) throw new LoopError("unknown-option", { option });
+}
+
+/** A tool with `needsApproval` never runs without a decision, even if no middleware decides. */
+function withDefaults(given: MiddlewareList = []): readonly Middleware[] {
+  const middleware = listMiddleware(given);
+  const decides = middleware.some(({ name, approves }) => name === "approve" || approves === true);
+  return [...middleware, ...(decides ? [] : [waitForApproval()]), forceFirstCall()];
+}
+
+/** Returns undefined for a registry, which may add tools later. */
+function listTools(tools: SeamOptions["tools"] = [], middleware: readonly Middleware[]): RunFacts["tools"] {
+  if (!Array.isArray(tools)) return undefined;
+  return [...(tools as readonly Tool[]), ...middleware.flatMap((one) => one.tools ?? [])];
+}
+
+/** Copies options that the run reads later, so that changes by the caller do not affect the run. */
+function copyOptions(options: SeamOptions): SeamOptions {
+  const { modelSettings, toolChoice } = options;
+  if (modelSettings === undefined && typeof toolChoice !== "object") return options;
+  return { ...options, modelSettings: copyData(modelSettings), toolChoice: copyData(toolChoice) };
+}
+
+function copyData<T>(data: T | undefined): T | undefined {
+  return data === undefined ? undefined : (freezeDeep(toJson(data)) as T);
+}
+
+/** Returns 36 random characters, which are unique but not secret. */
+function createToken(): string {
+  const digits = (): string => Math.random().toString(36).slice(2, 14).padEnd(12, "0");
+  return digits() + digits() + digits();
+}
+
+interface Place {
+  /** Undefined for a run that is its own root. */
+  readonly root?: Run;
+  readonly token: string;
+  readonly prefix: string;
+  readonly path: string;
+  readonly runId: string;
+  readonly now: number;
+  readonly records: Journal;
+  /** True if an earlier execution may have recorded the run, or if answers need their waits. */
+  readonly isKept: boolean;
+}
+
+const readable = "left out, or used with the code of journals: call memoryJournal(), fileJournal() or enableJournals() first";
+
+/** A nested run that shares the journal of its outer run has a place in it. */
+function findPlace(options: SeamOptions, nesting: Nesting | undefined): Place {
+  const path = nesting === undefined ? "" : `${nesting.run.path}${nesting.path}/`;
+  if (nesting?.key === undefined) {
+    const token = createToken();
+    const { runId = `run_${token}`, now = Date.now(), journal: records = recordSteps() } = options;
+    return { token, prefix: "", path, runId, now, records, isKept: isKept(options) };
+  }
+  const { key, run } = nesting;
+  const { root, token, now } = run;
+  const { runId = `${run.runId}/${key}`, journal: records = root.records } = options;
+  return { root, token, prefix: `${run.prefix}${key}/`, path, runId, now, records, isKept: root.past !== undefined };
+}
+
+function isKept({ journal, answers = {} }: SeamOptions): boolean {
+  if (journal === undefined && Object.keys(answers).length === 0) return false;
+  if (pasts.begin !== undefined) return true;
+  throw journal === undefined ? invalidOption("answers", readable, answers) : invalidOption("journal", readable, journal);
+}
+
+/** A nested run with a place in its outer run records there. */
+function journalOf({ past, records }: Run, nesting: Nesting | undefined): Journal {
+  return nesting?.journal ?? past?.journal ?? records;
+}
+
+function createSink({ runId, options, hooks }: Run, { queue, nesting }: RunPorts): LoopEventSink {
+  const taps = hooks.flatMap(({ on }) => on ?? []);
+  const outer = nesting && { sink: nesting.run.events, callId: nesting.callId };
+  return new LoopEventSink({ runId, emitter: options.events, queue, outer, taps });
+}
+
+/** A nested run is one level deeper than its outer run, and cannot raise `maxDepth`. */
+function findLevel(options: SeamOptions, run: Run | undefined, limits: ResolvedLimits): Level {
+  const outer = run ?? findOuterLevel(options);
+  if (outer === undefined) return { depth: 0, maxDepth: limits.maxDepth };
+  const maxDepth = Math.min(options.limits?.maxDepth ?? outer.maxDepth, outer.maxDepth);
+  const depth = outer.depth + 1;
+  if (depth >= maxDepth) throw new LoopError("depth-exceeded", { current: depth, limit: maxDepth });
+  return { depth, maxDepth };
+}
