@@ -10,7 +10,7 @@ import { Deadline } from "../../shared/cancellation/deadline.ts";
 import type { Wave } from "../tools/registry.ts";
 import type { Nesting, Run } from "./run.ts";
 import type { Journal } from "../types/journal.ts";
-import type { NestedOptions, Outcome, Wait } from "../types/middleware.ts";
+import type { Ending, NestedOptions, Outcome, Wait } from "../types/middleware.ts";
 
 /** The answer of code that waits. */
 export class Parked {
@@ -57,6 +57,8 @@ export class Activity {
   wave: Wave | undefined;
   /** Waits until the tool of the call may begin. Undefined if it need not wait for other calls. */
   takeTurn: (() => Promise<void | Parked>) | undefined;
+  /** The ending that an inner call has caused, which ends the run even if the code around it catches the error. */
+  ends: Ending | undefined;
   /** Called when it has nothing more to wait for in the core. */
   onIdle: (() => void) | undefined;
   /** The time limits of its tool. Undefined until the tool begins. */
@@ -110,6 +112,13 @@ export class Activity {
   fork(journal: Journal): Activity {
     const { run, place, path, call, index } = this;
     return new Activity(run, { place, path, journal, call, index }, this.#used);
+  }
+
+  /** Takes what an inner call, or a replay of the tool, has left for the run. */
+  adopt({ ends, isDrained, undelivered }: Activity): void {
+    this.ends ??= ends;
+    this.isDrained ||= isDrained;
+    this.undelivered.push(...undelivered);
   }
 
   /** Records an effect. The key is a whole key. */

@@ -6,7 +6,7 @@ import { findSpent } from "./meter.ts";
 import type { Requested } from "./ports.ts";
 import { isUnfinished } from "../../shared/judge-finish.ts";
 import { isFatal } from "../../shared/to-outcome.ts";
-import type { Answer, Ending, Hooks, Look, State } from "../types/middleware.ts";
+import type { Answer, Ending, Hooks, Look, Outcome, State } from "../types/middleware.ts";
 import { activeAt } from "./state.ts";
 import { isNamed } from "../../shared/transcript.ts";
 
@@ -79,12 +79,17 @@ function afterCalls(state: State, hooks: readonly EndsHook[]): NextStep {
   return { kind: "look", planned: isTurnEnd ? { status: "completed", reason: { kind: "end-turn" } } : ask(hooks, state) };
 }
 
-/** Returns the ending that a call has caused. A fatal error of a tool comes first. */
+/** A fatal error of a tool comes first. */
 function findEnd(lastBatch: State["lastBatch"]): Ending | undefined {
   const outcomes = lastBatch.map(({ outcome }) => outcome);
-  const fatal = outcomes.find(isFatal);
-  if (fatal !== undefined) return error({ kind: "fatal-tool-error", toolName: fatal.call.name, error: fatal.error });
-  return outcomes.find(({ ends }) => ends !== undefined)?.ends;
+  const first = outcomes.find(isFatal) ?? outcomes.find(({ ends }) => ends !== undefined);
+  return first && endOfCall(first);
+}
+
+/** Returns the ending that a call has caused. */
+export function endOfCall(outcome: Outcome): Ending | undefined {
+  if (!isFatal(outcome)) return outcome.ends;
+  return error({ kind: "fatal-tool-error", toolName: outcome.call.name, error: outcome.error });
 }
 
 function ask(hooks: readonly EndsHook[], state: State): Ending | undefined {

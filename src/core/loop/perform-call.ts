@@ -59,15 +59,17 @@ export async function performCall(activity: Activity, call: ToolCall): Promise<O
       outcome = { ...(made ?? failed), ends: error.ending };
     }
   }
+  const { ends = outcome.ends } = activity;
+  if (ends !== outcome.ends) outcome = { ...outcome, ends };
   barAfter(activity, outcome);
   await recordCallEnd(activity, outcome, made);
   activity.end(outcome);
   return outcome;
 }
 
-/** The calls inside a durable tool do not end the run, and the attempt of an early call may be discarded. */
-function barAfter({ run, index, isEarly }: Activity, outcome: Outcome): void {
-  if (index >= 0 && !isEarly && isBarring(outcome)) run.isBarred = true;
+/** The attempt of an early call may be discarded. */
+function barAfter({ run, isEarly }: Activity, outcome: Outcome): void {
+  if (!isEarly && isBarring(outcome)) run.isBarred = true;
 }
 
 /** The record of a call whose outcome or spending middleware has changed, for readers that do not run the middleware. */

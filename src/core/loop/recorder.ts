@@ -16,6 +16,7 @@ import { findTool, toShown } from "../tools/registry.ts";
 import { Activity, Parked } from "./activity.ts";
 import { isReplay } from "./journals.ts";
 import { waitsOf } from "./waiting-calls.ts";
+import { endOfCall } from "./next-step.ts";
 import { JournalFailure, StepCancelled } from "./hooks.ts";
 import { type OpenedWait, pastOf } from "./past-calls.ts";
 import { waitKey } from "./journals.ts";
@@ -286,11 +287,14 @@ export class StepRecorder implements CallRecorder {
       const id = this.#unique("call", `${name}-${digest(stableJson(args))}`).replaceAll("/", "%2F");
       return activity.busy(async () => {
         const call = { callId: `${this.callId}/${id}`, name, args: toJson(args) };
-        const inner = new Activity(run, { place: `${place}/${this.#owner}/call/${id}`, path: `${path}/${id}`, journal, call });
+        const own = `${place}/${this.#owner}/call/${id}`;
+        const inner = new Activity(run, { place: own, path: `${path}/${id}`, journal, call, isEarly: activity.isEarly });
         const end = await inner.settle(this.#perform(inner, call));
         activity.spent.push(...inner.spent);
+        activity.adopt(inner);
         if ("waits" in end) return new Parked(end.waits);
         const { value } = end;
+        activity.ends ??= endOfCall(value);
         if (value.kind === "completed") return value.data;
         throw new StepError(value.kind === "failed" ? value.error : { name: "CallFailed", message: `${name}: ${value.kind}` });
       });

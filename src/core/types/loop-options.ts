@@ -396,8 +396,8 @@ export interface ToolContext<Context = unknown> {
     name?: string,
   ): Promise<LoopResult<Plain<Output>, T>>;
   /**
-   * Calls another tool of the run, through the same checks as a call of the model. Rejects if the call has no result. Only in tools
-   * with `durable: true`.
+   * Calls another tool of the run, through the same checks as a call of the model. Rejects if the call has no result. A call
+   * that ends the run also ends it if its error is caught. Only in tools with `durable: true`.
    */
   call(tool: string, args: Json): Promise<Json>;
   /**

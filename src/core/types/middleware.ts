@@ -305,7 +305,10 @@ export interface CallRecorder extends Recorder {
    * result. The outcome must keep its kind.
    */
   end(outcome: Outcome): void;
-  /** Calls another tool of the run, through the same middleware. Rejects if the call has no result. */
+  /**
+   * Calls another tool of the run, through the same middleware. Rejects if the call has no result. A call that ends the run also ends
+   * it if its error is caught.
+   */
   call(tool: string, args: Json): Promise<Json>;
 }
 
