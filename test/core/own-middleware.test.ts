@@ -2,7 +2,16 @@
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { defineTool, type LoopResult, memoryJournal, type Middleware, runToolLoop, type ToolCall } from "turnwright";
+import {
+  createLoopControl,
+  defineTool,
+  eagerTools,
+  type LoopResult,
+  memoryJournal,
+  type Middleware,
+  runToolLoop,
+  type ToolCall,
+} from "turnwright";
 import { inspectJournal } from "turnwright/journal";
 import { createMockProvider, createTestClock, text, toolCall } from "turnwright/testing";
 
@@ -88,6 +97,41 @@ describe("a hook that waits for a promise of its own", () => {
     expect(clock.pending).toBe(0);
   });
 
+  it.for<[kind: string, watch: object, resumed: boolean]>([
+    ["ended", { ended: never }, false],
+    ["recorded", { recorded: never }, true],
+  ])("ends the run after hookMs: stream with %s", async ([, watch, isResumed]) => {
+    const { run, clock } = createProgram({ middleware: [{ name: "own", stream: () => watch }] });
+    if (isResumed) await run({ middleware: [{ name: "own", stream: () => ({}) }] });
+    const running = run({ timeouts: { hookMs: 1_000 } });
+    await clock.advance(1_000);
+    const { reason } = await running;
+    expect(reason).toMatchObject({ kind: "hook-failed", hook: "own.stream", error: { name: "TimeoutError" } });
+    expect(clock.pending).toBe(0);
+  });
+
+  it("may wait for eager calls that take longer than hookMs: stream", async () => {
+    const clock = createTestClock();
+    const sleep = (ms: number): Promise<void> => new Promise((resolve) => void clock.setTimeout(resolve, ms));
+    const slow = defineTool({ name: "pay", description: "Pays", inputSchema: {}, eager: true, execute: () => sleep(50_500) });
+    const { run } = createProgram({ middleware: [eagerTools()] });
+    const running = run({ clock, tools: [slow], timeouts: { hookMs: 1_000 } });
+    await clock.advance(60_000);
+    const { status, calls } = await running;
+    expect([status, calls.map(({ outcome }) => outcome), clock.pending]).toEqual(["completed", ["completed"], 0]);
+  });
+
+  it("does not keep a stopped run from ending: stream", async () => {
+    const { run, clock } = createProgram({ middleware: [{ name: "own", stream: () => ({ ended: never }) }] });
+    const control = createLoopControl();
+    const running = run({ control, timeouts: { hookMs: 1_000_000, settleMs: 100 } });
+    await clock.advance(10);
+    control.stop();
+    await clock.advance(100);
+    expect((await running).reason.kind).toBe("stopped");
+    expect(clock.pending).toBe(0);
+  });
+
   it("ends the run if a second call shares the question of the first one", async () => {
     let asked: Promise<unknown> | undefined;
     const shared: Middleware = {
@@ -122,6 +166,42 @@ describe("a hook that waits for a promise of its own", () => {
     const { status, calls } = await running;
     expect([status, calls.map(({ outcome }) => outcome)]).toEqual(["completed", ["completed", "completed"]]);
     expect(clock.pending).toBe(0);
+  });
+});
+
+describe("the body of a step that never settles", () => {
+  const stuck: readonly (readonly [where: string, own: Omit<Middleware, "name">])[] = [
+    ["call", { call: (_call, _next, at) => at.step("stuck", never) }],
+    ["execute", { execute: (_call, _next, at) => at.step("stuck", never) }],
+    ["request", { request: (_request, _next, at) => at.step("stuck", never) }],
+    ["afterCalls", { afterCalls: (_planned, at) => at.step("stuck", never) }],
+    ["beforeEnd", { beforeEnd: (_ending, at) => at.step("stuck", never) }],
+    ["a durable tool", { tools: [] }],
+  ];
+  const tools = [
+    defineTool({
+      name: "pay",
+      description: "Pays",
+      inputSchema: z.object({}),
+      durable: true,
+      execute: (_, { step }) => step("stuck", never),
+    }),
+  ];
+
+  it.for(stuck)("ends with a stop, and with the time of the run: %s", async ([where, own]) => {
+    const more = where === "a durable tool" ? { tools } : {};
+    for (const [kind, limits] of [
+      ["stopped", {}],
+      ["wall-clock", { wallClockMs: 60_000 }],
+    ] as const) {
+      const { run, clock } = createProgram({ middleware: [{ name: "own", ...own }] });
+      const control = createLoopControl();
+      const running = run({ control, limits, ...more });
+      await clock.advance(50_000);
+      if (kind === "stopped") control.stop();
+      await clock.advance(15_000);
+      expect([kind, (await running).reason.kind, clock.pending]).toEqual([kind, kind, 0]);
+    }
   });
 });
 

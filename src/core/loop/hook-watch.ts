@@ -45,6 +45,16 @@ export class HookWatch implements Cancellable {
     return new Promise((_, reject) => this.#watched.set(activity, reject));
   }
 
+  /** Waits for work beside calls. Rejects if it waits too long while no call works. */
+  async limit(hook: string, work: unknown): Promise<unknown> {
+    const watched = { hook, idleSince: 0, isInside: false, isWorking: false, close: () => {} };
+    try {
+      return await Promise.race([work, this.join(watched)]);
+    } finally {
+      this.leave(watched);
+    }
+  }
+
   leave(activity: Watched): void {
     this.#watched.delete(activity);
   }

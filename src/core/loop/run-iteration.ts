@@ -10,7 +10,7 @@ import { streamOnce } from "./stream-once.ts";
 import { createAdvice, prepareCall } from "./prepare-call.ts";
 import { endingOfReason } from "../../shared/cancellation/cancel-scope.ts";
 import { isSameJson } from "../../shared/json.ts";
-import { chainHooks, endingOfFailure, HookError } from "./hooks.ts";
+import { blame, chainHooks, endingOfFailure } from "./hooks.ts";
 import type { Journal } from "../types/journal.ts";
 import { performCall, sendEnd, sendStart } from "./perform-call.ts";
 import { sumSpending } from "../../shared/count-usage.ts";
@@ -178,7 +178,7 @@ function toRestriction(choice: ToolChoice | undefined): StreamResult["toolChoice
 
 /** Returns what the hooks watch in a message. `isRecorded` is true for a recorded message. */
 function watchStream(run: Run, draft: RequestDraft, isRecorded = false): Required<MessageWatch> | undefined {
-  let failed: HookError | undefined;
+  let failed: Error | undefined;
   const at: StreamRecorder = {
     begin: (call, journalAt) => beginCall(run, call, { journalAt, isRecorded }),
     use: (call, begun) => {
@@ -192,10 +192,11 @@ function watchStream(run: Run, draft: RequestDraft, isRecorded = false): Require
   const each = (ask: (watch: MessageWatch) => unknown): Promise<readonly unknown[]> =>
     Promise.all(
       watches.map(async ({ name, watch }) => {
+        const hook = `${name}.stream`;
         try {
-          return await ask(watch);
+          return await run.watch?.limit(hook, ask(watch));
         } catch (error) {
-          failed ??= new HookError(`${name}.stream`, error);
+          failed ??= blame(error, hook);
           return undefined;
         }
       }),
@@ -210,7 +211,7 @@ function watchStream(run: Run, draft: RequestDraft, isRecorded = false): Require
     discarded: () => void each((watch) => watch.discarded?.()),
     ended: async (calls) => {
       const fields = await each((watch) => watch.ended?.(calls));
-      return Object.assign({}, ...fields, failed && { ends: failed.ending }) as Partial<Answer>;
+      return Object.assign({}, ...fields, failed && { ends: endingOfFailure(failed) }) as Partial<Answer>;
     },
     recorded: async (answer) => {
       await each((watch) => watch.recorded?.(answer));
