@@ -1,6 +1,15 @@
 // Checks the options of a run before any request: unknown names, wrong types, and options that need others.
 
-import { type Check, checkFields, type Checks, is, isText, needed, refuseOption } from "../../shared/errors/check-fields.ts";
+import {
+  type Check,
+  checkFields,
+  type Checks,
+  is,
+  isText,
+  needed,
+  refuseOption,
+  table,
+} from "../../shared/errors/check-fields.ts";
 import { invalidOption, LoopError } from "../../shared/errors/loop-error.ts";
 import { optionChecks, reserveChecks } from "./option-table.ts";
 import { none, type ResolvedLimits, resolveLimits } from "./limits.ts";
@@ -13,7 +22,7 @@ import { isRecord } from "../../shared/guards.ts";
 import { listMiddleware } from "./hooks.ts";
 import type { Hooks, Middleware, MiddlewareList } from "../types/middleware.ts";
 
-const hookChecks: Checks<Hooks> = {
+const hookChecks: Checks<Hooks> = /* @__PURE__ */ table(() => ({
   tools: ["an array of tools", Array.isArray],
   provider: is.fn,
   request: is.fn,
@@ -25,9 +34,9 @@ const hookChecks: Checks<Hooks> = {
   beforeEnd: is.fn,
   on: is.fn,
   result: is.fn,
-};
+}));
 
-const middlewareChecks: Checks<Middleware> = {
+const middlewareChecks: Checks<Middleware> = /* @__PURE__ */ table(() => ({
   ...hookChecks,
   name: /* @__PURE__ */ needed(is.name),
   pure: false,
@@ -35,11 +44,15 @@ const middlewareChecks: Checks<Middleware> = {
   after: is.texts,
   reserve: ["an object", isRecord],
   begin: is.fn,
-};
+}));
 
-const pricingNeeded: Check = ['a function if "limits.maxCostUSD" is set', is.any[1], "pricing"];
+const pricingNeeded: Check = /* @__PURE__ */ table(() => ['a function if "limits.maxCostUSD" is set', is.any[1], "pricing"]);
 
-const handoffsNeeded: Check = ['a list with the agents if "tools" has tools of createHandoffs', is.any[1], "handoffs"];
+const handoffsNeeded: Check = /* @__PURE__ */ table(() => [
+  'a list with the agents if "tools" has tools of createHandoffs',
+  is.any[1],
+  "handoffs",
+]);
 
 /**
  * Throws LoopError "unknown-option" for an option of `runToolLoop`, such as `provider`, in options of another kind. `known` are
@@ -165,7 +178,7 @@ function checkKnown(option: string, one: unknown): void {
   checkFields(option, Object.fromEntries(Object.entries(one).filter(([name]) => !own(name))), middlewareChecks);
 }
 
-const knownNames: readonly string[] = Object.keys(middlewareChecks);
+const knownNames: readonly string[] = /* @__PURE__ */ table(() => Object.keys(middlewareChecks));
 
 /** Checks the hooks that `begin` of a middleware returns. */
 export function checkHooks(name: string, hooks: unknown): void {

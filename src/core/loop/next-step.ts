@@ -1,7 +1,7 @@
 // Decides what the run does next. Pure: it performs nothing.
 
 import type { EndReason } from "../types/termination.ts";
-import { noReserve, type ResolvedLimits } from "./limits.ts";
+import { none, noReserve, type ResolvedLimits } from "./limits.ts";
 import { findSpent } from "./meter.ts";
 import type { Requested } from "./ports.ts";
 import { isUnfinished } from "../../shared/judge-finish.ts";
@@ -159,8 +159,6 @@ function isOutranked(ending: Ending): boolean {
   const { kind } = ending.reason;
   return isAnswer(ending) || kind === "interrupted" || kind === "stopped" || ending.status === "suspended";
 }
-
-const none = Number.POSITIVE_INFINITY;
 
 /** Returns the limit that forbids another request. A request must leave the reserve unused. */
 export function findLimit(state: State, seen: Seen, limits: ResolvedLimits): Ending | undefined {

@@ -1,5 +1,5 @@
 // The options of a run: the type, the range and the default of each option. The checks, the defaults, and the tests of the docs read
-// these tables. Calls in a table are marked as pure, so that bundlers can remove unused tables.
+// these tables.
 
 import type { Timeouts } from "../types/common.ts";
 import type { IterationPlan, LoopLimits, LoopOptions } from "../types/loop-options.ts";
@@ -14,6 +14,7 @@ import {
   isText,
   needed,
   type NumberRule,
+  table,
   timeLimit,
 } from "../../shared/errors/check-fields.ts";
 import { longestTimerMs } from "../../shared/signals.ts";
@@ -27,7 +28,7 @@ import { limitDefaults, type LimitName, none, timeoutDefaults } from "./limits.t
 /** The rule for a number that has a default. */
 type Limit = NumberRule & { readonly fallback: number };
 
-export const limitRules: { readonly [Name in LimitName]: Limit } = {
+export const limitRules: { readonly [Name in LimitName]: Limit } = /* @__PURE__ */ table(() => ({
   maxIterations: { min: 1, fallback: limitDefaults.maxIterations },
   softWarnIteration: { min: 0, fallback: limitDefaults.softWarnIteration },
   maxConsecutiveToolErrors: { min: 1, fallback: limitDefaults.maxConsecutiveToolErrors },
@@ -39,9 +40,9 @@ export const limitRules: { readonly [Name in LimitName]: Limit } = {
   maxTokens: { min: 1, fallback: none },
   maxCostUSD: { min: 0, fraction: true, fallback: none },
   wallClockMs: { ...timeLimit, fallback: none },
-};
+}));
 
-export const timeoutRules: { readonly [Name in keyof Timeouts]-?: Limit } = {
+export const timeoutRules: { readonly [Name in keyof Timeouts]-?: Limit } = /* @__PURE__ */ table(() => ({
   streamIdleMs: { ...timeLimit, fallback: timeoutDefaults.streamIdleMs },
   firstChunkMs: { ...timeLimit, fallback: timeoutDefaults.firstChunkMs },
   streamMs: { ...timeLimit, fallback: timeoutDefaults.streamMs },
@@ -50,15 +51,18 @@ export const timeoutRules: { readonly [Name in keyof Timeouts]-?: Limit } = {
   approvalMs: { ...timeLimit, fallback: none },
   hookMs: { ...timeLimit, fallback: timeoutDefaults.hookMs },
   journalMs: { ...timeLimit, fallback: timeoutDefaults.journalMs },
-};
+}));
 
-export const limitChecks: Checks<LoopLimits> = { ...limitRules, onUnknownCost: ["end", "continue"] };
+export const limitChecks: Checks<LoopLimits> = /* @__PURE__ */ table(() => ({
+  ...limitRules,
+  onUnknownCost: ["end", "continue"],
+}));
 
-export const reserveChecks: Checks<FinalAnswerReserve> = {
+export const reserveChecks: Checks<FinalAnswerReserve> = /* @__PURE__ */ table(() => ({
   tokens: { min: 1, infinite: false },
   costUSD: { min: 0, fraction: true, infinite: false },
   ms: { ...timeLimit, infinite: false },
-};
+}));
 
 const has =
   (...methods: readonly string[]) =>
@@ -67,32 +71,35 @@ const has =
 
 const number: Check = ["a number", Number.isFinite];
 const filledText: Check = ["a string that is not empty", (value) => isText(value) && value !== ""];
-export const toolNames: Check = ["an array of tool names", is.texts[1]];
+export const toolNames: Check = /* @__PURE__ */ table(() => ["an array of tool names", is.texts[1]]);
 
-export const modelSettingsChecks: Checks<ModelSettings> = {
+export const modelSettingsChecks: Checks<ModelSettings> = /* @__PURE__ */ table(() => ({
   maxOutputTokens: ["a whole number of at least 1", (value) => Number.isInteger(value) && Number(value) > 0],
   temperature: number,
   topP: number,
   stopSequences: is.texts,
   seed: number,
   extra: ["an object of plain data", (value) => isRecord(value) && isPlainData(value), "extra"],
-};
+}));
 
 export const toolChoiceCheck: Check = [
   '"auto", "required", "none" or { name }',
   (value) => value === "auto" || value === "required" || value === "none" || (isRecord(value) && isText(value["name"])),
 ];
 
-const responseTarget: Checks<ResponseTarget> = { kind: /* @__PURE__ */ needed(is.text), name: is.text };
+const responseTarget: Checks<ResponseTarget> = /* @__PURE__ */ table(() => ({
+  kind: /* @__PURE__ */ needed(is.text),
+  name: is.text,
+}));
 
-export const sessionChecks: Checks<Session> = {
+export const sessionChecks: Checks<Session> = /* @__PURE__ */ table(() => ({
   conversationId: is.text,
   userId: is.text,
   locale: is.text,
   responseTarget,
   surfaceUserErrors: true,
   detailsLabel: is.text,
-};
+}));
 
 /** An invalid decision must throw, because it would otherwise deny or fail the call. */
 const decision: Check = [
@@ -108,7 +115,7 @@ const decision: Check = [
   true,
 ];
 
-export const optionChecks: Checks<LoopOptions> = {
+export const optionChecks: Checks<LoopOptions> = /* @__PURE__ */ table(() => ({
   provider: /* @__PURE__ */ needed(providerCheck),
   tools: [
     "an array of tools, or a registry",
@@ -137,12 +144,12 @@ export const optionChecks: Checks<LoopOptions> = {
   clock: ["a clock", /* @__PURE__ */ has("now", "setTimeout", "clearTimeout"), "clock"],
   session: sessionChecks,
   context: is.any,
-};
+}));
 
-export const planChecks: Checks<IterationPlan> = {
+export const planChecks: Checks<IterationPlan> = /* @__PURE__ */ table(() => ({
   provider: providerCheck,
   modelSettings: modelSettingsChecks,
   tools: toolNames,
   toolChoice: toolChoiceCheck,
   system: is.text,
-};
+}));

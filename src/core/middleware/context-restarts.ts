@@ -6,7 +6,7 @@ import type { RestartPolicy } from "../types/policies.ts";
 import type { ContextRestart } from "../types/tool-outcome.ts";
 import { detectContextRestart, isUnmarkedRestart } from "../loop/context-restart.ts";
 import { seal } from "../../shared/transcript.ts";
-import { checkFields, type Checks, is, isFunction } from "../../shared/errors/check-fields.ts";
+import { checkFields, type Checks, is, isFunction, table } from "../../shared/errors/check-fields.ts";
 import { isRecord } from "../../shared/guards.ts";
 import { freezeDeep, isPlainData, toJson } from "../../shared/json.ts";
 import { toPlainError } from "../../shared/plain-error.ts";
@@ -20,12 +20,12 @@ export interface ContextOptions extends RestartPolicy {
   readonly maxRestarts?: number | undefined;
 }
 
-const checks: Checks<ContextOptions> = {
+const checks: Checks<ContextOptions> = /* @__PURE__ */ table(() => ({
   effects: { "*": ["an array of tool names", is.texts[1], undefined, true] },
   stash: ["a stash", (value) => isRecord(value) && isFunction(value["take"]), "stash"],
   items: ["an array of plain data", (value) => Array.isArray(value) && value.every(isPlainData)],
   maxRestarts: { min: 0 },
-};
+}));
 
 /**
  * Adds context items to each request, in a message of their own. A tool adds an item, and hides tools for the rest of the run, by

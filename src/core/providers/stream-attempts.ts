@@ -33,8 +33,6 @@ export interface AttemptPlan {
 /** The model is paused at this number of unread chunks. Reading a little ahead saves a promise for each chunk. */
 const capacity = 16;
 
-const unlimited = { firstChunkMs: Number.POSITIVE_INFINITY, streamIdleMs: Number.POSITIVE_INFINITY };
-
 /** Streams one attempt after another until one succeeds. No attempt starts after the signal of the call was aborted. */
 export function streamAttempts(plan: AttemptPlan, call: ModelCall): AsyncIterable<ModelChunk> {
   return new AttemptStream(plan, call);
@@ -114,7 +112,8 @@ class AttemptStream implements AsyncIterableIterator<ModelChunk, undefined> {
     // do not expire first.
     const stopBeating = patience === undefined ? undefined : keepAlive(this.#call);
     // The outer stream bounds the duration of all attempts together.
-    const limits = { ...timeouts, ...(patience ?? unlimited), streamMs: Number.POSITIVE_INFINITY };
+    const none = Number.POSITIVE_INFINITY;
+    const limits = { ...timeouts, ...(patience ?? { firstChunkMs: none, streamIdleMs: none }), streamMs: none };
     const ports = { clock, timeouts: limits, scope: this.#scope, events: this.#queue };
     const onEnd = (end: StreamEnd): void => {
       stopBeating?.();

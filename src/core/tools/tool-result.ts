@@ -2,7 +2,7 @@
 
 import type { ContentPart } from "../types/common.ts";
 import type { ToolResult } from "../types/tool.ts";
-import { type Check, checkFields, type Checks, is } from "../../shared/errors/check-fields.ts";
+import { type Check, checkFields, type Checks, is, table } from "../../shared/errors/check-fields.ts";
 import { invalidOption } from "../../shared/errors/loop-error.ts";
 import { edges } from "../../shared/edges.ts";
 import { hasBrand, isRecord, type UnknownRecord } from "../../shared/guards.ts";
@@ -13,7 +13,7 @@ export type ToolResultFields = Omit<ToolResult, "success"> & { readonly success?
 
 const flag: Check = ["a boolean", (value) => typeof value === "boolean"];
 
-const resultChecks: Checks<ToolResult> = {
+const resultChecks: Checks<ToolResult> = /* @__PURE__ */ table(() => ({
   success: flag,
   data: is.any,
   error: is.text,
@@ -21,7 +21,7 @@ const resultChecks: Checks<ToolResult> = {
   endTurn: flag,
   content: ["an array", Array.isArray],
   metadata: is.any,
-};
+}));
 
 /**
  * Makes a tool result with more than data. The result can report a failure without an exception, end the run, contain images and

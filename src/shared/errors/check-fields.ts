@@ -70,6 +70,11 @@ export const is: { readonly [Kind in "any" | "text" | "texts" | "name" | "flag" 
   object: ["an object", isRecord],
 };
 
+/** Makes a table of checks. Its calls are marked as pure: bundlers keep an unused table that reads fields, because a getter may do anything. */
+export function table<T>(make: () => T): T {
+  return make();
+}
+
 export function needed([expected, fits, advise]: Check): Check {
   return [expected, fits, advise, true];
 }
