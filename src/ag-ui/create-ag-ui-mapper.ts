@@ -1,3 +1,4 @@
+import { isSpending, type SpendingEvent } from "../shared/event-table.ts";
 import { checkFields } from "../core/kit.ts";
 import type { LoopEvent, LoopEvents, Usage } from "../core/index.ts";
 import { addToCost, failedStatuses, noCost, type PageCost, toFailureText } from "../web/page-values.ts";
@@ -239,7 +240,7 @@ export class EntryMapper implements EventMapper<Entry> {
     if (event.type === "run-start" || event.type === "run-end" || this.#skips(event)) return;
     if (event.type === "tool-end" && event.outcome === "interrupted" && run.nested.isSuspended(event.callId)) return;
     run.events.add(event);
-    if (event.type === "iteration-end" || event.type === "compaction-end") this.#count(run, event);
+    if (isSpending(event)) this.#count(run, event);
   }
 
   #start(id: string): Mapped {
@@ -257,7 +258,7 @@ export class EntryMapper implements EventMapper<Entry> {
     this.#skipsRecalled = true;
   }
 
-  #count({ events }: Mapped, event: Extract<LoopEvent, { readonly type: "iteration-end" | "compaction-end" }>): void {
+  #count({ events }: Mapped, event: SpendingEvent): void {
     const cost = addToCost(this.#cost, event);
     if (cost === this.#cost) return;
     this.#cost = cost;

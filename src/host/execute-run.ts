@@ -1,5 +1,6 @@
-import { type LoopEmitter, type LoopEventType, wrapJournal } from "../core/kit.ts";
+import { type LoopEmitter, wrapJournal } from "../core/kit.ts";
 import { createLoopEvents, type Journal, type LoopEvent, type LoopOptions, type LoopResult, runToolLoop } from "../core/index.ts";
+import { eventTypes } from "../shared/event-table.ts";
 import type { Unlock } from "./bound-store.ts";
 import type { HostedLoopOptions } from "./run-host.ts";
 import type { RunTurn } from "./run-turn.ts";
@@ -98,49 +99,10 @@ function withJournal(result: LoopResult, journal: Journal): LoopResult {
   return Object.defineProperty({ ...result }, "journal", { value: journal, enumerable: "toJSON" in journal });
 }
 
-/** If an event type is missing here, this object does not compile. */
-const eventTypes: { readonly [Type in LoopEventType]: true } = {
-  "run-start": true,
-  "run-end": true,
-  "replay-end": true,
-  "iteration-start": true,
-  "iteration-end": true,
-  "text-delta": true,
-  "reasoning-delta": true,
-  "tool-args-delta": true,
-  "tool-args-end": true,
-  "tool-start": true,
-  "tool-progress": true,
-  "tool-emit": true,
-  "tool-end": true,
-  notice: true,
-  "hidden-notice": true,
-  restart: true,
-  handoff: true,
-  guardrail: true,
-  "approval-asked": true,
-  "approval-decided": true,
-  "question-asked": true,
-  "question-answered": true,
-  "loop-detected": true,
-  "result-processed": true,
-  "result-extracted": true,
-  "result-cached": true,
-  masked: true,
-  "compaction-start": true,
-  "compaction-end": true,
-  "cache-break": true,
-  "request-adjusted": true,
-  steered: true,
-  "attempt-discarded": true,
-  "late-result": true,
-  "listener-error": true,
-};
-
 export function createEmitter(take: (event: LoopEvent) => void): LoopEmitter {
   const events = createLoopEvents();
   // The cast is safe, because every event of the loop has a `type`.
-  for (const type of Object.keys(eventTypes)) events.on(type as LoopEventType, (event) => take(event as LoopEvent));
+  for (const type of eventTypes) events.on(type, (event) => take(event as LoopEvent));
   return events;
 }
 

@@ -1,5 +1,6 @@
 import { checkFields, type Checks, is, isRecord } from "../core/kit.ts";
 import { describeValue } from "../shared/texts.ts";
+import { rowOf } from "../shared/event-table.ts";
 import { dropPromise } from "../shared/promises.ts";
 import type { LoopEvent } from "../core/index.ts";
 import type { UnknownRecord } from "../shared/guards.ts";
@@ -25,7 +26,7 @@ export type EventSource = AsyncIterable<LoopEvent | HostedEvent> & {
 export interface EventStreamOptions extends SSEOptions {
   /**
    * True to also send the metadata from `toolResult({ metadata })`, the messages of errors, and the events `cache-break`,
-   * `hidden-notice` and `listener-error`, which are meant for your logs and not for users. Default false.
+   * `hidden-notice`, `listener-error` and `request-adjusted`, which are meant for your logs and not for users. Default false.
    */
   readonly includeMetadata?: boolean | undefined;
 }
@@ -99,7 +100,7 @@ function toLines(source: EventSource, options: EventStreamOptions): SSELines<str
   const { includeMetadata = false } = options;
   const map = (item: EventItem): readonly string[] => {
     const event = "type" in item ? item : item.event;
-    if (!includeMetadata && logEvents.has(event.type)) return [];
+    if (!includeMetadata && rowOf(event).isInternal === true) return [];
     const id = "type" in item ? "" : `id: ${item.id}\n`;
     return [`${id}event: ${event.type}\ndata: ${toEventJson(event, includeMetadata)}\n\n`];
   };
@@ -107,9 +108,6 @@ function toLines(source: EventSource, options: EventStreamOptions): SSELines<str
   const first = source.restarted === true ? "event: reset\ndata: {}\n\n" : undefined;
   return new SSELines(new ChunkBatches(source, { map, end }), { first, write: (text) => text }, options);
 }
-
-/** Events for the logs of the server. Pages get them only with `includeMetadata`. */
-const logEvents: ReadonlySet<LoopEvent["type"]> = new Set(["cache-break", "hidden-notice", "listener-error", "request-adjusted"]);
 
 /**
  * Converts an event to JSON. Never throws, even if a tool put values into the event that JSON cannot represent. Unless

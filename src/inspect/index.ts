@@ -3,7 +3,8 @@
 export { type ChromeTraceOptions, toChromeTrace } from "./exports/chrome-trace.ts";
 export { type MarkdownOptions, toMarkdown } from "./exports/markdown.ts";
 export { journalToRunLog } from "./journal/journal-to-log.ts";
-export type { RedactText, RunLogPlace } from "./log/clean-values.ts";
+export type { RunLogPlace } from "../shared/event-table.ts";
+export type { RedactText } from "./log/clean-values.ts";
 export { parseRunLog, readRunLog } from "./log/read-run-log.ts";
 export type {
   LoggedAttempt,

@@ -1,10 +1,12 @@
-import { type Attributes, type Context, diag, type Span, SpanStatusCode, trace } from "@opentelemetry/api";
+import { type Attributes, type AttributeValue, type Context, diag, type Span, SpanStatusCode, trace } from "@opentelemetry/api";
 import { dropPromise } from "../shared/promises.ts";
-import type { LoopEvents } from "../core/index.ts";
+import type { LoopEvent } from "../core/index.ts";
+import { textOf } from "../core/kit.ts";
+import { rowOf } from "../shared/event-table.ts";
 import { redactText } from "../shared/redact-secrets.ts";
 import { toPlainError } from "../shared/plain-error.ts";
 import { cleanName } from "../observe/run-observer.ts";
-import { common, definedIn, genAi, own, thrownType } from "./facts.ts";
+import { common, definedIn, genAi, thrownType } from "./facts.ts";
 
 /** Calls a function that uses a tracer or a meter. Errors are logged with OpenTelemetry's `diag` and do not affect the run. */
 export function quietly<Value>(work: () => Value): Value | undefined {
@@ -63,72 +65,28 @@ export class LiveSpan {
 const longestText = 128;
 const mostNames = 50;
 
-type Call = Pick<LoopEvents["late-result"], "callId" | "name">;
-
-const callFacts = ({ callId, name }: Call): Attributes => ({
-  [genAi.toolName]: cleanName(name),
-  [genAi.toolCallId]: cleanName(callId),
-});
-
-export interface Noted {
-  readonly "attempt-discarded": LoopEvents["attempt-discarded"];
-  readonly "compaction-end": LoopEvents["compaction-end"];
-  readonly handoff: LoopEvents["handoff"];
-  readonly guardrail: LoopEvents["guardrail"];
-  readonly restart: LoopEvents["restart"];
-  readonly "loop-detected": LoopEvents["loop-detected"];
-  readonly "cache-break": LoopEvents["cache-break"];
-  readonly "request-adjusted": LoopEvents["request-adjusted"];
-  readonly "approval-asked": LoopEvents["approval-asked"];
-  readonly "approval-decided": LoopEvents["approval-decided"];
-  readonly "late-result": LoopEvents["late-result"];
-  readonly "tool-emit": LoopEvents["tool-emit"];
+/** Returns what tells most about an object: a change of a request, a cause or a part. */
+function nameOf(value: object): unknown {
+  const { kind, name, field, action, by, reason }: { readonly [field: string]: unknown } = { ...value };
+  return typeof field === "string" ? `${field} ${textOf(action)} by ${textOf(by)}: ${textOf(reason)}` : (kind ?? name);
 }
 
-export const notes: { readonly [Type in keyof Noted]: (event: Noted[Type], capturesContent: boolean) => Attributes } = {
-  "attempt-discarded": ({ attempt, error }) => ({ [own.attempt]: attempt, [common.errorType]: error?.code }),
-  "compaction-end": ({ outcome, tokensBefore, tokensAfter, error }) => ({
-    [own.compactionOutcome]: outcome,
-    [own.compactionTokensBefore]: tokensBefore,
-    [own.compactionTokensAfter]: tokensAfter,
-    [common.errorType]: error && thrownType(error),
-  }),
-  handoff: ({ from, to, ...call }) => ({ ...callFacts(call), [own.handoffFrom]: from, [own.handoffTo]: to }),
-  guardrail: ({ stage, guardrail, verdict, error }) => ({
-    [own.guardrail]: guardrail,
-    [own.guardrailStage]: stage,
-    [own.guardrailVerdict]: verdict,
-    [common.errorType]: error && thrownType(error),
-  }),
-  // `suffix` and `disableTools` come from a tool result and may contain any text, so they are recorded only with
-  // `captureContent`.
-  restart: ({ suffix, disableTools, ...call }, capturesContent) => ({
-    ...callFacts(call),
-    ...(capturesContent
-      ? {
-          [own.restartSuffix]: redactText(suffix, longestText),
-          [own.disabledTools]: disableTools.slice(0, mostNames).map((name) => redactText(name, longestText)),
-        }
-      : {}),
-  }),
-  "loop-detected": ({ toolName, count, cycle, action }) => ({
-    [genAi.toolName]: cleanName(toolName),
-    [own.loopCount]: count,
-    [own.cycle]: cycle,
-    [own.loopAction]: action,
-  }),
-  "cache-break": ({ cause, keptBytes, lostBytes }) => ({
-    [own.cacheBreakCause]: cause.kind,
-    [own.cacheKeptBytes]: keptBytes,
-    [own.cacheLostBytes]: lostBytes,
-  }),
-  "request-adjusted": ({ changes }) => ({
-    [own.requestChanges]: changes
-      .slice(0, mostNames)
-      .map(({ by, field, action, reason }) => redactText(`${field} ${action} by ${by}: ${reason}`, longestText)),
-  }),
-  "approval-asked": callFacts,
-  "approval-decided": ({ decision, ...call }) => ({ ...callFacts(call), [own.decision]: decision }),
-  "late-result": ({ success, ...call }) => ({ ...callFacts(call), [own.lateSuccess]: success }),
-  "tool-emit": ({ part, ...call }) => ({ ...callFacts(call), [own.emittedName]: part.type === "data" ? part.name : undefined }),
-};
+function toAttribute(value: unknown): AttributeValue | undefined {
+  if (typeof value === "string") return redactText(value, longestText);
+  if (typeof value === "number" || typeof value === "boolean") return value;
+  if (Array.isArray(value)) return value.slice(0, mostNames).map((item) => String(toAttribute(item)));
+  return typeof value === "object" && value !== null ? toAttribute(nameOf(value)) : undefined;
+}
+
+/** Returns the attributes of a span event. Fields that may have any text are left out without `capturesContent`. */
+export function noteFacts(event: LoopEvent, capturesContent: boolean): Attributes {
+  const { span, spanContent } = rowOf(event);
+  const names = Object.entries({ ...span, ...(capturesContent && spanContent) });
+  const { name, toolName = name, callId, error }: { readonly [field: string]: unknown } = { ...event };
+  return {
+    [genAi.toolName]: typeof toolName === "string" ? cleanName(toolName) : undefined,
+    [genAi.toolCallId]: typeof callId === "string" ? cleanName(callId) : undefined,
+    [common.errorType]: error === undefined ? undefined : thrownType(error),
+    ...Object.fromEntries(names.map(([field, to]) => [`turnwright.${to}`, toAttribute(Reflect.get(event, field))])),
+  };
+}

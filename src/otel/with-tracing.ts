@@ -25,10 +25,11 @@ import {
   type StreamObserver,
 } from "../observe/run-observer.ts";
 import { observeRun } from "../observe/observe-run.ts";
+import { eventTable, eventTypes, rowOf } from "../shared/event-table.ts";
 import { countsAsError } from "../shared/to-outcome.ts";
 import { ChatSpan, type StreamError, SummarySpan } from "./chat-span.ts";
 import { endingFacts, errorFacts, genAi, limitFacts, operations, otherError, own, settingsFacts, thrownType } from "./facts.ts";
-import { liveClock, type LiveSpan, type Noted, notes, type SpanClock } from "./live-span.ts";
+import { liveClock, type LiveSpan, noteFacts, type SpanClock } from "./live-span.ts";
 import { createTracePorts, type TracePorts } from "./instruments.ts";
 import { checkTracingOptions, type TracingOptions } from "./tracing-options.ts";
 
@@ -147,23 +148,14 @@ const handlers: EventHandlers<RunTrace> = {
   "tool-start": (run, event) => run.startTool(event),
   "tool-end": (run, event) => run.endTool(event),
   "run-end": (run, event) => run.end(event),
-  "attempt-discarded": (run, event) => run.note("attempt-discarded", event),
   "compaction-start": (run, event) => run.startCompaction(event),
   "compaction-end": (run, event) => run.endCompaction(event),
-  handoff: (run, event) => run.note("handoff", event),
-  guardrail: (run, event) => run.note("guardrail", event),
-  restart: (run, event) => run.note("restart", event),
-  "loop-detected": (run, event) => run.note("loop-detected", event),
-  "cache-break": (run, event) => run.note("cache-break", event),
-  "request-adjusted": (run, event) => run.note("request-adjusted", event),
-  "approval-asked": (run, event) => run.note("approval-asked", event),
-  "approval-decided": (run, event) => run.note("approval-decided", event),
-  "late-result": (run, event) => run.note("late-result", event),
-  // Emitted text arrives in many fragments, so only emitted data becomes a span event.
-  "tool-emit": (run, event) => (event.part.type === "data" ? run.note("tool-emit", event) : undefined),
 };
 
-const heardEvents: readonly LoopEventType[] = heardBy(handlers);
+const heardEvents: readonly LoopEventType[] = [
+  ...heardBy(handlers),
+  ...eventTypes.filter((type) => eventTable[type].span !== undefined && !Object.hasOwn(handlers, type)),
+];
 
 interface RunPlace {
   readonly tracing: TracingOptions;
@@ -231,6 +223,7 @@ export class RunTrace implements RunObserver {
 
   onEvent(event: LoopEvent): void {
     if (event.replayed === true) this.#resumed = true;
+    if (rowOf(event).span !== undefined) this.#note(event);
     handleEvent(handlers, this, event);
   }
 
@@ -279,7 +272,6 @@ export class RunTrace implements RunObserver {
   }
 
   endCompaction(event: LoopEvents["compaction-end"]): void {
-    this.note("compaction-end", event);
     this.#summary?.end(event, this.#span.context);
     this.#summary = undefined;
   }
@@ -336,10 +328,11 @@ export class RunTrace implements RunObserver {
     return (run) => new RunTrace(run, { tracing, clock, parent, agentName: name, isRecalled: call === undefined });
   }
 
-  note<Type extends keyof Noted>(type: Type, event: Noted[Type]): void {
-    if (event.replayed === true) return;
-    const span = type === "attempt-discarded" ? (this.#chat?.span ?? this.#span) : this.#span;
-    span.note(`turnwright.${type.replaceAll("-", "_")}`, notes[type](event, this.#ports.content.isOn));
+  #note(event: LoopEvent): void {
+    // An emitted text arrives in many pieces.
+    if (event.replayed === true || (event.type === "tool-emit" && event.part.type === "text")) return;
+    const span = event.type === "attempt-discarded" ? (this.#chat?.span ?? this.#span) : this.#span;
+    span.note(`turnwright.${event.type.replaceAll("-", "_")}`, noteFacts(event, this.#ports.content.isOn));
   }
 
   end(event: LoopEvents["run-end"]): void {

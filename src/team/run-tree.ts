@@ -1,3 +1,4 @@
+import { isSpending } from "../shared/event-table.ts";
 import { checkFields, type Checks, is } from "../core/kit.ts";
 import type { EndReason, LoopEvent, LoopStatus } from "../core/index.ts";
 
@@ -119,7 +120,7 @@ function update(node: Node, event: LoopEvent): void {
   if (event.type === "tool-start") {
     node.calls.set(event.callId, { name: event.name, task: firstText(event.args), nested: 0 });
   } else if (event.type === "tool-end") node.calls.delete(event.callId);
-  else if (event.type === "iteration-end" || event.type === "compaction-end") {
+  else if (isSpending(event)) {
     node.tokens += event.usage?.totalTokens ?? 0;
     node.costUSD = addCost(node.costUSD, event.costUSD);
   } else if (event.type === "run-end") {

@@ -1,6 +1,7 @@
 import { EventEmitter } from "eventemitter3";
 import type { EmittedPart, LoopEmitter, LoopEventType } from "../core/kit.ts";
 import type { LoopEvent, LoopEvents } from "../core/index.ts";
+import { eventTypes, rowOf } from "../shared/event-table.ts";
 
 type ResultEvent = LoopEvents["result-processed"];
 
@@ -67,10 +68,11 @@ function listen(emitter: LoopEmitter, type: LoopEventType, take: (event: LoopEve
   return () => void emitter.off(type, listener);
 }
 
-const facts: { readonly [Type in LoopEventType]: (event: LoopEvents[Type]) => readonly unknown[] } = {
-  "run-start": () => [],
+type Outline<Type extends LoopEventType> = (event: LoopEvents[Type]) => readonly unknown[];
+
+/** The outlines of events for which a list of fields is not enough. Those of all others are in the table of events. */
+const outlines: { readonly [Type in LoopEventType]?: Outline<Type> } = {
   "run-end": ({ status, reason }) => [status, reason.kind],
-  "replay-end": () => [],
   "iteration-start": ({ iteration, continuation, agent }) => [
     iteration,
     ...continuationOf(continuation),
@@ -79,9 +81,7 @@ const facts: { readonly [Type in LoopEventType]: (event: LoopEvents[Type]) => re
   "iteration-end": ({ iteration, continuation, status }) => [iteration, ...continuationOf(continuation), status],
   "text-delta": ({ text, attempt }) => [...attemptOf(attempt), JSON.stringify(text)],
   "reasoning-delta": ({ text, attempt }) => [...attemptOf(attempt), JSON.stringify(text)],
-  "tool-args-delta": ({ name, callId, text }) => [name, `(${callId})`, JSON.stringify(text)],
   "tool-args-end": ({ name, callId, args, problem }) => [name, `(${callId})`, problem ?? JSON.stringify(args)],
-  "tool-start": ({ name, callId, args }) => [name, `(${callId})`, JSON.stringify(args)],
   "tool-progress": ({ name, callId, data, preliminary }) => [
     name,
     `(${callId})`,
@@ -89,22 +89,14 @@ const facts: { readonly [Type in LoopEventType]: (event: LoopEvents[Type]) => re
     ...(preliminary === true ? ["(preliminary)"] : []),
   ],
   "tool-emit": ({ name, callId, part }) => [name, `(${callId})`, ...describePart(part)],
-  "tool-end": ({ name, callId, outcome }) => [name, `(${callId})`, outcome],
-  notice: ({ kind }) => [kind],
   "hidden-notice": ({ name, callId, trigger }) => [name, `(${callId})`, trigger.source, JSON.stringify(trigger.match)],
   handoff: ({ from, to, callId }) => [from, "->", to, `(${callId})`],
-  guardrail: ({ stage, guardrail, part, verdict }) => [stage, guardrail, ...(part === undefined ? [] : [part]), verdict],
-  restart: ({ name, callId, suffix }) => [name, `(${callId})`, suffix],
-  "approval-asked": ({ name, callId, args }) => [name, `(${callId})`, JSON.stringify(args)],
-  "approval-decided": ({ name, callId, decision }) => [name, `(${callId})`, decision],
   "question-asked": ({ name, callId, question }) => [name, `(${callId})`, JSON.stringify(question.text)],
-  "question-answered": ({ name, callId, answer }) => [name, `(${callId})`, answer],
   "loop-detected": ({ toolName, count, cycle }) => [toolName, `${count} times`, ...(cycle === 1 ? [] : [`cycle of ${cycle}`])],
   "result-processed": describeResult,
   "result-extracted": describeResult,
   "result-cached": describeResult,
   masked: ({ calls, tokensBefore, tokensAfter }) => [calls.join(","), `${tokensBefore} -> ${tokensAfter}`],
-  "compaction-start": ({ cause }) => [cause],
   "compaction-end": ({ outcome, tokensBefore, tokensAfter }) => [outcome, `${tokensBefore} -> ${tokensAfter}`],
   "cache-break": ({ cause: { kind, name }, lostBytes }) => [
     kind,
@@ -118,10 +110,18 @@ const facts: { readonly [Type in LoopEventType]: (event: LoopEvents[Type]) => re
   "listener-error": ({ event, error }) => [event, JSON.stringify(error.message)],
 };
 
-const eventTypes: readonly LoopEventType[] = Object.keys(facts).filter(isEventType);
+/** Fields with values of the model or of tools, which an outline shows as JSON. */
+const contents: ReadonlySet<string> = new Set(["args", "text"]);
 
-function isEventType(name: string): name is LoopEventType {
-  return Object.hasOwn(facts, name);
+function outlineFacts<Type extends LoopEventType>(event: { readonly type: Type } & LoopEvents[Type]): readonly unknown[] {
+  const outline: Outline<Type> | undefined = outlines[event.type];
+  if (outline !== undefined) return outline(event);
+  const fields: readonly string[] = rowOf(event).facts ?? [];
+  const shown = fields.map((field) => [field, Reflect.get(event, field)] as const).filter(([, value]) => value !== undefined);
+  return [
+    ...("callId" in event ? [event.name, `(${event.callId})`] : []),
+    ...shown.map(([field, value]) => (typeof value !== "object" && !contents.has(field) ? value : JSON.stringify(value))),
+  ];
 }
 
 function outlineEvents(events: readonly LoopEvent[]): string {
@@ -136,7 +136,7 @@ function outlineEvents(events: readonly LoopEvent[]): string {
 }
 
 function lineOf<Type extends LoopEventType>(event: { readonly type: Type } & LoopEvents[Type]): string {
-  return [event.type, ...facts[event.type](event), ...(event.replayed === true ? ["(replayed)"] : [])].join(" ");
+  return [event.type, ...outlineFacts(event), ...(event.replayed === true ? ["(replayed)"] : [])].join(" ");
 }
 
 function mergeDeltas(events: readonly LoopEvent[]): readonly LoopEvent[] {

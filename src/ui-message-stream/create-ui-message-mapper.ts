@@ -1,3 +1,4 @@
+import { isSpending } from "../shared/event-table.ts";
 import { checkFields, type LoopEventType, type WaitingCall } from "../core/kit.ts";
 import type { Json, LoopEvent, LoopEvents, LoopStatus } from "../core/index.ts";
 import { addToCost, mayBeDiscarded, noCost, toCallPath, toPlain } from "../web/page-values.ts";
@@ -355,7 +356,7 @@ class MessageMapper implements UIMessageMapper {
   #mapOwn(event: LoopEvent): void {
     if (!this.#isStarted) this.#start(event.runId);
     else if (this.#ending !== undefined) this.#beginResumed();
-    if (event.type === "iteration-end" || event.type === "compaction-end") this.#count(event);
+    if (isSpending(event)) this.#count(event);
     if (event.type === "run-end") this.#ending = event;
     else if (event.type === "run-start") this.#nested.clear();
     else if (event.replayed === true && this.#skipsRecalled) this.#noteRecalled(event);

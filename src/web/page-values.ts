@@ -1,9 +1,10 @@
 // The values and the failure texts that web pages show, for all page protocols. The texts contain no error messages, because error
 // messages may contain secrets.
 
-import type { EndReason, Json, LoopEvent, LoopEvents, LoopStatus, ToolOutcome, ToolResultPart, Usage } from "../core/index.ts";
+import type { EndReason, Json, LoopEvents, LoopStatus, ToolOutcome, ToolResultPart, Usage } from "../core/index.ts";
 import type { WaitingCall } from "../core/kit.ts";
 import { addCost, addUsage, noUsage } from "../shared/count-usage.ts";
+import type { SpendingEvent } from "../shared/event-table.ts";
 import { toJson } from "../shared/json.ts";
 
 /** The cost that a page shows. `streams` is the number of model streams that have ended. */
@@ -16,10 +17,7 @@ export interface PageCost {
 export const noCost: PageCost = /* @__PURE__ */ Object.freeze({ streams: 0, usage: noUsage, costUSD: 0 });
 
 /** Adds the usage and the cost of an iteration or a compaction. Returns the same object for a compaction without a request. */
-export function addToCost(
-  before: PageCost,
-  event: Extract<LoopEvent, { readonly type: "iteration-end" | "compaction-end" }>,
-): PageCost {
+export function addToCost(before: PageCost, event: SpendingEvent): PageCost {
   if (event.provider === undefined) return before;
   const { usage, costUSD } = event;
   return {

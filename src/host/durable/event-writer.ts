@@ -2,6 +2,7 @@
 // written.
 
 import type { LoopEvent } from "../../core/index.ts";
+import { rowOf } from "../../shared/event-table.ts";
 import { packEvent, type StoredEvent } from "./durable-records.ts";
 import type { Begun, DurableStore, StepRecord } from "./durable-store.ts";
 import { repeatFailed } from "./repeat-failed.ts";
@@ -12,7 +13,9 @@ const collectMs = 20;
 /** How long the writer waits before it repeats a write that failed, for example while the database restarts, in milliseconds. */
 const retryMs = 250;
 
-const deltas: ReadonlySet<string> = new Set(["text-delta", "reasoning-delta", "tool-args-delta", "tool-progress", "tool-emit"]);
+function isPiece(event: LoopEvent): boolean {
+  return rowOf(event).isPiece === true;
+}
 
 /** The place of an event in its run. A replay emits the same events at the same places. */
 function placeOf(event: LoopEvent): string {
@@ -79,7 +82,7 @@ export class EventWriter {
     const stream = this.#streamOf(event);
     if (event.type === "attempt-discarded") this.#partial.delete(stream);
     else if (isText(event)) this.#partial.add(stream);
-    if (!deltas.has(event.type) && event.type !== "attempt-discarded") count(this.#stored, placeOf(event));
+    if (!isPiece(event) && event.type !== "attempt-discarded") count(this.#stored, placeOf(event));
   }
 
   #streamOf(event: LoopEvent): string {
@@ -98,7 +101,7 @@ export class EventWriter {
   readonly take = (event: LoopEvent): void => {
     if (event.type === "replay-end" || isPause(event)) return;
     this.#discardPartial(this.#streamOf(event), event);
-    if (deltas.has(event.type)) {
+    if (isPiece(event)) {
       // A replayed delta is already stored, because the deltas of a stream are stored before the stream is recorded.
       if (event.replayed === true) return;
     } else if (event.type !== "attempt-discarded" || event.replayed === true) {
@@ -120,7 +123,7 @@ export class EventWriter {
 
   #write(event: LoopEvent): void {
     if (this.#isFenced) return;
-    this.#isProgress ||= !deltas.has(event.type) && event.type !== "attempt-discarded";
+    this.#isProgress ||= !isPiece(event) && event.type !== "attempt-discarded";
     const texts = new Map<string, string>();
     this.#waiting.push(toText(event, texts));
     for (const [id, text] of texts) this.addBlob(id, text);
@@ -186,7 +189,7 @@ function isPause(event: LoopEvent): boolean {
 
 /** True for a delta of a stream from the model. `tool-progress` and `tool-emit` belong to a tool call. */
 function isText({ type }: LoopEvent): boolean {
-  return deltas.has(type) && type !== "tool-progress" && type !== "tool-emit";
+  return type.endsWith("-delta");
 }
 
 function count(counts: Map<string, number>, key: string): number {

@@ -1,3 +1,4 @@
+import { rowOf } from "../../shared/event-table.ts";
 import type { LoopEvent } from "../../core/index.ts";
 import type { JournalInspection } from "../../journal/index.ts";
 import { toReplayed } from "../log-reader.ts";
@@ -44,19 +45,6 @@ export function readDurableEvents(
     },
   };
 }
-
-/** After one of these events, a run is working and does not wait for decisions. */
-const busy: ReadonlySet<string> = new Set([
-  "run-start",
-  "iteration-start",
-  "text-delta",
-  "reasoning-delta",
-  "tool-args-delta",
-  "tool-args-end",
-  "tool-start",
-  "tool-progress",
-  "tool-emit",
-]);
 
 class EventReader {
   readonly #run: ReadRun;
@@ -123,7 +111,7 @@ class EventReader {
   /** If the run only waits for decisions, returns a `run-end` that is not stored. */
   async #lookWaiting(from: number): Promise<readonly Row<string>[] | undefined> {
     const { id, engine } = this.#run;
-    if (this.#last !== undefined && busy.has(this.#last.type)) return undefined;
+    if (this.#last !== undefined && rowOf(this.#last).isWork === true) return undefined;
     const state = await this.#run.inspect();
     if (state === undefined || !(await isWaiting(engine, id, state))) return undefined;
     // More events may have been written while the state was read.

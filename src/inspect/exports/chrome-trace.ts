@@ -5,6 +5,7 @@
 import { checkFields, type Checks, is } from "../../core/kit.ts";
 import type { Json } from "../../core/index.ts";
 import { cleanName } from "../../observe/run-observer.ts";
+import { rowOf } from "../../shared/event-table.ts";
 import type { LoggedCompaction, LoggedIteration, LoggedRun, RunLog, LoggedCall, LoggedWait } from "../log/run-log.ts";
 import { toIsoTime } from "../format.ts";
 import { executionsOf, stepsOf } from "../analysis/run-totals.ts";
@@ -59,22 +60,10 @@ function toRunParts(run: LoggedRun, options: PartOptions): readonly TracePart[] 
   });
 }
 
-const marked: ReadonlySet<string> = new Set([
-  "notice",
-  "restart",
-  "handoff",
-  "guardrail",
-  "loop-detected",
-  "masked",
-  "cache-break",
-  "request-adjusted",
-  "steered",
-  "late-result",
-  "replay-end",
-]);
-
 function toMarks({ lines }: LoggedRun, from: number, next = Number.POSITIVE_INFINITY): readonly TraceMark[] {
-  return lines.filter(({ type, at }) => marked.has(type) && at >= from && at < next).map(({ type, at }) => ({ name: type, at }));
+  return lines
+    .filter(({ type, at }) => rowOf({ type }).isMark === true && at >= from && at < next)
+    .map(({ type, at }) => ({ name: type, at }));
 }
 
 function toCompactionPart(compaction: LoggedCompaction, { lastAt }: PartOptions): TracePart {

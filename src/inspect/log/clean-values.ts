@@ -5,26 +5,11 @@ import { isRecord } from "../../core/kit.ts";
 import type { Json } from "../../core/index.ts";
 import { namesSecret } from "../../shared/redact-fields.ts";
 import { redactSecrets } from "../../shared/redact-secrets.ts";
+import type { RunLogPlace } from "../../shared/event-table.ts";
 import { toJson } from "../../shared/json.ts";
 import type { LogFields } from "./log-lines.ts";
 import { isList } from "./shared-reader.ts";
 import { measure, Measured, type Writable } from "./shared-values.ts";
-
-/** The kind of a text in a run log, for `redact`. */
-export type RunLogPlace =
-  | "system"
-  | "tools"
-  | "messages"
-  | "media"
-  | "output"
-  | "arguments"
-  | "result"
-  | "progress"
-  | "metadata"
-  | "settings"
-  | "session"
-  | "error"
-  | "event";
 
 /** Returns the text to write instead of `text`. */
 export type RedactText = (text: string, place: RunLogPlace) => string;

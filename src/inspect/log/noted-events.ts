@@ -1,55 +1,11 @@
 // The fields that a run log has about events, the run and its tools.
 
-import { type EmittedPart, isRecord, type LoopEventType } from "../../core/kit.ts";
+import { type EmittedPart, isRecord } from "../../core/kit.ts";
 import type { Json, LoopEvent, ToolDefinition } from "../../core/index.ts";
 import type { ObservedRun } from "../../observe/run-observer.ts";
-import type { Cleaner, RunLogPlace } from "./clean-values.ts";
+import type { Cleaner } from "./clean-values.ts";
 import type { Writable } from "./shared-values.ts";
 import type { LogFields } from "./log-lines.ts";
-
-/**
- * The events that a log writes, with the place that `redact` gets for their texts. `tool-args-delta` is missing, because
- * `tool-args-end` has the whole arguments.
- */
-export const places: { readonly [Type in Exclude<LoopEventType, "run-start" | "tool-args-delta">]: RunLogPlace } = {
-  "run-end": "event",
-  "replay-end": "event",
-  "iteration-start": "event",
-  "iteration-end": "event",
-  "text-delta": "output",
-  "reasoning-delta": "output",
-  "tool-args-end": "arguments",
-  "tool-start": "arguments",
-  "tool-progress": "progress",
-  "tool-emit": "progress",
-  "tool-end": "result",
-  notice: "event",
-  "hidden-notice": "event",
-  restart: "event",
-  handoff: "event",
-  guardrail: "error",
-  "approval-asked": "arguments",
-  "approval-decided": "event",
-  "question-asked": "arguments",
-  "question-answered": "event",
-  "loop-detected": "event",
-  "result-processed": "event",
-  "result-extracted": "event",
-  "result-cached": "event",
-  masked: "event",
-  "compaction-start": "event",
-  "compaction-end": "error",
-  "cache-break": "event",
-  "request-adjusted": "event",
-  steered: "messages",
-  "attempt-discarded": "error",
-  "late-result": "event",
-  "listener-error": "error",
-};
-
-export const heardEvents: readonly LoopEventType[] = Object.keys(places) as (keyof typeof places)[];
-
-export type NotedEvent = Extract<LoopEvent, { readonly type: keyof typeof places }>;
 
 type Emitted = Extract<LoopEvent, { readonly type: "tool-emit" }>;
 
@@ -68,7 +24,7 @@ export class EmittedTexts {
   /**
    * Stores a text fragment, and returns no events. For any other event, returns the joined text of its call, and then the event.
    */
-  take(event: NotedEvent): readonly NotedEvent[] {
+  take(event: LoopEvent): readonly LoopEvent[] {
     if (event.type === "tool-emit" && event.part.type === "text") {
       const known = this.#texts.get(event.callId) ?? { event, fragments: [] };
       known.fragments.push(event.part.text);
@@ -80,7 +36,7 @@ export class EmittedTexts {
     return event.type === "run-end" ? [...this.#takeTexts([...this.#texts.keys()]), event] : [event];
   }
 
-  #takeTexts(callIds: readonly string[]): readonly NotedEvent[] {
+  #takeTexts(callIds: readonly string[]): readonly LoopEvent[] {
     return callIds.flatMap((callId) => {
       const known = this.#texts.get(callId);
       this.#texts.delete(callId);

@@ -4,9 +4,10 @@ import { isContent } from "../../shared/texts.ts";
 import { toPlainError } from "../../shared/plain-error.ts";
 import { observeRun } from "../../observe/observe-run.ts";
 import type { ObservedRun, RunObserver, StartObserving, StreamObserver } from "../../observe/run-observer.ts";
+import { eventTable, eventTypes, rowOf } from "../../shared/event-table.ts";
 import { Cleaner, type RedactText } from "./clean-values.ts";
 import { callSafely, openLog, type RunLogSink, type LogWriter } from "./log-writer.ts";
-import { heardEvents, cleanPart, describeRun, describeTools, EmittedTexts, type NotedEvent, places } from "./noted-events.ts";
+import { cleanPart, describeRun, describeTools, EmittedTexts } from "./noted-events.ts";
 import { type KnownRun, type LogFields, runKey, type SentMessage, stepOf } from "./log-lines.ts";
 import { OutputDraft } from "./output-draft.ts";
 import { measure, type Measured, measureList } from "./shared-values.ts";
@@ -26,7 +27,7 @@ export interface RunPlace {
 }
 
 /** True for the last events of a run: its end, and the notice directly before it. */
-function isEnd(event: NotedEvent): boolean {
+function isEnd(event: LoopEvent): boolean {
   return event.type === "run-end" || (event.type === "notice" && event.kind !== "still-working");
 }
 
@@ -110,11 +111,11 @@ export class RunRecorder implements RunObserver {
 
   onEvent(event: LoopEvent): void {
     this.#safely(() => {
-      for (const noted of this.#emitted.take(event as NotedEvent)) this.#take(noted);
+      for (const noted of this.#emitted.take(event)) this.#take(noted);
     });
   }
 
-  #take(event: NotedEvent): void {
+  #take(event: LoopEvent): void {
     if (event.type === "text-delta" || event.type === "reasoning-delta") return this.#draft?.addText(event.type, event.text);
     if (event.type === "tool-args-end") return this.#draft?.addCall(event, this.#ports.now());
     if (event.type === "iteration-start") {
@@ -127,7 +128,7 @@ export class RunRecorder implements RunObserver {
   }
 
   /** In a live stream, calls that start early have events before the output is complete. */
-  #isOutputOver({ type, replayed }: NotedEvent): boolean {
+  #isOutputOver({ type, replayed }: LoopEvent): boolean {
     return replayed === true || type === "iteration-end" || type === "run-end" || this.#draft?.isOver === true;
   }
 
@@ -136,11 +137,13 @@ export class RunRecorder implements RunObserver {
     if (fields !== undefined && this.#isNew("output", fields, fields["replayed"] === true)) this.#write("output", fields);
   }
 
-  #note(event: NotedEvent): void {
+  #note(event: LoopEvent): void {
+    const { log } = rowOf(event);
+    if (log === undefined) return;
     const { type, runId: _runId, path: _path, iteration, replayed, ...rest } = event;
     const { data, metadata, part, ...facts } = rest as typeof rest & Partial<Content>;
     const { cleaner } = this.#ports;
-    const cleaned = cleaner.fields(facts, places[type]);
+    const cleaned = cleaner.fields(facts, log);
     const fields: LogFields = {
       iteration,
       replayed,
@@ -164,7 +167,7 @@ export class RunRecorder implements RunObserver {
    * replayed, but the end is new if calls of the iteration ran in this execution. The end of a nested run is never marked as
    * replayed.
    */
-  #isRepeated(event: NotedEvent): boolean {
+  #isRepeated(event: LoopEvent): boolean {
     if (isEnd(event)) return this.#place.path.length > 0 && !this.#wasLive;
     return event.replayed === true && (event.type !== "iteration-end" || !this.#isLive);
   }
@@ -348,7 +351,10 @@ export function withRunLog<Output = unknown, T extends Tool = Tool>(
         return undefined;
       }
     };
-  return observeRun(options, { hears: heardEvents, start: startNested({ path: [] }) });
+  return observeRun(options, {
+    hears: eventTypes.filter((type) => eventTable[type].log !== undefined),
+    start: startNested({ path: [] }),
+  });
 }
 
 function createRecorder(create: () => RunRecorder, { writer, release }: RecorderPorts): RunRecorder | undefined {

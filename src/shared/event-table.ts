@@ -1,0 +1,125 @@
+// One row for each type of event. Logs, hosts, pages, tracing and the recorder of tests read it. A new event needs a row here, its type
+// in src/core/types/loop-event.ts, and the code that sends it.
+
+import type { LoopEvent, LoopEvents, LoopEventType } from "../core/types/loop-event.ts";
+
+/** The kind of a text in a run log, for `redact`. */
+export type RunLogPlace =
+  | "system"
+  | "tools"
+  | "messages"
+  | "media"
+  | "output"
+  | "arguments"
+  | "result"
+  | "progress"
+  | "metadata"
+  | "settings"
+  | "session"
+  | "error"
+  | "event";
+
+/** The names of span attributes by field, without the prefix `turnwright.`. */
+type Attributes<Field extends string> = { readonly [Name in Field]?: string };
+
+/** `Field` are the names of the fields of the event. */
+interface EventRow<Field extends string = string> {
+  /** The place that `redact` of a run log gets for the texts of the event. Undefined if a log has no line for the event. */
+  readonly log?: RunLogPlace;
+  /** The fields that an outline shows after the name and the id of the call, in order. Default: none. */
+  readonly facts?: readonly Field[];
+  /** True for one of many pieces. A replay need not send the same pieces, or sends none. */
+  readonly isPiece?: true;
+  /** True if the run works after the event, and does not wait for an answer. */
+  readonly isWork?: true;
+  /** True for the logs of the server. Pages do not get the event unless the program asks for it. */
+  readonly isInternal?: true;
+  /** True if an exported trace marks the time of the event. */
+  readonly isMark?: true;
+  /** Set for an event that tracing adds to the span of its run. An error and the call are added without being named here. */
+  readonly span?: Attributes<Field>;
+  /** The same for fields that may have any text. They are added only with `captureContent`. */
+  readonly spanContent?: Attributes<Field>;
+}
+
+export const eventTable: { readonly [Type in LoopEventType]: EventRow<keyof LoopEvents[Type] & string> } = {
+  "run-start": { isWork: true },
+  "run-end": { log: "event" },
+  "replay-end": { log: "event", isMark: true },
+  "iteration-start": { log: "event", isWork: true },
+  "iteration-end": { log: "event" },
+  "text-delta": { log: "output", facts: ["text"], isPiece: true, isWork: true },
+  "reasoning-delta": { log: "output", facts: ["text"], isPiece: true, isWork: true },
+  "tool-args-delta": { facts: ["text"], isPiece: true, isWork: true },
+  "tool-args-end": { log: "arguments", facts: ["args"], isWork: true },
+  "tool-start": { log: "arguments", facts: ["args"], isWork: true },
+  "tool-progress": { log: "progress", facts: ["data"], isPiece: true, isWork: true },
+  // Only data that is emitted becomes a span event, because a text arrives in many pieces.
+  "tool-emit": { log: "progress", isPiece: true, isWork: true, span: { part: "emit.name" } },
+  "tool-end": { log: "result", facts: ["outcome"] },
+  notice: { log: "event", facts: ["kind"], isMark: true },
+  "hidden-notice": { log: "event", isInternal: true },
+  restart: {
+    log: "event",
+    facts: ["suffix"],
+    isMark: true,
+    span: {},
+    spanContent: { suffix: "restart.suffix", disableTools: "restart.disabled_tools" },
+  },
+  handoff: { log: "event", isMark: true, span: { from: "handoff.from", to: "handoff.to" } },
+  guardrail: {
+    log: "error",
+    facts: ["stage", "guardrail", "part", "verdict"],
+    isMark: true,
+    span: { guardrail: "guardrail.name", stage: "guardrail.stage", verdict: "guardrail.verdict" },
+  },
+  "approval-asked": { log: "arguments", facts: ["args"], span: {} },
+  "approval-decided": { log: "event", facts: ["decision"], span: { decision: "approval.decision" } },
+  "question-asked": { log: "arguments" },
+  "question-answered": { log: "event", facts: ["answer"] },
+  "loop-detected": {
+    log: "event",
+    isMark: true,
+    span: { count: "loop.count", cycle: "loop.cycle", action: "loop.action" },
+  },
+  "result-processed": { log: "event" },
+  "result-extracted": { log: "event" },
+  "result-cached": { log: "event" },
+  masked: { log: "event", isMark: true },
+  "compaction-start": { log: "event", facts: ["cause"] },
+  "compaction-end": {
+    log: "error",
+    span: {
+      outcome: "compaction.outcome",
+      tokensBefore: "compaction.tokens_before",
+      tokensAfter: "compaction.tokens_after",
+    },
+  },
+  "cache-break": {
+    log: "event",
+    isInternal: true,
+    isMark: true,
+    span: { cause: "cache_break.cause", keptBytes: "cache_break.kept_bytes", lostBytes: "cache_break.lost_bytes" },
+  },
+  "request-adjusted": { log: "event", isInternal: true, isMark: true, span: { changes: "request.changes" } },
+  steered: { log: "messages", isMark: true },
+  "attempt-discarded": { log: "error", span: { attempt: "attempt" } },
+  "late-result": { log: "event", isMark: true, span: { success: "late.success" } },
+  "listener-error": { log: "error", isInternal: true },
+};
+
+/** The types of all events. */
+export const eventTypes: readonly LoopEventType[] = /* @__PURE__ */ Object.keys(eventTable) as LoopEventType[];
+
+/** An event whose usage and cost are added to those of its run: each event with a usage and the provider that was used. */
+export type SpendingEvent = Extract<LoopEvent, { readonly provider: unknown; readonly usage: unknown }>;
+
+export function isSpending(event: LoopEvent): event is SpendingEvent {
+  return "usage" in event && "provider" in event;
+}
+
+/** Returns the row of an event. A stored event may be of a newer release, and has no row. */
+export function rowOf({ type }: { readonly type: string }): EventRow {
+  const rows: { readonly [type: string]: EventRow } = eventTable;
+  return (Object.hasOwn(rows, type) ? rows[type] : undefined) ?? {};
+}
