@@ -176,11 +176,6 @@ export interface LoopSignal {
   readonly restart?: true | undefined;
 }
 
-export const denials = {
-  changedSchema: "The arguments no longer fit the schema of the tool.",
-  insideTool: "Calls inside this tool cannot request a decision.",
-} as const;
-
 type Kind = ToolOutcome["kind"];
 type OutcomeOf<Wanted extends Kind> = ToolOutcome & { readonly kind: Wanted };
 type Told = Exclude<Kind, "completed" | "deferred" | "blocked">;

@@ -10,7 +10,6 @@ import { isRecord } from "../../shared/guards.ts";
 import { digest, stableJson, toJson } from "../../shared/json.ts";
 import { textOrNone } from "../../shared/plain-error.ts";
 import { toShown } from "../tools/registry.ts";
-import { denials } from "../../shared/to-outcome.ts";
 
 /** Lets each call of a tool with `needsApproval` wait for a person. Part of each run without `approve`. */
 export function waitForApproval(): Middleware {
@@ -81,7 +80,7 @@ function isDecision(decided: Decided | undefined): decided is Final {
 }
 
 async function waitForPerson({ call: { name, args }, tool, at }: Asking, answered: (id: string) => void): Promise<Decided> {
-  if (!at.mayWait) return { kind: "deny", reason: denials.insideTool };
+  if (!at.mayWait) return { kind: "deny", reason: "Calls inside this tool cannot request a decision." };
   // A decision is about the tool that was shown: if it changes, the wait opens again.
   const facts = { name, args, tool: toShown(tool) as unknown as Json };
   return toDecision(await at.wait("approval", facts, { answered }));

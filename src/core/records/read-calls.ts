@@ -18,7 +18,7 @@ import { concludeOutside, isOutsideResult } from "../../shared/to-outcome.ts";
 import { applyNested } from "../../shared/count-usage.ts";
 import { isRecord } from "../../shared/guards.ts";
 import { findNested, type RecordedPlace } from "./recorded-places.ts";
-import { readWaits, type RecordedWait } from "./read-waits.ts";
+import { readWaits, type RecordedWait } from "../loop/replay/read-waits.ts";
 import { sendApproval } from "./send-approval.ts";
 
 export type PendingCall = {

@@ -24,7 +24,7 @@ import type { Answer, CallRecorder, Ending, Hooks, Look, Middleware, Recorder, S
 import { toPlainError } from "../../shared/plain-error.ts";
 import { digest, stableJson } from "../../shared/json.ts";
 import { CallReader, type PendingCall } from "./read-calls.ts";
-import { readWaits } from "./read-waits.ts";
+import { readWaits } from "../loop/replay/read-waits.ts";
 import { type RecordedPlace, type Records, toRecords } from "./recorded-places.ts";
 
 /** Returns middleware that looks on while a run is read, innermost. */

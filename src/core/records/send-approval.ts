@@ -7,7 +7,7 @@ import { callEvent } from "../loop/perform-call.ts";
 import type { Run } from "../loop/run.ts";
 import type { CallRecorder, Outcome } from "../types/middleware.ts";
 import { isRecord } from "../../shared/guards.ts";
-import type { RecordedWait } from "./read-waits.ts";
+import type { RecordedWait } from "../loop/replay/read-waits.ts";
 
 interface Approval {
   /** The answer of the policy. */

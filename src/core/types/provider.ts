@@ -272,8 +272,6 @@ export interface StreamResult {
    * calls that the gate or `toolChoice` blocked. A replay refuses the same calls, even if the schemas or the gate have changed.
    */
   readonly refusals?: readonly ToolOutcome[] | undefined;
-  /** The ids of calls whose tools have asynchronous schemas. The validation of each of these calls is a separate step. */
-  readonly lateChecks?: readonly string[] | undefined;
   /**
    * The usage and the cost of nested runs in `eager` calls that are lost. A call is lost if its attempt was discarded, and the
    * next attempt did not request the same call.

@@ -13,45 +13,21 @@ import { edges } from "../../../shared/edges.ts";
 import { isRecord } from "../../../shared/guards.ts";
 import { isSameJson, toJson } from "../../../shared/json.ts";
 import { describeValue, quote } from "../../../shared/texts.ts";
-import type { AskedWait } from "../journals.ts";
-import { waitKey } from "../journals.ts";
 import type { Run } from "../run.ts";
 import type { Wait } from "../../types/middleware.ts";
+import { readAttempts, type RecordedWait, readWaits } from "./read-waits.ts";
 
 /** The answers of this execution, by the ids of their waits. */
 export type Answers = Map<string, Json>;
 
-interface WaitPlace {
-  /** The id of the wait without the number of the attempt. */
-  readonly id: string;
-  readonly attempt: number;
-}
+type Attempts = readonly [RecordedWait, ...RecordedWait[]];
 
-/** The id of a wait that was opened again ends with its number, because an answer is for the facts that were shown. */
-export function toWaitId({ id, attempt }: WaitPlace): string {
-  return attempt === 1 ? id : `${id}~${attempt}`;
-}
-
-async function readAsked({ journal }: Run, { id, attempt }: WaitPlace): Promise<AskedWait | undefined> {
-  return (await journal.read(`${waitKey(id, attempt)}/asked`)) as AskedWait | undefined;
-}
-
-interface Found {
-  readonly place: WaitPlace;
-  readonly asked: AskedWait;
-  readonly answer: Json | undefined;
-}
-
-async function findWait(run: Run, name: string): Promise<Found | undefined> {
-  const [, id = "", number = "0"] = /^(.*)~([2-9]|[1-9]\d+)$/s.exec(name) ?? [];
-  for (const place of [
-    { id: name, attempt: 1 },
-    { id, attempt: Number(number) },
-  ]) {
-    const asked = await readAsked(run, place);
-    if (asked === undefined) continue;
-    const answer = (await run.journal.read(`${waitKey(place.id, place.attempt)}/answer`)) as { readonly value: Json } | undefined;
-    return { place, asked, answer: answer?.value };
+/** Returns the attempts of a wait, from the one with this name on. */
+async function findAttempts({ journal }: Run, name: string): Promise<Attempts | undefined> {
+  for (const id of [name, name.replace(/~(?:[2-9]|[1-9]\d+)$/s, "")]) {
+    const all = await readAttempts(async (key) => journal.read(key), id);
+    const [found, ...newer] = all.slice(all.findIndex((one) => one.id === name));
+    if (found?.id === name) return [found, ...newer];
   }
   return undefined;
 }
@@ -63,11 +39,11 @@ async function findWait(run: Run, name: string): Promise<Found | undefined> {
 export async function checkAnswers(run: Run, answers: Answers): Promise<string | undefined> {
   if (run.scope.cause !== undefined) return undefined;
   for (const [name, given] of answers) {
-    const found = await findWait(run, name);
-    if (found === undefined) return name;
-    const result = await findResultWait(run, found, given);
+    const attempts = await findAttempts(run, name);
+    if (attempts === undefined) return name;
+    const result = await findResultWait(run, attempts[0], given);
     if (result === undefined) {
-      if (await isUnused(run, { ...found, name, given, answers })) return name;
+      if (await isUnused(run, { attempts, given, answers })) return name;
       continue;
     }
     if (answers.has(result)) return name;
@@ -78,47 +54,39 @@ export async function checkAnswers(run: Run, answers: Answers): Promise<string |
   return undefined;
 }
 
-interface FoundAnswer extends Found {
-  readonly name: string;
+interface FoundAnswer {
+  readonly attempts: Attempts;
   readonly given: Json;
   readonly answers: Answers;
 }
 
 /** True for an answer that nothing waits for. Throws LoopError "invalid-decision" for an answer that does not fit. */
-async function isUnused(run: Run, { place, asked, answer, name, given, answers }: FoundAnswer): Promise<boolean> {
-  if (answer !== undefined) return !isSameJson(withoutSource(answer), withoutSource(given));
-  const newer = await findNewer(run, place);
+async function isUnused(run: Run, { attempts, given, answers }: FoundAnswer): Promise<boolean> {
+  const [wait] = attempts;
+  if (wait.answer !== undefined) return !isSameJson(withoutSource(wait.answer.value), withoutSource(given));
+  const newest = attempts.at(-1);
   // The tool has changed since. A denial must not be lost while the newest wait is open.
-  if (newer !== undefined)
-    return isRecord(given) && given["kind"] === "deny" && newer.answer === undefined && !answers.has(toWaitId(newer.place));
+  if (newest !== undefined && newest !== wait)
+    return isRecord(given) && given["kind"] === "deny" && newest.answer === undefined && !answers.has(newest.id);
   // The tool of a call in a nested run is known when the nested run gets to it.
-  const isLater = asked.what === "result" && name.includes("/");
-  const problem = isLater ? undefined : await findAnswerProblem(run, { id: name, ...asked }, given);
+  const isLater = wait.what === "result" && wait.id.includes("/");
+  const problem = isLater ? undefined : await findAnswerProblem(run, wait, given);
   if (problem !== undefined) throw problem;
   return false;
 }
 
-/** Returns the newest wait that was opened because the tool has changed. */
-async function findNewer(run: Run, { id, attempt }: WaitPlace): Promise<Found | undefined> {
-  const found = await findWait(run, toWaitId({ id, attempt: attempt + 1 }));
-  return found && ((await findNewer(run, found.place)) ?? found);
-}
-
 /** Returns the id of a result that may be passed under the id of its call, although the approval waited under that id before. */
-async function findResultWait(run: Run, { place, asked }: Found, given: Json): Promise<string | undefined> {
-  if (asked.what !== "approval" || !isOutsideResult(given)) return undefined;
-  for (let count = 2; ; count += 1) {
-    const id = `${place.id}#${count}`;
-    const later = await readAsked(run, { id, attempt: 1 });
-    if (later === undefined || later.what === "result") return later && id;
-  }
+async function findResultWait({ journal }: Run, { key, what }: RecordedWait, given: Json): Promise<string | undefined> {
+  if (what !== "approval" || !isOutsideResult(given)) return undefined;
+  const waits = await readWaits(async (name) => journal.read(name), key.replace(/^wait\/|\/\d+$/g, ""));
+  return waits.slice(1).find((wait) => wait.what === "result")?.id;
 }
 
 /** Returns the name of an answer for a wait of a call that has ended without it. `path` is the id of the call. */
 export async function findLateAnswer(run: Run, answers: Answers, path: string): Promise<string | undefined> {
   for (const [name, given] of answers) {
     if (!name.startsWith(path) || !/^(?:[/#~]|$)/.test(name.slice(path.length)) || isNoAnswer(given)) continue;
-    const found = await findWait(run, name);
+    const [found] = (await findAttempts(run, name)) ?? [];
     if (found !== undefined && found.answer === undefined) return name;
   }
   return undefined;

@@ -13,7 +13,8 @@ import type { AskedWait } from "../journals.ts";
 import type { OpenedWait } from "../past-calls.ts";
 import { waitKey } from "../journals.ts";
 import { toWaitingCall } from "../waiting-calls.ts";
-import { type Answers, findAnswerProblem, isNoAnswer, toWaitId, withoutSource } from "./answers.ts";
+import { type Answers, findAnswerProblem, isNoAnswer, withoutSource } from "./answers.ts";
+import { toWaitId } from "./read-waits.ts";
 
 /** The run whose waits get their answers. */
 export interface AnsweredRun {
@@ -53,7 +54,7 @@ export async function findAnswer<Answer>(
       earlier = { earlier: asked.facts, earlierTool: asked.call?.tool };
       continue;
     }
-    const opened: Wait = { ...shown, schema: asked.schema, id: toWaitId({ id, attempt }), ...earlier };
+    const opened: Wait = { ...shown, schema: asked.schema, id: toWaitId(id, attempt), ...earlier };
     if (recorded !== undefined) {
       activity.isLive = false;
       options.answered?.(opened.id);

@@ -1,0 +1,43 @@
+// Reads the waits of a call, a request or an ending.
+
+import type { Json } from "../../types/common.ts";
+import type { Wait } from "../../types/middleware.ts";
+import { type AskedWait, waitKey } from "../journals.ts";
+
+type Read = (key: string) => Promise<unknown>;
+
+export interface RecordedWait extends Wait {
+  /** The beginning of the keys of its records. */
+  readonly key: string;
+  readonly answer?: { readonly value: Json } | undefined;
+}
+
+/** The id of a wait that was opened again ends with its number, because an answer is for the facts that were shown. */
+export function toWaitId(id: string, attempt: number): string {
+  return attempt === 1 ? id : `${id}~${attempt}`;
+}
+
+/** Returns the newest attempts of the waits whose ids begin with `path`, which is the whole path of the place that waits, in order. */
+export async function readWaits(read: Read, path: string): Promise<readonly RecordedWait[]> {
+  const waits: RecordedWait[] = [];
+  for (let count = 1; ; count += 1) {
+    const wait = (await readAttempts(read, count === 1 ? path : `${path}#${count}`)).at(-1);
+    if (wait === undefined) return waits;
+    waits.push(wait);
+  }
+}
+
+/** Returns the attempts of one wait, in order. A wait opens again if what it shows has changed. */
+export async function readAttempts(read: Read, id: string): Promise<readonly RecordedWait[]> {
+  const attempts: RecordedWait[] = [];
+  for (let attempt = 1; ; attempt += 1) {
+    const key = waitKey(id, attempt);
+    const asked = (await read(`${key}/asked`)) as AskedWait | undefined;
+    if (asked === undefined) return attempts;
+    const { what, facts, until, call, schema } = asked;
+    const answer = (await read(`${key}/answer`)) as RecordedWait["answer"];
+    const before = attempts.at(-1);
+    const earlier = before && { earlier: before.facts, earlierTool: before.call?.tool };
+    attempts.push({ id: toWaitId(id, attempt), key, what, facts, until, call, schema, answer, ...earlier });
+  }
+}
