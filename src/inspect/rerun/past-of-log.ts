@@ -50,68 +50,52 @@ export function toLoggedOutcome({ logged, call, approvedArgs, sent }: CallParts)
   if (kind === undefined || result === undefined || sent?.outcome === "restarted") return undefined;
   const nested = sumSpending(runs.map(spendingOf));
   const base = { call, durationMs, ...(approvedArgs !== undefined && { approvedArgs }), ...(nested && { nested }) };
-  const outcome = rebuild(kind, { base, result, content: sent?.content, handoff: logged.handoff });
-  return outcome !== undefined && isSameJson(renderOutcome(outcome), result) ? outcome : undefined;
+  const rebuild = Object.hasOwn(rebuilders, kind) ? rebuilders[kind] : undefined;
+  if (rebuild === undefined) return undefined;
+  const report: UnknownRecord = isRecord(result) ? result : {};
+  const reason = typeof report["reason"] === "string" ? report["reason"] : undefined;
+  const own = rebuild({ report, reason, result, content: sent?.content, handoff: logged.handoff });
+  // The cast is safe, because the outcome is compared with the result.
+  const outcome = { ...base, kind, ...own } as ToolOutcome;
+  return isSameJson(renderOutcome(outcome), result) ? outcome : undefined;
 }
 
-interface Rebuilding {
-  readonly base: Pick<ToolOutcome, "call" | "durationMs" | "approvedArgs" | "nested">;
+interface Rebuilding extends Pick<LoggedCall, "handoff"> {
+  /** The result as an object. */
+  readonly report: UnknownRecord;
+  readonly reason: string | undefined;
   readonly result: Json;
   readonly content: readonly ContentPart[] | undefined;
-  readonly handoff: LoggedCall["handoff"];
 }
 
-type Rebuild = (rebuilding: Rebuilding, report: UnknownRecord) => ToolOutcome | undefined;
-
-const reasonOf = ({ reason }: UnknownRecord): string | undefined => (typeof reason === "string" ? reason : undefined);
 const textsIn = (value: unknown): readonly string[] => (Array.isArray(value) ? value.map(String) : []);
+const none = (): object => ({});
 
-const plain =
-  (kind: "truncated" | "interrupted" | "limit" | "not-run"): Rebuild =>
-  ({ base }) => ({ ...base, kind });
-
-const rebuilders: { readonly [kind: string]: Rebuild | undefined } = {
-  completed: ({ base, result, content, handoff }) => ({
-    ...base,
-    kind: "completed",
-    data: result,
-    ...(content && { content }),
-    ...(handoff && { handoff }),
+/** Return the fields of an outcome besides its kind. */
+const rebuilders: { readonly [kind: string]: ((rebuilding: Rebuilding) => object) | undefined } = {
+  completed: ({ result, content, handoff }) => ({ data: result, ...(content && { content }), ...(handoff && { handoff }) }),
+  failed: ({ reason = "", report, content }) => ({ error: { name: "Error", message: reason }, data: report["data"], content }),
+  "timed-out": ({ reason = "" }) => ({ limitMs: Number(/^timed out after (\d+(?:\.\d+)?) ms$/.exec(reason)?.[1]) }),
+  blocked: ({ report: { status, allowedToolNames } }) => ({
+    allowed: textsIn(allowedToolNames),
+    ...(status === "blocked_by_tool_choice" && { by: "tool-choice" }),
   }),
-  failed: ({ base, content }, report) => ({
-    ...base,
-    kind: "failed",
-    error: { name: "Error", message: reasonOf(report) ?? "" },
-    data: report["data"] as Json | undefined,
-    content,
-  }),
-  "timed-out": ({ base }, report) => {
-    const limitMs = Number(/^timed out after (\d+(?:\.\d+)?) ms$/.exec(reasonOf(report) ?? "")?.[1]);
-    return { ...base, kind: "timed-out", limitMs };
+  denied: ({ reason }) => ({ reason }),
+  "approval-failed": () => ({ error: { name: "Error", message: "" } }),
+  "unknown-tool": ({ reason = "", report }) => {
+    const nearest = /Did you mean ("(?:[^"\\]|\\.)*")\?$/.exec(reason)?.[1];
+    return {
+      known: textsIn(report["available_tools"]),
+      ...(nearest !== undefined && { nearest: JSON.parse(nearest) as string }),
+    };
   },
-  blocked: ({ base }, { status, allowedToolNames }) => {
-    const by = status === "blocked_by_tool_choice" ? ({ by: "tool-choice" } as const) : {};
-    return { ...base, kind: "blocked", allowed: textsIn(allowedToolNames), ...by };
-  },
-  denied: ({ base }, report) => ({ ...base, kind: "denied", reason: reasonOf(report) }),
-  "approval-failed": ({ base }) => ({ ...base, kind: "approval-failed", error: { name: "Error", message: "" } }),
-  "unknown-tool": ({ base }, report) => {
-    const nearest = /Did you mean ("(?:[^"\\]|\\.)*")\?$/.exec(reasonOf(report) ?? "")?.[1];
-    const hint = nearest === undefined ? {} : { nearest: JSON.parse(nearest) as string };
-    return { ...base, kind: "unknown-tool", known: textsIn(report["available_tools"]), ...hint };
-  },
-  "invalid-input": ({ base }, report) => ({ ...base, kind: "invalid-input", issues: [{ message: reasonOf(report) ?? "" }] }),
-  malformed: ({ base }, report) => ({ ...base, kind: "malformed", message: reasonOf(report) }),
-  truncated: plain("truncated"),
-  interrupted: plain("interrupted"),
-  limit: plain("limit"),
-  "not-run": plain("not-run"),
+  "invalid-input": ({ reason = "" }) => ({ issues: [{ message: reason }] }),
+  malformed: ({ reason }) => ({ message: reason }),
+  truncated: none,
+  interrupted: none,
+  limit: none,
+  "not-run": none,
 };
-
-function rebuild(kind: string, rebuilding: Rebuilding): ToolOutcome | undefined {
-  const { result } = rebuilding;
-  return Object.hasOwn(rebuilders, kind) ? rebuilders[kind]?.(rebuilding, isRecord(result) ? result : {}) : undefined;
-}
 
 function spendingOf(run: LoggedRun): NestedSpending {
   const { usage = noUsage, costUSD, toolCallsExecuted = 0 } = run;
