@@ -1,6 +1,6 @@
 // Replays a run over its own records, and names the code that took other steps than before.
 
-import type { Journal, LoopResult } from "../core/index.ts";
+import { type Journal, type LoopResult, memoryJournal, type SavedJournal } from "../core/index.ts";
 
 /**
  * Calls `run` twice: with an empty journal, and with a journal that has the records of the first run. Throws an Error if the second
@@ -17,16 +17,19 @@ import type { Journal, LoopResult } from "../core/index.ts";
  * });
  */
 export async function expectReplays<Result extends LoopResult>(run: (journal: Journal) => Promise<Result>): Promise<Result> {
-  const records = new Map<string, string>();
-  const first = await run(recordIn(records));
-  if (records.size === 0) throw new Error("The run recorded nothing. Pass `journal` to the run.");
+  const journal = memoryJournal();
+  const first = await run({ ...journal, durable: true });
+  // Read from JSON, as in another process.
+  const records = JSON.parse(JSON.stringify(journal)) as SavedJournal;
+  const keys = journal.keys();
+  if (keys.length === 0) throw new Error("The run recorded nothing. Pass `journal` to the run.");
   const asked = new Set<string>();
   const added: string[] = [];
   const second = await run(replayOf(records, { asked, added })).catch((error: unknown) => {
     if (added.length === 0) throw error;
   });
   // A run that failed at a new step had no chance to ask for the rest.
-  const left = second === undefined ? [] : [...records.keys()].filter((key) => !asked.has(key) && !isAbandoned(key, records));
+  const left = second === undefined ? [] : keys.filter((key) => !asked.has(key) && !isAbandoned(key, keys));
   const problems = [...describeSteps(added, left), ...(second === undefined ? [] : compareResults(first, second))];
   if (problems.length === 0) return first;
   throw new Error(`A second execution over the same records differs from the first.\n${problems.join("\n")}\n${advice}`);
@@ -36,53 +39,37 @@ const advice =
   "Code around steps runs again when a run is resumed. Read clocks, random numbers and everything else from outside inside `step`, " +
   "and give steps that run in parallel different names.";
 
-function recordIn(records: Map<string, string>): Journal {
-  const read = (key: string): unknown => parse(records.get(key));
-  return {
-    durable: true,
-    read,
-    async step<T>(key: string, body: () => T | PromiseLike<T>): Promise<T> {
-      if (!records.has(key)) records.set(key, JSON.stringify(await body()));
-      return read(key) as T;
-    },
-  };
-}
-
 interface Seen {
   readonly asked: Set<string>;
   readonly added: string[];
 }
 
-function replayOf(records: ReadonlyMap<string, string>, { asked, added }: Seen): Journal {
+function replayOf(records: SavedJournal, { asked, added }: Seen): Journal {
+  const recorded = memoryJournal(records);
   const read = (key: string): unknown => {
     asked.add(key);
-    return parse(records.get(key));
+    return recorded.read(key);
   };
   return {
     durable: true,
     read,
     async step<T>(key: string): Promise<T> {
-      if (!records.has(key)) {
-        added.push(key);
-        throw new Error(`The step "${key}" is not recorded.`);
-      }
-      return read(key) as T;
+      const found = read(key);
+      if (found !== undefined) return found as T;
+      added.push(key);
+      throw new Error(`The step "${key}" is not recorded.`);
     },
   };
-}
-
-function parse(text: string | undefined): unknown {
-  return text === undefined ? undefined : (JSON.parse(text) as unknown);
 }
 
 /** A step of middleware or of a durable tool: its place, its owner and its name. */
 const stepPattern = /^(.*)\/(@[^/]+|tool)\/(.*)$/;
 
 /** True for a step of an inner call or nested run that the code of an ended durable tool may have left, such as the loser of a race. */
-function isAbandoned(key: string, records: ReadonlyMap<string, string>): boolean {
+function isAbandoned(key: string, keys: readonly string[]): boolean {
   // The waits of inner calls and nested runs have paths as ids.
   if (/^wait\/[^/]+\/.+\/\d+\/(asked|answer)$/.test(key)) return true;
-  return [...key.matchAll(/\/tool\/(?:call|run)(?=\/)/g)].some(({ index }) => records.has(`${key.slice(0, index)}/outcome`));
+  return [...key.matchAll(/\/tool\/(?:call|run)(?=\/)/g)].some(({ index }) => keys.includes(`${key.slice(0, index)}/outcome`));
 }
 
 /** Returns one line for each owner of steps that were added or left out. */
