@@ -1,8 +1,7 @@
 import { invalidOption } from "../core/kit.ts";
-import { isLoopError, type Journal, LoopError, type LoopStatus, type UserMessage } from "../core/index.ts";
+import { isLoopError, type Journal, type LoopStatus, type UserMessage } from "../core/index.ts";
 import { repairMessages } from "../shared/repair-messages.ts";
 import { unlessMissing } from "../shared/plain-error.ts";
-import { toCallPath } from "../web/page-values.ts";
 import { inspectJournal, type JournalInspection } from "../journal/index.ts";
 import type { ExecutionPlan } from "./execute-run.ts";
 import type { BoundStore, Unlock } from "./bound-store.ts";
@@ -218,7 +217,6 @@ export async function planResume(
   if (record !== undefined && isRepeatedDecision(record, loop))
     return planReading(store, { id, turn, loop: { ...loop, resume: "retry-last" }, takeLog }, record);
   if (record === undefined || !mayGoOn(record.status, loop)) return { kind: "not-resumable", status: toStatus(record) };
-  refuseDecisions(record, loop.answers);
   return planReading(store, { id, turn, loop, takeLog }, record);
 }
 
@@ -324,21 +322,6 @@ function isRepeatedDecision({ status, messages, own = 0 }: ConversationRecord, {
 
 function toStatus(record: ConversationRecord | undefined): LoopStatus | undefined {
   return record === undefined || record.status === "running" ? undefined : record.status;
-}
-
-/**
- * Throws LoopError "unknown-decision" if a decision names a call that does not wait. Does not check decisions for a run that was
- * cut off by a crash, because its record does not list the waiting calls.
- */
-function refuseDecisions({ status, reason }: ConversationRecord, answers: ResumeOptions["answers"] = {}): void {
-  if (status === "running" || reason === undefined || !("calls" in reason)) return;
-  const waiting = reason.calls.map(({ id }) => id);
-  // A result may name its call without the suffix of the id, such as `#2`. The suffix counts how often the result was requested.
-  const short = reason.calls.flatMap((call) =>
-    call.waitsFor === "result" && call.question === undefined ? [toCallPath(call)] : [],
-  );
-  const unknown = Object.keys(answers).find((call) => !waiting.includes(call) && !short.includes(call));
-  if (unknown !== undefined) throw new LoopError("unknown-decision", { call: unknown, waiting: waiting.slice(0, 10) });
 }
 
 /** A run that was cut off has its first messages in the record, so its journal may be missing or lack `read`. */

@@ -11,6 +11,7 @@ import { readLargeParts } from "./durable-records.ts";
 import { readDurableEvents } from "./read-durable-events.ts";
 import { toDecided, unknownDecision } from "./check-decisions.ts";
 import { withinTime } from "./repeat-failed.ts";
+import { isExactData } from "../../shared/to-outcome.ts";
 import { signalCheck, toUserMessage } from "../start-options.ts";
 
 const eventsChecks: Checks<DurableEventsOptions> = {
@@ -223,22 +224,6 @@ export async function readSteered(store: DurableStore, id: string, after: number
 }
 
 export function toInputText(input: unknown): string {
-  try {
-    const text = JSON.stringify(input);
-    if (isExact(input)) return text;
-  } catch {
-    // JSON cannot represent a cycle or a BigInt.
-  }
+  if (isExactData(input)) return JSON.stringify(input);
   throw invalidOption("input", "plain data that JSON can represent", input);
-}
-
-/** True if JSON can represent a value without loss. Fields that are undefined do not matter, because JSON omits such fields. */
-function isExact(value: unknown): boolean {
-  if (typeof value === "number") return Number.isFinite(value);
-  if (value === null || typeof value !== "object")
-    return typeof value === "string" || typeof value === "boolean" || value === null;
-  if (Array.isArray(value)) return value.every(isExact);
-  const prototype: unknown = Object.getPrototypeOf(value);
-  const isPlain = prototype === Object.prototype || prototype === null;
-  return isPlain && Object.values(value).every((one) => one === undefined || isExact(one));
 }
