@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto";
 import { type Check, invalidOption } from "../core/kit.ts";
 import { LoopError } from "../core/index.ts";
+import { toFileName } from "../journal/named-files.ts";
 
 const longestId = 200;
 
@@ -19,20 +19,12 @@ export function checkId(id: unknown): void {
 }
 
 /**
- * Makes a file name of 40 hexadecimal digits. The id cannot be the file name, because it may be too long, or differ from another
- * id only in upper and lower case.
- */
-export function hashId(id: string): string {
-  return createHash("sha256").update(id).digest("hex").slice(0, 40);
-}
-
-/**
  * Makes the id of a run, which is a valid file name on every system. It begins with safe characters of the conversation id, which
  * people can recognize. Without the random part, a new conversation could get the journals of a deleted one with the same id.
  */
 export function toRunId(id: string, number: number): string {
   const shown = (id.match(/\w+/g) ?? ["chat"]).join("-").slice(0, 40);
-  return `${shown}-${hashId(id).slice(0, 16)}.${number}.${globalThis.crypto.randomUUID().slice(0, 8)}`;
+  return `${shown}-${toFileName(id).slice(0, 16)}.${number}.${globalThis.crypto.randomUUID().slice(0, 8)}`;
 }
 
 export function busy(id: string): LoopError<"conversation-busy"> {

@@ -9,7 +9,8 @@ import { isLoopError, LoopError, type Message } from "../core/index.ts";
 import { unlessMissing } from "../shared/plain-error.ts";
 import { isFileLocked } from "../journal/file-lock.ts";
 import { type JournalSession, openJournal, readJournal } from "../journal/journal-session.ts";
-import { busy, checkId, hashId } from "./check-id.ts";
+import { toFileName } from "../journal/named-files.ts";
+import { busy, checkId } from "./check-id.ts";
 import { type Lines, shareLines } from "./lines.ts";
 import type {
   ConversationChange,
@@ -108,7 +109,7 @@ async function* listFiles(root: string): AsyncGenerator<StoredListing> {
 }
 
 function pathOf(root: string, id: string): string {
-  return join(root, `${hashId(id)}.jsonl`);
+  return join(root, `${toFileName(id)}.jsonl`);
 }
 
 /** Closes the session if its changes are damaged, because the conversation would stay locked otherwise. */

@@ -1,11 +1,12 @@
-import { createHash, randomUUID } from "node:crypto";
-import { mkdir, open, readdir, readFile, rename, rm, unlink } from "node:fs/promises";
+import { mkdir, open, readdir, readFile, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { invalidOption, isRecord } from "../core/kit.ts";
 import { isFilled } from "../shared/errors/check-fields.ts";
 import { type Journal, LoopError } from "../core/index.ts";
+import { parseJson } from "../shared/json.ts";
 import { unlessMissing } from "../shared/plain-error.ts";
 import { fileJournal } from "../journal/index.ts";
+import { toFileName, writeWhole } from "../journal/named-files.ts";
 import type { ConversationRecord, ListedConversation, RunStore } from "./run-store.ts";
 
 /**
@@ -29,14 +30,14 @@ export function fileRunStore(folder: string): RunStore {
     read: (id) => readRecord(recordPath(root, id), id),
     write: async (id, record) => {
       await make();
-      await replaceFile(recordPath(root, id), JSON.stringify({ version, id, ...record }));
+      await writeWhole(recordPath(root, id), JSON.stringify({ version, id, ...record }));
     },
-    journal: (id, number) => afterFolder(fileJournal(join(root, `${nameOf(id)}.${number}.jsonl`)), make),
-    removeJournal: (id, number) => rm(join(root, `${nameOf(id)}.${number}.jsonl`), { force: true }),
+    journal: (id, number) => afterFolder(fileJournal(join(root, `${toFileName(id)}.${number}.jsonl`)), make),
+    removeJournal: (id, number) => rm(join(root, `${toFileName(id)}.${number}.jsonl`), { force: true }),
     remove: async (id) => {
       const record = recordPath(root, id);
       const names = (await readdir(root).catch(unlessMissing)) ?? [];
-      const own = names.filter((name) => name.startsWith(`${nameOf(id)}.`)).map((name) => join(root, name));
+      const own = names.filter((name) => name.startsWith(`${toFileName(id)}.`)).map((name) => join(root, name));
       // A record without journals can be removed again. A journal without a record would belong to the next conversation with this id.
       for (const path of own) if (path !== record) await rm(path, { force: true });
       await rm(record, { force: true });
@@ -74,27 +75,14 @@ async function readListed(path: string): Promise<ListedConversation | undefined>
 /** Returns undefined if the text does not contain the whole id. The id is directly after the version. */
 function readRecordId(text: string): string | undefined {
   const [, quoted] = /^\{"version":1,"id":("(?:[^"\\]|\\.)*")/.exec(text) ?? [];
-  const id = quoted === undefined ? undefined : parse(quoted);
+  const id = quoted === undefined ? undefined : parseJson(quoted);
   return typeof id === "string" ? id : undefined;
 }
 
 const version = 1;
 
-/**
- * Makes a file name from the hash of an id. The id itself is not used, because it may contain path separators, be a reserved file
- * name, or differ from another id in case only. An id with half of a surrogate pair cannot be written as UTF-8, so its UTF-16
- * form is hashed. A byte that UTF-8 never contains is put before this form, so that it equals no other id.
- */
-function nameOf(id: string): string {
-  const hash = createHash("sha256");
-  const isWhole = Buffer.from(id, "utf8").toString("utf8") === id;
-  if (isWhole) hash.update(id, "utf8");
-  else hash.update(Buffer.of(0xff)).update(id, "utf16le");
-  return hash.digest("hex").slice(0, 40);
-}
-
 function recordPath(root: string, id: string): string {
-  return join(root, `${nameOf(id)}.json`);
+  return join(root, `${toFileName(id)}.json`);
 }
 
 /** Returns a journal that calls `make` before opening, because `fileJournal` requires that the folder exists. */
@@ -113,17 +101,9 @@ function afterFolder(journal: Journal, make: () => Promise<unknown>): Journal {
 async function readRecord(path: string, id: string): Promise<ConversationRecord | undefined> {
   const text = await readFile(path, "utf8").catch(unlessMissing);
   if (text === undefined) return undefined;
-  const record = parse(text);
+  const record = parseJson(text);
   if (isRecordOf(record, id)) return record;
   throw new LoopError("journal-damaged", { path, line: 1, problem: "is not the record of this conversation" });
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function isRecordOf(value: unknown, id: string): value is ConversationRecord {
@@ -136,23 +116,4 @@ function isRecordOf(value: unknown, id: string): value is ConversationRecord {
     Array.isArray(messages) &&
     [undelivered, steered].every((list) => list === undefined || Array.isArray(list))
   );
-}
-
-/**
- * Writes to a new file, then renames it over the old file. After a crash, `path` contains either the complete old text or the
- * complete new text.
- */
-async function replaceFile(path: string, text: string): Promise<void> {
-  const draft = `${path}.${randomUUID()}.tmp`;
-  const file = await open(draft, "wx", 0o600);
-  try {
-    await file.writeFile(text, "utf8");
-    await file.datasync();
-  } catch (error) {
-    await file.close();
-    await unlink(draft).catch(() => {});
-    throw error;
-  }
-  await file.close();
-  await rename(draft, path);
 }

@@ -1,11 +1,11 @@
-import { randomUUID } from "node:crypto";
-import { access, mkdir, open, readFile, rename, rm } from "node:fs/promises";
+import { access, mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { invalidOption } from "../core/kit.ts";
 import { isFilled } from "../shared/errors/check-fields.ts";
 import { unlessMissing } from "../shared/plain-error.ts";
 import { type BlobStore, isBlobId } from "./with-blobs.ts";
 import { syncFolder } from "./journal-session.ts";
+import { writeWhole } from "./named-files.ts";
 
 /**
  * Makes a blob store for `withBlobs` that keeps each text in a file. The folder is created if it does not exist. Several runs and
@@ -43,22 +43,4 @@ export function fileBlobStore(folder: string): BlobStore {
 
 async function exists(path: string): Promise<boolean> {
   return (await access(path).then(() => true, unlessMissing)) === true;
-}
-
-/** Writes a file under another name and then renames it. A crash leaves no incomplete file under the final name. */
-async function writeWhole(path: string, text: string): Promise<void> {
-  const draft = `${path}.${randomUUID()}`;
-  try {
-    const file = await open(draft, "wx", 0o600);
-    try {
-      await file.writeFile(text, "utf8");
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await rename(draft, path);
-  } catch (error) {
-    await rm(draft, { force: true });
-    throw error;
-  }
 }

@@ -45,11 +45,7 @@ async function openForReading(path: string): Promise<FileHandle> {
 
 /** Follows symbolic links that belong to this user, and creates the folder. The returned path contains no more links. */
 async function findPlace(path: string): Promise<string> {
-  const end = followOwnLinks(path, {
-    lstat: (link) => lstatSync(link, { throwIfNoEntry: false }),
-    readLink: readlinkSync,
-    resolve: (link, target) => resolve(dirname(link), target),
-  });
+  const end = followOwnLinks(path, { lstatSync, readlinkSync, dirname, resolve });
   if ("refused" in end)
     throw refused(
       path,

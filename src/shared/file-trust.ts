@@ -7,10 +7,12 @@ export interface FileFacts {
   isSymbolicLink(): boolean;
 }
 
+/** Functions of `node:fs` and `node:path`. */
 export interface LinkReader {
-  lstat(path: string): FileFacts | undefined;
-  readLink(path: string): string;
-  resolve(link: string, target: string): string;
+  lstatSync(path: string, options: { readonly throwIfNoEntry: false }): FileFacts | undefined;
+  readlinkSync(path: string): string;
+  dirname(path: string): string;
+  resolve(from: string, to: string): string;
 }
 
 /** The maximum number of links in a path, as in Linux. */
@@ -20,13 +22,16 @@ const maxLinks = 40;
  * Follows symbolic links, and returns the path at their end. A link must belong to the user of this process or to root. For any
  * other link, returns `{ refused }`, because the owner of such a link could redirect private content to any file.
  */
-export function followOwnLinks(path: string, reader: LinkReader): { readonly place: string } | { readonly refused: string } {
-  let place = path;
+export function followOwnLinks(
+  start: string,
+  { lstatSync, readlinkSync, dirname, resolve }: LinkReader,
+): { readonly place: string } | { readonly refused: string } {
+  let place = start;
   for (let count = 0; count < maxLinks; count += 1) {
-    const facts = reader.lstat(place);
+    const facts = lstatSync(place, { throwIfNoEntry: false });
     if (facts?.isSymbolicLink() !== true) break;
     if (!isTrusted(facts)) return { refused: place };
-    place = reader.resolve(place, reader.readLink(place));
+    place = resolve(dirname(place), readlinkSync(place));
   }
   return { place };
 }

@@ -86,11 +86,7 @@ function keep(path: string, found: Found): void {
 }
 
 function openFile(path: string): OpenFile {
-  const end = followOwnLinks(path, {
-    lstat: (link) => lstatSync(link, { throwIfNoEntry: false }),
-    readLink: readlinkSync,
-    resolve: (link, target) => resolve(dirname(link), target),
-  });
+  const end = followOwnLinks(path, { lstatSync, readlinkSync, dirname, resolve });
   if ("refused" in end) throw refused(path, `${end.refused} is a symbolic link that belongs to another user. Remove the link`);
   const file = openSync(end.place, constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | guards, 0o600);
   try {

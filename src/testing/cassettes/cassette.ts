@@ -214,11 +214,7 @@ function fileCassette(path: string): Cassette {
 function openOwnFile(path: string, flags: number): number {
   const { dirname, resolve } = nodeModule("node:path");
   const { closeSync, constants, fchmodSync, fstatSync, lstatSync, openSync, readlinkSync } = nodeModule("node:fs");
-  const end = followOwnLinks(path, {
-    lstat: (link) => lstatSync(link, { throwIfNoEntry: false }),
-    readLink: readlinkSync,
-    resolve: (link, target) => resolve(dirname(link), target),
-  });
+  const end = followOwnLinks(path, { lstatSync, readlinkSync, dirname, resolve });
   if ("refused" in end)
     throw new Error(`${end.refused} is a link that belongs to another user. Remove it, or pass the path of the file itself.`);
   // Windows has neither O_NOFOLLOW nor O_NONBLOCK, so both may be undefined.
