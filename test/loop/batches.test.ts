@@ -105,15 +105,15 @@ describe("a batch of tool calls", () => {
     ]);
   });
 
-  it("goes on after a FatalToolError of an inner call that the tool catches", async () => {
+  it("ends after a FatalToolError of an inner call, although the tool catches it", async () => {
     const fatal = tool("fatal", () => {
       throw new FatalToolError("broken");
     });
     const outer = tool("outer", (_, { call: inner }) => inner("fatal", {}).catch(() => "caught"), { durable: true });
     const tools = [fatal, outer, tool("act", () => "acted")];
     const { result } = play([[toolCall("outer"), toolCall("act")], text("Done.")], { tools, limits: { toolConcurrency: 1 } });
-    const { messages, text: said } = await result;
-    expect([outcomesOf({ messages }), said]).toEqual([["call_i0_0: completed", "call_i0_1: completed"], "Done."]);
+    const { messages, reason } = await result;
+    expect([outcomesOf({ messages }), reason.kind]).toEqual([["call_i0_0: completed", "call_i0_1: not-run"], "fatal-tool-error"]);
   });
 
   it("runs only unfinished calls again after a crash", async () => {

@@ -111,7 +111,7 @@ async function runCall(activity: Activity, call: Given): Promise<Outcome> {
   }
   const past = pastOf(run);
   // Middleware that refused a call may allow it now, but the model has read that the call did not run.
-  const ended = past && (await activity.busy(async () => past.findEnd(activity, [begunKey, outcomeKey])));
+  const ended = past && (await activity.busy(async () => past.findEnd(activity, [outcomeKey, begunKey])));
   if (ended !== undefined) return ended;
   if (isDurable(run, call.made.name)) return runDurable(activity, call, { begunKey, outcomeKey });
   let isLive = false;

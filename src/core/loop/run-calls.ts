@@ -65,7 +65,7 @@ async function endBeyond(run: Run, all: readonly EndedCall[]): Promise<readonly 
 
 /** Sends the ends of the calls that waited when their run ended. */
 export function sendCutEnds(run: Run): void {
-  for (const { outcome, waits } of run.state.lastBatch) if (waits.length > 0) sendEnd(run, outcome, run.isReplayed);
+  for (const { outcome, isOpen } of run.state.lastBatch) if (isOpen === true) sendEnd(run, outcome, run.isReplayed);
 }
 
 async function runOne(run: Run, { call, index }: PlacedCall, turns: Turns): Promise<EndedCall> {

@@ -1,6 +1,6 @@
 // The past of a run: what earlier executions have recorded, and what this execution may still do.
 
-import type { Answer, Ending, Outcome } from "../../types/middleware.ts";
+import type { Answer, Ending, Look, Outcome } from "../../types/middleware.ts";
 import type { Journal } from "../../types/journal.ts";
 import type { ToolCall } from "../../types/tool-outcome.ts";
 import type { WaitOptions } from "../../types/wait.ts";
@@ -9,7 +9,7 @@ import { LoopError } from "../../../shared/errors/loop-error.ts";
 import { partsOf } from "../call-drafts.ts";
 import { isUnfinished } from "../../../shared/judge-finish.ts";
 import { freezeDeep } from "../../../shared/json.ts";
-import type { Activity, Parked } from "../activity.ts";
+import { type Activity, Parked } from "../activity.ts";
 import { callEvent } from "../perform-call.ts";
 import { compareMiddleware, JournalFailure } from "../hooks.ts";
 import { type FirstRecord, isReplay } from "../journals.ts";
@@ -44,7 +44,10 @@ export class RunPast implements AnsweredRun, CallPast {
   readonly shared: Shared;
   readonly journal: GuardedJournal | undefined;
   isReplayed = true;
-  isSettled = false;
+  /** The place of the calls whose ending is in the journal. */
+  #settledAt = "";
+  /** True if the run ended there, so that calls may have waited. */
+  #isCut = false;
   recalled: ReadonlyMap<string, Recalled> = new Map();
   #changes: ToolChanges = new Map();
   readonly #beganEnded: boolean;
@@ -60,6 +63,12 @@ export class RunPast implements AnsweredRun, CallPast {
     const own = { answers: new Map(Object.entries(answers)) as Answers, opened: new Set<string>(), guard: this.journal };
     this.shared = run.root.past instanceof RunPast ? run.root.past.shared : { ...own, refusal: undefined };
     this.#beganEnded = isEnded(run.scope);
+  }
+
+  /** Only for the calls, because the requests and endings after them may still wait for answers. */
+  get isSettled(): boolean {
+    const { state } = this.run;
+    return this.#settledAt === placeOf(state) && (state.phase === "answer" || state.phase === "calls");
   }
 
   get isSealed(): boolean {
@@ -201,7 +210,8 @@ export class RunPast implements AnsweredRun, CallPast {
     const { run } = this;
     this.isRecalling = this.isReplayed;
     this.recalled = new Map();
-    this.isSettled = this.isReplayed && (await this.has(nextKeyOf(run.state)));
+    const next = this.isReplayed && ((await run.journal.read(run.prefix + nextKeyOf(run.state))) as Look | undefined);
+    if (next) [this.#settledAt, this.#isCut] = [placeOf(run.state), next.ending !== undefined];
     if (this.isReplayed && !this.isSettled) this.recalled = await recallCalls(run, calls, this.#changes);
   }
 
@@ -213,13 +223,14 @@ export class RunPast implements AnsweredRun, CallPast {
     return findAnswer(this, activity, { wait, options });
   }
 
-  async findEnd(activity: Activity, keys: readonly string[]): Promise<Outcome | undefined> {
+  async findEnd(activity: Activity, keys: readonly string[]): Promise<Outcome | Parked | undefined> {
     const { run, journal, place, isEarly } = activity;
     if (!this.isRecalling || isEarly || isReplay(journal)) return undefined;
     const ended = (await journal.read(`${run.prefix}${place}/ended`)) as Outcome | undefined;
-    // The outcomes of most calls need not be read twice, because they have no such record.
-    for (const key of ended === undefined ? [] : keys) if ((await journal.read(key)) !== undefined) return undefined;
-    return ended;
+    // The outcomes of most calls need not be read twice, because they have no such record, and their run went on.
+    if (ended === undefined && !this.#isInSealed && !(this.isSettled && this.#isCut)) return undefined;
+    for (const key of keys) if ((await journal.read(key)) !== undefined) return undefined;
+    return ended ?? new Parked([]);
   }
 
   async recallOutcome(
