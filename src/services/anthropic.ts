@@ -57,13 +57,9 @@ const parameterRule: Rule = {
   rule: "The name of a parameter has 1 to 64 letters, digits, underscores, dots and hyphens.",
   source:
     "github.com/anthropics/claude-code#79418, aws-solutions-library-samples/accelerated-intelligent-document-processing-on-aws#709",
-  refuses: ({ tools }) =>
-    firstOf(tools, ({ schema, at }) =>
-      when(
-        Object.keys(recordAt(schema, "properties")).some((name) => !parameterNames.test(name)),
-        `tools.${at}.custom.input_schema.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'`,
-      ),
-    ),
+  of: "tools",
+  breaks: ({ schema }) => Object.keys(recordAt(schema, "properties")).some((name) => !parameterNames.test(name)),
+  says: ({ at }) => `tools.${at}.custom.input_schema.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'`,
 };
 
 /** Rules that depend on the model and the API version. */
@@ -148,16 +144,13 @@ export const anthropicModelRules: readonly Rule[] = [
   {
     rule: "From Claude 4.6 on, the last message is not from the assistant, unless it was paused after a server tool or a summary.",
     source: "https://platform.claude.com/docs/en/build-with-claude/prefill-claudes-response",
-    refuses: ({ items, model }) => {
+    breaks: ({ items, model }) => {
       const last = items[items.length - 1];
-      if (last?.role !== "assistant" || findClaudeFacts(model)?.prefill !== false) return undefined;
+      if (last?.role !== "assistant" || findClaudeFacts(model)?.prefill !== false) return false;
       const end = show(last.parts[last.parts.length - 1]?.type);
-      const isPaused = end === "server_tool_use" || end.endsWith("_tool_result") || end === "compaction";
-      return when(
-        !isPaused,
-        "This model does not support assistant message prefill. The conversation must end with a user message.",
-      );
+      return end !== "server_tool_use" && !end.endsWith("_tool_result") && end !== "compaction";
     },
+    says: "This model does not support assistant message prefill. The conversation must end with a user message.",
   },
   {
     rule: "With a thinking budget, the assistant turn before the final tool results begins with thinking.",
@@ -194,15 +187,13 @@ export const anthropicModelRules: readonly Rule[] = [
   {
     rule: "From API version 2026-10-21 on, an assistant message has no document, and a user text has no citations.",
     source: "https://platform.claude.com/docs/en/api/migration-2026-10-21",
-    refuses: ({ items, headers }) => {
-      if ((headers.get("anthropic-version") ?? "") < unsampledVersion) return undefined;
-      return firstOf(items, ({ role, parts, at }) => {
-        const isWrong = parts.some(({ type, citations }) =>
-          role === "assistant" ? type === "document" : type === "text" && recordsIn(citations).length > 0,
-        );
-        return when(isWrong, `messages.${at}.content: Extra inputs are not permitted`);
-      });
-    },
+    of: "items",
+    breaks: ({ role, parts }, { headers }) =>
+      (headers.get("anthropic-version") ?? "") >= unsampledVersion &&
+      parts.some(({ type, citations }) =>
+        role === "assistant" ? type === "document" : type === "text" && recordsIn(citations).length > 0,
+      ),
+    says: ({ at }) => `messages.${at}.content: Extra inputs are not permitted`,
   },
   {
     rule: "A summary of the service needs the beta header compact-2026-01-12.",
@@ -273,30 +264,21 @@ export const claudeGatewayRules: readonly Rule[] = [
   {
     rule: "A text is not blank.",
     source: "github.com/anthropics/claude-code#59812, github.com/vercel/ai#14618",
-    refuses: ({ items }) =>
-      firstOf(items, ({ parts }) =>
-        when(
-          parts.some(({ type, text }) => type === "text" && show(text).trim() === ""),
-          "messages: text content blocks must be non-empty",
-        ),
-      ),
+    of: "items",
+    breaks: ({ parts }) => parts.some(({ type, text }) => type === "text" && show(text).trim() === ""),
+    says: "messages: text content blocks must be non-empty",
   },
   {
     rule: "From Claude 4.6 on, the last message is not from the assistant.",
     source: "https://platform.claude.com/docs/en/build-with-claude/prefill-claudes-response",
-    refuses: ({ items, model }) =>
-      when(
-        items[items.length - 1]?.role === "assistant" && findClaudeFacts(model)?.prefill === false,
-        "This model does not support assistant message prefill. The conversation must end with a user message.",
-      ),
+    breaks: ({ items, model }) => items[items.length - 1]?.role === "assistant" && findClaudeFacts(model)?.prefill === false,
+    says: "This model does not support assistant message prefill. The conversation must end with a user message.",
   },
   {
     rule: "A call cannot be forced on some models.",
     source: "@ai-sdk/anthropic@4.0.105",
-    refuses: ({ body: { tool_choice: choice }, model }) =>
-      when(
-        choice !== undefined && choice !== "auto" && choice !== "none" && findClaudeFacts(model)?.forcedChoice === "no",
-        'tool_choice: type "tool" and "any" are not supported for this model.',
-      ),
+    breaks: ({ body: { tool_choice: choice }, model }) =>
+      choice !== undefined && choice !== "auto" && choice !== "none" && findClaudeFacts(model)?.forcedChoice === "no",
+    says: 'tool_choice: type "tool" and "any" are not supported for this model.',
   },
 ];

@@ -2,7 +2,6 @@ import { anthropicMedia, azureMedia } from "./media-limits.ts";
 import { openai } from "./openai.ts";
 import type { Service } from "./service.ts";
 import type { Rule } from "./rule.ts";
-import { when } from "./rule-checks.ts";
 import type { ChatStyle } from "./oddities.ts";
 
 /**
@@ -23,11 +22,8 @@ export const azureRules: readonly Rule[] = [
   {
     rule: "A request has at most 50 images.",
     source: "azure-rest-api-specs#46145",
-    refuses: ({ media }) =>
-      when(
-        media.filter(({ kind }) => kind === "image").length > 50,
-        "Exceeded maximum number of images (50) allowed in the request.",
-      ),
+    breaks: ({ media }) => media.filter(({ kind }) => kind === "image").length > 50,
+    says: "Exceeded maximum number of images (50) allowed in the request.",
   },
 ];
 

@@ -59,44 +59,32 @@ export const bedrockRules: readonly Rule[] = [
   {
     rule: "The first message has the role user.",
     source: "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html",
-    refuses: ({ items }) => {
-      const first = items.find(({ role }) => role !== "system" && role !== "developer");
-      return when(
-        first?.role === "assistant",
-        "A conversation must start with a user message. Try again with a conversation that starts with a user message.",
-      );
-    },
+    breaks: ({ items }) => items.find(({ role }) => role !== "system" && role !== "developer")?.role === "assistant",
+    says: "A conversation must start with a user message. Try again with a conversation that starts with a user message.",
   },
   {
     rule: "Two messages of the user or of the model do not follow each other.",
     source: "github.com/langchain-ai/langchain-aws#130, github.com/Portkey-AI/gateway#748",
-    refuses: ({ items }) =>
-      when(
-        items.some(({ role }, at) => (role === "user" || role === "assistant") && items[at + 1]?.role === role),
-        "A conversation must alternate between user and assistant roles. Make sure the conversation alternates between user and assistant roles and try again.",
-      ),
+    breaks: ({ items }) =>
+      items.some(({ role }, at) => (role === "user" || role === "assistant") && items[at + 1]?.role === role),
+    says: "A conversation must alternate between user and assistant roles. Make sure the conversation alternates between user and assistant roles and try again.",
   },
   {
     rule: "System messages come before all others.",
     source: "github.com/BerriAI/litellm#41043, #41082",
-    refuses: ({ items }) => {
+    breaks: ({ items }) => {
       const begun = items.findIndex(({ role }) => role !== "system" && role !== "developer");
-      return when(
-        begun !== -1 && items.slice(begun).some(({ role }) => role === "system" || role === "developer"),
-        "The role system is not supported in the Message object.",
-      );
+      return begun !== -1 && items.slice(begun).some(({ role }) => role === "system" || role === "developer");
     },
+    says: "The role system is not supported in the Message object.",
   },
   {
     rule: "A call id has 1 to 64 letters, digits, underscores and hyphens.",
     source: "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolUseBlock.html",
-    refuses: ({ calls, results }) =>
-      firstOf([...calls, ...results], ({ id, at }) =>
-        when(
-          !/^[a-zA-Z0-9_-]{1,64}$/.test(show(id)),
-          `1 validation error detected: Value '${show(id)}' at 'messages.${at + 1}.member.content.1.member.toolUse.toolUseId' failed to satisfy constraint: Member must satisfy regular expression pattern: [a-zA-Z0-9_-]+`,
-        ),
-      ),
+    of: "history",
+    breaks: ({ id }) => !/^[a-zA-Z0-9_-]{1,64}$/.test(show(id)),
+    says: ({ id, at }) =>
+      `1 validation error detected: Value '${show(id)}' at 'messages.${at + 1}.member.content.1.member.toolUse.toolUseId' failed to satisfy constraint: Member must satisfy regular expression pattern: [a-zA-Z0-9_-]+`,
   },
   {
     rule: "The name of a tool has 1 to 64 letters, digits, underscores and hyphens.",
@@ -125,13 +113,9 @@ export const bedrockRules: readonly Rule[] = [
     rule: "A message with a document has a text.",
     source:
       "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Message.html, github.com/archestra-ai/archestra#4220",
-    refuses: ({ items, media }) =>
-      firstOf(media, ({ kind, at }) =>
-        when(
-          kind === "file" && items[at]?.parts.every(({ type }) => type !== "text") === true,
-          "A text block must be included when using documents.",
-        ),
-      ),
+    of: "media",
+    breaks: ({ kind, at }, { items }) => kind === "file" && items[at]?.parts.every(({ type }) => type !== "text") === true,
+    says: "A text block must be included when using documents.",
   },
 ];
 
@@ -151,11 +135,8 @@ export const bedrockMessagesRules: readonly Rule[] = [
   {
     rule: "Opus 4.6 and Sonnet 4.6 do not take `thinking.block_binding`.",
     source: "@earendil-works/pi-ai@1.6.0 dist/api/bedrock-converse-stream.js",
-    refuses: ({ model, text }) =>
-      when(
-        /(?:opus|sonnet)-4-6/.test(model) && text.includes('"block_binding"'),
-        "thinking.adaptive.block_binding: Extra inputs are not permitted",
-      ),
+    breaks: ({ model, text }) => /(?:opus|sonnet)-4-6/.test(model) && text.includes('"block_binding"'),
+    says: "thinking.adaptive.block_binding: Extra inputs are not permitted",
   },
 ];
 

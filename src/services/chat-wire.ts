@@ -40,13 +40,10 @@ export const chatFormRules: readonly Rule[] = [
     rule: "A role is system, developer, user, assistant, tool or function.",
     source: "https://developers.openai.com/api/reference/resources/chat",
     code: "invalid_value",
-    refuses: ({ items }) =>
-      firstOf(items, ({ role, at }) =>
-        when(
-          !["system", "developer", "user", "assistant", "tool", "function"].includes(role),
-          `Invalid value: '${role}'. Supported values are: 'system', 'assistant', 'user', 'function', 'tool', and 'developer'. (messages[${at}].role)`,
-        ),
-      ),
+    of: "items",
+    breaks: ({ role }) => !["system", "developer", "user", "assistant", "tool", "function"].includes(role),
+    says: ({ role, at }) =>
+      `Invalid value: '${role}'. Supported values are: 'system', 'assistant', 'user', 'function', 'tool', and 'developer'. (messages[${at}].role)`,
   },
   {
     rule: "A message has content. An assistant message has content or calls.",
@@ -65,22 +62,17 @@ export const chatFormRules: readonly Rule[] = [
     rule: "The list of calls in an assistant message is not empty.",
     source: "new-api#3326",
     code: "empty_array",
-    refuses: ({ items }) =>
-      firstOf(items, ({ fields, at }) =>
-        when(Array.isArray(fields.tool_calls) && fields.tool_calls.length === 0, emptyList(`messages[${at}].tool_calls`)),
-      ),
+    of: "items",
+    breaks: ({ fields }) => Array.isArray(fields.tool_calls) && fields.tool_calls.length === 0,
+    says: ({ at }) => emptyList(`messages[${at}].tool_calls`),
   },
   {
     rule: "The arguments of a call are a string.",
     source: "https://developers.openai.com/api/reference/resources/chat",
     code: "invalid_type",
-    refuses: ({ calls }) =>
-      firstOf(calls, ({ args, path }) =>
-        when(
-          typeof args !== "string",
-          `Invalid type for '${path}.function.arguments': expected a string, but got an object instead.`,
-        ),
-      ),
+    of: "calls",
+    breaks: ({ args }) => typeof args !== "string",
+    says: ({ path }) => `Invalid type for '${path}.function.arguments': expected a string, but got an object instead.`,
   },
 ];
 
@@ -98,11 +90,8 @@ export const chatPairRules: readonly Rule[] = [
   {
     rule: "A tool message answers a call of the assistant message before it.",
     source: "crewAI#1620",
-    refuses: (request) =>
-      when(
-        strayResults(request).length > 0,
-        "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.",
-      ),
+    breaks: (request) => strayResults(request).length > 0,
+    says: "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.",
   },
 ];
 
@@ -111,20 +100,14 @@ export const chatToolRules: readonly Rule[] = [
   {
     rule: "`tool_choice` is only sent with tools.",
     source: "writer-framework#1013",
-    refuses: ({ body, tools }) =>
-      when(
-        (body.tool_choice ?? null) !== null && tools.length === 0,
-        "Invalid value for 'tool_choice': 'tool_choice' is only allowed when 'tools' are specified.",
-      ),
+    breaks: ({ body, tools }) => (body.tool_choice ?? null) !== null && tools.length === 0,
+    says: "Invalid value for 'tool_choice': 'tool_choice' is only allowed when 'tools' are specified.",
   },
   {
     rule: "`parallel_tool_calls` is only sent with tools.",
     source: "kelivo#317",
-    refuses: ({ body, tools }) =>
-      when(
-        body.parallel_tool_calls !== undefined && tools.length === 0,
-        "Invalid value for 'parallel_tool_calls': 'parallel_tool_calls' is only allowed when 'tools' are specified.",
-      ),
+    breaks: ({ body, tools }) => body.parallel_tool_calls !== undefined && tools.length === 0,
+    says: "Invalid value for 'parallel_tool_calls': 'parallel_tool_calls' is only allowed when 'tools' are specified.",
   },
   {
     rule: "The list of tools is not empty.",
@@ -135,13 +118,12 @@ export const chatToolRules: readonly Rule[] = [
   {
     rule: "The tool of a named choice is in the list of tools.",
     source: "https://developers.openai.com/api/docs/guides/function-calling",
-    refuses: ({ body, tools }) => {
+    breaks: ({ body, tools }) => {
       const { name } = recordAt(body.tool_choice, "function");
-      return when(
-        typeof name === "string" && tools.every((tool) => tool.name !== name),
-        `Invalid value for 'tool_choice': the tool choice function '${show(name)}' was not found in 'tools'.`,
-      );
+      return typeof name === "string" && tools.every((tool) => tool.name !== name);
     },
+    says: ({ body }) =>
+      `Invalid value for 'tool_choice': the tool choice function '${show(recordAt(body.tool_choice, "function").name)}' was not found in 'tools'.`,
   },
   {
     rule: "A request has at most 128 tools.",
@@ -235,25 +217,18 @@ export const chatMediaRules: readonly Rule[] = [
     rule: "Images and files are only in user messages.",
     source: "github.com/OpenHands/OpenHands#7700, github.com/openai/openai-node#1030",
     code: "invalid_value",
-    refuses: ({ media }) =>
-      firstOf(media, ({ role, at }) =>
-        when(
-          role !== "user",
-          `Invalid 'messages[${at}]'. Image URLs are only allowed for messages with role 'user', but this message with role '${role}' contains an image URL.`,
-        ),
-      ),
+    of: "media",
+    breaks: ({ role }) => role !== "user",
+    says: ({ role, at }) =>
+      `Invalid 'messages[${at}]'. Image URLs are only allowed for messages with role 'user', but this message with role '${role}' contains an image URL.`,
   },
   {
     rule: "An image is a PNG, JPEG, GIF or WebP file.",
     source: "STranslate#277",
     code: "invalid_image_format",
-    refuses: ({ media }) =>
-      firstOf(media, ({ kind, data }) =>
-        when(
-          kind === "image" && data !== undefined && !(sniffType(data)?.startsWith("image/") ?? false),
-          "You uploaded an unsupported image. Please make sure your image has of one the following formats: ['png', 'jpeg', 'gif', 'webp'].",
-        ),
-      ),
+    of: "media",
+    breaks: ({ kind, data }) => kind === "image" && data !== undefined && !(sniffType(data)?.startsWith("image/") ?? false),
+    says: "You uploaded an unsupported image. Please make sure your image has of one the following formats: ['png', 'jpeg', 'gif', 'webp'].",
   },
 ];
 
@@ -262,7 +237,9 @@ export const chatArgumentRules: readonly Rule[] = [
   {
     rule: "The arguments of a call in the history are the text of a JSON object.",
     source: "github.com/ollama/ollama openai/openai.go, github.com/vllm-project/vllm entrypoints/chat_utils.py",
-    refuses: ({ calls }) => firstOf(calls, ({ args }) => when(!isObjectText(args), "invalid tool call arguments")),
+    of: "calls",
+    breaks: ({ args }) => !isObjectText(args),
+    says: "invalid tool call arguments",
   },
 ];
 

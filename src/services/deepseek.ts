@@ -1,7 +1,7 @@
 import { deepseekMedia, noMedia } from "./media-limits.ts";
 import type { Service } from "./service.ts";
 import type { Rule } from "./rule.ts";
-import { firstOf, hasHalfPair, recordAt, unknownPart, when } from "./rule-checks.ts";
+import { hasHalfPair, recordAt, unknownPart, when } from "./rule-checks.ts";
 import type { ChatStyle } from "./oddities.ts";
 
 const thinks = /deepseek-(?:v4|flash)/i;
@@ -61,25 +61,20 @@ export const deepseekRules: readonly Rule[] = [
   {
     rule: "While the model thinks, `tool_choice` is auto or none.",
     source: "github.com/deepseek-ai/DeepSeek-V3#1376, github.com/BerriAI/litellm#37470",
-    refuses: ({ model, body }) =>
-      when(
-        thinksAtDeepseek(model, body) && ![undefined, "auto", "none"].some((choice) => choice === body.tool_choice),
-        "Thinking mode does not support this tool_choice",
-      ),
+    breaks: ({ model, body }) =>
+      thinksAtDeepseek(model, body) && ![undefined, "auto", "none"].some((choice) => choice === body.tool_choice),
+    says: "Thinking mode does not support this tool_choice",
   },
   {
     rule: "While DeepSeek V4 thinks, every assistant message with calls has `reasoning_content`.",
     source: "oai-compatible-copilot#215, AionUi#2746, @ai-sdk/deepseek@3.0.56",
-    refuses: ({ model, body, items, calls }) =>
-      firstOf(items, ({ at, fields }) =>
-        when(
-          /deepseek-(?:v4|flash)/i.test(model) &&
-            thinksAtDeepseek(model, body) &&
-            calls.some((call) => call.at === at) &&
-            typeof fields.reasoning_content !== "string",
-          "The reasoning_content in the thinking mode must be passed back to the API.",
-        ),
-      ),
+    of: "items",
+    breaks: ({ at, fields }, { model, body, calls }) =>
+      /deepseek-(?:v4|flash)/i.test(model) &&
+      thinksAtDeepseek(model, body) &&
+      calls.some((call) => call.at === at) &&
+      typeof fields.reasoning_content !== "string",
+    says: "The reasoning_content in the thinking mode must be passed back to the API.",
   },
   {
     rule: "The body has no half of a surrogate pair.",
@@ -90,11 +85,8 @@ export const deepseekRules: readonly Rule[] = [
   {
     rule: "A tool is only strict at the beta address.",
     source: "https://api-docs.deepseek.com/guides/function_calling",
-    refuses: ({ tools }) =>
-      when(
-        tools.some(({ strict }) => strict),
-        "strict mode is only supported with the base URL https://api.deepseek.com/beta",
-      ),
+    breaks: ({ tools }) => tools.some(({ strict }) => strict),
+    says: "strict mode is only supported with the base URL https://api.deepseek.com/beta",
   },
 ];
 

@@ -69,16 +69,16 @@ export const googleRules: readonly Rule[] = [
   {
     rule: "A role is user or model.",
     source: "https://ai.google.dev/api/caching#Content",
-    refuses: ({ items }) =>
-      firstOf(items, ({ role }) => when(!["user", "model"].includes(role), "Please use a valid role: user, model.")),
+    of: "items",
+    breaks: ({ role }) => !["user", "model"].includes(role),
+    says: "Please use a valid role: user, model.",
   },
   {
     rule: "A content has parts.",
     source: "github.com/vercel/ai#3775, dify#30566",
-    refuses: ({ items }) =>
-      firstOf(items, ({ parts, at }) =>
-        when(parts.length === 0, `* GenerateContentRequest.contents[${at}].parts: contents.parts must not be empty.`),
-      ),
+    of: "items",
+    breaks: ({ parts }) => parts.length === 0,
+    says: ({ at }) => `* GenerateContentRequest.contents[${at}].parts: contents.parts must not be empty.`,
   },
   {
     rule: "A part has one kind of data. Only a part with a signature has empty text.",
@@ -100,50 +100,43 @@ export const googleRules: readonly Rule[] = [
   {
     rule: "A function call comes directly after a user turn or after function responses.",
     source: "gemini-cli#26486, #11814",
-    refuses: ({ items, calls }) => firstOf(calls, ({ at }) => when(at === 0 || items[at - 1]?.role !== "user", asksAfter)),
+    of: "calls",
+    breaks: ({ at }, { items }) => at === 0 || items[at - 1]?.role !== "user",
+    says: asksAfter,
   },
   {
     rule: "Function responses come directly after the function calls.",
     source: "gemini-cli#11814, lobehub#7298",
-    refuses: ({ results, calls }) =>
-      firstOf(results, ({ at }) =>
-        when(
-          !calls.some((call) => call.at === at - 1),
-          "Please ensure that function response turn comes immediately after a function call turn.",
-        ),
-      ),
+    of: "results",
+    breaks: ({ at }, { calls }) => !calls.some((call) => call.at === at - 1),
+    says: "Please ensure that function response turn comes immediately after a function call turn.",
   },
   {
     rule: "A turn after function calls has as many responses as there are calls.",
     source: "gemini-cli#3814, vscode#299295",
-    refuses: ({ results, calls, items }) =>
-      firstOf(items, ({ at }) => {
-        const asked = calls.filter((call) => call.at === at).length;
-        const answered = results.filter((result) => result.at === at + 1).length;
-        return when(
-          asked > 0 && asked !== answered && at < items.length - 1,
-          "Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.",
-        );
-      }),
+    of: "items",
+    breaks: ({ at }, { results, calls, items }) => {
+      const asked = calls.filter((call) => call.at === at).length;
+      const answered = results.filter((result) => result.at === at + 1).length;
+      return asked > 0 && asked !== answered && at < items.length - 1;
+    },
+    says: "Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.",
   },
   {
     rule: "A response has the name of its call.",
     source: "https://ai.google.dev/gemini-api/docs/function-calling",
-    refuses: ({ results, calls }) =>
-      firstOf(results, ({ at, name, id }) => {
-        const asked = calls.filter((call) => call.at === at - 1);
-        const fits = asked.some((call) => call.name === name && (id === undefined || call.id === undefined || call.id === id));
-        return when(!fits, `Function response name '${name}' does not match a function call of the turn before it.`);
-      }),
+    of: "results",
+    breaks: ({ at, name, id }, { calls }) => {
+      const asked = calls.filter((call) => call.at === at - 1);
+      return !asked.some((call) => call.name === name && (id === undefined || call.id === undefined || call.id === id));
+    },
+    says: ({ name }) => `Function response name '${name}' does not match a function call of the turn before it.`,
   },
   {
     rule: "A history does not end with the role model.",
     source: "crewAI#6973",
-    refuses: ({ items }) =>
-      when(
-        items[items.length - 1]?.role === "model",
-        "Please ensure that single turn requests end with a user role or the role field is empty.",
-      ),
+    breaks: ({ items }) => items[items.length - 1]?.role === "model",
+    says: "Please ensure that single turn requests end with a user role or the role field is empty.",
   },
   {
     rule: "With Gemini 3 and 4, the first function call of each turn has its signature.",
@@ -213,13 +206,10 @@ export const googleRules: readonly Rule[] = [
   {
     rule: "The parameters of a function are an object.",
     source: "https://ai.google.dev/gemini-api/docs/function-calling",
-    refuses: ({ tools }) =>
-      firstOf(tools, ({ name, schema }) =>
-        when(
-          schema !== undefined && !(isRecord(schema) && show(schema.type).toLowerCase() === "object"),
-          `* GenerateContentRequest.tools[0].function_declarations[0].parameters: ${name}: schema type should be OBJECT`,
-        ),
-      ),
+    of: "tools",
+    breaks: ({ schema }) => schema !== undefined && !(isRecord(schema) && show(schema.type).toLowerCase() === "object"),
+    says: ({ name }) =>
+      `* GenerateContentRequest.tools[0].function_declarations[0].parameters: ${name}: schema type should be OBJECT`,
   },
   {
     rule: "Each array in `parametersJsonSchema` or `parameters` has `items`.",
@@ -253,26 +243,17 @@ export const googleRules: readonly Rule[] = [
   {
     rule: "A media type is one that Gemini takes.",
     source: "https://ai.google.dev/gemini-api/docs/file-input-methods, pollinations#4157",
-    refuses: ({ media }) =>
-      firstOf(media, ({ mediaType }) =>
-        when(
-          !/^(?:image\/(?:png|jpeg|webp|heic|heif)|audio\/[\w.+-]+|video\/[\w.+-]+|text\/[\w.+-]+|application\/pdf)$/.test(
-            mediaType,
-          ),
-          `Unsupported MIME type: ${mediaType}`,
-        ),
-      ),
+    of: "media",
+    breaks: ({ mediaType }) =>
+      !/^(?:image\/(?:png|jpeg|webp|heic|heif)|audio\/[\w.+-]+|video\/[\w.+-]+|text\/[\w.+-]+|application\/pdf)$/.test(mediaType),
+    says: ({ mediaType }) => `Unsupported MIME type: ${mediaType}`,
   },
   {
     rule: "An image has the bytes of an image.",
     source: "js-genai#862, gemini-cli#3054",
-    refuses: ({ media }) =>
-      firstOf(media, ({ kind, data }) =>
-        when(
-          kind === "image" && data !== undefined && sniffType(data)?.startsWith("image/") !== true,
-          "Unable to process input image. Please retry or report in https://developers.generativeai.google/guide/troubleshooting",
-        ),
-      ),
+    of: "media",
+    breaks: ({ kind, data }) => kind === "image" && data !== undefined && sniffType(data)?.startsWith("image/") !== true,
+    says: "Unable to process input image. Please retry or report in https://developers.generativeai.google/guide/troubleshooting",
   },
   {
     rule: "A request has at most 5 stop sequences.",

@@ -1,7 +1,7 @@
 import { groqMedia } from "./media-limits.ts";
 import type { Service } from "./service.ts";
 import type { Refused, Rule } from "./rule.ts";
-import { type FieldsByRole, recordAt, show, unknownField, unknownItemField, unknownPart, when } from "./rule-checks.ts";
+import { type FieldsByRole, recordAt, show, unknownField, unknownItemField, unknownPart } from "./rule-checks.ts";
 import type { ChatStyle } from "./oddities.ts";
 
 /**
@@ -67,11 +67,9 @@ export const groqRules: readonly Rule[] = [
   {
     rule: "JSON mode and tools exclude each other.",
     source: "@ai-sdk/groq@4.0.84",
-    refuses: ({ body, tools }) =>
-      when(
-        tools.length > 0 && ["json_object", "json_schema"].includes(show(recordAt(body.response_format).type)),
-        "json mode cannot be combined with tool/function calling",
-      ),
+    breaks: ({ body, tools }) =>
+      tools.length > 0 && ["json_object", "json_schema"].includes(show(recordAt(body.response_format).type)),
+    says: "json mode cannot be combined with tool/function calling",
   },
 ];
 

@@ -65,11 +65,9 @@ export const llamaServerRules: readonly Rule[] = [
   {
     rule: "While the model thinks, the last message is not from the assistant.",
     source: "github.com/ggml-org/llama.cpp tools/server/server-common.cpp",
-    refuses: ({ items, body }) =>
-      when(
-        items[items.length - 1]?.role === "assistant" && recordAt(body, "chat_template_kwargs").enable_thinking !== false,
-        "Assistant response prefill is incompatible with enable_thinking.",
-      ),
+    breaks: ({ items, body }) =>
+      items[items.length - 1]?.role === "assistant" && recordAt(body, "chat_template_kwargs").enable_thinking !== false,
+    says: "Assistant response prefill is incompatible with enable_thinking.",
   },
   {
     rule: "A content part is text, an image or audio.",

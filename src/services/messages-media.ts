@@ -19,57 +19,41 @@ export const messagesMediaRules: readonly Rule[] = [
   {
     rule: "The content of a result with `is_error` is text.",
     source: "github.com/earendil-works/pi#10794, vellum#18387",
-    refuses: ({ results }) =>
-      firstOf(results, ({ fields, parts, path }) =>
-        when(
-          fields.is_error === true && parts.some(({ type }) => type !== "text"),
-          `${path}.tool_result: all content must be type text if is_error is true`,
-        ),
-      ),
+    of: "results",
+    breaks: ({ fields, parts }) => fields.is_error === true && parts.some(({ type }) => type !== "text"),
+    says: ({ path }) => `${path}.tool_result: all content must be type text if is_error is true`,
   },
   {
     rule: "An image has the media type image/jpeg, image/png, image/gif or image/webp.",
     source: "https://platform.claude.com/docs/en/build-with-claude/vision",
-    refuses: ({ media }) =>
-      firstOf(media, ({ kind, data, mediaType, path }) =>
-        when(
-          kind === "image" && data !== undefined && !["image/jpeg", "image/png", "image/gif", "image/webp"].includes(mediaType),
-          `${path}.image.source.base64.media_type: Input should be 'image/jpeg', 'image/png', 'image/gif' or 'image/webp'`,
-        ),
-      ),
+    of: "media",
+    breaks: ({ kind, data, mediaType }) =>
+      kind === "image" && data !== undefined && !["image/jpeg", "image/png", "image/gif", "image/webp"].includes(mediaType),
+    says: ({ path }) =>
+      `${path}.image.source.base64.media_type: Input should be 'image/jpeg', 'image/png', 'image/gif' or 'image/webp'`,
   },
   {
     rule: "The media type of an image matches its bytes.",
     source: "playwright-mcp#1211, smart-connections#1238",
-    refuses: ({ media }) =>
-      firstOf(media, ({ kind, data, mediaType, path }) =>
-        when(
-          kind === "image" && data !== undefined && sniffType(data) !== mediaType,
-          `${path}.image.source.base64.data: The image was specified using the ${mediaType} media type, but the image appears to be a ${sniffType(data ?? "") ?? "different"} image`,
-        ),
-      ),
+    of: "media",
+    breaks: ({ kind, data, mediaType }) => kind === "image" && data !== undefined && sniffType(data) !== mediaType,
+    says: ({ data, mediaType, path }) =>
+      `${path}.image.source.base64.data: The image was specified using the ${mediaType} media type, but the image appears to be a ${sniffType(data ?? "") ?? "different"} image`,
   },
   {
     rule: "A PDF has the bytes of a PDF.",
     source: "https://platform.claude.com/docs/en/build-with-claude/pdf-support",
-    refuses: ({ media }) =>
-      firstOf(media, ({ mediaType, data, path }) =>
-        when(
-          mediaType === "application/pdf" && data !== undefined && sniffType(data) !== mediaType,
-          `${path}.pdf.source.base64.data: The PDF specified was not valid.`,
-        ),
-      ),
+    of: "media",
+    breaks: ({ mediaType, data }) => mediaType === "application/pdf" && data !== undefined && sniffType(data) !== mediaType,
+    says: ({ path }) => `${path}.pdf.source.base64.data: The PDF specified was not valid.`,
   },
   {
     rule: "An image has at most 8,000 pixels a side.",
     source: "github.com/charmbracelet/crush#3810",
-    refuses: ({ media }) =>
-      firstOf(media, (part) =>
-        when(
-          Math.max(...(pixelsOf(part) ?? [0])) > 8_000,
-          `${part.path}.image.source.base64.data: At least one of the image dimensions exceed max allowed size: 8000 pixels`,
-        ),
-      ),
+    of: "media",
+    breaks: (part) => Math.max(...(pixelsOf(part) ?? [0])) > 8_000,
+    says: (part) =>
+      `${part.path}.image.source.base64.data: At least one of the image dimensions exceed max allowed size: 8000 pixels`,
   },
   {
     rule: "In a request with more than 20 images, an image has at most 2,000 pixels a side.",

@@ -67,22 +67,17 @@ export const messagesOrderRules: readonly Rule[] = [
   {
     rule: "A role is user or assistant, and on some models system.",
     source: "https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages",
-    refuses: ({ items }) =>
-      firstOf(items, ({ role, at }) =>
-        when(!["user", "assistant", "system"].includes(role), `messages.${at}.role: Input should be 'user' or 'assistant'`),
-      ),
+    of: "items",
+    breaks: ({ role }) => !["user", "assistant", "system"].includes(role),
+    says: ({ at }) => `messages.${at}.role: Input should be 'user' or 'assistant'`,
   },
   {
     rule: "The message after calls has a result for each of them.",
     source: "github.com/anthropics/claude-code#1831",
-    refuses: (request) =>
-      firstOf(request.items, ({ at }) => {
-        const open = openAt(request, at);
-        return when(
-          open.length > 0,
-          `messages.${at}: \`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${open.join(", ")}. Each \`tool_use\` block must have a corresponding \`tool_result\` block in the next message.`,
-        );
-      }),
+    of: "items",
+    breaks: ({ at }, request) => openAt(request, at).length > 0,
+    says: ({ at }, request) =>
+      `messages.${at}: \`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${openAt(request, at).join(", ")}. Each \`tool_use\` block must have a corresponding \`tool_result\` block in the next message.`,
   },
   {
     rule: "Results come first in their message, before text and other content.",
@@ -101,13 +96,10 @@ export const messagesOrderRules: readonly Rule[] = [
   {
     rule: "A result answers a call of the message before it.",
     source: "github.com/anthropics/claude-code#1831",
-    refuses: ({ calls, results }) =>
-      firstOf(results, ({ id, at, path }) =>
-        when(
-          !calls.some((call) => call.id === id && call.at === at - 1),
-          `${path}: unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${show(id)}. Each \`tool_result\` block must have a corresponding \`tool_use\` block in the previous message.`,
-        ),
-      ),
+    of: "results",
+    breaks: ({ id, at }, { calls }) => !calls.some((call) => call.id === id && call.at === at - 1),
+    says: ({ id, path }) =>
+      `${path}: unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${show(id)}. Each \`tool_result\` block must have a corresponding \`tool_use\` block in the previous message.`,
   },
   {
     rule: "A call has one result.",
@@ -172,14 +164,10 @@ export const messagesContentRules: readonly Rule[] = [
   {
     rule: "A message has content, except a final assistant message.",
     source: "github.com/anthropics/claude-code#6774",
-    refuses: ({ items }) =>
-      firstOf(items, ({ role, parts, at }) => {
-        const mayBeEmpty = role === "system" || (role === "assistant" && at === items.length - 1);
-        return when(
-          parts.length === 0 && !mayBeEmpty,
-          `messages.${at}: all messages must have non-empty content except for the optional final assistant message`,
-        );
-      }),
+    of: "items",
+    breaks: ({ role, parts, at }, { items }) =>
+      parts.length === 0 && role !== "system" && (role !== "assistant" || at !== items.length - 1),
+    says: ({ at }) => `messages.${at}: all messages must have non-empty content except for the optional final assistant message`,
   },
   {
     rule: "A text block has text that is not only whitespace.",
@@ -200,40 +188,33 @@ export const messagesContentRules: readonly Rule[] = [
   {
     rule: "The system prompt has text that is not only whitespace.",
     source: "github.com/anthropics/claude-code#59812",
-    refuses: ({ body: { system } }) =>
-      when(
-        typeof system === "string" ? system.trim() === "" : recordsIn(system).some(({ text }) => show(text).trim() === ""),
-        "system: text content blocks must be non-empty",
-      ),
+    breaks: ({ body: { system } }) =>
+      typeof system === "string" ? system.trim() === "" : recordsIn(system).some(({ text }) => show(text).trim() === ""),
+    says: "system: text content blocks must be non-empty",
   },
   {
     rule: "A final assistant message does not end in whitespace.",
     source: "https://platform.claude.com/docs/en/build-with-claude/prefill-claudes-response",
-    refuses: ({ items }) => {
+    breaks: ({ items }) => {
       const { role, parts } = items[items.length - 1] ?? { role: "", parts: [] };
       const { type, text } = parts[parts.length - 1] ?? {};
-      return when(
-        role === "assistant" && type === "text" && /\s$/.test(show(text)),
-        "messages: final assistant content cannot end with trailing whitespace",
-      );
+      return role === "assistant" && type === "text" && /\s$/.test(show(text));
     },
+    says: "messages: final assistant content cannot end with trailing whitespace",
   },
   {
     rule: "The input of a call is an object.",
     source: "@anthropic-ai/sdk@1.11.0 resources/messages/messages.d.ts",
-    refuses: ({ calls }) =>
-      firstOf(calls, ({ args, path }) => when(!isRecord(args), `${path}.input: Input should be a valid dictionary`)),
+    of: "calls",
+    breaks: ({ args }) => !isRecord(args),
+    says: ({ path }) => `${path}.input: Input should be a valid dictionary`,
   },
   {
     rule: "An assistant message does not end with thinking.",
     source: "github.com/tailcallhq/forgecode#2107",
-    refuses: ({ items }) =>
-      firstOf(items, ({ role, parts, at }) =>
-        when(
-          role === "assistant" && show(parts[parts.length - 1]?.type).endsWith("thinking"),
-          `messages.${at}: The final block in an assistant message cannot be \`thinking\`.`,
-        ),
-      ),
+    of: "items",
+    breaks: ({ role, parts }) => role === "assistant" && show(parts[parts.length - 1]?.type).endsWith("thinking"),
+    says: ({ at }) => `messages.${at}: The final block in an assistant message cannot be \`thinking\`.`,
   },
   {
     rule: "The body has no half of a surrogate pair.",
@@ -292,63 +273,47 @@ export const messagesToolRules: readonly Rule[] = [
   {
     rule: "A call id has 1 to 64 letters, digits, underscores and hyphens.",
     source: "gptel#1203, 9router#393",
-    refuses: ({ calls, results }) =>
-      firstOf([...calls, ...results], ({ id, path }) =>
-        when(
-          typeof id !== "string" || !/^[a-zA-Z0-9_-]{1,64}$/.test(id),
-          `${path}.id: String should match pattern '^[a-zA-Z0-9_-]+$'`,
-        ),
-      ),
+    of: "history",
+    breaks: ({ id }) => typeof id !== "string" || !/^[a-zA-Z0-9_-]{1,64}$/.test(id),
+    says: ({ path }) => `${path}.id: String should match pattern '^[a-zA-Z0-9_-]+$'`,
   },
   {
     rule: "The root of a tool schema has the type object.",
     source: "github.com/MoonshotAI/kimi-code#2328",
-    refuses: ({ tools }) =>
-      firstOf(tools, ({ schema, at }) =>
-        when(!isObjectSchema(schema), `tools.${at}.custom.input_schema.type: Input should be 'object'`),
-      ),
+    of: "tools",
+    breaks: ({ schema }) => !isObjectSchema(schema),
+    says: ({ at }) => `tools.${at}.custom.input_schema.type: Input should be 'object'`,
   },
   {
     rule: "The root of a tool schema has no oneOf, allOf or anyOf.",
     source: "github.com/anthropics/claude-code#27337",
-    refuses: ({ tools }) =>
-      firstOf(tools, ({ schema, at }) =>
-        when(
-          rootKeyword(schema, "oneOf", "allOf", "anyOf") !== undefined,
-          `tools.${at}.custom.input_schema: input_schema does not support oneOf, allOf, or anyOf at the top level`,
-        ),
-      ),
+    of: "tools",
+    breaks: ({ schema }) => rootKeyword(schema, "oneOf", "allOf", "anyOf") !== undefined,
+    says: ({ at }) => `tools.${at}.custom.input_schema: input_schema does not support oneOf, allOf, or anyOf at the top level`,
   },
   {
     rule: "`tool_choice` is only sent with tools.",
     source: "https://platform.claude.com/docs/en/agents-and-tools/tool-use/implement-tool-use",
-    refuses: ({ body }) =>
-      when(
-        body.tool_choice !== undefined && recordsIn(body.tools).length === 0,
-        "tool_choice may only be specified while providing tools.",
-      ),
+    breaks: ({ body }) => body.tool_choice !== undefined && recordsIn(body.tools).length === 0,
+    says: "tool_choice may only be specified while providing tools.",
   },
   {
     rule: "The tool of a named choice is in the list of tools.",
     source: "https://platform.claude.com/docs/en/agents-and-tools/tool-use/implement-tool-use",
-    refuses: ({ body, tools }) => {
+    breaks: ({ body, tools }) => {
       const { type, name } = recordAt(body.tool_choice);
-      return when(
-        type === "tool" && tools.every((tool) => tool.name !== name),
-        `Tool '${show(name)}' not found in provided tools`,
-      );
+      return type === "tool" && tools.every((tool) => tool.name !== name);
     },
+    says: ({ body }) => `Tool '${show(recordAt(body.tool_choice).name)}' not found in provided tools`,
   },
   {
     rule: "At least one tool is not deferred.",
     source: "https://platform.claude.com/docs/en/agents-and-tools/tool-use/tool-search-tool",
-    refuses: ({ body }) => {
+    breaks: ({ body }) => {
       const tools = recordsIn(body.tools);
-      return when(
-        tools.length > 0 && tools.every((tool) => tool.defer_loading === true),
-        "At least one tool must have defer_loading=false. All tools cannot be deferred.",
-      );
+      return tools.length > 0 && tools.every((tool) => tool.defer_loading === true);
     },
+    says: "At least one tool must have defer_loading=false. All tools cannot be deferred.",
   },
 ];
 
@@ -397,10 +362,8 @@ export const messagesFieldRules: readonly Rule[] = [
   {
     rule: "A stop sequence has text that is not only whitespace.",
     source: "https://platform.claude.com/docs/en/api/messages",
-    refuses: ({ body: { stop_sequences: stops } }) =>
-      when(
-        Array.isArray(stops) && stops.some((stop) => typeof stop !== "string" || stop.trim() === ""),
-        "stop_sequences: each stop sequence must contain non-whitespace",
-      ),
+    breaks: ({ body: { stop_sequences: stops } }) =>
+      Array.isArray(stops) && stops.some((stop) => typeof stop !== "string" || stop.trim() === ""),
+    says: "stop_sequences: each stop sequence must contain non-whitespace",
   },
 ];

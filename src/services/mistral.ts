@@ -66,10 +66,9 @@ export const mistralModelRules: readonly Rule[] = [
     source: "avante.nvim#2695, crush#279, github.com/NousResearch/hermes-agent#20154",
     type: "invalid_request_message_order",
     code: "3230",
-    refuses: ({ items }) =>
-      firstOf(items, ({ role, at }) =>
-        when(role === "user" && items[at - 1]?.role === "tool", "Unexpected role 'user' after role 'tool'"),
-      ),
+    of: "items",
+    breaks: ({ role, at }, { items }) => role === "user" && items[at - 1]?.role === "tool",
+    says: "Unexpected role 'user' after role 'tool'",
   },
   {
     rule: "A tool message comes after an assistant message or a tool message.",
@@ -90,41 +89,32 @@ export const mistralModelRules: readonly Rule[] = [
     source: "github.com/mistralai/client-ts#106, github.com/camel-ai/camel#1467",
     type: "invalid_request_message_order",
     code: "3230",
-    refuses: (request) =>
-      when(
-        unansweredCalls(request).length + strayResults(request).length > 0,
-        "Not the same number of function calls and responses",
-      ),
+    breaks: (request) => unansweredCalls(request).length + strayResults(request).length > 0,
+    says: "Not the same number of function calls and responses",
   },
   {
     rule: "The last message has the role user or tool.",
     source: "new-api#2858",
     code: "3230",
-    refuses: ({ items }) => {
+    breaks: ({ items }) => {
       const last = items[items.length - 1];
-      return when(
-        last?.role === "assistant" && last.fields.prefix !== true,
-        "Expected last role User or Tool (or Assistant with prefix True) for serving but got assistant",
-      );
+      return last?.role === "assistant" && last.fields.prefix !== true;
     },
+    says: "Expected last role User or Tool (or Assistant with prefix True) for serving but got assistant",
   },
   {
     rule: "A call id has exactly 9 letters and digits.",
     source: "github.com/karthink/gptel#1203",
     code: "3280",
-    refuses: ({ calls, results }) =>
-      firstOf([...calls, ...results], ({ id }) =>
-        when(!/^[a-zA-Z0-9]{9}$/.test(show(id)), `Tool call id was ${show(id)} but must be a-z, A-Z, 0-9, with a length of 9.`),
-      ),
+    of: "history",
+    breaks: ({ id }) => !/^[a-zA-Z0-9]{9}$/.test(show(id)),
+    says: ({ id }) => `Tool call id was ${show(id)} but must be a-z, A-Z, 0-9, with a length of 9.`,
   },
   {
     rule: "A tool message has only text.",
     source: "github.com/LibreChat-AI/agents#344",
-    refuses: ({ media }) =>
-      when(
-        media.some(({ role }) => role === "tool"),
-        "validation errors for ToolMessage: content.list[TextChunk].0.type: Input should be 'text'",
-      ),
+    breaks: ({ media }) => media.some(({ role }) => role === "tool"),
+    says: "validation errors for ToolMessage: content.list[TextChunk].0.type: Input should be 'text'",
   },
 ];
 

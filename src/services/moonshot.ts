@@ -222,13 +222,9 @@ export const moonshotRules: readonly Rule[] = [
   {
     rule: "The name of a tool begins with a letter.",
     source: "CLIProxyAPI#5316",
-    refuses: ({ tools }) =>
-      firstOf(tools, ({ name }) =>
-        when(
-          !/^[a-zA-Z]/.test(name),
-          "Invalid request: function name is invalid, must start with a letter and can contain letters, numbers, underscores, and dashes",
-        ),
-      ),
+    of: "tools",
+    breaks: ({ name }) => !/^[a-zA-Z]/.test(name),
+    says: "Invalid request: function name is invalid, must start with a letter and can contain letters, numbers, underscores, and dashes",
   },
   {
     rule: "While a model before K3 thinks, calls cannot be forced. K3 takes `required`.",
@@ -245,11 +241,8 @@ export const moonshotRules: readonly Rule[] = [
   {
     rule: "Some models always think.",
     source: "github.com/can1357/oh-my-pi#3852, github.com/lobehub/lobehub#15725",
-    refuses: ({ model, body }) =>
-      when(
-        alwaysThinking.test(model) && recordAt(body, "thinking").type === "disabled",
-        "invalid thinking: only type=enabled is allowed for this model",
-      ),
+    breaks: ({ model, body }) => alwaysThinking.test(model) && recordAt(body, "thinking").type === "disabled",
+    says: "invalid thinking: only type=enabled is allowed for this model",
   },
   {
     rule: "From K2.5 on, `temperature` is 1 and `top_p` is 0.95.",
@@ -265,13 +258,10 @@ export const moonshotRules: readonly Rule[] = [
   {
     rule: "While the model thinks, every assistant message with calls has `reasoning_content`.",
     source: "github.com/earendil-works/pi#8075",
-    refuses: ({ model, body, items, calls }) =>
-      firstOf(items, ({ at, fields }) =>
-        when(
-          thinksAtMoonshot(model, body) && calls.some((call) => call.at === at) && typeof fields.reasoning_content !== "string",
-          `thinking is enabled but reasoning_content is missing in assistant tool call message at index ${at}`,
-        ),
-      ),
+    of: "items",
+    breaks: ({ at, fields }, { model, body, calls }) =>
+      thinksAtMoonshot(model, body) && calls.some((call) => call.at === at) && typeof fields.reasoning_content !== "string",
+    says: ({ at }) => `thinking is enabled but reasoning_content is missing in assistant tool call message at index ${at}`,
   },
 ];
 

@@ -55,11 +55,9 @@ export const openaiChatModelRules: readonly Rule[] = [
     rule: "A model that reasons takes only the default `temperature`.",
     source: "bolna#1019, uni-api#105",
     code: "unsupported_value",
-    refuses: ({ model, body }) =>
-      when(
-        reasonsUnlessTold(model, body.reasoning_effort) && (body.temperature ?? 1) !== 1,
-        `Unsupported value: 'temperature' does not support ${show(body.temperature)} with this model. Only the default (1) value is supported.`,
-      ),
+    breaks: ({ model, body }) => reasonsUnlessTold(model, body.reasoning_effort) && (body.temperature ?? 1) !== 1,
+    says: ({ body }) =>
+      `Unsupported value: 'temperature' does not support ${show(body.temperature)} with this model. Only the default (1) value is supported.`,
   },
   {
     rule: "A model that reasons does not take `top_p`, and takes `max_completion_tokens` instead of `max_tokens`.",
@@ -76,11 +74,8 @@ export const openaiChatModelRules: readonly Rule[] = [
     rule: "GPT-6 and models that always reason do not take `stop`.",
     source: "bolna#1019",
     code: "unsupported_parameter",
-    refuses: ({ model, body }) =>
-      when(
-        body.stop !== undefined && /^(?:o\d|gpt-5(?:$|-(?!chat))|gpt-6)/.test(model),
-        "Unsupported parameter: 'stop' is not supported with this model.",
-      ),
+    breaks: ({ model, body }) => body.stop !== undefined && /^(?:o\d|gpt-5(?:$|-(?!chat))|gpt-6)/.test(model),
+    says: "Unsupported parameter: 'stop' is not supported with this model.",
   },
   {
     rule: "From GPT-5.6 on, a model that reasons does not take function tools here. GPT-5.4 and 5.5 take them without an effort.",

@@ -1,7 +1,6 @@
 import { qwenNames } from "./dashscope.ts";
 import type { Service } from "./service.ts";
 import type { Refused, Rule } from "./rule.ts";
-import { when } from "./rule-checks.ts";
 import type { ChatStyle } from "./oddities.ts";
 
 /**
@@ -33,11 +32,8 @@ export const openrouterRules: readonly Rule[] = [
     rule: "For models of z.ai, `tool_choice` is auto.",
     source: "oh-my-pi#11635, github.com/zed-industries/zed#36094",
     status: 404,
-    refuses: ({ model, body: { tool_choice: choice } }) =>
-      when(
-        model.startsWith("z-ai/") && choice !== undefined && choice !== "auto",
-        "No endpoints found that support the provided 'tool_choice' value. To learn more about provider routing, visit: https://openrouter.ai/docs/provider-routing",
-      ),
+    breaks: ({ model, body: { tool_choice: choice } }) => model.startsWith("z-ai/") && choice !== undefined && choice !== "auto",
+    says: "No endpoints found that support the provided 'tool_choice' value. To learn more about provider routing, visit: https://openrouter.ai/docs/provider-routing",
   },
 ];
 

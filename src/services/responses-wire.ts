@@ -49,21 +49,16 @@ export const responsesWireRules: readonly Rule[] = [
   {
     rule: "Every call has an output.",
     source: "trae-agent#245, github.com/vercel/ai#8216",
-    refuses: ({ calls, results }) =>
-      firstOf(calls, ({ id }) =>
-        when(!results.some((result) => result.id === id), `No tool output found for function call ${show(id)}.`),
-      ),
+    of: "calls",
+    breaks: ({ id }, { results }) => !results.some((result) => result.id === id),
+    says: ({ id }) => `No tool output found for function call ${show(id)}.`,
   },
   {
     rule: "Every output comes after the call with its id.",
     source: "trae-agent#245, github.com/vercel/ai#8216",
-    refuses: ({ calls, results }) =>
-      firstOf(results, ({ id, at }) =>
-        when(
-          !calls.some((call) => call.id === id && call.at < at),
-          `No tool call found for function call output with call_id ${show(id)}.`,
-        ),
-      ),
+    of: "results",
+    breaks: ({ id, at }, { calls }) => !calls.some((call) => call.id === id && call.at < at),
+    says: ({ id }) => `No tool call found for function call output with call_id ${show(id)}.`,
   },
   {
     rule: "A call id has 1 to 64 characters.",
@@ -136,13 +131,11 @@ export const responsesWireRules: readonly Rule[] = [
     rule: "Without `store`, a reasoning item has its encrypted content.",
     source: "github.com/vercel/ai#7543, github.com/anomalyco/opencode#7724",
     status: 404,
-    refuses: ({ body, items }) =>
-      firstOf(items, ({ fields: { type, id, encrypted_content: encrypted } }) =>
-        when(
-          type === "reasoning" && body.store === false && typeof encrypted !== "string",
-          `Item with id '${show(id)}' not found. Items are not persisted when \`store\` is set to false. Try again with \`store\` set to true, or remove this item from your input.`,
-        ),
-      ),
+    of: "items",
+    breaks: ({ fields: { type, encrypted_content: encrypted } }, { body }) =>
+      type === "reasoning" && body.store === false && typeof encrypted !== "string",
+    says: ({ fields: { id } }) =>
+      `Item with id '${show(id)}' not found. Items are not persisted when \`store\` is set to false. Try again with \`store\` set to true, or remove this item from your input.`,
   },
   {
     rule: "The name of a tool has 1 to 64 letters, digits, underscores and hyphens.",

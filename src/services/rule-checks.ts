@@ -2,7 +2,17 @@
 
 import { isRecord } from "../core/kit.ts";
 import type { UnknownRecord } from "../shared/guards.ts";
-import type { WireCall, WireItem, WireMedia, WireRequest, WireTool } from "./rule.ts";
+import type { PartList, Rule, RuleAbout, WireCall, WireItem, WireMedia, WireRequest, WireTool } from "./rule.ts";
+
+/** Returns the message with which a rule refuses a request, or undefined. */
+export function refusalBy(rule: Rule, request: WireRequest): string | undefined {
+  if (rule.breaks === undefined) return rule.refuses(request);
+  // The cast is safe: the functions of a rule get the request, or a part from its list.
+  const { of: list, breaks, says } = rule as RuleAbout<unknown> & { readonly of?: PartList };
+  const parts: readonly unknown[] = list === undefined ? [request] : request[list];
+  for (const part of parts) if (breaks(part, request)) return typeof says === "string" ? says : says(part, request);
+  return undefined;
+}
 
 /** Returns the first message that `refuse` returns for a value. */
 export function firstOf<Value>(values: Iterable<Value>, refuse: (value: Value) => string | undefined): string | undefined {

@@ -3,14 +3,11 @@
 
 import type { UnknownRecord } from "../shared/guards.ts";
 
-/** One rule of a service. */
-export interface Rule {
+interface RuleFacts {
   /** The rule in one sentence. */
   readonly rule: string;
   /** A page of the vendor, a type file, or a public report, for example "github.com/owner/repo#1". */
   readonly source: string;
-  /** Returns the message of the service if the request breaks the rule. */
-  readonly refuses: (request: WireRequest) => string | undefined;
   /** The HTTP status of the refusal. Default 400. */
   readonly status?: number | undefined;
   /** The code in the error body. */
@@ -20,6 +17,31 @@ export interface Rule {
   /** The error body, if it has another form than the other errors of the service. */
   readonly toBody?: ((message: string) => object) | undefined;
 }
+
+export type PartList = "items" | "tools" | "calls" | "results" | "history" | "media";
+
+/** A rule about the request, or about each part of a list. */
+export interface RuleAbout<About> extends RuleFacts {
+  readonly breaks: (about: About, request: WireRequest) => boolean;
+  /** The message of the service. */
+  readonly says: string | ((about: About, request: WireRequest) => string);
+}
+
+type PartRule<List extends PartList> = RuleAbout<WireRequest[List][number]> & { readonly of: List };
+
+/** A rule with several messages, or whose message needs what the check has found. */
+interface FindingRule extends RuleFacts {
+  readonly of?: undefined;
+  readonly breaks?: undefined;
+  /** Returns the message of the service if the request breaks the rule. */
+  readonly refuses: (request: WireRequest) => string | undefined;
+}
+
+/** One rule of a service. */
+export type Rule =
+  | { [List in PartList]: PartRule<List> }[PartList]
+  | (RuleAbout<WireRequest> & { readonly of?: undefined })
+  | FindingRule;
 
 /** A refused request, before the service puts it into its own form. */
 export interface Refused {
@@ -44,6 +66,8 @@ export interface WireRequest {
   readonly tools: readonly WireTool[];
   readonly calls: readonly WireCall[];
   readonly results: readonly WireResult[];
+  /** The calls, and then the results. */
+  readonly history: readonly (WireCall | WireResult)[];
   readonly media: readonly WireMedia[];
 }
 

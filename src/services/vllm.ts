@@ -66,11 +66,8 @@ export const vllmRules: readonly Rule[] = [
   {
     rule: "Structured output and a named choice exclude each other.",
     source: "github.com/vllm-project/vllm entrypoints/openai/chat_completion/protocol.py",
-    refuses: ({ body }) =>
-      when(
-        typeof body.tool_choice === "object" && body.tool_choice !== null && hasConstraints(body),
-        "You can only either use constraints for structured outputs or tools, not both.",
-      ),
+    breaks: ({ body }) => typeof body.tool_choice === "object" && body.tool_choice !== null && hasConstraints(body),
+    says: "You can only either use constraints for structured outputs or tools, not both.",
   },
 ];
 

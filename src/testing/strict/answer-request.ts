@@ -1,6 +1,7 @@
 import { isRecord } from "../../core/kit.ts";
 import { parseJson } from "../../shared/json.ts";
 import type { Rule, ToErrorBody } from "../../services/rule.ts";
+import { refusalBy } from "../../services/rule-checks.ts";
 import { checkMockMessage, type MockMessage, text as say } from "../mock-parts.ts";
 import { toAnswer, type ToCallId } from "./answer.ts";
 import type { Family, Kind, ServedWire } from "./kinds.ts";
@@ -69,7 +70,7 @@ export function answerRequest({ url, headers, text }: ReceivedText, ports: Answe
   const families = familiesOf(served, read.model);
   const rules = isRecord(parsed) ? rulesFor(served, families) : [unreadable];
   for (const rule of rules) {
-    const message = rule.refuses(read);
+    const message = refusalBy(rule, read);
     if (message === undefined) continue;
     const { status = 400, source, code, type } = rule;
     ports.onRefusal({ rule: rule.rule, source, status, message, request });

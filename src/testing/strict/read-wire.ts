@@ -24,7 +24,9 @@ export function wireOf(url: string): Wire | undefined {
   return /:(?:streamG|g)enerateContent$/.test(pathname) ? "generate" : undefined;
 }
 
-const readers: { readonly [Name in Wire]: (received: ReceivedRequest) => WireRequest } = {
+type ReadParts = Omit<WireRequest, "history">;
+
+const readers: { readonly [Name in Wire]: (received: ReceivedRequest) => ReadParts } = {
   chat: readChat,
   responses: readResponses,
   messages: readMessages,
@@ -32,7 +34,8 @@ const readers: { readonly [Name in Wire]: (received: ReceivedRequest) => WireReq
 };
 
 export function readRequest(wire: Wire, received: ReceivedRequest): WireRequest {
-  return readers[wire](received);
+  const read = readers[wire](received);
+  return { ...read, history: [...read.calls, ...read.results] };
 }
 
 function baseOf({ body, text, headers }: ReceivedRequest): Pick<WireRequest, "body" | "text" | "headers" | "model"> {
@@ -60,7 +63,7 @@ function fromUrl(url: unknown, kind: WireMedia["kind"]): MediaFacts {
   return { kind: mediaType.startsWith("image/") ? "image" : kind, mediaType, data };
 }
 
-function readChat(received: ReceivedRequest): WireRequest {
+function readChat(received: ReceivedRequest): ReadParts {
   const items = itemsIn(received.body.messages, (fields) => textAt(fields, "role"), "content");
   return {
     ...baseOf(received),
@@ -107,7 +110,7 @@ function mediaInChat(part: UnknownRecord): readonly MediaFacts[] {
   return part.type === "file" ? [fromUrl(recordAt(part, "file").file_data, "file")] : [];
 }
 
-function readResponses(received: ReceivedRequest): WireRequest {
+function readResponses(received: ReceivedRequest): ReadParts {
   const { body } = received;
   const input: unknown = typeof body.input === "string" ? [{ role: "user", content: body.input }] : body.input;
   const items = itemsIn(input, (fields) => textAt(fields, "role") || textAt(fields, "type"), "content");
@@ -141,7 +144,7 @@ function mediaInInput({ type, image_url: url, file_data: file }: UnknownRecord):
   return type === "input_file" ? [fromUrl(file, "file")] : [];
 }
 
-function readMessages(received: ReceivedRequest): WireRequest {
+function readMessages(received: ReceivedRequest): ReadParts {
   const items = itemsIn(received.body.messages, (fields) => textAt(fields, "role"), "content");
   const blocks = items.flatMap(({ at, role, parts }) =>
     parts.map((block, index) => ({ at, role, block, path: `messages.${at}.content.${index}` })),
@@ -188,7 +191,7 @@ function mediaInBlock(block: UnknownRecord): readonly MediaFacts[] {
   return [{ kind: block.type === "image" ? "image" : "file", mediaType: show(mediaType), data: isData ? data : undefined }];
 }
 
-function readGenerate(received: ReceivedRequest): WireRequest {
+function readGenerate(received: ReceivedRequest): ReadParts {
   const { body } = received;
   const items = itemsIn(body.contents, (fields) => textAt(fields, "role") || "user", "parts");
   const parts = items.flatMap(({ at, role, parts: list }) =>
