@@ -42,14 +42,15 @@ describe("limits.maxToolCalls", () => {
     expect([kinds(result), result.toolCallsExecuted]).toEqual(["completed completed limit limit limit limit", 2]);
   });
 
-  it("does not count calls that never ran, and causes no tool error", async () => {
+  it("keeps places for the first calls of a message, counts no call that never ran, and causes no tool error", async () => {
     const batch = [toolCall("nope"), toolCall("denied"), toolCall("ok"), toolCall("ok")];
     const playing = play([batch, text("Enough.")], {
       tools: [ok, tool("denied", () => 1)],
-      limits: { maxToolCalls: 1, maxConsecutiveToolErrors: 2 },
+      limits: { maxToolCalls: 2, maxConsecutiveToolErrors: 2 },
       middleware: [approve(({ name }) => (name === "denied" ? { kind: "deny" } : { kind: "approve" }))],
     });
-    expect(kinds(await playing.result)).toBe("unknown-tool denied completed limit");
+    const result = await playing.result;
+    expect([kinds(result), result.toolCallsExecuted]).toEqual(["unknown-tool denied completed limit", 1]);
   });
 
   it("overrides the toolChoice of the caller and of a hook", async () => {

@@ -15,8 +15,6 @@ export interface Recalled {
   readonly hasEnded: boolean;
   /** True if the call waits for an approval, or waited for one. */
   readonly wasAsked: boolean;
-  /** True if the call was refused while it waited, because the limit was reached. */
-  readonly isLimited?: boolean | undefined;
 }
 
 /** The answer of middleware about an ending. */
@@ -78,10 +76,6 @@ export interface Past {
   isChanged(call: ToolCall): boolean;
   /** True if an earlier execution made the request that failed, but did not record its end, and this execution makes it again. */
   isRetried(planned: Ending | undefined): boolean;
-  /** True if the journal has a record of this run. */
-  has(key: string): Promise<boolean>;
-  /** True if an earlier execution waited for an approval of this call, or has ended it. */
-  wasAsked(callId: string): boolean;
   /** Records what middleware said about an ending. */
   recordAsked(key: string, end: NewEnd): Promise<AskedEnd>;
   /** Returns the ending of a run whose calls wait. */

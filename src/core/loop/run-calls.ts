@@ -2,13 +2,13 @@
 // call that can run, unless its tool is sequential.
 
 import type { ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
-import { isDurable, noteReplayed, performCall, sendEnd } from "./perform-call.ts";
+import { isDurable, performCall, sendEnd } from "./perform-call.ts";
 import { whenParked } from "./journals.ts";
 import { callPlace, type PlacedCall } from "./journals.ts";
 import { Activity, Parked } from "./activity.ts";
 import { type Run } from "./run.ts";
 import { isBarring } from "./seam.ts";
-import type { EndedCall, Outcome } from "../types/middleware.ts";
+import type { EndedCall } from "../types/middleware.ts";
 import { applyNested } from "../../shared/count-usage.ts";
 import { applyCalls } from "./state.ts";
 
@@ -27,40 +27,15 @@ export async function runCalls(run: Run): Promise<void> {
   const begun = calls.map(async (call, index): Promise<EndedCall> => {
     const refused = refusals.get(call.callId);
     if (refused === undefined) return replayed.get(call) ?? runOne(run, { call, index }, turns);
-    noteReplayed(run, refused);
     sendEnd(run, refused, isReplayed);
     return { call, outcome: refused, waits: [] };
   });
   turns.start();
-  const all = await Promise.all(begun).finally(() => turns.release());
+  const all = await Promise.all(begun);
   run.begun.clear();
-  const ended = await endBeyond(run, all);
-  applyCalls(state, ended);
-  for (const { undelivered = [] } of ended)
+  applyCalls(state, all);
+  for (const { undelivered = [] } of all)
     run.returned.push(...undelivered.map((message) => ({ verb: "keep", message }) as const));
-}
-
-/** A call must not wait for an approval if the calls beside it use up the limit, because it could not run. */
-async function endBeyond(run: Run, all: readonly EndedCall[]): Promise<readonly EndedCall[]> {
-  const { state, meter, scope, past, isReplayed } = run;
-  const ended: EndedCall[] = [];
-  let left = meter.toolCallsLeft;
-  for (const [index, one] of all.entries()) {
-    const { call, outcome, waits, isOpen } = one;
-    const isAsked = waits.length > 0;
-    const wasAsked = past?.wasAsked(call.callId) === true;
-    const mayWait = outcome.kind !== "not-run" || left > 0 || wasAsked || scope.cause !== undefined;
-    const key = `${callPlace(state, index, call.name)}/ended`;
-    if (isAsked && (!mayWait || (await past?.has(key)) === true)) {
-      const limited = await run.step<Outcome>(key, () => ({ call, durationMs: 0, kind: "limit" }));
-      sendEnd(run, limited, isReplayed);
-      ended.push({ ...one, outcome: limited, waits: [], isOpen: undefined });
-    } else {
-      if (isOpen === true && outcome.kind === "not-run") left -= 1;
-      ended.push(one);
-    }
-  }
-  return ended;
 }
 
 /** Sends the ends of the calls that waited when their run ended. */
@@ -100,8 +75,6 @@ interface Turn {
   begin(held?: Parked): void;
   /** True if it needs the place of a call that waits. */
   isHungry?: boolean;
-  /** True if it keeps its place in `maxToolCalls`. */
-  isReserved?: boolean;
 }
 
 /**
@@ -139,7 +112,6 @@ class Turns {
     activity.takeTurn = () => {
       if (turn.phase === "asked") this.#move(turn, "ready");
       turn.begins ??= new Promise<void | Parked>((resolve) => (turn.begin = resolve));
-      this.#free(turn);
       this.#advance();
       return turn.begins;
     };
@@ -158,7 +130,6 @@ class Turns {
   leave(turn: Turn, waits: boolean): void {
     const { wave, path } = turn.activity;
     this.#move(turn, waits ? "waiting" : "ended");
-    if (!waits) this.#free(turn);
     wave?.leave(path);
     this.#advance();
   }
@@ -179,40 +150,14 @@ class Turns {
     whenParked(() => {
       this.#isWatching = false;
       if (this.#phase !== "asking" || this.#turns.some(({ phase, activity }) => phase === "asked" && activity.isBusy)) return;
-      this.#begin();
+      this.#phase = "running";
       this.#advance();
     });
   }
 
-  /** In the order of the calls, a call that waits keeps its place in `maxToolCalls`, so that no later call takes it. */
-  #begin(): void {
-    this.#phase = "running";
-    const { meter } = this.#run;
-    let left = meter.toolCallsLeft;
-    for (const turn of this.#turns) {
-      if (left < 1) break;
-      if (turn.hasRun || turn.activity.hasBegun || turn.phase === "ended") continue;
-      left -= 1;
-      if (turn.phase === "ready") continue;
-      turn.isReserved = true;
-      meter.add({ toolCalls: 1 });
-    }
-  }
-
-  #free(turn: Turn): void {
-    if (turn.isReserved !== true) return;
-    turn.isReserved = false;
-    this.#run.meter.add({ toolCalls: -1 });
-  }
-
-  /** Called when all calls have ended or wait. */
-  release(): void {
-    for (const turn of this.#turns) this.#free(turn);
-  }
-
   /** A message may have thousands of calls, so that this method looks at a call that cannot begin only once. */
   #advance(): void {
-    if (this.#phase === "asking" && this.#asked === 0) this.#begin();
+    if (this.#phase === "asking" && this.#asked === 0) this.#phase = "running";
     if (this.#phase !== "running") return;
     if (this.#run.registry.joins !== undefined) this.#beginTogether();
     // The state of the calls before: 0 if they have ended, 1 if they run, 2 if one of them waits.

@@ -259,7 +259,10 @@ function portsFor(run: Run, allowed?: readonly string[]): ToolCallPorts {
   };
 }
 
-/** Validates the calls of a complete message. The refused calls become part of the answer, so that a replay refuses the same. */
+/**
+ * Validates the calls of a complete message. The refused calls become part of the answer, so that a replay refuses the same. The first
+ * calls get the places that `maxToolCalls` leaves. A call without a place is refused before anybody is asked about it.
+ */
 async function prepareCalls(run: Run, answer: Answer, { allowedTools }: RequestDraft): Promise<Answer> {
   run.prepared = new Map();
   if (answer.status !== "tool-calls") return answer;
@@ -272,10 +275,13 @@ async function prepareCalls(run: Run, answer: Answer, { allowedTools }: RequestD
   const checked = await Promise.all(calls.map(async (call) => (ran.has(call.callId) ? undefined : prepareCall(call, ports))));
   const prepared = new Map<string, unknown>();
   const refusals: ToolOutcome[] = [];
+  let left = run.meter.toolCallsLeft;
   for (const one of checked) {
     if (one === undefined) continue;
-    if (one.kind === "ready") prepared.set(one.call.callId, one.args);
-    else refusals.push(one);
+    if (one.kind !== "ready") refusals.push(one);
+    else if (left < 1) refusals.push({ call: one.call, durationMs: 0, kind: "limit" });
+    else prepared.set(one.call.callId, one.args);
+    if (one.kind === "ready") left -= 1;
   }
   run.prepared = prepared;
   return refusals.length === 0 ? answer : { ...answer, refusals };

@@ -48,7 +48,10 @@ export interface LoopLimits {
   readonly maxDepth?: number | undefined;
   /** The maximum number of tool calls that run at the same time. Default 10. */
   readonly toolConcurrency?: number | undefined;
-  /** The maximum number of tool calls that the run starts. Default: no limit. */
+  /**
+   * The maximum number of tool calls that the run starts. If a message has more calls than are left, the first ones get the places, and
+   * the others the outcome "limit", even if one of the first is denied. Default: no limit.
+   */
   readonly maxToolCalls?: number | undefined;
   /** The maximum number of input and output tokens. Checked before each stream. Default: no limit. */
   readonly maxTokens?: number | undefined;

@@ -23,8 +23,8 @@ export interface AnsweredRun {
     /** The ids of the waits that have no answer yet. */
     readonly opened: Set<string>;
   };
-  /** True if the run has ended while the call waited, or the limit was reached. Nothing waits for an answer any more. */
-  isClosed(callId: string | undefined): boolean;
+  /** True if the run has ended while the call waited. Nothing waits for an answer any more. */
+  readonly isSealed: boolean;
   refuse(cause: LoopError): Error;
 }
 
@@ -122,11 +122,11 @@ async function hasEnded({ run, journal, place, call }: Activity): Promise<boolea
 }
 
 /** Returns the answer of this execution. A run that is being ended takes none, and neither do calls that have ended. */
-async function findGiven(past: AnsweredRun, { run, call }: Activity, wait: Wait): Promise<Json | undefined> {
+async function findGiven(past: AnsweredRun, { run }: Activity, wait: Wait): Promise<Json | undefined> {
   const { id, until = Number.POSITIVE_INFINITY } = wait;
   const given = past.shared.answers.get(id);
   if (run.scope.cause !== undefined || (given !== undefined && isNoAnswer(given))) return undefined;
-  const isOver = past.isClosed(call?.callId);
+  const { isSealed: isOver } = past;
   if (given === undefined) return !isOver && run.now >= until ? null : undefined;
   if (isOver) throw past.refuse(new LoopError("unknown-decision", { call: id }));
   const problem = id.includes("/") ? await findAnswerProblem(run, wait, given) : undefined;

@@ -84,8 +84,7 @@ async function recallCall(run: Run, { call, index }: PlacedCall): Promise<Recall
   const outcome = (await journal.read(`${place}/outcome`)) as Outcome | undefined;
   if (outcome !== undefined) return { hasRun: true, hasEnded: outcome.kind !== "deferred", wasAsked: false };
   const asked = (await run.journal.read(`${waitKey(run.path + callId)}/asked`)) as AskedWait | undefined;
-  const ended = asked && ((await run.journal.read(`${place}/ended`)) as Outcome | undefined);
-  return { hasRun: false, hasEnded: false, wasAsked: asked?.what === "approval", isLimited: ended?.kind === "limit" };
+  return { hasRun: false, hasEnded: false, wasAsked: asked?.what === "approval" };
 }
 
 /** Only the value `true` allows a change. A function that throws or returns a promise allows nothing. */

@@ -75,10 +75,6 @@ export class RunPast implements AnsweredRun, CallPast {
     return this.isSettled || this.#isInSealed;
   }
 
-  isClosed(callId = ""): boolean {
-    return this.isSealed || this.recalled.get(callId)?.isLimited === true;
-  }
-
   get #isInSealed(): boolean {
     const { root, outer } = this.run;
     return root !== this.run && outer?.past?.isSealed === true;
@@ -179,9 +175,10 @@ export class RunPast implements AnsweredRun, CallPast {
     const answer = state.answers.at(-1);
     const isPaused = state.skipped === undefined && answer !== undefined && isUnfinished(answer);
     const place = `${placeOf(state)}/${stepOf("request", state.continuation)}`;
-    for (const record of isPaused ? ["model", "ended"] : []) if (await this.has(`${place}/${record}`)) return { kind: "request" };
+    for (const record of isPaused ? ["model", "ended"] : [])
+      if (await this.#has(`${place}/${record}`)) return { kind: "request" };
     const places = state.current.calls.map(({ name }, index) => `${callPlace(state, index, name)}/outcome`);
-    for (const key of [nextKeyOf(state), ...places]) if (await this.has(key)) return { kind: "calls" };
+    for (const key of [nextKeyOf(state), ...places]) if (await this.#has(key)) return { kind: "calls" };
     return decided;
   }
 
@@ -279,13 +276,9 @@ export class RunPast implements AnsweredRun, CallPast {
     }
   }
 
-  async has(key: string): Promise<boolean> {
+  async #has(key: string): Promise<boolean> {
     const { journal, prefix } = this.run;
     return (await journal.read(prefix + key)) !== undefined;
-  }
-
-  wasAsked(callId: string): boolean {
-    return this.isSettled || this.recalled.get(callId)?.wasAsked === true;
   }
 
   /** If the run was cancelled before this execution did anything, its calls still wait, but the caller gets the cancellation. */
