@@ -9,6 +9,7 @@ import type {
   LoopEvent,
   LoopResult,
   LoopStream,
+  Middleware,
   ModelCall,
   ModelChunk,
   ModelRequest,
@@ -263,11 +264,12 @@ interface PlanEntry {
       extraInstruction?: string; // added to the prompt of the answer, next to action_results
       prompt?: (input: plan.PlannerInput) => plan.PlannerPrompt; // plannerPrompt: { system, user }
       planner?: plan.Planner; // (input, { signal, heartbeat }) => { next_action?, execution_commands? }; replaces the model
-      executor?: plan.PlanExecutor; // ({ commands, context }) => [{ success?, result?, error? }]; runs all commands of an iteration together
       planRetries?: number; // 2 in each iteration; after that, the run ends as provider-error, no-output
       closesEarly?: boolean; // true: the plan's stream is closed at "response"
     },
   ): Provider;
+  // middleware that runs all commands of an iteration with one function
+  executePlans(executor: plan.PlanExecutor): Middleware; // ({ commands, context }) => [{ success?, result?, error? }]
   // returns { purpose, tool_name, kwargs, todo_suggestion, next, success, result, error } for each call in a plan
   planLogs(result: Pick<LoopResult, "messages" | "streamResults">): readonly plan.PlanRecord[];
   plannerPrompt(input: plan.PlannerInput): plan.PlannerPrompt; // input: userInput, availableTools, donePlans, lastRoundRecords, roundIndex, ...

@@ -73,6 +73,59 @@ function quota(counts: Counts, most: number): Middleware {
 }
 
 {
+  const requests: (readonly unknown[])[] = [];
+  const send = (all: readonly unknown[]): Promise<readonly string[]> => {
+    requests.push(all);
+    return Promise.resolve(all.map(() => "paid"));
+  };
+  // #region together
+  interface Part {
+    readonly args: unknown;
+    resolve(result: Promise<unknown>): void;
+  }
+  const batched: Middleware = {
+    name: "batched",
+    pure: true,
+    begin: () => {
+      const waiting = new Map<string, Part | undefined>(); // the calls that may run and are not sent
+      const check = (): void => {
+        const parts = [...waiting.values()].filter((part) => part !== undefined);
+        if (parts.length === 0 || parts.length < waiting.size) return;
+        waiting.clear();
+        const results = send(parts.map(({ args }) => args)); // one request for the calls of the message
+        for (const [index, { resolve }] of parts.entries()) resolve(results.then((all) => all[index]));
+      };
+      return {
+        async execute(call, next) {
+          const { callId } = call;
+          const join = (): void => void waiting.set(callId, undefined);
+          const run = (args: unknown): Promise<unknown> =>
+            new Promise((resolve) => {
+              waiting.set(callId, { args, resolve });
+              check();
+            });
+          const outcome = await next({ ...call, together: { join, run } });
+          if (waiting.delete(callId)) check(); // it was refused or cut off
+          return outcome;
+        },
+      };
+    },
+  };
+  // #endregion together
+  const twice = createMockProvider([[toolCall("pay", { amount: 1 }), toolCall("pay", { amount: 2 })], text("Done.")]);
+  const limits = { toolConcurrency: 1 };
+  const result = await runToolLoop({ provider: twice, tools, messages, limits, middleware: [batched] });
+  assert.deepEqual(requests, [[{ amount: 1 }, { amount: 2 }]]);
+  assert.deepEqual(
+    [paid, result.calls.map((one) => one.result)],
+    [
+      [90, 90],
+      ["paid", "paid"],
+    ],
+  );
+}
+
+{
   let isDown = true;
   const isBlocked = async (_name: string): Promise<boolean> => {
     if (isDown) throw new Error("ECONNREFUSED");

@@ -13,7 +13,15 @@ import {
   withFallback,
   withRetry,
 } from "turnwright";
-import { type PlanExecutor, type Planner, planLogs, plannerPrompt, type PlanRecord, withPlanner } from "turnwright/plan";
+import {
+  executePlans,
+  type PlanExecutor,
+  type Planner,
+  planLogs,
+  plannerPrompt,
+  type PlanRecord,
+  withPlanner,
+} from "turnwright/plan";
 import { createMockProvider, fail, text, toolCall } from "turnwright/testing";
 import { z } from "zod";
 
@@ -128,9 +136,9 @@ async function findPort(_userInput: string, { signal }: { readonly signal: Abort
     const answers = await batches.run(calls, { signal }); // one request for the whole plan
     return answers.map(({ value }) => ({ result: value })); // or { success: false, error: "why" }
   };
-  const provider = withPlanner(model, { executor });
+  const provider = withPlanner(model);
+  const result = await runToolLoop({ provider, tools, messages, middleware: [executePlans(executor)] });
   // #endregion batch
-  const result = await runToolLoop({ provider, tools, messages });
   assert.deepEqual(
     [sent.length, planLogs(result).map(({ result: value }) => value)],
     [2, [{ high: "10:10" }, { high: "11:10" }]],

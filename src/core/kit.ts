@@ -15,8 +15,10 @@ export type {
   CallRecorder,
   Ending,
   Hooks,
+  JoinedRun,
   MiddlewareList,
   Next,
+  NextCall,
   Outcome,
   Recorder,
   RequestDraft,
@@ -53,17 +55,7 @@ export type { AssistantPart, ProviderMetadata, ProviderMetadataPart, ToolCallPar
 // Tools and registries
 export { reportOf } from "./tools/define-agent-tool.ts";
 export { assertTool, refuseTool } from "./tools/define-tool.ts";
-export {
-  findableTools,
-  findToolChanges,
-  handoffKey,
-  isToolRegistry,
-  type JoiningRegistry,
-  toRegistry,
-  toShown,
-  waveOf,
-  wrapToolsKey,
-} from "./tools/registry.ts";
+export { findableTools, findToolChanges, handoffKey, isToolRegistry, toRegistry, toShown } from "./tools/registry.ts";
 export { markSignal } from "./tools/tool-result.ts";
 export type { Plain, StandardResult, ToolSchema, UserPart, Validation } from "./types/common.ts";
 export type { AnyTool, ToolTraits } from "./types/tool.ts";
@@ -98,7 +90,7 @@ export type { MemoryJournal } from "./loop/journals.ts";
 export type { AgentContext, AgentReport, AgentTool, AgentToolFields } from "./tools/define-agent-tool.ts";
 export type { ArgsOf } from "./tools/define-tool.ts";
 export type { ToolFilter } from "./tools/merge-registries.ts";
-export type { MutableToolRegistry, ToolSource, Wave } from "./tools/registry.ts";
+export type { MutableToolRegistry, ToolSource } from "./tools/registry.ts";
 export type { ToolResultFields } from "./tools/tool-result.ts";
 export type { Issue, MediaContent, ResponseTarget, StandardSchemaProps } from "./types/common.ts";
 export type { DenyingGuardrail, GuardrailRefusal } from "./types/guardrails.ts";

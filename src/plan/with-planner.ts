@@ -1,18 +1,10 @@
 import { assertProvider } from "../shared/errors/provider-checks.ts";
-import { checkFields, type Checks, continuesMessage, invalidOption, is, wrapProvider, wrapToolsKey } from "../core/kit.ts";
-import {
-  type ModelChunk,
-  type ModelRequest,
-  type Provider,
-  providerError,
-  type ToolDefinition,
-  type ToolRegistry,
-} from "../core/index.ts";
+import { checkFields, type Checks, continuesMessage, invalidOption, is, wrapProvider } from "../core/kit.ts";
+import { type ModelChunk, type ModelRequest, type Provider, providerError, type ToolDefinition } from "../core/index.ts";
 import { makePlan, type PlanSettings } from "./make-plan.ts";
 import { askForAnswer, conversationOf, userInputOf } from "./ask-for-answer.ts";
 import { foldRounds, type MadePlan, toPlanMetadata } from "./plan-record.ts";
 import { type Planner, type PlannerInput, plannerPrompt, type PlannerPrompt } from "./planner-prompt.ts";
-import { joinCommands, type PlanExecutor } from "./run-commands.ts";
 import { Account, type Asking, leavable, mayAskOn } from "./planner-request.ts";
 
 interface IterationSettings extends PlanSettings {
@@ -109,12 +101,6 @@ export interface PlannerOptions {
   readonly prompt?: ((input: PlannerInput) => PlannerPrompt) | undefined;
   /** A function that makes the plans instead of the model. Default none. */
   readonly planner?: Planner | undefined;
-  /**
-   * A function that runs all commands of a plan together. Called once for all commands of an iteration that may run, after their
-   * approval; `toolConcurrency` and `sequential` then have no effect on them. By default, each command runs its tool. Calls of agent
-   * tools always run as nested runs. Only works if the provider of the run is the one that `withPlanner` returns.
-   */
-  readonly executor?: PlanExecutor | undefined;
   /** The maximum number of times that an unreadable plan is requested again, per iteration. Default 2. */
   readonly planRetries?: number | undefined;
   /** Set to `false` to read every plan to its end. By default, the stream of a plan is closed when the plan says "response". */
@@ -128,7 +114,6 @@ const checks: Checks<PlannerOptions> = {
   extraInstruction: is.text,
   prompt: is.fn,
   planner: is.fn,
-  executor: is.fn,
   planRetries: { min: 0, infinite: false },
   closesEarly: is.flag,
 };
@@ -165,7 +150,6 @@ export function withPlanner(provider: Provider, options: PlannerOptions = {}): P
   const unread = notRead.find((name) => options.planner !== undefined && options[name] !== undefined);
   if (unread !== undefined) throw invalidOption(unread, 'omitted if "planner" is set', options[unread]);
   if (options.enabled === false) return provider;
-  const { executor } = options;
   const settings = {
     maxRounds: options.maxRounds ?? 5,
     extraRequirement: options.extraRequirement,
@@ -176,7 +160,6 @@ export function withPlanner(provider: Provider, options: PlannerOptions = {}): P
     closesEarly: options.closesEarly ?? true,
   };
   return wrapProvider(provider, {
-    ...(executor !== undefined && { [wrapToolsKey]: (registry: ToolRegistry) => joinCommands(registry, executor) }),
     // Of an answer of the service, only the plan is kept, and the tools are described in the prompt. Abilities that need more of the
     // answer or of the tools are therefore not passed on.
     compacts: undefined,

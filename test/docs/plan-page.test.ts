@@ -16,7 +16,6 @@ const options: Names<PlannerOptions> = {
   extraInstruction: true,
   prompt: true,
   planner: true,
-  executor: true,
   planRetries: true,
   closesEarly: true,
 };

@@ -7,7 +7,6 @@ import type { CallQuestions } from "./decisions.ts";
 import { whenParked } from "./journals.ts";
 import { CancelScope } from "../../shared/cancellation/cancel-scope.ts";
 import { Deadline } from "../../shared/cancellation/deadline.ts";
-import type { Wave } from "../tools/registry.ts";
 import type { Nesting, Run } from "./run.ts";
 import type { Journal } from "../types/journal.ts";
 import type { Ending, NestedOptions, Outcome, Wait } from "../types/middleware.ts";
@@ -53,10 +52,8 @@ export class Activity {
   readonly spent: NestedSpending[] = [];
   /** The questions that its tool has asked in this execution. */
   questions: CallQuestions | undefined;
-  /** The calls that run together with it. */
-  wave: Wave | undefined;
   /** Waits until the tool of the call may begin. Undefined if it need not wait for other calls. */
-  takeTurn: (() => Promise<void | Parked>) | undefined;
+  takeTurn: ((isTogether: boolean) => Promise<void | Parked>) | undefined;
   /** The ending that an inner call has caused, which ends the run even if the code around it catches the error. */
   ends: Ending | undefined;
   /** Called when it has nothing more to wait for in the core. */

@@ -84,7 +84,9 @@ const changed = Symbol("changed");
 function attempt(ready: ReadyCall, ports: ToolCallPorts, deadline: Deadline): unknown {
   // Add no code between this check and the call: the tool that runs must be the tool that was approved or shown to the model.
   if (ports.isCurrent?.(ready.definition) === false) return changed;
-  return ports.registry.executeTool(ready.call.name, ready.args, ports.contextFor(ready.call, deadline));
+  const { call, args, together } = ready;
+  const context = ports.contextFor(call, deadline);
+  return together === undefined ? ports.registry.executeTool(call.name, args, context) : together.run(args, context);
 }
 
 /** Returns undefined if the tool did not return a generator. */

@@ -23,7 +23,7 @@ import { isBarring } from "./seam.ts";
 import { isCurrent } from "./shown-tools.ts";
 import type { Activity } from "./activity.ts";
 import type { Run } from "./run.ts";
-import type { Next, Outcome } from "../types/middleware.ts";
+import type { Next, NextCall, Outcome } from "../types/middleware.ts";
 import { CallContext } from "./tool-context.ts";
 
 /** Runs one call. Rejects only if the journal fails. A call that waits stays pending: see `Activity.settle`. */
@@ -34,7 +34,7 @@ export async function performCall(activity: Activity, call: ToolCall): Promise<O
     activity.end = () => {};
     sendEnd(run, outcome, activity.isReplayed);
   };
-  const last: Next<ToolCall, Outcome> = async (given, signal) => (made = await runCall(activity, { made: call, given, signal }));
+  const last: Next<NextCall, Outcome> = async (given, signal) => (made = await runCall(activity, { made: call, given, signal }));
   const recorderOf = (name: string, given: ToolCall): StepRecorder => {
     const recorder = new StepRecorder(activity, `@${name}`, performCall);
     recorder.given = given;
@@ -89,7 +89,7 @@ interface Given {
   /** The call as the model made it. */
   readonly made: ToolCall;
   /** The call with the arguments that middleware has chosen. */
-  readonly given: ToolCall;
+  readonly given: NextCall;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -104,9 +104,11 @@ async function runCall(activity: Activity, call: Given): Promise<Outcome> {
   const { run, place, journal, takeTurn } = activity;
   const begunKey = `${run.prefix}${place}/${activity.unique("begun")}`;
   const outcomeKey = `${run.prefix}${place}/${activity.unique("outcome")}`;
+  const { together } = call.given;
+  together?.join();
   if (takeTurn !== undefined) {
     activity.isHeld = true;
-    await activity.busy(takeTurn);
+    await activity.busy(() => takeTurn(together !== undefined));
     activity.isHeld = false;
   }
   const past = pastOf(run);
@@ -156,7 +158,7 @@ async function waitForResult(activity: Activity, { call, durationMs, approvedArg
   return { call, durationMs, approvedArgs, ...concludeOutside(given) };
 }
 
-export function isDurable({ registered }: Run, name: string): boolean {
+function isDurable({ registered }: Run, name: string): boolean {
   return registered.get(name)?.durable === true;
 }
 
@@ -283,7 +285,8 @@ async function prepare(activity: Activity, { made, given }: Given, ports: ToolCa
   if (definition === undefined || !isCurrent(run, definition)) return refuseChanged(made, ports);
   const { approvedArgs } = factsOf(made, given);
   const args = approvedArgs === undefined ? run.prepared.get(made.callId) : undefined;
-  const ready: ReadyCall = { kind: "ready", call: made, definition, args: args ?? toJson(given.args), approvedArgs };
+  const { together } = given;
+  const ready: ReadyCall = { kind: "ready", call: made, definition, args: args ?? toJson(given.args), approvedArgs, together };
   return args === undefined ? activity.busy(async () => validateCall(ready, ports)) : ready;
 }
 

@@ -11,7 +11,7 @@ import type { CallEvent, EventSink } from "../types/loop-event.ts";
 import type { OutsideResult } from "../types/policies.ts";
 import type { Deadline, DeadlinePorts } from "../../shared/cancellation/deadline.ts";
 import type { Asked, CallQuestions } from "./decisions.ts";
-import type { InboxMessage, Ending, State } from "../types/middleware.ts";
+import type { InboxMessage, Ending, JoinedRun, State } from "../types/middleware.ts";
 import { sharedMap } from "../../shared/guards.ts";
 
 /** A call that may run, with the final arguments for its tool. */
@@ -22,6 +22,8 @@ export interface ReadyCall {
   /** The arguments for the tool. Validated arguments are the output of the schema. */
   readonly args: unknown;
   readonly approvedArgs?: Json | undefined;
+  /** Replaces the tool. */
+  readonly together?: JoinedRun | undefined;
 }
 
 /** Counts the advice in the results of one message. Limited, because a model may make thousands of mistakes. */

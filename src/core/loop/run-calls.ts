@@ -2,7 +2,7 @@
 // call that can run, unless its tool is sequential.
 
 import type { ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
-import { isDurable, performCall, sendEnd } from "./perform-call.ts";
+import { performCall, sendEnd } from "./perform-call.ts";
 import { whenParked } from "./journals.ts";
 import { callPlace, type PlacedCall } from "./journals.ts";
 import { Activity, Parked } from "./activity.ts";
@@ -68,6 +68,8 @@ interface Turn {
   /** True for a sequential tool: no call overtakes it, and it overtakes none. */
   readonly isAlone: boolean;
   readonly hasRun: boolean;
+  /** True if middleware runs it together with other calls, so that it takes no place. */
+  isTogether?: boolean;
   /** "asked" until the call has passed the middleware. "waiting" if it can only go on in a later execution. */
   phase: "asked" | "ready" | "running" | "waiting" | "ended";
   /** Resolves when the tool may begin. */
@@ -109,8 +111,11 @@ class Turns {
     if (hasRun) return turn;
     this.#asked += 1;
     activity.onIdle = () => this.#watch();
-    activity.takeTurn = () => {
-      if (turn.phase === "asked") this.#move(turn, "ready");
+    activity.takeTurn = (isTogether) => {
+      if (turn.phase === "asked") {
+        turn.isTogether = isTogether;
+        this.#move(turn, "ready");
+      }
       turn.begins ??= new Promise<void | Parked>((resolve) => (turn.begin = resolve));
       this.#advance();
       return turn.begins;
@@ -128,16 +133,15 @@ class Turns {
   }
 
   leave(turn: Turn, waits: boolean): void {
-    const { wave, path } = turn.activity;
     this.#move(turn, waits ? "waiting" : "ended");
-    wave?.leave(path);
     this.#advance();
   }
 
   #move(turn: Turn, phase: Turn["phase"]): void {
     if (turn.phase === "asked") this.#asked -= 1;
-    if (turn.phase === "running") this.#running -= 1;
-    if (phase === "running") this.#running += 1;
+    const place = turn.isTogether === true ? 0 : 1;
+    if (turn.phase === "running") this.#running -= place;
+    if (phase === "running") this.#running += place;
     if (phase === "ended") this.#open.delete(turn);
     else if (phase !== "running") this.#hasNew = true;
     turn.phase = phase;
@@ -159,7 +163,6 @@ class Turns {
   #advance(): void {
     if (this.#phase === "asking" && this.#asked === 0) this.#phase = "running";
     if (this.#phase !== "running") return;
-    if (this.#run.registry.joins !== undefined) this.#beginTogether();
     // The state of the calls before: 0 if they have ended, 1 if they run, 2 if one of them waits.
     let [any, alone] = [0, 0];
     for (const turn of this.#open) {
@@ -173,23 +176,8 @@ class Turns {
     this.#hasNew = false;
   }
 
-  /** Begins the calls that the registry runs together. Durable tools run as usual. */
-  #beginTogether(): void {
-    const { registry, state } = this.#run;
-    if (registry.joins?.(state.messages) !== true) return;
-    const ready = [...this.#open].filter(
-      ({ phase, activity: { run, call } }) => phase === "ready" && !isDurable(run, call?.name ?? ""),
-    );
-    const wave = ready.length === 0 ? undefined : registry.createWave?.(ready.map(({ activity }) => activity.path));
-    for (const turn of ready) {
-      turn.activity.wave = wave;
-      this.#move(turn, "running");
-      turn.begin();
-    }
-  }
-
   #offer(turn: Turn, before: number): void {
-    if (before === 0 && this.#running < this.#run.limits.toolConcurrency) {
+    if (turn.isTogether === true || (before === 0 && this.#running < this.#run.limits.toolConcurrency)) {
       this.#move(turn, "running");
       turn.begin();
     } else if (before === 2) {

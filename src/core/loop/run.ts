@@ -2,7 +2,7 @@
 
 import type { Clock, Session, Timeouts } from "../types/common.ts";
 import type { EventBase, LoopEvent, LoopEvents, LoopEventType } from "../types/loop-event.ts";
-import type { RunOptions, Tool } from "../types/loop-options.ts";
+import type { RunOptions, Tool, ToolRegistry } from "../types/loop-options.ts";
 import type { Journal } from "../types/journal.ts";
 import type { LoopResult } from "../types/loop-result.ts";
 import type { Provider, StreamResult } from "../types/provider.ts";
@@ -18,7 +18,7 @@ import { findOuterLevel, type Level, Meter } from "./meter.ts";
 import type { Advice, ControlClaim } from "./ports.ts";
 import { createAdvice } from "./prepare-call.ts";
 import { checkMessages } from "../../shared/check-messages.ts";
-import { collectTools, type JoiningRegistry, wrapTools } from "../tools/registry.ts";
+import { collectTools } from "../tools/registry.ts";
 import { waitForApproval } from "../middleware/decide-call.ts";
 import { forceFirstCall } from "../middleware/forced-choice.ts";
 import type { EventQueue } from "../../shared/event-queue.ts";
@@ -89,7 +89,7 @@ export class Run {
   readonly depth: number;
   readonly maxDepth: number;
   readonly session: Session;
-  readonly registry: JoiningRegistry;
+  readonly registry: ToolRegistry;
   readonly middleware: readonly Middleware[];
   readonly hooks: readonly NamedHooks[];
   readonly outer: Run | undefined;
@@ -176,7 +176,7 @@ export class Run {
     const tools = listTools(options.tools, this.middleware);
     const { pricing } = options;
     this.hooks = beginHooks(this.middleware, { runId, messages, tools, clock, limits, timeouts, session, pricing, root });
-    this.registry = wrapTools(options.provider, collectTools(options.tools, this.hooks));
+    this.registry = collectTools(options.tools, this.hooks);
     this.definitions = this.registry.definitions();
     edges.checkTraits?.(this.definitions, listMiddleware(options.middleware), options.provider);
     this.registered = new Map(this.definitions.map((tool) => [tool.name, tool]));

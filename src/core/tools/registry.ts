@@ -1,7 +1,5 @@
 // The tools of a run: registries, the checks of their tools, and the comparison of a tool with the one that was shown before.
 
-import type { Message } from "../types/message.ts";
-import type { Provider } from "../types/provider.ts";
 import type { ShownTool, ToolChange } from "../types/tool-outcome.ts";
 import { stableJson, toJson } from "../../shared/json.ts";
 import type { Tool, ToolContext, ToolRegistry } from "../types/loop-options.ts";
@@ -37,7 +35,6 @@ export interface InsideCall {
     readonly clock: Clock;
     readonly timeouts: Pick<Timeouts, "hookMs" | "toolMs">;
   };
-  readonly wave: Wave | undefined;
   readonly deadline: Deadline | undefined;
   /** Waits for work of the core. */
   busy<T>(work: () => PromiseLike<T>): Promise<T>;
@@ -257,36 +254,4 @@ export function findToolChanges(toolName: string, was: ShownTool, now: ShownTool
   if (was === now || stableJson(was) === stableJson(now)) return [];
   const changes = edges.findToolChanges?.(was, now) ?? [{ kind: "constraint-changed" }];
   return changes.map((change) => ({ toolName, ...change }));
-}
-
-// Calls of one message that a registry runs together. `withPlanner` uses this to pass all commands of a plan to one function.
-
-/** A global symbol for a function of a provider that wraps the registry of its runs. */
-export const wrapToolsKey: unique symbol = Symbol.for("turnwright.WrapTools");
-
-/** The calls that begin together and have not ended. */
-export interface Wave {
-  leave(callId: string): void;
-}
-
-/** A registry that runs all calls of some messages together, with any number of calls at the same time. */
-export interface JoiningRegistry extends ToolRegistry {
-  /** True if the calls of the last assistant message belong together. */
-  joins?(messages: readonly Message[]): boolean;
-  createWave?(callIds: readonly string[]): Wave;
-}
-
-type WrapTools = (registry: ToolRegistry) => JoiningRegistry;
-
-interface WrappingProvider extends Provider {
-  readonly [wrapToolsKey]?: WrapTools | undefined;
-}
-
-export function wrapTools({ [wrapToolsKey]: wrap }: WrappingProvider, registry: ToolRegistry): JoiningRegistry {
-  return wrap === undefined ? registry : wrap(registry);
-}
-
-/** Returns undefined for a call that does not run together with others. */
-export function waveOf(context: object): Wave | undefined {
-  return insideOf(context)?.wave;
 }

@@ -7,7 +7,7 @@ import type { ModelSettings, Provider, RequestedOutput, StreamResult, ToolChoice
 import type { EndReason, LoopStatus } from "./termination.ts";
 import type { ToolDefinition } from "./tool.ts";
 import type { NestedSpending, ShownTool, ToolCall, ToolHistoryEntry, ToolOutcome } from "./tool-outcome.ts";
-import type { LoopLimits, Tool } from "./loop-options.ts";
+import type { LoopLimits, Tool, ToolContext } from "./loop-options.ts";
 import type { FinalAnswerReserve } from "./policies.ts";
 import type { LoopResult } from "./loop-result.ts";
 import type { Journal } from "./journal.ts";
@@ -92,6 +92,26 @@ export interface RequestDraft {
   readonly output?: RequestedOutput | undefined;
 }
 
+/** A call as middleware passes it to `next`. */
+export interface NextCall extends ToolCall {
+  /** Replaces the tool. Default: the tool runs. */
+  readonly together?: JoinedRun | undefined;
+}
+
+/**
+ * Runs a call instead of its tool, together with other calls of its message. The limits, the events and the records of the call stay,
+ * but it takes no place in `toolConcurrency`, and does not wait for calls of sequential tools.
+ */
+export interface JoinedRun {
+  /**
+   * Called after all middleware, when only its turn holds the call back. All calls that may run join before the first tool of the message
+   * begins. `next` then ends in any case, unless `run` defers the result.
+   */
+  join(): void;
+  /** Gets the validated arguments. Returns what a tool may return. Called again for each attempt of a tool with `retry`. */
+  run(args: unknown, context: ToolContext): unknown;
+}
+
 /** Calls the rest of the chain. An aborted `signal` cancels only this request or call. */
 export type Next<Given, Made> = (given: Given, signal?: AbortSignal) => Promise<Made>;
 
@@ -154,12 +174,12 @@ export interface Hooks {
    */
   stream?(request: RequestDraft, at: StreamRecorder): MessageWatch | undefined;
   /** Called around each call. Calls run in parallel, so keep what they teach you in `request`, from `at.state.lastBatch`. */
-  call?(call: ToolCall, next: Next<ToolCall, Outcome>, at: CallRecorder): Promise<Outcome>;
+  call?(call: ToolCall, next: Next<NextCall, Outcome>, at: CallRecorder): Promise<Outcome>;
   /**
    * Called around the tool, inside the hooks `call` of all middleware, with the arguments as these hooks have changed them. The schema
    * adds its defaults inside `next`, which may still refuse the call: use `at.validated` to see what the tool gets.
    */
-  execute?(call: ToolCall, next: Next<ToolCall, Outcome>, at: CallRecorder): Promise<Outcome>;
+  execute?(call: ToolCall, next: Next<NextCall, Outcome>, at: CallRecorder): Promise<Outcome>;
   /** Pure. Called before each request, after each answer and after the calls of each message. */
   ends?(state: State): Ending | undefined;
   /**
