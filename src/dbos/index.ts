@@ -1,29 +1,7 @@
 // The entry `turnwright/dbos`: runs that survive their worker, on DBOS and Postgres.
 
 export { defineDurableHost, defineDurableLoop } from "./define-durable-loop.ts";
-export type {
-  DurableEvent,
-  DurableEventsOptions,
-  DurableLoop,
-  DurableLoopFields,
-  DurableLoopOptions,
-  DurableOwnOptions,
-  DurableResult,
-} from "../host/durable/durable-loop.ts";
-export type {
-  DurableHost,
-  DurableHostedRun,
-  DurableHostFields,
-  DurableHostStatus,
-  DurableJoinOptions,
-  DurableResumeAnswer,
-  DurableRunInput,
-  DurableRunOptions,
-  DurableStartAnswer,
-  DurableStartInput,
-  DurableStartOptions,
-} from "../host/durable/durable-host.ts";
+export type * from "../host/durable/public-types.ts";
 export type { DeleteFilter, DurableRun, RunFilter } from "./list-runs.ts";
-export type { Answers, ShownWait, WorkflowPorts } from "../host/durable/run-in-engine.ts";
 export { readWaits, runInWorkflow, sendAnswer } from "./run-in-workflow.ts";
 export { launchWorker, type Worker, type WorkerOptions } from "./worker.ts";
