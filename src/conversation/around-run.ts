@@ -57,7 +57,7 @@ export async function recoverRun(
   { start, own = start }: Pick<StoredRun, "start" | "own">,
   { messages, handover }: Pick<Left, "messages" | "handover">,
 ): Promise<Left | undefined> {
-  if (journal?.read === undefined) return undefined;
+  if (journal === undefined) return undefined;
   const inspection = await inspectRun(journal);
   return inspection === undefined && !journal.durable ? undefined : leaveCutOff(inspection, { messages, own, handover });
 }
@@ -73,7 +73,7 @@ async function inspectRun(journal: Journal): Promise<JournalInspection | undefin
  * could not be opened.
  */
 export async function hasBegun(journal: Journal | undefined): Promise<boolean> {
-  if (journal?.read === undefined) return true;
+  if (journal === undefined) return true;
   try {
     return (await inspectRun(journal)) !== undefined;
   } catch {

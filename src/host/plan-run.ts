@@ -1,5 +1,4 @@
-import { invalidOption } from "../core/kit.ts";
-import { isLoopError, type Journal, type LoopStatus, type UserMessage } from "../core/index.ts";
+import { isLoopError, type LoopStatus, type UserMessage } from "../core/index.ts";
 import { repairMessages } from "../shared/repair-messages.ts";
 import { unlessMissing } from "../shared/plain-error.ts";
 import { inspectJournal, type JournalInspection } from "../journal/index.ts";
@@ -124,12 +123,7 @@ function planNew(store: RunStore, { id, turn, given, placed }: NewRun, { record,
   turn.number = number;
   turn.runId = `${id}/${number}`;
   const turns = keepTurns(record?.turns, unchanged);
-  const claim = async (): Promise<void> => {
-    await checkUnchanged(store, id, record);
-    const { epoch } = turn.log;
-    turn.record = { runs: number, status: "running", messages, epoch, own, handover, turns, journals: record?.journals };
-    await store.write(id, turn.record);
-  };
+  const begun = { runs: number, messages, own, handover, turns, journals: record?.journals };
   // If the run recorded nothing before the crash, its messages may still have calls without results.
   const sent = isCut && given.messages === undefined ? repairMessages(messages) : messages;
   const journal = store.journal(id, number);
@@ -140,7 +134,7 @@ function planNew(store: RunStore, { id, turn, given, placed }: NewRun, { record,
     isResumed: false,
     isContinued: false,
     previous: undefined,
-    claim,
+    claim: () => claim(store, { id, turn, before: record, begun }),
     release,
   };
 }
@@ -157,8 +151,7 @@ async function planRepeated(
   const repeated = { kind: "repeated", runId: `${id}/${record?.runs ?? 0}` } as const;
   if (!isLast || record === undefined) return repeated;
   await release();
-  const journal = store.journal(id, record.runs);
-  const inspection = journal.read === undefined ? undefined : await inspectJournal(journal).catch(unlessMissing);
+  const inspection = await inspectJournal(store.journal(id, record.runs)).catch(unlessMissing);
   const isRecorded = inspection !== undefined && inspection.status !== "not-started";
   // Without its records, an ended run would begin again.
   if (!isRecorded && record.status !== "running") return repeated;
@@ -194,8 +187,7 @@ function toHandedOn(
 /** Reads the messages of a run that was cut off by a crash. */
 async function readCutOff(store: RunStore, id: string, record: ConversationRecord): Promise<ReadHistory> {
   const { messages, steered = [], own = 0, handover = noHandover } = record;
-  const journal = store.journal(id, record.runs);
-  const found = journal.read === undefined ? undefined : await inspectJournal(journal);
+  const found = await inspectJournal(store.journal(id, record.runs));
   const undelivered = findUnsent(steered, found);
   const left = leaveCutOff(found, { messages, own, handover });
   return { history: { messages: left.messages, undelivered, ...toHandedOn(id, record, left) }, isCut: true };
@@ -230,21 +222,37 @@ async function planReading(
   turn.number = runs;
   turn.runId = `${id}/${runs}`;
   const journal = store.journal(id, runs);
-  const inspection = await inspectResumed(journal, status);
+  const inspecting = inspectJournal(journal);
+  // A run that was cut off has its first messages in the record, so its journal may be missing.
+  const inspection = await (status === "running" ? inspecting.catch(unlessMissing) : inspecting);
   const messages = status === "running" ? record.messages : (inspection?.initialMessages ?? []);
   turn.isReplay = !mayGoOn(statusOf(record, inspection), loop);
   if (!turn.isReplay) for (const message of findUnsent(steered, inspection)) turn.control.steer(message);
   const log = takeLog?.(runs, record.epoch);
   if (log !== undefined) turn.log = log;
-  const claim = async (): Promise<void> => {
-    await checkUnchanged(store, id, record);
-    const { epoch } = turn.log;
-    turn.record = { runs, status: "running", messages, epoch, steered, own, handover, turns, journals };
-    await store.write(id, turn.record);
+  const begun = { runs, messages, steered, own, handover, turns, journals };
+  return {
+    loop: withHandover(loop, handover),
+    messages,
+    journal,
+    isResumed: true,
+    isContinued: log !== undefined,
+    previous: record,
+    claim: () => claim(store, { id, turn, before: record, begun }),
+    release: noRelease,
   };
-  const isContinued = log !== undefined;
-  const begun = withHandover(loop, handover);
-  return { loop: begun, messages, journal, isResumed: true, isContinued, previous: record, claim, release: noRelease };
+}
+
+interface Claiming extends Pick<Starting, "id" | "turn"> {
+  readonly before: ConversationRecord | undefined;
+  readonly begun: Omit<ConversationRecord, "status" | "epoch">;
+}
+
+/** Stores that the run has begun. */
+async function claim(store: RunStore, { id, turn, before, begun }: Claiming): Promise<void> {
+  await checkUnchanged(store, id, before);
+  turn.record = { ...begun, status: "running", epoch: turn.log.epoch };
+  await store.write(id, turn.record);
 }
 
 type StoredEnd = Pick<ConversationRecord, "status" | "reason" | "messages" | "undelivered">;
@@ -258,9 +266,8 @@ export async function readEnding(store: RunStore, id: string, record: Conversati
 
 /** If the process of the run died before it stored the ending in the record, reads the ending from the journal. */
 async function readEnded(store: RunStore, id: string, record: ConversationRecord): Promise<StoredEnd> {
-  const journal = record.status === "running" ? store.journal(id, record.runs) : undefined;
-  if (journal?.read === undefined) return record;
-  const found = await inspectJournal(journal);
+  if (record.status !== "running") return record;
+  const found = await inspectJournal(store.journal(id, record.runs));
   const { status, reason } = found;
   if (status === "running" || status === "not-started") return record;
   const messages = withoutRefused(found, record.own ?? 0);
@@ -322,18 +329,6 @@ function isRepeatedDecision({ status, messages, own = 0 }: ConversationRecord, {
 
 function toStatus(record: ConversationRecord | undefined): LoopStatus | undefined {
   return record === undefined || record.status === "running" ? undefined : record.status;
-}
-
-/** A run that was cut off has its first messages in the record, so its journal may be missing or lack `read`. */
-async function inspectResumed(journal: Journal, status: ConversationRecord["status"]): Promise<JournalInspection | undefined> {
-  const isCut = status === "running";
-  if (journal.read !== undefined) return isCut ? inspectJournal(journal).catch(unlessMissing) : inspectJournal(journal);
-  if (isCut) return undefined;
-  throw invalidOption(
-    "store.journal(...).read",
-    "a function, because the host reads the first messages of a resumed run from its journal",
-    undefined,
-  );
 }
 
 /** Rejects with BusyError if another process has changed the stored record since it was read as `before`. */
