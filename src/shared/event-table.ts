@@ -30,8 +30,6 @@ interface EventRow<Field extends string = string> {
   readonly facts?: readonly Field[];
   /** True for one of many pieces. A replay need not send the same pieces, or sends none. */
   readonly isPiece?: true;
-  /** True if the run works after the event, and does not wait for an answer. */
-  readonly isWork?: true;
   /** True for the logs of the server. Pages do not get the event unless the program asks for it. */
   readonly isInternal?: true;
   /** True if an exported trace marks the time of the event. */
@@ -43,19 +41,19 @@ interface EventRow<Field extends string = string> {
 }
 
 export const eventTable: { readonly [Type in LoopEventType]: EventRow<keyof LoopEvents[Type] & string> } = {
-  "run-start": { isWork: true },
+  "run-start": {},
   "run-end": { log: "event" },
   "replay-end": { log: "event", isMark: true },
-  "iteration-start": { log: "event", isWork: true },
+  "iteration-start": { log: "event" },
   "iteration-end": { log: "event" },
-  "text-delta": { log: "output", facts: ["text"], isPiece: true, isWork: true },
-  "reasoning-delta": { log: "output", facts: ["text"], isPiece: true, isWork: true },
-  "tool-args-delta": { facts: ["text"], isPiece: true, isWork: true },
-  "tool-args-end": { log: "arguments", facts: ["args"], isWork: true },
-  "tool-start": { log: "arguments", facts: ["args"], isWork: true },
-  "tool-progress": { log: "progress", facts: ["data"], isPiece: true, isWork: true },
+  "text-delta": { log: "output", facts: ["text"], isPiece: true },
+  "reasoning-delta": { log: "output", facts: ["text"], isPiece: true },
+  "tool-args-delta": { facts: ["text"], isPiece: true },
+  "tool-args-end": { log: "arguments", facts: ["args"] },
+  "tool-start": { log: "arguments", facts: ["args"] },
+  "tool-progress": { log: "progress", facts: ["data"], isPiece: true },
   // Only data that is emitted becomes a span event, because a text arrives in many pieces.
-  "tool-emit": { log: "progress", isPiece: true, isWork: true, span: { part: "emit.name" } },
+  "tool-emit": { log: "progress", isPiece: true, span: { part: "emit.name" } },
   "tool-end": { log: "result", facts: ["outcome"] },
   notice: { log: "event", facts: ["kind"], isMark: true },
   "hidden-notice": { log: "event", isInternal: true },

@@ -61,7 +61,9 @@ export function toOutcome(output: unknown): {
 
 export function isOutsideResult(value: unknown): value is OutsideResult {
   if (!isRecord(value)) return false;
-  const { kind, result, error } = value;
+  const { kind, result, error, fromPage = false } = value;
+  // Another value must not pass as a result of the server.
+  if (typeof fromPage !== "boolean") return false;
   return kind === "failed" ? typeof error === "string" : kind === "result" && isExactData(result);
 }
 

@@ -58,13 +58,16 @@ describe("the option answers", () => {
   const ran: string[] = [];
   const pay = tool("pay", () => ran.push("pay"), { needsApproval: true });
   const yes = { kind: "approve" } as const;
+  const ofPage = { kind: "result", result: { made: 1 } } as const;
 
   it.for<[what: string, answers: NonNullable<SeamOptions["answers"]>, code: string, details: object]>([
     ["an unknown id", { call_9: yes }, "unknown-decision", { call: "call_9", waiting: ["call_i0_0", "call_i0_1"] }],
     ["a result for an approval", { call_i0_0: { kind: "result", result: 1 } }, "invalid-decision", { waitsFor: "approval" }],
     ["an approval for a result", { call_i0_1: yes }, "invalid-decision", { waitsFor: "result", problem: 'is "approve"' }],
     ["a result that does not fit", { call_i0_1: { kind: "result", result: {} } }, "invalid-decision", { call: "call_i0_1" }],
-    ["a result from a page", { call_i0_1: { kind: "result", result: { made: 1 }, fromPage: true } }, "invalid-decision", {}],
+    ["a decision of an unknown kind", { call_i0_0: { kind: "maybe" } }, "invalid-decision", { problem: 'is "maybe"' }],
+    ["a page that says so in another way", { call_i0_1: { ...ofPage, fromPage: "true" } }, "invalid-option", {}],
+    ["a result from a page", { call_i0_1: { ...ofPage, fromPage: true } }, "invalid-decision", {}],
   ])("is refused before anything runs or is recorded if it has %s", async ([, answers, code, details]) => {
     const { journal, run } = setUp([pay, later], [toolCall("pay"), toolCall("later")]);
     await run();

@@ -233,6 +233,13 @@ describe.each(["call", "execute"] as const)("a wait of a middleware in %s", (hoo
     expect(pendingCalls).toMatchObject([pending]);
   });
 
+  it("takes an answer that has a kind of its own", async () => {
+    const schema = z.object({ kind: z.literal("once") }).transform(() => "yes");
+    const { run } = createProgram({ middleware: [ask(hook, { schema })] });
+    await run();
+    expect((await run({ answers: { call_i0_0: { kind: "once" } } })).text).toBe("Done.");
+  });
+
   it("does not use an answer for a tool that has changed", async () => {
     const { run, paid } = createProgram({ middleware: [ask(hook)] });
     await run();

@@ -37,6 +37,28 @@ const host = defineDurableHost({
   }),
 });
 
+const permission = z.object({ kind: z.enum(["once", "always"]), until: z.number().min(1) });
+const asking = defineDurableHost({
+  name: "asking",
+  options: ({ input: where }) => ({
+    provider: createMockProvider(({ messages }) => (messages.length === 1 ? [toolCall("write")] : text("Done."))),
+    tools: [write],
+    middleware: [
+      {
+        name: "asking",
+        call: async (call, next, at) => {
+          if (where === "call") await at.wait("permission", { risk: "high" }, { schema: permission });
+          return next(call);
+        },
+        request: async (request, next, at) => {
+          if (where === "request" && at.state.iteration === 1) await at.wait("permission", {}, { schema: permission });
+          return next(request);
+        },
+      },
+    ],
+  }),
+});
+
 beforeAll(async () => {
   postgres = await startPostgres();
   worker = await launchWorker({ databaseUrl: postgres.url, answerMs });
@@ -69,11 +91,11 @@ it("a definition names the options as its caller wrote them", () => {
 });
 
 /** Starts a conversation, and waits until its run has ended or waits. Returns the ids of the waiting calls. */
-async function start(id: string, input: string | null): Promise<readonly string[]> {
-  const answer = await host.start(id, { message: "Go.", input });
+async function start(id: string, input: string | null, on = host): Promise<readonly string[]> {
+  const answer = await on.start(id, { message: "Go.", input });
   if (answer.kind !== "started") throw new Error("The run did not start.");
   for await (const { event } of answer.join()) if (event.type === "run-end" && event.path === undefined) break;
-  return ((await host.status(id))?.pendingCalls ?? []).map((call) => call.id);
+  return ((await on.status(id))?.pendingCalls ?? []).map((call) => call.id);
 }
 
 async function sentTo(id: string): Promise<number> {
@@ -170,4 +192,22 @@ describe("a worker whose writes wait for a lock of the database", () => {
     const ended = async () => (await worker.listRuns({ state: "live" })).length;
     await expect.poll(ended, { timeout: 20_000 }).toBe(0);
   }, 60_000);
+});
+
+describe.each(["call", "request"])("a wait of a middleware in %s", (where) => {
+  it("takes an answer that fits its schema, and refuses others like runToolLoop", async () => {
+    const id = `wait-${where}`;
+    await start(id, where, asking);
+    const call = where === "call" ? "call_i0_0" : "i1/request";
+    const answer = { kind: "once", until: 5 };
+    const resume = (answers: object): Promise<unknown> => asking.resume(id, { answers: answers as never });
+    const unknown = { code: "unknown-decision", details: { call: "nobody", waiting: [call] } };
+    await expect(resume({ nobody: answer, [call]: answer })).rejects.toMatchObject(unknown);
+    const unfit = { code: "invalid-decision", details: { call, waitsFor: "answer", issues: [{ path: ["until"] }] } };
+    await expect(resume({ [call]: { kind: "once", until: "now" } })).rejects.toMatchObject(unfit);
+    await resume({ [call]: answer });
+    const run = await asking.join(id, { endsWhenWaiting: false });
+    for await (const { event } of run ?? []) if (event.type === "run-end") expect(event.status).toBe("completed");
+    expect((await asking.status(id))?.status).toBe("completed");
+  });
 });

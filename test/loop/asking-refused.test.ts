@@ -13,7 +13,10 @@ import { both, savedOf, setUp } from "./asking-stage.ts";
 import { type Playing, tool } from "./play.ts";
 
 describe("options.answers", () => {
-  const refused = async (playing: Playing, code: "unknown-decision" | "invalid-option" | "tools-changed"): Promise<unknown> => {
+  const refused = async (
+    playing: Playing,
+    code: `${"unknown" | "invalid"}-decision` | "invalid-option" | "tools-changed",
+  ): Promise<unknown> => {
     const thrown: unknown = await playing.result.catch((error: unknown) => error);
     expect([isLoopError(thrown, code), playing.provider.calls]).toEqual([true, 0]);
     return isLoopError(thrown) ? thrown.details : undefined;
@@ -78,13 +81,19 @@ describe("options.answers", () => {
 
   it.for<[what: string, answers: unknown]>([
     ["an array", [{ kind: "approve" }]],
-    ["an unknown kind", { call_i0_0: { kind: "yes" } }],
     ["an inherited modification", { call_i0_0: Object.assign(Object.create({ args: {} }), { kind: "modify" }) }],
     ["a modification without arguments", { call_i0_0: { kind: "modify" } }],
     ["a modification that JSON cannot represent", { call_i0_0: { kind: "modify", args: 7n } }],
   ])("are rejected if they contain %s", async ([, answers]) => {
     const { start } = setUp();
     await refused(start({ answers: answers as NonNullable<LoopOptions["answers"]> }), "invalid-option");
+  });
+
+  it("are rejected if they contain an unknown kind, and the calls wait for decisions", async () => {
+    const { start } = setUp();
+    const answers = { call_i0_0: { kind: "yes" } };
+    const details = await refused(start({ journal: await savedOf(start()), answers }), "invalid-decision");
+    expect(details).toMatchObject({ call: "call_i0_0", waitsFor: "approval", problem: 'is "yes"' });
   });
 
   it("are rejected if the tool of the waiting call no longer exists", async () => {

@@ -101,14 +101,19 @@ export const sessionChecks: Checks<Session> = /* @__PURE__ */ table(() => ({
   detailsLabel: is.text,
 }));
 
-/** An invalid decision must throw, because it would otherwise deny or fail the call. */
+const decisionKinds: ReadonlySet<unknown> = /* @__PURE__ */ new Set(["approve", "deny", "modify", "ask", "result", "failed"]);
+
+/**
+ * An invalid decision must throw, because it would otherwise deny or fail the call. An answer to another wait may have a kind of its
+ * own. The run refuses it as a decision.
+ */
 const decision: Check = [
   "an object",
   (value) => {
     // Check a copy with only the own fields, because the run uses such a copy.
     const own: unknown = isRecord(value) ? { ...value } : value;
     const kind = isRecord(own) ? own["kind"] : undefined;
-    if (isText(kind)) return isApproval(own) || isOutsideResult(own) || kind === "ask";
+    if (decisionKinds.has(kind)) return isApproval(own) || isOutsideResult(own) || kind === "ask";
     return isExactData(own);
   },
   "decision",

@@ -1,47 +1,60 @@
 // Checks decisions and results before they are sent to waiting calls.
 
-import { type CallDecision, LoopError, type LoopOptions } from "../../core/index.ts";
+import { type CallDecision, type Json, LoopError, type LoopOptions } from "../../core/index.ts";
 import { findAnswerIssue } from "../../shared/answer-issue.ts";
 import { isApproval } from "../../shared/approval.ts";
 import { isOutsideResult, renderIssues } from "../../shared/to-outcome.ts";
 import { toJson } from "../../shared/json.ts";
-import { toRegistry } from "../../core/kit.ts";
+import { toRegistry, type WaitingCall } from "../../core/kit.ts";
 import { toCallPath } from "../../web/page-values.ts";
 import type { JournalInspection } from "../../journal/index.ts";
-import type { PendingCall } from "../../journal/index.ts";
 import type { RunMessage } from "./durable-store.ts";
 import { describeMisfit } from "./run-in-engine.ts";
 
-interface PendingRun extends Pick<JournalInspection, "pendingCalls"> {
+type Given = CallDecision | Json;
+type SeenRun = Pick<JournalInspection, "pendingCalls" | "reason">;
+
+interface PendingRun extends SeenRun {
   readonly tools?: LoopOptions["tools"] | undefined;
 }
 
+/** A call, or middleware around a request or an ending, that waits for an answer from outside. */
+type Waiting = Pick<WaitingCall, "id" | "callId" | "name" | "waitsFor" | "question" | "schema">;
+
+const waitsFor: { readonly [state: string]: Waiting["waitsFor"] | undefined } = {
+  "awaiting-approval": "approval",
+  "awaiting-result": "result",
+  "awaiting-answer": "answer",
+};
+
+/** The reason also lists the waits that belong to no call. It is undefined while other calls of the run go on. */
+export function findWaiting({ pendingCalls, reason }: SeenRun): readonly Waiting[] {
+  const calls = pendingCalls.flatMap((call): readonly Waiting[] => {
+    const answer = waitsFor[call.state];
+    return answer === undefined ? [] : [{ ...call, waitsFor: answer }];
+  });
+  const ids = new Set(calls.map(({ id }) => id));
+  const others = reason !== undefined && "calls" in reason ? reason.calls.filter(({ id }) => !ids.has(id)) : [];
+  return [...calls, ...others];
+}
+
 /** Returns the message that sends a decision to its call. Returns undefined if no call waits for the decision. */
-export async function toDecided(
-  { pendingCalls, tools }: PendingRun,
-  callId: string,
-  decision: CallDecision,
-): Promise<RunMessage | undefined> {
+export async function toDecided({ tools, ...run }: PendingRun, callId: string, decision: Given): Promise<RunMessage | undefined> {
   // A caller may omit the suffix of the id, such as `#2`, because the tool that requested the result does not know the suffix.
-  const isMeant = (one: PendingCall): boolean =>
-    one.id === callId || (one.state === "awaiting-result" && one.question === undefined && toCallPath(one) === callId);
-  const call = pendingCalls.find((one) => isWaitingCall(one) && isMeant(one));
+  const isMeant = (one: Waiting): boolean =>
+    one.id === callId || (one.waitsFor === "result" && one.question === undefined && toCallPath(one) === callId);
+  const call = findWaiting(run).find(isMeant);
   if (call === undefined) {
     const isAnswer = isLiveQuestion(callId) && isOutsideResult(decision);
     return isAnswer ? { verb: "answer", id: callId, answer: toJson(decision) } : undefined;
   }
   checkDecision(call, decision);
-  await checkResult(tools, call, decision);
+  if (call.waitsFor === "result") await checkResult(tools, call, decision);
   return { verb: "answer", id: call.id, answer: toJson(decision) };
 }
 
-/** True for a call that an answer from outside lets go on. */
-export function isWaitingCall({ state }: PendingCall): boolean {
-  return state === "awaiting-approval" || state === "awaiting-result";
-}
-
-export function unknownDecision(pendingCalls: readonly PendingCall[], call: string): LoopError {
-  const waiting = pendingCalls.filter(isWaitingCall).map(({ id }) => id);
+export function unknownDecision(run: SeenRun | undefined, call: string): LoopError {
+  const waiting = run === undefined ? [] : findWaiting(run).map(({ id }) => id);
   return new LoopError("unknown-decision", { call, ...(waiting.length === 0 ? {} : { waiting }) });
 }
 
@@ -51,16 +64,20 @@ function isLiveQuestion(id: string): boolean {
 }
 
 /** Without this check, a run that gets a decision of the wrong kind would deny the call. */
-function checkDecision({ id, state }: PendingCall, decision: unknown): void {
-  const waitsFor = state === "awaiting-result" ? "result" : "approval";
-  if (waitsFor === "result" ? isOutsideResult(decision) : isApproval(decision)) return;
-  throw new LoopError("invalid-decision", { call: id, waitsFor, problem: describeMisfit(decision) });
+function checkDecision({ id, waitsFor: kind, schema }: Waiting, decision: Given): void {
+  const issue = kind === "answer" ? findAnswerIssue(schema, decision) : undefined;
+  if (issue !== undefined) {
+    const problem = `does not fit the schema of the wait: ${renderIssues([issue])}`;
+    throw new LoopError("invalid-decision", { call: id, waitsFor: kind, problem, issues: [issue] });
+  }
+  if (kind === "answer" || (kind === "result" ? isOutsideResult(decision) : isApproval(decision))) return;
+  throw new LoopError("invalid-decision", { call: id, waitsFor: kind, problem: describeMisfit(decision) });
 }
 
 /** Checks a result against the schema of the question or of the tool. The run itself checks the results of nested calls. */
-async function checkResult(tools: LoopOptions["tools"], call: PendingCall, decision: CallDecision): Promise<void> {
-  if (decision.kind !== "result" || call.id.includes("/")) return;
-  if ("question" in call && call.question !== undefined) {
+async function checkResult(tools: LoopOptions["tools"], call: Waiting, decision: Given): Promise<void> {
+  if (!isOutsideResult(decision) || decision.kind !== "result" || call.id.includes("/")) return;
+  if (call.question !== undefined) {
     const issue = findAnswerIssue(call.question.schema, decision.result);
     if (issue === undefined) return;
     const problem = `does not fit the schema of its question: ${renderIssues([issue])}`;

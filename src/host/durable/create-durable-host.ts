@@ -135,7 +135,7 @@ class Conversations implements DurableHost {
 
   async resume(
     id: string,
-    options: { readonly answers: { readonly [callId: string]: CallDecision } },
+    options: { readonly answers: { readonly [id: string]: CallDecision | Json } },
   ): Promise<DurableResumeAnswer> {
     checkFields("options", options ?? {}, resumeChecks);
     const { answers } = options ?? {};

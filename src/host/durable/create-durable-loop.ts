@@ -1,4 +1,4 @@
-import { type CallDecision, type Json, LoopError, type UserMessage } from "../../core/index.ts";
+import { type Json, LoopError, type LoopOptions, type UserMessage } from "../../core/index.ts";
 import { checkFields, type Checks, invalidOption, is, needed, refuseLoopOptions, type StopRequest } from "../../core/kit.ts";
 import { checkMessages } from "../../shared/check-messages.ts";
 import { isFilled } from "../../shared/errors/check-fields.ts";
@@ -48,7 +48,7 @@ export function checkRunId(id: string, longest: number = longestId): void {
 export interface DefinedLoop<Input> {
   readonly loop: DurableLoop<Input>;
   /** Sends decisions about several calls. If one of them does not fit, sends none and rejects. */
-  readonly decideAll: (id: string, decisions: { readonly [callId: string]: CallDecision }) => Promise<void>;
+  readonly decideAll: (id: string, decisions: NonNullable<LoopOptions["answers"]>) => Promise<void>;
   /** Waits until a run has ended, for at most `ms` milliseconds. Returns false if the run is still live. */
   readonly endsWithin: (id: string, ms: number) => Promise<boolean>;
   /** Waits for `work` for at most `answerMs`. `what` is the method that the caller has called. */
@@ -191,7 +191,7 @@ class DurableVerbs {
   }
 
   /** Sends nothing if one of the decisions does not fit. */
-  async decide(id: string, decisions: { readonly [callId: string]: CallDecision }): Promise<void> {
+  async decide(id: string, decisions: NonNullable<LoopOptions["answers"]>): Promise<void> {
     const opened = (await this.#open(id)) ?? this.#refuseId();
     const isLive = (await this.#find(id)).state === "live";
     const messages: RunMessage[] = [];
@@ -199,7 +199,7 @@ class DurableVerbs {
       const { inspection, options } = opened;
       const message = await toDecided({ ...inspection, tools: options.tools }, callId, decision);
       // A run that has ended accepts no decisions, although its records may contain calls that waited.
-      if (message === undefined || !isLive) throw unknownDecision(isLive ? opened.inspection.pendingCalls : [], callId);
+      if (message === undefined || !isLive) throw unknownDecision(isLive ? opened.inspection : undefined, callId);
       messages.push(message);
     }
     if (messages.length > 0) await this.#engineOf().store.send(id, ...messages);

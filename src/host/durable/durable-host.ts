@@ -112,12 +112,12 @@ export interface DurableHost<Output = unknown, T extends AnyTool = AnyTool, Inpu
    */
   start(id: string, options: DurableStartOptions<Input>): Promise<DurableStartAnswer<Output, T>>;
   /**
-   * Sends decisions and results to the waiting calls of the last run. If one of them does not fit, sends none, and rejects with
+   * Sends decisions, results and other answers to the waiting calls of the last run. If one of them does not fit, sends none, and rejects with
    * LoopError "unknown-decision" or "invalid-decision".
    */
   resume(
     id: string,
-    options: { readonly answers: { readonly [callId: string]: CallDecision } },
+    options: { readonly answers: { readonly [id: string]: CallDecision | Json } },
   ): Promise<DurableResumeAnswer<Output, T>>;
   /**
    * Reads the run that contains the event with the id `from`, or else the last run of the conversation. The stream ends when the

@@ -1,7 +1,7 @@
 // A loop whose runs any worker can execute, stop and show, on any workflow engine.
 
 import type { AnyTool, EntryOptions, StopRequest } from "../../core/kit.ts";
-import type { CallDecision, LoopEvent, LoopOptions, LoopResult, Tool, UserMessage } from "../../core/index.ts";
+import type { CallDecision, Json, LoopEvent, LoopOptions, LoopResult, Tool, UserMessage } from "../../core/index.ts";
 import type { JournalInspection } from "../../journal/index.ts";
 
 /** The options that the durable loop sets itself. */
@@ -84,12 +84,12 @@ export interface DurableLoop<Input, Output = unknown, T extends AnyTool = AnyToo
    */
   steer(id: string, message: string | UserMessage): Promise<"accepted" | "finished">;
   /**
-   * Sends a decision or a result to a waiting call. `callId` is the `id` of a call in `pendingCalls` of the status. Rejects with
-   * LoopError "unknown-decision" if the call does not wait, or "invalid-decision" if the decision does not fit. If `callId` is
+   * Sends a decision, a result or another answer to a waiting call. `callId` is the `id` of a call in `pendingCalls` or `reason.calls` of
+   * the status. Rejects with LoopError "unknown-decision" if the call does not wait, or "invalid-decision" if the decision does not fit. If `callId` is
    * the `id` of a `question-asked` event, sends the answer to the process of the run. This process drops the answer if the
    * question no longer waits.
    */
-  decide(id: string, callId: string, decision: CallDecision): Promise<void>;
+  decide(id: string, callId: string, decision: CallDecision | Json): Promise<void>;
   /**
    * Yields the events of a run, in order and without gaps. Returns after `run-end`. Throws the error of a run whose `result`
    * rejects. If a worker died while a model was streaming, `attempt-discarded` says that new deltas replace the deltas since the

@@ -2,6 +2,7 @@ import { rowOf } from "../../shared/event-table.ts";
 import type { LoopEvent } from "../../core/index.ts";
 import type { JournalInspection } from "../../journal/index.ts";
 import { toReplayed } from "../log-reader.ts";
+import { findWaiting } from "./check-decisions.ts";
 import type { HostedEvent, HostedStream } from "../run-host.ts";
 import { type StoredEvent, unpackEvents } from "./durable-records.ts";
 import type { DurableEvent, DurableEventsOptions } from "./durable-loop.ts";
@@ -51,6 +52,8 @@ class EventReader {
   readonly #endsWhenWaiting: boolean;
   #last: LoopEvent | undefined;
   #isFound = false;
+  /** True if the reader has looked and found no new event. */
+  #isQuiet = false;
 
   constructor(run: ReadRun, endsWhenWaiting: boolean) {
     this.#run = run;
@@ -70,6 +73,7 @@ class EventReader {
       for (const [index, event] of events.entries()) {
         const seq = rows[index]?.seq ?? 0;
         this.#last = event;
+        this.#isQuiet = false;
         const isEnd = event.type === "run-end" && event.path === undefined;
         // The `run-end` of a waiting run is not stored, and has the position of the preceding event.
         if (seq >= from || (isEnd && seq < next)) yield { seq, event };
@@ -111,7 +115,10 @@ class EventReader {
   /** If the run only waits for decisions, returns a `run-end` that is not stored. */
   async #lookWaiting(from: number): Promise<readonly Row<string>[] | undefined> {
     const { id, engine } = this.#run;
-    if (this.#last !== undefined && rowOf(this.#last).isWork === true) return undefined;
+    // Looking is slow. After one of many pieces, others follow, unless nothing has come for a while.
+    const mayFollow = this.#last !== undefined && rowOf(this.#last).isPiece === true && !this.#isQuiet;
+    this.#isQuiet = true;
+    if (mayFollow) return undefined;
     const state = await this.#run.inspect();
     if (state === undefined || !(await isWaiting(engine, id, state))) return undefined;
     // More events may have been written while the state was read.
@@ -126,10 +133,10 @@ class EventReader {
 export async function isWaiting(
   { store }: Pick<DurableEngine, "store">,
   id: string,
-  { status, pendingCalls }: JournalInspection,
+  { status, ...run }: JournalInspection,
 ): Promise<boolean> {
   if (status !== "suspended") return false;
-  const ids = new Set(pendingCalls.map((call) => call.id));
+  const ids = new Set(findWaiting(run).map((call) => call.id));
   const messages = await store.readMessages(id, 0);
   return !messages.some(
     ({ body }) => body.verb === "stop" || body.verb === "kill" || (body.verb === "answer" && ids.has(body.id)),

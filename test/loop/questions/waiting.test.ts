@@ -65,6 +65,7 @@ describe("a question that waits in the process", () => {
       [{ kind: "approve" }, "is an object"],
       [{ kind: "result", result: 1n }, "is an object"],
       [{ kind: "result", result: "x", fromPage: true }, "comes from a page"],
+      [{ kind: "result", result: "x", fromPage: "true" }, "is an object"],
     ] as const) {
       const give = (): unknown => playing.control.answer(lastId(playing), answer as never);
       expect(give).toThrow(

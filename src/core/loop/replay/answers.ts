@@ -5,6 +5,7 @@ import type { OutsideResult } from "../../types/policies.ts";
 import type { WaitingCall } from "../../types/tool-outcome.ts";
 import { LoopError } from "../../../shared/errors/loop-error.ts";
 import { readIssues } from "../prepare-call.ts";
+import { isApproval } from "../../../shared/approval.ts";
 import { askCaller } from "../../../shared/ask-caller.ts";
 import { toPlainError } from "../../../shared/plain-error.ts";
 import { pageProblem } from "../decisions.ts";
@@ -112,11 +113,17 @@ export async function findAnswerProblem(
 ): Promise<LoopError<"invalid-decision"> | undefined> {
   const { id: call, what, facts } = wait;
   const kind = isRecord(given) ? given["kind"] : undefined;
-  if (what === "approval") return kind === "result" || kind === "failed" ? refuse(call, what, `is ${quote(kind)}`) : undefined;
+  if (what === "approval")
+    return isApproval(given) || kind === "ask" ? undefined : refuse(call, what, `is ${describeKind(given)}`);
   const question = what === "question" && isRecord(facts) ? facts["question"] : undefined;
   if ((what !== "result" && !isRecord(question)) || kind === "ask") return undefined;
   const problem = await findResultProblem(run, { id: call, facts: isRecord(facts) ? facts : {}, question }, given);
   return problem === undefined ? undefined : refuse(call, "result", problem);
+}
+
+function describeKind(given: Json): string {
+  const kind = isRecord(given) ? given["kind"] : undefined;
+  return typeof kind === "string" ? quote(kind) : describeValue(given);
 }
 
 interface ResultWait {
