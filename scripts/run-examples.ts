@@ -2,12 +2,13 @@
 
 import { execFile } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
-import { bundleEntries } from "./bundle-entries.ts";
+import { compilePrograms } from "./compile-programs.ts";
+import { programLoader } from "./program-loader.ts";
 import { reportProblems } from "./report-problems.ts";
 
 // An example shows the page of turnwright/inspect, which is built and not in the repository.
 await import("./build-page.ts");
-const removeBundle = await bundleEntries();
+const removePrograms = await compilePrograms();
 
 const timeoutMs = 120_000;
 
@@ -19,7 +20,7 @@ function findExamples(): readonly string[] {
 }
 
 function run(path: string): Promise<readonly string[]> {
-  const parameters = ["--import", "tsx", "--import", "./scripts/forbid-network.ts", path];
+  const parameters = ["--import", programLoader(), "--import", "./scripts/forbid-network.ts", path];
   const options = {
     encoding: "utf8",
     timeout: timeoutMs,
@@ -47,5 +48,5 @@ async function runAll(examples: readonly string[]): Promise<readonly string[]> {
 
 const examples = findExamples();
 const problems = examples.length === 0 ? ["There is no example to run."] : await runAll(examples);
-removeBundle();
+removePrograms();
 reportProblems(problems);

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { programLoader } from "../scripts/program-loader.ts";
 
 export interface ChildServer {
   readonly url: string;
@@ -10,7 +11,7 @@ export interface ChildServer {
 
 /** Runs a script in another process. The first line that the script prints must be the URL of its server. */
 export async function startChild(script: URL, ...args: readonly string[]): Promise<ChildServer> {
-  const child: ChildProcess = spawn(process.execPath, ["--import", "tsx", fileURLToPath(script), ...args], {
+  const child: ChildProcess = spawn(process.execPath, ["--import", programLoader(), fileURLToPath(script), ...args], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   if (child.stdout === null) throw new Error("The child has no output.");

@@ -19,7 +19,8 @@ export class WorkerProcesses {
   /** Resolves with the process id when the worker is ready. */
   async start(): Promise<number> {
     const script = fileURLToPath(new URL("worker.ts", import.meta.url));
-    const args = ["--no-deprecation", "--import", "tsx", script, this.#databaseUrl];
+    // The options of this process make Node load TypeScript.
+    const args = [...process.execArgv, "--no-deprecation", script, this.#databaseUrl];
     const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
     const { pid = 0, stdout } = child;
     child.once("exit", () => this.#processes.delete(pid));

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { launchWorker, type Worker } from "turnwright/dbos";
 import { type HostedEvent, lastEventId, pipeEventStream } from "turnwright/host";
 import { pipeUIMessageStream, readUIChatRequest } from "turnwright/ui-message-stream";
+import { programLoader } from "../../scripts/program-loader.ts";
 import { type Postgres, startPostgres } from "../../examples/workers/start-postgres.ts";
 import { defineShop } from "./shop.ts";
 
@@ -22,7 +23,7 @@ beforeAll(async () => {
   postgres = await startPostgres();
   client = await launchWorker({ databaseUrl: postgres.url, executes: false });
   const script = fileURLToPath(new URL("shop-process.ts", import.meta.url));
-  const args = ["--no-deprecation", "--import", "tsx", script, postgres.url];
+  const args = ["--no-deprecation", "--import", programLoader(), script, postgres.url];
   other = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
   if (other.stdout !== null) await once(other.stdout, "data");
   server = createServer((request, response) => {

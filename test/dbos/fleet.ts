@@ -3,6 +3,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import { programLoader } from "../../scripts/program-loader.ts";
 
 export interface FleetOptions {
   readonly databaseUrl: string;
@@ -26,7 +27,7 @@ export class Fleet {
   async start(): Promise<ChildProcess> {
     const { databaseUrl, notesPath, leaseMs } = this.#options;
     const script = fileURLToPath(new URL("worker-process.ts", import.meta.url));
-    const args = ["--no-deprecation", "--import", "tsx", script, databaseUrl, notesPath, String(leaseMs)];
+    const args = ["--no-deprecation", "--import", programLoader(), script, databaseUrl, notesPath, String(leaseMs)];
     const worker = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
     this.#workers.add(worker);
     worker.once("exit", () => this.#workers.delete(worker));

@@ -5,6 +5,7 @@ import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { defineDurableLoop, launchWorker, type Worker } from "turnwright/dbos";
 import { createMockProvider, text } from "turnwright/testing";
+import { programLoader } from "../../scripts/program-loader.ts";
 import { type Postgres, startPostgres } from "../../examples/workers/start-postgres.ts";
 import { defineCrashing } from "./crashing.ts";
 
@@ -20,7 +21,7 @@ let alive: ChildProcess | undefined;
 
 function startWorker(): ChildProcess {
   const script = fileURLToPath(new URL("crashing.ts", import.meta.url));
-  const args = ["--no-deprecation", "--import", "tsx", script, postgres.url];
+  const args = ["--no-deprecation", "--import", programLoader(), script, postgres.url];
   return spawn(process.execPath, args, { stdio: ["ignore", "ignore", "ignore"] });
 }
 

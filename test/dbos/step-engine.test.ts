@@ -8,6 +8,7 @@ import { DBOS } from "@dbos-inc/dbos-sdk";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Message } from "turnwright";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
+import { programLoader } from "../../scripts/program-loader.ts";
 import { type Postgres, startPostgres } from "../../examples/workers/start-postgres.ts";
 import { runToolLoop } from "../../src/core/loop/run-tool-loop.ts";
 import type { ToolCallContext } from "../../src/core/loop/tool-context.ts";
@@ -144,7 +145,7 @@ interface Life {
 
 async function live(...args: readonly (string | number)[]): Promise<Life> {
   const file = fileURLToPath(new URL("step-process.ts", import.meta.url));
-  const child = spawn(process.execPath, ["--no-deprecation", "--import", "tsx", file, ...args.map(String)], {
+  const child = spawn(process.execPath, ["--no-deprecation", "--import", programLoader(), file, ...args.map(String)], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   let printed = "";

@@ -7,6 +7,7 @@ import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createRunHost, fileRunStore, memoryRunStore, type RunStore } from "turnwright/host";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
+import { programLoader } from "../../scripts/program-loader.ts";
 import { createStage, playing, readAll, readStart, textOf, tool } from "./stage.ts";
 
 let folder = "";
@@ -128,7 +129,7 @@ describe("fileRunStore", () => {
   });
 
   it('lets host.resume() return "busy" until the process of the run is killed', async () => {
-    const child = spawn(process.execPath, ["--import", "tsx", "-e", childProgram(folder)], {
+    const child = spawn(process.execPath, ["--import", programLoader(), "-e", childProgram(folder)], {
       stdio: ["ignore", "pipe", "inherit"],
     });
     try {

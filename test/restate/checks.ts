@@ -4,6 +4,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, it } from "vitest";
+import { programLoader } from "../../scripts/program-loader.ts";
 import { findNode } from "../package/find-nodes.ts";
 import { findServer } from "./start-restate.ts";
 
@@ -42,7 +43,7 @@ export function titleOf(title: string): string {
 
 export function startProgram(file: string, args: readonly string[] = []): ChildProcess {
   const path = fileURLToPath(new URL(file, import.meta.url));
-  const options = ["--no-deprecation", "--import", "tsx", path, ...args];
+  const options = ["--no-deprecation", "--import", programLoader(), path, ...args];
   if (node.kind !== "found") throw new Error(`There is no Node 22, because ${node.why}.`);
   return spawn(node.program, options, { stdio: ["ignore", "pipe", "inherit"] });
 }
