@@ -23,6 +23,9 @@ const lifeSeconds = 300;
 const leastCached = 4_096;
 const automaticStep = 128;
 
+/** @type {Map<string, { readonly id: number, readonly tokens: number }>} Each text is looked up once per request, because texts are long. */
+const texts = new Map();
+
 /** The blocks at the beginning of a request. Requests that begin with the same blocks share these objects. */
 class Prefix {
   /** @type {Map<string, Prefix>} */
@@ -164,7 +167,9 @@ function listParts({ tools = [], system = [], messages }) {
 function toPart(place, block) {
   const { cache_control: mark, ...content } = /** @type {{ cache_control?: object }} */ (block);
   const text = JSON.stringify(content);
-  return { key: place + text, tokens: countTokens(text), isMarked: mark !== undefined };
+  let known = texts.get(text);
+  if (known === undefined) texts.set(text, (known = { id: texts.size, tokens: countTokens(text) }));
+  return { key: `${place} ${known.id}`, tokens: known.tokens, isMarked: mark !== undefined };
 }
 
 /** @param {string} message */
