@@ -169,6 +169,27 @@ describe("a hook that waits for a promise of its own", () => {
   });
 });
 
+describe("a middleware around tools", () => {
+  it.for(["call", "execute"])("sees only calls that the model, the gate and the limits allow: %s", async (hook) => {
+    const seen: unknown[] = [];
+    const counts: Middleware = { name: "counts", [hook]: (call: ToolCall, next: CallNext) => (seen.push(call.args), next(call)) };
+    const provider = createMockProvider(({ messages: said }) =>
+      said.length === 1
+        ? [{ amount: 1 }, { amount: "x" }, { amount: 2 }, { amount: 3 }]
+            .map((args) => toolCall("pay", args))
+            .concat(toolCall("other"))
+        : text("Done."),
+    );
+    const { run, paid } = createProgram({ middleware: [counts] });
+    const { calls } = await run({ provider, limits: { maxToolCalls: 2 } });
+    expect(calls.map(({ outcome }) => outcome)).toEqual(["completed", "invalid-input", "completed", "limit", "unknown-tool"]);
+    expect([seen, paid]).toEqual([
+      [{ amount: 1 }, { amount: 2 }],
+      [{ amount: 1 }, { amount: 2 }],
+    ]);
+  });
+});
+
 describe("the body of a step that never settles", () => {
   const stuck: readonly (readonly [where: string, own: Omit<Middleware, "name">])[] = [
     ["call", { call: (_call, _next, at) => at.step("stuck", never) }],

@@ -177,7 +177,8 @@ export interface Hooks {
   call?(call: ToolCall, next: Next<NextCall, Outcome>, at: CallRecorder): Promise<Outcome>;
   /**
    * Called around the tool, inside the hooks `call` of all middleware, with the arguments as these hooks have changed them. The schema
-   * adds its defaults inside `next`, which may still refuse the call: use `at.validated` to see what the tool gets.
+   * adds its defaults inside `next`: use `at.validated` to see what the tool gets. Calls that may not run, for example beyond
+   * `maxToolCalls`, get no hooks. `next` may still refuse arguments that a hook has chosen.
    */
   execute?(call: ToolCall, next: Next<NextCall, Outcome>, at: CallRecorder): Promise<Outcome>;
   /** Pure. Called before each request, after each answer and after the calls of each message. */
