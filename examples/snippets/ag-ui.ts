@@ -28,7 +28,7 @@ const host = createRunHost();
 
 /** POST /api/chat */
 async function post(request: Request): Promise<Response> {
-  const { threadId, runId, message, continues, decisions, results } = await readAGUIRequest(request); // check here that the user may use this thread
+  const { threadId, runId, message, continues, answers } = await readAGUIRequest(request); // check here that the user may use this thread
   const after = lastEventId(request);
   // After a broken connection, the page repeats its request, with the id of the last event that it received.
   if (after !== undefined) return toAGUIResponse(host.join(threadId), { threadId, runId, after });
@@ -38,7 +38,7 @@ async function post(request: Request): Promise<Response> {
   }
   // A tab may still show an earlier run. A decision about that run is refused.
   if ((await host.status(threadId))?.runId !== continues) return refuse();
-  const answer = await host.resume(threadId, { provider, tools, answers: { ...decisions, ...results } });
+  const answer = await host.resume(threadId, { provider, tools, answers });
   return answer.kind === "started" ? toAGUIResponse(answer.join(), { threadId, runId, from: "live" }) : refuse();
 }
 

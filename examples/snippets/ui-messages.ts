@@ -52,9 +52,9 @@ interface Chat {
 }
 const chats = new Map<string, Chat>();
 
-/** POST /api/chat. The body contains a new message, or decisions about calls that wait for them. */
+/** POST /api/chat. The body contains a new message, or answers for calls that wait. */
 async function answer(request: Request): Promise<Response> {
-  const { id, message, decisions, results, continues } = await readUIChatRequest(request); // check here that the user may use this chat
+  const { id, message, answers, continues } = await readUIChatRequest(request); // check here that the user may use this chat
   const chat = chats.get(id) ?? { history: [] };
   chats.set(id, chat);
   if (message !== undefined)
@@ -62,7 +62,7 @@ async function answer(request: Request): Promise<Response> {
   // A tab may still show an earlier run. Decisions about that run are refused.
   if (chat.run === undefined || (message === undefined && continues !== chat.run.runId))
     return new Response("Nothing waits here.", { status: 409 });
-  const stream = streamToolLoop({ provider, tools, ...chat.run, answers: { ...decisions, ...results } });
+  const stream = streamToolLoop({ provider, tools, ...chat.run, answers });
   void stream.result.then(({ messages }) => (chat.history = messages));
   return toUIMessageStreamResponse(stream, { version: 7, from: message === undefined ? "live" : "start" });
 }
@@ -77,7 +77,7 @@ function usePayments() {
   const deny = (id: string) => chat.addToolApprovalResponse({ id, approved: false, reason: "Too much." });
   // `useChat` cannot send edited arguments with an approval. This function sends them in a separate field of the body.
   const edit = (id: string, args: object) =>
-    chat.sendMessage(undefined, { body: { decisions: { [id]: { kind: "modify", args } } } });
+    chat.sendMessage(undefined, { body: { answers: { [id]: { kind: "modify", args } } } });
   return { ...chat, approve, deny, edit };
 }
 // #endregion page

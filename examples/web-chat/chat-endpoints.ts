@@ -14,7 +14,7 @@ export interface Chat {
  * POST /api/chat. The body contains a new message, a decision about a call that waits for it, or a request for another answer.
  */
 export async function postChat({ host, run }: Chat, req: IncomingMessage, res: ServerResponse): Promise<void> {
-  const { id, message, decisions, results, continues } = await readUIChatRequest(req, { maxBytes: 500_000, maxFiles: 0 });
+  const { id, message, answers, continues } = await readUIChatRequest(req, { maxBytes: 500_000, maxFiles: 0 });
   if (!isChatId(id)) return void res.writeHead(404).end(); // check here that the user may use this chat
   // The message may be new, edited, sent a second time, or to be answered again.
   if (message !== undefined) {
@@ -22,9 +22,9 @@ export async function postChat({ host, run }: Chat, req: IncomingMessage, res: S
     if (answer.kind !== "started") return refuse(res);
     return pipeUIMessageStream(answer.join(), res, { version: 7 }); // the major version of `ai` in the page
   }
-  // A tab may still show an earlier run. Its decisions are refused.
+  // A tab may still show an earlier run. Its answers are refused.
   if ((await host.status(id))?.runId !== continues) return refuse(res);
-  const answer = await host.resume(id, { ...run, answers: { ...decisions, ...results } });
+  const answer = await host.resume(id, { ...run, answers });
   if (answer.kind !== "started") return refuse(res);
   await pipeUIMessageStream(answer.join(), res, { version: 7, from: "live" });
 }

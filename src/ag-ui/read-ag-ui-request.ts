@@ -16,27 +16,25 @@ export interface AGUIRequest {
    */
   readonly runId: string;
   /**
-   * The new user message, with its id on the page. Absent if the request has decisions or results. Pass the message to `host.start`,
+   * The new user message, with its id on the page. Absent if the request has answers. Pass the message to `host.start`,
    * which recognizes a message that arrives twice, and an edited message.
    */
   readonly message?: UserMessage | undefined;
   /**
-   * The `runId` of the run that `decisions` and `results` belong to. Compare this `runId` with the run that waits, because
+   * The `runId` of the run that `answers` belong to. Compare this `runId` with the run that waits, because
    * another browser tab may show an earlier run.
    */
   readonly continues?: string | undefined;
   /**
-   * The page's decisions about waiting calls, by the `id` of the call. Pass `{ ...decisions, ...results }` as the option
-   * `answers` of the run.
+   * The page's decisions and results for waiting calls, by the `id` of the call, for the option `answers` of the run. Each result has
+   * `fromPage: true`.
    */
-  readonly decisions: { readonly [callId: string]: Exclude<ApprovalDecision, { readonly kind: "ask" }> };
-  /** The page's results for waiting calls, by the `id` of the call. Each result has `fromPage: true`. */
-  readonly results: { readonly [callId: string]: OutsideResult };
+  readonly answers: { readonly [id: string]: PageAnswer };
 }
 
-type Decision = AGUIRequest["decisions"][string];
+type PageAnswer = Exclude<ApprovalDecision, { readonly kind: "ask" }> | OutsideResult;
 
-type Answer = readonly [id: string, answer: Decision | OutsideResult];
+type Answer = readonly [id: string, answer: PageAnswer];
 
 /**
  * Reads a `RunAgentInput` from an AG-UI client: a web `Request`, a node:http request, a JSON string, or a parsed body.
@@ -54,7 +52,7 @@ type Answer = readonly [id: string, answer: Decision | OutsideResult];
  * "unknown-option" if an option is invalid.
  *
  * @example
- * const { threadId, runId, message, decisions } = await readAGUIRequest(request, { maxFiles: 3 });
+ * const { threadId, runId, message, answers } = await readAGUIRequest(request, { maxFiles: 3 });
  */
 export async function readAGUIRequest(
   requestOrBody: Request | NodeRequest | string | object,
@@ -71,10 +69,10 @@ export async function readAGUIRequest(
   // A page that answers an interrupt sends its whole history. If this history ends with a user message, the message is old and is
   // ignored.
   const isFromUser = entries.length === 0 && isRecord(last) && last.role === "user";
-  const answers = readAnswers(entries.length > 0 ? entries : readToolMessages(messages));
-  if (!isFromUser && Object.keys(answers.decisions).length + Object.keys(answers.results).length === 0)
+  const given = readAnswers(entries.length > 0 ? entries : readToolMessages(messages));
+  if (!isFromUser && Object.keys(given.answers).length === 0)
     throw new RequestError(400, "The request has neither a new user message, nor answers to interrupts, nor results of tools.");
-  return { ...ids, ...(isFromUser && { message: readUserMessage(messages, toParts(last.content), options) }), ...answers };
+  return { ...ids, ...(isFromUser && { message: readUserMessage(messages, toParts(last.content), options) }), ...given };
 }
 
 function readNeeded(value: unknown, field: string): string {
@@ -83,21 +81,17 @@ function readNeeded(value: unknown, field: string): string {
   return id;
 }
 
-function readAnswers(answers: readonly Answer[]): Pick<AGUIRequest, "continues" | "decisions" | "results"> {
-  const decisions: [string, Decision][] = [];
-  const results: [string, OutsideResult][] = [];
+function readAnswers(given: readonly Answer[]): Pick<AGUIRequest, "continues" | "answers"> {
   const runIds = new Set<string | undefined>();
-  for (const [pageId, answer] of answers) {
+  const answers = given.map(([pageId, answer]): Answer => {
     const { runId, id } = fromPageId(pageId);
     runIds.add(runId);
-    if (answer.kind === "result" || answer.kind === "failed") results.push([id, { ...answer, fromPage: true }]);
-    else decisions.push([id, answer]);
-  }
+    return [id, answer.kind === "result" || answer.kind === "failed" ? { ...answer, fromPage: true } : answer];
+  });
   if (runIds.size > 1)
     throw new RequestError(400, "The answers belong to more than one run. Send the answers for each run in a separate request.");
   const [continues] = runIds;
-  const sorted = { decisions: Object.fromEntries(decisions), results: Object.fromEntries(results) };
-  return continues === undefined ? sorted : { continues, ...sorted };
+  return { ...(continues !== undefined && { continues }), answers: Object.fromEntries(answers) };
 }
 
 function readResume(resume: unknown): readonly Answer[] {
@@ -109,7 +103,7 @@ function readResume(resume: unknown): readonly Answer[] {
   });
 }
 
-function readPayload({ status, payload }: UnknownRecord): Decision | OutsideResult {
+function readPayload({ status, payload }: UnknownRecord): PageAnswer {
   const fields = recordOf(payload);
   const { approved, args, reason, result, error } = fields;
   if (status === "resolved") {

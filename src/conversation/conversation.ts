@@ -149,7 +149,7 @@ export interface Conversation<Output = unknown, T extends Tool = Tool> {
    * and with "conversation-refused" if there is no such run, or no journal.
    *
    * @example
-   * await conversation.resume({ decisions: { [call.id]: { kind: "approve" } } });
+   * await conversation.resume({ answers: { [call.id]: { kind: "approve" } } });
    */
   resume<Own = Output, OwnTool extends Tool = T>(
     options?: ResumeOverrides<Own, OwnTool, T>,

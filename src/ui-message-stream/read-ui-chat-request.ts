@@ -12,25 +12,27 @@ export interface UIChatRequest {
   readonly trigger: "submit" | "regenerate";
   /**
    * The new user message, with its id on the page. With the trigger "regenerate", the message that is to be answered again, with the
-   * field `again`. Absent if the page sends decisions or results. Pass the message to `host.start`, which recognizes messages that
+   * field `again`. Absent if the page sends answers. Pass the message to `host.start`, which recognizes messages that
    * arrive twice, edited messages, and messages that are to be answered again.
    */
   readonly message?: PageMessage | undefined;
   /** The `messageId` from the request: the id of an edited user message, or of the answer to generate again. */
   readonly messageId?: string | undefined;
   /**
-   * The id of the message that `decisions` and `results` belong to: the `runId`, or your `messageId`. Compare this id with the
+   * The id of the message that `answers` belong to: the `runId`, or your `messageId`. Compare this id with the
    * run that waits, because another browser tab may show an earlier run.
    */
   readonly continues?: string | undefined;
   /**
-   * The page's decisions about waiting calls, by the `id` of the call. Pass `{ ...decisions, ...results }` as the option
-   * `answers` of the run.
+   * The page's decisions and results for waiting calls, by the `id` of the call, for the option `answers` of the run. Each result has
+   * `fromPage: true`.
    */
-  readonly decisions: { readonly [callId: string]: Exclude<ApprovalDecision, { readonly kind: "ask" }> };
-  /** The page's results for waiting calls, by the `id` of the call. Each result has `fromPage: true`. */
-  readonly results: { readonly [callId: string]: OutsideResult };
+  readonly answers: { readonly [id: string]: PageAnswer };
 }
+
+type PageAnswer = Exclude<ApprovalDecision, { readonly kind: "ask" }> | OutsideResult;
+
+type Answer = readonly [id: string, answer: PageAnswer];
 
 /**
  * Reads a request from `useChat`: a web `Request`, a node:http request, a JSON string, or a parsed body.
@@ -40,14 +42,14 @@ export interface UIChatRequest {
  * Everything else is ignored, such as the history and system messages.
  *
  * A call is denied unless its approval has `approved: true`. To edit arguments, the page sends `{ [id]: { kind: "modify", args } }`
- * in the field `decisions` of the body, where `id` is the id of the approval. To answer a question of a tool, the page sends
+ * in the field `answers` of the body, where `id` is the id of the approval. To answer a question of a tool, the page sends
  * `{ [questionId]: { kind: "result", result } }` in the same field. The run rejects a decision about a call that does not wait.
  *
  * Throws RequestError with `status` 400, 408, 413 or 415 if the request is invalid. Throws LoopError "invalid-option" or
  * "unknown-option" if an option is invalid.
  *
  * @example
- * const { id, message, decisions } = await readUIChatRequest(request, { maxFiles: 3 });
+ * const { id, message, answers } = await readUIChatRequest(request, { maxFiles: 3 });
  */
 export async function readUIChatRequest(
   requestOrBody: Request | NodeRequest | string | object,
@@ -67,8 +69,7 @@ function readBody(body: unknown, limits: RequestLimits): UIChatRequest {
   const facts = { id, trigger, ...(messageId !== undefined && { messageId }) };
   const last: unknown = body.messages.at(-1);
   const role = isRecord(last) ? last.role : undefined;
-  if (trigger === "regenerate")
-    return { ...facts, ...readRegenerated(body.messages, messageId, limits), decisions: {}, results: {} };
+  if (trigger === "regenerate") return { ...facts, ...readRegenerated(body.messages, messageId, limits), answers: {} };
   if (role === "user") {
     const message = readMessage(body.messages, limits);
     const isEdited = messageId !== undefined && messageId === message.id;
@@ -102,24 +103,16 @@ function readTrigger(trigger: unknown): UIChatRequest["trigger"] {
   throw new RequestError(400, 'The "trigger" of the body must be "submit-message" or "regenerate-message".');
 }
 
-type Answers = Pick<UIChatRequest, "continues" | "decisions" | "results">;
-
-/** Reads decisions and results from the last message and from the field `decisions` of the body. This field takes precedence. */
-function readAnswers(body: UnknownRecord, last: unknown): Answers {
+/** Reads answers from the last message and from the field `answers` of the body. This field takes precedence. */
+function readAnswers(body: UnknownRecord, last: unknown): Pick<UIChatRequest, "continues" | "answers"> {
   const message = isRecord(last) ? last : lastAssistantOf(body);
   const messageId = readId(message?.id, "id of the last message");
   const parts = last === undefined ? [] : listOf(message?.parts).filter(isRecord);
-  const approvals = parts.flatMap((part) => readApproval(part) ?? []);
-  const own = readDecisions(body.decisions);
-  const decisions = [...approvals, ...own.decisions].map(([id, decision]) => [toCallId(id, messageId), decision] as const);
-  const results = [...parts.flatMap((part) => readResult(part) ?? []), ...own.results].map(
-    ([id, result]) => [toCallId(id, messageId), result] as const,
-  );
-  const isEmpty = decisions.length + results.length === 0;
-  if (last !== undefined && isEmpty)
-    throw new RequestError(400, "The last message is from the assistant, but has neither decisions nor results.");
-  const answers = { decisions: Object.fromEntries(decisions), results: Object.fromEntries(results) };
-  return messageId === undefined || isEmpty ? answers : { continues: messageId, ...answers };
+  const given = [...parts.flatMap((part) => readApproval(part) ?? readResult(part) ?? []), ...readOwn(body.answers)];
+  if (last !== undefined && given.length === 0)
+    throw new RequestError(400, "The last message is from the assistant, but has no answers.");
+  const answers = Object.fromEntries(given.map(([id, answer]) => [toCallId(id, messageId), answer]));
+  return messageId === undefined || given.length === 0 ? { answers } : { continues: messageId, answers };
 }
 
 function lastAssistantOf({ messages }: UnknownRecord): UnknownRecord | undefined {
@@ -134,10 +127,8 @@ function toCallId(id: string, messageId: string | undefined): string {
   return id.startsWith(prefix) ? id.slice(prefix.length) : id;
 }
 
-type Decision = UIChatRequest["decisions"][string];
-
 /** Returns the approval id and the decision if a person has answered the approval of this part, otherwise undefined. */
-function readApproval({ state, approval }: UnknownRecord): [[string, Decision]] | undefined {
+function readApproval({ state, approval }: UnknownRecord): readonly [Answer] | undefined {
   if (state !== "approval-responded") return undefined;
   const fields = recordOf(approval);
   const id = readId(fields.id, "id of an approval");
@@ -147,7 +138,7 @@ function readApproval({ state, approval }: UnknownRecord): [[string, Decision]] 
 }
 
 /** Returns the call id and the result if the page added a result to this part, otherwise undefined. */
-function readResult(part: UnknownRecord): [[string, OutsideResult]] | undefined {
+function readResult(part: UnknownRecord): readonly [Answer] | undefined {
   const { state, toolCallId, output, errorText } = part;
   if (!isAdded(part) || (state !== "output-available" && state !== "output-error")) return undefined;
   const id = readId(toolCallId, "toolCallId");
@@ -161,38 +152,22 @@ function isAdded({ type, providerExecuted, preliminary }: UnknownRecord): boolea
   return isTool && providerExecuted !== true && preliminary !== true;
 }
 
-interface OwnDecisions {
-  readonly decisions: readonly [string, Decision][];
-  readonly results: readonly [string, OutsideResult][];
+/** Reads the field `answers` of the body: edited approvals, and the answers to questions. */
+function readOwn(answers: unknown): readonly Answer[] {
+  if (answers === undefined || answers === null) return [];
+  if (!isRecord(answers) || Array.isArray(answers)) throw new RequestError(400, 'The "answers" of the body must be an object.');
+  return Object.entries(answers).map(([id, answer]): Answer => [readId(id, "id of an answer") ?? id, readAnswer(answer)]);
 }
 
-/** Reads the field `decisions` of the body: edited approvals, and the answers to questions. */
-function readDecisions(decisions: unknown): OwnDecisions {
-  if (decisions === undefined || decisions === null) return { decisions: [], results: [] };
-  if (!isRecord(decisions) || Array.isArray(decisions))
-    throw new RequestError(400, 'The "decisions" of the body must be an object.');
-  const own = { decisions: [] as [string, Decision][], results: [] as [string, OutsideResult][] };
-  for (const [given, decision] of Object.entries(decisions)) {
-    const id = readId(given, "id of a decision") ?? given;
-    const answer = readAnswer(decision);
-    if (answer === undefined) own.decisions.push([id, readDecision(decision)]);
-    else own.results.push([id, answer]);
-  }
-  return own;
-}
-
-function readAnswer(answer: unknown): OutsideResult | undefined {
-  const { kind, result, error } = recordOf(answer);
+function readAnswer(answer: unknown): PageAnswer {
+  const { kind, args, reason, result, error } = recordOf(answer);
+  if (kind === "approve") return { kind };
+  if (kind === "deny") return isText(reason) ? { kind, reason } : { kind };
+  if (kind === "modify" && args !== undefined) return { kind, args: args as Json };
   if (kind === "result") return { kind, result: (result ?? null) as Json, fromPage: true };
-  return kind === "failed" && isText(error) ? { kind, error, fromPage: true } : undefined;
-}
-
-function readDecision(decision: unknown): Decision {
-  if (isRecord(decision)) {
-    const { kind, args, reason } = decision;
-    if (kind === "approve") return { kind };
-    if (kind === "deny") return isText(reason) ? { kind, reason } : { kind };
-    if (kind === "modify" && "args" in decision) return { kind, args: args as Json };
-  }
-  throw new RequestError(400, 'A decision must be { kind: "approve" }, { kind: "deny", reason? } or { kind: "modify", args }.');
+  if (kind === "failed" && isText(error)) return { kind, error, fromPage: true };
+  throw new RequestError(
+    400,
+    'An answer must be { kind: "approve" }, { kind: "deny", reason? }, { kind: "modify", args }, { kind: "result", result } or { kind: "failed", error }.',
+  );
 }

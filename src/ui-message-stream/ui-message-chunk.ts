@@ -103,7 +103,7 @@ export type UIEmittedMark = { readonly turnwright: { readonly toolCallId: string
 /** A question that a tool asked with `context.ask`. */
 export interface UIQuestion extends ToolQuestion {
   /**
-   * The key of the answer in the field `decisions` of the request. For a question with `isLive`, the id for `control.answer` or
+   * The key of the answer in the field `answers` of the request. For a question with `isLive`, the id for `control.answer` or
    * `host.answer`.
    */
   readonly questionId: string;

@@ -82,11 +82,11 @@ export class PageServer {
     await pipeAGUIStream(answer.join(), this.#cut(res), options);
   }
 
-  async #run({ threadId, message, continues, decisions, results }: AGUIRequest): Promise<StartAnswer | ResumeAnswer | undefined> {
+  async #run({ threadId, message, continues, answers }: AGUIRequest): Promise<StartAnswer | ResumeAnswer | undefined> {
     const { run } = this.#options;
     if (message !== undefined) return this.host.start(threadId, { ...run, message });
     if ((await this.host.status(threadId))?.runId !== continues) return undefined;
-    return this.host.resume(threadId, { ...run, answers: { ...decisions, ...results } });
+    return this.host.resume(threadId, { ...run, answers });
   }
 
   /** Resumes the last run of a thread with decisions from outside the page, as a webhook does. */

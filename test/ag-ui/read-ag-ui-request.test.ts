@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { isRequestError, readAGUIRequest, RequestError } from "turnwright/ag-ui";
 
 const ids = { threadId: "t", runId: "r" };
-const none = { decisions: {}, results: {} };
+const none = { answers: {} };
 const user = (content: unknown) => ({ ...ids, messages: [{ id: "u", role: "user", content }] });
 const png = "iVBORw0KGgo=";
 const url = `data:image/png;base64,${png}`;
@@ -33,7 +33,7 @@ describe("readAGUIRequest", () => {
   it("ignores new messages in a request that answers interrupts", async () => {
     const resume = [{ interruptId: "t/1:a", status: "resolved", payload: { approved: true } }];
     const request = await readAGUIRequest({ ...user("Pay."), resume });
-    expect([request.message, request.decisions]).toEqual([undefined, { a: { kind: "approve" } }]);
+    expect([request.message, request.answers]).toEqual([undefined, { a: { kind: "approve" } }]);
   });
 
   it("returns the answers to interrupts, and the id of the interrupted run", async () => {
@@ -49,13 +49,11 @@ describe("readAGUIRequest", () => {
     expect(await readAGUIRequest({ ...ids, messages: [], resume })).toEqual({
       ...ids,
       continues: "chat:1/2",
-      decisions: {
+      answers: {
         a: { kind: "approve" },
         b: { kind: "modify", args: { n: 1 } },
         c: { kind: "deny", reason: "No." },
         d: { kind: "deny" },
-      },
-      results: {
         "e:0": { kind: "result", result: { n: 2 }, fromPage: true },
         "f/g#2": { kind: "failed", error: "Closed.", fromPage: true },
       },
@@ -75,15 +73,14 @@ describe("readAGUIRequest", () => {
     expect(await readAGUIRequest({ ...ids, messages })).toEqual({
       ...ids,
       continues: "t/1",
-      decisions: {},
-      results: {
+      answers: {
         json: { kind: "result", result: { n: 1 }, fromPage: true },
         text: { kind: "result", result: "Fine.", fromPage: true },
         broken: { kind: "failed", error: "Closed.", fromPage: true },
       },
     });
     const resume = [{ interruptId: "t/1:x", status: "cancelled" }];
-    expect((await readAGUIRequest({ ...ids, messages, resume })).results).toEqual({});
+    expect((await readAGUIRequest({ ...ids, messages, resume })).answers).toEqual({ x: { kind: "deny" } });
   });
 
   it("rejects a text longer than maxTextChars with an error that users may see", async () => {

@@ -32,8 +32,8 @@ beforeAll(async () => {
       if (request.method === "GET") {
         return pipeEventStream(await shop.join(id, { from: lastEventId(request) }), response);
       }
-      const { message = "", decisions } = await readUIChatRequest(request);
-      const given = message === "" ? await shop.resume(id, { answers: decisions }) : await shop.start(id, { message, input: 7 });
+      const { message = "", answers } = await readUIChatRequest(request);
+      const given = message === "" ? await shop.resume(id, { answers }) : await shop.start(id, { message, input: 7 });
       if (given.kind !== "started") return void response.writeHead(409).end();
       await pipeUIMessageStream(given.join(), response, { version: 7, from: message === "" ? "live" : "start" });
     };
@@ -179,8 +179,8 @@ describe("a durable host", () => {
     await readTypes(await shop.join("chat-8"));
     const { reason } = (await shop.status("chat-8")) ?? {};
     const call = reason !== undefined && "calls" in reason ? reason.calls[0] : undefined;
-    const decisions = { [call?.callId ?? ""]: { kind: "result" as const, result: "packed" } };
-    const resumed = await shop.resume("chat-8", { answers: decisions });
+    const answers = { [call?.callId ?? ""]: { kind: "result" as const, result: "packed" } };
+    const resumed = await shop.resume("chat-8", { answers });
     if (resumed.kind !== "started") throw new Error("The run did not continue.");
     expect((await resumed.result()).status).toBe("completed");
     const unknown = shop.resume("chat-8", { answers: { nobody: { kind: "approve" } } });

@@ -46,16 +46,12 @@ describe("a question that a tool asks", () => {
       messages: [
         { id: "r", role: "assistant", parts: [{ type: "tool-book", toolCallId: "r:call_i0_0", state: "input-available" }] },
       ],
-      decisions: { "r:call_i0_0": { kind: "result", result: { city: "Oslo" } }, "r:call_i0_1": { kind: "failed", error: "No." } },
+      answers: { "r:call_i0_0": { kind: "result", result: { city: "Oslo" } }, "r:call_i0_1": { kind: "failed", error: "No." } },
     };
-    const { results, decisions } = await readUIChatRequest(body);
-    expect([results, decisions]).toEqual([
-      {
-        call_i0_0: { kind: "result", result: { city: "Oslo" }, fromPage: true },
-        call_i0_1: { kind: "failed", error: "No.", fromPage: true },
-      },
-      {},
-    ]);
+    expect((await readUIChatRequest(body)).answers).toEqual({
+      call_i0_0: { kind: "result", result: { city: "Oslo" }, fromPage: true },
+      call_i0_1: { kind: "failed", error: "No.", fromPage: true },
+    });
   });
 
   it("is sent to AG-UI clients as an interrupt with a schema", async () => {
@@ -74,9 +70,9 @@ describe("a question that a tool asks", () => {
       responseSchema: { properties: { result: schema } },
     });
     const resume = [{ interruptId: interrupt?.id, status: "resolved", payload: { result: { city: "Oslo" } } }];
-    const { results } = await readAGUIRequest({ threadId: "t", runId: "page", messages: [], resume });
+    const { answers } = await readAGUIRequest({ threadId: "t", runId: "page", messages: [], resume });
     const { journal } = first;
-    expect((await runToolLoop({ ...options, journal, answers: results })).reason.kind).toBe("answered");
+    expect((await runToolLoop({ ...options, journal, answers })).reason.kind).toBe("answered");
   });
 
   it("is shown on the page until host.answer() is called", async () => {

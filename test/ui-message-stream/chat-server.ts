@@ -65,7 +65,7 @@ export class ChatServer {
   async #answer(request: UIChatRequest): Promise<Response> {
     this.requests.push(request);
     const { id, message, continues } = request;
-    const decisions: Decisions = { ...request.decisions, ...request.results };
+    const decisions: Decisions = request.answers;
     if (message === undefined) {
       if (continues !== this.last.runId) throw new Error("The message is not the last one.");
       return this.#show(await this.#execute(this.last, decisions), "live");

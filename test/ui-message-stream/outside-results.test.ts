@@ -59,7 +59,7 @@ it.each(vendors)(
     const page = openPage({ version, fetch, messages: [user, waiting] });
     await page.addToolOutput({ tool: "locate", toolCallId: "r:c", output: { city: "Bern" } });
     await page.sendMessage();
-    expect(sent).toMatchObject([{ continues: "r", decisions: {}, results: { c: { kind: "result", result: { city: "Bern" } } } }]);
+    expect(sent).toMatchObject([{ continues: "r", answers: { c: { kind: "result", result: { city: "Bern" } } } }]);
     expect(lastOf(page).parts).toMatchObject([
       { type: "step-start" },
       { toolCallId: "r:c", state: "output-available", output: { city: "Bern" } },
@@ -70,7 +70,7 @@ it.each(vendors)(
     // After the server has confirmed the result, the page does not send it again.
     await page.sendMessage().catch(() => undefined);
     expect(sent).toHaveLength(1);
-    expect(page.error?.message).toContain("neither decisions nor results");
+    expect(page.error?.message).toContain("no answers");
     const reloads = [toChunks([...first, ...second], { version }), toChunks(second, { version })];
     for (const reload of reloads) expect((await readMessage(vendor, reload))?.parts).toEqual(lastOf(page).parts);
   },
@@ -94,7 +94,7 @@ it.each(vendors)(
     await settle(page);
     expect([page.error, waiting.length, server.requests.length]).toEqual([undefined, 2, 2]);
     expect(textOf(lastOf(page))).toBe("Tell me.Thanks.");
-    expect(server.requests.at(-1)?.results).toEqual({
+    expect(server.requests.at(-1)?.answers).toEqual({
       call_i0_1: { kind: "result", result: "Jazz.", fromPage: true },
       call_i0_2: { kind: "result", result: "Jazz.", fromPage: true },
     });

@@ -29,7 +29,7 @@ type Kind = "approve" | "deny";
 
 async function decide(chat: PageChat, kind: Kind): Promise<void> {
   const id = waitingOf(chat);
-  if (chat.addToolApprovalResponse === undefined) await chat.sendMessage(undefined, { body: { decisions: { [id]: { kind } } } });
+  if (chat.addToolApprovalResponse === undefined) await chat.sendMessage(undefined, { body: { answers: { [id]: { kind } } } });
   else await chat.addToolApprovalResponse({ id, approved: kind === "approve" });
   await settle(chat);
 }
@@ -75,14 +75,14 @@ describe.each(versions)("a page of AI SDK %i", (version) => {
   it("sends edited arguments of a call, which the server validates", async () => {
     const { chat, ran } = open(version);
     await chat.sendMessage({ text: "Buy tea." });
-    await chat.sendMessage(undefined, { body: { decisions: { [waitingOf(chat)]: { kind: "modify", args: { amount: 7 } } } } });
+    await chat.sendMessage(undefined, { body: { answers: { [waitingOf(chat)]: { kind: "modify", args: { amount: 7 } } } } });
     await settle(chat);
     expect(ran).toEqual(["look tea", "pay 7"]);
     expect(callsOf(chat).map(({ input }) => input)).toEqual([{ name: "tea" }, { amount: 7 }]);
     const bad = open(version);
     await bad.chat.sendMessage({ text: "Buy tea." });
     const args = { amount: 101 };
-    await bad.chat.sendMessage(undefined, { body: { decisions: { [waitingOf(bad.chat)]: { kind: "modify", args } } } });
+    await bad.chat.sendMessage(undefined, { body: { answers: { [waitingOf(bad.chat)]: { kind: "modify", args } } } });
     await settle(bad.chat);
     expect(bad.ran).toEqual(["look tea"]);
     expect(callsOf(bad.chat).at(-1)).toMatchObject({ state: "output-error", errorText: "The arguments do not fit the tool." });

@@ -14,8 +14,7 @@ it("readUIChatRequest: returns the text of the last user message", async () => {
     id: "chat",
     trigger: "submit",
     message: { role: "user", content: "Hello", id: "u" },
-    decisions: {},
-    results: {},
+    answers: {},
   });
 });
 
@@ -40,8 +39,7 @@ it("readUIChatRequest: returns the id of the message that was edited or is to be
     trigger: "regenerate",
     messageId: "chat/1",
     message: { role: "user", content: "Hi", id: "u", again: "chat/1" },
-    decisions: {},
-    results: {},
+    answers: {},
   });
   const last = await readUIChatRequest(body(user(text("Hi")), { trigger: "regenerate-message" }));
   expect(last.message).toMatchObject({ id: "u", again: true });
@@ -58,33 +56,31 @@ it("readUIChatRequest: returns approvals, results and edits from the last assist
     { ...part, toolCallId: "r:g", state: "output-available", output: 1, providerExecuted: true },
     { ...part, toolCallId: "r:h", state: "input-available" },
   ];
-  const decisions = {
+  const answers = {
     "r:a": { kind: "modify", args: { amount: 2 } },
     c: { kind: "deny", reason: "later" },
     d: { kind: "approve" },
   };
-  expect(await readUIChatRequest(body({ id: "r", role: "assistant", parts }, { decisions }))).toEqual({
+  expect(await readUIChatRequest(body({ id: "r", role: "assistant", parts }, { answers }))).toEqual({
     id: "chat",
     trigger: "submit",
     continues: "r",
-    decisions: {
+    answers: {
       a: { kind: "modify", args: { amount: 2 } },
       "b#2": { kind: "deny", reason: "no" },
       "c/d": { kind: "approve" },
       c: { kind: "deny", reason: "later" },
       d: { kind: "approve" },
-    },
-    results: {
       e: { kind: "result", result: { ok: 1 }, fromPage: true },
       f: { kind: "failed", error: "no camera", fromPage: true },
     },
   });
 });
 
-it("readUIChatRequest: returns decisions from a request that also has a new message", async () => {
+it("readUIChatRequest: returns answers from a request that also has a new message", async () => {
   const messages = [{ id: "r", role: "assistant", parts: [] }, user(text("Go on."))];
-  const read = await readUIChatRequest(body(user(), { messages, decisions: { "r:a": { kind: "approve" } } }));
-  expect(read).toMatchObject({ continues: "r", decisions: { a: { kind: "approve" } }, message: { content: "Go on." } });
+  const read = await readUIChatRequest(body(user(), { messages, answers: { "r:a": { kind: "approve" } } }));
+  expect(read).toMatchObject({ continues: "r", answers: { a: { kind: "approve" } }, message: { content: "Go on." } });
 });
 
 it("readUIChatRequest: accepts a web request, a node:http request and a string", async () => {

@@ -141,7 +141,7 @@ it("readAGUIRequest: rejects a tool message whose content is nested too deeply",
     runId: "r",
     messages: [{ id: "m", role: "tool", toolCallId: "t/1:c", content: "[".repeat(levels) + "]".repeat(levels) }],
   });
-  expect(await readAGUIRequest(requestOf(200))).toMatchObject({ results: { c: { kind: "result" } } });
+  expect(await readAGUIRequest(requestOf(200))).toMatchObject({ answers: { c: { kind: "result" } } });
   const message = "The content of a tool message is nested more than 200 levels deep.";
   expect(await refusalOf(readAGUIRequest(requestOf(202)))).toMatchObject({ status: 400, message });
   expect(await refusalOf(readAGUIRequest(requestOf(100_000)))).toMatchObject({ status: 400, message });

@@ -78,8 +78,8 @@ describe("web-chat server", () => {
     const denied = await (await post({ id: "c1", messages: [decided({ id: first, approved: false })] })).text();
     expect([wordsOf(denied), stage.orders]).toEqual(["All right, I have ordered nothing.", []]);
     const second = await askForOrder();
-    const decisions = { [second]: { kind: "modify", args: { tea: "Assam", bags: 3 } } };
-    const edited = await (await post({ id: "c1", messages: [{ id: "c1/2", role: "assistant", parts: [] }], decisions })).text();
+    const answers = { [second]: { kind: "modify", args: { tea: "Assam", bags: 3 } } };
+    const edited = await (await post({ id: "c1", messages: [{ id: "c1/2", role: "assistant", parts: [] }], answers })).text();
     expect([wordsOf(edited), stage.orders]).toEqual(["I have ordered 3 bags of Assam.", [{ tea: "Assam", bags: 3 }]]);
   });
 
@@ -138,7 +138,7 @@ describe("web-chat server: a forged request", () => {
     ["a decision about another run", { id: "c1", messages: [decided(approved, "c1/7")] }, 409],
     ["a decision in an unknown chat", { id: "c9", messages: [decided(approved)] }, 409],
     ["the trigger regenerate-message in an unknown chat", { id: "c9", trigger: "regenerate-message", messages: [] }, 409],
-    ["a decision of an unknown kind", { id: "c1", messages: [decided({})], decisions: { x: { kind: "result" } } }, 400],
+    ["a decision of an unknown kind", { id: "c1", messages: [decided({})], answers: { x: { kind: "other" } } }, 400],
     ["a system message", { id: "c1", messages: [{ id: "s", role: "system", parts: [] }] }, 400],
     ["an assistant message without a decision", { id: "c1", messages: [{ id: "c1/1", role: "assistant", parts: [] }] }, 400],
     ["an invalid chat id", { id: "../c1", messages: [says("Hi.")] }, 404],

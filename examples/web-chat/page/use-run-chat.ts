@@ -47,7 +47,7 @@ export function useRunChat(id: string): RunChat {
     approve: (approvalId) => chat.addToolApprovalResponse({ id: approvalId, approved: true }),
     deny: (approvalId) => chat.addToolApprovalResponse({ id: approvalId, approved: false }),
     /** `useChat` cannot send edited arguments with an approval, so this function sends them in a separate field. */
-    edit: (approvalId, args) => chat.sendMessage(undefined, { body: { decisions: { [approvalId]: { kind: "modify", args } } } }),
+    edit: (approvalId, args) => chat.sendMessage(undefined, { body: { answers: { [approvalId]: { kind: "modify", args } } } }),
   };
 }
 // #endregion page

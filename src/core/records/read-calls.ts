@@ -37,7 +37,7 @@ export type PendingCall = {
 } & (
   | {
       /**
-       * The call waits for a decision. To resume the run, call `runToolLoop` with the same options and with `decisions: { [id]:
+       * The call waits for a decision. To resume the run, call `runToolLoop` with the same options and with `answers: { [id]:
        * decision }`.
        */
       readonly state: "awaiting-approval";
@@ -57,7 +57,7 @@ export type PendingCall = {
   | {
       /**
        * The call has run, and its result comes from outside. To resume the run, call `runToolLoop` with the same options and with
-       * `decisions: { [id]: result }`.
+       * `answers: { [id]: result }`.
        */
       readonly state: "awaiting-result";
       /**

@@ -11,9 +11,9 @@ import {
 import { lastEventId, type RunHost } from "turnwright/host";
 
 export async function answer(request: Request, run: Omit<LoopOptions, "messages">): Promise<Response> {
-  const { threadId, runId, message, decisions } = await readAGUIRequest(request, { maxFiles: 3 });
+  const { threadId, runId, message, answers } = await readAGUIRequest(request, { maxFiles: 3 });
   const messages: readonly Message[] = message === undefined ? [] : [message];
-  return toAGUIResponse(streamToolLoop({ ...run, messages, answers: decisions }), { threadId, runId, keepAliveMs: 10_000 });
+  return toAGUIResponse(streamToolLoop({ ...run, messages, answers }), { threadId, runId, keepAliveMs: 10_000 });
 }
 
 export function join(host: RunHost, id: string, request: Request): Response {

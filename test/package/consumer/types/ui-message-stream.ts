@@ -8,9 +8,9 @@ import {
 } from "turnwright/ui-message-stream";
 
 export async function answer(request: Request, run: Omit<LoopOptions, "messages">): Promise<Response> {
-  const { message, decisions } = await readUIChatRequest(request, { maxFiles: 3 });
+  const { message, answers } = await readUIChatRequest(request, { maxFiles: 3 });
   const messages: readonly Message[] = message === undefined ? [] : [message];
-  return toUIMessageStreamResponse(streamToolLoop({ ...run, messages, answers: decisions }), { version: 7, keepAliveMs: 10_000 });
+  return toUIMessageStreamResponse(streamToolLoop({ ...run, messages, answers }), { version: 7, keepAliveMs: 10_000 });
 }
 
 export function stream(options: LoopOptions, how: UIMessageOptions): ReadableStream<UIMessageChunk> {
