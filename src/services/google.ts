@@ -258,10 +258,11 @@ export const googleRules: readonly Rule[] = [
   {
     rule: "A request has at most 5 stop sequences.",
     source: "https://ai.google.dev/api/generate-content#v1beta.GenerationConfig",
-    refuses: ({ body }) => {
+    breaks: ({ body }) => {
       const { stopSequences } = recordAt(body, "generationConfig");
-      return when(Array.isArray(stopSequences) && stopSequences.length > 5, "The number of stop sequences must be at most 5.");
+      return Array.isArray(stopSequences) && stopSequences.length > 5;
     },
+    says: "The number of stop sequences must be at most 5.",
   },
 ];
 

@@ -34,13 +34,11 @@ export const localEndRules: readonly Rule[] = [
   {
     rule: "The last two messages are not both from the assistant.",
     source: "github.com/ggml-org/llama.cpp tools/server/server-common.cpp, github.com/NousResearch/hermes-agent#80265",
-    refuses: ({ items }) => {
+    breaks: ({ items }) => {
       const [last, before] = [items[items.length - 1], items[items.length - 2]];
-      return when(
-        last?.role === "assistant" && before?.role === "assistant",
-        "Cannot have 2 or more assistant messages at the end of the list.",
-      );
+      return last?.role === "assistant" && before?.role === "assistant";
     },
+    says: "Cannot have 2 or more assistant messages at the end of the list.",
   },
 ];
 

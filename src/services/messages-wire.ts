@@ -83,15 +83,13 @@ export const messagesOrderRules: readonly Rule[] = [
     rule: "Results come first in their message, before text and other content.",
     source:
       "https://platform.claude.com/docs/en/agents-and-tools/tool-use/handle-tool-calls, github.com/anthropics/claude-code#37",
-    refuses: ({ items }) =>
-      firstOf(items, ({ parts, at }) => {
-        const last = parts.findLastIndex(({ type }) => type === "tool_result");
-        const isMixed = parts.slice(0, Math.max(last, 0)).some(({ type }) => type !== "tool_result");
-        return when(
-          isMixed,
-          `messages.${at}: Did not find ${parts.filter(({ type }) => type === "tool_result").length} \`tool_result\` block(s) at the beginning of this message. Messages following \`tool_use\` blocks must begin with a matching number of \`tool_result\` blocks.`,
-        );
-      }),
+    of: "items",
+    breaks: ({ parts }) => {
+      const last = parts.findLastIndex(({ type }) => type === "tool_result");
+      return parts.slice(0, Math.max(last, 0)).some(({ type }) => type !== "tool_result");
+    },
+    says: ({ parts, at }) =>
+      `messages.${at}: Did not find ${parts.filter(({ type }) => type === "tool_result").length} \`tool_result\` block(s) at the beginning of this message. Messages following \`tool_use\` blocks must begin with a matching number of \`tool_result\` blocks.`,
   },
   {
     rule: "A result answers a call of the message before it.",

@@ -80,16 +80,15 @@ export const openaiChatModelRules: readonly Rule[] = [
   {
     rule: "From GPT-5.6 on, a model that reasons does not take function tools here. GPT-5.4 and 5.5 take them without an effort.",
     source: "openai-openapi#541, github.com/BerriAI/litellm#34569, genkit#6303",
-    refuses: ({ model, body: { reasoning_effort: effort }, tools }) => {
+    breaks: ({ model, body: { reasoning_effort: effort }, tools }) => {
       const neverNone = /^gpt-6(?:\.1-sol|\.[2-9]|-astra)/.test(model);
       const isRefused = /^gpt-(?:5\.[6-9]|[6-9])/.test(model)
         ? effort !== "none" || neverNone
         : /^gpt-5\.[45]/.test(model) && effort !== undefined && effort !== "none";
-      return when(
-        tools.length > 0 && isRefused,
-        `Function tools with reasoning_effort are not supported for ${model} in /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to 'none'.`,
-      );
+      return tools.length > 0 && isRefused;
     },
+    says: ({ model }) =>
+      `Function tools with reasoning_effort are not supported for ${model} in /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to 'none'.`,
   },
 ];
 

@@ -250,7 +250,7 @@ interface Given {
 function findGiven({ transcript, first, contextItems, iterations, from }: Given): readonly Message[] {
   if (first === undefined) throw refuseRerun(from, "its log has no request. Use the journal of the run, if there is one");
   if (first.iteration === 0) return withoutContext(first.request.messages(), contextItems);
-  const [stream] = iterations[0]?.streams ?? [];
+  const [stream] = iterations[0] ?? [];
   const callId = stream?.calls[0]?.callId;
   const end = transcript.findIndex((message) => {
     if (message.role !== "assistant") return false;
@@ -297,13 +297,11 @@ function readIteration(run: LoggedRun, reading: Reading): PastIteration {
   }
   const last = streams.length - 1;
   const isRefused = run.compactions.some(({ iteration, cause }) => iteration === number + 1 && cause === "forced");
-  return {
-    streams: streams.map((stream, index) => {
-      const ended = index === last && outcomes.length > 0 ? { refusals: outcomes } : {};
-      const around = { calls: callsOf[index] ?? [], before: streams.slice(0, index), from, isRefused };
-      return { ...toStreamResult(stream, around), ...ended };
-    }),
-  };
+  return streams.map((stream, index) => {
+    const ended = index === last && outcomes.length > 0 ? { refusals: outcomes } : {};
+    const around = { calls: callsOf[index] ?? [], before: streams.slice(0, index), from, isRefused };
+    return { ...toStreamResult(stream, around), ...ended };
+  });
 }
 
 /**
@@ -354,11 +352,11 @@ const tooLong: ProviderError = {
 
 function toStreamResult(stream: LoggedIteration, { calls, before, from, isRefused }: Around): StreamResult {
   const { iteration, output = noOutput, finish, usage, costUSD, provider = "", model = "", durationMs = 0 } = stream;
-  const { text, reasoning, details, thoughtLog, providerMetadata, rawFinish } = output;
-  const said = [...before, stream];
+  const { at: _at, error: _error, rawFinish, ...said } = output;
+  const all = [...before, stream];
   const content = {
-    text: said.some((one) => one.output !== undefined && one.output.text.trim() !== ""),
-    calls: said.some((one) => one.calls.length > 0),
+    text: all.some((one) => one.output !== undefined && one.output.text.trim() !== ""),
+    calls: all.some((one) => one.calls.length > 0),
   };
   // A log has the finish reason of each stream, but not the end reason that follows from it.
   const { status, reason } = isRefused
@@ -370,15 +368,11 @@ function toStreamResult(stream: LoggedIteration, { calls, before, from, isRefuse
       what: `iteration ${iteration} ended with the status ${stream.status ?? "unknown"}`,
     });
   return {
+    ...said,
     status,
     reason,
-    text,
-    reasoning,
-    details,
-    thoughtLog,
     calls,
     finish,
-    providerMetadata,
     usage,
     costUSD,
     provider,

@@ -4,9 +4,7 @@ import { malformedNote, warnOfLoop } from "../../shared/model-notes.ts";
 import type { LoggedRun } from "../log/run-log.ts";
 
 /** A repeated iteration. Its last answer has the outcomes of all its calls, so that the replay needs no steps for calls. */
-export interface PastIteration {
-  readonly streams: readonly Answer[];
-}
+export type PastIteration = readonly Answer[];
 
 /** A summary before a repeated iteration, or the failure to write it. */
 export interface PastCompaction {
@@ -57,7 +55,7 @@ export function findAdded(
 ): ReadonlyMap<number, readonly UserMessage[]> {
   const added = new Map<number, readonly UserMessage[]>();
   let position = givenCount;
-  for (const [number, { streams }] of past.entries()) {
+  for (const [number, streams] of past.entries()) {
     if (transcript[position]?.role === "assistant" && streams.some(hasContent)) position += 1;
     if (transcript[position]?.role === "tool") position += 1;
     const users = usersAt(transcript, position);

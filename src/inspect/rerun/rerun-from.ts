@@ -126,7 +126,7 @@ function toSteps({ iterations, compactions }: Past): ReadonlyMap<string, unknown
     steps.set(`${step}/due`, cause === "due" ? { value: true } : {});
     steps.set(`${step}/summary`, { value: answer });
   }
-  for (const [iteration, { streams }] of iterations.entries())
+  for (const [iteration, streams] of iterations.entries())
     for (const [index, stream] of streams.entries())
       steps.set(`i${iteration}/request${index === 0 ? "" : `~${index + 1}`}/model`, stream);
   return steps;
@@ -255,13 +255,11 @@ function toPast(draft: DraftIteration | undefined, iteration: number, from: numb
     throw unknownIteration(from, { iteration, what: `iteration ${iteration} was continued after its calls` });
   const { streams, settled } = draft;
   const last = streams.length - 1;
-  return {
-    streams: streams.map((stream, index) => {
-      // The outcomes of all calls replace the steps of the calls.
-      const { refusals: _, eagerOutcomes: __, added: ___, ...rest } = stream;
-      return index === last && settled.length > 0 ? { ...rest, refusals: settled.map(({ outcome }) => outcome) } : rest;
-    }),
-  };
+  return streams.map((stream, index) => {
+    // The outcomes of all calls replace the steps of the calls.
+    const { refusals: _, eagerOutcomes: __, added: ___, ...rest } = stream;
+    return index === last && settled.length > 0 ? { ...rest, refusals: settled.map(({ outcome }) => outcome) } : rest;
+  });
 }
 
 /** The options of the new run. The messages and the past come from the first run. */
