@@ -1,4 +1,4 @@
-import { type AssistantPart, type CompactionAnswer, isRecord, type Outcome } from "../../core/kit.ts";
+import { type AssistantPart, type CompactionAnswer, type Outcome, recordOf } from "../../core/kit.ts";
 import type {
   ContentPart,
   Json,
@@ -13,6 +13,7 @@ import type {
 import { judgeFinish } from "../../shared/judge-finish.ts";
 import { noUsage, sumSpending } from "../../shared/count-usage.ts";
 import { isSameJson } from "../../shared/json.ts";
+import { textOrNone } from "../../shared/plain-error.ts";
 import { renderOutcome } from "../../shared/to-outcome.ts";
 import type { UnknownRecord } from "../../shared/guards.ts";
 import type { LoggedCall, LoggedIteration, LoggedRun, LoggedCompaction, LoggedRequest } from "../log/run-log.ts";
@@ -52,9 +53,8 @@ export function toLoggedOutcome({ logged, call, approvedArgs, sent }: CallParts)
   const base = { call, durationMs, ...(approvedArgs !== undefined && { approvedArgs }), ...(nested && { nested }) };
   const rebuild = Object.hasOwn(rebuilders, kind) ? rebuilders[kind] : undefined;
   if (rebuild === undefined) return undefined;
-  const report: UnknownRecord = isRecord(result) ? result : {};
-  const reason = typeof report["reason"] === "string" ? report["reason"] : undefined;
-  const own = rebuild({ report, reason, result, content: sent?.content, handoff: logged.handoff });
+  const report = recordOf(result);
+  const own = rebuild({ report, reason: textOrNone(report["reason"]), result, content: sent?.content, handoff: logged.handoff });
   // The cast is safe, because the outcome is compared with the result.
   const outcome = { ...base, kind, ...own } as ToolOutcome;
   return isSameJson(renderOutcome(outcome), result) ? outcome : undefined;
