@@ -10,8 +10,9 @@ import {
   type ReadHistory,
   toMediaPart,
   toReadResult,
+  toTextParts,
 } from "../shared/history/read-history.ts";
-import { findLostMessages, keepFitting, type LostContent, type Piece } from "../shared/history/find-lost.ts";
+import { findLostMessages, keepFitting, type LostContent, omitFields, type Piece } from "../shared/history/find-lost.ts";
 import {
   type AssistantPart,
   checkFields,
@@ -47,7 +48,7 @@ function readAnthropicMessages(messages: readonly FieldReader[], draft: HistoryD
 function readGivenBlocks(message: FieldReader): readonly FieldReader[] {
   const { content } = message.fields;
   if (typeof content !== "string") return message.records("content");
-  return content === "" ? [] : [new FieldReader({ type: "text", text: content }, message.piece.index, "content")];
+  return toTextParts(content).map((part) => new FieldReader(part, message.piece.index, "content"));
 }
 
 function addUser(blocks: readonly FieldReader[], draft: HistoryDraft): void {
@@ -71,18 +72,14 @@ function joinUser(parts: readonly ContentPart[]): string | readonly ContentPart[
 
 function readResult(block: FieldReader): Parameters<HistoryDraft["addResult"]>[0] {
   const { is_error: isError, content } = block.fields;
-  const parts = typeof content === "string" ? toTexts(content) : block.records("content").flatMap(readPart);
+  const parts = typeof content === "string" ? toTextParts(content) : block.records("content").flatMap(readPart);
   return { callId: block.filled("tool_use_id"), outcome: isError === true ? "failed" : "completed", ...toReadResult(parts) };
-}
-
-function toTexts(text: string): readonly ContentPart[] {
-  return text === "" ? [] : [{ type: "text", text }];
 }
 
 function readPart(block: FieldReader): readonly ContentPart[] {
   switch (block.filled("type")) {
     case "text":
-      return toTexts(block.text("text"));
+      return toTextParts(block.text("text"));
     case "image":
       return readSource(block.record("source"), "image/*");
     case "document":
@@ -119,7 +116,7 @@ function addAssistant(blocks: readonly FieldReader[], draft: HistoryDraft, owner
 function readAssistantPart(block: FieldReader): readonly AssistantPart[] {
   switch (block.filled("type")) {
     case "text":
-      return block.text("text") === "" ? [] : [{ type: "text", text: block.text("text") }];
+      return toTextParts(block.text("text"));
     case "thinking":
       return block.text("thinking") === "" ? [] : [{ type: "reasoning", text: block.text("thinking") }];
     case "tool_use": {
@@ -145,13 +142,11 @@ function createBlockWriter(owner: MetadataReader | undefined): PieceWriter {
 function normalizeBlock(block: UnknownRecord): Json {
   if (block.type !== "tool_result") return withoutDefaults(block);
   const { content, ...rest } = block;
-  const parts = typeof content === "string" ? toTexts(content) : listOf(content);
+  const parts = typeof content === "string" ? toTextParts(content) : listOf(content);
   return withoutDefaults({ ...rest, content: parts.map((part) => withoutDefaults(recordOf(part))) });
 }
 
-function withoutDefaults(fields: object): Json {
-  return Object.fromEntries(Object.entries(fields).filter(([name, value]) => !isDefault(name, value)));
-}
+const withoutDefaults = (fields: object): Json => omitFields(fields, isDefault);
 
 function isDefault(name: string, value: unknown): boolean {
   if (value === undefined || value === null || (name === "is_error" && value === false)) return true;

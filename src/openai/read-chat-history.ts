@@ -5,8 +5,9 @@ import {
   type PieceWriter,
   toMediaPart,
   toReadResult,
+  toTextParts,
 } from "../shared/history/read-history.ts";
-import type { Piece } from "../shared/history/find-lost.ts";
+import { omitFields, type Piece } from "../shared/history/find-lost.ts";
 import { type AssistantPart, isRecord, listOf, type ProviderMetadata, recordOf, textOf } from "../core/kit.ts";
 import { type ContentPart, type Json, parseToolArguments } from "../core/index.ts";
 import { copyFields } from "../shared/plain-error.ts";
@@ -83,7 +84,7 @@ function readUserContent(message: FieldReader): string | readonly ContentPart[] 
 
 export function readParts(message: FieldReader): readonly ContentPart[] {
   const { content } = message.fields;
-  if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
+  if (typeof content === "string") return toTextParts(content);
   return message.records("content").flatMap(readChatPart);
 }
 
@@ -119,13 +120,13 @@ function readChatReasoning({ fields }: FieldReader): readonly AssistantPart[] {
   return text === "" ? [] : [{ type: "reasoning", text }];
 }
 
-function readTexts(message: FieldReader): AssistantPart[] {
+function readTexts(message: FieldReader): readonly AssistantPart[] {
   const { content } = message.fields;
   const parts = typeof content === "string" ? [] : message.records("content");
   const texts =
     typeof content === "string" ? [content] : parts.map((part) => textOf(part.fields.text) + textOf(part.fields.refusal));
   const text = texts.join("") + message.optionalText("refusal");
-  return text === "" ? [] : [{ type: "text", text }];
+  return toTextParts(text);
 }
 
 function readChatCalls(message: FieldReader): readonly AssistantPart[] {
@@ -188,13 +189,7 @@ function normalizeChat(message: UnknownRecord): Json {
 }
 
 function withoutNulls(fields: object): Json {
-  return Object.fromEntries(
-    Object.entries(fields).filter(([, value]) => value !== undefined && value !== null && !isEmptyList(value)),
-  );
-}
-
-function isEmptyList(value: unknown): boolean {
-  return Array.isArray(value) && value.length === 0;
+  return omitFields(fields, (_, value) => value === undefined || value === null || (Array.isArray(value) && value.length === 0));
 }
 
 function isEmptyText(part: unknown): boolean {

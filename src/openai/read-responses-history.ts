@@ -5,8 +5,9 @@ import {
   type PieceWriter,
   toMediaPart,
   toReadResult,
+  toTextParts,
 } from "../shared/history/read-history.ts";
-import type { Piece } from "../shared/history/find-lost.ts";
+import { omitFields, type Piece } from "../shared/history/find-lost.ts";
 import { type AssistantPart, isRecord, listOf, type ProviderMetadata } from "../core/kit.ts";
 import type { ContentPart, Json } from "../core/index.ts";
 import type { UnknownRecord } from "../shared/guards.ts";
@@ -130,11 +131,7 @@ export function readContent(item: FieldReader): string | readonly ContentPart[] 
 
 function readOutput(item: FieldReader): readonly ContentPart[] {
   const { output } = item.fields;
-  return typeof output === "string" ? toTexts(output) : item.records("output").flatMap(readInputPart);
-}
-
-function toTexts(text: string): readonly ContentPart[] {
-  return text === "" ? [] : [{ type: "text", text }];
+  return typeof output === "string" ? toTextParts(output) : item.records("output").flatMap(readInputPart);
 }
 
 function readInputPart(part: FieldReader): readonly ContentPart[] {
@@ -174,9 +171,7 @@ function toNormalParts(content: unknown, type: string): unknown {
   return Array.isArray(content) ? content.map((part: unknown) => (isRecord(part) ? withoutDefaults(part) : part)) : content;
 }
 
-function withoutDefaults(fields: object): Json {
-  return Object.fromEntries(Object.entries(fields).filter(([name, value]) => !isDefault(name, value)));
-}
+const withoutDefaults = (fields: object): Json => omitFields(fields, isDefault);
 
 function isDefault(name: string, value: unknown): boolean {
   if (value === undefined || value === null) return true;

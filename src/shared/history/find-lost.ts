@@ -151,6 +151,11 @@ function losesMetadata(message: Message, { keepsMetadata }: Pick<MessageWire<unk
   return message.providerMetadata.length > 0 && !keepsMetadata(message);
 }
 
+/** Leaves out fields that mean nothing in a comparison. */
+export function omitFields(fields: object, isOmitted: (name: string, value: unknown) => boolean): Json {
+  return Object.fromEntries(Object.entries(fields).filter(([name, value]) => !isOmitted(name, value)));
+}
+
 /** Removes differences without meaning, such as the difference between a string and an array with one text part. */
 function normalize(message: Message): Json {
   switch (message.role) {

@@ -251,6 +251,10 @@ export function toMediaPart(data: string, mediaType: string, filename?: unknown)
   return { type: type.startsWith("image/") ? "image" : "file", mediaType: type, data, ...name };
 }
 
+export function toTextParts(text: string): readonly (ContentPart & { readonly type: "text" })[] {
+  return text === "" ? [] : [{ type: "text", text }];
+}
+
 export function toReadResult(parts: readonly ContentPart[]): Pick<ReadResult, "result" | "content"> {
   const [first, ...rest] = parts;
   if (first?.type !== "text") return parts.length === 0 ? { result: "" } : { result: "", content: parts };
