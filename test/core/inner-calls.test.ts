@@ -21,7 +21,7 @@ const inputSchema = { type: "object" } as const;
 type Execute = (args: unknown, context: ToolContext) => unknown;
 
 function tool(name: string, execute: Execute, traits: object = {}): Tool {
-  return { name, description: name, inputSchema, execute: execute as Tool["execute"], ...traits };
+  return { name, description: name, inputSchema, execute, ...traits };
 }
 
 function durable(name: string, execute: Execute): Tool {
