@@ -14,6 +14,7 @@ import {
   type StandardSchema,
   type Tool,
   type ToolContext,
+  type ToolDefinition,
   type ToolResult,
 } from "turnwright";
 import type { AgentToolFields, Deferred, EmittedPart, ToolSchema } from "turnwright/kit";
@@ -83,6 +84,7 @@ interface Context {
   idempotencyKey: string;
   messages: readonly Message[];
   contextItems: readonly Json[];
+  findableTools: readonly ToolDefinition[] | undefined; // the tools that a tool with findsTools may find
   messageIdMap: unknown;
   provider: { readonly id: string; readonly model: string };
   budget: {

@@ -55,7 +55,7 @@ export type { AssistantPart, ProviderMetadata, ProviderMetadataPart, ToolCallPar
 // Tools and registries
 export { reportOf } from "./tools/define-agent-tool.ts";
 export { assertTool, refuseTool } from "./tools/define-tool.ts";
-export { findableTools, findToolChanges, handoffKey, isToolRegistry, toRegistry, toShown } from "./tools/registry.ts";
+export { findToolChanges, handoffKey, isToolRegistry, toRegistry, toShown } from "./tools/registry.ts";
 export { markSignal } from "./tools/tool-result.ts";
 export type { Plain, StandardResult, ToolSchema, UserPart, Validation } from "./types/common.ts";
 export type { AnyTool, ToolTraits } from "./types/tool.ts";

@@ -4,7 +4,6 @@ import {
   checkFields,
   type Checks,
   type ExecutableTool,
-  findableTools,
   invalidOption,
   isRecord,
   markSignal,
@@ -343,7 +342,7 @@ function createFinder(search: Search): FinderTool {
     replay: "safe",
     findsTools: true,
     execute: ({ query }, context) => {
-      const found = search(query, findableTools(context));
+      const found = search(query, context.findableTools);
       if (found.length === 0) return toolResult({ data: { tools: [], hint: "No tool matches. Try other words for the task." } });
       const tools = found.map(({ name, description }) => ({ name, description: toLine(description, longestDescription) }));
       return markSignal(toolResult({ data: { tools } }), { load: found.map(({ name }) => name) });

@@ -21,7 +21,6 @@ import { recordSteps } from "../../src/core/loop/journals.ts";
 import { runToolLoop } from "../../src/core/loop/run-tool-loop.ts";
 import type { Journal } from "turnwright";
 import type { Middleware } from "../../src/core/types/middleware.ts";
-import { findableTools } from "../../src/core/tools/registry.ts";
 
 const messages: readonly Message[] = [{ role: "user", content: "Go." }];
 
@@ -155,7 +154,7 @@ describe("contextRestarts", () => {
 describe("deferTools", () => {
   it("shows a deferred tool after the model has called it, and tells searches which tools there are", async () => {
     const found: unknown[] = [];
-    const find = tool("find", (_, context) => void found.push(findableTools(context)?.map(({ name }) => name)), {
+    const find = tool("find", (_, context) => void found.push(context.findableTools?.map(({ name }) => name)), {
       findsTools: true,
     });
     const late = tool("late", () => "done", { deferred: true });

@@ -28,6 +28,7 @@ const verbs: { readonly [Member in keyof ToolContext]: (context: ToolContext) =>
   emit: ({ emit }) => emit({ type: "text", text: "late" }),
   messages: ({ messages }) => messages.length,
   contextItems: ({ contextItems }) => contextItems,
+  findableTools: ({ findableTools }) => findableTools,
   messageIdMap: ({ messageIdMap }) => messageIdMap,
   provider: ({ provider }) => provider,
   showKillHint: ({ showKillHint }) => showKillHint,
@@ -65,6 +66,7 @@ const expected: { readonly [Member in keyof ToolContext]: readonly [answered: un
   emit: [undefined, undefined],
   messages: [4, 3],
   contextItems: [[], []],
+  findableTools: [[], []],
   messageIdMap: [undefined, undefined],
   provider: [
     { id: "mock", model: "mock-model" },

@@ -9,20 +9,10 @@ import type { Pricing, Usage } from "../types/common.ts";
 import { describeValue } from "../../shared/texts.ts";
 import { toPlainError, toUsage } from "../../shared/plain-error.ts";
 import { dropPromise } from "../../shared/promises.ts";
-
-export interface Level {
-  readonly depth: number;
-  readonly maxDepth: number;
-}
-
-/**
- * The contexts and signals of tool calls store the nesting level of their run under this key. All copies of the package use the
- * same key.
- */
-export const levelKey: unique symbol = Symbol.for("turnwright.Level");
+import { insideKey, type Level } from "../tools/inside-call.ts";
 
 export function noteLevel(signal: AbortSignal, { depth, maxDepth }: Level): void {
-  if (!(levelKey in signal)) Object.defineProperty(signal, levelKey, { value: { depth, maxDepth } });
+  if (!(insideKey in signal)) Object.defineProperty(signal, insideKey, { value: { run: { depth, maxDepth } } });
 }
 
 /** Returns the nesting level of the outer run. Returns undefined if `options` has neither the context nor the signal of a tool call. */
@@ -37,9 +27,9 @@ export function findOuterLevel({
 }
 
 function levelIn(source: unknown): Level | undefined {
-  const found: unknown = isRecord(source) ? Reflect.get(source, levelKey) : undefined;
-  if (!isRecord(found)) return undefined;
-  const { depth, maxDepth } = found;
+  const found: unknown = isRecord(source) ? Reflect.get(source, insideKey) : undefined;
+  if (!isRecord(found) || !isRecord(found["run"])) return undefined;
+  const { depth, maxDepth } = found["run"];
   return typeof depth === "number" && typeof maxDepth === "number" ? { depth, maxDepth } : undefined;
 }
 

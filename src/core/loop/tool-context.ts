@@ -4,17 +4,17 @@ import type { Json, Session } from "../types/common.ts";
 import type { CallEvent, EmittedPart, LoopEventType } from "../types/loop-event.ts";
 import type { ToolContext } from "../types/loop-options.ts";
 import type { Message } from "../types/message.ts";
-import type { ToolBudget } from "../types/tool.ts";
+import type { ToolBudget, ToolDefinition } from "../types/tool.ts";
 import type { Deadline } from "../../shared/cancellation/deadline.ts";
 import type { ToolCall } from "../types/tool-outcome.ts";
 import type { ControlClaim, LiveQuestion } from "./ports.ts";
 import { checkAnswerOf, readQuestion } from "./decisions.ts";
 import { edges } from "../../shared/edges.ts";
 import { toJson } from "../../shared/json.ts";
-import { type Level, levelKey, noteLevel } from "./meter.ts";
+import { noteLevel } from "./meter.ts";
 import { frozenView } from "../../shared/transcript.ts";
 import { deferred, deferredToPage } from "../../shared/to-outcome.ts";
-import { type InsideCall, insideKey } from "../tools/registry.ts";
+import { type InsideCall, insideKey } from "../tools/inside-call.ts";
 import type { Activity } from "./activity.ts";
 import { StepRecorder } from "./recorder.ts";
 import type { CallRecorder, NestedOptions, Outcome } from "../types/middleware.ts";
@@ -44,7 +44,7 @@ export class CallContext implements ToolCallContext {
   #recorder: StepRecorder | undefined;
 
   constructor(activity: Activity, { callId, name }: ToolCall, { deadline, perform }: CallHow) {
-    if (!(levelKey in this)) CallContext.#addKeys();
+    if (!(insideKey in this)) CallContext.#addKey();
     this.callId = callId;
     this.name = name;
     this.iteration = activity.run.state.iteration;
@@ -53,16 +53,12 @@ export class CallContext implements ToolCallContext {
     this.#perform = perform;
   }
 
-  /** Gives other parts of the package access. Not a static block, which would keep the class in bundles that do not use it. */
-  static #addKeys(): void {
-    const { prototype } = this;
-    // Lets a nested run find its outer run if this object is passed as the `context` option.
-    Object.defineProperty(prototype, levelKey, {
-      get(this: CallContext): Level {
-        return this.#activity.run;
-      },
-    });
-    Object.defineProperty(prototype, insideKey, {
+  /**
+   * Gives agent tools access, and nested runs that get this object as the option `context`. Not a static block, which would keep the class in
+   * bundles that do not use it.
+   */
+  static #addKey(): void {
+    Object.defineProperty(this.prototype, insideKey, {
       get(this: CallContext): InsideCall {
         return this.#activity;
       },
@@ -89,6 +85,10 @@ export class CallContext implements ToolCallContext {
 
   get contextItems(): readonly Json[] {
     return this.#run.draft?.contextItems ?? [];
+  }
+
+  get findableTools(): readonly ToolDefinition[] {
+    return this.#run.draft?.findableTools ?? [];
   }
 
   get messageIdMap(): unknown {

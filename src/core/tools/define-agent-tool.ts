@@ -13,7 +13,7 @@ import { askCaller } from "../../shared/ask-caller.ts";
 import { isRecord } from "../../shared/guards.ts";
 import { type ArgsOf, defineTool, type FromSchema, refuseTool } from "./define-tool.ts";
 import { emitText as emitTextOf, tapEvents } from "./emit-text.ts";
-import { insideOf } from "./registry.ts";
+import { insideOf } from "./inside-call.ts";
 import { toolResult } from "./tool-result.ts";
 
 type CutOff = "length" | "content-filter" | "refusal";

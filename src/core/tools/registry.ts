@@ -9,9 +9,7 @@ import { invalidOption, LoopError } from "../../shared/errors/loop-error.ts";
 import { dropPromise, memoize } from "../../shared/promises.ts";
 import { quote } from "../../shared/texts.ts";
 import { toJsonSchema, validateArgs } from "../../shared/argument-schema.ts";
-import type { Clock, JsonSchema, Timeouts, Validation } from "../types/common.ts";
-import type { LoopResult } from "../types/loop-result.ts";
-import type { Deadline } from "../../shared/cancellation/deadline.ts";
+import type { JsonSchema, Validation } from "../types/common.ts";
 import { edges } from "../../shared/edges.ts";
 import { assertTool, traits } from "./define-tool.ts";
 import { deferredToPage, failedResult } from "../../shared/to-outcome.ts";
@@ -25,39 +23,8 @@ export function findTool(registry: ToolRegistry, name: string): ToolDefinition |
   return undefined;
 }
 
-/** A global symbol, so that every loaded copy of the package finds the call of a context. */
-export const insideKey: unique symbol = Symbol.for("turnwright.Call");
-
-/** The call of a context, for other parts of the package. */
-export interface InsideCall {
-  readonly run: {
-    readonly draft: { readonly findableTools?: readonly ToolDefinition[] | undefined } | undefined;
-    readonly clock: Clock;
-    readonly timeouts: Pick<Timeouts, "hookMs" | "toolMs">;
-  };
-  readonly deadline: Deadline | undefined;
-  /** Waits for work of the core. */
-  busy<T>(work: () => PromiseLike<T>): Promise<T>;
-  /** Returns the messages that a nested run has not sent to the caller of the outer run. */
-  giveBack(result: LoopResult): void;
-}
-
-/** Returns undefined outside a run. */
-export function insideOf(context: object): InsideCall | undefined {
-  return (context as { readonly [insideKey]?: InsideCall })[insideKey];
-}
-
 /** A global symbol that marks the tools of `createHandoffs`, so that a run without their middleware can refuse them. */
 export const handoffKey: unique symbol = Symbol.for("turnwright.Handoff");
-
-/**
- * Returns the deferred tools that the model may call in this iteration, including tools that are not loaded yet. Returns
- * undefined outside a run.
- */
-export function findableTools(context: ToolContext): readonly ToolDefinition[] | undefined {
-  const inside = insideOf(context);
-  return inside && (inside.run.draft?.findableTools ?? []);
-}
 
 /** A registry in which tools can be added and removed. A running loop uses a change from its next iteration on. */
 export interface MutableToolRegistry extends ToolRegistry {

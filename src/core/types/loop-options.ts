@@ -337,6 +337,11 @@ export interface ToolContext<Context = unknown> {
   readonly messages: readonly Message[];
   /** The context items so far, as a frozen array, which is created when this property is read. */
   readonly contextItems: readonly Json[];
+  /**
+   * The deferred tools that a tool with `findsTools` may find in this iteration, including tools that the model has found before. Undefined
+   * in a context that no run has made.
+   */
+  readonly findableTools: readonly ToolDefinition[] | undefined;
   /** The value of the run's option `messageIdMap`. */
   readonly messageIdMap: unknown;
   readonly provider: { readonly id: string; readonly model: string };
