@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
-import { defineTool, type LoopOptions, type LoopResult, runToolLoop } from "turnwright";
+import { ask, defineTool, type LoopOptions, type LoopResult, runToolLoop } from "turnwright";
 import { fileJournal, inspectJournal } from "turnwright/journal";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 
@@ -19,9 +19,9 @@ const bookRoom = defineTool({
   description: "Books a hotel room",
   inputSchema: z.object({ hotel: z.string() }),
   durable: true,
-  async execute({ hotel }, { ask }) {
-    const { city } = await ask({ question: "Which city?", schema: z.object({ city: z.string().min(2) }) });
-    const name = await ask({ question: `Whose name is on the booking in ${city}?` });
+  async execute({ hotel }, context) {
+    const { city } = await ask(context, { question: "Which city?", schema: z.object({ city: z.string().min(2) }) });
+    const name = await ask(context, { question: `Whose name is on the booking in ${city}?` });
     booked.push(`${hotel} in ${city} for ${name}`);
     return { booked: true };
   },

@@ -16,7 +16,6 @@ import type {
   Pricing,
   Provider,
   ProviderError,
-  ResultCacher,
   StructuredOutput,
   Tool,
   ToolContext,
@@ -24,7 +23,7 @@ import type {
   ToolOutcome,
   ToolRegistry,
 } from "turnwright";
-import type { LoopEmitter, ResultStore, Validation } from "turnwright/kit";
+import type { LoopEmitter, ResultCacher, ResultStore, Validation } from "turnwright/kit";
 import type { PromptCacheWatch } from "turnwright/prompt-cache";
 import type { DeliberateMode, DeliberateModeOptions } from "turnwright/deliberate";
 import * as cache from "turnwright/cache";

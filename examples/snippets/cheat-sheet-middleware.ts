@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import * as turnwright from "turnwright";
-import type { ContextSource, Json, JsonSchema, ResultCacher, ResultExtractor, ResultPipeline } from "turnwright";
+import type { ContextSource, Json, JsonSchema, ResultPipeline } from "turnwright";
 import type {
   ContextOptions,
   FallbackOptions,
@@ -11,6 +11,8 @@ import type {
   LoopDetectionOptions,
   MaskingOptions,
   PreToolTextPolicy,
+  ResultCacher,
+  ResultExtractor,
   RetryOptions,
   StructuredOutputOptions,
 } from "turnwright/kit";

@@ -17,7 +17,7 @@ interface McpEntry {
     traits?: (tool: mcp.McpTool) => ToolTraits | undefined; // override the traits from the annotations
     meta?: (tool: mcp.McpTool, context: ToolContext) => Readonly<Record<string, unknown>> | undefined; // the field _meta in the request of a call
     listChanged?: boolean; // true: lists the tools again when the server reports a change; uses the client's only handler for this notification
-    elicitation?: boolean; // true: asks the questions of the server with context.ask({ wait: true })
+    elicitation?: boolean; // true: asks the questions of the server with ask and wait: true
     onError?: (error: unknown) => void; // called if listing again fails, or if a question cannot be asked
     reconnect?: (client: mcp.McpClient, error: unknown) => void | PromiseLike<void>; // after a lost session
   }): Promise<

@@ -17,10 +17,8 @@ import {
   type ToolDefinition,
   type ToolResult,
 } from "turnwright";
-import type { AgentToolFields, Deferred, EmittedPart, ToolSchema } from "turnwright/kit";
+import type { AgentToolFields, EmittedPart, ToolSchema } from "turnwright/kit";
 import { type Differing, expectNone } from "./same-names.ts";
-
-type QuestionFields = Omit<Parameters<ToolContext["ask"]>[0], "schema">;
 
 // #region tools
 interface ToolFields {
@@ -39,7 +37,7 @@ interface ToolFields {
   eager?: boolean; // starts while the model still streams; for tools that only read
   requiresFollowUp?: boolean; // false: text of the same iteration is the answer, if the call succeeds
   needsApproval?: boolean | NeedsApproval<unknown>; // or (args, view) => boolean; approve decides; without approve, the run ends as approval-required
-  durable?: true; // runs again from its start after each wait and on a resume: context.ask, step, wait, run and call need it
+  durable?: true; // runs again from its start after each wait and on a resume: ask, and step, wait, run and call of the context need it
   replay?: "safe" | "never"; // "safe": may run again after a crash, with a durable journal
   origin?: string; // the original name, if `name` was derived from another name; models do not see it
   deferred?: boolean; // true: shown to the model only after a search has found it, or after the model has called it
@@ -99,10 +97,6 @@ interface Context {
   session: Session;
   context: unknown; // options.context
   depth: number; // the number of outer runs
-  defer(options?: { fromPage?: boolean }): Deferred; // return it if the result comes later, from outside
-  // asks a person; a durable tool runs again after the answer; with `wait`, the tool waits in this process
-  ask<Output>(question: QuestionFields & { schema: StandardSchema<unknown, Output> }): Promise<Output>;
-  ask(question: QuestionFields & { schema?: undefined }): Promise<string>;
   // only in tools with durable: true
   step<T>(name: string, body: () => T | PromiseLike<T>): Promise<T>; // runs body once; recorded
   wait<A = Json>(what: string, facts: Json, options?: { schema?: StandardSchema<unknown, A>; until?: undefined }): Promise<A>; // for an answer in `answers`; with `until`, a number: Promise<A | null>

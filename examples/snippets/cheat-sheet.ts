@@ -49,6 +49,7 @@ import type { CompactedMessages } from "turnwright/compaction";
 import type {
   CallOf,
   ContextOptions,
+  Deferred,
   EndedKind,
   EndedResult,
   FallbackOptions,
@@ -66,6 +67,7 @@ import type {
   PrepareIteration,
   ProviderErrorFacts,
   ProviderMetadataPart,
+  QuestionFields,
   RetryOptions,
   RunCall,
   StructuredOutputOptions,
@@ -105,6 +107,10 @@ interface Core {
   withPrefix(source: ToolSource, prefix: string): ToolRegistry;
   withFilter(source: ToolSource, filter: Iterable<string> | ((definition: ToolDefinition) => boolean)): ToolRegistry; // other tools cannot be called
   toolResult(fields: ResultFields): ToolResult;
+  defer(options?: { fromPage?: boolean }): Deferred; // a tool returns it if its result comes later, from outside
+  // asks a person; a durable tool runs again after the answer; with `wait`, the tool waits in this process
+  ask<Output>(context: ToolContext, question: QuestionFields & { schema: StandardSchema<unknown, Output> }): Promise<Output>;
+  ask(context: ToolContext, question: QuestionFields & { schema?: undefined }): Promise<string>;
   contextRestart(fields: {
     type: `context_restart_${string}`;
     enhanced_context_item?: object | null; // added to the context items

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { approve, defineTool } from "turnwright";
+import { approve, defer, defineTool } from "turnwright";
 import {
   createRunHost,
   fileRunStore,
@@ -95,7 +95,7 @@ const render = defineTool({
   name: "render",
   description: "Renders a film. This takes hours.",
   inputSchema: z.object({ film: z.string() }),
-  async execute({ film }, { callId, context, defer, idempotencyKey }) {
+  async execute({ film }, { callId, context, idempotencyKey }) {
     // The render farm later sends `reply` back, together with the finished film. `chat` is the run's option `context`.
     await renderFarm.start({ film, key: idempotencyKey, reply: { chat: context, callId } });
     return defer();

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { defineTool, isLoopError, runToolLoop, type LoopOptions, type Message } from "turnwright";
+import { defer, defineTool, isLoopError, type LoopOptions, type Message, runToolLoop } from "turnwright";
 import { fileJournal } from "turnwright/journal";
 import { createMockProvider, runTool, text, toolCall } from "turnwright/testing";
 import { z } from "zod";
@@ -32,7 +32,7 @@ const render = defineTool({
   name: "render",
   description: "Renders a film. This takes hours.",
   inputSchema: z.object({ film: z.string() }),
-  async execute({ film }, { defer, idempotencyKey }) {
+  async execute({ film }, { idempotencyKey }) {
     await renderFarm.start(film, idempotencyKey);
     return defer(); // the result comes later
   },

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
-import { createLoopControl, createLoopEvents, defineTool, runToolLoop } from "turnwright";
+import { ask, createLoopControl, createLoopEvents, defineTool, runToolLoop } from "turnwright";
 import { fileJournal } from "turnwright/journal";
 import { createMockProvider, runTool, text, toolCall } from "turnwright/testing";
 
@@ -21,11 +21,11 @@ const bookRoom = defineTool({
   description: "Books a hotel room",
   inputSchema: z.object({}),
   durable: true, // after each answer, `execute` runs again over its recorded steps
-  async execute(_, { ask, idempotencyKey }) {
+  async execute(_, context) {
     // Ask first: after each answer, the tool runs again from here.
-    const { city } = await ask({ question: "Which city?", schema: z.object({ city: z.string().min(2) }) });
-    const name = await ask({ question: "Which name?" }); // a string
-    booked.push(`${city} for ${name} (${idempotencyKey})`); // then act
+    const { city } = await ask(context, { question: "Which city?", schema: z.object({ city: z.string().min(2) }) });
+    const name = await ask(context, { question: "Which name?" }); // a string
+    booked.push(`${city} for ${name} (${context.idempotencyKey})`); // then act
     return { city, name };
   },
 });
@@ -60,8 +60,8 @@ const confirm = defineTool({
   name: "delete_files",
   description: "Deletes all files",
   inputSchema: z.object({}),
-  async execute(_, { ask }) {
-    const sure = await ask({ question: "Delete all files?", schema: z.boolean(), wait: true });
+  async execute(_, context) {
+    const sure = await ask(context, { question: "Delete all files?", schema: z.boolean(), wait: true });
     return sure ? "deleted" : "kept";
   },
 });

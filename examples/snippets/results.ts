@@ -11,11 +11,11 @@ import {
   maskResults,
   type Message,
   processResults,
-  type ResultExtractor,
   runToolLoop,
   truncateResults,
 } from "turnwright";
 import { directoryStore, createResultCache } from "turnwright/cache";
+import type { ResultExtractor } from "turnwright/kit";
 import { createMockProvider, type MockProvider, recordEvents, text, toolCall } from "turnwright/testing";
 
 const messages: readonly Message[] = [{ role: "user", content: "Which ships call at Bergen?" }];

@@ -1,5 +1,5 @@
-import { checkFields, type Checks, isRecord, type ResultStore } from "../core/kit.ts";
-import type { Clock, ResultCacher, StandardSchema, Tool, ToolResult } from "../core/index.ts";
+import { checkFields, type Checks, isRecord, type ResultCacher, type ResultStore } from "../core/kit.ts";
+import type { Clock, StandardSchema, Tool, ToolResult } from "../core/index.ts";
 import { countBytes, tokensOfBytes } from "../shared/estimate-tokens.ts";
 import { cutText } from "../shared/texts.ts";
 import { isFunction, isText } from "../shared/errors/check-fields.ts";

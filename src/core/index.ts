@@ -23,8 +23,6 @@ export type {
   ContextSource,
   ContextStash,
   DeliberateGate,
-  ResultCacher,
-  ResultExtractor,
   ResultPipeline,
   StopCondition,
 } from "./types/policies.ts";
@@ -66,7 +64,8 @@ export {
   SuspendedError,
   TimedOutError,
 } from "./errors/loop-ended-error.ts";
-export { FatalToolError, isFatalToolError, toolResult } from "./tools/tool-result.ts";
+export { ask } from "./loop/ask.ts";
+export { defer, FatalToolError, isFatalToolError, toolResult } from "./tools/tool-result.ts";
 export { isToolResult } from "../shared/to-outcome.ts";
 export { enableJournals, explainErrors };
 export { isLoopError, LoopError } from "../shared/errors/loop-error.ts";

@@ -95,7 +95,8 @@ export type { ToolResultFields } from "./tools/tool-result.ts";
 export type { Issue, MediaContent, ResponseTarget, StandardSchemaProps } from "./types/common.ts";
 export type { DenyingGuardrail, GuardrailRefusal } from "./types/guardrails.ts";
 export type { CallEvent, CallSummary, DeltaEvent, EventBase, LoopAction, ResultEvent } from "./types/loop-event.ts";
-export type { NestedRunOptions, OnIteration, PrepareIteration, QuestionFields } from "./types/loop-options.ts";
+export type { QuestionFields } from "./loop/ask.ts";
+export type { NestedRunOptions, OnIteration, PrepareIteration } from "./types/loop-options.ts";
 export type { GivenMessage, TextPart } from "./types/message.ts";
 export type { MessageWatch, StreamRecorder } from "./types/middleware.ts";
 export type {
@@ -106,6 +107,8 @@ export type {
   MaskingOptions,
   PreToolTextPolicy,
   RestartPolicy,
+  ResultCacher,
+  ResultExtractor,
   StopContext,
   StopDecision,
   StoredResult,

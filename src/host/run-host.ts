@@ -270,7 +270,7 @@ export interface RunHost {
    */
   join(id: string, options?: JoinOptions): HostedStream | undefined;
   /**
-   * Answers a question that a tool of the live run asked with `context.ask({ wait: true })`, as `control.answer` does. `question` is
+   * Answers a question that a tool of the live run asked with `ask` and `wait: true`, as `control.answer` does. `question` is
    * the `id` in the `question-asked` event. Returns "unknown" if no question with this id waits in this process.
    */
   answer(id: string, question: string, answer: OutsideResult): "accepted" | "unknown";

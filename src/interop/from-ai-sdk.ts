@@ -11,6 +11,7 @@ import {
 } from "../core/kit.ts";
 import { isStandardSchema } from "../shared/argument-schema.ts";
 import {
+  defer,
   type JsonSchema,
   type Message,
   type NeedsApproval,
@@ -100,7 +101,7 @@ export function fromAiSdk(tool: UnknownRecord, name: unknown): ForeignTool {
   };
   if (tool["execute"] === undefined) {
     const checked = toChecked(outputSchema);
-    return { ...facts, ...checked, replay: "safe", execute: (_, context) => context.defer({ fromPage: true }) };
+    return { ...facts, ...checked, replay: "safe", execute: () => defer({ fromPage: true }) };
   }
   const execute = methodOf(tool, "execute");
   return {

@@ -4,7 +4,7 @@
 import { cutText, quote, takeStart } from "../shared/texts.ts";
 import { isRecord, textOf } from "../core/kit.ts";
 import { issue } from "../shared/argument-schema.ts";
-import { type Json, type JsonSchema, LoopError, type StandardSchema, type ToolContext } from "../core/index.ts";
+import { ask, type Json, type JsonSchema, LoopError, type StandardSchema, type ToolContext } from "../core/index.ts";
 import { toPlainError } from "../shared/plain-error.ts";
 import type { UnknownRecord } from "../shared/guards.ts";
 import { type McpClient, onElicitation } from "./mcp-client.ts";
@@ -57,7 +57,7 @@ async function askUser(client: McpClient, params: Readonly<Record<string, unknow
   if (schema === undefined) throw new Error("The MCP server asked a question with an unsupported mode or schema.");
   const question = `The MCP server ${quote(serverNameOf(client))} asks: ${cutText(textOf(message), longestMessage)}`;
   try {
-    return { action: "accept", content: await context.ask({ question, schema, wait: true, fromPage: true }) };
+    return { action: "accept", content: await ask(context, { question, schema, wait: true, fromPage: true }) };
   } catch (error) {
     if (error instanceof Error && error.name === "AnswerFailed") return { action: "decline" };
     if (context.signal.aborted) return cancelled;

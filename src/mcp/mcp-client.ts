@@ -251,8 +251,8 @@ export interface McpRegistryOptions {
   readonly listChanged?: boolean | undefined;
   /**
    * Set to true to pass questions of the server to the user. The client must have the capability `elicitation`. The registry
-   * replaces the client's handler for `elicitation/create`. The call in progress asks with `context.ask({ wait: true, fromPage:
-   * true })`, so the run needs a `control`. An answer that reports a failure declines the question. The calls of the server run
+   * replaces the client's handler for `elicitation/create`. The call in progress asks with `ask`, `wait: true` and `fromPage:
+   * true`, so the run needs a `control`. An answer that reports a failure declines the question. The calls of the server run
    * one at a time, because a question does not name its call. Default false.
    */
   readonly elicitation?: boolean | undefined;

@@ -72,7 +72,7 @@ export interface Edges {
 }
 
 /** The methods of the context of a tool, and of a recorder, whose arguments are checked. */
-export type CheckedMethod = "ask" | "defer" | "emit" | "wait";
+export type CheckedMethod = "emit" | "wait";
 
 /** Why a tool must not defer its result. */
 export type DeferralCause = "eager" | "nested";

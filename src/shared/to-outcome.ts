@@ -27,13 +27,11 @@ export function isToolResult(value: unknown): value is ToolResult {
   return hasBrand(value, resultBrand);
 }
 
-function toJSON(): never {
-  throw new TypeError("it contains the value of context.defer(), which the tool must return by itself");
+/** Makes the value that defers the result of a call. */
+export function createDeferred(fromPage: boolean): Deferred {
+  const value: Deferred & { readonly [deferral]: true } = { [deferral]: true, kind: "deferred", ...(fromPage && { fromPage }) };
+  return value;
 }
-
-export const deferred: Deferred = /* @__PURE__ */ Object.freeze({ [deferral]: true, kind: "deferred", toJSON });
-
-export const deferredToPage: Deferred = /* @__PURE__ */ Object.freeze({ ...deferred, fromPage: true });
 
 type WithoutCall<Outcome> = Outcome extends unknown ? Omit<Outcome, "call" | "durationMs" | "approvedArgs"> : never;
 
@@ -44,19 +42,34 @@ export type Conclusion<Kind extends ToolOutcome["kind"] = ToolOutcome["kind"]> =
 /**
  * Makes the outcome of a call from the awaited return value of the tool. A plain value is a success, and `undefined` becomes
  * null. A value that JSON cannot represent is a failure, and so is a returned Error, which JSON would represent as an empty
- * object. The value of `context.defer()` means that the result comes later.
+ * object. The value of `defer()` means that the result comes later.
  */
 export function toOutcome(output: unknown): {
   readonly outcome: Conclusion<"completed" | "failed" | "deferred">;
   readonly metadata?: unknown;
 } {
   if (hasBrand(output, deferral)) {
-    const { fromPage, question } = output as Deferred;
-    return { outcome: { kind: "deferred", ...(fromPage && { fromPage }), ...(question && { question }) } };
+    const { fromPage } = output as Deferred;
+    return { outcome: { kind: "deferred", ...(fromPage && { fromPage }) } };
   }
   if (!isToolResult(output)) return { outcome: output instanceof Error ? toFailure(output) : complete(output) };
   const outcome = output.success ? completeWith(output) : failWith(output);
   return output.metadata === undefined ? { outcome } : { outcome, metadata: output.metadata };
+}
+
+/** The problem of a result that a page may not send. The message of the error says what a page may send. */
+export const pageProblem = "comes from a page";
+
+interface WaitedFor {
+  readonly what: string;
+  readonly facts: Json;
+}
+
+/** True for a wait that `ask` has opened. Its answer is an `OutsideResult`. */
+export function isQuestion<Asked extends WaitedFor>(
+  wait: Asked,
+): wait is Asked & { readonly facts: { readonly question: { readonly [field: string]: Json } } } {
+  return wait.what === "question" && isRecord(wait.facts) && isRecord(wait.facts["question"]);
 }
 
 export function isOutsideResult(value: unknown): value is OutsideResult {

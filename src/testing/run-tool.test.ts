@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { Tool, ToolContext } from "../core/types/loop-options.ts";
 import type { ToolOutcome } from "../core/types/tool-outcome.ts";
-import { FatalToolError, toolResult } from "../core/tools/tool-result.ts";
+import { defer, FatalToolError, toolResult } from "../core/tools/tool-result.ts";
 import { defineTool } from "../core/tools/define-tool.ts";
 import { runTool } from "./run-tool.ts";
 import { createMockProvider } from "./mock-provider.ts";
@@ -171,7 +171,7 @@ describe("runTool", () => {
   });
 
   it('returns the outcome "deferred" if the tool calls defer() or has no execute', async () => {
-    expect(await runTool(toolOf((_, { defer }) => defer()))).toMatchObject({ kind: "deferred" });
+    expect(await runTool(toolOf(() => defer()))).toMatchObject({ kind: "deferred" });
     const { execute: _, ...waiting } = toolOf(() => 1);
     expect(await runTool(waiting)).toMatchObject({ kind: "deferred" });
   });
@@ -180,7 +180,6 @@ describe("runTool", () => {
     let context: ToolContext | undefined;
     await runTool(toolOf((_args, received) => void (context = received)));
     expect(context).toEqual({
-      ask: expect.any(Function) as unknown,
       step: expect.any(Function) as unknown,
       wait: expect.any(Function) as unknown,
       run: expect.any(Function) as unknown,
@@ -204,7 +203,6 @@ describe("runTool", () => {
       session: {},
       context: undefined,
       depth: 0,
-      defer: expect.any(Function),
       runToolLoop: expect.any(Function),
     });
   });

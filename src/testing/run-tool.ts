@@ -1,10 +1,18 @@
 import { resolveTimeouts } from "../core/loop/limits.ts";
 import { sessionChecks } from "../core/loop/option-table.ts";
-import { answerQuestion, createQuestions, readQuestion } from "../core/loop/decisions.ts";
-import type { QuestionFields } from "../core/types/loop-options.ts";
 import { executeToolCall } from "../core/loop/execute-tool-call.ts";
 import { toEmittedPart } from "../core/loop/tool-context.ts";
-import { CancelScope, checkFields, type Checks, type ContextOf, type EmittedPart, is, timeoutRules } from "../core/kit.ts";
+import {
+  CancelScope,
+  checkFields,
+  type Checks,
+  type ContextOf,
+  type EmittedPart,
+  is,
+  timeoutRules,
+  type ToolQuestion,
+  type WaitOptions,
+} from "../core/kit.ts";
 import { checkField } from "../shared/errors/check-fields.ts";
 import {
   type Clock,
@@ -19,7 +27,8 @@ import {
   type ToolContext,
   type ToolOutcome,
 } from "../core/index.ts";
-import { deferred, deferredToPage, toPreliminary } from "../shared/to-outcome.ts";
+import { isQuestion, renderIssues, toPreliminary } from "../shared/to-outcome.ts";
+import { validateArgs } from "../shared/argument-schema.ts";
 import { systemClock } from "../shared/signals.ts";
 import { toJson } from "../shared/json.ts";
 import { withSignal } from "../shared/approval.ts";
@@ -31,7 +40,7 @@ export type CallFields = "name" | "signal" | "heartbeat" | "progress" | "emit";
 
 /** The fields of the tool context that a test may set. `Context` is the type of `context`. */
 export type ToolContextOverrides<Context = unknown> = {
-  readonly [Field in Exclude<keyof ToolContext, CallFields | "provider" | "ask" | "runToolLoop">]?:
+  readonly [Field in Exclude<keyof ToolContext, CallFields | "provider" | "runToolLoop">]?:
     | ToolContext<Context>[Field]
     | undefined;
 } & {
@@ -44,12 +53,7 @@ export type ToolContextOverrides<Context = unknown> = {
   readonly provider?: ToolContext["provider"] | Provider | undefined;
 };
 
-type OwnFields = Pick<ToolContext, CallFields> & { readonly ask?: ToolContext["ask"] };
-
-const noAnswers = (() =>
-  Promise.reject(
-    new Error("This context cannot answer questions of a tool. Run the tool with runTool, and pass the answers."),
-  )) as ToolContext["ask"];
+type OwnFields = Pick<ToolContext, CallFields> & { readonly wait?: ToolContext["wait"] };
 
 const noWait = (): Promise<never> =>
   Promise.reject(new Error('This context has no answers. Pass "wait", or test the tool in a run with the option "answers".'));
@@ -102,8 +106,6 @@ export function createToolContext(own: OwnFields, overrides: ToolContextOverride
     session,
     context: undefined,
     depth: 0,
-    defer: (options) => (options?.fromPage === true ? deferredToPage : deferred),
-    ask: own.ask ?? noAnswers,
     step: async (_name, body) => body(),
     wait: noWait,
     run: nest as ToolContext["run"],
@@ -111,6 +113,7 @@ export function createToolContext(own: OwnFields, overrides: ToolContextOverride
     ...given,
     provider: { id: provider.id, model: provider.model },
     runToolLoop: nest as ToolContext["runToolLoop"],
+    ...(own.wait && { wait: own.wait }),
     name: own.name,
     get signal() {
       return own.signal;
@@ -130,7 +133,7 @@ export type RunToolOverrides<Context = unknown> = ToolContextOverrides<Context> 
   /** Time limits as for `runToolLoop`, in milliseconds. Only `toolMs` and `hookMs` apply. */
   readonly timeouts?: LoopOptions["timeouts"];
   /**
-   * The answers to the questions that the tool asks with `context.ask`, in order. If an answer is missing, the outcome is `deferred`
+   * The answers to the questions that the tool asks with `ask`, in order. If an answer is missing, the outcome is `deferred`
    * with the `question`. Default: no answers.
    */
   readonly answers?: readonly Json[] | undefined;
@@ -141,6 +144,32 @@ export type RunToolOverrides<Context = unknown> = ToolContextOverrides<Context> 
   /** Called with the `metadata` in the tool's result. */
   readonly onMetadata?: ((metadata: unknown) => void) | undefined;
 };
+
+interface Asking {
+  /** The position of the answer that the next question gets. */
+  next: number;
+  /** The facts of the first question that has no answer. */
+  open: { readonly question: ToolQuestion; readonly fromPage?: true | undefined } | undefined;
+  readonly wait: ToolContext["wait"];
+}
+
+/** Questions get the answers in order. `other` answers other waits. */
+function createAsking(answers: readonly Json[], other: ToolContext["wait"] = noWait): Asking {
+  const wait = async (what: string, facts: Json, options: WaitOptions = {}): Promise<unknown> => {
+    if (!isQuestion({ what, facts })) return other(what, facts, options);
+    if (asking.next >= answers.length) {
+      asking.open ??= facts as unknown as Asking["open"];
+      throw new Error("The question has no answer yet, so this execution of the tool ends. Do not catch this error.");
+    }
+    const given = { kind: "result", result: answers[asking.next] };
+    asking.next += 1;
+    const checked = options.schema === undefined ? { value: given } : await validateArgs(options.schema, given);
+    if ("issues" in checked) throw new Error(`The answer ${renderIssues(checked.issues)}.`);
+    return checked.value;
+  };
+  const asking: Asking = { next: 0, open: undefined, wait };
+  return asking;
+}
 
 const overrideChecks: Checks<RunToolOverrides> = {
   runId: is.text,
@@ -158,7 +187,6 @@ const overrideChecks: Checks<RunToolOverrides> = {
   session: sessionChecks,
   context: is.any,
   depth: { min: 0, infinite: false },
-  defer: is.fn,
   answers: ["an array", Array.isArray],
   runToolLoop: is.fn,
   step: is.fn,
@@ -207,12 +235,7 @@ export async function runTool<T extends Tool>(
   const call = { callId, name: tool.name, args: toJson(args) };
   const scope = new CancelScope();
   scope.follow(signal);
-  const questions = createQuestions();
-  const ask = (async (fields: QuestionFields) => {
-    const asked = readQuestion(fields);
-    questions.answers = answers.map((result) => ({ question: asked.question, decision: { kind: "result", result } }));
-    return answerQuestion(questions, asked);
-  }) as ToolContext["ask"];
+  const asking = createAsking(answers, overrides.wait);
   try {
     const outcome = await executeToolCall(call, {
       registry,
@@ -234,8 +257,8 @@ export async function runTool<T extends Tool>(
           heartbeat();
           onEmit?.(part);
         };
-        questions.next = 0;
-        return createToolContext(withSignal({ name, ask, heartbeat, progress, emit }, deadline), overrides);
+        asking.next = 0;
+        return createToolContext(withSignal({ name, wait: asking.wait, heartbeat, progress, emit }, deadline), overrides);
       },
       onYield: (_, value) => {
         const data = toPreliminary(value);
@@ -243,7 +266,7 @@ export async function runTool<T extends Tool>(
       },
       onMetadata: (_, metadata) => onMetadata?.(metadata),
     });
-    const { open } = questions;
+    const { open } = asking;
     if (open === undefined) return outcome;
     // The question stays open even if the tool caught the rejection of `ask`, and then returned a value or took too long.
     const { question, fromPage } = open;

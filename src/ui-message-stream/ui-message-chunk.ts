@@ -100,7 +100,7 @@ export type UIDataChunk =
 /** Marks a text part that a tool emitted. The text of the model has no mark. */
 export type UIEmittedMark = { readonly turnwright: { readonly toolCallId: string } };
 
-/** A question that a tool asked with `context.ask`. */
+/** A question that a tool asked with `ask`. */
 export interface UIQuestion extends ToolQuestion {
   /**
    * The key of the answer in the field `answers` of the request. For a question with `isLive`, the id for `control.answer` or

@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 import { describe, expect, it } from "vitest";
-import { createLoopControl, defineAgentTool, defineTool, type LoopResult, type Tool } from "turnwright";
+import { ask, createLoopControl, defer, defineAgentTool, defineTool, type LoopResult, type Tool } from "turnwright";
 import type { Middleware } from "../../src/core/types/middleware.ts";
 import {
   createMockProvider,
@@ -53,7 +53,7 @@ describe("the option answers", () => {
     description: "Takes days",
     inputSchema: z.object({}),
     outputSchema: z.object({ made: z.number() }),
-    execute: (_, { defer }) => defer(),
+    execute: () => defer(),
   });
   const ran: string[] = [];
   const pay = tool("pay", () => ran.push("pay"), { needsApproval: true });
@@ -210,15 +210,15 @@ describe("the calls of a message", () => {
   });
 
   it("count as executed only if their tools have begun", async () => {
-    const tools = [tool("ask", () => 1, { needsApproval: true }), tool("later", (_, { defer }) => defer())];
+    const tools = [tool("ask", () => 1, { needsApproval: true }), tool("later", () => defer())];
     const { run } = setUp(tools, [toolCall("ask"), toolCall("later")]);
     expect((await run()).toolCallsExecuted).toBe(1);
   });
 });
 
-describe("context.ask", () => {
+describe("ask", () => {
   const schema = z.object({ city: z.string().refine((city) => city !== "Atlantis", "there is no such city") });
-  const book = tool("book", async (_, { ask }) => ask({ question: "Which city?", schema } as never), { durable: true });
+  const book = tool("book", async (_, context) => ask(context, { question: "Which city?", schema } as never), { durable: true });
 
   it("asks again with the issues if an answer breaks a rule of its schema", async () => {
     const { run } = setUp([book], [toolCall("book")]);
@@ -234,7 +234,7 @@ describe("context.ask", () => {
     const control = createLoopControl();
     const { emitter } = recordEvents();
     emitter.on("question-asked", ({ id }) => void control.answer(id, { kind: "result", result: "Oslo" }));
-    const live = tool("live", async (_, { ask }) => ask({ question: "Which city?", wait: true }), { durable: true });
+    const live = tool("live", async (_, context) => ask(context, { question: "Which city?", wait: true }), { durable: true });
     const { run } = setUp([live], [toolCall("live")]);
     const first = await run({ control, events: emitter });
     expect(first.messages.at(-2)).toMatchObject({ results: [{ result: "Oslo" }] });

@@ -3,6 +3,7 @@ import { z } from "zod";
 import {
   approve,
   createLoopControl,
+  defer,
   defineTool,
   type Journal,
   type LoopOptions,
@@ -43,7 +44,7 @@ it("docs/guides/resuming-a-run.md: shows the journal keys of real runs", async (
     name: "search",
     description: "Finds pages",
     inputSchema,
-    execute: (_, { callId, defer }) => (callId === "call_i0_1" ? defer() : 1),
+    execute: (_, { callId }) => (callId === "call_i0_1" ? defer() : 1),
   });
   const run = (turns: readonly MockMessage[], more: Partial<LoopOptions> = {}): Promise<unknown> =>
     runToolLoop({

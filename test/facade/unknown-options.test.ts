@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isLoopError } from "turnwright";
+import { defer, isLoopError } from "turnwright";
 import { rerunFrom } from "turnwright/inspect";
 import { importTools } from "turnwright/interop";
 import { createRunTree, createTeam, renderTree } from "turnwright/team";
@@ -45,7 +45,7 @@ describe("unknown and wrong options", () => {
   });
 
   it.for<[what: string, call: (context: never) => unknown, message: string]>([
-    ["context.defer", (context: { defer(options: object): unknown }) => context.defer({ fromPages: true }), "defer.fromPages"],
+    ["defer", () => defer({ fromPages: true } as never), "defer.fromPages"],
     [
       "context.emit",
       (context: { emit(part: object): void }) => context.emit({ type: "text", text: "a", name: "b" }),

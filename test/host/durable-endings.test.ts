@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { defineAgentTool, defineTool, type LoopOptions } from "turnwright";
+import { ask, defineAgentTool, defineTool, type LoopOptions } from "turnwright";
 import { inspectJournal } from "turnwright/journal";
 import { createMockProvider, createTestClock, text, toolCall } from "turnwright/testing";
 import { createEngine, runId, settle } from "./durable-engine.ts";
@@ -8,12 +8,12 @@ import type { LiveRun } from "../../src/host/durable/durable-store.ts";
 const inputSchema = { type: "object" } as const;
 const ext = defineTool({ name: "ext", description: "A person works", inputSchema });
 const gated = defineTool({ name: "gated", description: "Needs approval", inputSchema, needsApproval: true, execute: () => "ok" });
-const ask = defineTool({
+const asking = defineTool({
   name: "ask",
   description: "Asks",
   durable: true,
   inputSchema,
-  execute: (_args, { ask: put }) => put({ question: "Which?" }),
+  execute: (_args, context) => ask(context, { question: "Which?" }),
 });
 
 function agentWith(name: string, call: string): ReturnType<typeof defineAgentTool> {
@@ -36,7 +36,7 @@ const team = defineTool({
     ),
 });
 
-const tools = [team, ext, gated, ask, agentWith("sub", "gated"), agentWith("subx", "ext")];
+const tools = [team, ext, gated, asking, agentWith("sub", "gated"), agentWith("subx", "ext")];
 
 function optionsOf(calls: readonly string[]): Partial<LoopOptions> {
   return {

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { defer } from "turnwright";
 import type { ResumeAnswer } from "turnwright/host";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { createStage, readAll, readStart, textOf, tool } from "./stage.ts";
@@ -11,7 +12,7 @@ it('host.resume() with whenBusy: "queue": uses a result from before the suspensi
   const provider = createMockProvider(({ iteration }) =>
     iteration === 0 ? [toolCall("render"), toolCall("slow")] : text("Done."),
   );
-  const render = tool("render", (_, { runId, callId, defer }) => {
+  const render = tool("render", (_, { runId, callId }) => {
     sent.push(runId, callId);
     const answers = { [callId]: { kind: "result" as const, result: "film.mp4" } };
     resuming = host.resume(id, { provider, tools, clock, answers, whenBusy: "queue" });

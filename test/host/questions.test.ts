@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { describe, expect, it, vi } from "vitest";
-import { defineTool, type LoopOptions, runToolLoop, streamToolLoop } from "turnwright";
+import { ask, defineTool, type LoopOptions, runToolLoop, streamToolLoop } from "turnwright";
 import { readAGUIRequest, toAGUIStream } from "turnwright/ag-ui";
 import { createRunHost } from "turnwright/host";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
@@ -12,7 +12,8 @@ function optionsOf(wait: boolean): LoopOptions {
     description: "Books a room",
     inputSchema: z.object({}),
     durable: true,
-    execute: (_, { ask }) => ask({ question: "Which city?", schema: z.object({ city: z.string() }), fromPage: true, wait }),
+    execute: (_, context) =>
+      ask(context, { question: "Which city?", schema: z.object({ city: z.string() }), fromPage: true, wait }),
   });
   const provider = createMockProvider(({ messages }) => (messages.length === 1 ? [toolCall("book", {})] : text("Done.")));
   return { provider, tools: [book], messages: [{ role: "user", content: "Go." }], runId: "r" };

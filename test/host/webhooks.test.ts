@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
+import { defer } from "turnwright";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { createStage, readAll, tool } from "./stage.ts";
 
 describe('host.resume() with whenBusy: "queue"', () => {
   it("uses two results from before the suspension as soon as the run is suspended", async () => {
     const { host, clock, id } = createStage();
-    const job = tool("job", (_, { defer }) => defer());
+    const job = tool("job", () => defer());
     const slow = tool("slow", (_, { signal }) => new Promise((end) => clock.setTimeout(() => end(signal.aborted), 100)));
     const provider = createMockProvider(({ iteration }) =>
       iteration === 0 ? [toolCall("job"), toolCall("job"), toolCall("slow")] : text("Done."),

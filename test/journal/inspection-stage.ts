@@ -1,4 +1,4 @@
-import { defineAgentTool, type LoopOptions, toolResult } from "turnwright";
+import { defer, defineAgentTool, type LoopOptions, toolResult } from "turnwright";
 import {
   createMockProvider,
   type MockPart,
@@ -34,8 +34,8 @@ export function optionsFor(turns: readonly MockMessage[], more: Partial<LoopOpti
       tools: [pay],
     }),
   });
-  const job = tool("job", (_, { defer }) => defer());
-  const sign = tool("sign", (_, { defer }) => defer(), { needsApproval: true });
+  const job = tool("job", () => defer());
+  const sign = tool("sign", () => defer(), { needsApproval: true });
   const delegate = defineAgentTool({
     name: "delegate",
     description: "delegate",

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import {
   approve,
   type Approve,
+  defer,
   defineAgentTool,
   defineTool,
   type Journal,
@@ -71,7 +72,7 @@ export function live({ folder, death, asks, defers, answers }: Life): Promise<Lo
       description: name,
       inputSchema,
       replay: safeTools.has(name) ? "safe" : "never",
-      async execute(args: unknown, { idempotencyKey, defer }) {
+      async execute(args: unknown, { idempotencyKey }) {
         const key = idempotencyKey.slice("killed/".length);
         note(`began ${key}`);
         await Promise.resolve();

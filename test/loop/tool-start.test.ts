@@ -2,9 +2,11 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import {
   approve,
+  ask,
   contextRestart,
   contextRestarts,
   createToolRegistry,
+  defer,
   defineAgentTool,
   FatalToolError,
   gateTools,
@@ -96,7 +98,7 @@ const tools = [
   tool("fails", () => Promise.reject(new Error("no"))),
   tool("restarts", () => contextRestart({ type: "context_restart_x" })),
   tool("slow", () => new Promise(() => {}), { timeoutMs: 5 }),
-  tool("later", (_, context) => context.defer()),
+  tool("later", () => defer()),
 ];
 
 interface Told {
@@ -138,7 +140,7 @@ describe("the event tool-start", () => {
   });
 
   it("is sent again as replayed when the tool runs again after the answer to its question", async () => {
-    const asks = tool("asks", async (_, context) => `${await context.ask({ question: "Which?" })}!`, { durable: true });
+    const asks = tool("asks", async (_, context) => `${await ask(context, { question: "Which?" })}!`, { durable: true });
     const first = play([toolCall("asks"), text("Done.")], { tools: [asks], runId: "r" });
     const { journal } = await first.result;
     const answers = { call_i0_0: { kind: "result", result: "blue" } } as const;

@@ -1,6 +1,7 @@
 // The tools of random programs: those that fail, hang, ask, wait or return media, and agents.
 
 import {
+  ask,
   contextRestart,
   createContextRelease,
   defineAgentTool,
@@ -31,7 +32,7 @@ const executes: { readonly [name: string]: (context: ToolContext) => unknown } =
   halves: () => ({ ["key \ud83d"]: "value \udc00 \u0000" }),
   empty: () => "",
   ends: () => toolResult({ data: "over", endTurn: true }),
-  asks: async (context) => ({ said: await context.ask({ question: "Which one \ud83d?" }) }),
+  asks: async (context) => ({ said: await ask(context, { question: "Which one \ud83d?" }) }),
   restarts: () =>
     contextRestart({
       type: "context_restart_more",

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { defineTool, type Tool } from "turnwright";
+import { defer, defineTool, type Tool } from "turnwright";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { ChatServer } from "./chat-server.ts";
 import { callsOf, openPage, settle } from "./page.ts";
@@ -11,7 +11,7 @@ const render = defineTool({
   description: "Renders",
   inputSchema,
   needsApproval: true,
-  execute: (_, { defer }) => defer(),
+  execute: () => defer(),
 });
 const locate = defineTool({ name: "locate", description: "Finds the user", inputSchema, needsApproval: true });
 

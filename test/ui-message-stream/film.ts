@@ -1,7 +1,7 @@
 // Four calls wait for results: two in the run itself, and two in a nested run. In each run, one result comes from a render farm and
 // one from the page.
 
-import { defineAgentTool, defineTool, type LoopOptions } from "turnwright";
+import { defer, defineAgentTool, defineTool, type LoopOptions } from "turnwright";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 
 export const ids = { farm: "call_i0_0", page: "call_i0_1", nestedFarm: "call_i0_2/call_i0_0", nestedPage: "call_i0_2/call_i0_1" };
@@ -13,7 +13,7 @@ export function setUpFilm(): { readonly ran: string[]; readonly run: Omit<LoopOp
     name: "render",
     description: "Renders a film on a render farm",
     inputSchema,
-    execute: (_, { callId, depth, defer }) => {
+    execute: (_, { callId, depth }) => {
       ran.push(`render ${depth} ${callId}`);
       return defer();
     },

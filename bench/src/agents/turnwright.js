@@ -30,6 +30,7 @@ import {
 const load = (name) => import(new URL(`${name}.js`, dist).href);
 
 const {
+  ask,
   createLoopEvents,
   defineAgentTool,
   defineTool,
@@ -73,7 +74,7 @@ function providerOf(script, counter) {
 }
 
 /** @param {string} content @returns {readonly Message[]} */
-const ask = (content) => [{ role: "user", content }];
+const userSays = (content) => [{ role: "user", content }];
 
 const none = { type: "object" };
 const work = defineTool({ name: "work", description: "Works", inputSchema: none, execute: () => "more" });
@@ -89,7 +90,7 @@ async function outputCheck() {
   });
   const middleware = [guardrails({ output: [{ name: "secrets", check }] })];
   const provider = providerOf(() => ({ text: secret }), { requests: 0 });
-  const result = await runToolLoop({ provider, messages: ask("Tell me."), middleware, events });
+  const result = await runToolLoop({ provider, messages: userSays("Tell me."), middleware, events });
   if (result.reason.kind !== "output-guardrail") throw new Error(`The run ended as ${result.reason.kind}.`);
   return countOf(shown.length, "character");
 }
@@ -115,7 +116,7 @@ async function inputCheck() {
   const provider = providerOf((results) => (results === 0 ? { text: secret, calls: [{ name: "pay" }] } : { text: "Paid." }), {
     requests: 0,
   });
-  const result = await runToolLoop({ provider, tools: [pay], messages: ask("Pay."), middleware, events });
+  const result = await runToolLoop({ provider, tools: [pay], messages: userSays("Pay."), middleware, events });
   if (result.reason.kind !== "input-guardrail") throw new Error(`The run ended as ${result.reason.kind}.`);
   return `${countOf(shown.length, "character")}, ${countOf(ran, "tool")}`;
 }
@@ -138,7 +139,7 @@ async function createDesk(counter, dies = false) {
     },
     start: "triage",
   });
-  return { provider, tools: handoffs.tools, messages: ask(handoffTrip.question), middleware: [handoffs] };
+  return { provider, tools: handoffs.tools, messages: userSays(handoffTrip.question), middleware: [handoffs] };
 }
 
 async function handoff() {
@@ -183,7 +184,7 @@ async function preliminary() {
   const provider = providerOf((results) => (results === 0 ? { calls: [{ name: "count" }] } : { text: "Counted." }), {
     requests: 0,
   });
-  const { messages } = await runToolLoop({ provider, tools: [count], messages: ask("Count."), events });
+  const { messages } = await runToolLoop({ provider, tools: [count], messages: userSays("Count."), events });
   const [read] = messages.flatMap((message) => (message.role === "tool" ? message.results : []));
   return `${seen} preliminary results, the model reads \`${read?.result}\``;
 }
@@ -195,10 +196,10 @@ async function question() {
     name: "book",
     description: "Asks for the meal",
     inputSchema: none,
-    execute: async (_args, context) => `Booked with a ${await context.ask({ question: "Which meal?" })} meal.`,
+    execute: async (_args, context) => `Booked with a ${await ask(context, { question: "Which meal?" })} meal.`,
   });
   const provider = providerOf((results) => (results === 0 ? { calls: [{ name: "book" }] } : { text: "Booked." }), counter);
-  const options = { provider, tools: [book], messages: ask("Book."), runId: "seat" };
+  const options = { provider, tools: [book], messages: userSays("Book."), runId: "seat" };
   const { reason, journal } = await runToolLoop(options);
   if (reason.kind !== "result-required") throw new Error(`The run ended as ${reason.kind}.`);
   questions += reason.calls.length;
@@ -218,7 +219,7 @@ const schema = z.object({ id: z.string(), customer: z.string(), city: z.string()
 async function partialObjects() {
   const { partialOutputs } = await load("partial-output");
   const provider = providerOf(() => ({ text: JSON.stringify(order) }), { requests: 0 });
-  const stream = streamToolLoop({ provider, messages: ask("Order."), middleware: [structuredOutput(schema)] });
+  const stream = streamToolLoop({ provider, messages: userSays("Order."), middleware: [structuredOutput(schema)] });
   let partial = 0;
   for await (const _ of partialOutputs(stream)) partial += 1;
   if ((await stream.result).output?.id !== order.id) throw new Error("There is no object.");
@@ -231,7 +232,7 @@ async function invalidObject() {
     () => ({ text: JSON.stringify({ ...order, ...(counter.requests === 1 ? { items: "three" } : {}) }) }),
     counter,
   );
-  const { output } = await runToolLoop({ provider, messages: ask("Order."), middleware: [structuredOutput(schema)] });
+  const { output } = await runToolLoop({ provider, messages: userSays("Order."), middleware: [structuredOutput(schema)] });
   if (output?.items !== order.items) throw new Error("There is no object.");
   return `valid object after ${countOf(counter.requests, "request")}`;
 }
@@ -241,7 +242,7 @@ async function tokenLimit() {
   const { text, reason } = await runToolLoop({
     provider,
     tools: [work],
-    messages: ask("Work."),
+    messages: userSays("Work."),
     limits: { maxTokens: teamBudget },
     middleware: [finalAnswer({ reserve: { tokens: 2 * tokensOfRequest } })],
   });
@@ -316,7 +317,7 @@ async function team() {
       name: `worker${index}`,
       description: "Searches",
       inputSchema: none,
-      prepare: () => ({ provider: inner, messages: ask("Search."), tools: [work] }),
+      prepare: () => ({ provider: inner, messages: userSays("Search."), tools: [work] }),
     }),
   );
   const provider = providerOf(
@@ -326,7 +327,7 @@ async function team() {
   const { reason } = await runToolLoop({
     provider,
     tools: workers,
-    messages: ask("Research."),
+    messages: userSays("Research."),
     limits: { maxTokens: teamBudget },
   });
   return `${Math.max(0, counter.requests * tokensOfRequest - teamBudget).toLocaleString("en")}, ends as \`${reason.kind}\``;
@@ -350,7 +351,7 @@ async function triggers() {
   });
   const said = "Remind me of the cake.";
   const gate = createDeliberateMode({ tools }).forTurn({ conversationId: "one", text: said });
-  await runToolLoop({ provider, tools, messages: ask(said), middleware: [gateTools(gate)] });
+  await runToolLoop({ provider, tools, messages: userSays(said), middleware: [gateTools(gate)] });
   return `${ran.size} of ${tools.length}`;
 }
 

@@ -5,7 +5,7 @@ import type { LoopErrorCode, LoopErrorDetails } from "../../shared/errors/loop-e
 import type { ToolChange, ToolChangeKind } from "../types/tool-outcome.ts";
 
 const pageRule =
-  ' A page may only send the results of tools without "execute", and of calls that used context.defer or context.ask with { fromPage: true }.';
+  ' A page may only send the results of tools without "execute", and of calls that used defer or ask with { fromPage: true }.';
 
 type ChangeWords = { readonly [Kind in ToolChangeKind]: (change: { readonly place: string; readonly values: string }) => string };
 

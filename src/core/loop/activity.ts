@@ -3,7 +3,6 @@
 import type { UserMessage } from "../types/message.ts";
 import type { LoopResult } from "../types/loop-result.ts";
 import type { NestedSpending, ToolCall } from "../types/tool-outcome.ts";
-import type { CallQuestions } from "./decisions.ts";
 import { whenParked } from "./journals.ts";
 import { CancelScope } from "../../shared/cancellation/cancel-scope.ts";
 import { Deadline } from "../../shared/cancellation/deadline.ts";
@@ -50,8 +49,8 @@ export class Activity {
   readonly isEarly: boolean;
   /** The spending of its nested runs. */
   readonly spent: NestedSpending[] = [];
-  /** The questions that its tool has asked in this execution. */
-  questions: CallQuestions | undefined;
+  /** Called when its tool has ended. A control withdraws the questions of the tool. */
+  onToolEnd: (() => void) | undefined;
   /** Waits until the tool of the call may begin. Undefined if it need not wait for other calls. */
   takeTurn: ((isTogether: boolean) => Promise<void | Parked>) | undefined;
   /** The ending that an inner call has caused, which ends the run even if the code around it catches the error. */

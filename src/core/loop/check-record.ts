@@ -67,11 +67,6 @@ const fits = {
   adjustments: /* @__PURE__ */ isArrayOf((item) => isRecord(item) && isArrayOf(isRecord)(item["changes"])),
   handoff: (value: unknown) => isRecord(value) && isText(value["to"]),
   guardrails: /* @__PURE__ */ isArrayOf(isGuardrailRecord),
-  question: (value: unknown) =>
-    isRecord(value) &&
-    isText(value["text"]) &&
-    isRecord(value["schema"]) &&
-    (value["issues"] === undefined || isArrayOf(isIssue)(value["issues"])),
   inbox: /* @__PURE__ */ isArrayOf(isInboxMessage),
   spent: isSpent,
   outcome: (value: unknown) => isRecord(value) && findMisfit(value, outcome) === undefined,
@@ -130,7 +125,7 @@ const kinds: { readonly [kind: string]: RecordFields } = {
   truncated: {},
   interrupted: {},
   "not-run": {},
-  deferred: { question: "question?" },
+  deferred: {},
   limit: {},
 };
 

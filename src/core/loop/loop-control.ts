@@ -1,16 +1,16 @@
 // The control of a running loop. Several runs can use the same control, one after another.
 
-import { type AskingRun, claims, type ControlClaim, type LiveQuestion, type Requested } from "./ports.ts";
-import type { LoopControl, StopRequest } from "../types/loop-options.ts";
+import { claims, type ControlClaim, type Requested } from "./ports.ts";
+import type { LoopControl, StopRequest, ToolContext } from "../types/loop-options.ts";
 import type { UserMessage } from "../types/message.ts";
 import { LoopError } from "../../shared/errors/loop-error.ts";
-import { assertNever, isLiteral, isRecord } from "../../shared/guards.ts";
+import { assertNever, isLiteral, isRecord, sharedMap } from "../../shared/guards.ts";
+import type { InsideCall } from "../tools/inside-call.ts";
 import { describeValue, quote } from "../../shared/texts.ts";
 import { textOrNone } from "../../shared/plain-error.ts";
 import type { CancelReason, CancelScope } from "../../shared/cancellation/cancel-scope.ts";
-import { isOutsideResult, toRecordedResult } from "../../shared/to-outcome.ts";
+import { isOutsideResult, pageProblem, toRecordedResult } from "../../shared/to-outcome.ts";
 import type { OutsideResult } from "../types/policies.ts";
-import { checkAnswerOf, createQuestions, pageProblem } from "./decisions.ts";
 import type { ToolQuestion } from "../types/tool-outcome.ts";
 import { toUserMessage as copyMessage } from "../../shared/check-messages.ts";
 import type { InboxMessage, State } from "../types/middleware.ts";
@@ -25,7 +25,6 @@ interface Holder {
   /** False if `maxInterrupts` runs in a row have already ended with an interrupt. */
   readonly mayInterrupt: boolean;
   readonly messages: InboxMessage[];
-  readonly questions: ControlClaim["questions"];
   drains: boolean;
   chainActive: boolean;
   isShut: boolean;
@@ -74,6 +73,7 @@ export function createLoopControl(): LoopControl {
     else state.queued.push(request);
     return "accepted";
   };
+  const questions = new Map<string, OpenQuestion>();
   const control: LoopControl = {
     steer: (message) => ask({ verb: "steer", message: toUserMessage("steer", message) }),
     interrupt: (message) => ask({ verb: "interrupt", message: toUserMessage("interrupt", message) }),
@@ -85,17 +85,17 @@ export function createLoopControl(): LoopControl {
         cause: { kind: "stop", requester: textOrNone(facts?.requester), note: textOrNone(facts?.note) },
       });
     },
-    answer: (id, answer) => giveAnswer(state.holder, id, answer),
+    answer: (id, answer) => giveAnswer(questions.get(id), id, answer),
     kill: () => ask({ verb: "cancel", cause: { kind: "kill" } }),
     hasStopRequest: () => isAsked(state.holder?.scope.cause) || state.queued.some(({ verb }) => verb === "cancel"),
     isToolChainActive: () => state.holder?.chainActive === true,
   };
+  openQuestions.set(control, questions);
   claims.set(control, (scope, maxInterrupts) => claimControl(state, scope, maxInterrupts));
   return control;
 }
 
-function giveAnswer(holder: Holder | undefined, id: string, answer: OutsideResult): "accepted" | "unknown" {
-  const question = holder?.questions.get(id);
+function giveAnswer(question: OpenQuestion | undefined, id: string, answer: OutsideResult): "accepted" | "unknown" {
   if (question === undefined) return "unknown";
   const isRefused = !isOutsideResult(answer) || (answer.fromPage === true && !question.fromPage);
   if (isRefused) {
@@ -181,7 +181,6 @@ function claimControl(state: ControlState, scope: CancelScope, maxInterrupts: nu
     scope,
     mayInterrupt,
     messages: [],
-    questions: new Map(),
     drains: false,
     chainActive: false,
     isShut: false,
@@ -192,8 +191,6 @@ function claimControl(state: ControlState, scope: CancelScope, maxInterrupts: nu
   state.queued = [];
   for (const request of queued) deliver(holder, request);
   return {
-    questions: holder.questions,
-    waitForAnswer,
     get messages() {
       return holder.messages;
     },
@@ -229,63 +226,92 @@ function readRequests({ messages, drains }: Holder, { look, unsent, answers }: S
   };
 }
 
-/**
- * The maximum number of answers to one question. Without this limit, a program that always answers wrongly would be asked
- * forever.
- */
-const mostAnswers = 20;
+interface OpenQuestion {
+  readonly fromPage: boolean;
+  readonly take: (answer: OutsideResult) => void;
+}
 
-async function waitForAnswer(live: LiveQuestion): Promise<unknown> {
-  const { question, schema } = live.asked;
-  let asked = question;
-  for (let round = 0; round < mostAnswers; round += 1) {
-    const checked = await checkAnswerOf(schema, await hold(live, asked));
-    if (!("issues" in checked)) return checked.value;
-    asked = { ...question, issues: checked.issues };
-  }
-  throw new Error(`None of ${mostAnswers} answers fits the schema of the question.`);
+/** The open questions of each control, by id. All copies of the package share this map. */
+const openQuestions: WeakMap<LoopControl, Map<string, OpenQuestion>> = /* @__PURE__ */ sharedMap("control-questions");
+
+/** The questions that a call has asked in this execution. */
+interface CallQuestions {
+  count: number;
+  /** Each function withdraws one question. */
+  readonly open: Set<() => void>;
+  /** Withdraws all questions of the call. */
+  readonly withdraw: () => void;
+}
+
+const questionsOf: WeakMap<InsideCall, CallQuestions> = /* @__PURE__ */ sharedMap("call-questions");
+
+function createQuestions(call: InsideCall): CallQuestions {
+  const open = new Set<() => void>();
+  const withdraw = (): void => {
+    for (const one of [...open]) one();
+  };
+  const questions = { count: 0, open, withdraw };
+  questionsOf.set(call, questions);
+  call.onToolEnd = withdraw;
+  return questions;
 }
 
 /** The maximum number of questions of one call that wait at the same time. A tool may ask one for each row of a large table. */
 const maxOpen = 100;
 
-function hold({ run, call, place, deadline, asked: { fromPage } }: LiveQuestion, question: ToolQuestion): Promise<OutsideResult> {
-  const { path, token, events } = run;
-  const questions = (call.questions ??= createQuestions());
-  if (questions.withdraw.size >= maxOpen)
+interface HeldQuestion {
+  readonly question: ToolQuestion;
+  readonly fromPage: boolean;
+}
+
+/** Holds a call until a control of the run answers the question of its tool. The time limits of the call are paused. */
+export async function holdQuestion(
+  context: Pick<ToolContext, "runId" | "callId" | "name" | "iteration" | "signal">,
+  call: InsideCall,
+  { question, fromPage }: HeldQuestion,
+): Promise<OutsideResult> {
+  const { run, deadline } = call;
+  const controls = controlsOf(run);
+  if (deadline === undefined || controls.length === 0)
+    throw new Error('No control can answer the question. Pass the option "control" to the run.');
+  const questions = questionsOf.get(call) ?? createQuestions(call);
+  const { open, withdraw } = questions;
+  if (open.size >= maxOpen)
     throw new Error(`The call already waits for ${maxOpen} answers. Await one of them before you ask the next question.`);
   questions.count += 1;
+  const { runId, iteration, callId, name, signal } = context;
+  const place = { runId, iteration, callId, name, index: run.places.get(callId) ?? -1 };
   // The id contains the token of this execution. Otherwise an answer could reach a question of a later execution.
-  const id = `${path}${place.callId}#${token.slice(0, 8)}-${questions.count}`;
-  const { signal } = deadline;
-  const controls = controlsOf(run);
+  const id = `${run.path}${callId}#${run.token.slice(0, 8)}-${questions.count}`;
   return new Promise((resolve, reject) => {
     const goOn = deadline.hold(true);
     const end = (answer: OutsideResult | undefined): void => {
-      for (const control of controls) control.questions.delete(id);
-      questions.withdraw.delete(withdraw);
-      if (questions.withdraw.size === 0) signal.removeEventListener("abort", questions.withdrawAll);
+      for (const control of controls) control.delete(id);
+      open.delete(withdrawOne);
+      if (open.size === 0) signal.removeEventListener("abort", withdraw);
       goOn();
-      events.send({ type: "question-answered", ...place, id, answer: answer?.kind ?? "withdrawn" });
+      run.events.send({ type: "question-answered", ...place, id, answer: answer?.kind ?? "withdrawn" });
       if (answer === undefined) reject(new Error("The call has ended, so its question was withdrawn."));
       else resolve(answer);
     };
-    const withdraw = (): void => end(undefined);
-    for (const control of controls) control.questions.set(id, { fromPage, take: end });
+    const withdrawOne = (): void => end(undefined);
+    for (const control of controls) control.set(id, { fromPage, take: end });
     // All questions of a call share one listener, because Node warns about more than ten listeners.
-    if (questions.withdraw.size === 0) signal.addEventListener("abort", questions.withdrawAll);
-    questions.withdraw.add(withdraw);
-    events.send({ type: "question-asked", ...place, id, question, ...(fromPage && { fromPage }) });
-    if (signal.aborted) withdraw();
+    if (open.size === 0) signal.addEventListener("abort", withdraw);
+    open.add(withdrawOne);
+    run.events.send({ type: "question-asked", ...place, id, question, ...(fromPage && { fromPage }) });
+    if (signal.aborted) withdrawOne();
   });
 }
 
-type Controlled = Pick<AskingRun, "control" | "outer">;
+type Controlled = Pick<InsideCall["run"], "options" | "outer">;
 
-/** The controls of the run and its outer runs. The caller can answer the question with any of these controls. */
-function controlsOf(run: Controlled): readonly ControlClaim[] {
-  const controls: ControlClaim[] = [];
-  for (let one: Controlled | undefined = run; one !== undefined; one = one.outer)
-    if (one.control !== undefined) controls.push(one.control);
+/** The questions of the controls of the run and of its outer runs. The caller can answer the question with any of these controls. */
+function controlsOf(run: Controlled): readonly Map<string, OpenQuestion>[] {
+  const controls: Map<string, OpenQuestion>[] = [];
+  for (let one: Controlled | undefined = run; one !== undefined; one = one.outer) {
+    const found = one.options.control && openQuestions.get(one.options.control);
+    if (found !== undefined) controls.push(found);
+  }
   return controls;
 }

@@ -52,7 +52,7 @@ function afterAnswer(state: State, hooks: readonly EndsHook[], limits: ResolvedL
     const planned = pauses >= limit ? error({ kind: "max-pauses", limit }) : findOwnSpent(state, limits, true);
     return planned === undefined ? { kind: "request" } : { kind: "look", planned };
   }
-  const ending = findAnswerEnd(answer, state) ?? ask(hooks, state);
+  const ending = findAnswerEnd(answer, state) ?? askEnds(hooks, state);
   return ending === undefined ? { kind: "calls" } : { kind: "look", planned: ending };
 }
 
@@ -76,7 +76,7 @@ function afterCalls(state: State, hooks: readonly EndsHook[]): NextStep {
   const isTurnEnd =
     lastBatch.every(({ outcome }) => outcome.kind === "completed") &&
     lastBatch.some(({ outcome: it }) => it.kind === "completed" && it.endTurn === true && it.restart !== true);
-  return { kind: "look", planned: isTurnEnd ? { status: "completed", reason: { kind: "end-turn" } } : ask(hooks, state) };
+  return { kind: "look", planned: isTurnEnd ? { status: "completed", reason: { kind: "end-turn" } } : askEnds(hooks, state) };
 }
 
 /** A fatal error of a tool comes first. */
@@ -92,7 +92,7 @@ export function endOfCall(outcome: Outcome): Ending | undefined {
   return error({ kind: "fatal-tool-error", toolName: outcome.call.name, error: outcome.error });
 }
 
-function ask(hooks: readonly EndsHook[], state: State): Ending | undefined {
+function askEnds(hooks: readonly EndsHook[], state: State): Ending | undefined {
   if (state.isGranted) return undefined;
   for (const one of hooks) {
     const ending = one.ends?.(state);
@@ -134,7 +134,7 @@ function isStop(ended: Ending | undefined): boolean {
 
 /** Returns the ending that forbids another iteration. */
 function forbid(state: State, seen: Seen, { limits, hooks }: LookRules): Ending | undefined {
-  return findLimit(state, seen, limits) ?? ask(hooks, state);
+  return findLimit(state, seen, limits) ?? askEnds(hooks, state);
 }
 
 /**

@@ -11,6 +11,7 @@ import { executeToolCall, refuseChanged } from "./execute-tool-call.ts";
 import { refuseBlocked, validateCall } from "./prepare-call.ts";
 import type { ReadyCall, ToolCallPorts } from "./ports.ts";
 import { concludeOutside, renderOutcome, toPreliminary, wasDispatched } from "../../shared/to-outcome.ts";
+import { isDurable } from "../tools/inside-call.ts";
 import { findTool } from "../tools/registry.ts";
 import { freezeDeep, isSameJson, toJson } from "../../shared/json.ts";
 import type { OutsideResult } from "../types/policies.ts";
@@ -158,10 +159,6 @@ async function waitForResult(activity: Activity, { call, durationMs, approvedArg
   return { call, durationMs, approvedArgs, ...concludeOutside(given) };
 }
 
-function isDurable({ registered }: Run, name: string): boolean {
-  return registered.get(name)?.durable === true;
-}
-
 interface DurableKeys {
   readonly begunKey: string;
   readonly outcomeKey: string;
@@ -223,7 +220,7 @@ async function runReady(activity: Activity, ready: ReadyCall, ports: ToolCallPor
   const made = executeToolCall(ready, ports);
   // A fatal error of a synchronous tool bars the next call of the message.
   const outcome = made instanceof Promise ? await made : made;
-  activity.questions?.withdrawAll();
+  activity.onToolEnd?.();
   barAfter(activity, outcome);
   // Nothing else would add its material, and the model would miss it.
   const isLost = outcome.kind === "completed" && outcome.restart === true;

@@ -7,10 +7,7 @@ import type { StreamResult } from "../types/provider.ts";
 import type { ToolDefinition } from "../types/tool.ts";
 import type { EndReason } from "../types/termination.ts";
 import type { ToolCall } from "../types/tool-outcome.ts";
-import type { CallEvent, EventSink } from "../types/loop-event.ts";
-import type { OutsideResult } from "../types/policies.ts";
 import type { Deadline, DeadlinePorts } from "../../shared/cancellation/deadline.ts";
-import type { Asked, CallQuestions } from "./decisions.ts";
 import type { InboxMessage, Ending, JoinedRun, State } from "../types/middleware.ts";
 import { sharedMap } from "../../shared/guards.ts";
 
@@ -64,26 +61,6 @@ export interface ToolCallPorts extends DeadlinePorts {
 export const claims: WeakMap<LoopControl, (scope: CancelScope, maxInterrupts: number) => ControlClaim> =
   /* @__PURE__ */ sharedMap("control-claims");
 
-/** A run whose tool asks a question. */
-export interface AskingRun {
-  /** The ids of the calls that contain this run, each followed by a slash. Empty for the outermost run. */
-  readonly path: string;
-  /** A random id of this execution. */
-  readonly token: string;
-  readonly events: EventSink;
-  readonly control: ControlClaim | undefined;
-  readonly outer: Pick<AskingRun, "control" | "outer"> | undefined;
-}
-
-export interface LiveQuestion {
-  readonly run: AskingRun;
-  /** The call that asks. */
-  readonly call: { questions?: CallQuestions | undefined };
-  readonly place: CallEvent;
-  readonly deadline: Deadline;
-  readonly asked: Asked;
-}
-
 /** The requests of the messages to a run. */
 export interface Requested {
   /** The ending of a run that a message interrupts. */
@@ -94,8 +71,6 @@ export interface Requested {
 }
 
 export interface ControlClaim {
-  readonly questions: Map<string, { readonly fromPage: boolean; readonly take: (answer: OutsideResult) => void }>;
-  waitForAnswer(question: LiveQuestion): Promise<unknown>;
   /** The messages that the run has not taken yet, in order. New messages may be added at the end. */
   readonly messages: readonly InboxMessage[];
   takeMessages(count: number): void;

@@ -245,17 +245,16 @@ export class StepRecorder implements CallRecorder {
       if (!run.mayWait) return Promise.reject(new Error("A run that an ordinary tool started cannot wait for answers."));
       if (this.#owner.startsWith("@") && !isReplay(activity.journal)) edges.checkGiven?.("wait", { what, by: this.#owner });
       const id = run.path + activity.unique(path, "#");
-      return activity.busy(() => openWait(activity, { id, what, facts, ...this.#subjectOf(what, facts) }, options));
+      return activity.busy(() => openWait(activity, { id, what, facts, ...this.#subjectOf(what) }, options));
     };
   }
 
-  /** Approvals, results and the questions of tools have these facts. */
-  #subjectOf(what: string, facts: Json): Pick<OpenedWait, "call"> {
+  /** Approvals and results have these facts. */
+  #subjectOf(what: string): Pick<OpenedWait, "call"> {
     const { given } = this;
     if (given === undefined || what === "approval" || what === "result") return {};
     const { name, args } = given;
-    if (this.#owner === "tool")
-      return what === "question" && isRecord(facts) && isRecord(facts["question"]) ? {} : { call: { name, args } };
+    if (this.#owner === "tool") return { call: { name, args } };
     const { tool } = this;
     return { call: { name, args, ...(tool !== undefined && { tool: toShown(tool) }) } };
   }

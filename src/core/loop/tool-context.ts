@@ -7,24 +7,19 @@ import type { Message } from "../types/message.ts";
 import type { ToolBudget, ToolDefinition } from "../types/tool.ts";
 import type { Deadline } from "../../shared/cancellation/deadline.ts";
 import type { ToolCall } from "../types/tool-outcome.ts";
-import type { ControlClaim, LiveQuestion } from "./ports.ts";
-import { checkAnswerOf, readQuestion } from "./decisions.ts";
 import { edges } from "../../shared/edges.ts";
 import { toJson } from "../../shared/json.ts";
 import { noteLevel } from "./meter.ts";
 import { frozenView } from "../../shared/transcript.ts";
-import { deferred, deferredToPage } from "../../shared/to-outcome.ts";
 import { type InsideCall, insideKey } from "../tools/inside-call.ts";
 import type { Activity } from "./activity.ts";
 import { StepRecorder } from "./recorder.ts";
 import type { CallRecorder, NestedOptions, Outcome } from "../types/middleware.ts";
-import type { OutsideResult } from "../types/policies.ts";
 
 export interface ToolCallContext
   extends
-    Omit<ToolContext, "ask" | "runToolLoop" | "step" | "wait" | "run" | "call">,
+    Omit<ToolContext, "runToolLoop" | "step" | "wait" | "run" | "call">,
     Pick<CallRecorder, "step" | "wait" | "run" | "call"> {
-  ask(fields: Parameters<ToolContext["ask"]>[0]): Promise<unknown>;
   runToolLoop(options: NestedOptions): ReturnType<CallRecorder["run"]>;
 }
 
@@ -154,13 +149,6 @@ export class CallContext implements ToolCallContext {
     };
   }
 
-  get defer(): ToolContext["defer"] {
-    return (options = {}) => {
-      edges.checkGiven?.("defer", options);
-      return options.fromPage === true ? deferredToPage : deferred;
-    };
-  }
-
   get step(): CallRecorder["step"] {
     return this.#durable("step").step;
   }
@@ -175,46 +163,6 @@ export class CallContext implements ToolCallContext {
 
   get call(): CallRecorder["call"] {
     return this.#durable("call").call;
-  }
-
-  get ask(): ToolCallContext["ask"] {
-    return (fields) => {
-      const answer = this.#ask(fields);
-      // Avoids an unhandled rejection if the tool does not await the answer.
-      answer.catch(() => {});
-      return answer;
-    };
-  }
-
-  /** An answer that does not fit the schema opens the question again, with the issues. */
-  async #ask(fields: Parameters<ToolContext["ask"]>[0]): Promise<unknown> {
-    if (this.#deadline.isOver) throw new Error("The tool call has ended, so it cannot ask a question.");
-    const asked = readQuestion(fields);
-    if (asked.wait) return this.#askLive(asked);
-    const { schema, fromPage } = asked;
-    const recorder = this.#durable("ask");
-    const { call } = this.#activity;
-    for (let { question } = asked; ;) {
-      const facts = {
-        name: this.name,
-        args: call?.args ?? null,
-        question: question as unknown as Json,
-        ...(fromPage && { fromPage }),
-      };
-      const given = (await recorder.wait("question", facts)) as unknown as OutsideResult;
-      const checked = await this.#activity.busy(async () => checkAnswerOf(schema, given));
-      if (!("issues" in checked)) return checked.value;
-      question = { ...question, issues: checked.issues };
-    }
-  }
-
-  /** Asks in this execution. A durable tool records the answer. */
-  #askLive(asked: LiveQuestion["asked"]): Promise<unknown> {
-    const control = findControl(this.#run);
-    if (control === undefined) throw new Error('No control can answer the question. Pass the option "control" to the run.');
-    const live = { run: this.#run, call: this.#activity, place: this.#place, deadline: this.#deadline, asked };
-    const wait = (): Promise<unknown> => control.waitForAnswer(live);
-    return this.#perform === undefined ? wait() : this.step("answer", wait);
   }
 
   get runToolLoop(): ToolCallContext["runToolLoop"] {
@@ -253,10 +201,6 @@ export class CallContext implements ToolCallContext {
     this.#recorder ??= new StepRecorder(this.#activity, "tool", this.#perform);
     return this.#recorder;
   }
-}
-
-function findControl(run: Activity["run"] | undefined): ControlClaim | undefined {
-  return run?.control ?? (run && findControl(run.outer));
 }
 
 /** Checks and copies a part that a tool sends to pages with `context.emit`. */

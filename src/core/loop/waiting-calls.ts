@@ -1,6 +1,7 @@
 // Describes the calls that wait, for users.
 
 import type { ShownTool, WaitingCall } from "../types/tool-outcome.ts";
+import { isQuestion } from "../../shared/to-outcome.ts";
 import { findToolChanges } from "../tools/registry.ts";
 import type { EndReason } from "../types/termination.ts";
 import type { LoopResult } from "../types/loop-result.ts";
@@ -12,15 +13,14 @@ interface WaitFacts extends Partial<Pick<WaitingCall, "name" | "args" | "fromPag
 
 /** Describes a wait as its facts do, or as a call of which the facts tell nothing. */
 export function toWaitingCall(wait: Wait): WaitingCall {
-  const { what, facts, earlier } = wait;
-  const isOwn = what !== "approval" && what !== "result" && !(what === "question" && wait.call === undefined);
-  if (!isOwn) {
-    const { fromPage, question, ...shown } = facts as WaitFacts;
-    const waiting = toCall(wait, shown, (earlier as WaitFacts | undefined)?.tool);
+  const { what, facts, earlier, call = {}, earlierTool, schema } = wait;
+  const isBuiltIn = what === "approval" || what === "result";
+  if (isBuiltIn || isQuestion(wait)) {
+    const { fromPage, question, ...own } = facts as WaitFacts;
+    const shown = isBuiltIn ? toCall(wait, own, (earlier as WaitFacts | undefined)?.tool) : toCall(wait, call, earlierTool);
     const more = { ...(fromPage && { fromPage }), ...(question && { question }) };
-    return { ...waiting, waitsFor: what === "approval" ? "approval" : "result", ...more };
+    return { ...shown, waitsFor: what === "approval" ? "approval" : "result", ...more };
   }
-  const { schema, call = {}, earlierTool } = wait;
   return { ...toCall(wait, call, earlierTool), waitsFor: "answer", what, facts, ...(schema && { schema }) };
 }
 

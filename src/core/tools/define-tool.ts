@@ -69,7 +69,7 @@ export interface DefineTool<Context> {
  * arguments unvalidated, with the type `unknown`. To give the arguments another type, pass a type argument.
  *
  * A plain value that `execute` returns is a success. If `execute` throws an error, the call fails, and the model reads the error
- * message. Return `toolResult` for more control, return `context.defer()` if the result comes later, and throw `FatalToolError`
+ * message. Return `toolResult` for more control, return `defer()` if the result comes later, and throw `FatalToolError`
  * to end the run. Calls of a tool without `execute` wait for a result from outside.
  *
  * If a tool annotates the second argument of `execute` as `ToolContext<App>`, runs with this tool require the option `context` to

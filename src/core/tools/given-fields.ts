@@ -1,14 +1,11 @@
 // Checks what a tool passes to the methods of its context. The loop calls this through `edges`.
 
 import type { EmittedPart } from "../types/loop-event.ts";
-import type { QuestionFields } from "../types/loop-options.ts";
-import type { StandardSchema } from "../types/common.ts";
-import { type Check, checkField, checkFields, type Checks, is, isFilled, needed } from "../../shared/errors/check-fields.ts";
+import { type Check, checkField, checkFields, type Checks, is, needed } from "../../shared/errors/check-fields.ts";
 import type { CheckedMethod } from "../../shared/edges.ts";
 import { invalidOption } from "../../shared/errors/loop-error.ts";
 import { isRecord } from "../../shared/guards.ts";
 import { isPlainData } from "../../shared/json.ts";
-import { isStandardSchema } from "../../shared/argument-schema.ts";
 
 const partType: Check = ['"text" or "data"', (type) => type === "text" || type === "data", undefined, true];
 
@@ -26,20 +23,9 @@ const dataPart: Checks<Extract<EmittedPart, { readonly type: "data" }>> = {
   id: is.text,
 };
 
-const deferOptions: Checks<{ readonly fromPage: boolean }> = { fromPage: is.flag };
-
-const questionFields: Checks<QuestionFields & { readonly schema: StandardSchema }> = {
-  question: ["a string that is not blank", isFilled, undefined, true],
-  schema: ["a Standard Schema, such as a zod schema", isStandardSchema],
-  fromPage: is.flag,
-  wait: is.flag,
-};
-
 /** Throws LoopError "unknown-option" or "invalid-option". */
 export function checkGiven(method: CheckedMethod, given: unknown): void {
-  if (method === "ask") return checkFields("question", given, questionFields);
   if (method === "wait") return checkWait(given as GivenWait);
-  if (method === "defer") return checkFields("defer", given, deferOptions);
   if (isRecord(given)) checkField("emit(part).type", given["type"], partType);
   checkFields("emit(part)", given, isRecord(given) && given["type"] === "text" ? textPart : dataPart);
 }

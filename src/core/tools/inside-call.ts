@@ -1,7 +1,10 @@
-// The call inside which an agent tool or a nested run works.
+// The call inside which an agent tool or a nested run works, or a question is asked.
 
 import type { Clock, Timeouts } from "../types/common.ts";
+import type { EventSink } from "../types/loop-event.ts";
+import type { LoopControl } from "../types/loop-options.ts";
 import type { LoopResult } from "../types/loop-result.ts";
+import type { ToolDefinition } from "../types/tool.ts";
 import type { Deadline } from "../../shared/cancellation/deadline.ts";
 
 /**
@@ -15,12 +18,26 @@ export interface Level {
   readonly maxDepth: number;
 }
 
+interface InsideRun extends Level {
+  readonly clock: Clock;
+  readonly timeouts: Pick<Timeouts, "hookMs" | "toolMs">;
+  readonly options: { readonly control?: LoopControl | undefined };
+  readonly outer: InsideRun | undefined;
+  readonly events: EventSink;
+  readonly registered: ReadonlyMap<string, ToolDefinition>;
+  /** The position of each call in its message, by call id. */
+  readonly places: ReadonlyMap<string, number>;
+  /** The ids of the calls that contain this run, each followed by a slash. Empty for the outermost run. */
+  readonly path: string;
+  /** A random id of this execution. */
+  readonly token: string;
+}
+
 export interface InsideCall {
-  readonly run: Level & {
-    readonly clock: Clock;
-    readonly timeouts: Pick<Timeouts, "hookMs" | "toolMs">;
-  };
+  readonly run: InsideRun;
   readonly deadline: Deadline | undefined;
+  /** Called when the tool has ended. */
+  onToolEnd: (() => void) | undefined;
   /** Waits for work of the core. */
   busy<T>(work: () => PromiseLike<T>): Promise<T>;
   /** Returns the messages that a nested run has not sent to the caller of the outer run. */
@@ -30,4 +47,8 @@ export interface InsideCall {
 /** Returns undefined outside a run. */
 export function insideOf(context: object): InsideCall | undefined {
   return (context as { readonly [insideKey]?: InsideCall })[insideKey];
+}
+
+export function isDurable({ registered }: Pick<InsideRun, "registered">, name: string): boolean {
+  return registered.get(name)?.durable === true;
 }

@@ -12,7 +12,7 @@ import { toJsonSchema, validateArgs } from "../../shared/argument-schema.ts";
 import type { JsonSchema, Validation } from "../types/common.ts";
 import { edges } from "../../shared/edges.ts";
 import { assertTool, traits } from "./define-tool.ts";
-import { deferredToPage, failedResult } from "../../shared/to-outcome.ts";
+import { createDeferred, failedResult } from "../../shared/to-outcome.ts";
 
 export function findTool(registry: ToolRegistry, name: string): ToolDefinition | undefined {
   try {
@@ -49,7 +49,7 @@ interface Entry {
  * plain JSON Schema is shown to the model, but not checked.
  *
  * `executeTool` returns what the tool returns, a value or a promise. For an unknown tool, it returns a failed result. For a
- * tool without `execute`, it returns the same value as `context.defer({ fromPage: true })`.
+ * tool without `execute`, it returns the same value as `defer({ fromPage: true })`.
  *
  * Throws LoopError "invalid-option" if `tools` is not an array. Also throws the errors of `register`.
  *
@@ -90,7 +90,7 @@ export function createToolRegistry(tools: readonly Tool[] = []): MutableToolRegi
       if (entry === undefined) return failedResult(`The tool ${quote(name)} is not available.`);
       const { tool } = entry;
       // The casts are safe: the schema of the tool has validated the arguments, and the type of the options requires the context.
-      return tool.execute === undefined ? deferredToPage : tool.execute(args as never, context as ToolContext<never>);
+      return tool.execute === undefined ? createDeferred(true) : tool.execute(args as never, context as ToolContext<never>);
     },
     validate(name: string, args: unknown): Validation | Promise<Validation> {
       const entry = entries.get(name);

@@ -1,12 +1,12 @@
 // Results and errors with more than data, which tools return and throw.
 
 import type { ContentPart } from "../types/common.ts";
-import type { ToolResult } from "../types/tool.ts";
+import type { Deferred, ToolResult } from "../types/tool.ts";
 import { type Check, checkFields, type Checks, is, table } from "../../shared/errors/check-fields.ts";
 import { invalidOption } from "../../shared/errors/loop-error.ts";
 import { edges } from "../../shared/edges.ts";
 import { hasBrand, isRecord, type UnknownRecord } from "../../shared/guards.ts";
-import { fatalBrand, type LoopSignal, mark, resultBrand } from "../../shared/to-outcome.ts";
+import { createDeferred, fatalBrand, type LoopSignal, mark, resultBrand } from "../../shared/to-outcome.ts";
 
 /** The fields of `toolResult`. `success` defaults to true, or to false if there is an `error`. */
 export type ToolResultFields = Omit<ToolResult, "success"> & { readonly success?: boolean | undefined };
@@ -40,6 +40,24 @@ export function toolResult(fields: ToolResultFields): ToolResult {
     success,
   });
   return content === undefined ? result : Object.assign(result, { content: content.map(toContentPart) });
+}
+
+/**
+ * Returns the value that `execute` returns to defer the result of its call, for example to a webhook or a person. The call then waits, and
+ * the run is suspended when nothing else can continue. The call fails if the tool has `eager`, or if an ordinary tool started the run.
+ * With `fromPage: true`, a page may send the result. Default false.
+ *
+ * Throws LoopError "unknown-option" or "invalid-option" for invalid options.
+ *
+ * @example return defer();
+ */
+export function defer(options: { readonly fromPage?: boolean | undefined } = {}): Deferred {
+  checkFields("defer", options, { fromPage: is.flag });
+  return Object.assign(createDeferred(options.fromPage === true), { toJSON: refuseNested });
+}
+
+function refuseNested(): never {
+  throw new TypeError("it contains the value of defer(), which the tool must return by itself");
 }
 
 function toContentPart(part: unknown, index: number): ContentPart {

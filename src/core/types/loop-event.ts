@@ -169,7 +169,7 @@ export interface LoopEvents {
   /** Emitted when the run continues as another agent. */
   handoff: CallEvent & Pick<Handoff, "from" | "to" | "reason">;
   /**
-   * Emitted when a tool asks a question with `context.ask({ wait: true })`, and waits in this process. Pass the answer to
+   * Emitted when a tool asks a question with `ask` and `wait: true`, and waits in this process. Pass the answer to
    * `control.answer(id, answer)`. `id` is the path of the call and the number of the question.
    */
   "question-asked": CallEvent & {

@@ -1,6 +1,6 @@
 import type { GivenMessage, Message, UserMessage } from "./message.ts";
 import type { ModelSettings, Provider, ToolChoice } from "./provider.ts";
-import type { Deferred, ToolBudget, ToolDefinition, ToolTraits } from "./tool.ts";
+import type { ToolBudget, ToolDefinition, ToolTraits } from "./tool.ts";
 import type { ToolCall, ToolChange } from "./tool-outcome.ts";
 import type { MiddlewareList } from "./middleware.ts";
 import type {
@@ -140,7 +140,7 @@ export interface LoopControl {
   /** Ends the run immediately, as `killed`. */
   kill(): "accepted" | "finished";
   /**
-   * Answers a question that a tool asked with `context.ask({ wait: true })`. `id` is the `id` of its `question-asked` event.
+   * Answers a question that a tool asked with `ask` and `wait: true`. `id` is the `id` of its `question-asked` event.
    * Returns "unknown" if no question with this `id` waits for an answer. Throws LoopError "invalid-decision" if the answer is
    * neither a result nor a failure, or if it comes from a page that may not answer.
    */
@@ -260,7 +260,7 @@ export interface Tool<
   /** The schema that the model sees instead of the JSON Schema of `inputSchema`. Needed if `inputSchema` cannot be converted. */
   readonly jsonSchema?: JsonSchema | undefined;
   /**
-   * Runs the tool. Any plain return value means success, an error means failure, and `context.defer()` means that the result
+   * Runs the tool. Any plain return value means success, an error means failure, and `defer()` means that the result
    * comes later. With a generator, each yield is a preliminary result, and the return value is the result. If the generator returns
    * undefined, the last yielded value is the result.
    *
@@ -295,19 +295,6 @@ export type NestedRunOptions<Output = unknown, T extends Tool = Tool> = Pick<Run
  */
 export type NestedLoopOptions<Output = unknown, T extends Tool = Tool, Outer = unknown> = NestedRunOptions<Output, T> &
   InheritedContextOption<T, Outer>;
-
-/** A question of a tool to a person, for `context.ask`. */
-export interface QuestionFields {
-  /** The text of the question. Must not be blank. */
-  readonly question: string;
-  /** Set to true if a page may send the answer. Default false. */
-  readonly fromPage?: boolean | undefined;
-  /**
-   * Set to true to wait in this process until `control.answer` is called. While the tool waits, `timeoutMs` and `idleTimeoutMs` of
-   * its call are paused. Needs the option `control` of the run or of an outer run. Default false.
-   */
-  readonly wait?: boolean | undefined;
-}
 
 /** The second argument of a tool's `execute`. `Context` is the type of the option `context`. */
 export interface ToolContext<Context = unknown> {
@@ -360,30 +347,6 @@ export interface ToolContext<Context = unknown> {
   readonly context: Context;
   /** The nesting depth: the number of outer runs. */
   readonly depth: number;
-  /**
-   * Defers the result of the call, for example to a webhook or a person. Return the value of this method from `execute`. The call
-   * then waits, and the run is suspended when nothing else can continue. The call fails if the tool has `eager`, or if the run
-   * itself was started with `context.runToolLoop`. With `fromPage: true`, a page may send the result. Default false.
-   */
-  defer(options?: { readonly fromPage?: boolean | undefined }): Deferred;
-  /**
-   * Asks a person a question, and resolves to the answer. With a `schema`, the answer is the output of the schema. Without a
-   * schema, the answer is a string. The schema must have a conversion to JSON Schema, as zod 4 has.
-   *
-   * The tool needs `durable: true`. The first time, there is no answer, and the call waits. When `answers` contains the answer, the
-   * tool runs again from its start, and the same `ask` resolves to the answer. Each execution must ask the same questions in the same
-   * order, and act in `step`. If an answer does not fit the schema, the question is asked again. If the answer is `{ kind: "failed", error }`, `ask` rejects with an error that has the
-   * name "AnswerFailed" and the text of `error`.
-   *
-   * With `wait: true`, the tool waits in this process instead. The event `question-asked` has the question, and `control.answer`
-   * takes the answer.
-   *
-   * Rejects with LoopError "invalid-option" or "unknown-option" for invalid fields.
-   *
-   * @example const { city } = await ask({ question: "Which city?", schema: z.object({ city: z.string() }) });
-   */
-  ask<Output>(question: QuestionFields & { readonly schema: StandardSchema<unknown, Output> }): Promise<Output>;
-  ask(question: QuestionFields & { readonly schema?: undefined }): Promise<string>;
   /**
    * Runs `body` once, and returns its recorded value from then on. An error of `body` is recorded too. Steps that run at the same
    * time need different names. Only in tools with `durable: true`.

@@ -59,7 +59,7 @@ export interface ToolCall {
   readonly problem?: "malformed" | "truncated" | undefined;
 }
 
-/** A question that a tool asked with `context.ask`, as plain data. */
+/** A question that a tool asked with `ask`, as plain data. */
 export interface ToolQuestion {
   readonly text: string;
   /** The JSON Schema of the answer. `{ type: "string" }` if the tool gave no schema. */
@@ -94,7 +94,7 @@ export interface WaitingCall {
   readonly schema?: JsonSchema | undefined;
   /** True if a page may send the result: the tool has no `execute`, or called `defer` or `ask` with `fromPage: true`. */
   readonly fromPage?: true | undefined;
-  /** Set if the tool asked a question with `context.ask`. The result of the call is then the answer to this question. */
+  /** Set if the tool asked a question with `ask`. The result of the call is then the answer to this question. */
   readonly question?: ToolQuestion | undefined;
   /**
    * The changes of the tool since a decision was last requested. A decision about the unchanged tool does not apply to the
@@ -179,8 +179,8 @@ export type ToolOutcome = {
    */
   | { readonly kind: "not-run"; readonly mustAsk?: "first" | "again" | undefined }
   /**
-   * The tool has run, and its result comes later, from outside. Another outcome follows. With a `question`, the tool runs again
-   * after the answer.
+   * The tool has run, and its result comes later, from outside. Another outcome follows. `question` is a question of the tool that
+   * has no answer. Only `runTool` sets it: in a run, such a call waits without an outcome.
    */
   | { readonly kind: "deferred"; readonly fromPage?: true | undefined; readonly question?: ToolQuestion | undefined }
 );

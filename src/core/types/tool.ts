@@ -1,6 +1,5 @@
 import type { ContentPart, JsonSchema, Session, ToolSchema } from "./common.ts";
 import type { Message } from "./message.ts";
-import type { ToolQuestion } from "./tool-outcome.ts";
 
 /**
  * Properties of a tool that tell the loop how to run it. All properties are optional. `Args` is the type of the arguments of
@@ -52,8 +51,8 @@ export interface ToolTraits<Args = never, Context = never> {
   readonly replay?: "safe" | "never" | undefined;
   /**
    * Set to true for a tool that waits. When its run is resumed, `execute` runs again over the recorded steps of the call, so it must
-   * be deterministic apart from what it does in `context.step`. Needed for `step`, `wait`, `run`, `call` and `ask` of the context.
-   * Default false.
+   * be deterministic apart from what it does in `context.step`. Needed for `step`, `wait`, `run` and `call` of the context,
+   * and for `ask`. Default false.
    */
   readonly durable?: boolean | undefined;
   /**
@@ -130,13 +129,11 @@ export interface ToolBudget {
   readonly costUSD: number;
 }
 
-/** The value that a tool returns if its result comes later from outside. Created by `context.defer`. */
+/** The value that a tool returns if its result comes later from outside. Created by `defer`. */
 export interface Deferred {
   readonly kind: "deferred";
   /** True if a page may send the result. */
   readonly fromPage?: true | undefined;
-  /** Set if the call waits for an answer, after which the tool runs again. */
-  readonly question?: ToolQuestion | undefined;
 }
 
 /** A tool result with more than a plain value. Created by `toolResult`. */

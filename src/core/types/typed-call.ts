@@ -74,7 +74,7 @@ export type CallArgs<T extends AnyTool> = JsonOf<ToolInput<T>>;
 
 /**
  * The result of a completed call: the return type of `execute` as plain data. `Json` if the type is unknown, for example because
- * the tool returns `toolResult` or `context.defer()`.
+ * the tool returns `toolResult` or `defer()`.
  */
 export type CallResult<T extends AnyTool> = JsonOf<ToolOutput<T>>;
 

@@ -4,7 +4,7 @@ import { describeValue } from "../../shared/texts.ts";
 import { inLockstep, isRecord, type OrderedEngine, type Wait, waitsOf } from "../../core/kit.ts";
 import { isApproval } from "../../shared/approval.ts";
 import { isLoopError, type Journal, type Json, LoopError, type LoopOptions, type LoopResult } from "../../core/index.ts";
-import { isOutsideResult } from "../../shared/to-outcome.ts";
+import { isOutsideResult, isQuestion } from "../../shared/to-outcome.ts";
 
 /** Answers to waits, by the ids of the waits. */
 export type Answers = { readonly [id: string]: Json };
@@ -64,10 +64,9 @@ async function executeOnce(run: WaitingRun, answers: Answers, now: number): Prom
 }
 
 /** True if an answer has the right kind for its wait. The run checks the rest. */
-export function isAnswerTo({ what, facts }: Pick<Wait, "what" | "facts">, answer: unknown): boolean {
-  if (what === "approval") return isApproval(answer);
-  const isQuestion = what === "question" && isRecord(facts) && isRecord(facts["question"]);
-  return (what !== "result" && !isQuestion) || isOutsideResult(answer);
+export function isAnswerTo(wait: Pick<Wait, "what" | "facts">, answer: unknown): boolean {
+  if (wait.what === "approval") return isApproval(answer);
+  return (wait.what !== "result" && !isQuestion(wait)) || isOutsideResult(answer);
 }
 
 /** Throws LoopError "unknown-decision" or "invalid-decision" for an answer that cannot be sent. Returns its wait. */

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import {
   approve,
   contextRestart,
+  defer,
   defineAgentTool,
   defineTool,
   detectLoops,
@@ -97,7 +98,7 @@ const scenes: readonly (readonly [name: string, options: () => Partial<LoopOptio
     "a call whose result comes from outside",
     () => ({
       provider: createMockProvider([toolCall("later", {})]),
-      tools: [tool("later", (_args, { defer }) => defer())],
+      tools: [tool("later", () => defer())],
       journal: memoryJournal(),
     }),
   ],

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import {
   approve,
   type Approve,
+  ask,
   createLoopControl,
   isLoopError,
   type LoopOptions,
@@ -14,7 +15,7 @@ import { createOrderedStore } from "./ordered-store.ts";
 import { answersOf, outcomesOf, play, type Playing, tool } from "../play.ts";
 import { type Kind, nesting, question } from "./nesting.ts";
 
-const ask: Approve = ({ name }) => ({ kind: name === "pay" ? "ask" : "approve" });
+const holdPay: Approve = ({ name }) => ({ kind: name === "pay" ? "ask" : "approve" });
 
 interface Stage {
   readonly ran: string[];
@@ -33,13 +34,19 @@ function setUp(kind: Kind): Stage {
     messages: question,
     provider: inner,
     tools: [work("pay"), work("look")],
-    middleware: [approve(ask)],
+    middleware: [approve(holdPay)],
   }));
   const outer = createMockProvider(({ messages }) =>
     messages.length === 1 ? [toolCall("agent"), toolCall("pay"), toolCall("look")] : text("Done."),
   );
   const start = (options: Partial<LoopOptions> = {}): Playing =>
-    play([], { provider: outer, runId: "r", tools: [agent, work("pay"), work("look")], middleware: [approve(ask)], ...options });
+    play([], {
+      provider: outer,
+      runId: "r",
+      tools: [agent, work("pay"), work("look")],
+      middleware: [approve(holdPay)],
+      ...options,
+    });
   return { ran, inner, start };
 }
 
@@ -130,9 +137,13 @@ describe("a call that waits for approval in a nested run", () => {
 });
 
 it("a decision for an agent tool and the second answer of a sibling call can be passed together", async () => {
-  const book = tool("book", async (_, { ask }) => [await ask({ question: "City?" }), await ask({ question: "Name?" })], {
-    durable: true,
-  });
+  const book = tool(
+    "book",
+    async (_, context) => [await ask(context, { question: "City?" }), await ask(context, { question: "Name?" })],
+    {
+      durable: true,
+    },
+  );
   const inner = createMockProvider(() => text("Inside."));
   const agent = { ...nesting("agent tool", "agent", () => ({ messages: question, provider: inner })), needsApproval: true };
   const outer = createMockProvider(({ messages }) =>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createLoopControl, type Journal, type LoopControl, type LoopOptions, runToolLoop, type Tool } from "turnwright";
+import { ask, createLoopControl, type Journal, type LoopControl, type LoopOptions, runToolLoop, type Tool } from "turnwright";
 import { createMockProvider, createTestClock, fail, type MockMessage, text, toolCall, wait } from "turnwright/testing";
 import { createDurableStore } from "../durable-store.ts";
 import { answersOf, tool } from "../play.ts";
@@ -165,7 +165,7 @@ it("a journal that fails beside a call that waits two levels deeper rejects the 
 });
 
 it("a journal that fails in one of two steps of a resumed nested run rejects the run, while the other step waits", async () => {
-  const asks = tool("asks", async (_, { ask }) => ask({ question: "Name?" }), { durable: true });
+  const asks = tool("asks", async (_, context) => ask(context, { question: "Name?" }), { durable: true });
   const middle = agent(
     "middle",
     [toolCall("inner"), text("m")],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { approve, type Json, type LoopOptions, type Tool } from "turnwright";
+import { approve, defer, type Json, type LoopOptions, type Tool } from "turnwright";
 import { replayJournal } from "turnwright/journal";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { createDurableStore } from "../durable-store.ts";
@@ -10,7 +10,7 @@ type Decisions = NonNullable<LoopOptions["answers"]>;
 
 function setUp(more: Partial<LoopOptions> = {}): { readonly ran: Json[]; start(options?: Partial<LoopOptions>): Playing } {
   const ran: Json[] = [];
-  const pay = tool("pay", (args, { defer }) => (ran.push(args as Json), defer()), { needsApproval: true });
+  const pay = tool("pay", (args) => (ran.push(args as Json), defer()), { needsApproval: true });
   const store = createDurableStore();
   let count = 0;
   const start = (options: Partial<LoopOptions> = {}): Playing =>
@@ -68,10 +68,7 @@ describe("a call that waits for an approval and then for its result", () => {
 it('a run with calls that wait for an approval and for a result ends as "approval-required"', async () => {
   const store = createDurableStore();
   const ran: string[] = [];
-  const tools = [
-    tool("job", (_, { defer }) => (ran.push("job"), defer())),
-    tool("pay", () => void ran.push("pay"), { needsApproval: true }),
-  ];
+  const tools = [tool("job", () => (ran.push("job"), defer())), tool("pay", () => void ran.push("pay"), { needsApproval: true })];
   const start = (answers: Decisions | undefined, first = false): Playing =>
     play(first ? [[toolCall("job"), toolCall("pay")]] : [text("Done.")], { runId: "r", tools, journal: store.open(), answers });
   expect(await waiting(start(undefined, true))).toEqual([
@@ -90,7 +87,7 @@ it('a run with calls that wait for an approval and for a result ends as "approva
 describe("a nested run with a call that waits for its result", () => {
   const nested = (levels: number): { readonly ran: string[]; start(more: Partial<LoopOptions>): Playing } => {
     const ran: string[] = [];
-    let inside: Tool = tool("job", (_, { callId, defer }) => (ran.push(callId), defer()));
+    let inside: Tool = tool("job", (_, { callId }) => (ran.push(callId), defer()));
     for (let level = 0; level < levels; level += 1) {
       const innermost = inside;
       const provider = createMockProvider(({ messages }) => (messages.length === 1 ? toolCall(innermost.name) : text("Inside.")));
@@ -124,7 +121,7 @@ describe("a nested run with a call that waits for its result", () => {
   it("accepts the same result again after a crash", async () => {
     const store = createDurableStore();
     const provider = createMockProvider(({ messages }) => (messages.length === 1 ? toolCall("job") : text("Inside.")));
-    const job = tool("job", (_, { defer }) => defer());
+    const job = tool("job", () => defer());
     const agent = nesting("agent tool", "agent", () => ({ messages: question, provider, tools: [job] }));
     const start = (answers: Decisions, after?: string): Playing => {
       return play(({ messages }) => (messages.length === 1 ? [toolCall("job"), toolCall("agent")] : text("Done.")), {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { defineTool, type LoopOptions } from "turnwright";
+import { defer, defineTool, type LoopOptions } from "turnwright";
 import { replayJournal } from "turnwright/journal";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { answersOf, outcomesOf, play, type Playing, tool } from "../play.ts";
@@ -140,7 +140,7 @@ describe("a call whose result comes from outside", () => {
 describe("a deferred result", () => {
   it("does not count the usage of a run inside the tool twice", async () => {
     const start = (more: Partial<LoopOptions>): Playing => {
-      const inner = tool("inner", async (_, { runToolLoop, defer }) => {
+      const inner = tool("inner", async (_, { runToolLoop }) => {
         await runToolLoop({ messages: [{ role: "user", content: "In." }], provider: createMockProvider([text("Inside.")]) });
         return defer();
       });
@@ -163,11 +163,7 @@ describe("a deferred result", () => {
   it("of a sequential tool delays all later calls", async () => {
     const ran: string[] = [];
     const note = (name: string, traits = {}): ReturnType<typeof tool> => tool(name, () => void ran.push(name), traits);
-    const tools = [
-      tool("job", (_, { defer }) => defer(), { sequential: true }),
-      note("free"),
-      note("alone", { sequential: true }),
-    ];
+    const tools = [tool("job", () => defer(), { sequential: true }), note("free"), note("alone", { sequential: true })];
     const script = [[toolCall("free"), toolCall("job"), toolCall("free"), toolCall("alone")], text("Done.")];
     const first = play(script, { runId: "r", tools });
     expect(outcomesOf(await first.result)).toEqual([
@@ -186,7 +182,7 @@ describe("a deferred result", () => {
 
   it("does not count toward the number of concurrent calls", async () => {
     const ran: string[] = [];
-    const tools = [tool("job", (_, { defer }) => defer()), tool("look", (_, { callId }) => void ran.push(callId))];
+    const tools = [tool("job", () => defer()), tool("look", (_, { callId }) => void ran.push(callId))];
     const calls = [...Array.from({ length: 4 }, () => toolCall("job")), toolCall("look"), toolCall("look")];
     const { result } = play([calls, text("Done.")], { tools, limits: { toolConcurrency: 2 } });
     expect((await result).reason).toMatchObject({ kind: "result-required", calls: { length: 4 } });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { FatalToolError, type LoopOptions } from "turnwright";
+import { defer, FatalToolError, type LoopOptions } from "turnwright";
 import { replayJournal } from "turnwright/journal";
 import { text, toolCall } from "turnwright/testing";
 import { createDurableStore } from "../durable-store.ts";
@@ -10,7 +10,7 @@ function setUpBusy(more: Partial<LoopOptions> = {}, end: () => unknown = () => "
   return play([[toolCall("job"), toolCall("busy")], text("Done.")], ({ clock }) => ({
     runId: "r",
     tools: [
-      tool("job", (_, { defer }) => defer()),
+      tool("job", () => defer()),
       tool("busy", async (_, { signal }) => {
         await new Promise<void>((resolve, reject) => {
           clock.setTimeout(resolve, 100);

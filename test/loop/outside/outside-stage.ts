@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { defineTool, type LoopOptions, memoryJournal, type SavedJournal, type Tool } from "turnwright";
+import { defer, defineTool, type LoopOptions, memoryJournal, type SavedJournal, type Tool } from "turnwright";
 import { type MockMessage, text, toolCall } from "turnwright/testing";
 import { play, type Playing, tool } from "../play.ts";
 
@@ -20,7 +20,7 @@ export function setUp(
   calls: MockMessage = [toolCall("job", { size: 1 }), toolCall("look"), toolCall("ask_user", { question: "Which?" })],
 ): OutsideStage {
   const ran: string[] = [];
-  const job = tool("job", (_, { callId, defer }) => {
+  const job = tool("job", (_, { callId }) => {
     ran.push(callId);
     return defer();
   });

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { isLoopError, type Journal, type LoopOptions, type LoopResult, memoryJournal, runToolLoop } from "turnwright";
+import { defer, isLoopError, type Journal, type LoopOptions, type LoopResult, memoryJournal, runToolLoop } from "turnwright";
 import { fileJournal, inspectJournal, replayJournal } from "turnwright/journal";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { makeFolder } from "../../journal/folder.ts";
@@ -51,9 +51,9 @@ const plans: fc.Arbitrary<Plan> = fc.record({
 
 function optionsOf({ iterations, concurrency }: Plan, ran: string[]): Omit<LoopOptions, "journal"> {
   const note = (callId: string): number => ran.push(callId);
-  const job = tool("job", (_, { idempotencyKey, defer }) => (note(idempotencyKey), defer()));
+  const job = tool("job", (_, { idempotencyKey }) => (note(idempotencyKey), defer()));
   const ask = { name: "ask", description: "Asks", inputSchema: { type: "object" } } as const;
-  const sign = tool("sign", (_, { idempotencyKey, defer }) => (note(idempotencyKey), defer()), { needsApproval: true });
+  const sign = tool("sign", (_, { idempotencyKey }) => (note(idempotencyKey), defer()), { needsApproval: true });
   const inside = createMockProvider(({ messages }) => (messages.length === 1 ? [toolCall("job")] : text("Inside.")));
   return {
     provider: createMockProvider(({ messages }) => {
@@ -66,7 +66,7 @@ function optionsOf({ iterations, concurrency }: Plan, ran: string[]): Omit<LoopO
     tools: [
       ...[job, ask, sign],
       tool("look", (_, { idempotencyKey }) => note(idempotencyKey)),
-      tool("alone", (_, { idempotencyKey, defer }) => (note(idempotencyKey), defer()), { sequential: true }),
+      tool("alone", (_, { idempotencyKey }) => (note(idempotencyKey), defer()), { sequential: true }),
       nesting("agent tool", "agent", () => ({ messages: question, provider: inside, tools: [job] })),
     ],
   };

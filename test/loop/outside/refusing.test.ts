@@ -2,14 +2,15 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import {
   createToolRegistry,
+  defer,
   defineTool,
+  eagerTools,
   isLoopError,
   type LoopOptions,
   mergeRegistries,
   toolResult,
   withFilter,
   withPrefix,
-  eagerTools,
 } from "turnwright";
 import { fromJsonSchema, withValidation } from "turnwright/json-schema";
 import type { ToolTraits } from "turnwright/kit";
@@ -56,7 +57,7 @@ describe("options.answers while a call waits for a result", () => {
       "a result from a page for a call that waits for a webhook",
       { call_i0_0: { kind: "result", result: { made: 3 }, fromPage: true }, call_i0_2: both["call_i0_2"] as never },
       "invalid-decision",
-      `The decision about call "call_i0_0", which is waiting for its result, comes from a page. A page may only send the results of tools without "execute", and of calls that used context.defer or context.ask with { fromPage: true }. ${resultAdvice}`,
+      `The decision about call "call_i0_0", which is waiting for its result, comes from a page. A page may only send the results of tools without "execute", and of calls that used defer or ask with { fromPage: true }. ${resultAdvice}`,
     ],
     [
       "a failure from a page for a call that waits for a webhook",
@@ -190,25 +191,25 @@ describe("outputSchema", () => {
   });
 });
 
-describe("context.defer", () => {
-  const failing = (traits: Partial<ToolTraits>): ReturnType<typeof tool> => tool("job", (_, { defer }) => defer(), traits);
+describe("defer", () => {
+  const failing = (traits: Partial<ToolTraits>): ReturnType<typeof tool> => tool("job", () => defer(), traits);
 
   it.each<{ name: string; returns: (deferral: unknown) => unknown }>([
     { name: "inside an object", returns: (deferral) => ({ status: "started", result: deferral }) },
     { name: "inside an array", returns: (deferral) => [deferral] },
     { name: "as the data of toolResult", returns: (data) => toolResult({ data }) },
   ])("fails the call if the tool returns the deferred result $name", async ({ returns }) => {
-    const nested = tool("job", (_, { defer }) => returns(defer()));
+    const nested = tool("job", () => returns(defer()));
     const { result } = play([toolCall("job"), text("Done.")], { tools: [nested] });
     expect((await result).functionHistory[0]?.functionResponse.response.result).toMatchObject({
       status: "tool_execution_failed",
       reason:
-        "The tool's result cannot be written as JSON: it contains the value of context.defer(), which the tool must return by itself.",
+        "The tool's result cannot be written as JSON: it contains the value of defer(), which the tool must return by itself.",
     });
   });
 
   it("with fromPage: true, lets a page send the result", async () => {
-    const tools = [tool("job", (_, { defer }) => defer({ fromPage: true }))];
+    const tools = [tool("job", () => defer({ fromPage: true }))];
     const first = play([toolCall("job")], { runId: "r", tools });
     const answers: Decisions = { call_i0_0: { kind: "result", result: 7, fromPage: true } };
     const last = await play([text("Done.")], { runId: "r", tools, journal: await savedOf(first), answers }).result;

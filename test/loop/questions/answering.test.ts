@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { describe, expect, it } from "vitest";
-import { type ToolContext } from "turnwright";
+import { ask, type ToolContext } from "turnwright";
 import { inspectJournal, replayJournal } from "turnwright/journal";
 import { createMockProvider, runTool, text, toolCall } from "turnwright/testing";
 
@@ -69,7 +69,7 @@ describe("a question that a tool asks", () => {
   });
 
   it("is asked again with the issues if the answer breaks a rule of the schema", async () => {
-    const { start } = setUp(({ ask }) => ask({ question: "Which city?", schema: city }));
+    const { start } = setUp((context) => ask(context, { question: "Which city?", schema: city }));
     await start().result;
     const lost = { call_i0_0: { kind: "result", result: { city: "Atlantis" } } } satisfies Decisions;
     const issues = [{ message: "there is no such city", path: ["city"] }];
@@ -80,10 +80,26 @@ describe("a question that a tool asks", () => {
     expect(answersOf(await start(found).result)[0]?.result).toEqual({ city: "Oslo" });
   });
 
+  it("fails after 20 answers that break a rule of the schema", async () => {
+    const { ran, start } = setUp((context) => ask(context, { question: "Which city?", schema: city }));
+    const lost = { kind: "result", result: { city: "Atlantis" } } as const;
+    const answers = Object.fromEntries(
+      Array.from({ length: 20 }, (_, at) => [at === 0 ? "call_i0_0" : `call_i0_0#${at + 1}`, lost]),
+    );
+    await start().result;
+    for (let count = 1; count < 20; count += 1) {
+      const given = Object.fromEntries(Object.entries(answers).slice(0, count));
+      expect((await start(given).result).reason.kind).toBe("result-required");
+    }
+    const result = await start(answers).result;
+    expect(JSON.stringify(answersOf(result)[0]?.result)).toContain("None of 20 answers fits the schema of the question.");
+    expect(ran.length).toBe(21);
+  });
+
   it("returns the output of its schema to the tool", async () => {
-    const { start } = setUp(async ({ ask }) => {
+    const { start } = setUp(async (context) => {
       const schema = z.object({ many: z.number().default(2), name: z.string().transform((name) => name.length) });
-      const { many, name } = await ask({ question: "How many?", schema });
+      const { many, name } = await ask(context, { question: "How many?", schema });
       return many + name;
     });
     await start().result;
@@ -92,36 +108,38 @@ describe("a question that a tool asks", () => {
   });
 
   it("makes ask() reject with the error of the decision, and the tool may handle this error", async () => {
-    const { start } = setUp(({ ask }) => ask({ question: "Which city?" }).catch(({ message }: Error) => `no city: ${message}`));
+    const { start } = setUp((context) =>
+      ask(context, { question: "Which city?" }).catch(({ message }: Error) => `no city: ${message}`),
+    );
     await start().result;
     const result = await start({ call_i0_0: { kind: "failed", error: "Nobody is there." } }).result;
     expect(answersOf(result)[0]?.result).toBe("no city: Nobody is there.");
   });
 
   it("stays open if the tool catches errors of ask()", async () => {
-    const ends: readonly ((ask: ToolContext["ask"]) => unknown)[] = [
-      (ask) => ask({ question: "Which city?" }).catch(() => "caught"),
-      (ask) => ask({ question: "Which city?" }).catch(() => ask({ question: "Another one?" })),
-      (ask) =>
-        ask({ question: "Which city?" }).catch(() => {
+    const ends: readonly ((context: ToolContext) => unknown)[] = [
+      (context) => ask(context, { question: "Which city?" }).catch(() => "caught"),
+      (context) => ask(context, { question: "Which city?" }).catch(() => ask(context, { question: "Another one?" })),
+      (context) =>
+        ask(context, { question: "Which city?" }).catch(() => {
           throw new Error("Something else.");
         }),
     ];
     for (const end of ends) {
-      const { start } = setUp(({ ask }) => end(ask));
+      const { start } = setUp((context) => end(context));
       expect((await start().result).reason).toMatchObject({ calls: [{ question: { text: "Which city?" } }] });
     }
   });
 
   it("ends with the call if the tool does not await the answer", async () => {
-    const { start } = setUp(({ ask }) => (void ask({ question: "Which city?" }), "not awaited"));
+    const { start } = setUp((context) => (void ask(context, { question: "Which city?" }), "not awaited"));
     const result = await start().result;
     expect([result.reason.kind, answersOf(result)[0]?.result]).toEqual(["answered", "not awaited"]);
   });
 
   it("is asked again, with another id, if the tool asks a different question than before", async () => {
     let text1 = "Which city?";
-    const { start } = setUp(({ ask }) => ask({ question: text1 }));
+    const { start } = setUp((context) => ask(context, { question: text1 }));
     await start().result;
     text1 = "Delete everything?";
     const asked = await start({ call_i0_0: { kind: "result", result: "Oslo" } }).result;
@@ -131,7 +149,7 @@ describe("a question that a tool asks", () => {
   });
 
   it("keeps its answer after a crash, and the tool runs again", async () => {
-    const { ran, store, start } = setUp(({ ask }) => ask({ question: "Which?" }));
+    const { ran, store, start } = setUp((context) => ask(context, { question: "Which?" }));
     const answers = { call_i0_0: { kind: "result", result: "this one" } } satisfies Decisions;
     await start().result;
     const crashed = start(answers, { journal: store.open({ within: "i0/call/0/book/outcome" }) });
@@ -143,7 +161,7 @@ describe("a question that a tool asks", () => {
   it('gives its call the outcome "interrupted" if the run is stopped during the wait', async () => {
     const late = tool("late", (_, { signal }) => new Promise((resolve) => signal.addEventListener("abort", resolve)));
     const script = createMockProvider([[toolCall("book"), toolCall("late")], text("Done.")]);
-    const asking = tool("book", (_, { ask }) => ask({ question: "Which city?" }), { durable: true });
+    const asking = tool("book", (_, context) => ask(context, { question: "Which city?" }), { durable: true });
     const playing = setUp(() => undefined).start(undefined, { provider: script, tools: [asking, late] });
     await playing.clock.flush();
     playing.control.stop();
@@ -162,6 +180,19 @@ describe("runTool", () => {
     expect(await runTool(book, {}, { answers: [{ city: "Oslo" }, "Ann"] })).toMatchObject({
       kind: "completed",
       data: "Oslo for Ann",
+    });
+  });
+
+  it("passes the answers to a tool that waits in its process, and asks again after an answer that does not fit", async () => {
+    const book = tool("book", (_, context) =>
+      ask(context, { question: "Which city?", schema: city, fromPage: true, wait: true }),
+    );
+    const answers = [{ city: "Atlantis" }, { city: "Oslo" }];
+    expect(await runTool(book, {}, { answers })).toMatchObject({ kind: "completed", data: { city: "Oslo" } });
+    expect(await runTool(book, {}, { answers: answers.slice(0, 1) })).toMatchObject({
+      kind: "deferred",
+      fromPage: true,
+      question: { text: "Which city?", issues: [{ message: "there is no such city", path: ["city"] }] },
     });
   });
 });

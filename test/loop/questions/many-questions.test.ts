@@ -1,15 +1,16 @@
 import { describe, expect, it } from "vitest";
+import { ask } from "turnwright";
 import { text, toolCall } from "turnwright/testing";
 import { answersOf, play, type Playing, tool } from "../play.ts";
 
 /** A warning of the process, such as MaxListenersExceededWarning, fails each test: test/fail-on-warning.ts. */
 function askAll(count: number): Playing {
-  const ask = tool("ask", async (_, context) => {
-    const all = Array.from({ length: count }, (__, index) => context.ask({ question: `Question ${index}`, wait: true }));
+  const asking = tool("ask", async (_, context) => {
+    const all = Array.from({ length: count }, (__, index) => ask(context, { question: `Question ${index}`, wait: true }));
     const settled = await Promise.allSettled(all);
     return settled.map((one) => (one.status === "fulfilled" ? one.value : String(one.reason)));
   });
-  return play([toolCall("ask"), text("Done.")], { tools: [ask] });
+  return play([toolCall("ask"), text("Done.")], { tools: [asking] });
 }
 
 const settle = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { describe, expect, it } from "vitest";
-import { memoryJournal, type SavedJournal } from "turnwright";
+import { ask, memoryJournal, type SavedJournal } from "turnwright";
 import { inspectJournal } from "turnwright/journal";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 
@@ -10,7 +10,7 @@ import { type Decisions, setUp, twoQuestions } from "./question-stage.ts";
 
 describe("a question that a tool asks", () => {
   it("comes after the approval of its call, and has its own id", async () => {
-    const asking = tool("book", (_, { ask }) => ask({ question: "Which city?", fromPage: true }), {
+    const asking = tool("book", (_, context) => ask(context, { question: "Which city?", fromPage: true }), {
       needsApproval: true,
       durable: true,
     });
@@ -28,7 +28,7 @@ describe("a question that a tool asks", () => {
 
   it("suspends the outer run, and reports the path of the call, if an agent tool contains the call", async () => {
     const inside = createMockProvider(({ messages }) => (messages.length === 1 ? [toolCall("book")] : text("Inside.")));
-    const asking = tool("book", (_, { ask }) => ask({ question: "Which city?" }), { durable: true });
+    const asking = tool("book", (_, context) => ask(context, { question: "Which city?" }), { durable: true });
     const agent = nesting("agent tool", "agent", () => ({ messages: question, provider: inside, tools: [asking] }));
     const provider = createMockProvider(({ messages }) => (messages.length === 1 ? [toolCall("agent")] : text("Done.")));
     const { store, start } = setUp(() => undefined, { tools: [agent], provider });
@@ -39,12 +39,12 @@ describe("a question that a tool asks", () => {
   });
 
   it("fails the call if the tool is not durable, or belongs to a run inside an ordinary tool", async () => {
-    const plain = tool("book", (_, { ask }) => ask({ question: "Which city?" }));
+    const plain = tool("book", (_, context) => ask(context, { question: "Which city?" }));
     const { start } = setUp(() => undefined, { tools: [plain] });
     expect(JSON.stringify(answersOf(await start().result)[0]?.result)).toContain(
-      'Only a tool with \\"durable: true\\" can use context.ask.',
+      'Only a tool with \\"durable: true\\" can use ask without \\"wait: true\\".',
     );
-    const asking = tool("ask", (_, { ask }) => ask({ question: "Which city?" }), { durable: true });
+    const asking = tool("ask", (_, context) => ask(context, { question: "Which city?" }), { durable: true });
     const outer = tool("book", async (_, { runToolLoop }) => {
       const provider = createMockProvider([[toolCall("ask")], text("Inside.")]);
       return answersOf(await runToolLoop({ messages: question, provider, tools: [asking] }))[0]?.result;
@@ -59,10 +59,10 @@ describe("a question that a tool asks", () => {
     let starts = 0;
     const asking = tool(
       "book",
-      async (_, { ask, runToolLoop }) => {
+      async (_, context) => {
         starts += 1;
-        await runToolLoop({ messages: question, provider: createMockProvider([text("Inside.")]) });
-        return ask({ question: "Which city?" });
+        await context.runToolLoop({ messages: question, provider: createMockProvider([text("Inside.")]) });
+        return ask(context, { question: "Which city?" });
       },
       { durable: true, idempotent: true, retry: { maxAttempts: 3 } },
     );
@@ -112,11 +112,11 @@ describe("a question that a tool asks", () => {
       { question: "Which?", pages: true },
       undefined,
     ]) {
-      const { start } = setUp(({ ask }) => ask(fields as never));
+      const { start } = setUp((context) => ask(context, fields as never));
       expect(outcomesOf(await start().result)).toEqual(["call_i0_0: failed"]);
     }
     const date = z.object({ on: z.date() });
-    const { start } = setUp(({ ask }) => ask({ question: "When?", schema: date }));
+    const { start } = setUp((context) => ask(context, { question: "When?", schema: date }));
     expect(JSON.stringify(answersOf(await start().result)[0]?.result)).toContain("cannot be converted to JSON Schema");
   });
 });

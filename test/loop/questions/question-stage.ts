@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isLoopError, type LoopOptions, type ToolContext } from "turnwright";
+import { ask, isLoopError, type LoopOptions, type ToolContext } from "turnwright";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { createDurableStore, type DurableStore } from "../durable-store.ts";
 import { play, type Playing, tool } from "../play.ts";
@@ -36,10 +36,10 @@ export function setUp(
   return { ran, store, start };
 }
 
-export const twoQuestions = async ({ ask }: ToolContext, note: (text: string) => void): Promise<unknown> => {
-  const { city: found } = await ask({ question: "Which city?", schema: city });
+export const twoQuestions = async (context: ToolContext, note: (text: string) => void): Promise<unknown> => {
+  const { city: found } = await ask(context, { question: "Which city?", schema: city });
   note(found);
-  return `${found} for ${await ask({ question: "Which name?" })}`;
+  return `${found} for ${await ask(context, { question: "Which name?" })}`;
 };
 
 export const refusalOf = async ({ result }: Playing): Promise<unknown> =>

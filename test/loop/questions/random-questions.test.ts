@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { type LoopOptions, runToolLoop } from "turnwright";
+import { ask, type LoopOptions, runToolLoop } from "turnwright";
 import { inspectJournal } from "turnwright/journal";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { Crash, createDurableStore } from "../durable-store.ts";
@@ -29,10 +29,11 @@ it("random questions of a tool are never asked again after an answer, despite cr
       const store = createDurableStore();
       const survey = tool(
         "survey",
-        async (args, { ask, callId }) => {
+        async (args, context) => {
           const { count } = args as { count: number };
           const answers: string[] = [];
-          for (let number = 0; number < count; number += 1) answers.push(await ask({ question: `${callId}: ${number}?` }));
+          for (let number = 0; number < count; number += 1)
+            answers.push(await ask(context, { question: `${context.callId}: ${number}?` }));
           return answers;
         },
         { sequential, durable: true },

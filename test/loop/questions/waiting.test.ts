@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { describe, expect, it } from "vitest";
-import { createLoopControl, type LoopEvent, type LoopOptions } from "turnwright";
+import { ask, createLoopControl, type LoopEvent, type LoopOptions } from "turnwright";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { createDurableStore } from "../durable-store.ts";
 import { nesting, question } from "../nested/nesting.ts";
@@ -17,8 +17,8 @@ function answersIn({ recording }: Playing): readonly string[] {
   return recording.events.flatMap((event) => (event.type === "question-answered" ? [event.answer] : []));
 }
 
-function ask(traits: Parameters<typeof tool>[2] = {}, more: Partial<LoopOptions> = {}): Playing {
-  const book = tool("book", async (_, context) => context.ask({ question: "Which city?", schema: city, wait: true }), traits);
+function playAsking(traits: Parameters<typeof tool>[2] = {}, more: Partial<LoopOptions> = {}): Playing {
+  const book = tool("book", async (_, context) => ask(context, { question: "Which city?", schema: city, wait: true }), traits);
   return play(script(), { tools: [book], ...more });
 }
 
@@ -26,7 +26,7 @@ const lastId = (playing: Playing): string => askedIn(playing).at(-1)?.id ?? "non
 
 describe("a question that waits in the process", () => {
   it("is emitted as an event, and answered by control.answer()", async () => {
-    const playing = ask();
+    const playing = playAsking();
     await playing.clock.flush();
     const [asked] = askedIn(playing);
     expect(asked).toMatchObject({
@@ -45,7 +45,7 @@ describe("a question that waits in the process", () => {
   });
 
   it("is asked again under another id if the answer does not fit the schema", async () => {
-    const playing = ask();
+    const playing = playAsking();
     await playing.clock.flush();
     const first = lastId(playing);
     playing.control.answer(first, { kind: "result", result: { city: "Atlantis" } });
@@ -58,7 +58,7 @@ describe("a question that waits in the process", () => {
   });
 
   it("stays open after an invalid answer and after a forbidden answer from a page", async () => {
-    const playing = ask();
+    const playing = playAsking();
     await playing.clock.flush();
     for (const [answer, problem] of [
       [undefined, "is undefined"],
@@ -77,7 +77,7 @@ describe("a question that waits in the process", () => {
   });
 
   it("stops the time limits of its call", async () => {
-    const playing = ask({ timeoutMs: 1_000, idleTimeoutMs: 500 });
+    const playing = playAsking({ timeoutMs: 1_000, idleTimeoutMs: 500 });
     await playing.clock.advance(600_000);
     expect(answersIn(playing)).toEqual([]);
     playing.control.answer(lastId(playing), { kind: "result", result: { city: "Oslo" } });
@@ -91,7 +91,7 @@ describe("a question that waits in the process", () => {
       async (_, context) => {
         const wait = async (ms: number): Promise<void> => new Promise((resolve) => void playing.clock.setTimeout(resolve, ms));
         await wait(600);
-        await context.ask({ question: "Which city?", wait: true });
+        await ask(context, { question: "Which city?", wait: true });
         await wait(600);
       },
       { timeoutMs: 1_000 },
@@ -114,16 +114,16 @@ describe("a question that waits in the process", () => {
       abort: ({ abort }) => abort.abort(),
     };
     for (const end of Object.values(ends)) {
-      const playing = ask();
+      const playing = playAsking();
       await playing.clock.flush();
       end(playing);
       expect(outcomesOf(await playing.result)).toEqual(["call_i0_0: interrupted"]);
       expect([answersIn(playing), playing.clock.pending]).toEqual([["withdrawn"], 0]);
     }
-    const late = ask({}, { limits: { wallClockMs: 1_000 } });
+    const late = playAsking({}, { limits: { wallClockMs: 1_000 } });
     await late.clock.advance(1_000);
     expect([(await late.result).reason.kind, answersIn(late)]).toEqual(["wall-clock", ["withdrawn"]]);
-    const hasty = tool("book", (_, context) => (void context.ask({ question: "Which city?", wait: true }), "done"));
+    const hasty = tool("book", (_, context) => (void ask(context, { question: "Which city?", wait: true }), "done"));
     const playing = play(script(), { tools: [hasty] });
     await playing.result;
     expect([answersIn(playing), playing.control.answer(lastId(playing), { kind: "result", result: "x" })]).toEqual([
@@ -133,12 +133,12 @@ describe("a question that waits in the process", () => {
   });
 
   it("fails in a run without a control", async () => {
-    const playing = ask({}, { control: undefined });
+    const playing = playAsking({}, { control: undefined });
     expect(JSON.stringify(answersOf(await playing.result)[0]?.result)).toContain('Pass the option \\"control\\"');
   });
 
   it("in a nested run, can be answered by each outer control", async () => {
-    const asking = tool("book", (_, context) => context.ask({ question: "Which city?", wait: true }));
+    const asking = tool("book", (_, context) => ask(context, { question: "Which city?", wait: true }));
     const own = createLoopControl();
     const inside = (): LoopOptions => ({
       messages: question,
@@ -166,12 +166,40 @@ describe("a question that waits in the process", () => {
 
   it('gives its call the outcome "interrupted" after a crash', async () => {
     const store = createDurableStore();
-    const first = ask({}, { journal: store.open({ within: "i0/call/0/book/outcome" }), runId: "r" });
+    const first = playAsking({}, { journal: store.open({ within: "i0/call/0/book/outcome" }), runId: "r" });
     while (askedIn(first).length === 0) await first.clock.flush();
     first.control.answer(lastId(first), { kind: "result", result: { city: "Oslo" } });
     await expect(first.result).rejects.toThrow("The process died.");
     const provider = createMockProvider([text("Done.")]);
-    const second = ask({}, { journal: store.open(), runId: "r", provider });
+    const second = playAsking({}, { journal: store.open(), runId: "r", provider });
     expect([outcomesOf(await second.result), askedIn(second)]).toEqual([["call_i0_0: interrupted"], []]);
+  });
+
+  it("of a durable tool is recorded with its answer, so that the next execution needs no control", async () => {
+    const store = createDurableStore();
+    const seen: unknown[] = [];
+    const schema = z.string().transform((iso) => new Date(iso));
+    const asking = tool("book", async (_, context) => seen.push(await ask(context, { question: "When?", schema, wait: true })), {
+      durable: true,
+    });
+    const options = { tools: [asking], runId: "r" };
+    const first = play(script(), { ...options, journal: store.open({ within: "i0/call/0/book/outcome" }) });
+    for (let count = 0; count < 50 && askedIn(first).length === 0; count += 1) await first.clock.flush();
+    first.control.answer(lastId(first), { kind: "result", result: "2027-01-01" });
+    await expect(first.result).rejects.toThrow("The process died.");
+    const provider = createMockProvider([text("Done.")]);
+    const second = play([], { ...options, journal: store.open(), provider, control: undefined });
+    expect([outcomesOf(await second.result), askedIn(second)]).toEqual([["call_i0_0: completed"], []]);
+    expect(seen).toEqual([new Date("2027-01-01"), new Date("2027-01-01")]);
+  });
+
+  it("fails after 20 answers that do not fit the schema", async () => {
+    const playing = playAsking();
+    for (let count = 0; count < 20; count += 1) {
+      await playing.clock.flush();
+      playing.control.answer(lastId(playing), { kind: "result", result: { city: "Atlantis" } });
+    }
+    expect([outcomesOf(await playing.result), askedIn(playing).length]).toEqual([["call_i0_0: failed"], 20]);
+    expect(JSON.stringify(answersOf(await playing.result)[0]?.result)).toContain("None of 20 answers fits");
   });
 });

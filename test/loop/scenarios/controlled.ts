@@ -1,4 +1,4 @@
-import { approve } from "turnwright";
+import { approve, defer } from "turnwright";
 import { stall, text, toolCall, wait } from "turnwright/testing";
 import { tool } from "../play.ts";
 import type { Scenario } from "./scenario.ts";
@@ -121,7 +121,7 @@ export const controlled: readonly Scenario[] = [
     status: "suspended",
     reason: "result-required",
     script: [[text("Hm. "), toolCall("page"), toolCall("broken")]],
-    options: () => ({ tools: [tool("page", (_, { defer }) => defer()), tool("broken", () => Promise.reject(new Error("no")))] }),
+    options: () => ({ tools: [tool("page", () => defer()), tool("broken", () => Promise.reject(new Error("no")))] }),
     text: "Hm.",
   },
 ];

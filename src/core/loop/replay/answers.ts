@@ -8,8 +8,7 @@ import { readIssues } from "../prepare-call.ts";
 import { isApproval } from "../../../shared/approval.ts";
 import { askCaller } from "../../../shared/ask-caller.ts";
 import { toPlainError } from "../../../shared/plain-error.ts";
-import { pageProblem } from "../decisions.ts";
-import { isOutsideResult, renderIssues } from "../../../shared/to-outcome.ts";
+import { isOutsideResult, isQuestion, pageProblem, renderIssues } from "../../../shared/to-outcome.ts";
 import { edges } from "../../../shared/edges.ts";
 import { isRecord } from "../../../shared/guards.ts";
 import { isSameJson, toJson } from "../../../shared/json.ts";
@@ -115,9 +114,10 @@ export async function findAnswerProblem(
   const kind = isRecord(given) ? given["kind"] : undefined;
   if (what === "approval")
     return isApproval(given) || kind === "ask" ? undefined : refuse(call, what, `is ${describeKind(given)}`);
-  const question = what === "question" && isRecord(facts) ? facts["question"] : undefined;
-  if ((what !== "result" && !isRecord(question)) || kind === "ask") return undefined;
-  const problem = await findResultProblem(run, { id: call, facts: isRecord(facts) ? facts : {}, question }, given);
+  const asked = isQuestion(wait) ? wait.facts : undefined;
+  if ((what !== "result" && asked === undefined) || kind === "ask") return undefined;
+  const shown = { id: call, facts: isRecord(facts) ? facts : {}, question: asked?.question };
+  const problem = await findResultProblem(run, shown, given);
   return problem === undefined ? undefined : refuse(call, "result", problem);
 }
 

@@ -1,0 +1,155 @@
+// Questions of tools to people. A question is a wait: its answer comes from the option `answers` of a later execution, or from a control of
+// this one.
+
+import type { Issue, Json, JsonSchema, StandardSchema } from "../types/common.ts";
+import type { ToolContext } from "../types/loop-options.ts";
+import type { OutsideResult } from "../types/policies.ts";
+import type { ToolQuestion } from "../types/tool-outcome.ts";
+import { convertSchema, isStandardSchema, issue, validateArgs } from "../../shared/argument-schema.ts";
+import { type Check, checkFields, type Checks, is, isFilled, table } from "../../shared/errors/check-fields.ts";
+import { LoopError } from "../../shared/errors/loop-error.ts";
+import { quote } from "../../shared/texts.ts";
+import { type InsideCall, insideOf, isDurable } from "../tools/inside-call.ts";
+import { holdQuestion } from "./loop-control.ts";
+
+/** A question of a tool to a person, for `ask`. */
+export interface QuestionFields {
+  /** The text of the question. Must not be blank. */
+  readonly question: string;
+  /** Set to true if a page may send the answer. Default false. */
+  readonly fromPage?: boolean | undefined;
+  /**
+   * Set to true to wait in this process until `control.answer` is called. While the tool waits, `timeoutMs` and `idleTimeoutMs` of
+   * its call are paused. Needs the option `control` of the run or of an outer run. Default false.
+   */
+  readonly wait?: boolean | undefined;
+}
+
+/** The fields of the context of a tool that a question needs. */
+type AskingContext = Pick<ToolContext, "runId" | "callId" | "name" | "iteration" | "signal" | "step" | "wait">;
+
+type AskedFields = QuestionFields & { readonly schema?: StandardSchema | undefined };
+
+const schemaCheck: Check = ["a Standard Schema, such as a zod schema", isStandardSchema];
+
+const questionFields: Checks<AskedFields> = /* @__PURE__ */ table(() => ({
+  question: ["a string that is not blank", isFilled, undefined, true],
+  schema: schemaCheck,
+  fromPage: is.flag,
+  wait: is.flag,
+}));
+
+/**
+ * Asks a person a question, and resolves to the answer. With a `schema`, the answer is the output of the schema. Without a schema, the
+ * answer is a string. The schema must have a conversion to JSON Schema, as zod 4 has.
+ *
+ * The tool needs `durable: true`. The first time, there is no answer, and the call waits. When `answers` contains the answer, the tool runs
+ * again from its start, and the same `ask` resolves to the answer. Each execution must ask the same questions in the same order, and act in
+ * `step`. If an answer does not fit the schema, the question is asked again. If the answer is `{ kind: "failed", error }`, `ask` rejects
+ * with an error that has the name "AnswerFailed" and the text of `error`.
+ *
+ * With `wait: true`, the tool waits in this process instead, and need not be durable. The event `question-asked` has the question, and
+ * `control.answer` takes the answer.
+ *
+ * Rejects with LoopError "invalid-option" or "unknown-option" for invalid fields.
+ *
+ * @example const { city } = await ask(context, { question: "Which city?", schema: z.object({ city: z.string() }) });
+ */
+export function ask<Output>(
+  context: AskingContext,
+  question: QuestionFields & { readonly schema: StandardSchema<unknown, Output> },
+): Promise<Output>;
+export function ask(context: AskingContext, question: QuestionFields & { readonly schema?: undefined }): Promise<string>;
+export function ask(context: AskingContext, fields: AskedFields): Promise<unknown> {
+  const answer = askPerson(context, fields);
+  // Avoids an unhandled rejection if the tool does not await the answer.
+  answer.catch(() => {});
+  return answer;
+}
+
+/** A context that no run has made, such as that of a test, answers every question as a wait. */
+async function askPerson(context: AskingContext, fields: AskedFields): Promise<unknown> {
+  checkFields("question", fields, questionFields);
+  const { question: text, schema, fromPage = false, wait: isLive = false } = fields;
+  const asked: ToolQuestion = { text, schema: toJsonSchema(schema) };
+  const inside = insideOf(context);
+  if (inside?.deadline?.isOver === true) throw new Error("The tool call has ended, so it cannot ask a question.");
+  const read = readerOf(schema);
+  if (inside !== undefined && isLive) return resultOf(await askLive(context, inside, { asked, fromPage, read }));
+  if (inside !== undefined && !isDurable(inside.run, context.name))
+    throw new Error(
+      `Only a tool with "durable: true" can use ask without "wait: true". Add "durable: true" to the tool ${quote(context.name)}.`,
+    );
+  const reader: StandardSchema<unknown, Read> = {
+    "~standard": { version: 1, vendor: "turnwright", validate: async (given) => ({ value: await read(given) }) },
+  };
+  const put = (question: ToolQuestion): Promise<Read> => {
+    const facts = { question, ...(fromPage && { fromPage }) };
+    return context.wait("question", facts as unknown as Json, { schema: reader });
+  };
+  return resultOf(await putUntilFit(asked, put));
+}
+
+type Read = Fitting | { readonly issues: readonly Issue[] };
+
+type Fitting = { readonly given: OutsideResult } & ({ readonly value: unknown } | { readonly error: string });
+
+type Reader = (given: unknown) => Promise<Read>;
+
+/** Returns a function that validates an answer. The loop has checked its kind. */
+function readerOf(schema: StandardSchema | undefined): Reader {
+  return async (answer) => {
+    const given = answer as OutsideResult;
+    if (given.kind === "failed") return { given, error: given.error };
+    if (schema === undefined && typeof given.result !== "string") return issue("must be a string");
+    const checked = schema === undefined ? { value: given.result } : await validateArgs(schema, given.result);
+    return "issues" in checked ? checked : { given, value: checked.value };
+  };
+}
+
+function resultOf(read: Fitting): unknown {
+  if ("error" in read) throw Object.assign(new Error(read.error), { name: "AnswerFailed" });
+  return read.value;
+}
+
+/** Without this limit, a program that always answers wrongly would be asked forever. */
+const maxAnswers = 20;
+
+async function putUntilFit(asked: ToolQuestion, put: (question: ToolQuestion) => Promise<Read>): Promise<Fitting> {
+  let question = asked;
+  for (let round = 0; round < maxAnswers; round += 1) {
+    const read = await put(question);
+    if (!("issues" in read)) return read;
+    question = { ...asked, issues: read.issues };
+  }
+  throw new Error(`None of ${maxAnswers} answers fits the schema of the question.`);
+}
+
+interface LiveQuestion {
+  readonly asked: ToolQuestion;
+  readonly fromPage: boolean;
+  readonly read: Reader;
+}
+
+/** A durable tool records the answer that fits, so that its next execution does not ask again. */
+async function askLive(context: AskingContext, inside: InsideCall, { asked, fromPage, read }: LiveQuestion): Promise<Fitting> {
+  let fitting: Read | undefined;
+  const put = async (question: ToolQuestion): Promise<Read> => read(await holdQuestion(context, inside, { question, fromPage }));
+  const answer = async (): Promise<OutsideResult> => {
+    const made = await putUntilFit(asked, put);
+    fitting = made;
+    return made.given;
+  };
+  const given = await (isDurable(inside.run, context.name) ? context.step("answer", answer) : answer());
+  fitting ??= await inside.busy(() => read(given));
+  if ("issues" in fitting) throw new Error("The recorded answer no longer fits the schema of the question.");
+  return fitting;
+}
+
+function toJsonSchema(schema: StandardSchema | undefined): JsonSchema {
+  if (schema === undefined) return { type: "string" };
+  const converted = convertSchema(schema);
+  if ("json" in converted) return converted.json;
+  const received = `a schema that ${converted.problem}`;
+  throw new LoopError("invalid-option", { option: "question.schema", expected: schemaCheck[0], received });
+}
