@@ -7,6 +7,8 @@ const { compilerOptions } = JSON.parse(readFileSync("tsconfig.json", "utf8"));
 /** @type {import("typedoc").TypeDocOptions} */
 export default {
   entryPoints: Object.values(compilerOptions.paths).flat(),
+  // Without it, TypeDoc reads the tests and the examples too.
+  tsconfig: "scripts/tsconfig.reference.json",
   out: "docs/reference",
   readme: "none",
   treatWarningsAsErrors: true,
