@@ -72,6 +72,7 @@ async function checkTold(plan: Plan, store: DurableStore, ended: LoopResult): Pr
 async function checkAsking(plan: Plan, given: readonly Life[]): Promise<void> {
   const store = createDurableStore();
   const ran: string[] = [];
+  const decided = new Map<string, ApprovalDecision>();
   let result: LoopResult | undefined;
   let answers: Decisions = {};
   // These processes approve every waiting call, so that the run ends.
@@ -85,10 +86,27 @@ async function checkAsking(plan: Plan, given: readonly Life[]): Promise<void> {
     await checkTold(plan, store, result);
     if (waitsFor(result).length === 0) break;
     answers = decide(result, decisions);
+    for (const [id, decision] of Object.entries(answers)) decided.set(id, decision as ApprovalDecision);
   }
   if (result === undefined) throw new Error("Nothing crashes any more.");
   expect(result.status).not.toBe("suspended");
   checkAnswers(result, ran);
+  checkDecided(result, decided);
+}
+
+/** The last decision about a call is the one that counts, because no earlier one has ended its wait. */
+function checkDecided(result: LoopResult, decided: ReadonlyMap<string, ApprovalDecision>): void {
+  const outcomes = new Map(answersOf(result).map(({ callId, outcome }) => [callId, outcome]));
+  const parts = result.messages.flatMap((message) => (message.role === "assistant" ? message.content : []));
+  for (const part of parts) {
+    const decision = part.type === "tool-call" ? decided.get(part.callId) : undefined;
+    if (part.type !== "tool-call" || decision === undefined) continue;
+    const { callId, args, approvedArgs } = part;
+    expect([callId, outcomes.get(callId) === "denied"]).toEqual([callId, decision.kind === "deny"]);
+    if (decision.kind === "modify")
+      expect([callId, approvedArgs === undefined ? args : approvedArgs]).toEqual([callId, decision.args]);
+    else expect([callId, approvedArgs]).toEqual([callId, undefined]);
+  }
 }
 
 function checkAnswers(result: LoopResult, ran: readonly string[]): void {

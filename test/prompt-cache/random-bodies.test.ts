@@ -16,12 +16,26 @@ const body = fc.record({
   messages: fc.array(message, { minLength: 1, maxLength: 5 }),
 });
 
-/** Two bodies that differ in few places, or the second body only has more messages. */
+const reversed = <Fields extends object>(fields: Fields): Fields =>
+  Object.fromEntries(Object.entries(fields).reverse()) as Fields;
+
+/**
+ * Two bodies that differ in few places, or the second body only has more messages, or the same tools and messages have their keys in
+ * another order.
+ */
 const pair = fc
-  .tuple(body, body, fc.subarray(["tools", "system", "messages"] as const), fc.array(message, { maxLength: 2 }))
-  .map(([before, other, changed, added]) => {
+  .tuple(
+    body,
+    body,
+    fc.subarray(["tools", "system", "messages"] as const),
+    fc.array(message, { maxLength: 2 }),
+    fc.subarray(["tools", "messages"] as const, { maxLength: 1 }),
+  )
+  .map(([before, other, changed, added, reordered]) => {
     const next = { ...before, ...Object.fromEntries(changed.map((part) => [part, other[part]])) };
-    return [before, { ...next, messages: [...next.messages, ...added] }] as const;
+    const tools = reordered[0] === "tools" ? next.tools.map(reversed) : next.tools;
+    const messages = reordered[0] === "messages" ? next.messages.map(reversed) : next.messages;
+    return [before, { ...next, tools, messages: [...messages, ...added] }] as const;
   });
 
 it("watchPromptCache: counts the same shared bytes for random bodies as for their JSON texts", async () => {

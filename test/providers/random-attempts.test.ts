@@ -73,6 +73,7 @@ interface Watch {
   live: number;
   peak: number;
   lastAskedAt: number;
+  lastAskedAfter: number;
   spent: number;
 }
 
@@ -86,6 +87,7 @@ function watched(inner: Provider, watch: Watch): Provider {
     watch.live += 1;
     watch.peak = Math.max(watch.peak, watch.live);
     watch.lastAskedAt = call.clock.now();
+    watch.lastAskedAfter = watch.spent;
     call.signal.addEventListener("abort", leave, { once: true });
     try {
       for await (const chunk of inner.stream(request, call)) {
@@ -118,6 +120,8 @@ const plans = fc.record({
   tree: trees.map((tree): Tree => ("leaf" in tree ? { retry: tree, maxAttempts: 2 } : tree)),
   stopAt: fc.option(fc.integer({ min: 1, max: 900 }), { nil: undefined }),
   verb: fc.constantFrom<("stop" | "kill")[]>("stop", "kill"),
+  // Each attempt costs about ten tokens.
+  maxTokens: fc.option(fc.integer({ min: 1, max: 60 }), { nil: Number.POSITIVE_INFINITY }),
 });
 
 // To run more cases: ATTEMPTS=10000 SEED=7 npx vitest run test/providers/random-attempts.test.ts
@@ -129,11 +133,12 @@ it(
   { timeout: 600_000 },
   async () => {
     await fc.assert(
-      fc.asyncProperty(plans, async ({ tree, stopAt, verb }) => {
+      fc.asyncProperty(plans, async ({ tree, stopAt, verb, maxTokens }) => {
         const listeners = countListeners();
-        const watch: Watch = { live: 0, peak: 0, lastAskedAt: 0, spent: 0 };
+        const watch: Watch = { live: 0, peak: 0, lastAskedAt: 0, lastAskedAfter: 0, spent: 0 };
         const playing = play([], {
           provider: build(tree, watch),
+          limits: { maxTokens },
           timeouts: { firstChunkMs: 500, streamIdleMs: 400, settleMs: 20 },
         });
         const { clock, control, recording } = playing;
@@ -149,6 +154,7 @@ it(
         if (ended.status === "stopped-by-user")
           expect([playing.endedAt(), watch.lastAskedAt <= (stopAt ?? 0)]).toEqual([stopAt, true]);
         else expect(ended.usage.totalTokens).toBe(watch.spent);
+        expect(watch.lastAskedAfter).toBeLessThan(maxTokens);
         // Every discarded attempt is reported once, in order. The result has only the text of the last attempt.
         const discarded = recording.of("attempt-discarded").map(({ attempt }) => attempt);
         expect(discarded).toEqual(discarded.map((_, index) => index + 1));
