@@ -91,10 +91,11 @@ function brokenSetup({
   return { execute: (runId, body) => body(journalOf(runId)) };
 }
 
-async function findComplaints(fault: Fault): Promise<readonly string[]> {
+async function findComplaints(fault: Fault, isTried = (_title: string): boolean => true): Promise<readonly string[]> {
   const clock = createTestClock();
   const complaints: string[] = [];
   for (const { title, run } of journalSuite({ ...brokenSetup(fault), clock, withinMs: 1_000 })) {
+    if (!isTried(title)) continue;
     const running = run().catch(() => void complaints.push(title));
     await clock.runAll();
     await running;
@@ -192,7 +193,9 @@ describe("journalSuite", () => {
     ],
     ["opens for two owners", { change: () => ({ open: async () => async () => {} }) }, [owner]],
   ])("fails exactly the expected checks for a journal that %s", async ([, fault, complaints]) => {
-    expect(await findComplaints(fault)).toEqual(complaints);
+    // This check takes longer than all others together, and the journals without a fault pass it.
+    const isTried = (title: string): boolean => title !== everyCut || complaints.includes(title);
+    expect(await findComplaints(fault, isTried)).toEqual(complaints);
   });
 
   it("fails, for a journal that records nothing, all checks that need a later execution", async () => {

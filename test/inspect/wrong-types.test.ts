@@ -10,7 +10,15 @@ import { buildTree, titleOf } from "../../src/inspect/ui/model/entries.ts";
 import { buildRows } from "../../src/inspect/ui/model/rows.ts";
 import { failedLog, nestedLog, suspendedLog } from "./page/sample-logs.ts";
 
-const values: readonly unknown[] = [null, 7, "x", [], {}, [null], { a: null }];
+const values: readonly unknown[] = [7, "x", [], {}, [null], { a: null }];
+/** How many values each field gets beside `null`. The next field gets the next ones. */
+const share = 2;
+let turn = 0;
+
+function takeValues(): readonly unknown[] {
+  turn += share;
+  return [null, ...Array.from({ length: share }, (_, index) => values[(turn + index) % values.length])];
+}
 
 /** Returns copies of a line. In each copy, one field at a depth of up to 5 has another value. */
 function mutate(value: unknown, depth = 0): readonly unknown[] {
@@ -21,7 +29,7 @@ function mutate(value: unknown, depth = 0): readonly unknown[] {
       (copy as { [key: string]: unknown })[key] = other;
       return copy;
     };
-    return [...values, ...mutate(field, depth + 1)].map(copyWith);
+    return [...takeValues(), ...mutate(field, depth + 1)].map(copyWith);
   });
 }
 

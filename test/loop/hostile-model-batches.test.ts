@@ -64,10 +64,10 @@ const rows: Readonly<Record<string, Row>> = {
   },
 };
 
-const large = ["of a synchronous tool", "of a slow tool", "of an eager tool", "that are approved", "of misspelled tool names"];
 const sizes: readonly (readonly [count: number, what: string])[] = [
-  ...Object.keys(rows).map((what) => [1_000, what] as const),
-  ...large.map((what) => [3_000, what] as const),
+  ...Object.keys(rows).map((what) => [300, what] as const),
+  [3_000, "of an eager tool"],
+  [3_000, "that are approved"],
 ];
 
 interface Tally {
