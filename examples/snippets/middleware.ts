@@ -211,17 +211,17 @@ function quota(counts: Counts, most: number): Middleware {
   const provider = createMockProvider(() => toolCall("pay", { amount: 90 }));
   paid.length = 0;
   // #region ends
-  const once: Middleware = {
+  const once = {
     name: "once",
     ends: ({ lastBatch }) =>
       lastBatch.some(({ call, outcome }) => call.name === "pay" && outcome.kind === "completed")
         ? { status: "completed", reason: { kind: "stop-condition", reason: "paid" } }
         : undefined,
     result: () => ({ receipts: paid.length }),
-  };
+  } satisfies Middleware;
   const result = await runToolLoop({ provider, tools, messages, middleware: [once] });
-  // `result.reason` is { kind: "stop-condition", reason: "paid" }, and the result has the field `receipts`.
+  // `result.reason` is { kind: "stop-condition", reason: "paid" }, and `result.receipts` is a number.
   // #endregion ends
   assert.deepEqual(result.reason, { kind: "stop-condition", reason: "paid" });
-  assert.equal("receipts" in result && result.receipts, 1);
+  assert.equal(result.receipts, 1);
 }

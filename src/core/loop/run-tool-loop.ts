@@ -17,7 +17,7 @@ import { runCalls, sendCutEnds } from "./run-calls.ts";
 import { runIteration } from "./run-iteration.ts";
 import { Activity } from "./activity.ts";
 import { Run, type RunPorts, type SeamOptions } from "./run.ts";
-import type { Answer, Ending, State } from "../types/middleware.ts";
+import type { Answer, Ending, MiddlewareList, ResultFields, State } from "../types/middleware.ts";
 import { describeTools } from "./shown-tools.ts";
 import { applyNested, sumSpending } from "../../shared/count-usage.ts";
 import type { AskedEnd, NewEnd, Said } from "./past.ts";
@@ -43,11 +43,15 @@ import { continuationOf, isFinal, sendSteered, shut, takeLook } from "./take-loo
  * });
  * console.log(result.status, result.reason.kind, result.text);
  */
-export async function runToolLoop<Output = unknown, T extends Tool = Tool>(
-  options: LoopOptions<Output, T>,
-): Promise<LoopResult<Plain<Output>, T>> {
-  // The cast is safe: the schema and the tools in `options` determine the types of the output and the calls.
-  return beginRun(options).result as Promise<LoopResult<Plain<Output>, T>>;
+export async function runToolLoop<
+  Output = unknown,
+  T extends Tool = Tool,
+  List extends readonly [] | readonly unknown[] = readonly [],
+>(
+  options: LoopOptions<Output, T> & { readonly middleware?: List | MiddlewareList<Output> | undefined },
+): Promise<LoopResult<Plain<Output>, T> & ResultFields<List>> {
+  // The cast is safe: the schema, the tools and the middleware in `options` determine the types.
+  return beginRun(options).result as Promise<LoopResult<Plain<Output>, T> & ResultFields<List>>;
 }
 
 /** A run that has begun. */

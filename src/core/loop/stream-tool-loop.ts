@@ -3,6 +3,7 @@ import type { LoopEmitter, LoopEvent } from "../types/loop-event.ts";
 import type { Plain } from "../types/common.ts";
 import type { LoopOptions, Tool } from "../types/loop-options.ts";
 import type { LoopResult } from "../types/loop-result.ts";
+import type { MiddlewareList, ResultFields } from "../types/middleware.ts";
 import { EventQueue } from "../../shared/event-queue.ts";
 import { beginRun } from "./run-tool-loop.ts";
 
@@ -21,10 +22,13 @@ export function createLoopEvents(): LoopEmitter {
 /** The number of unread events at which the model is paused. */
 const capacity = 64;
 
-/** The events of a run as an async iterable, and the result of the run. `T` is the union of the types of the tools. */
-export interface LoopStream<Output = unknown, T extends Tool = Tool> extends AsyncIterable<LoopEvent<T>> {
+/**
+ * The events of a run as an async iterable, and the result of the run. `T` is the union of the types of the tools. `Fields` are the
+ * fields that middleware adds to the result.
+ */
+export interface LoopStream<Output = unknown, T extends Tool = Tool, Fields = unknown> extends AsyncIterable<LoopEvent<T>> {
   /** Resolves to the result when the run has ended. A caller that only awaits `result` never slows the run down. */
-  readonly result: Promise<LoopResult<Output, T>>;
+  readonly result: Promise<LoopResult<Output, T> & Fields>;
 }
 
 /**
@@ -37,13 +41,17 @@ export interface LoopStream<Output = unknown, T extends Tool = Tool> extends Asy
  * for await (const event of stream) if (event.type === "text-delta") process.stdout.write(event.text);
  * const { status } = await stream.result;
  */
-export function streamToolLoop<Output = unknown, T extends Tool = Tool>(
-  options: LoopOptions<Output, T>,
-): LoopStream<Plain<Output>, T> {
+export function streamToolLoop<
+  Output = unknown,
+  T extends Tool = Tool,
+  List extends readonly [] | readonly unknown[] = readonly [],
+>(
+  options: LoopOptions<Output, T> & { readonly middleware?: List | MiddlewareList<Output> | undefined },
+): LoopStream<Plain<Output>, T, ResultFields<List>> {
   const queue = new EventQueue<LoopEvent>(capacity);
   const begun = beginRun(options, { queue });
-  // The cast is safe: the schema and the tools in `options` determine the types.
-  const result = begun.result as Promise<LoopResult<Plain<Output>, T>>;
+  // The cast is safe: the schema, the tools and the middleware in `options` determine the types.
+  const result = begun.result as Promise<LoopResult<Plain<Output>, T> & ResultFields<List>>;
   // Prevents an unhandled rejection for callers that only read events. A caller that awaits `result` still gets the error.
   result.catch(() => {});
   const iterator: AsyncIterator<LoopEvent, undefined> = {

@@ -155,6 +155,24 @@ export type MiddlewareList<Output = unknown> =
   | readonly []
   | readonly (Middleware | StructuredOutput<Output> | false | undefined)[];
 
+/** The fields that the middleware of a list adds to the result of a run. Fields of an entry that may be left out are optional. */
+export type ResultFields<List> = Intersection<
+  List extends readonly unknown[] ? { [Index in keyof List]: { readonly fields: FieldsOf<List[Index]> } }[number] : never
+>;
+
+type FieldsOf<Entry> =
+  Exclude<Entry, false | undefined> extends { result(state: never): infer Fields }
+    ? Extract<Entry, false | undefined> extends never
+      ? Fields
+      : Partial<Fields>
+    : unknown;
+
+type Intersection<Each> = (Each extends { readonly fields: infer Fields } ? (take: Fields) => void : never) extends (
+  take: infer All,
+) => void
+  ? All
+  : unknown;
+
 /** Converts the answer to a validated value. Created by `structuredOutput`. `Output` is the output type of the schema. */
 export interface StructuredOutput<Output = unknown> extends Middleware {
   /** The schema that validates the answer. */
@@ -202,7 +220,7 @@ export interface Hooks {
     | { readonly ending: Ending }
   >;
   on?(event: LoopEvent): void;
-  /** Returns fields for the result of the run. */
+  /** Returns fields for the result of the run. Its type has them if the type of the middleware has this method. */
   result?(state: State): object;
 }
 

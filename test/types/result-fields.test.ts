@@ -1,0 +1,47 @@
+import { expect, expectTypeOf, it } from "vitest";
+import { z } from "zod";
+import { approve, type LoopResult, type Middleware, runToolLoop, streamToolLoop, structuredOutput } from "turnwright";
+import { createMockProvider, text } from "turnwright/testing";
+
+const messages = [{ role: "user", content: "Go." }] as const;
+const provider = () => createMockProvider([text('{"n":1}')]);
+
+const receipts = { name: "receipts", pure: true, result: () => ({ receipts: 2 }) } as const satisfies Middleware;
+const label = (): { name: string; pure: true; result(): { label: string } } => ({
+  name: "label",
+  pure: true,
+  result: () => ({ label: "a" }),
+});
+
+it("runToolLoop: types the fields that middleware adds to the result", async () => {
+  const schema = z.object({ n: z.number() });
+  const middleware = [receipts, approve(), label(), structuredOutput(schema)] as const;
+  const result = await runToolLoop({ provider: provider(), messages, middleware });
+  expectTypeOf(result.receipts).toEqualTypeOf<number>();
+  expectTypeOf(result.label).toEqualTypeOf<string>();
+  expectTypeOf(result.output).toEqualTypeOf<{ n: number } | undefined>();
+  expect([result.receipts, result.label, result.output]).toEqual([2, "a", { n: 1 }]);
+  const streamed = await streamToolLoop({ provider: provider(), messages, middleware }).result;
+  expectTypeOf(streamed).toEqualTypeOf(result);
+  expect(streamed.receipts).toBe(2);
+});
+
+it("runToolLoop: types the fields of a list that is written in the options", async () => {
+  const isLabelled = messages.length > 1;
+  const result = await runToolLoop({
+    provider: provider(),
+    messages,
+    middleware: [receipts, isLabelled && label(), { name: "own", call: (call, next) => next(call) }],
+  });
+  expectTypeOf(result.receipts).toEqualTypeOf<number>();
+  expectTypeOf(result.label).toEqualTypeOf<string | undefined>();
+  expect([result.receipts, result.label]).toEqual([2, undefined]);
+});
+
+it("runToolLoop: adds no fields to the type without such middleware", async () => {
+  const middleware: readonly Middleware[] = [receipts];
+  const result = await runToolLoop({ provider: provider(), messages, middleware });
+  expectTypeOf(result).toEqualTypeOf<LoopResult>();
+  // @ts-expect-error nothing says that there is such a field
+  expect(result.receipts).toBe(2);
+});
