@@ -29,6 +29,8 @@ export default {
       "Readable",
       "PreparedOptions",
       "ReleaseRequest",
+      "ResultFields",
+      "PageAnswer",
     ],
     ...["CutOff", "BegunCall", "RecordedPlace", "PartDigest", "FirstRecord", "RequestPrefix", "IdleTimer", "EventSink"],
     // The shapes of arguments and results of functions for adapters and hosts, which are documented with their function.

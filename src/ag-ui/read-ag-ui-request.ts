@@ -1,9 +1,10 @@
-import type { ApprovalDecision, Json, UserMessage } from "../core/index.ts";
-import { checkFields, isRecord, listOf, type OutsideResult, recordOf } from "../core/kit.ts";
+import type { Json, UserMessage } from "../core/index.ts";
+import { checkFields, isRecord, listOf, recordOf } from "../core/kit.ts";
 import { isText } from "../shared/errors/check-fields.ts";
 import { parseJson } from "../shared/json.ts";
 import type { UnknownRecord } from "../shared/guards.ts";
 import { type NodeRequest, readRequestBody, refuseDeep, RequestError } from "../web/read-request-body.ts";
+import type { PageAnswer } from "../web/page-values.ts";
 import { readId, readUserMessage, requestChecks, type RequestLimits } from "../web/read-user-message.ts";
 import { fromPageId, toResultMessageId } from "./page-ids.ts";
 
@@ -31,8 +32,6 @@ export interface AGUIRequest {
    */
   readonly answers: { readonly [id: string]: PageAnswer };
 }
-
-type PageAnswer = Exclude<ApprovalDecision, { readonly kind: "ask" }> | OutsideResult;
 
 type Answer = readonly [id: string, answer: PageAnswer];
 

@@ -1,8 +1,9 @@
-import type { ApprovalDecision, Json, UserMessage } from "../core/index.ts";
-import { checkFields, isRecord, listOf, type OutsideResult, recordOf } from "../core/kit.ts";
+import type { Json, UserMessage } from "../core/index.ts";
+import { checkFields, isRecord, listOf, recordOf } from "../core/kit.ts";
 import { isText } from "../shared/errors/check-fields.ts";
 import type { UnknownRecord } from "../shared/guards.ts";
 import { type NodeRequest, readRequestBody, RequestError } from "../web/read-request-body.ts";
+import type { PageAnswer } from "../web/page-values.ts";
 import { type PageMessage, readId, readUserMessage, requestChecks, type RequestLimits } from "../web/read-user-message.ts";
 
 /** The content of a request from `useChat`. */
@@ -29,8 +30,6 @@ export interface UIChatRequest {
    */
   readonly answers: { readonly [id: string]: PageAnswer };
 }
-
-type PageAnswer = Exclude<ApprovalDecision, { readonly kind: "ask" }> | OutsideResult;
 
 type Answer = readonly [id: string, answer: PageAnswer];
 

@@ -1,11 +1,23 @@
 // The values and the failure texts that web pages show, for all page protocols. The texts contain no error messages, because error
 // messages may contain secrets.
 
-import type { EndReason, Json, LoopEvents, LoopStatus, ToolOutcome, ToolResultPart, Usage } from "../core/index.ts";
-import type { WaitingCall } from "../core/kit.ts";
+import type {
+  ApprovalDecision,
+  EndReason,
+  Json,
+  LoopEvents,
+  LoopStatus,
+  ToolOutcome,
+  ToolResultPart,
+  Usage,
+} from "../core/index.ts";
+import type { OutsideResult, WaitingCall } from "../core/kit.ts";
 import { addCost, addUsage, noUsage } from "../shared/count-usage.ts";
 import type { SpendingEvent } from "../shared/event-table.ts";
 import { toJson } from "../shared/json.ts";
+
+/** A page cannot keep a call waiting, so it cannot answer "ask". */
+export type PageAnswer = Exclude<ApprovalDecision, { readonly kind: "ask" }> | OutsideResult;
 
 /** The cost that a page shows. `streams` is the number of model streams that have ended. */
 export interface PageCost {
