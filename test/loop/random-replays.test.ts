@@ -4,6 +4,7 @@ import { type Journal, type LoopOptions, type LoopResult, memoryJournal } from "
 import type { MemoryJournal } from "turnwright/kit";
 import { withAgent } from "./random-agent.ts";
 import { type Plan, plans } from "./random-run.ts";
+import { answersOf } from "./play.ts";
 import { comparable, type More, runPlan, savedOf } from "./run-plan.ts";
 
 const copyOf = (result: LoopResult): MemoryJournal => memoryJournal(savedOf(result));
@@ -19,9 +20,15 @@ async function runAndRetry(plan: Plan, retries: number, nested: boolean): Promis
   for (let retry = 0; retry < retries; retry += 1) {
     const turns = [...plan.turns.slice(retry + 1), ...plan.turns];
     const again = await runPlan({ ...plan, turns, verbs: [] }, more({ journal: copyOf(result), resume: "retry-last" }, nested));
+    // A message stays in the transcript if one of its calls has run.
+    expect(ranIn(again.result)).toEqual(expect.arrayContaining(ranIn(result)));
     result = again.result;
   }
   return result;
+}
+
+function ranIn(result: LoopResult): readonly string[] {
+  return answersOf(result).flatMap(({ callId, outcome }) => (outcome === "completed" || outcome === "failed" ? [callId] : []));
 }
 
 const replays = fc.record({ plan: plans, meddler: plans, retries: fc.nat({ max: 2 }), nested: fc.boolean() });
