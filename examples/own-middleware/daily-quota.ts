@@ -5,6 +5,7 @@
 import { mkdirSync, readlinkSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import type { Middleware } from "turnwright";
+import { denyCall } from "turnwright/kit";
 
 export interface DailyQuota {
   readonly folder: string;
@@ -43,8 +44,10 @@ export function dailyQuota({ folder, limits, today = () => new Date().toISOStrin
       const day = await at.step("day", today);
       const place = join(folder, day, encodeURIComponent(call.name));
       if (await at.step("count", () => takePlace(place, at.idempotencyKey, limit))) return next(call);
-      const reason = `"${call.name}" may run ${limit} times a day, and all ${limit} are used. Do not call it again today.`;
-      return { kind: "denied", call, durationMs: 0, reason };
+      return denyCall(
+        call,
+        `"${call.name}" may run ${limit} times a day, and all ${limit} are used. Do not call it again today.`,
+      );
     },
   };
 }

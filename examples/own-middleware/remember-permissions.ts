@@ -6,6 +6,7 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import type { Json, Middleware } from "turnwright";
+import { denyCall } from "turnwright/kit";
 
 /** The answers of the person: pass one in `answers`, under the `id` of the waiting call. */
 export type Permission = "deny" | "allow-once" | "allow-always";
@@ -34,11 +35,10 @@ export function rememberPermissions(folder: string): Middleware {
       const file = join(folder, `${createHash("sha256").update(subject).digest("hex")}.json`);
       if (await at.step("known", () => existsSync(file))) return next(call);
 
-      const deny = (reason: string) => ({ kind: "denied", call, durationMs: 0, reason }) as const;
-      if (!at.mayWait) return deny("Nobody can be asked about this call.");
+      if (!at.mayWait) return denyCall(call, "Nobody can be asked about this call.");
       const facts: Json = { name: call.name, args: call.args, tool };
       const answer = await at.wait("permission", facts, { schema: permission });
-      if (answer === "deny") return deny("The user does not allow this call.");
+      if (answer === "deny") return denyCall(call, "The user does not allow this call.");
       if (answer === "allow-always")
         await at.step("remember", () => {
           mkdirSync(folder, { recursive: true });

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { z } from "zod";
 import { defineTool, memoryJournal, type Message, type Middleware, runToolLoop } from "turnwright";
+import { denyCall } from "turnwright/kit";
 import { createMockProvider, expectReplays, text, toolCall } from "turnwright/testing";
 
 const messages: readonly Message[] = [{ role: "user", content: "Pay the bill." }];
@@ -48,7 +49,7 @@ function quota(counts: Counts, most: number): Middleware {
     async call(call, next, at) {
       const count = await at.step("count", () => counts.add(new Date().toISOString().slice(0, 10), at.idempotencyKey));
       if (count <= most) return next(call);
-      return { call, durationMs: 0, kind: "denied", reason: `The limit of ${most} calls a day is reached.` };
+      return denyCall(call, `The limit of ${most} calls a day is reached.`);
     },
   };
 }
@@ -136,7 +137,7 @@ function quota(counts: Counts, most: number): Middleware {
     name: "blocked",
     async call(call, next, at) {
       const isRefused = await at.step("blocked", () => isBlocked(call.name), { recordErrors: false });
-      return isRefused ? { call, durationMs: 0, kind: "denied", reason: "Not today." } : next(call);
+      return isRefused ? denyCall(call, "Not today.") : next(call);
     },
   };
   // #endregion store
@@ -157,7 +158,7 @@ function quota(counts: Counts, most: number): Middleware {
     async call(call, next, at) {
       if (call.name !== "pay") return next(call);
       const { allowed } = await at.wait("permission", { risk: "high" }, { schema: answer });
-      return allowed ? next(call) : { call, durationMs: 0, kind: "denied", reason: "The user does not want to pay." };
+      return allowed ? next(call) : denyCall(call, "The user does not want to pay.");
     },
   };
 

@@ -6,7 +6,7 @@ export { contextOf } from "./middleware/approve.ts";
 export { sendDecision } from "./middleware/decide-call.ts";
 export { askCaller } from "../shared/ask-caller.ts";
 export { toContextMessage } from "./middleware/context-restarts.ts";
-export { endWith, isStepCancelled } from "./loop/seam.ts";
+export { denyCall, endWith, isStepCancelled } from "./loop/seam.ts";
 export { streamOnce } from "./loop/stream-once.ts";
 export { detectContextRestart } from "./loop/context-restart.ts";
 export { priceAttempts } from "./loop/meter.ts";

@@ -2,11 +2,17 @@
 
 import type { Answer, Ending, Outcome } from "../types/middleware.ts";
 import type { Provider } from "../types/provider.ts";
+import type { ToolCall } from "../types/tool-outcome.ts";
 
 /** Returns the answer of a request that was not made, because the run ends. */
 export function endWith(ending: Ending, { id: provider, model }: Pick<Provider, "id" | "model">): Answer {
   const nothing = { text: "", reasoning: "", details: "", calls: [], providerMetadata: [], visibleTools: [], durationMs: 0 };
   return { ...nothing, status: "error", costUSD: 0, provider, model, ends: ending, skipped: true };
+}
+
+/** Returns the outcome of a call that middleware refuses. The model reads the reason. With `ends`, the run ends after the calls of the message. */
+export function denyCall(call: ToolCall, reason?: string, ends?: Ending): Outcome {
+  return { call, durationMs: 0, kind: "denied", reason, ...(ends !== undefined && { ends }) };
 }
 
 /** True for the error of a step during which the run was cancelled. */
