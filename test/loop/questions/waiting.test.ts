@@ -175,22 +175,39 @@ describe("a question that waits in the process", () => {
     expect([outcomesOf(await second.result), askedIn(second)]).toEqual([["call_i0_0: interrupted"], []]);
   });
 
-  it("of a durable tool is recorded with its answer, so that the next execution needs no control", async () => {
+  it("of a durable tool is recorded with the answer that fits, so that the next execution needs no control", async () => {
     const store = createDurableStore();
     const seen: unknown[] = [];
-    const schema = z.string().transform((iso) => new Date(iso));
-    const asking = tool("book", async (_, context) => seen.push(await ask(context, { question: "When?", schema, wait: true })), {
-      durable: true,
-    });
-    const options = { tools: [asking], runId: "r" };
+    const schema = z
+      .string()
+      .min(2)
+      .transform((name) => name.length);
+    const both = tool(
+      "book",
+      async (_, context) => {
+        const asked = ["City?", "Name?"].map((text) => ask(context, { question: text, schema, wait: true }));
+        return seen.push(await Promise.all(asked));
+      },
+      { durable: true },
+    );
+    const options = { tools: [both], runId: "r" };
     const first = play(script(), { ...options, journal: store.open({ within: "i0/call/0/book/outcome" }) });
-    for (let count = 0; count < 50 && askedIn(first).length === 0; count += 1) await first.clock.flush();
-    first.control.answer(lastId(first), { kind: "result", result: "2027-01-01" });
+    for (const [index, answer] of [
+      [1, "A"],
+      [0, "Oslo"],
+      [2, "Ann"],
+    ] as const) {
+      for (let count = 0; count < 50 && askedIn(first).length <= index; count += 1) await first.clock.flush();
+      first.control.answer(askedIn(first)[index]?.id ?? "none", { kind: "result", result: answer });
+    }
     await expect(first.result).rejects.toThrow("The process died.");
     const provider = createMockProvider([text("Done.")]);
     const second = play([], { ...options, journal: store.open(), provider, control: undefined });
     expect([outcomesOf(await second.result), askedIn(second)]).toEqual([["call_i0_0: completed"], []]);
-    expect(seen).toEqual([new Date("2027-01-01"), new Date("2027-01-01")]);
+    expect(seen).toEqual([
+      [4, 3],
+      [4, 3],
+    ]);
   });
 
   it("fails after 20 answers that do not fit the schema", async () => {
