@@ -96,6 +96,12 @@ export default {
       to: { path: "^src/core/", pathNot: `^src/core/(middleware/|types/|${exportedByKit})` },
     },
     {
+      name: "a feature of turnwright/middleware imports no other one",
+      severity: "error",
+      from: { path: "^src/middleware/([^/]+)/", pathNot: test },
+      to: { path: "^src/middleware/", pathNot: "^src/middleware/$1/" },
+    },
+    {
       name: "a policy imports no policy",
       severity: "error",
       from: { path: "^src/core/policies/", pathNot: test },
@@ -133,9 +139,9 @@ export default {
       to: { path: "node_modules/@cfworker/" },
     },
     {
-      name: "only tool-search imports its search engine",
+      name: "only the tool search imports its search engine",
       severity: "error",
-      from: { path: "^src/", pathNot: [test, "^src/tool-search/"] },
+      from: { path: "^src/", pathNot: [test, "^src/middleware/tool-search/"] },
       to: { path: "node_modules/minisearch/" },
     },
     {

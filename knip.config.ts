@@ -13,7 +13,7 @@ const config: KnipConfig = {
     // The loop that takes middleware, and middleware, which no entry exports yet.
     "src/core/loop/run-tool-loop.ts!",
     "src/core/middleware/*.ts!",
-    "src/prompt-cache/middleware.ts!",
+    "src/middleware/prompt-cache/middleware.ts!",
     "test/web-chat/serve-child.ts",
     "test/conversation/die-in-chat.ts",
     "scripts/*.ts",

@@ -2,7 +2,7 @@
 
 import { rmSync } from "node:fs";
 import type { Options } from "tsup";
-import { entries } from "./scripts/entries.ts";
+import { entries, features } from "./scripts/entries.ts";
 import { followExports } from "./scripts/follow-exports.ts";
 import { joinChunks } from "./scripts/join-chunks.ts";
 
@@ -13,7 +13,7 @@ async function finish(): Promise<void> {
 }
 
 const config: Options = {
-  entry: { ...Object.fromEntries(entries.map(({ name, source }) => [name, source])), cli: "src/cli/main.ts" },
+  entry: { ...Object.fromEntries([...entries, ...features].map(({ name, source }) => [name, source])), cli: "src/cli/main.ts" },
   format: ["esm", "cjs"],
   target: "es2022",
   clean: true,

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { z } from "zod";
 import { type Provider, streamToolLoop, structuredOutput } from "turnwright";
-import { type DeepPartial, partialOutputs } from "turnwright/partial-output";
+import { type DeepPartial, partialOutputs } from "turnwright/middleware";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 
 const report = z.object({ title: z.string(), days: z.array(z.object({ day: z.string(), celsius: z.number() })) });

@@ -7,7 +7,7 @@ import { createPlainTextModel } from "./support/plain-text-stand-in.ts";
 
 // #region model
 import { defineTool, type Message, type Provider, runToolLoop } from "turnwright";
-import { planLogs, withPlanner } from "turnwright/plan";
+import { planLogs, withPlanner } from "turnwright/middleware";
 
 /** Ignores the tools in a request, and never returns tool calls. */
 function textProvider(complete: (prompt: string) => AsyncIterable<string>): Provider {

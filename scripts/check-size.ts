@@ -21,6 +21,19 @@ const peers = Object.keys(readJson<{ readonly peerDependencies: object }>("packa
 /** A program that runs the loop, and needs nothing else. */
 const smallest = 'export { defineTool, runToolLoop } from "./dist/index.js";';
 
+/** The features of turnwright/middleware, each as the only one of a program: a bundle must not contain the others. */
+const features = [
+  "compactMessages",
+  "createDeliberateMode",
+  "createHandoffs",
+  "createTeam",
+  "guardrails",
+  "partialOutputs",
+  "watchPromptCache",
+  "withPlanner",
+  "withToolSearch",
+];
+
 async function measure(source: string): Promise<number> {
   const { outputFiles, metafile } = await build({
     stdin: { contents: source, resolveDir: ".", sourcefile: "program.js" },
@@ -55,6 +68,10 @@ function findLoaded(file: string, { outputs }: Metafile): ReadonlySet<string> {
 const programs = [
   ...entries.map(({ name, specifier }) => ({ specifier, source: `export * from "./dist/${name}.js";` })),
   { specifier: "turnwright: runToolLoop, defineTool", source: smallest },
+  ...features.map((name) => ({
+    specifier: `turnwright/middleware: ${name}`,
+    source: `export { ${name} } from "./dist/middleware.js";`,
+  })),
 ];
 
 const measured = await Promise.all(

@@ -1,5 +1,6 @@
 // Reads the published entries from `paths` in tsconfig.json, the only place that lists them.
 
+import { readFileSync } from "node:fs";
 import { readJson } from "./read-json.ts";
 
 export interface Entry {
@@ -24,3 +25,12 @@ export const entries: readonly Entry[] = Object.entries(compilerOptions.paths).m
   const subpath = specifier.replace(/^turnwright/, ".");
   return { specifier, subpath, name: subpath === "." ? "index" : subpath.slice(2), source: source.replace(/^\.\//, "") };
 });
+
+/** The files of turnwright/middleware that export something. The build compiles each as an entry, so that it gets files of its own. */
+export const features: readonly Pick<Entry, "name" | "source">[] = readFeatures("src/middleware");
+
+function readFeatures(folder: string): readonly Pick<Entry, "name" | "source">[] {
+  const files = readFileSync(`${folder}/index.ts`, "utf8").matchAll(/ from "\.\/([^"]+)\.ts";/g);
+  const paths = new Set([...files].map(([, path = ""]) => path));
+  return [...paths].map((path) => ({ name: `middleware-${path.replace("/", "-")}`, source: `${folder}/${path}.ts` }));
+}

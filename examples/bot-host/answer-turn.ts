@@ -13,7 +13,7 @@ import {
 } from "turnwright";
 import type { Conversation } from "turnwright/conversation";
 import type { LoopEmitter } from "turnwright/kit";
-import type { DeliberateMode } from "turnwright/deliberate";
+import type { DeliberateMode } from "turnwright/middleware";
 import type { ChatService, Post } from "./chat-service.ts";
 
 export interface Room {

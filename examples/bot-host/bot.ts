@@ -2,9 +2,8 @@
 // interrupts it, steers it, or waits.
 
 import { type ContextStash, createLoopControl, type Clock, type Provider, type Tool } from "turnwright";
-import { compactMessages } from "turnwright/compaction";
+import { compactMessages, createDeliberateMode } from "turnwright/middleware";
 import { type ConversationStore, createConversation } from "turnwright/conversation";
-import { createDeliberateMode } from "turnwright/deliberate";
 import { type Environment, readEnvironment } from "turnwright/config";
 import { answerTurn, type Room, toMessage, type TurnPorts } from "./answer-turn.ts";
 import type { ChatService, Post } from "./chat-service.ts";

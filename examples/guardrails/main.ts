@@ -4,7 +4,7 @@
 
 import assert from "node:assert/strict";
 import { defineTool, type LoopResult, type Message, runToolLoop, streamToolLoop, structuredOutput } from "turnwright";
-import { guardrails, type InputCheck, type OutputCheck, type ToolCheck } from "turnwright/guardrails";
+import { guardrails, type InputCheck, type OutputCheck, type ToolCheck } from "turnwright/middleware";
 import { createMockProvider, text, toolCall, usage } from "turnwright/testing";
 import { z } from "zod";
 

@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { createLoopEvents, defineTool, type LoopResult, type Message, runToolLoop } from "turnwright";
-import { type AgentHandoffs, createHandoffs, withoutToolCalls } from "turnwright/handoffs";
+import { type AgentHandoffs, createHandoffs, withoutToolCalls } from "turnwright/middleware";
 import { fileJournal } from "turnwright/journal";
 import { createMockProvider, type MockProvider, text, toolCall } from "turnwright/testing";
 import { z } from "zod";

@@ -12,10 +12,8 @@ import {
   runToolLoop,
 } from "turnwright";
 import { createResultCache } from "turnwright/cache";
-import { compactMessages } from "turnwright/compaction";
-import { watchPromptCache } from "turnwright/prompt-cache";
+import { compactMessages, watchPromptCache, withToolSearch } from "turnwright/middleware";
 import { createMockProvider, expectPrefix, type MockMessage, text, toolCall } from "turnwright/testing";
-import { withToolSearch } from "turnwright/tool-search";
 import { z } from "zod";
 import { catalogue } from "../many-tools/catalogue.ts";
 

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { approve, deferTools, runToolLoop } from "turnwright";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
-import { withToolSearch } from "turnwright/tool-search";
+import { withToolSearch } from "turnwright/middleware";
 import { catalogue } from "./catalogue.ts";
 
 const provider = createMockProvider([

@@ -3,8 +3,7 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createLoopEvents, defineTool, type Message, runToolLoop } from "turnwright";
-import { guardrails, type InputCheck } from "turnwright/guardrails";
-import { createHandoffs, withoutToolCalls } from "turnwright/handoffs";
+import { guardrails, type InputCheck, createHandoffs, withoutToolCalls } from "turnwright/middleware";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { z } from "zod";
 import { type DeskFacts, isOffTopic } from "./desk-facts.ts";

@@ -11,7 +11,7 @@ import {
   type Pricing,
   runToolLoop,
 } from "turnwright";
-import { watchPromptCache } from "turnwright/prompt-cache";
+import { watchPromptCache } from "turnwright/middleware";
 import { expectPrefix, recordEvents } from "turnwright/testing";
 import { z } from "zod";
 import { createCachedModel } from "./cached-model.ts";

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { createLoopEvents, finalAnswer, type LoopResult, type Message, runToolLoop } from "turnwright";
-import { createTeam, showTeam, type Team } from "turnwright/team";
+import { createTeam, showTeam, type Team } from "turnwright/middleware";
 import { providerFromEnvironment } from "../support/provider-from-environment.ts";
 import { toPrintable } from "../support/to-printable.ts";
 import { createFileTools } from "./file-tools.ts";

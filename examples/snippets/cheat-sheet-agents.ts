@@ -13,10 +13,9 @@ import type {
   Usage,
   UserMessage,
 } from "turnwright";
-import type { Handoffs } from "turnwright/handoffs";
+import type { Handoffs } from "turnwright/middleware";
 import type { ApprovalContext } from "turnwright/kit";
-import type * as guards from "turnwright/guardrails";
-import type * as handoffs from "turnwright/handoffs";
+import type * as middleware from "turnwright/middleware";
 import { type Differing, expectNone } from "./same-names.ts";
 
 // #region guardrails
@@ -102,18 +101,18 @@ interface AgentOptions {
 }
 // #endregion handoffs
 
-expectNone<Differing<GuardrailsEntry, typeof guards>>();
-expectNone<Differing<Parameters<GuardrailsEntry["guardrails"]>[0], guards.GuardrailOptions>>();
-expectNone<Differing<InputCheck, guards.InputCheck>>();
-expectNone<Differing<CheckedInput, guards.CheckedInput>>();
-expectNone<Differing<OutputCheck, guards.OutputCheck>>();
-expectNone<Differing<CheckedOutput, guards.CheckedOutput>>();
-expectNone<Differing<ToolCheck, guards.ToolCheck>>();
-expectNone<Differing<CheckContext, guards.CheckContext>>();
-expectNone<Differing<HandoffsEntry, typeof handoffs>>();
-expectNone<Differing<Parameters<HandoffsEntry["createHandoffs"]>[0], handoffs.HandoffOptions>>();
-expectNone<Differing<AgentHandoffs<string>, handoffs.AgentHandoffs>>();
-expectNone<Differing<AgentOptions, handoffs.AgentOptions>>();
-expectNone<Exclude<OutputVerdict["kind"], guards.OutputVerdict["kind"]>>();
-expectNone<Exclude<guards.OutputVerdict["kind"], OutputVerdict["kind"]>>();
-expectNone<Exclude<guards.ToolVerdict["kind"], ToolVerdict["kind"]>>();
+expectNone<Differing<Parameters<GuardrailsEntry["guardrails"]>[0], middleware.GuardrailOptions>>();
+expectNone<Differing<InputCheck, middleware.InputCheck>>();
+expectNone<Differing<CheckedInput, middleware.CheckedInput>>();
+expectNone<Differing<OutputCheck, middleware.OutputCheck>>();
+expectNone<Differing<CheckedOutput, middleware.CheckedOutput>>();
+expectNone<Differing<ToolCheck, middleware.ToolCheck>>();
+expectNone<Differing<CheckContext, middleware.CheckContext>>();
+expectNone<Differing<Parameters<HandoffsEntry["createHandoffs"]>[0], middleware.HandoffOptions>>();
+expectNone<Differing<AgentHandoffs<string>, middleware.AgentHandoffs>>();
+expectNone<Differing<AgentOptions, middleware.AgentOptions>>();
+expectNone<Exclude<OutputVerdict["kind"], middleware.OutputVerdict["kind"]>>();
+expectNone<Exclude<middleware.OutputVerdict["kind"], OutputVerdict["kind"]>>();
+expectNone<Exclude<middleware.ToolVerdict["kind"], ToolVerdict["kind"]>>();
+
+export type { GuardrailsEntry, HandoffsEntry };

@@ -24,18 +24,13 @@ import type {
   ToolRegistry,
 } from "turnwright";
 import type { LoopEmitter, ResultCacher, ResultStore, Validation } from "turnwright/kit";
-import type { PromptCacheWatch } from "turnwright/prompt-cache";
-import type { DeliberateMode, DeliberateModeOptions } from "turnwright/deliberate";
+import type { PromptCacheWatch, DeliberateMode, DeliberateModeOptions } from "turnwright/middleware";
 import * as cache from "turnwright/cache";
 import * as config from "turnwright/config";
-import * as deliberate from "turnwright/deliberate";
+import * as middleware from "turnwright/middleware";
 import * as journal from "turnwright/journal";
-import * as plan from "turnwright/plan";
 import * as prices from "turnwright/prices";
-import * as partialOutput from "turnwright/partial-output";
-import * as promptCache from "turnwright/prompt-cache";
 import * as testing from "turnwright/testing";
-import * as toolSearch from "turnwright/tool-search";
 import type {
   Cassette,
   ChatOddity,
@@ -59,6 +54,8 @@ import type {
   TestClock,
 } from "turnwright/testing";
 import assert from "node:assert/strict";
+import type { GuardrailsEntry, HandoffsEntry } from "./cheat-sheet-agents.ts";
+import type { CompactionEntry, TeamEntry } from "./cheat-sheet-long-runs.ts";
 import { type Differing, expectNone } from "./same-names.ts";
 
 // #region ports
@@ -194,26 +191,18 @@ interface ToolSearchEntry {
 }
 // #endregion tool-search
 
-deliberate satisfies DeliberateEntry;
-toolSearch satisfies ToolSearchEntry;
-
 // #region prompt-cache
 interface PromptCacheEntry {
   watchPromptCache(): PromptCacheWatch; // middleware; compares the bodies that adapters report with call.sending; startWith(result.cache?.last) for the next run
 }
 // #endregion prompt-cache
 
-promptCache satisfies PromptCacheEntry;
-
 // #region partial-output
 interface PartialOutputEntry {
-  partialOutputs<Output>(stream: LoopStream<Output>): AsyncGenerator<partialOutput.DeepPartial<Output>, void, undefined>; // reads the events of the stream
-  createPartialOutput<Output>(output?: StructuredOutput<Output>): partialOutput.PartialOutput<Output>; // take(event): the new value or undefined
+  partialOutputs<Output>(stream: LoopStream<Output>): AsyncGenerator<middleware.DeepPartial<Output>, void, undefined>; // reads the events of the stream
+  createPartialOutput<Output>(output?: StructuredOutput<Output>): middleware.PartialOutput<Output>; // take(event): the new value or undefined
 }
 // #endregion partial-output
-
-partialOutput satisfies PartialOutputEntry;
-expectNone<Differing<PartialOutputEntry, typeof partialOutput>>();
 
 // #region cache
 interface CacheEntry {
@@ -261,31 +250,26 @@ interface PlanEntry {
       enabled?: boolean; // true
       extraRequirement?: string; // added to the planner's prompt
       extraInstruction?: string; // added to the prompt of the answer, next to action_results
-      prompt?: (input: plan.PlannerInput) => plan.PlannerPrompt; // plannerPrompt: { system, user }
-      planner?: plan.Planner; // (input, { signal, heartbeat }) => { next_action?, execution_commands? }; replaces the model
+      prompt?: (input: middleware.PlannerInput) => middleware.PlannerPrompt; // plannerPrompt: { system, user }
+      planner?: middleware.Planner; // (input, { signal, heartbeat }) => { next_action?, execution_commands? }; replaces the model
       planRetries?: number; // 2 in each iteration; after that, the run ends as provider-error, no-output
       closesEarly?: boolean; // true: the plan's stream is closed at "response"
     },
   ): Provider;
   // middleware that runs all commands of an iteration with one function
-  executePlans(executor: plan.PlanExecutor): Middleware; // ({ commands, context }) => [{ success?, result?, error? }]
+  executePlans(executor: middleware.PlanExecutor): Middleware; // ({ commands, context }) => [{ success?, result?, error? }]
   // returns { purpose, tool_name, kwargs, todo_suggestion, next, success, result, error } for each call in a plan
-  planLogs(result: Pick<LoopResult, "messages" | "streamResults">): readonly plan.PlanRecord[];
-  plannerPrompt(input: plan.PlannerInput): plan.PlannerPrompt; // input: userInput, availableTools, donePlans, lastRoundRecords, roundIndex, ...
+  planLogs(result: Pick<LoopResult, "messages" | "streamResults">): readonly middleware.PlanRecord[];
+  plannerPrompt(input: middleware.PlannerInput): middleware.PlannerPrompt; // input: userInput, availableTools, donePlans, lastRoundRecords, roundIndex, ...
 }
 // #endregion plan
 
 testing satisfies Testing;
-plan satisfies PlanEntry;
-expectNone<Differing<PlanEntry, typeof plan>>();
-expectNone<Differing<NonNullable<Parameters<PlanEntry["withPlanner"]>[1]>, plan.PlannerOptions>>();
+expectNone<Differing<NonNullable<Parameters<PlanEntry["withPlanner"]>[1]>, middleware.PlannerOptions>>();
 prices satisfies PricesEntry;
 config satisfies ConfigEntry;
 expectNone<Differing<CacheEntry, typeof cache>>();
-expectNone<Differing<DeliberateEntry, typeof deliberate>>();
-expectNone<Differing<ToolSearchEntry, typeof toolSearch>>();
-expectNone<Differing<NonNullable<Parameters<ToolSearchEntry["withToolSearch"]>[1]>, toolSearch.ToolSearchOptions>>();
-expectNone<Differing<PromptCacheEntry, typeof promptCache>>();
+expectNone<Differing<NonNullable<Parameters<ToolSearchEntry["withToolSearch"]>[1]>, middleware.ToolSearchOptions>>();
 journal satisfies JournalEntry;
 expectNone<Differing<Testing, typeof testing>>();
 expectNone<Differing<NonNullable<Parameters<Testing["recordTo"]>[2]>, testing.RecordOptions>>();
@@ -312,3 +296,7 @@ const holds: {
   journal: (journal) => journal,
 };
 assert.deepEqual(Object.keys(holds), ["provider", "registry", "journal"]);
+
+type Checked = DeliberateEntry & PartialOutputEntry & PlanEntry & PromptCacheEntry & TeamEntry & ToolSearchEntry;
+expectNone<Differing<Checked & CompactionEntry & GuardrailsEntry & HandoffsEntry, typeof middleware>>();
+middleware satisfies Checked;

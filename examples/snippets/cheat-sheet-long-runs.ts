@@ -2,11 +2,9 @@
 // error.
 
 import type { Clock, LoopLimits, Provider, Tool } from "turnwright";
-import type { Compaction } from "turnwright/compaction";
+import type { Compaction, RunTree, TeamMember, TerminalOutput } from "turnwright/middleware";
 import type { LoopEmitter } from "turnwright/kit";
-import type * as compaction from "turnwright/compaction";
-import * as team from "turnwright/team";
-import type { RunTree, TeamMember, TerminalOutput } from "turnwright/team";
+import type * as middleware from "turnwright/middleware";
 import { type Differing, expectNone } from "./same-names.ts";
 
 // #region compaction
@@ -37,7 +35,6 @@ interface TeamEntry {
 }
 // #endregion team
 
-team satisfies TeamEntry;
+expectNone<Differing<NonNullable<Parameters<CompactionEntry["compactMessages"]>[0]>, middleware.CompactionOptions>>();
 
-expectNone<Differing<CompactionEntry, typeof compaction>>();
-expectNone<Differing<NonNullable<Parameters<CompactionEntry["compactMessages"]>[0]>, compaction.CompactionOptions>>();
+export type { CompactionEntry, TeamEntry };

@@ -23,8 +23,8 @@ import { type Differing, expectNone } from "./same-names.ts";
 type Order = [
   "onIteration", // (iteration, state) => { abort: true, reason? } ends the run
   "maskResults", // clears old results from requests, not from the transcript
-  "createHandoffs", // of turnwright/handoffs: the run continues as another agent
-  "compactMessages", // of turnwright/compaction: a summary replaces old messages in requests
+  "createHandoffs", // of turnwright/middleware: the run continues as another agent
+  "compactMessages", // of turnwright/middleware: a summary replaces old messages in requests
   "contextRestarts", // shows items to the model at the end of each request; tools add some with contextRestart
   "prepareIteration", // (view) => { provider?, tools?, toolChoice?, system?, modelSettings? }
   "eagerTools", // of tools with `eager`: started while the model still streams
@@ -34,8 +34,8 @@ type Order = [
   "stopWhen", // ({ iteration, response, totalUsage, ... }) => true | { kind: "stop", reason? } | ...
   "finalAnswer", // one more iteration without tools at a limit; reserve: { tokens?, costUSD?, ms? }
   "preToolText", // ends the run after a message with both text and tool calls; only for the listed model families or tools
-  "guardrails", // of turnwright/guardrails: input, output, tools
-  "watchPromptCache", // of turnwright/prompt-cache: result.cache and the event "cache-break"
+  "guardrails", // of turnwright/middleware: input, output, tools
+  "watchPromptCache", // of turnwright/middleware: result.cache and the event "cache-break"
   "gateTools", // { active, allowedNames?, triggerMatchByToolName?, retain? }
   "processResults", // or truncateResults: changes results that the model reads
   "approve", // (call, context) => { kind: "approve" | "ask" } | { kind: "deny", reason? } | { kind: "modify", args }

@@ -16,8 +16,12 @@ import {
   type UserMessage,
 } from "turnwright";
 import type { ProviderMetadataPart, ToolHistoryEntry, TriggerMatch } from "turnwright/kit";
-import type { DeliberateModeOptions, DeliberateTurn, DeliberateTurnGate } from "turnwright/deliberate";
-import { createDeliberateMode } from "turnwright/deliberate";
+import {
+  type DeliberateModeOptions,
+  type DeliberateTurn,
+  type DeliberateTurnGate,
+  createDeliberateMode,
+} from "turnwright/middleware";
 import { type Differing, expectNone } from "./same-names.ts";
 
 // #region messages

@@ -45,7 +45,7 @@ import type {
   Usage,
   UserMessage,
 } from "turnwright";
-import type { CompactedMessages } from "turnwright/compaction";
+import type { CompactedMessages, PromptCacheUse } from "turnwright/middleware";
 import type {
   CallOf,
   ContextOptions,
@@ -76,7 +76,6 @@ import type {
   TruncateResultsOptions,
   TruncatedResults,
 } from "turnwright/kit";
-import type { PromptCacheUse } from "turnwright/prompt-cache";
 import type { AgentFields, ResultFields, ToolFields } from "./cheat-sheet-tools.ts";
 import { type Differing, expectNone } from "./same-names.ts";
 

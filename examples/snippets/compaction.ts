@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { defineTool, type Message, type Provider, runToolLoop } from "turnwright";
-import { compactMessages } from "turnwright/compaction";
+import { compactMessages } from "turnwright/middleware";
 import { genaiContextWindow, genaiPrices } from "turnwright/prices";
 import { createMockProvider, fail, text, toolCall } from "turnwright/testing";
 import { z } from "zod";

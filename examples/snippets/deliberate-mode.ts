@@ -11,7 +11,7 @@ import {
   prepareIteration,
   runToolLoop,
 } from "turnwright";
-import { createDeliberateMode } from "turnwright/deliberate";
+import { createDeliberateMode } from "turnwright/middleware";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { z } from "zod";
 

@@ -10,7 +10,7 @@ import {
   streamToolLoop,
   structuredOutput,
 } from "turnwright";
-import { guardrails, type InputCheck, type OutputCheck, type ToolCheck } from "turnwright/guardrails";
+import { guardrails, type InputCheck, type OutputCheck, type ToolCheck } from "turnwright/middleware";
 import { createMockProvider, text, toolCall, usage } from "turnwright/testing";
 import { z } from "zod";
 

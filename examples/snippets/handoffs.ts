@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { createLoopEvents, defineTool, type Message, type Provider, runToolLoop } from "turnwright";
 import { createConversation, memoryConversationStore } from "turnwright/conversation";
-import { createHandoffs, type HistoryFilter, withoutToolCalls } from "turnwright/handoffs";
+import { createHandoffs, type HistoryFilter, withoutToolCalls } from "turnwright/middleware";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { z } from "zod";
 

@@ -7,7 +7,7 @@ import { deferTools, defineTool, type Message, runToolLoop } from "turnwright";
 import { anthropicMessages } from "turnwright/anthropic";
 import { openaiResponses } from "turnwright/openai";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
-import { withToolSearch } from "turnwright/tool-search";
+import { withToolSearch } from "turnwright/middleware";
 import { z } from "zod";
 
 const provider = createMockProvider([

@@ -21,7 +21,7 @@ import {
   plannerPrompt,
   type PlanRecord,
   withPlanner,
-} from "turnwright/plan";
+} from "turnwright/middleware";
 import { createMockProvider, fail, text, toolCall } from "turnwright/testing";
 import { z } from "zod";
 

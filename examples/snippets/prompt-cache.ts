@@ -5,7 +5,7 @@ import OpenAI from "openai";
 import { z } from "zod";
 import { createLoopEvents, defineTool, maskResults, type Message, prepareIteration, type Pricing, runToolLoop } from "turnwright";
 import { openaiResponses } from "turnwright/openai";
-import { watchPromptCache } from "turnwright/prompt-cache";
+import { watchPromptCache } from "turnwright/middleware";
 import { createMockProvider, expectPrefix, type MockMessage, text, toolCall, usage } from "turnwright/testing";
 
 const messages: readonly Message[] = [{ role: "user", content: "Which ships call at Bergen?" }];

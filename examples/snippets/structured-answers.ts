@@ -11,7 +11,7 @@ import {
   streamToolLoop,
   structuredOutput,
 } from "turnwright";
-import { createPartialOutput, partialOutputs } from "turnwright/partial-output";
+import { createPartialOutput, partialOutputs } from "turnwright/middleware";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 
 const messages: readonly Message[] = [{ role: "user", content: "How is the weather in Oslo?" }];

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { createLoopEvents, defineTool, finalAnswer, type Message, runToolLoop, streamToolLoop } from "turnwright";
-import { createRunTree, createTeam, renderTree, showTeam } from "turnwright/team";
+import { createRunTree, createTeam, renderTree, showTeam } from "turnwright/middleware";
 import { createMockProvider, text, toolCall, usage } from "turnwright/testing";
 import { z } from "zod";
 

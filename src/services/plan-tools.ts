@@ -49,7 +49,7 @@ function toOldTool(name: string): ToolDefinition {
 /** Throws a ProviderError `bad-request` if a list of the request is longer than the service allows. */
 export function checkCount(what: string, count: number, most: number | undefined): void {
   if (most === undefined || count <= most) return;
-  const remedy = what === "tools" ? "Show fewer tools, for example with withToolSearch of turnwright/tool-search." : "Use fewer.";
+  const remedy = what === "tools" ? "Show fewer tools, for example with withToolSearch of turnwright/middleware." : "Use fewer.";
   throw providerError("bad-request", `The request has ${count} ${what}, but the service accepts at most ${most}. ${remedy}`);
 }
 

@@ -1,4 +1,4 @@
-import type { CacheBreakCause, PromptCacheBreak } from "../prompt-cache/types.ts";
+import type { CacheBreakCause, PromptCacheBreak } from "../middleware/prompt-cache/types.ts";
 import { invalidOption } from "../core/kit.ts";
 import type { LoopResult } from "../core/index.ts";
 
@@ -21,7 +21,7 @@ export function expectPrefix({ cache }: Pick<LoopResult, "cache">, share = 0.95)
   if (!(share >= 0 && share <= 1)) throw invalidOption("share", "a number from 0 to 1", share);
   if (cache === undefined) {
     throw new Error(
-      'The run did not watch the prompt cache. Pass middleware: [watchPromptCache()], from "turnwright/prompt-cache".',
+      'The run did not watch the prompt cache. Pass middleware: [watchPromptCache()], from "turnwright/middleware".',
     );
   }
   if (cache.requests === 0) {

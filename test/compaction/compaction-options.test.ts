@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { compactMessages, type CompactionOptions } from "turnwright/compaction";
+import { compactMessages, type CompactionOptions } from "turnwright/middleware";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { play, tool } from "../loop/play.ts";
 import { start } from "./compaction-stage.ts";

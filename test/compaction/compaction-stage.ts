@@ -1,4 +1,4 @@
-import { compactMessages, type CompactionOptions } from "turnwright/compaction";
+import { compactMessages, type CompactionOptions } from "turnwright/middleware";
 import type { LoopOptions, LoopResult, Message, ModelRequest, Provider } from "turnwright";
 import { createMockProvider, fail, type MockMessage, type MockPart, text, toolCall } from "turnwright/testing";
 import { play, type Playing, tool } from "../loop/play.ts";

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { deferTools, finalAnswer, maskResults } from "turnwright";
-import { compactMessages, type CompactionOptions } from "turnwright/compaction";
+import { compactMessages, type CompactionOptions, withToolSearch } from "turnwright/middleware";
 import { createMockProvider, createTestClock, text } from "turnwright/testing";
-import { withToolSearch } from "turnwright/tool-search";
 import { tool } from "../loop/play.ts";
 import { outline, start } from "./compaction-stage.ts";
 

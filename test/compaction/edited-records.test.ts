@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { deferTools, memoryJournal, type Message, type SavedJournal } from "turnwright";
-import { compactMessages } from "turnwright/compaction";
-import { withToolSearch } from "turnwright/tool-search";
+import { compactMessages, withToolSearch } from "turnwright/middleware";
 import { deferredTool } from "../tool-search/catalogue.ts";
 import { start } from "./compaction-stage.ts";
 

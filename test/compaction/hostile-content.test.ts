@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { type Message, type ModelRequest, runToolLoop } from "turnwright";
-import { compactMessages, type CompactionOptions } from "turnwright/compaction";
+import { compactMessages, type CompactionOptions } from "turnwright/middleware";
 import { createMockProvider, type MockMessage, text } from "turnwright/testing";
 import { tool } from "../loop/play.ts";
 import { start } from "./compaction-stage.ts";

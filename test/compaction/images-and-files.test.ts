@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { maskResults, type Message, runToolLoop, toolResult } from "turnwright";
-import { compactMessages } from "turnwright/compaction";
+import { compactMessages } from "turnwright/middleware";
 import { createMockProvider, providerMetadata, type MockMessage, text, toolCall, usage } from "turnwright/testing";
 import { answersOf, tool } from "../loop/play.ts";
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type LoopEvent, type LoopOptions, type LoopResult, runToolLoop, streamToolLoop } from "turnwright";
 import { createAGUIMapper } from "turnwright/ag-ui";
-import { compactMessages } from "turnwright/compaction";
+import { compactMessages } from "turnwright/middleware";
 import {
   journalToRunLog,
   type LoggedRun,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type Message, runToolLoop } from "turnwright";
-import { compactMessages } from "turnwright/compaction";
+import { compactMessages } from "turnwright/middleware";
 import { createMockProvider, finish, text, toolCall } from "turnwright/testing";
 import { play, tool } from "../loop/play.ts";
 import { outline, start, tooLong } from "./compaction-stage.ts";

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { runToolLoop } from "turnwright";
-import { compactMessages } from "turnwright/compaction";
+import { compactMessages, withPlanner } from "turnwright/middleware";
 import { parseRunLog, withRunLog } from "turnwright/inspect";
-import { withPlanner } from "turnwright/plan";
 import { createMockProvider, text } from "turnwright/testing";
 import { tool } from "../loop/play.ts";
 import { outline, scriptModel } from "./compaction-stage.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { LoopEvent } from "turnwright";
 import { createAGUIMapper } from "turnwright/ag-ui";
-import { compactMessages } from "turnwright/compaction";
+import { compactMessages } from "turnwright/middleware";
 import { text } from "turnwright/testing";
 import { createUIMessageMapper } from "turnwright/ui-message-stream";
 import { checkEvents } from "../ag-ui/mapping-stage.ts";

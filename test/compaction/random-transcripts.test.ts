@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type AssistantMessage, type Message, maskResults, runToolLoop, type ToolMessage, type UserMessage } from "turnwright";
-import { compactMessages } from "turnwright/compaction";
+import { compactMessages } from "turnwright/middleware";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { tool } from "../loop/play.ts";
 import { outline } from "./compaction-stage.ts";

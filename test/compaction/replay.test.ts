@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type LoopOptions, memoryJournal, type Message, runToolLoop, type SavedJournal } from "turnwright";
-import { compactMessages } from "turnwright/compaction";
+import { compactMessages } from "turnwright/middleware";
 import { inspectJournal, replayJournal } from "turnwright/journal";
 import { text } from "turnwright/testing";
 import { createDurableStore } from "../loop/durable-store.ts";

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { runToolLoop, withFallback } from "turnwright";
-import { compactMessages } from "turnwright/compaction";
+import { compactMessages } from "turnwright/middleware";
 import { createMockProvider, fail, type MockMessage, text, toolCall, usage } from "turnwright/testing";
 import { tool } from "../loop/play.ts";
 

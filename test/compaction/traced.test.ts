@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { runToolLoop } from "turnwright";
-import { compactMessages } from "turnwright/compaction";
+import { compactMessages } from "turnwright/middleware";
 import { withTracing } from "turnwright/otel";
 import { text, usage } from "turnwright/testing";
 import { tool } from "../loop/play.ts";

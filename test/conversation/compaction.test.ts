@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { defineTool, memoryJournal, type Journal, type ModelRequest } from "turnwright";
-import { compactMessages } from "turnwright/compaction";
+import { compactMessages } from "turnwright/middleware";
 import { createConversation, memoryConversationStore } from "turnwright/conversation";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { show } from "./stage.ts";

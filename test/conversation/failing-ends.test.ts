@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type Journal, type LoopResult, memoryJournal } from "turnwright";
 import { type ConversationStore, createConversation, memoryConversationStore } from "turnwright/conversation";
-import { guardrails, type InputCheck } from "turnwright/guardrails";
+import { guardrails, type InputCheck } from "turnwright/middleware";
 import { createMockProvider, createTestClock, text } from "turnwright/testing";
 
 interface Failing {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createLoopControl, isLoopError, type Journal, memoryJournal } from "turnwright";
 import type { Conversation } from "turnwright/conversation";
-import { guardrails, type InputCheck } from "turnwright/guardrails";
+import { guardrails, type InputCheck } from "turnwright/middleware";
 import { fail, type MockScript, stall, text, toolCall, usage } from "turnwright/testing";
 import { open, sent } from "./chat-stage.ts";
 import { show } from "./stage.ts";

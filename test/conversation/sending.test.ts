@@ -4,7 +4,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createLoopControl, defineTool, structuredOutput, type UserMessage } from "turnwright";
 import { createConversation, fileConversationStore, memoryConversationStore } from "turnwright/conversation";
-import { guardrails, type InputCheck } from "turnwright/guardrails";
+import { guardrails, type InputCheck } from "turnwright/middleware";
 import { fileJournal } from "turnwright/journal";
 import {
   createMockProvider,

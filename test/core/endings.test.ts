@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { defineTool, type LoopEvent } from "turnwright";
 import { createMockProvider, type MockScript, text, toolCall, usage } from "turnwright/testing";
-import { createHandoffs } from "turnwright/handoffs";
+import { createHandoffs } from "turnwright/middleware";
 import { detectLoops } from "../../src/core/middleware/detect-loops.ts";
 import { finalAnswer } from "../../src/core/middleware/final-answer.ts";
 import { limitIdenticalCalls } from "../../src/core/middleware/identical-calls.ts";

@@ -20,10 +20,7 @@ import {
   structuredOutput,
   truncateResults,
 } from "turnwright";
-import { compactMessages } from "turnwright/compaction";
-import { guardrails } from "turnwright/guardrails";
-import { createHandoffs } from "turnwright/handoffs";
-import { watchPromptCache } from "turnwright/prompt-cache";
+import { compactMessages, guardrails, createHandoffs, watchPromptCache } from "turnwright/middleware";
 import { createMockProvider, text } from "turnwright/testing";
 import { readNames, readPage, readRows, readSection } from "../docs/read-page.ts";
 

@@ -2,7 +2,7 @@
 
 import { expect, it } from "vitest";
 import { approve, defineTool, gateTools, memoryJournal, type Middleware, runToolLoop } from "turnwright";
-import { guardrails } from "turnwright/guardrails";
+import { guardrails } from "turnwright/middleware";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { z } from "zod";
 
@@ -23,7 +23,9 @@ it.for<[by: string, middleware: readonly Middleware[], outcome: string, limits: 
 ])("a refusal by %s comes out equal after each prefix of the journal", async ([, middleware, outcome, limits]) => {
   const ran: string[] = [];
   const inputSchema = z.object({ amount: z.number().optional() });
-  const tools = ["look", "pay"].map((name) => defineTool({ name, description: name, inputSchema, execute: () => ran.push(name) }));
+  const tools = ["look", "pay"].map((name) =>
+    defineTool({ name, description: name, inputSchema, execute: () => ran.push(name) }),
+  );
   const run = (journal: ReturnType<typeof memoryJournal>) => {
     const calls = ["look", "pay"].map((name) => toolCall(name, {}));
     const provider = createMockProvider(({ messages: said }) => (said.length === 1 ? calls : text("Done.")));
@@ -41,7 +43,9 @@ it.for<[by: string, middleware: readonly Middleware[], outcome: string, limits: 
   }
 });
 
-function edit(name: string): { readonly kind: "approve" } | { readonly kind: "modify"; readonly args: { readonly amount: string } } {
+function edit(
+  name: string,
+): { readonly kind: "approve" } | { readonly kind: "modify"; readonly args: { readonly amount: string } } {
   return name === "pay" ? { kind: "modify", args: { amount: "much" } } : { kind: "approve" };
 }
 

@@ -9,7 +9,7 @@ import {
   type ToolContext,
 } from "turnwright";
 import type { ExecutableTool } from "turnwright/kit";
-import { compactMessages } from "turnwright/compaction";
+import { compactMessages } from "turnwright/middleware";
 import { createMockProvider, fail, type MockMessage, text, toolCall } from "turnwright/testing";
 import { z } from "zod";
 import { contextRestarts } from "../../src/core/middleware/context-restarts.ts";

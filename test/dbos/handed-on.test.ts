@@ -2,10 +2,8 @@
 
 import { describe, expect, it } from "vitest";
 import { defineTool, type Message, type ModelRequest, type UserMessage } from "turnwright";
-import { compactMessages } from "turnwright/compaction";
+import { compactMessages, guardrails, type InputCheck, createHandoffs, withoutToolCalls } from "turnwright/middleware";
 import { defineDurableHost, type DurableStartOptions } from "turnwright/dbos";
-import { guardrails, type InputCheck } from "turnwright/guardrails";
-import { createHandoffs, withoutToolCalls } from "turnwright/handoffs";
 import { createMockProvider, fail, type MockPart, text, toolCall, usage } from "turnwright/testing";
 import { show } from "../conversation/stage.ts";
 import { useWorker } from "./use-database.ts";

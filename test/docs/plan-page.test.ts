@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { PlanCommand, PlanDecision, PlannerOptions, PlanRecord } from "turnwright/plan";
+import type { PlanCommand, PlanDecision, PlannerOptions, PlanRecord } from "turnwright/middleware";
 import { type DesignParts, firstNames, testMapping } from "./mapped-page.ts";
 import { readPage } from "./read-page.ts";
 

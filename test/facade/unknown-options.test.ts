@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { defer, isLoopError } from "turnwright";
 import { rerunFrom } from "turnwright/inspect";
 import { importTools } from "turnwright/interop";
-import { createRunTree, createTeam, renderTree } from "turnwright/team";
+import { createRunTree, createTeam, renderTree } from "turnwright/middleware";
 import { finish, runTool, stall } from "turnwright/testing";
 import { play, tool } from "../loop/play.ts";
 import { text, toolCall } from "turnwright/testing";

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { createResultCache } from "turnwright/cache";
 import { runTool } from "turnwright/testing";
 import { redactSecrets } from "../../src/shared/redact-secrets.ts";
-import { PlanScanner, ThoughtFilter } from "../../src/plan/plan-scanner.ts";
+import { PlanScanner, ThoughtFilter } from "../../src/middleware/plan/plan-scanner.ts";
 import { growthOf, mostGrowth, timeOf } from "./measure.ts";
 import { onPieces, onText, type Row } from "./rows.ts";
 

@@ -16,7 +16,7 @@ import {
 } from "turnwright";
 import { createResultCache } from "turnwright/cache";
 import { withTracing } from "turnwright/otel";
-import { planLogs, withPlanner } from "turnwright/plan";
+import { planLogs, withPlanner } from "turnwright/middleware";
 import { createMockProvider, memoryCassette, recordTo, replayFrom, text } from "turnwright/testing";
 import { ask, createCall } from "../wire/provider-iteration.ts";
 import { collect } from "../wire/scripted-stream.ts";

@@ -1,7 +1,7 @@
 import type { FileHandle } from "node:fs/promises";
 import { expect, it } from "vitest";
 import { textMatches, truncateResults } from "turnwright";
-import { createDeliberateMode } from "turnwright/deliberate";
+import { createDeliberateMode } from "turnwright/middleware";
 import { createPartialArguments, parseJsonPath } from "../../src/google/partial-arguments.ts";
 import { head, readLines, toLine } from "../../src/journal/journal-lines.ts";
 import { cutText, describeValue, quote } from "../../src/shared/texts.ts";
@@ -13,7 +13,7 @@ import { toPlainError } from "../../src/shared/plain-error.ts";
 import { redactJson } from "../../src/shared/redact-secrets.ts";
 import { digest, stableJson, toJson } from "../../src/shared/json.ts";
 import { toProviderError } from "../../src/shared/errors/read-sdk-error.ts";
-import { readDecision } from "../../src/plan/read-decision.ts";
+import { readDecision } from "../../src/middleware/plan/read-decision.ts";
 import { printRequest } from "../../src/testing/cassettes/request-print.ts";
 import { readCassette, toHead, toLine as toCassetteLine } from "../../src/testing/cassettes/cassette.ts";
 import { toOutcome } from "../../src/shared/to-outcome.ts";

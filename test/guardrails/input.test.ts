@@ -9,7 +9,7 @@ import {
   eagerTools,
 } from "turnwright";
 import type { MemoryJournal } from "turnwright/kit";
-import { guardrails, type InputCheck } from "turnwright/guardrails";
+import { guardrails, type InputCheck } from "turnwright/middleware";
 import type { GuardrailRecord } from "turnwright/kit";
 import { createMockProvider, createTestClock, recordEvents, stall, text, toolCall, usage } from "turnwright/testing";
 

@@ -9,7 +9,7 @@ import {
   type UserMessage,
   withFallback,
 } from "turnwright";
-import { guardrails, type OutputCheck } from "turnwright/guardrails";
+import { guardrails, type OutputCheck } from "turnwright/middleware";
 import {
   createMockProvider,
   details,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { approve, type Approve, defineTool, memoryJournal, runToolLoop, type UserMessage } from "turnwright";
-import { guardrails, type ToolCheck } from "turnwright/guardrails";
+import { guardrails, type ToolCheck } from "turnwright/middleware";
 import { inspectJournal, replayJournal } from "turnwright/journal";
 import { createMockProvider, createTestClock, recordEvents, text, toolCall } from "turnwright/testing";
 import { z } from "zod";

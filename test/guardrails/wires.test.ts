@@ -1,6 +1,6 @@
 import { memoryJournal, runToolLoop } from "turnwright";
 import { expect, it, onTestFinished } from "vitest";
-import { guardrails, type OutputCheck } from "turnwright/guardrails";
+import { guardrails, type OutputCheck } from "turnwright/middleware";
 import { withRunLog } from "turnwright/inspect";
 import { createMockProvider, reasoning, recordEvents, text } from "turnwright/testing";
 import { wires } from "../wire/all-wires.ts";

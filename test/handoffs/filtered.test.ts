@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type LoopOptions, type LoopResult, type Message, memoryJournal, type ModelRequest, runToolLoop } from "turnwright";
-import { compactMessages } from "turnwright/compaction";
-import { createHandoffs, type HistoryFilter, withoutToolCalls } from "turnwright/handoffs";
+import { compactMessages, createHandoffs, type HistoryFilter, withoutToolCalls } from "turnwright/middleware";
 import { replayJournal } from "turnwright/journal";
 import { createMockProvider, type MockMessage, text, toolCall, usage } from "turnwright/testing";
 import { tool } from "../loop/play.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { runToolLoop } from "turnwright";
 import { withTracing } from "turnwright/otel";
-import { createHandoffs, withoutToolCalls } from "turnwright/handoffs";
+import { createHandoffs, withoutToolCalls } from "turnwright/middleware";
 import { createMockProvider, recordEvents, text, toolCall } from "turnwright/testing";
 import { createAgents, facts, messages, outline, shared, toBilling, tool, toTriage } from "./stage.ts";
 

@@ -4,7 +4,7 @@ import type { MemoryJournal } from "turnwright/kit";
 import { createConversation, memoryConversationStore } from "turnwright/conversation";
 import { parseRunLog, rerunFrom, withRunLog } from "turnwright/inspect";
 import { inspectJournal } from "turnwright/journal";
-import { createHandoffs } from "turnwright/handoffs";
+import { createHandoffs } from "turnwright/middleware";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { createAgents, facts, messages, shared, toBilling, tool, toTriage } from "./stage.ts";
 

@@ -9,7 +9,7 @@ import {
   type Middleware,
   runToolLoop,
 } from "turnwright";
-import { createHandoffs } from "turnwright/handoffs";
+import { createHandoffs } from "turnwright/middleware";
 import { inspectJournal, replayJournal } from "turnwright/journal";
 import { createMockProvider, type MockMessage, text, toolCall } from "turnwright/testing";
 import { outcomesOf } from "../loop/play.ts";

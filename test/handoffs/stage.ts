@@ -1,5 +1,5 @@
 import { defineTool, type Message, type Tool, type UserMessage } from "turnwright";
-import { type AgentHandoffs, createHandoffs, type HistoryFilter } from "turnwright/handoffs";
+import { type AgentHandoffs, createHandoffs, type HistoryFilter } from "turnwright/middleware";
 import { type MockPart, type MockProvider, toolCall } from "turnwright/testing";
 
 export const messages: readonly UserMessage[] = [{ role: "user", content: "My invoice is wrong." }];

@@ -9,10 +9,8 @@ import {
   type Message,
   type ModelRequest,
 } from "turnwright";
-import { compactMessages } from "turnwright/compaction";
+import { compactMessages, guardrails, type InputCheck, createHandoffs, withoutToolCalls } from "turnwright/middleware";
 import { type ConversationUsage, createConversation, memoryConversationStore } from "turnwright/conversation";
-import { guardrails, type InputCheck } from "turnwright/guardrails";
-import { createHandoffs, withoutToolCalls } from "turnwright/handoffs";
 import { createRunHost } from "turnwright/host";
 import { createMockProvider, fail, type MockScript, stall, text, toolCall, usage } from "turnwright/testing";
 import { show } from "../conversation/stage.ts";

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { approve, type LoopResult, type Message, type UserMessage } from "turnwright";
-import { type Compaction, compactMessages } from "turnwright/compaction";
+import { type Compaction, compactMessages } from "turnwright/middleware";
 import { createConversation, memoryConversationStore } from "turnwright/conversation";
 import type { PageMessage, RunStore, StartOptions } from "turnwright/host";
 import { createMockProvider, fail, type MockPart, type MockScript, stall, text, toolCall, wait } from "turnwright/testing";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type LoopLimits, type LoopOptions, memoryJournal, type Message, runToolLoop, type UserMessage } from "turnwright";
-import { compactMessages } from "turnwright/compaction";
+import { compactMessages } from "turnwright/middleware";
 import { journalToRunLog, parseRunLog, rerunFrom, type RunLog, toMarkdown, withRunLog } from "turnwright/inspect";
 import { inspectJournal } from "turnwright/journal";
 import { createMockProvider, type MockProvider, text, toolCall, usage } from "turnwright/testing";

@@ -9,7 +9,7 @@ import {
   withFallback,
   withRetry,
 } from "turnwright";
-import { guardrails } from "turnwright/guardrails";
+import { guardrails } from "turnwright/middleware";
 import { createMockProvider, createTestClock, fail, reasoning, text, toolCall, usage, wait } from "turnwright/testing";
 import { linesOf, logRun } from "./log-run.ts";
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { gateTools, memoryJournal, prepareIteration } from "turnwright";
-import type { DeliberateMode } from "turnwright/deliberate";
-import { createDeliberateMode } from "turnwright/deliberate";
+import { type DeliberateMode, createDeliberateMode } from "turnwright/middleware";
 import { text, toolCall } from "turnwright/testing";
 import { answersOf, outcomesOf, play, tool, type Playing } from "./play.ts";
 

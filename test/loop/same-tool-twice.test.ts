@@ -11,7 +11,7 @@ import {
 } from "turnwright";
 import { replayJournal } from "turnwright/journal";
 import { createMockProvider, type MockMessage, text, toolCall } from "turnwright/testing";
-import { withToolSearch } from "turnwright/tool-search";
+import { withToolSearch } from "turnwright/middleware";
 import { createDurableStore } from "./durable-store.ts";
 import { answersOf, outcomesOf, tool } from "./play.ts";
 

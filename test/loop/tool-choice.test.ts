@@ -10,8 +10,7 @@ import {
   type Tool,
   eagerTools,
 } from "turnwright";
-import { type Agents, createHandoffs } from "turnwright/handoffs";
-import { createTeam } from "turnwright/team";
+import { type Agents, createHandoffs, createTeam } from "turnwright/middleware";
 import { createMockProvider, type MockMessage, type MockScript, text, toolCall } from "turnwright/testing";
 import { answersOf, play, tool } from "./play.ts";
 import { refusal } from "./refusal.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { finish, createMockProvider, fail, text, toolCall } from "turnwright/testing";
-import { createPartialOutput, type DeepPartial, partialOutputs } from "turnwright/partial-output";
+import { createPartialOutput, type DeepPartial, partialOutputs } from "turnwright/middleware";
 import { streamToolLoop, structuredOutput, withFallback } from "turnwright";
 import { describe, expect, expectTypeOf, it } from "vitest";
 import { z } from "zod";

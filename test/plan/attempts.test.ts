@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type LoopOptions, type Pricing, type Provider, withFallback, withRetry } from "turnwright";
-import { planLogs, withPlanner } from "turnwright/plan";
+import { planLogs, withPlanner } from "turnwright/middleware";
 import {
   chunk,
   createMockProvider,

@@ -3,7 +3,7 @@
 
 import { describe, expect, it } from "vitest";
 import { type Message, type Pricing, type Provider, providerError, type Usage, withFallback, withRetry } from "turnwright";
-import { type PlannerOptions, withPlanner } from "turnwright/plan";
+import { type PlannerOptions, withPlanner } from "turnwright/middleware";
 import {
   chunk,
   createMockProvider,

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type LoopResult, memoryJournal, type SavedJournal } from "turnwright";
 import { fileJournal, replayJournal } from "turnwright/journal";
-import { planLogs } from "turnwright/plan";
+import { planLogs } from "turnwright/middleware";
 import { createMockProvider, type MockMessage, text, wait } from "turnwright/testing";
 import { makeFolder } from "../journal/folder.ts";
 import { Crash, createDurableStore, type DurableStore } from "../loop/durable-store.ts";

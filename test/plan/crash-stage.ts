@@ -10,7 +10,7 @@ import {
   runToolLoop,
   type Tool,
 } from "turnwright";
-import { withPlanner } from "turnwright/plan";
+import { withPlanner } from "turnwright/middleware";
 import { createMockProvider, createTestClock, type MockMessage, recordEvents, text } from "turnwright/testing";
 import { expect } from "vitest";
 import { Crash } from "../loop/durable-store.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type MockPart, text, usage, wait } from "turnwright/testing";
 import type { ModelChunk, Provider } from "turnwright";
-import { withPlanner } from "turnwright/plan";
+import { withPlanner } from "turnwright/middleware";
 import { play, tool } from "../loop/play.ts";
 import { asksForPlan, plan, respond } from "./plan-stage.ts";
 

@@ -11,7 +11,7 @@ import {
   runToolLoop,
 } from "turnwright";
 import { withTracing } from "turnwright/otel";
-import { type ExecutedCommand, executePlans, planLogs, type PlanExecutor, withPlanner } from "turnwright/plan";
+import { type ExecutedCommand, executePlans, planLogs, type PlanExecutor, withPlanner } from "turnwright/middleware";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { createDurableStore, type Fate } from "../loop/durable-store.ts";
 import { tool } from "../loop/play.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { LoopOptions, ModelChunk } from "turnwright";
-import type { Planner, PlannerAnswer } from "turnwright/plan";
+import type { Planner, PlannerAnswer } from "turnwright/middleware";
 import { createMockProvider, text } from "turnwright/testing";
 import { countListeners } from "../loop/count-listeners.ts";
 import { never, type Playing } from "../loop/play.ts";

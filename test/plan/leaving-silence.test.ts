@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type ModelChunk, withFallback, withRetry } from "turnwright";
-import { withPlanner } from "turnwright/plan";
+import { withPlanner } from "turnwright/middleware";
 import { createMockProvider, fail, heartbeat, type MockMessage, reasoning, stall, text, usage, wait } from "turnwright/testing";
 import { createHoldClock } from "../loop/hold-clock.ts";
 import { playOver } from "./leaving-stage.ts";

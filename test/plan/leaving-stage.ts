@@ -1,5 +1,5 @@
 import type { LoopOptions, LoopResult, ModelChunk, ModelRequest, Provider } from "turnwright";
-import { type PlannerOptions, withPlanner } from "turnwright/plan";
+import { type PlannerOptions, withPlanner } from "turnwright/middleware";
 import { createMockProvider, type MockMessage, text } from "turnwright/testing";
 import { expect } from "vitest";
 import { countListeners } from "../loop/count-listeners.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { providerError } from "turnwright";
-import { planLogs } from "turnwright/plan";
+import { planLogs } from "turnwright/middleware";
 import { chunk, fail, finish, type MockPart, text } from "turnwright/testing";
 import { command, execute, plan, respond } from "./plan-stage.ts";
 

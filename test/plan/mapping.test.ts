@@ -2,7 +2,7 @@
 
 import { expect, it } from "vitest";
 import { createToolRegistry } from "turnwright";
-import { type Planner, planLogs, type PlanRecord } from "turnwright/plan";
+import { type Planner, planLogs, type PlanRecord } from "turnwright/middleware";
 import { finish, text } from "turnwright/testing";
 import { createDurableStore } from "../loop/durable-store.ts";
 import { tool } from "../loop/play.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type PlannerOptions, withPlanner } from "turnwright/plan";
+import { type PlannerOptions, withPlanner } from "turnwright/middleware";
 import { createMockProvider, text } from "turnwright/testing";
 import { command, execute, plan, respond } from "./plan-stage.ts";
 

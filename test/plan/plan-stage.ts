@@ -1,5 +1,5 @@
 import type { LoopOptions, Message, ModelRequest, Tool } from "turnwright";
-import { type PlannerCommand, type PlannerOptions, withPlanner } from "turnwright/plan";
+import { type PlannerCommand, type PlannerOptions, withPlanner } from "turnwright/middleware";
 import { createMockProvider, type MockPart, type MockProvider, type MockScript, text } from "turnwright/testing";
 import { play, type Playing, tool } from "../loop/play.ts";
 

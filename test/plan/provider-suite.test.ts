@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ModelChunk, ModelRequest, Provider } from "turnwright";
-import { withPlanner } from "turnwright/plan";
+import { withPlanner } from "turnwright/middleware";
 import { createScenarioProvider, createTestClock, providerSuite, type ProviderScenario } from "turnwright/testing";
 import { asksForPlan } from "./plan-stage.ts";
 

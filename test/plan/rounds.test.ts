@@ -9,7 +9,7 @@ import {
   type Middleware,
   runToolLoop,
 } from "turnwright";
-import { planLogs, withPlanner } from "turnwright/plan";
+import { planLogs, withPlanner } from "turnwright/middleware";
 import { createMockProvider, finish, type MockMessage, providerMetadata, reasoning, text, usage } from "turnwright/testing";
 import { outcomesOf, play, tool } from "../loop/play.ts";
 import { add, asksForPlan, command, execute, plan, respond, shownTo } from "./plan-stage.ts";

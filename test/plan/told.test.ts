@@ -9,7 +9,7 @@ import {
   withFallback,
   withRetry,
 } from "turnwright";
-import { planLogs, withPlanner } from "turnwright/plan";
+import { planLogs, withPlanner } from "turnwright/middleware";
 import { createMockProvider, fail, finish, type MockMessage, providerMetadata, text, toolCall } from "turnwright/testing";
 import { never, play, tool } from "../loop/play.ts";
 import { add, command, execute, look, plan, respond, shownTo } from "./plan-stage.ts";

@@ -1,5 +1,5 @@
 import { type LoopResult, runToolLoop } from "turnwright";
-import { type PlannerOptions, withPlanner } from "turnwright/plan";
+import { type PlannerOptions, withPlanner } from "turnwright/middleware";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { scenarioTool } from "turnwright/testing";
 import { countListeners } from "../loop/count-listeners.ts";

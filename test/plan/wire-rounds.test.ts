@@ -1,6 +1,6 @@
 import { LLMock } from "@copilotkit/aimock";
 import { type LoopOptions, type LoopResult, runToolLoop } from "turnwright";
-import { planLogs, type PlannerOptions, withPlanner } from "turnwright/plan";
+import { planLogs, type PlannerOptions, withPlanner } from "turnwright/middleware";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type Scripted, type Wire, wires } from "../wire/all-wires.ts";
 import { userTextsIn } from "../wire/read-body.ts";

@@ -1,5 +1,5 @@
 import { maskResults } from "turnwright";
-import { compactMessages } from "turnwright/compaction";
+import { compactMessages } from "turnwright/middleware";
 import { createMockProvider, expectPrefix, text } from "turnwright/testing";
 import { expect, it } from "vitest";
 import { playWatched, rounds } from "./play-watched.ts";

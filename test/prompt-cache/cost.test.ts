@@ -2,7 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { type Message, type Provider, runToolLoop } from "turnwright";
-import { watchPromptCache } from "turnwright/prompt-cache";
+import { watchPromptCache } from "turnwright/middleware";
 import { createMockProvider } from "turnwright/testing";
 import { expect, it } from "vitest";
 import { look, playWatched, rounds } from "./play-watched.ts";

@@ -11,9 +11,8 @@ import {
   type SavedJournal,
   type Tool,
 } from "turnwright";
-import { compactMessages } from "turnwright/compaction";
+import { compactMessages, watchPromptCache } from "turnwright/middleware";
 import { createConversation, memoryConversationStore, type RunOverrides } from "turnwright/conversation";
-import { watchPromptCache } from "turnwright/prompt-cache";
 import { createMockProvider, expectPrefix, recordEvents, text } from "turnwright/testing";
 import { look, playWatched, rounds } from "./play-watched.ts";
 

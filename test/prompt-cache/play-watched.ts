@@ -1,6 +1,6 @@
 import { defineTool, type LoopOptions, type LoopResult, type Provider, runToolLoop } from "turnwright";
 import type { ExecutableTool } from "turnwright/kit";
-import { watchPromptCache } from "turnwright/prompt-cache";
+import { watchPromptCache } from "turnwright/middleware";
 import { createMockProvider, type EventRecording, type MockScript, recordEvents, text, toolCall } from "turnwright/testing";
 
 export const look: ExecutableTool = defineTool({

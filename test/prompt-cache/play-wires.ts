@@ -1,7 +1,7 @@
 // Plays runs over the real SDK clients, and records the bodies that providers report and the bodies that the SDKs send.
 
 import { runToolLoop, type LoopOptions, type LoopResult, type Provider } from "turnwright";
-import { watchPromptCache } from "turnwright/prompt-cache";
+import { watchPromptCache } from "turnwright/middleware";
 import { type EventRecording, recordEvents } from "turnwright/testing";
 import { onTestFinished } from "vitest";
 import type { Scripted, Wire } from "../wire/all-wires.ts";

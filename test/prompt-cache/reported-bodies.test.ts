@@ -1,6 +1,6 @@
 import { defineTool, runToolLoop } from "turnwright";
 import { aiSdkModel } from "turnwright/ai-sdk";
-import { watchPromptCache } from "turnwright/prompt-cache";
+import { watchPromptCache } from "turnwright/middleware";
 import { expect, it } from "vitest";
 import { type Scripted, wires } from "../wire/all-wires.ts";
 import { playWire, reportTo } from "./play-wires.ts";

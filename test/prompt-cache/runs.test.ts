@@ -10,7 +10,7 @@ import {
   withFallback,
   withRetry,
 } from "turnwright";
-import { withPlanner } from "turnwright/plan";
+import { withPlanner } from "turnwright/middleware";
 import {
   createMockProvider,
   expectPrefix,

@@ -8,7 +8,7 @@ import {
   withFallback,
   withRetry,
 } from "turnwright";
-import { withPlanner } from "turnwright/plan";
+import { withPlanner } from "turnwright/middleware";
 import { createMockProvider, fail, text, toolCall, usage } from "turnwright/testing";
 
 const messages = [{ role: "user" as const, content: "Go." }];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type Provider, withFallback, withRetry } from "turnwright";
-import { withPlanner } from "turnwright/plan";
+import { withPlanner } from "turnwright/middleware";
 import { createMockProvider, memoryCassette, recordTo, replayFrom, text } from "turnwright/testing";
 import { observeRun } from "../../src/observe/observe-run.ts";
 import { play, request } from "../testing/play.ts";

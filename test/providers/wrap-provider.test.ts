@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { type Provider, runToolLoop, withFallback, withRetry } from "turnwright";
-import { withPlanner } from "turnwright/plan";
+import { withPlanner } from "turnwright/middleware";
 import { wrapProvider } from "turnwright/kit";
 import { createMockProvider, memoryCassette, recordTo, text } from "turnwright/testing";
 import { observeProvider } from "../../src/observe/run-observer.ts";

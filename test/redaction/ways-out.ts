@@ -25,11 +25,10 @@ import {
 import { toAGUIStream } from "turnwright/ag-ui";
 import { aiSdkModel } from "turnwright/ai-sdk";
 import { anthropicMessages } from "turnwright/anthropic";
-import { compactMessages } from "turnwright/compaction";
+import { compactMessages, guardrails } from "turnwright/middleware";
 import { readEnvironment } from "turnwright/config";
 import { iterationChannel, runChannel, toolChannel, withDiagnostics } from "turnwright/diagnostics";
 import { googleGenerateContent } from "turnwright/google";
-import { guardrails } from "turnwright/guardrails";
 import {
   journalToRunLog,
   parseRunLog,

@@ -4,7 +4,7 @@ import Anthropic from "@anthropic-ai/sdk";
 import { describe, expect, it } from "vitest";
 import { type LoopResult, type Message, type Provider, runToolLoop } from "turnwright";
 import { anthropicMessages, type AnthropicMessagesOptions } from "turnwright/anthropic";
-import { compactMessages } from "turnwright/compaction";
+import { compactMessages } from "turnwright/middleware";
 import { finish, type MockMessage, providerMetadata, type StrictService, strictService, text } from "turnwright/testing";
 
 const user: Message = { role: "user", content: "Look." };

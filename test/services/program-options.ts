@@ -18,10 +18,8 @@ import {
   withRetry,
 } from "turnwright";
 import { fromAnthropicMessages, toAnthropicMessages } from "turnwright/anthropic";
-import { compactMessages } from "turnwright/compaction";
-import { createHandoffs } from "turnwright/handoffs";
+import { compactMessages, createHandoffs, withToolSearch } from "turnwright/middleware";
 import { fromOpenAIMessages, toOpenAIMessages } from "turnwright/openai";
-import { withToolSearch } from "turnwright/tool-search";
 import { fromUIMessages, toUIMessages } from "turnwright/ui-message-stream";
 import { toTool } from "./program-tools.ts";
 import type { Program } from "./random-program.ts";

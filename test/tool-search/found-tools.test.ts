@@ -11,7 +11,7 @@ import {
   eagerTools,
 } from "turnwright";
 import { text, toolCall } from "turnwright/testing";
-import { withToolSearch } from "turnwright/tool-search";
+import { withToolSearch } from "turnwright/middleware";
 import { answersOf, play, tool } from "../loop/play.ts";
 import { deferredTool } from "./catalogue.ts";
 import { clock, find, pair, run } from "./search-stage.ts";

@@ -1,7 +1,7 @@
 import { deferTools } from "turnwright";
 import { describe, expect, it } from "vitest";
 import { text, toolCall } from "turnwright/testing";
-import { withToolSearch } from "turnwright/tool-search";
+import { withToolSearch } from "turnwright/middleware";
 import { answersOf, play } from "../loop/play.ts";
 import { deferredTool, manyTools } from "./catalogue.ts";
 

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type LoopOptions, memoryJournal } from "turnwright";
 import { type MockMessage, text, toolCall } from "turnwright/testing";
-import { withToolSearch } from "turnwright/tool-search";
+import { withToolSearch } from "turnwright/middleware";
 import { manyTools } from "./catalogue.ts";
 import { clock, find, run } from "./search-stage.ts";
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { createToolRegistry, deferTools, type LoopOptions, type LoopResult, type Provider, runToolLoop } from "turnwright";
 import { anthropicMessages, type AnthropicMessagesOptions } from "turnwright/anthropic";
 import { openaiResponses, type OpenAIResponsesOptions } from "turnwright/openai";
-import { withToolSearch } from "turnwright/tool-search";
+import { withToolSearch } from "turnwright/middleware";
 import { outcomesOf, tool } from "../loop/play.ts";
 import { block, call as anthropicCall, start, stop, text } from "../wire/anthropic-frames.ts";
 import { checkMessagesContract } from "../wire/messages-contract.ts";

@@ -4,9 +4,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { approve, deferTools, type Message, type ToolResultPart } from "turnwright";
 import { createConversation, memoryConversationStore } from "turnwright/conversation";
-import { watchPromptCache } from "turnwright/prompt-cache";
+import { watchPromptCache, withToolSearch } from "turnwright/middleware";
 import { createMockProvider, expectPrefix, type MockMessage, text, toolCall } from "turnwright/testing";
-import { withToolSearch } from "turnwright/tool-search";
 import { manyTools, toolNames } from "./catalogue.ts";
 import { clock, find, pair, run } from "./search-stage.ts";
 

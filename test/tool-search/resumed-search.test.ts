@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { deferTools, type LoopOptions, type LoopResult, prepareIteration, runToolLoop } from "turnwright";
 import { createMockProvider, text } from "turnwright/testing";
-import { withToolSearch } from "turnwright/tool-search";
+import { withToolSearch } from "turnwright/middleware";
 import { createDurableStore } from "../loop/durable-store.ts";
 import { answersOf } from "../loop/play.ts";
 import { toolNames } from "./catalogue.ts";

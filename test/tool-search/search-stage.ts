@@ -1,6 +1,6 @@
 import { deferTools, type LoopOptions, type LoopResult, type Tool } from "turnwright";
 import { type MockMessage, type MockScript, toolCall } from "turnwright/testing";
-import { withToolSearch } from "turnwright/tool-search";
+import { withToolSearch } from "turnwright/middleware";
 import { answersOf, play, tool } from "../loop/play.ts";
 import { deferredTool, toolNames } from "./catalogue.ts";
 

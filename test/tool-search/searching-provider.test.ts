@@ -9,7 +9,7 @@ import {
   withRetry,
 } from "turnwright";
 import { createMockProvider, type MockScript, memoryCassette, recordTo, replayFrom, text, toolCall } from "turnwright/testing";
-import { withToolSearch } from "turnwright/tool-search";
+import { withToolSearch } from "turnwright/middleware";
 import { outcomesOf, play } from "../loop/play.ts";
 import { pair, run } from "./search-stage.ts";
 

@@ -12,7 +12,7 @@ import {
   withPrefix,
 } from "turnwright";
 import { text, toolCall } from "turnwright/testing";
-import { withToolSearch } from "turnwright/tool-search";
+import { withToolSearch } from "turnwright/middleware";
 import { z } from "zod";
 import { answersOf, outcomesOf, play, tool } from "../loop/play.ts";
 import { deferredTool, manyTools, toolNames } from "./catalogue.ts";

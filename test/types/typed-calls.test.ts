@@ -19,7 +19,7 @@ import {
 } from "turnwright";
 import type { ApprovalContext, ContextOf, RunCall, WaitingCall } from "turnwright/kit";
 import type { CallArgs, CallResult } from "../../src/core/types/typed-call.ts";
-import { createHandoffs } from "turnwright/handoffs";
+import { createHandoffs } from "turnwright/middleware";
 import { createMockProvider, text, toolCall as call } from "turnwright/testing";
 
 interface App {

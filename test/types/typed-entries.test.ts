@@ -18,13 +18,12 @@ import {
 import { type Conversation, createConversation, memoryConversationStore } from "turnwright/conversation";
 import { defineDurableHost as defineDbosHost, defineDurableLoop as defineDbosLoop } from "turnwright/dbos";
 import { withDiagnostics } from "turnwright/diagnostics";
-import { type AgentFacts, createHandoffs } from "turnwright/handoffs";
+import { type AgentFacts, createHandoffs, createTeam, type MemberReport } from "turnwright/middleware";
 import { createRunHost, type HostedLoopOptions } from "turnwright/host";
 import { rerunFrom, withRunLog } from "turnwright/inspect";
 import { withTracing } from "turnwright/otel";
 import type { ContextOf, RunCall } from "turnwright/kit";
 import { defineDurableHost as defineRestateHost, defineDurableLoop as defineRestateLoop } from "turnwright/restate";
-import { createTeam, type MemberReport } from "turnwright/team";
 import { createMockProvider, runTool, text, toolCall } from "turnwright/testing";
 
 interface App {

@@ -1,7 +1,6 @@
 import { defineTool, memoryJournal, type Message, repairMessages, runToolLoop, type UserMessage } from "turnwright";
-import { compactMessages } from "turnwright/compaction";
+import { compactMessages, withPlanner } from "turnwright/middleware";
 import { createConversation, memoryConversationStore } from "turnwright/conversation";
-import { withPlanner } from "turnwright/plan";
 import { createMockProvider, text } from "turnwright/testing";
 import { readUIChatRequest } from "turnwright/ui-message-stream";
 import { expect, it } from "vitest";

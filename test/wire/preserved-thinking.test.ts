@@ -13,9 +13,7 @@ import {
   runToolLoop,
 } from "turnwright";
 import { anthropicMessages, type AnthropicMessagesOptions } from "turnwright/anthropic";
-import { compactMessages } from "turnwright/compaction";
-import { createHandoffs } from "turnwright/handoffs";
-import { withToolSearch } from "turnwright/tool-search";
+import { compactMessages, createHandoffs, withToolSearch } from "turnwright/middleware";
 import { describe, expect, it } from "vitest";
 import { type AnthropicService, createAnthropicService, type WireBody, type WirePart } from "./anthropic-service.ts";
 import { createPrefixRules } from "./prefix-server.ts";

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { runToolLoop, streamToolLoop, structuredOutput } from "turnwright";
 import { openaiChat, type OpenAIChatOptions } from "turnwright/openai";
-import { partialOutputs } from "turnwright/partial-output";
+import { partialOutputs } from "turnwright/middleware";
 import OpenAI from "openai";
 
 type Delta = { readonly [field: string]: unknown };

@@ -39,9 +39,9 @@ const { Anthropic } = load("@anthropic-ai/sdk");
 const { anthropicMessages } = await import(new URL("anthropic.js", dist).href);
 /** @type {typeof import("../../../src/prices/index.ts")} */
 const { genaiPrices } = await import(new URL("prices.js", dist).href);
-/** @type {typeof import("../../../src/prompt-cache/index.ts")} */
+/** @type {typeof import("../../../src/middleware/prompt-cache/index.ts")} */
 const { watchPromptCache } = await import(new URL("prompt-cache.js", dist).href);
-/** @type {typeof import("../../../src/tool-search/index.ts")} */
+/** @type {typeof import("../../../src/middleware/tool-search/index.ts")} */
 const { withToolSearch } = await import(new URL("tool-search.js", dist).href);
 
 // Both models of Anthropic have the same prices.

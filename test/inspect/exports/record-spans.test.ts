@@ -15,7 +15,7 @@ import {
   withFallback,
   withRetry,
 } from "turnwright";
-import { compactMessages } from "turnwright/compaction";
+import { compactMessages } from "turnwright/middleware";
 import { parseRunLog } from "turnwright/inspect";
 import { recordSpans } from "turnwright/otel";
 import { createMockProvider, fail, reasoning, text, toolCall, usage, wait } from "turnwright/testing";

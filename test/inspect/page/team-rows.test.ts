@@ -1,6 +1,6 @@
 import { runToolLoop } from "turnwright";
 import { parseRunLog, withRunLog } from "turnwright/inspect";
-import { createTeam } from "turnwright/team";
+import { createTeam } from "turnwright/middleware";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { expect, it } from "vitest";
 import { buildTree } from "../../../src/inspect/ui/model/entries.ts";

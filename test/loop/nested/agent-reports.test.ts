@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { defineAgentTool, defineTool, hasToolCall, type Middleware, stopWhen, type Tool, toolResult } from "turnwright";
-import { createTeam } from "turnwright/team";
+import { createTeam } from "turnwright/middleware";
 import { createMockProvider, finish, type MockMessage, text, toolCall } from "turnwright/testing";
 import { answersOf, play } from "../play.ts";
 import { question } from "./nesting.ts";

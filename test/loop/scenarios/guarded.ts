@@ -1,5 +1,4 @@
-import { guardrails } from "turnwright/guardrails";
-import { createHandoffs } from "turnwright/handoffs";
+import { guardrails, createHandoffs } from "turnwright/middleware";
 import { text, toolCall } from "turnwright/testing";
 import type { Scenario } from "./scenario.ts";
 

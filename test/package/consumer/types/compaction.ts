@@ -1,5 +1,5 @@
 import { type LoopResult, type Message, type Provider, runToolLoop } from "turnwright";
-import { compactMessages, type CompactedMessages, type CompactionOptions } from "turnwright/compaction";
+import { compactMessages, type CompactedMessages, type CompactionOptions } from "turnwright/middleware";
 
 const options: CompactionOptions = {
   when: 0.8,

@@ -12,7 +12,7 @@ import {
   type OutputVerdict,
   type ToolCheck,
   type ToolVerdict,
-} from "turnwright/guardrails";
+} from "turnwright/middleware";
 
 export const spentBy = (result: LoopResult): CheckSpending => result;
 

@@ -7,7 +7,7 @@ import {
   type HandoffOptions,
   type HistoryFilter,
   withoutToolCalls,
-} from "turnwright/handoffs";
+} from "turnwright/middleware";
 
 const history: HistoryFilter = (messages) => withoutToolCalls(messages).slice(-5);
 const billing: AgentOptions = { description: "Knows invoices.", history, handoffs: ["triage"], tools: ["find_invoice"] };

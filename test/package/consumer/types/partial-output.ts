@@ -1,5 +1,5 @@
 import type { LoopStream } from "turnwright";
-import { createPartialOutput, type DeepPartial, type PartialOutput, partialOutputs } from "turnwright/partial-output";
+import { createPartialOutput, type DeepPartial, type PartialOutput, partialOutputs } from "turnwright/middleware";
 
 interface Report {
   readonly days: readonly { readonly celsius: number }[];

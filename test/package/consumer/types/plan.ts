@@ -1,5 +1,5 @@
 import { type Provider, runToolLoop } from "turnwright";
-import { planLogs, type PlannerOptions, withPlanner } from "turnwright/plan";
+import { planLogs, type PlannerOptions, withPlanner } from "turnwright/middleware";
 
 export async function plan(model: Provider, options: PlannerOptions): Promise<readonly string[]> {
   const provider = withPlanner(model, { ...options, maxRounds: 3 });

@@ -1,5 +1,5 @@
 import { type LoopResult, runToolLoop, type LoopOptions } from "turnwright";
-import { watchPromptCache } from "turnwright/prompt-cache";
+import { watchPromptCache } from "turnwright/middleware";
 
 /** Returns the share of the prefix that the requests kept, and the kinds of the changes that broke the cache. */
 export async function watch(options: LoopOptions): Promise<readonly [share: number, kinds: readonly string[]]> {

@@ -1,5 +1,5 @@
 import type { LoopEmitter } from "turnwright/kit";
-import { createTeam, type MemberReport, type RunNode, showTeam, type Team, type TeamOptions } from "turnwright/team";
+import { createTeam, type MemberReport, type RunNode, showTeam, type Team, type TeamOptions } from "turnwright/middleware";
 
 export const options: TeamOptions = {
   members: { writer: { description: "Writes", system: "Write.", limits: { maxTokens: 1_000 }, maxTasks: 2 } },

@@ -1,5 +1,5 @@
 import type { Tool, ToolRegistry } from "turnwright";
-import { type ToolSearchOptions, withToolSearch } from "turnwright/tool-search";
+import { type ToolSearchOptions, withToolSearch } from "turnwright/middleware";
 
 export const options: ToolSearchOptions = { defer: ({ name }) => name !== "look", maxResults: 3, maxTokens: 900 };
 

@@ -1,0 +1,171 @@
+import { cutText } from "../../shared/texts.ts";
+import type { TriggerMatch } from "../../core/kit.ts";
+import { parseLinearRegExp } from "../../shared/linear-regexp.ts";
+
+/** The maximum length of a text, in UTF-16 code units. The rest of a longer text is ignored. */
+const longestText = 16_384;
+
+/**
+ * Matches more than 30 combining marks on one letter. Marks after the 30th are dropped: no language uses so many marks, and the
+ * time to normalize the marks of a letter grows with the square of their number.
+ */
+const tooManyMarks = /(\p{M}{30})\p{M}+/gu;
+
+/** Cuts a text, and joins letters with their combining marks (Unicode normalization form C). */
+export function readText(text: string): string {
+  return text.slice(0, longestText).replace(tooManyMarks, "$1").normalize("NFC");
+}
+
+/**
+ * The remaining work for the regular expressions of one turn, in steps. A step is one instruction of a compiled expression,
+ * applied to one character. Ten million steps take at most 0.4 seconds.
+ */
+interface SearchBudget {
+  steps: number;
+}
+
+interface Trigger {
+  readonly kind: "trigger";
+  readonly source: Exclude<TriggerMatch["source"], "follow-up" | "retained">;
+  /**
+   * Returns the matched words, or undefined without a match. A trigger that always matches returns an empty string. `text` must
+   * be a result of `readText`.
+   */
+  find(text: string, budget: SearchBudget): string | undefined;
+}
+
+/** `problem` is worded to follow the trigger in a message, for example "is empty". */
+type ParsedTrigger = Trigger | { readonly kind: "refused"; readonly problem: string };
+
+const longestPhrase = 500;
+
+const longestSearched = 4_096;
+
+/** Matches a regular expression between two slashes, then its flags. A trigger with one slash, such as "/remind", is a phrase. */
+const slashed = /^\/(.*)\/([^/]*)$/s;
+
+const wordChar = "[\\p{L}\\p{M}\\p{N}_]";
+
+/** These scripts have no spaces between words, so a match may begin and end anywhere. */
+const unspacedScripts = ["Han", "Hiragana", "Katakana", "Bopomofo", "Thai", "Lao", "Khmer", "Myanmar"];
+const unspaced = `[${unspacedScripts.map((script) => `\\p{scx=${script}}`).join("")}]`;
+const spacedChar = `(?!${unspaced})${wordChar}`;
+const startsSpaced = new RegExp(`^${spacedChar}`, "u");
+const endsSpaced = new RegExp(`${spacedChar}$`, "u");
+const endsInWord = new RegExp(`${wordChar}$`, "u");
+
+export function parseTrigger(written: string): ParsedTrigger {
+  if (written.length > longestPhrase) return refuse(`is longer than ${longestPhrase} characters`);
+  const trigger = readText(written).trim();
+  if (trigger === "") return refuse("is empty");
+  if (trigger === "^") return { kind: "trigger", source: "always", find: () => "" };
+  const [, pattern, flags] = slashed.exec(trigger) ?? [];
+  return pattern === undefined || flags === undefined ? parsePhrase(trigger) : parseRegExp(pattern, flags);
+}
+
+function parseRegExp(pattern: string, flags: string): ParsedTrigger {
+  const compiled = parseLinearRegExp(pattern, flags);
+  if (compiled.kind === "refused") return compiled;
+  const { regExp } = compiled;
+  const find = (text: string, budget: SearchBudget): string | undefined => {
+    const searched = text.slice(0, longestSearched);
+    budget.steps -= searched.length * regExp.size;
+    const found = regExp.find(searched);
+    return found === undefined ? undefined : searched.slice(found.start, found.end);
+  };
+  return { kind: "trigger", source: "regex", find };
+}
+
+/** Uses the platform's RegExp. This is safe, because the expression for a phrase cannot backtrack much. */
+function parsePhrase(trigger: string): ParsedTrigger {
+  const isStem = trigger.endsWith("*");
+  const phrase = isStem ? trigger.slice(0, -1) : trigger;
+  if (phrase.includes("*") || phrase.trim() !== phrase || phrase === "") {
+    return refuse('has a "*" that is not at the end of its last word');
+  }
+  const words = phrase.split(/\s+/u).map((word) => word.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"));
+  const before = startsSpaced.test(phrase) ? `(?<!${spacedChar})` : "";
+  const native = new RegExp(`${before}${words.join("\\s+")}${isStem ? restOfWord : endOfPhrase(phrase)}`, "iu");
+  return { kind: "trigger", source: isStem ? "stem" : "literal", find: (text) => native.exec(text)?.[0] };
+}
+
+const restOfWord = `(?:${spacedChar}|\\p{M})*`;
+
+/**
+ * In every script, the text must not continue with a combining mark, because the mark would change the final letter of the phrase.
+ */
+function endOfPhrase(phrase: string): string {
+  if (endsSpaced.test(phrase)) return `(?!${spacedChar}|\\p{M})`;
+  return endsInWord.test(phrase) ? "(?!\\p{M})" : "";
+}
+
+function refuse(problem: string): ParsedTrigger {
+  return { kind: "refused", problem };
+}
+
+const longestMatch = 200;
+
+const mostSteps = 10_000_000;
+
+/** An invalid trigger or follow-up phrase. */
+export interface TriggerProblem {
+  /** The tool with the trigger; undefined for a phrase in `followUps`. */
+  readonly toolName: string | undefined;
+  readonly trigger: string;
+  /** The problem, worded to follow the trigger in a message, for example "is empty". */
+  readonly problem: string;
+}
+
+interface TriggerTable {
+  readonly problems: readonly TriggerProblem[];
+  search(): TriggerSearch;
+}
+
+/** Searches the texts of one turn. All calls of `find` share one limit for the work of regular expressions. */
+export interface TriggerSearch {
+  /** The regular expressions that were skipped after the limit was reached. */
+  readonly unsearched: ReadonlySet<string>;
+  find(text: string): ReadonlyMap<string, TriggerMatch>;
+}
+
+interface Row {
+  readonly toolName: string;
+  readonly trigger: string;
+  readonly parsed: Trigger;
+}
+
+export function createTriggerTable(triggers: ReadonlyMap<string, string | readonly string[]>): TriggerTable {
+  const rows: Row[] = [];
+  const problems: TriggerProblem[] = [];
+  for (const [toolName, phrases] of triggers) {
+    for (const trigger of typeof phrases === "string" ? [phrases] : phrases) {
+      const parsed = parseTrigger(trigger);
+      if (parsed.kind === "trigger") rows.push({ toolName, trigger, parsed });
+      else problems.push({ toolName, trigger, problem: parsed.problem });
+    }
+  }
+
+  return { problems, search: () => createSearch(rows) };
+}
+
+function createSearch(rows: readonly Row[]): TriggerSearch {
+  const budget: SearchBudget = { steps: mostSteps };
+  const unsearched = new Set<string>();
+
+  function find(text: string): ReadonlyMap<string, TriggerMatch> {
+    const composed = readText(text);
+    const found = new Map<string, TriggerMatch>();
+    for (const { toolName, trigger, parsed } of rows) {
+      if (found.has(toolName)) continue;
+      if (parsed.source === "regex" && budget.steps <= 0) {
+        unsearched.add(trigger);
+        continue;
+      }
+      const match = parsed.find(composed, budget);
+      if (match !== undefined) found.set(toolName, { trigger, match: cutText(match, longestMatch), source: parsed.source });
+    }
+    return found;
+  }
+
+  return { unsearched, find };
+}

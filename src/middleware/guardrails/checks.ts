@@ -1,0 +1,113 @@
+// The checks that `guardrails` takes, their arguments and their verdicts.
+
+import type { ApprovalContext } from "../../core/kit.ts";
+import type { Json, Message, Session, ToolCall, Usage, UserMessage } from "../../core/index.ts";
+
+/** The facts about the run that a check gets. */
+export interface CheckContext<Context = unknown> {
+  readonly runId: string;
+  readonly iteration: number;
+  readonly session: Session;
+  /** The value of the run's option `context`. */
+  readonly context: Context;
+  /** Aborted if the run ends, or if the check takes longer than `timeouts.hookMs`. */
+  readonly signal: AbortSignal;
+}
+
+/** The input that a check judges. */
+export interface CheckedInput {
+  /** The text of `newMessages`, with an empty line between two messages. */
+  readonly text: string;
+  /** The user messages that have not passed the checks yet: from the start of the run, or sent with `control.steer`. */
+  readonly newMessages: readonly UserMessage[];
+  /** The whole transcript. */
+  readonly messages: readonly Message[];
+}
+
+/** A check of the user's input. It runs at the same time as the request. If the check refuses, the request is cut off. */
+export interface InputCheck<Context = unknown> {
+  /** The name of the check, for events and results. */
+  readonly name: string;
+  readonly check: (input: CheckedInput, context: CheckContext<Context>) => InputVerdict | PromiseLike<InputVerdict>;
+}
+
+/** The output that a check judges. */
+export interface CheckedOutput {
+  /** The whole text of this part so far, with the changes of earlier checks. */
+  readonly text: string;
+  readonly part: "text" | "reasoning";
+  /**
+   * False while the model is still writing this part. Always true for a check without `window`. A second response may continue
+   * the first response. The value is then also true at the end of the first response, because its text is shown at that point.
+   * During the second response, the check gets the text of both.
+   */
+  readonly isComplete: boolean;
+  /** True if the message contains tool calls, so that its text is not the final answer. */
+  readonly hasCalls: boolean;
+}
+
+/** A check of the text that the model writes. Checks run in order. Each check gets the text with the changes of the earlier checks. */
+export interface OutputCheck<Context = unknown> {
+  /** The name of the check, for events and results. */
+  readonly name: string;
+  readonly check: (output: CheckedOutput, context: CheckContext<Context>) => OutputVerdict | PromiseLike<OutputVerdict>;
+  /**
+   * The number of characters to hold back while the model writes, at least 1. The last `window` characters stay hidden, and the
+   * text before them is shown. The check is called again after `window` new characters. Everything that the check looks for must
+   * fit into the window. Default: the whole text is held back until it is complete.
+   */
+  readonly window?: number | undefined;
+  /** The parts that the check judges. Default: both. */
+  readonly parts?: readonly ("text" | "reasoning")[] | undefined;
+}
+
+/**
+ * A check of a tool call. It runs after the arguments were validated, and before `approve`. If `approve` or a
+ * decision edits the arguments, the check runs again before the edited arguments are validated.
+ */
+export interface ToolCheck<Context = unknown> {
+  /** The name of the check, for events and results. */
+  readonly name: string;
+  readonly check: (call: ToolCall, context: ApprovalContext<Context>) => ToolVerdict | PromiseLike<ToolVerdict>;
+}
+
+/**
+ * The tokens that a check used. A `LoopResult` has these fields, so a check that runs the loop can return the result of the loop
+ * as `spent`.
+ */
+export interface CheckSpending {
+  readonly usage: Usage;
+  /** The cost in USD. Undefined if it is unknown. */
+  readonly costUSD?: number | undefined;
+}
+
+interface Spending {
+  /** The tokens that the check used. They count towards the usage, the cost and the limits of the run. Default: none. */
+  readonly spent?: CheckSpending | undefined;
+}
+
+interface Refusal {
+  readonly kind: "refuse";
+  /** The reason of the refusal, for the result of the run. For a tool call, the model reads the reason. Default: none. */
+  readonly reason?: string | undefined;
+  /** Plain data about the refusal, for the result of the run. Default: none. */
+  readonly info?: Json | undefined;
+}
+
+/** The verdict about the input. "refuse" ends the run as `input-guardrail`. */
+export type InputVerdict = ({ readonly kind: "pass" } | Refusal) & Spending;
+
+/** The verdict about the output. "rewrite" replaces the whole text, and "refuse" ends the run as `output-guardrail`. */
+export type OutputVerdict = InputVerdict | ({ readonly kind: "rewrite"; readonly text: string } & Spending);
+
+/**
+ * The verdict about a tool call. "rewrite" replaces the arguments, which are validated again. Approvals, and
+ * people who decide, get the rewritten arguments.
+ *
+ * "refuse" denies the call, and the model reads the reason. With `endsRun: true`, the run ends as `tool-guardrail` instead, and no
+ * other call of the message runs.
+ */
+export type ToolVerdict =
+  | { readonly kind: "pass" }
+  | { readonly kind: "rewrite"; readonly args: Json }
+  | (Omit<Refusal, "info"> & { readonly endsRun?: boolean | undefined });

@@ -1,0 +1,26 @@
+// Reads the options of one agent.
+
+import { describeValue, quote } from "../../shared/texts.ts";
+import type { Tool } from "../../core/index.ts";
+import type { AgentOptions } from "./agent-options.ts";
+import { transferName } from "./transfer-tool.ts";
+
+/** The names of the tools that the agent has in addition to the tools that no agent lists. */
+export function namesOf({ tools = [], handoffs = [] }: AgentOptions): readonly string[] {
+  return [...tools.map(nameOf), ...handoffs.map(transferName)];
+}
+
+export function readSystem(text: unknown): string {
+  if (typeof text === "string") return text;
+  throw new TypeError(`The function "system" of an agent must return a string, but returned ${describeValue(text)}.`);
+}
+
+export function findAgent(agents: ReadonlyMap<string, AgentOptions>, name: string | undefined): AgentOptions {
+  const agent = name === undefined ? undefined : agents.get(name);
+  if (agent !== undefined) return agent;
+  throw new Error(`The run continues as the agent ${quote(name ?? "")}, which is not in "createHandoffs". Add the agent.`);
+}
+
+export function nameOf(tool: Tool | string): string {
+  return typeof tool === "string" ? tool : tool.name;
+}

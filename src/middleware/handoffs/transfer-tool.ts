@@ -1,0 +1,50 @@
+import { argumentSchema } from "../../shared/own-schema.ts";
+import { handoffKey, markSignal, type StandardResult, type ToolSchema } from "../../core/kit.ts";
+import { issue } from "../../shared/argument-schema.ts";
+import { takeStart } from "../../shared/texts.ts";
+import { type Tool, toolResult } from "../../core/index.ts";
+import type { UnknownRecord } from "../../shared/guards.ts";
+
+interface Transfer {
+  readonly reason?: string | undefined;
+}
+
+const prefix = "transfer_to_";
+
+/**
+ * A tool that hands the run over to an agent. `Context` is the context that the agents need, so that a run with the tool needs it
+ * too.
+ */
+export type TransferTool<Context = never> = Tool<never, ToolSchema, unknown, Context, `${typeof prefix}${string}`>;
+
+export function transferName(agent: string): TransferTool["name"] {
+  return `${prefix}${agent}`;
+}
+
+export function createTransferTool(agent: string, description: string): TransferTool {
+  const tool: TransferTool = {
+    name: transferName(agent),
+    description: `Hands the conversation over to the agent ${agent}, which then answers. ${description}`.trim(),
+    inputSchema: createSchema(),
+    // A repeated call has the same effect, because the handoff takes place after the call.
+    replay: "safe",
+    // Only the first handoff in a message is carried out, so a later one has to wait for the outcome of the first.
+    sequential: true,
+    execute: ({ reason }: Transfer) =>
+      markSignal(toolResult({ data: { handed_over_to: agent } }), { handoff: { to: agent, reason } }),
+  };
+  return Object.assign(tool, { [handoffKey]: true });
+}
+
+function createSchema(): ReturnType<typeof argumentSchema<Transfer>> {
+  const reason = { type: "string", description: "The reason for the handoff, in one sentence." };
+  return argumentSchema<Transfer>({ type: "object", properties: { reason } }, readTransfer);
+}
+
+const longestReason = 500;
+
+function readTransfer({ reason }: UnknownRecord): StandardResult<Transfer> {
+  if (reason === undefined || reason === null || reason === "") return { value: {} };
+  if (typeof reason !== "string") return issue("must be a string", "reason");
+  return { value: { reason: takeStart(reason, longestReason) } };
+}

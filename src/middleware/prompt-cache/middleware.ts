@@ -1,0 +1,148 @@
+// The prompt cache watch as middleware: hears which bodies are sent, and records what they share with the request before.
+
+import { addUsage, noUsage } from "../../shared/count-usage.ts";
+import { type AttemptSpending, isRecord } from "../../core/kit.ts";
+import type { CacheWatcher, StreamCache, StreamWatch } from "./types.ts";
+import {
+  LoopError,
+  type Middleware,
+  type ModelCall,
+  type ModelChunk,
+  type Pricing,
+  type Provider,
+  type Usage,
+} from "../../core/index.ts";
+import { toUsage } from "../../shared/plain-error.ts";
+
+/** The watch of the newest request of this execution. Undefined while requests are replayed. */
+interface Watched {
+  readonly watch: StreamWatch;
+  readonly spendings: Spendings;
+}
+
+export function watchRequests(createWatcher: () => CacheWatcher): Middleware {
+  return {
+    name: "prompt-cache",
+    begin: ({ pricing }) => {
+      const watcher = createWatcher();
+      let watched: Watched | undefined;
+      return {
+        provider: (inner) => ({
+          ...traitsOf(inner),
+          stream: (request, call) => {
+            const begun = { watch: watcher.watch(request), spendings: new Spendings(inner) };
+            watched = begun;
+            return begun.spendings.follow(inner.stream(request, withSending(call, begun.watch.sending)));
+          },
+        }),
+        async request(request, next, at) {
+          watched = undefined;
+          const answer = await next(request);
+          if (answer.skipped === true) return answer;
+          const cache = await at.step<StreamCache | null>(
+            "cache",
+            () => watched?.watch.read(watched.spendings.list, priceBy(pricing)) ?? null,
+          );
+          if (cache === null) return answer;
+          checkCache(cache);
+          // The next request is compared with the recorded ones.
+          if (watched === undefined) watcher.replay(cache);
+          for (const { break: found } of cache.requests) if (found !== undefined) at.emit("cache-break", found);
+          return { ...answer, cache };
+        },
+        result: ({ answers }) => ({ cache: watcher.sum(answers) }),
+      };
+    },
+  };
+}
+
+/** A saved journal may have been edited. */
+function checkCache(cache: unknown): void {
+  const requests = isRecord(cache) ? cache["requests"] : undefined;
+  const isRequest = (one: unknown): boolean => isRecord(one) && (one["break"] === undefined || isRecord(one["break"]));
+  if (Array.isArray(requests) && requests.every(isRequest)) return;
+  throw new LoopError("journal-damaged", { key: "prompt-cache/cache", problem: "has invalid requests" });
+}
+
+function traitsOf({ id, model, family, compacts, searchesTools, structuresOutput }: Provider): Omit<Provider, "stream"> {
+  return { id, model, family, compacts, searchesTools, structuresOutput };
+}
+
+function withSending(call: ModelCall, sending: ModelCall["sending"]): ModelCall {
+  const { signal, iteration, clock, timeouts, mayAsk, guard } = call;
+  return { signal, iteration, clock, timeouts, mayAsk, guard, sending, heartbeat: (state) => call.heartbeat(state) };
+}
+
+/** A function of the caller that fails makes the saved amount unknown. */
+function priceBy(pricing: Pricing | undefined): (usage: Usage, by: AttemptSpending) => unknown {
+  return (usage, { provider, model }) => {
+    try {
+      return pricing?.(usage, { provider, model });
+    } catch {
+      return undefined;
+    }
+  };
+}
+
+/** The usage of each attempt of a stream. Omits attempts that the service rejected. */
+class Spendings {
+  readonly #ended: AttemptSpending[] = [];
+  #sender: Pick<Provider, "id" | "model">;
+  #usage: Usage | undefined;
+  /** True after a chunk of the current attempt has arrived. */
+  #isHeard = false;
+  #isBetween = false;
+
+  constructor(sender: Pick<Provider, "id" | "model">) {
+    this.#sender = sender;
+  }
+
+  get list(): readonly AttemptSpending[] {
+    return this.#isBetween && this.#usage === undefined ? this.#ended : [...this.#ended, this.#current];
+  }
+
+  get #current(): AttemptSpending {
+    const { id: provider, model } = this.#sender;
+    return { provider, model, usage: this.#usage };
+  }
+
+  /** Not a generator, because a generator cannot be left while the provider hangs. */
+  follow(stream: AsyncIterable<ModelChunk>): AsyncIterable<ModelChunk> {
+    return {
+      [Symbol.asyncIterator]: () => {
+        const chunks = stream[Symbol.asyncIterator]();
+        const end = chunks.return?.bind(chunks);
+        return {
+          next: async () => {
+            const read = await chunks.next();
+            if (read.done !== true) this.#take(read.value);
+            return read;
+          },
+          ...(end !== undefined && { return: end }),
+        };
+      },
+    };
+  }
+
+  #take(chunk: ModelChunk): void {
+    const { type } = chunk;
+    if (type === "usage")
+      this.#usage = chunk.mode === "delta" ? addUsage(this.#usage ?? noUsage, toUsage(chunk.usage)) : toUsage(chunk.usage);
+    else if (type === "attempt-start") {
+      const { provider: id, model } = chunk;
+      const isAnother = id !== this.#sender.id || model !== this.#sender.model;
+      if (isAnother && this.#usage !== undefined) this.#end();
+      this.#isBetween = false;
+      this.#sender = { id, model };
+    } else if (type === "attempt-discarded") {
+      if (this.#usage !== undefined || (!this.#isBetween && this.#isHeard)) this.#end();
+      this.#isBetween = true;
+      this.#isHeard = false;
+    } else this.#isHeard = true;
+  }
+
+  #end(): void {
+    this.#ended.push(this.#current);
+    this.#usage = undefined;
+  }
+}

@@ -1,0 +1,102 @@
+import { countBytes } from "../../shared/estimate-tokens.ts";
+import { digest } from "../../shared/json.ts";
+import { isRecord, textOf } from "../../core/kit.ts";
+import type { PartDigest } from "./types.ts";
+import type { UnknownRecord } from "../../shared/guards.ts";
+
+/** A tool, system text or message of a request. */
+export interface Part {
+  readonly digest: string;
+  /** The UTF-8 bytes of the part as JSON. */
+  readonly bytes: number;
+  readonly name: string | undefined;
+  /** The part as it was sent. Undefined for a part that was read from a record. */
+  readonly value: unknown;
+}
+
+/** Providers convert each message once, so most parts are the same objects as in the previous request. */
+const known = new WeakMap<object, Part>();
+
+/** `before` is the part at the same place in the previous request. */
+export function toPart(value: unknown, before: Part | undefined): Part {
+  if (before !== undefined && isSameValue(before.value, value)) return before;
+  if (typeof value !== "object" || value === null) return measure(value);
+  const part = known.get(value) ?? measure(value);
+  known.set(value, part);
+  return part;
+}
+
+function measure(value: unknown): Part {
+  const text = toText(value);
+  return { digest: digest(text), bytes: countBytes(text), name: nameOf(value), value };
+}
+
+export function fromDigest([hash, bytes, name]: PartDigest): Part {
+  return { digest: hash, bytes, name, value: undefined };
+}
+
+export function toDigest({ digest: hash, bytes, name }: Part): PartDigest {
+  return name === undefined ? [hash, bytes] : [hash, bytes, name];
+}
+
+export function isSamePart(one: Part | undefined, other: Part | undefined): boolean {
+  return one === other || (one !== undefined && one.digest === other?.digest && one.bytes === other.bytes);
+}
+
+/** Undefined for a message. */
+function nameOf(value: unknown): string | undefined {
+  if (!isRecord(value) || "role" in value) return undefined;
+  const { name, type } = value;
+  const inner = isRecord(value["function"]) ? value["function"]["name"] : undefined;
+  return [name, inner, type].map(textOf).find((text) => text !== "");
+}
+
+/**
+ * Two objects count as the same if all their fields are the same. Two lists, as in joined messages, count as the same if they have
+ * the same items.
+ */
+function isSameValue(one: unknown, other: unknown): boolean {
+  if (one === other) return true;
+  if (!isRecord(one) || !isRecord(other)) return false;
+  const keys = Object.keys(one);
+  const others = Object.keys(other);
+  return keys.length === others.length && keys.every((key, at) => key === others[at] && isSameField(one[key], other[key]));
+}
+
+function isSameField(one: unknown, other: unknown): boolean {
+  if (one === other) return true;
+  if (!Array.isArray(one) || !Array.isArray(other) || one.length !== other.length) return false;
+  return one.every((item: unknown, at) => item === other[at]);
+}
+
+/** Fields that mark the end of a cached prefix. These marks are not compared, because they move in each request. */
+const marks: ReadonlySet<string> = new Set(["cache_control", "prompt_cache_breakpoint"]);
+
+export function toText(value: unknown): string {
+  const text = JSON.stringify(value) ?? "";
+  const isMarked = [...marks].some((mark) => text.includes(`"${mark}"`));
+  return isMarked ? JSON.stringify(withoutMarks(value)) : text;
+}
+
+/** Removes marks only from a part and the blocks in its content. The arguments of a call may have fields with the same names. */
+function withoutMarks(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutMarks);
+  if (!isRecord(value)) return value;
+  const kept: UnknownRecord = Object.fromEntries(Object.entries(value).filter(([key]) => !marks.has(key)));
+  return "content" in kept ? { ...kept, content: withoutMarks(kept["content"]) } : kept;
+}
+
+/** Counts the bytes at the beginning that both values share as JSON. Undefined values share nothing. */
+export function countShared(one: unknown, other: unknown): number {
+  if (one === undefined || other === undefined) return 0;
+  const [text, next] = [toText(one), toText(other)];
+  let at = 0;
+  while (at < text.length && text.charCodeAt(at) === next.charCodeAt(at)) at += 1;
+  // Two different characters may share the first half of a surrogate pair.
+  if (isHighHalf(text.charCodeAt(at - 1))) at -= 1;
+  return countBytes(text.slice(0, at));
+}
+
+function isHighHalf(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdbff;
+}

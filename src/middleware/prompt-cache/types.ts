@@ -1,0 +1,55 @@
+// The types of the measurements, which the run reports in events and in its result.
+
+import type { LoopResult, Middleware, ModelCall, ModelRequest, StreamResult, Usage } from "../../core/index.ts";
+import type { AttemptSpending } from "../../core/kit.ts";
+
+/** How the requests of a run used the prompt cache. Sizes are UTF-8 bytes of the tools, the system text and the messages as JSON. */
+export type PromptCacheUse = NonNullable<LoopResult["cache"]>;
+
+/** Digests of the final request of a run. The next run compares its first request with this request. Plain data, of at most a few KB. */
+export type LastRequest = NonNullable<PromptCacheUse["last"]>;
+
+/** A request that does not begin like the previous request to the same model. */
+export type PromptCacheBreak = PromptCacheUse["breaks"][number];
+
+/** A reason why a request does not begin like the previous request. */
+export type CacheBreakCause = PromptCacheBreak["cause"];
+
+/** The requests of one stream, and the money that the prompt cache saved. */
+export type StreamCache = NonNullable<StreamResult["cache"]>;
+
+/** How one request began, as plain data. */
+export type RequestPrefix = StreamCache["requests"][number];
+
+/** The digest of one part of a request. */
+export type PartDigest = LastRequest["tools"][number];
+
+/**
+ * Watches how much of each request begins like the previous request. Created by `watchPromptCache` from
+ * `turnwright/middleware`.
+ */
+export interface PromptCacheWatch extends Middleware {
+  /**
+   * Returns middleware that compares the first request of a run with `earlier`, the final request of an earlier run of the same
+   * conversation. Pass `cache.last` of the result of that run. Returns the middleware unchanged for `undefined`.
+   */
+  startWith(earlier: LastRequest | undefined): PromptCacheWatch;
+}
+
+/** Watches the requests of one stream. */
+export interface StreamWatch {
+  /** Called with each request body of the stream, as `sending` of the model call. */
+  readonly sending: NonNullable<ModelCall["sending"]>;
+  /** Called after the stream has ended. Returns the facts about its requests, and makes `sending` ignore all further requests. */
+  read(spendings: readonly AttemptSpending[], priceOf: (usage: Usage, by: AttemptSpending) => unknown): StreamCache | undefined;
+}
+
+/** Watches the prompt cache of one run. Created by `watchPromptCache`. */
+export interface CacheWatcher {
+  /** Begins to watch the requests of a stream. */
+  watch(request: ModelRequest): StreamWatch;
+  /** Takes the recorded requests of a replayed stream, so that the next request is compared with these records. */
+  replay(cache: StreamCache): void;
+  /** Returns the sums for the result of the run. */
+  sum(results: readonly StreamResult[]): PromptCacheUse;
+}

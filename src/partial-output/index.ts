@@ -1,1 +1,0 @@
-export { createPartialOutput, type DeepPartial, type PartialOutput, partialOutputs } from "./partial-output.ts";

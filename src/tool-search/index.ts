@@ -1,1 +1,0 @@
-export { type ToolSearchOptions, withToolSearch } from "./with-tool-search.ts";
