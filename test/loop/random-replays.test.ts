@@ -27,7 +27,7 @@ async function runAndRetry(plan: Plan, retries: number, nested: boolean): Promis
   return result;
 }
 
-function ranIn(result: LoopResult): readonly string[] {
+function ranIn(result: LoopResult): string[] {
   return answersOf(result).flatMap(({ callId, outcome }) => (outcome === "completed" || outcome === "failed" ? [callId] : []));
 }
 
