@@ -122,7 +122,7 @@ export default {
     {
       name: "an adapter imports its peer for types only",
       severity: "error",
-      // Prices have no client to hand in: docs/decisions/0007. Nor has tracing, and channels are Node's: docs/decisions/0013.
+      // Prices have no client to hand in: docs/decisions/0007. Nor has tracing, and channels are Node's: docs/decisions/0054.
       from: { path: "^src/(ai-sdk|anthropic|google|mcp|openai)/", pathNot: test },
       to: { pathNot: "^src/", dependencyTypesNot: ["type-only"] },
     },

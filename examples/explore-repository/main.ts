@@ -4,7 +4,7 @@
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createLoopControl, finalAnswer, type LoopOptions, streamToolLoop } from "turnwright";
-import { withRunLog } from "turnwright/inspect";
+import { runLog } from "turnwright/inspect";
 import { checkRun } from "./check-run.ts";
 import { chooseModel } from "./choose-model.ts";
 import { scriptedQuestion } from "./clues.ts";
@@ -44,10 +44,10 @@ const options: LoopOptions = {
   system: "You explain a repository to a developer who is new to it. Look before you answer; name files and lines; be short.",
   messages: [{ role: "user", content: question }],
   limits: { maxIterations: 20, maxToolCalls: 60, maxTokens: 300_000, wallClockMs: 300_000 },
-  middleware: [finalAnswer()],
+  middleware: [finalAnswer(), runLog({ to: page.log })],
   control,
 };
-const stream = streamToolLoop(withRunLog(options, { to: page.log }));
+const stream = streamToolLoop(options);
 const view = createProgressView(terminal);
 for await (const event of stream) view.show(event);
 view.close();

@@ -2,7 +2,7 @@
 // reports an error.
 
 import type { Meter, MeterProvider, Tracer, TracerProvider } from "@opentelemetry/api";
-import type { Journal, Json, LoopOptions } from "turnwright";
+import type { Journal, Json, LoopOptions, Middleware } from "turnwright";
 import * as diagnostics from "turnwright/diagnostics";
 import * as inspect from "turnwright/inspect";
 import * as otel from "turnwright/otel";
@@ -10,19 +10,16 @@ import { type Differing, expectNone } from "./same-names.ts";
 
 // #region otel
 interface OtelEntry {
-  // makes spans and metrics: runToolLoop(withTracing({ provider, tools, messages }))
-  withTracing<Output>(
-    options: LoopOptions<Output>,
-    tracing?: {
-      tracer?: Tracer; // default: from tracerProvider, or from the global provider when the run begins
-      tracerProvider?: TracerProvider;
-      meter?: Meter; // likewise
-      meterProvider?: MeterProvider;
-      agentName?: string; // invoke_agent {agentName}
-      captureContent?: boolean; // false: no text from messages, arguments, results or errors
-      redact?: (content: Json, kind: otel.ContentKind) => Json | undefined; // kind: system, input-messages, output-messages, tool-arguments, tool-result
-    },
-  ): LoopOptions<Output>;
+  // middleware that makes spans and metrics: runToolLoop({ provider, tools, messages, middleware: [tracing()] })
+  tracing(options?: {
+    tracer?: Tracer; // default: from tracerProvider, or from the global provider when the run begins
+    tracerProvider?: TracerProvider;
+    meter?: Meter; // likewise
+    meterProvider?: MeterProvider;
+    agentName?: string; // invoke_agent {agentName}
+    captureContent?: boolean; // false: no text from messages, arguments, results or errors
+    redact?: (content: Json, kind: otel.ContentKind) => Json | undefined; // kind: system, input-messages, output-messages, tool-arguments, tool-result
+  }): Middleware;
   recordSpans(log: otel.RecordedLog, options?: otel.RecordSpansOptions): void; // the same spans, from a RunLog; options as above, without meters
 }
 // #endregion otel
@@ -32,22 +29,19 @@ interface DiagnosticsEntry {
   runChannel: "turnwright:run"; // tracing:turnwright:run:start, :end, :asyncStart, :asyncEnd, :error; messages are RunMessage
   iterationChannel: "turnwright:iteration"; // IterationMessage
   toolChannel: "turnwright:tool"; // ToolMessage
-  withDiagnostics<Output>(options: LoopOptions<Output>, diagnostics?: { captureContent?: boolean }): LoopOptions<Output>;
+  diagnostics(options?: { captureContent?: boolean }): Middleware;
 }
 // #endregion diagnostics
 
 // #region inspect
 interface InspectEntry {
-  // writes a log: runToolLoop(withRunLog({ provider, tools, messages }, { to: "run.jsonl" }))
-  withRunLog<Output>(
-    options: LoopOptions<Output>,
-    log: {
-      to: string | inspect.RunLogSink; // a file, which later runs and resumed runs continue; or { write(line) }
-      redact?: (text: string, place: inspect.RunLogPlace) => string; // credentials are always removed
-      clock?: { now(): number }; // Date
-      onError?: (error: unknown) => void; // called once; the log ends, the run continues. Default: a process warning
-    },
-  ): LoopOptions<Output>;
+  // middleware that writes a log: runToolLoop({ provider, tools, messages, middleware: [runLog({ to: "run.jsonl" })] })
+  runLog(log: {
+    to: string | inspect.RunLogSink; // a file, which later runs and resumed runs continue; or { write(line) }
+    redact?: (text: string, place: inspect.RunLogPlace) => string; // credentials are always removed
+    clock?: { now(): number }; // Date
+    onError?: (error: unknown) => void; // called once; the log ends, the run continues. Default: a process warning
+  }): Middleware;
   readRunLog(path: string): Promise<inspect.RunLog>; // runs > iterations > request, firstToken, attempts, output, calls > runs
   parseRunLog(text: string): inspect.RunLog; // request.messages() returns all messages of the request
   renderRunPage(logs: inspect.RunPageLog | readonly inspect.RunPageLog[]): Promise<string>; // an HTML page that loads nothing
@@ -67,10 +61,10 @@ otel satisfies OtelEntry;
 inspect satisfies InspectEntry;
 diagnostics satisfies DiagnosticsEntry;
 expectNone<Differing<OtelEntry, typeof otel>>();
-expectNone<Differing<NonNullable<Parameters<OtelEntry["withTracing"]>[1]>, otel.TracingOptions>>();
+expectNone<Differing<NonNullable<Parameters<OtelEntry["tracing"]>[0]>, otel.TracingOptions>>();
 expectNone<Differing<DiagnosticsEntry, typeof diagnostics>>();
-expectNone<Differing<NonNullable<Parameters<DiagnosticsEntry["withDiagnostics"]>[1]>, diagnostics.DiagnosticsOptions>>();
+expectNone<Differing<NonNullable<Parameters<DiagnosticsEntry["diagnostics"]>[0]>, diagnostics.DiagnosticsOptions>>();
 expectNone<Differing<InspectEntry, typeof inspect>>();
-expectNone<Differing<Parameters<InspectEntry["withRunLog"]>[1], inspect.RunLogOptions>>();
+expectNone<Differing<Parameters<InspectEntry["runLog"]>[0], inspect.RunLogOptions>>();
 expectNone<Differing<NonNullable<Parameters<InspectEntry["toMarkdown"]>[1]>, inspect.MarkdownOptions>>();
 expectNone<Differing<NonNullable<Parameters<InspectEntry["toChromeTrace"]>[1]>, inspect.ChromeTraceOptions>>();

@@ -13,9 +13,9 @@ import {
   memoryConversationStore,
   postgresConversationStore,
 } from "turnwright/conversation";
-import { readRunLog, withRunLog } from "turnwright/inspect";
+import { readRunLog, runLog } from "turnwright/inspect";
 import { fileJournal } from "turnwright/journal";
-import { withTracing } from "turnwright/otel";
+import { tracing } from "turnwright/otel";
 import { conversationStoreSuite, createMockProvider, text, toolCall } from "turnwright/testing";
 
 const tools = [
@@ -78,8 +78,7 @@ const path = join(directory, "runs.jsonl");
 const watched = createConversation({
   id: "chat-19",
   store: fileConversationStore(directory),
-  options: { provider, tools },
-  wrapOptions: (options) => withTracing(withRunLog(options, { to: path }), { agentName: "support" }),
+  options: { provider, tools, middleware: [runLog({ to: path }), tracing({ agentName: "support" })] },
 });
 // #endregion watch
 for (const question of ["Hello.", "And tomorrow?"]) await watched.send(question);

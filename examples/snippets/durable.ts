@@ -5,8 +5,8 @@ import { DBOS } from "@dbos-inc/dbos-sdk";
 import { defineTool, runToolLoop, type UserMessage } from "turnwright";
 import { defineDurableHost, defineDurableLoop, launchWorker, runInWorkflow } from "turnwright/dbos";
 import { lastEventId, toEventStreamResponse } from "turnwright/host";
-import { withRunLog } from "turnwright/inspect";
-import { withTracing } from "turnwright/otel";
+import { runLog } from "turnwright/inspect";
+import { tracing } from "turnwright/otel";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { startPostgres } from "../workers/start-postgres.ts";
 
@@ -61,8 +61,7 @@ const sendToCollector = (line: string): void => void logs.push(line);
 const sink = { write: sendToCollector }; // one sink for all runs, because they share the texts of the log
 const watched = defineDurableHost({
   name: "watched",
-  options: () => ({ provider: briefProvider }),
-  wrapOptions: (options) => withTracing(withRunLog(options, { to: sink }), { agentName: "support" }),
+  options: () => ({ provider: briefProvider, middleware: [runLog({ to: sink }), tracing({ agentName: "support" })] }),
 });
 // #endregion watch
 

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-base";
 import { defineTool, runToolLoop } from "turnwright";
-import { readRunLog, toChromeTrace, toMarkdown, withRunLog } from "turnwright/inspect";
+import { readRunLog, runLog, toChromeTrace, toMarkdown } from "turnwright/inspect";
 import { recordSpans } from "turnwright/otel";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 
@@ -23,7 +23,7 @@ const path = join(folder, "run.jsonl");
 const tracePath = join(folder, "run.trace.json");
 const markdownPath = join(folder, "run.md");
 const messages = [{ role: "user", content: "Where is my order?" }] as const;
-await runToolLoop(withRunLog({ provider, tools: [findOrder], messages }, { to: path }));
+await runToolLoop({ provider, tools: [findOrder], messages, middleware: [runLog({ to: path })] });
 
 {
   // #region trace

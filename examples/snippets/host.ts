@@ -14,8 +14,8 @@ import {
   type StartAnswer,
   toEventStreamResponse,
 } from "turnwright/host";
-import { readRunLog, withRunLog } from "turnwright/inspect";
-import { withTracing } from "turnwright/otel";
+import { readRunLog, runLog } from "turnwright/inspect";
+import { tracing } from "turnwright/otel";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { z } from "zod";
 
@@ -124,7 +124,10 @@ assert.equal((await host.status("8"))?.status, "completed");
 // #region watch
 const path = join(folder, "runs.jsonl");
 const watched = createRunHost({
-  wrapOptions: (options) => withTracing(withRunLog(options, { to: path }), { agentName: "support" }),
+  wrapOptions: (options) => ({
+    ...options,
+    middleware: [...(options.middleware ?? []), runLog({ to: path }), tracing({ agentName: "support" })],
+  }),
 });
 // #endregion watch
 const logged = await watched.start("9", { provider: createMockProvider([text("Hi.")]), message: "Hello." });

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import express from "express";
 import { defineTool, runToolLoop } from "turnwright";
-import { journalToRunLog, readRunLog, renderRunPage, rerunFrom, withRunLog } from "turnwright/inspect";
+import { journalToRunLog, readRunLog, renderRunPage, rerunFrom, runLog } from "turnwright/inspect";
 import { fileJournal } from "turnwright/journal";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 
@@ -32,7 +32,7 @@ const other = createMockProvider([text("Done by another model.")]);
 const messages = [{ role: "user", content: "Write to Ada." }] as const;
 const journalPath = join(folder, "journal.jsonl");
 const journal = fileJournal(journalPath);
-await runToolLoop(withRunLog({ provider, tools, messages, runId: "r1", journal }, { to: path }));
+await runToolLoop({ provider, tools, messages, middleware: [runLog({ to: path })], runId: "r1", journal });
 
 // #region page
 const log = { name: "run.jsonl", text: readFileSync(path, "utf8") };
@@ -54,8 +54,9 @@ const page = await renderRunPage([log, fromJournal]);
 // #endregion journal
 
 // #region rerun
-const options = await rerunFrom(path, { iteration: 1 }, { provider: other, tools, system: "Be brief." });
-const result = await runToolLoop(withRunLog(options, { to: otherPath }));
+const changed = { provider: other, tools, system: "Be brief.", middleware: [runLog({ to: otherPath })] };
+const options = await rerunFrom(path, { iteration: 1 }, changed);
+const result = await runToolLoop(options);
 // #endregion rerun
 
 assert.ok(page.includes("Write to Ada."));

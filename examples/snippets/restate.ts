@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { workflow, type WorkflowContext } from "@restatedev/restate-sdk";
 import { defineTool, runToolLoop, type UserMessage } from "turnwright";
-import { withTracing } from "turnwright/otel";
+import { tracing } from "turnwright/otel";
 import { defineDurableHost, defineDurableLoop, launchWorker, runInWorkflow } from "turnwright/restate";
 import { createMockProvider, runTool, text } from "turnwright/testing";
 
@@ -48,8 +48,7 @@ function defineWatched(): unknown {
   // #region watch
   const watched = defineDurableHost({
     name: "watched",
-    options: () => ({ provider, tools }),
-    wrapOptions: (options) => withTracing(options, { agentName: "support" }),
+    options: () => ({ provider, tools, middleware: [tracing({ agentName: "support" })] }),
   });
   // #endregion watch
   return watched;

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { defineTool, type Message, runToolLoop } from "turnwright";
-import { parseRunLog, readRunLog, withRunLog } from "turnwright/inspect";
+import { parseRunLog, readRunLog, runLog } from "turnwright/inspect";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 
 const messages: readonly Message[] = [{ role: "user", content: "Where is order A-1042? Write to ann@example.com." }];
@@ -26,7 +26,7 @@ const print = (...values: readonly unknown[]): void => void printed.push(values.
 
 {
   // #region write
-  const result = await runToolLoop(withRunLog({ provider, tools, messages }, { to: path }));
+  const result = await runToolLoop({ provider, tools, messages, middleware: [runLog({ to: path })] });
   // #endregion write
   assert.equal(result.text, "It has shipped.");
 }
@@ -46,12 +46,11 @@ const print = (...values: readonly unknown[]): void => void printed.push(values.
 {
   // #region redact
   const lines: string[] = [];
-  const options = { provider, tools, messages };
-  const log = {
-    to: { write: (line: string) => lines.push(line) }, // a sink instead of a file
-    redact: (said: string) => said.replace(/\S+@\S+/g, "[email]"),
-  };
-  await runToolLoop(withRunLog(options, log));
+  const log = runLog({
+    to: { write: (line) => lines.push(line) }, // a sink instead of a file
+    redact: (said) => said.replace(/\S+@\S+/g, "[email]"),
+  });
+  await runToolLoop({ provider, tools, messages, middleware: [log] });
   const { runs } = parseRunLog(lines.join(""));
   // #endregion redact
   assert.deepEqual(runs[0]?.iterations[0]?.request?.added, [

@@ -6,8 +6,8 @@ import { subscribe, tracingChannel, unsubscribe } from "node:diagnostics_channel
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-base";
 import { z } from "zod";
 import { defineTool, type Message, runToolLoop, streamToolLoop } from "turnwright";
-import { runChannel, toolChannel, type ToolMessage, withDiagnostics } from "turnwright/diagnostics";
-import { withTracing } from "turnwright/otel";
+import { diagnostics, runChannel, toolChannel, type ToolMessage } from "turnwright/diagnostics";
+import { tracing } from "turnwright/otel";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 
 const messages: readonly Message[] = [{ role: "user", content: "Where is order A-1042?" }];
@@ -29,7 +29,8 @@ const model = createMockProvider(({ messages: sent }) =>
   const names = (): readonly string[] => exporter.getFinishedSpans().map(({ name }) => name);
   {
     // #region tracing
-    const result = await runToolLoop(withTracing({ provider, tools, messages }, { agentName: "support", tracerProvider }));
+    const middleware = [tracing({ agentName: "support", tracerProvider })];
+    const result = await runToolLoop({ provider, tools, messages, middleware });
     // #endregion tracing
     assert.equal(result.text, "It has shipped.");
     assert.deepEqual(names(), ["execute_tool find_order", "chat mock-model", "chat mock-model", "invoke_agent support"]);
@@ -37,15 +38,13 @@ const model = createMockProvider(({ messages: sent }) =>
   exporter.reset();
   {
     // #region content
-    const traced = withTracing(
-      { provider, tools, messages },
-      {
-        tracerProvider,
-        captureContent: true,
-        redact: (content, kind) => (kind === "tool-result" ? undefined : content), // undefined omits it
-      },
-    );
-    for await (const event of streamToolLoop(traced)) if (event.type === "text-delta") process.stdout.write(event.text);
+    const traced = tracing({
+      tracerProvider,
+      captureContent: true,
+      redact: (content, kind) => (kind === "tool-result" ? undefined : content), // undefined omits it
+    });
+    const stream = streamToolLoop({ provider, tools, messages, middleware: [traced] });
+    for await (const event of stream) if (event.type === "text-delta") process.stdout.write(event.text);
     // #endregion content
     process.stdout.write("\n");
     const call = exporter.getFinishedSpans().find(({ name }) => name === "execute_tool find_order");
@@ -64,7 +63,7 @@ const model = createMockProvider(({ messages: sent }) =>
     note(`${name}: ${outcome} after ${durationMs?.toFixed(0)} ms`);
   };
   subscribe(`tracing:${toolChannel}:asyncEnd`, onEnd);
-  await runToolLoop(withDiagnostics({ provider, tools, messages }));
+  await runToolLoop({ provider, tools, messages, middleware: [diagnostics()] });
   // #endregion channels
   unsubscribe(`tracing:${toolChannel}:asyncEnd`, onEnd);
   assert.match(lines.join(), /^find_order: completed after \d+ ms$/);
@@ -83,6 +82,7 @@ const model = createMockProvider(({ messages: sent }) =>
     execute: () => currentRun.getStore(), // the RunMessage of the run that this call belongs to
   });
   // #endregion store
-  const { functionHistory } = await runToolLoop(withDiagnostics({ provider, tools: [whoAsks], messages, runId: "r1" }));
+  const options = { provider, tools: [whoAsks], messages, middleware: [diagnostics()], runId: "r1" };
+  const { functionHistory } = await runToolLoop(options);
   assert.match(JSON.stringify(functionHistory[0]?.functionResponse), /"runId":"r1"/);
 }

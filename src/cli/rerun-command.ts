@@ -15,7 +15,7 @@ import {
   type Tool,
 } from "../core/index.ts";
 import { countThings, formatMs, formatUSD } from "../inspect/format.ts";
-import { withRunLog } from "../inspect/log/with-run-log.ts";
+import { runLog } from "../inspect/log/middleware.ts";
 import { findStart } from "../inspect/log/log-file.ts";
 import type { Past } from "../inspect/rerun/past.ts";
 import { continuePast, readPast, type RerunOptions } from "../inspect/rerun/rerun-from.ts";
@@ -201,7 +201,9 @@ export async function rerunLog(args: readonly string[], io: CliIO): Promise<void
     io.note(`These tools have no code, so their calls suspend the run: ${missing.join(", ")}. Provide them with --module.`);
   events.on("iteration-end", (event) => noteIteration(event, io));
   const totals = new LiveTotals(events);
-  const result = await runLive(withRunLog(continuePast(past, iteration, all), { to: out }), { events, iteration, out });
+  const continued = continuePast(past, iteration, all);
+  const middleware = [runLog({ to: out }), ...(continued.middleware ?? [])];
+  const result = await runLive({ ...continued, middleware }, { events, iteration, out });
   report(result, { io, totals, first: relativeTo(io.cwd, source), second: relativeTo(io.cwd, out) });
 }
 

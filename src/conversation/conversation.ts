@@ -67,7 +67,7 @@ export interface ConversationOptions<Output = unknown, T extends Tool = Tool> {
    */
   readonly keepRuns?: KeepRuns | undefined;
   /**
-   * Returns changed options for each run, for example with a log added by `withRunLog`. Default: the options are not changed.
+   * Returns changed options for each run, for example with a log in another file for each run. Default: the options are not changed.
    */
   readonly wrapOptions?: ((options: LoopOptions) => LoopOptions) | undefined;
   /**

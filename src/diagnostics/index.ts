@@ -2,5 +2,5 @@
 
 export { iterationChannel, runChannel, toolChannel } from "./channels.ts";
 export type { IterationMessage, RunMessage, ToolMessage } from "./channels.ts";
-export { withDiagnostics } from "./with-diagnostics.ts";
-export type { DiagnosticsOptions } from "./with-diagnostics.ts";
+export { diagnostics } from "./middleware.ts";
+export type { DiagnosticsOptions } from "./middleware.ts";

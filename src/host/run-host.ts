@@ -88,7 +88,7 @@ export interface RunHostOptions {
    */
   readonly storeMs?: number | undefined;
   /**
-   * Returns changed options for each run, for example with tracing added by `withTracing`. Default: the options are not changed.
+   * Returns changed options for each run, for example with a log in another file for each run. Default: the options are not changed.
    */
   readonly wrapOptions?: ((options: LoopOptions) => LoopOptions) | undefined;
   /** The clock that measures `keepMs` and `storeMs`. Default: the system clock. */

@@ -19,6 +19,6 @@ export type {
   RunLog,
 } from "./log/run-log.ts";
 export type { RunLogSink } from "./log/log-writer.ts";
-export { type RunLogOptions, withRunLog } from "./log/with-run-log.ts";
+export { runLog, type RunLogOptions } from "./log/middleware.ts";
 export { renderRunPage, type RunPageLog } from "./page/render-run-page.ts";
 export { rerunFrom, type RerunOptions, type RerunPoint } from "./rerun/rerun-from.ts";

@@ -1,25 +1,25 @@
-// The interface of observers, for example for tracing, and the emitter that sends them the events of a run.
+// Observers of runs, for example for tracing: what they are told, and the middleware that tells them.
 
 import type {
   EndReason,
   LoopEvent,
   LoopEvents,
   LoopStatus,
+  Middleware,
   ModelChunk,
   ModelRequest,
-  NestedLoopOptions,
   Provider,
   StreamResult,
   ToolContext,
   ToolDefinition,
+  ToolRegistry,
 } from "../core/index.ts";
-import type { LoopEmitter, LoopEventType } from "../core/kit.ts";
-import { EventEmitter } from "eventemitter3";
-import { type ClosedRun, notifyClosed, type RunWatcher } from "../shared/signals.ts";
+import type { Hooks, LoopEventType, RunFacts } from "../core/kit.ts";
+import { isRecord } from "../core/kit.ts";
 import { isProvider } from "../shared/errors/provider-checks.ts";
-import { wrapProvider } from "../shared/wrap-provider.ts";
-import { isRecord } from "../shared/guards.ts";
 import { redactText } from "../shared/redact-secrets.ts";
+import { isGenerator } from "../shared/to-outcome.ts";
+import { wrapProvider } from "../shared/wrap-provider.ts";
 
 type StreamStatus = StreamResult["status"];
 
@@ -44,131 +44,15 @@ export type EventHandlers<Observer> = {
   readonly [Type in LoopEventType]?: (observer: Observer, event: LoopEvents[Type]) => void;
 };
 
-export function heardBy<Observer>(handlers: EventHandlers<Observer>): readonly LoopEventType[] {
-  return Object.keys(handlers) as LoopEventType[];
-}
-
 export function handleEvent<Observer>(handlers: EventHandlers<Observer>, observer: Observer, event: LoopEvent): void {
   // The compiler cannot see that the handler is for the type of this event.
   (handlers[event.type] as ((observer: Observer, event: LoopEvent) => void) | undefined)?.(observer, event);
 }
 
-type Events = { [Type in LoopEventType]: [event: LoopEvents[Type]] };
-type Listener<Type extends LoopEventType> = EventEmitter.EventListener<Events, Type>;
-type AnyListener = (...args: unknown[]) => unknown;
-
-export interface Watch {
-  hears(type: LoopEventType): boolean;
-  take(event: LoopEvent): void;
-  close(run: ClosedRun): void;
-}
-
-/** Wraps the caller's emitter. The observer gets each event before the caller's listeners. */
-export class ObservedEmitter extends EventEmitter<Events> implements RunWatcher {
-  readonly #inner: LoopEmitter;
-  readonly #watch: Watch;
-  readonly #own: AnyListener;
-  /**
-   * Maps each listener of the caller to a function that calls the listener with the caller's emitter as `this`. `#originals`
-   * maps the function back to the listener.
-   */
-  readonly #bound = new WeakMap<object, AnyListener>();
-  readonly #originals = new WeakMap<object, AnyListener>();
-
-  constructor(inner: LoopEmitter | undefined, watch: Watch) {
-    super();
-    this.#inner = inner ?? new EventEmitter();
-    this.#watch = watch;
-    this.#own = (event) => this.#watch.take(event as LoopEvent);
-  }
-
-  override listenerCount(type: LoopEventType): number {
-    return this.#watch.hears(type) ? this.listeners(type).length : this.#inner.listenerCount(type);
-  }
-
-  override listeners<Type extends LoopEventType>(type: Type): Listener<Type>[] {
-    const others = this.#others(type);
-    return this.#watch.hears(type) ? [this.#own, ...others] : others;
-  }
-
-  #others(type: LoopEventType): AnyListener[] {
-    try {
-      const listeners = this.#inner.listeners(type) as AnyListener[];
-      return listeners.length === 0 ? listeners : listeners.map((listener) => this.#bind(listener));
-    } catch (error) {
-      // Returns a listener that throws the error. The loop then reports the error like the error of any other listener.
-      return [
-        () => {
-          throw error;
-        },
-      ];
-    }
-  }
-
-  #bind(listener: AnyListener): AnyListener {
-    const known = this.#bound.get(listener);
-    if (known !== undefined) return known;
-    const bound: AnyListener = (...args) => Reflect.apply(listener, this.#inner, args);
-    this.#bound.set(listener, bound);
-    this.#originals.set(bound, listener);
-    return bound;
-  }
-
-  override removeListener<Type extends LoopEventType>(
-    type: Type,
-    listener?: Listener<Type>,
-    ...rest: [context?: unknown, once?: boolean]
-  ): this {
-    if (listener === this.#own) return this;
-    const original = listener && this.#originals.get(listener);
-    this.#inner.removeListener(type, (original as Listener<Type> | undefined) ?? listener, ...rest);
-    return this;
-  }
-
-  override off<Type extends LoopEventType>(
-    type: Type,
-    listener?: Listener<Type>,
-    ...rest: [context?: unknown, once?: boolean]
-  ): this {
-    return this.removeListener(type, listener, ...rest);
-  }
-
-  override on<Type extends LoopEventType>(type: Type, listener: Listener<Type>, context?: unknown): this {
-    this.#inner.on(type, listener, context);
-    return this;
-  }
-
-  override addListener<Type extends LoopEventType>(type: Type, listener: Listener<Type>, context?: unknown): this {
-    return this.on(type, listener, context);
-  }
-
-  override once<Type extends LoopEventType>(type: Type, listener: Listener<Type>, context?: unknown): this {
-    this.#inner.once(type, listener, context);
-    return this;
-  }
-
-  override removeAllListeners(type?: LoopEventType): this {
-    this.#inner.removeAllListeners(type);
-    return this;
-  }
-
-  override eventNames(): LoopEventType[] {
-    return this.#inner.eventNames();
-  }
-
-  override emit<Type extends LoopEventType>(type: Type, ...args: EventEmitter.EventArgs<Events, Type>): boolean {
-    return this.#inner.emit(type, ...args);
-  }
-
-  "turnwright.run-closed"(run: ClosedRun): void {
-    this.#watch.close(run);
-    notifyClosed(this.#inner, run);
-  }
-}
-
+/** A run that has started. */
 export interface ObservedRun {
   readonly runId: string;
-  readonly options: NestedLoopOptions;
+  readonly options: RunFacts["options"];
   readonly provider: { readonly id: string; readonly model: string };
   /** Returns the current tools. The array is the same object until the tools change. */
   definitions(): readonly ToolDefinition[];
@@ -176,20 +60,15 @@ export interface ObservedRun {
 
 export type StartObserving = (run: ObservedRun) => RunObserver | undefined;
 
-export interface Observing {
-  /** The types of the events that observers get, in addition to `iteration-start`. */
-  readonly hears: readonly LoopEventType[];
-  readonly start: StartObserving;
-}
-
-/** Observes one run. If `runTool` throws an error of its own, the tool call fails with this error. */
+/** Observes one run. */
 export interface RunObserver {
+  /** Called with each event of the run after `run-start`, without those of nested runs. */
   onEvent(event: LoopEvent): void;
   startStream?(request: ModelRequest, provider: Pick<Provider, "id" | "model">): StreamObserver | undefined;
-  /** Called for each attempt to run a tool. Must call `execute` and return its result. */
-  runTool<Value>(call: ToolContext, execute: () => Value): Value;
+  /** Called for each attempt to run a tool, and for each part of a generator. Must call `execute` and return its result. */
+  runTool<Value>(call: Pick<ToolContext, "callId">, execute: () => Value): Value;
   /** Called when a tool call starts a nested run. Returns the function that creates the observer of that run. */
-  nest(call: ToolContext): StartObserving;
+  nest(call: Pick<ToolContext, "callId" | "name">): StartObserving;
   /**
    * Called when the run is over. `failure` is set if the run rejected with an error, in which case no `run-end` event was sent.
    * `isNew` is false if everything in the run was replayed.
@@ -202,6 +81,57 @@ export interface StreamObserver {
   run<Value>(step: () => Value): Value;
   /** Called with a chunk before the loop gets it. Return true to be called with the next chunk too. */
   onChunk?(chunk: ModelChunk): boolean;
+}
+
+/** Returns middleware that observes runs and their nested runs. `start` is called at the start of each run. */
+export function observeRuns(name: string, start: StartObserving): Middleware {
+  return { name, pure: true, begin: (run) => observe(run, start) };
+}
+
+function observe({ runId, options, definitions }: RunFacts, start: StartObserving): Hooks {
+  let observer: RunObserver | undefined;
+  const current = (): RunObserver | undefined => observer;
+  return {
+    on(event) {
+      // Nested runs have observers of their own.
+      if (event.path !== undefined) return;
+      observer?.onEvent(event);
+      if (event.type !== "run-start") return;
+      const { provider: id, model } = event;
+      observer = start({ runId, options, provider: { id, model }, definitions });
+    },
+    provider: (provider) => observeProvider(provider, current),
+    registry: (registry) => observeRegistry(registry, current),
+    nest: (run, { callId, name = "" }) => observer && observe(run, observer.nest({ callId, name })),
+    close: ({ failure, isNew }) => observer?.close(failure, isNew),
+  };
+}
+
+function observeRegistry(registry: ToolRegistry, current: () => RunObserver | undefined): ToolRegistry {
+  return {
+    ...registry,
+    executeTool(name, args, context) {
+      const observer = current();
+      if (observer === undefined) return registry.executeTool(name, args, context);
+      const step = <Value>(call: () => Value): Value => observer.runTool(context, call);
+      return observeSteps(
+        step(() => registry.executeTool(name, args, context)),
+        step,
+      );
+    },
+  };
+}
+
+function observeSteps(output: unknown, step: <Value>(call: () => Value) => Value): unknown {
+  if (output instanceof Promise) return output.then((value: unknown) => observeSteps(value, step));
+  if (!isGenerator(output)) return output;
+  return {
+    next: () => step(() => output.next()),
+    return: () => step(() => output.return()),
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
 }
 
 export function observeProvider(provider: Provider, current: () => RunObserver | undefined): Provider {

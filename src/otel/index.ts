@@ -2,5 +2,5 @@
 
 export { recordSpans, type RecordSpansOptions } from "./record-spans.ts";
 export type { RecordedCall, RecordedLine, RecordedLog, RecordedRun } from "./recorded-run.ts";
-export { withTracing } from "./with-tracing.ts";
+export { tracing } from "./middleware.ts";
 export type { ContentKind, TracingOptions } from "./tracing-options.ts";

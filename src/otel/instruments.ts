@@ -99,7 +99,7 @@ export interface TracePorts {
 
 /**
  * Call this function when the run begins, not earlier: a program may set its global OpenTelemetry providers after it has called
- * `withTracing`.
+ * `tracing`.
  */
 export function createTracePorts(options: TracingOptions, conversationId: string | undefined, clock: SpanClock): TracePorts {
   const tracer = options.tracer ?? quietly(() => (options.tracerProvider ?? api.trace).getTracer(scope));

@@ -1,14 +1,6 @@
 // Replays the lines of a log as the events of a run. The code that traces live runs makes spans from these events.
 
-import {
-  type FinishReason,
-  type Json,
-  LoopError,
-  type LoopEvent,
-  type ModelChunk,
-  type ModelRequest,
-  type ToolContext,
-} from "../core/index.ts";
+import { type FinishReason, type Json, LoopError, type LoopEvent, type ModelChunk, type ModelRequest } from "../core/index.ts";
 import { isRecord, textOf } from "../core/kit.ts";
 import { wasDispatched } from "../shared/to-outcome.ts";
 import type { RunObserver, StartObserving, StreamObserver } from "../observe/run-observer.ts";
@@ -16,21 +8,21 @@ import { otherError } from "./facts.ts";
 import { type Execution, type RecordedLine, type RecordedLog, type RecordedRun, toExecutions } from "./recorded-run.ts";
 import * as api from "@opentelemetry/api";
 import type { SpanClock } from "./live-span.ts";
-import { RunTrace } from "./with-tracing.ts";
+import { RunTrace } from "./middleware.ts";
 import { checkTracingOptions, type TracingOptions } from "./tracing-options.ts";
 
-/** The options of `recordSpans`. They mean the same as in `withTracing`. */
+/** The options of `recordSpans`. They mean the same as in `tracing`. */
 export type RecordSpansOptions = Pick<TracingOptions, "tracer" | "tracerProvider" | "agentName" | "captureContent" | "redact">;
 
 /**
- * Records the runs of a log with OpenTelemetry: the same spans that `withTracing` records during a run, with the same names,
+ * Records the runs of a log with OpenTelemetry: the same spans that `tracing` records during a run, with the same names,
  * attributes, parents and statuses. Start and end times are those of the log, in milliseconds. `log` is the result of
  * `readRunLog` or `parseRunLog`. Each execution of a resumed run has its own span. The parent of an outermost run is the span
  * that is active when `recordSpans` is called. No metrics are recorded. All spans have ended when the function returns.
  *
  * Some facts are not in a log:
  *
- * - The settings of a run are those of its first request. `withTracing` reports the settings before `prepareIteration` changes them.
+ * - The settings of a run are those of its first request. `tracing` reports the settings before `prepareIteration` changes them.
  * - The time to the first chunk is the time to the first text, reasoning or call. With a wrapper such as `withRetry`, the first
  *   text, reasoning or call of all attempts counts.
  * - The ids and arguments of calls in `gen_ai.output.messages` are those that the run uses, not those that the model wrote.
@@ -218,7 +210,7 @@ class ExecutionPlayer {
   }
 
   #runTool(callId: string, name: string): void {
-    this.#observer.runTool({ callId } as ToolContext, () => this.#playNested(callId, name));
+    this.#observer.runTool({ callId }, () => this.#playNested(callId, name));
   }
 
   /** Replays the executions of nested runs that began during this execution. */
@@ -228,7 +220,7 @@ class ExecutionPlayer {
     const { first, until } = this.#execution;
     for (const execution of this.#nested.get(callId)?.runs.flatMap(toExecutions) ?? []) {
       if (execution.first.at < first.at || execution.first.at >= until) continue;
-      const start = this.#observer.nest({ callId, name } as ToolContext);
+      const start = this.#observer.nest({ callId, name });
       playExecution(execution, { ...this.#ports, start });
     }
   }

@@ -14,7 +14,7 @@ import type { Meter, MeterProvider, Tracer, TracerProvider } from "@opentelemetr
  */
 export type ContentKind = "system" | "input-messages" | "output-messages" | "tool-arguments" | "tool-result" | "error";
 
-/** The options of `withTracing`. */
+/** The options of `tracing`. */
 export interface TracingOptions {
   /**
    * Creates the spans. Default: a tracer from `tracerProvider`. Without `tracerProvider`, a tracer from the provider that is

@@ -56,25 +56,6 @@ export function followSignal(signal: AbortSignal): FollowingSignal {
   };
 }
 
-/** The name of the method that the loop calls on an emitter when a run is over. All copies of the package use the same name. */
-const method = "turnwright.run-closed";
-
-export interface RunWatcher {
-  readonly [method]: (run: ClosedRun) => void;
-}
-
-export interface ClosedRun {
-  readonly runId: string;
-  readonly failure?: { readonly error: unknown } | undefined;
-  /** True if the run has done something that its journal did not have. */
-  readonly isNew: boolean;
-}
-
-export function notifyClosed(emitter: object | undefined, run: ClosedRun): void {
-  const watcher: Partial<RunWatcher> | undefined = emitter;
-  watcher?.[method]?.(run);
-}
-
 /** The longest delay of a timer, in milliseconds. A timer with a longer delay would fire at once. */
 export const longestTimerMs: number = 2 ** 31 - 1;
 

@@ -2,15 +2,16 @@ import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { runToolLoop } from "turnwright";
-import { withRunLog } from "turnwright/inspect";
+import { runLog } from "turnwright/inspect";
 import { createMockProvider, text } from "turnwright/testing";
 import { makeCliFolder, runCommand } from "./run-command.ts";
+import { addWatchers } from "../add-watchers.ts";
 
 async function makeLog(): Promise<string> {
   const folder = makeCliFolder();
   const provider = createMockProvider([text("Hello.")]);
   const messages = [{ role: "user", content: "Hi." }] as const;
-  await runToolLoop(withRunLog({ provider, messages, runId: "greeting" }, { to: join(folder, "run.jsonl") }));
+  await runToolLoop(addWatchers({ provider, messages, runId: "greeting" }, runLog({ to: join(folder, "run.jsonl") })));
   return folder;
 }
 

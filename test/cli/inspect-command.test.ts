@@ -3,11 +3,12 @@ import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
 import { runToolLoop } from "turnwright";
-import { withRunLog } from "turnwright/inspect";
+import { runLog } from "turnwright/inspect";
 import { fileJournal } from "turnwright/journal";
 import { createMockProvider, text } from "turnwright/testing";
 import { findOpener } from "../../src/cli/main.ts";
 import { makeCliFolder, runCommand } from "./run-command.ts";
+import { addWatchers } from "../add-watchers.ts";
 
 async function writeRun(folder: string, name: string): Promise<void> {
   const options = {
@@ -16,7 +17,7 @@ async function writeRun(folder: string, name: string): Promise<void> {
     runId: name,
     journal: fileJournal(join(folder, `${name}-journal.jsonl`), { fsync: false }),
   } as const;
-  await runToolLoop(withRunLog(options, { to: join(folder, `${name}.jsonl`) }));
+  await runToolLoop(addWatchers(options, runLog({ to: join(folder, `${name}.jsonl`) })));
 }
 
 describe("turnwright inspect", () => {

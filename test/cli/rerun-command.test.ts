@@ -3,9 +3,10 @@ import { existsSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFile
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { defineTool, runToolLoop } from "turnwright";
-import { readRunLog, withRunLog } from "turnwright/inspect";
+import { readRunLog, runLog } from "turnwright/inspect";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { makeCliFolder, runCommand } from "./run-command.ts";
+import { addWatchers } from "../add-watchers.ts";
 
 async function writeRun(folder: string, id = "mock"): Promise<void> {
   const look = defineTool({
@@ -16,7 +17,7 @@ async function writeRun(folder: string, id = "mock"): Promise<void> {
   });
   const provider = createMockProvider([toolCall("look"), toolCall("look"), text("Done.")], { id });
   const options = { provider, tools: [look], system: "Be brief.", messages: [{ role: "user", content: "Hi." }] } as const;
-  await runToolLoop(withRunLog(options, { to: join(folder, "run.jsonl") }));
+  await runToolLoop(addWatchers(options, runLog({ to: join(folder, "run.jsonl") })));
 }
 
 function writeModule(folder: string, chunks: string, more = ""): void {

@@ -12,7 +12,7 @@ import {
   rerunFrom,
   toChromeTrace,
   toMarkdown,
-  withRunLog,
+  runLog,
 } from "turnwright/inspect";
 import { fileJournal } from "turnwright/journal";
 import { fail, type MockMessage, text, usage } from "turnwright/testing";
@@ -26,6 +26,7 @@ import { buildRows } from "../../src/inspect/ui/model/rows.ts";
 import { makeFolder } from "../journal/folder.ts";
 import { tool } from "../loop/play.ts";
 import { outline, scriptModel, type Scripted, tooLong } from "./compaction-stage.ts";
+import { addWatchers } from "../add-watchers.ts";
 
 const search = tool("search", (args) => `${JSON.stringify(args)} ${"x".repeat(3_980)}`);
 const spent = usage({ inputTokens: 900, outputTokens: 30 });
@@ -63,7 +64,7 @@ async function watch({ summary = [text("The summary."), spent], isForced = false
     journal: fileJournal(files.journal, { fsync: false }),
     middleware: [compactMessages(isForced ? {} : { when: 3_500, keep: 1_500 })],
   };
-  const stream = streamToolLoop(withRunLog(options, { to: files.log }));
+  const stream = streamToolLoop(addWatchers(options, runLog({ to: files.log })));
   const events: LoopEvent[] = [];
   for await (const event of stream) events.push(event);
   const [run] = (await readRunLog(files.log)).runs;

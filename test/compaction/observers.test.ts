@@ -1,16 +1,17 @@
 import { describe, expect, it } from "vitest";
 import { runToolLoop } from "turnwright";
 import { compactMessages, withPlanner } from "turnwright/middleware";
-import { parseRunLog, withRunLog } from "turnwright/inspect";
+import { parseRunLog, runLog } from "turnwright/inspect";
 import { createMockProvider, text } from "turnwright/testing";
 import { tool } from "../loop/play.ts";
 import { outline, scriptModel } from "./compaction-stage.ts";
+import { addWatchers } from "../add-watchers.ts";
 
 const search = tool("search", (args) => `${JSON.stringify(args)} ${"x".repeat(3_980)}`);
 const compaction = compactMessages({ when: 3_500, keep: 1_500 });
 
 describe("a run with compactMessages", () => {
-  it("has the request of each iteration and the compaction in the log of withRunLog", async () => {
+  it("has the request of each iteration and the compaction in the log of runLog", async () => {
     const lines: string[] = [];
     const model = scriptModel({ calls: 5 });
     const options = {
@@ -19,7 +20,7 @@ describe("a run with compactMessages", () => {
       messages: [{ role: "user" as const, content: "Go." }],
       middleware: [compaction],
     };
-    await runToolLoop(withRunLog(options, { to: { write: (line) => void lines.push(line) } }));
+    await runToolLoop(addWatchers(options, runLog({ to: { write: (line) => void lines.push(line) } })));
     const [run] = parseRunLog(lines.join("")).runs;
     const logged = run?.iterations.map(({ request }) => outline(request?.messages() ?? []));
     expect(logged).toEqual(model.requests.map(({ messages }) => outline(messages)));

@@ -1,13 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { runToolLoop } from "turnwright";
 import { compactMessages } from "turnwright/middleware";
-import { withTracing } from "turnwright/otel";
+import { tracing } from "turnwright/otel";
 import { text, usage } from "turnwright/testing";
 import { tool } from "../loop/play.ts";
 import { setUpTracing } from "../tracing/stage.ts";
 import { scriptModel } from "./compaction-stage.ts";
+import { addWatchers } from "../add-watchers.ts";
 
-describe("a compaction in a run with withTracing", () => {
+describe("a compaction in a run with tracing", () => {
   it("has a chat span with usage and cost, and an event in the span of the run", async () => {
     const stage = setUpTracing();
     const summary = [text("Short."), usage({ inputTokens: 900, outputTokens: 30 })];
@@ -19,7 +20,7 @@ describe("a compaction in a run with withTracing", () => {
       pricing: () => 0.25,
       middleware: [compactMessages({ when: 3_500, keep: 1_500 })],
     };
-    const result = await runToolLoop(withTracing(options, stage.options));
+    const result = await runToolLoop(addWatchers(options, tracing(stage.options)));
     const spans = stage.spans();
     const run = spans.find(({ name }) => name === "invoke_agent");
     const written = spans.filter(({ attributes }) => attributes["turnwright.request.purpose"] === "summary");

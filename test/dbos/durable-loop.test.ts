@@ -1,10 +1,11 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { defineTool } from "turnwright";
 import { defineDurableLoop, type DurableEvent, launchWorker } from "turnwright/dbos";
-import { parseRunLog, withRunLog } from "turnwright/inspect";
+import { parseRunLog, runLog } from "turnwright/inspect";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { endingKinds, optionsOfEnding, resultOfEnding, timeless } from "../host/whole-results.ts";
 import { useWorker } from "./use-database.ts";
+import { addWatchers } from "../add-watchers.ts";
 
 const database = useWorker();
 let booked = 0;
@@ -46,7 +47,7 @@ const sink = { write: (line: string): void => void logged.push(line) };
 const endings = defineDurableLoop({
   name: "endings",
   options: (kind: string) => optionsOfEnding(kind),
-  wrapOptions: (options) => withRunLog(options, { to: sink }),
+  wrapOptions: (options) => addWatchers(options, runLog({ to: sink })),
 });
 
 beforeAll(async () => {

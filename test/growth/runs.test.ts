@@ -15,13 +15,14 @@ import {
   withRetry,
 } from "turnwright";
 import { createResultCache } from "turnwright/cache";
-import { withTracing } from "turnwright/otel";
+import { tracing } from "turnwright/otel";
 import { planLogs, withPlanner } from "turnwright/middleware";
 import { createMockProvider, memoryCassette, recordTo, replayFrom, text } from "turnwright/testing";
 import { ask, createCall } from "../wire/provider-iteration.ts";
 import { collect } from "../wire/scripted-stream.ts";
 import { growthOf, mostGrowth, type Prepare } from "./measure.ts";
 import type { Row } from "./rows.ts";
+import { addWatchers } from "../add-watchers.ts";
 
 const messages: readonly Message[] = [{ role: "user", content: "go" }];
 const tool = defineTool({ name: "t", description: "", inputSchema: { type: "object" }, execute: () => "x".repeat(100) });
@@ -123,11 +124,11 @@ const runs: readonly Row[] = [
   ],
   ["withPlanner: executing a plan with many commands", 1_000, planned],
   [
-    "withTracing: recording many chunks with captureContent",
+    "tracing: recording many chunks with captureContent",
     2_000,
     (size) => {
       const provider = says(size, (index) => (index % 2 === 0 ? textChunk() : thoughtChunk()), stop);
-      return run(withTracing({ messages, tools: [tool], provider }, { captureContent: true }));
+      return run(addWatchers({ messages, tools: [tool], provider }, tracing({ captureContent: true })));
     },
   ],
   [

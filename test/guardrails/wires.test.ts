@@ -1,10 +1,11 @@
 import { memoryJournal, runToolLoop } from "turnwright";
 import { expect, it, onTestFinished } from "vitest";
 import { guardrails, type OutputCheck } from "turnwright/middleware";
-import { withRunLog } from "turnwright/inspect";
+import { runLog } from "turnwright/inspect";
 import { createMockProvider, reasoning, recordEvents, text } from "turnwright/testing";
 import { wires } from "../wire/all-wires.ts";
 import { startRawServer } from "../wire/raw-sse-server.ts";
+import { addWatchers } from "../add-watchers.ts";
 
 it.for(wires.map((wire) => [wire.name, wire] as const))(
   "guardrails with the %s adapter: no part of a refused answer is shown, recorded or returned",
@@ -55,7 +56,7 @@ it("output checks of guardrails run once for each text if several wrappers recor
   const lines: string[] = [];
   const log = { to: { write: (line: string) => void lines.push(line) } };
   const provider = createMockProvider([text("Call 1234567.", { chunks: 4 })]);
-  const result = await runToolLoop(withRunLog(withRunLog({ ...options, provider }, log), log));
+  const result = await runToolLoop(addWatchers({ ...options, provider }, runLog(log), { ...runLog(log), name: "second" }));
   expect({ text: result.text, judged }).toEqual({ text: "Call [number].", judged: ["Call 1234567."] });
   expect(lines.join("")).not.toContain("1234567");
 });

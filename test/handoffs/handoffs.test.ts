@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { runToolLoop } from "turnwright";
-import { withTracing } from "turnwright/otel";
+import { tracing } from "turnwright/otel";
 import { createHandoffs, withoutToolCalls } from "turnwright/middleware";
 import { createMockProvider, recordEvents, text, toolCall } from "turnwright/testing";
 import { createAgents, facts, messages, outline, shared, toBilling, tool, toTriage } from "./stage.ts";
+import { addWatchers } from "../add-watchers.ts";
 
 describe("a run with createHandoffs", () => {
   it("is refused without its policy, because a handoff would have no effect", async () => {
@@ -169,7 +170,10 @@ describe("a run with createHandoffs", () => {
       startSpan: (name: string, { attributes = {} }: { attributes?: object } = {}) => (names.push(name, attributes), span),
     } as never;
     await runToolLoop(
-      withTracing({ provider: createMockProvider([toBilling]), messages, tools: agents.tools, middleware: [agents] }, { tracer }),
+      addWatchers(
+        { provider: createMockProvider([toBilling]), messages, tools: agents.tools, middleware: [agents] },
+        tracing({ tracer }),
+      ),
     );
     expect(JSON.stringify(names)).toContain('"chat own"');
     expect(JSON.stringify(names)).toContain('"gen_ai.agent.name":"billing"');

@@ -2,11 +2,12 @@ import { describe, expect, it } from "vitest";
 import { memoryJournal, runToolLoop, type SavedJournal } from "turnwright";
 import type { MemoryJournal } from "turnwright/kit";
 import { createConversation, memoryConversationStore } from "turnwright/conversation";
-import { parseRunLog, rerunFrom, withRunLog } from "turnwright/inspect";
+import { parseRunLog, rerunFrom, runLog } from "turnwright/inspect";
 import { inspectJournal } from "turnwright/journal";
 import { createHandoffs } from "turnwright/middleware";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { createAgents, facts, messages, shared, toBilling, tool, toTriage } from "./stage.ts";
+import { addWatchers } from "../add-watchers.ts";
 
 function save(journal: MemoryJournal): SavedJournal {
   return JSON.parse(JSON.stringify(journal)) as SavedJournal;
@@ -138,7 +139,7 @@ it.for(["log", "journal"] as const)("rerunFrom continues as the agent of the rec
   const options = { tools: agents.tools, middleware: [agents] };
   const lines: string[] = [];
   const first = { ...options, messages, provider: createMockProvider([toBilling, toolCall("find_invoice", {}), text("Done.")]) };
-  const { journal } = await runToolLoop(withRunLog(first, { to: { write: (line) => void lines.push(line) } }));
+  const { journal } = await runToolLoop(addWatchers(first, runLog({ to: { write: (line) => void lines.push(line) } })));
   const source = kind === "log" ? parseRunLog(lines.join("")) : journal;
   const provider = createMockProvider([text("Again.")]);
   const result = await runToolLoop(await rerunFrom(source, { iteration: 2 }, { ...options, provider }));

@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { type LoopLimits, type LoopOptions, memoryJournal, type Message, runToolLoop, type UserMessage } from "turnwright";
 import { compactMessages } from "turnwright/middleware";
-import { journalToRunLog, parseRunLog, rerunFrom, type RunLog, toMarkdown, withRunLog } from "turnwright/inspect";
+import { journalToRunLog, parseRunLog, rerunFrom, type RunLog, toMarkdown, runLog } from "turnwright/inspect";
 import { inspectJournal } from "turnwright/journal";
 import { createMockProvider, type MockProvider, text, toolCall, usage } from "turnwright/testing";
 import { tool } from "../loop/play.ts";
+import { addWatchers } from "../add-watchers.ts";
 
 const work = tool("work", () => "y".repeat(600), { replay: "safe" });
 const counted = (inputTokens: number) => usage({ inputTokens, outputTokens: 1 });
@@ -27,7 +28,7 @@ async function record(options: LoopOptions): Promise<Recorded> {
   const journal = memoryJournal();
   const lines: string[] = [];
   const to = { write: (line: string) => void lines.push(line) };
-  const result = await runToolLoop(withRunLog({ ...options, journal, runId: "r" }, { to }));
+  const result = await runToolLoop(addWatchers({ ...options, journal, runId: "r" }, runLog({ to })));
   const log = parseRunLog(lines.map((line) => (line.endsWith("\n") ? line : `${line}\n`)).join(""));
   return { result, journal, log, journalLog: parseRunLog(await journalToRunLog(journal)) };
 }
@@ -91,7 +92,7 @@ it("a log that begins with a resumed run lists the calls in the order of the mes
   const answers = { call_i0_1: { kind: "approve" } } as const;
   const resumed = memoryJournal(JSON.parse(JSON.stringify(journal)));
   const to = { write: (line: string) => void lines.push(line) };
-  await runToolLoop(withRunLog({ ...options, journal: resumed, runId: "r", answers }, { to }));
+  await runToolLoop(addWatchers({ ...options, journal: resumed, runId: "r", answers }, runLog({ to })));
   const log = parseRunLog(lines.map((line) => (line.endsWith("\n") ? line : `${line}\n`)).join(""));
   const [run] = log.runs;
   expect(run?.iterations[0]?.calls.map(({ name, index }) => [name, index])).toEqual([

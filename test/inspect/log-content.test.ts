@@ -29,7 +29,7 @@ async function logTimed(options: Omit<LoopOptions, "messages">): Promise<Awaited
   return logged;
 }
 
-describe("the run log of withRunLog", () => {
+describe("the run log of runLog", () => {
   it("contains the options, session and end of the run, without functions and the user id", async () => {
     const { log, lines } = await logTimed({
       provider: createMockProvider([text("Hello.")]),

@@ -2,9 +2,10 @@ import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createLoopControl, defineTool, type LoopOptions, memoryJournal, runToolLoop } from "turnwright";
-import { parseRunLog, readRunLog, type RunLogOptions, withRunLog } from "turnwright/inspect";
+import { parseRunLog, readRunLog, type RunLogOptions, runLog } from "turnwright/inspect";
 import { makeFolder } from "../journal/folder.ts";
 import { linesOf, lookUp, optionsFor, runLogged } from "./log-run.ts";
+import { addWatchers } from "../add-watchers.ts";
 
 describe("a run whose log cannot be written", () => {
   const failing: readonly (readonly [what: string, create: (folder: string) => RunLogOptions["to"], message: RegExp])[] = [
@@ -70,7 +71,7 @@ describe("a run whose log cannot be written", () => {
         onError: () => Promise.reject(new Error("no")) as never,
       },
     ];
-    for (const how of hostile) expect((await runToolLoop(withRunLog(optionsFor(1), how))).text).toBe("Done.");
+    for (const how of hostile) expect((await runToolLoop(addWatchers(optionsFor(1), runLog(how)))).text).toBe("Done.");
   });
 
   it("completes and reports an error if another process writes to the same log", async () => {
@@ -91,7 +92,7 @@ describe("a run whose log cannot be written", () => {
   });
 });
 
-describe("withRunLog with a sink that returns promises", () => {
+describe("runLog with a sink that returns promises", () => {
   it("writes one line at a time, in order", async () => {
     const lines: string[] = [];
     let active = 0;
@@ -116,7 +117,7 @@ describe("withRunLog with a sink that returns promises", () => {
   });
 });
 
-describe("withRunLog", () => {
+describe("runLog", () => {
   it.for(["stop", "kill"] as const)("writes the end of a run after control.%s()", async (verb) => {
     const path = join(makeFolder(), "run.jsonl");
     const control = createLoopControl();

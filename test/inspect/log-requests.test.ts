@@ -8,7 +8,7 @@ import {
   prepareIteration,
   runToolLoop,
 } from "turnwright";
-import { parseRunLog, withRunLog } from "turnwright/inspect";
+import { parseRunLog, runLog } from "turnwright/inspect";
 import { chunk, createMockProvider, text, toolCall } from "turnwright/testing";
 import { linesOf, logRun } from "./log-run.ts";
 
@@ -40,11 +40,11 @@ describe("the requests in a run log", () => {
     );
   });
 
-  it("are written once for a provider that is wrapped twice", async () => {
+  it("are written once for a provider that a hook returns again", async () => {
     const lines: string[] = [];
     const provider = createMockProvider([text("Hello.")]);
-    const wrapped = withRunLog({ provider, messages }, { to: { write: (line) => lines.push(line) } });
-    await runToolLoop({ ...wrapped, middleware: [prepareIteration(() => ({ provider: wrapped.provider }))] });
+    const middleware = [prepareIteration(() => ({ provider })), runLog({ to: { write: (line) => void lines.push(line) } })];
+    await runToolLoop({ provider, messages, middleware });
     expect(linesOf(lines, "request")).toHaveLength(1);
     expect(parseRunLog(lines.join("")).runs[0]?.iterations).toHaveLength(1);
   });

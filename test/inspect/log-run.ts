@@ -1,8 +1,9 @@
 import { readFileSync } from "node:fs";
 import { defineTool, type LoopOptions, type LoopResult, runToolLoop } from "turnwright";
-import { parseRunLog, type RunLog, type RunLogOptions, withRunLog } from "turnwright/inspect";
+import { parseRunLog, type RunLog, type RunLogOptions, runLog } from "turnwright/inspect";
 import { createMockProvider, createTestClock, type TestClock, text, toolCall } from "turnwright/testing";
 import type { ExecutableTool } from "turnwright/kit";
+import { addWatchers } from "../add-watchers.ts";
 
 export interface Logged {
   readonly result: LoopResult;
@@ -12,7 +13,7 @@ export interface Logged {
 
 export async function logRun(options: LoopOptions, how: Partial<RunLogOptions> = {}): Promise<Logged> {
   const lines: string[] = [];
-  const result = await runToolLoop(withRunLog(options, { to: { write: (line) => lines.push(line) }, ...how }));
+  const result = await runToolLoop(addWatchers(options, runLog({ to: { write: (line) => lines.push(line) }, ...how })));
   return { result, lines, log: parseRunLog(lines.join("")) };
 }
 
@@ -47,5 +48,5 @@ export function optionsFor(calls: number, more: Partial<LoopOptions> = {}): Loop
 }
 
 export const runLogged = (options: LoopOptions, how: RunLogOptions): ReturnType<typeof runToolLoop> =>
-  runToolLoop(withRunLog(options, { clock, ...how }));
+  runToolLoop(addWatchers(options, runLog({ clock, ...how })));
 export const readLines = (path: string): readonly string[] => readFileSync(path, "utf8").split("\n").slice(0, -1);

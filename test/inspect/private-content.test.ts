@@ -52,7 +52,7 @@ function privateRun(): LoopOptions {
   };
 }
 
-describe("withRunLog: the option redact", () => {
+describe("runLog: the option redact", () => {
   it("is called with every text of the run and the place of the text", async () => {
     const places = new Set<RunLogPlace>();
     const { lines, log } = await logRun(privateRun(), {
@@ -127,7 +127,7 @@ describe("withRunLog: the option redact", () => {
   });
 });
 
-describe("withRunLog", () => {
+describe("runLog", () => {
   it("never writes credentials to the log, with or without the option redact", async () => {
     const tool = defineTool({
       name: "look",
@@ -155,7 +155,7 @@ describe("withRunLog", () => {
   });
 });
 
-describe("withRunLog with data that looks like marks of the log format", () => {
+describe("runLog with data that looks like marks of the log format", () => {
   const values: readonly Json[] = [
     { "@": 0 },
     { "@": 999 },

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { defineAgentTool, defineTool, type LoopOptions, runToolLoop, toolResult, type Tool } from "turnwright";
-import { parseRunLog, type RerunOptions, rerunFrom, type RunLog, withRunLog } from "turnwright/inspect";
+import { parseRunLog, type RerunOptions, rerunFrom, type RunLog, runLog } from "turnwright/inspect";
 import { fileJournal } from "turnwright/journal";
 import {
   createMockProvider,
@@ -13,6 +13,7 @@ import {
 } from "turnwright/testing";
 import type { ExecutableTool } from "turnwright/kit";
 import { makeFolder } from "../journal/folder.ts";
+import { addWatchers } from "../add-watchers.ts";
 
 const any = { type: "object" } as const;
 export const counted: MockPart = usage({ inputTokens: 100, outputTokens: 7, cachedInputTokens: 60 });
@@ -71,7 +72,7 @@ export async function runFirst({ script, options }: Pick<First, "script" | "opti
     journal: fileJournal(files.journal, { fsync: false }),
     ...options,
   };
-  await runToolLoop(withRunLog(all, { to: files.log }));
+  await runToolLoop(addWatchers(all, runLog({ to: files.log })));
   return files;
 }
 
@@ -87,7 +88,7 @@ export async function runSecond(source: string, iteration: number, options: Part
   const lines: string[] = [];
   ran.length = 0;
   const all = await rerunFrom(source, { iteration }, { provider, tools, ...options });
-  await runToolLoop(withRunLog(all, { to: { write: (line) => lines.push(line) } }));
+  await runToolLoop(addWatchers(all, runLog({ to: { write: (line) => lines.push(line) } })));
   return { provider, log: parseRunLog(lines.join("")), ran: [...ran] };
 }
 

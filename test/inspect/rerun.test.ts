@@ -1,11 +1,12 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { contextRestart, createLoopControl, isLoopError, runToolLoop } from "turnwright";
-import { readRunLog, rerunFrom, withRunLog } from "turnwright/inspect";
+import { readRunLog, rerunFrom, runLog } from "turnwright/inspect";
 import { fileJournal } from "turnwright/journal";
 import { createMockProvider, fail, text, toolCall } from "turnwright/testing";
 import { makeFolder } from "../journal/folder.ts";
 import { kinds, ran, runFirst, runSecond, tool, tools } from "./rerun-runs.ts";
+import { addWatchers } from "../add-watchers.ts";
 
 describe("rerunFrom", () => {
   it.for(kinds)("repeats the steered message of a run from the %s of the run", async (kind) => {
@@ -36,7 +37,7 @@ describe("rerunFrom", () => {
     const provider = createMockProvider(script);
     const options = { provider, tools, messages: [{ role: "user", content: "Go." }], runId: "first" } as const;
     const run = (resume?: "retry-last"): Promise<unknown> =>
-      runToolLoop(withRunLog({ ...options, journal: fileJournal(files.journal), resume }, { to: files.log }));
+      runToolLoop(addWatchers({ ...options, journal: fileJournal(files.journal), resume }, runLog({ to: files.log })));
     await run();
     await run("retry-last");
     const { provider: other, ran: again } = await runSecond(files[kind], 2);
@@ -70,7 +71,7 @@ describe("rerunFrom", () => {
       { iteration: 1 },
       { provider: createMockProvider([toolCall("long"), text("B.")]), tools },
     );
-    await runToolLoop(withRunLog(options, { to: second }));
+    await runToolLoop(addWatchers(options, runLog({ to: second })));
     const { provider, log, ran: again } = await runSecond(second, 2);
     expect([provider.requests[0]?.messages.length, again, log.runs[0]?.iterations.length]).toEqual([5, [], 3]);
   });

@@ -14,7 +14,7 @@ import {
   withFallback,
   withRetry,
 } from "turnwright";
-import { journalToRunLog, parseRunLog, withRunLog } from "turnwright/inspect";
+import { journalToRunLog, parseRunLog, runLog } from "turnwright/inspect";
 import { createMockProvider, createTestClock, fail, type MockScript, recordEvents, text, toolCall } from "turnwright/testing";
 import { z } from "zod";
 import { plans } from "../loop/random-run.ts";
@@ -23,6 +23,7 @@ import { scenarios } from "../loop/scenarios/all.ts";
 import { type Scenario, setUp } from "../loop/scenarios/scenario.ts";
 import { deepFactsOf } from "./compare-logs.ts";
 import { problemsOf } from "./line-problems.ts";
+import { addWatchers } from "../add-watchers.ts";
 
 type Wrap = (options: LoopOptions) => LoopOptions;
 
@@ -44,10 +45,13 @@ async function playScenario(scenario: Scenario, wrap: Wrap): Promise<Played> {
 
 function createLog(): { readonly wrap: Wrap; text(): string } {
   const lines: string[] = [];
-  return { wrap: (options) => withRunLog(options, { to: { write: (line) => lines.push(line) } }), text: () => lines.join("") };
+  return {
+    wrap: (options) => addWatchers(options, runLog({ to: { write: (line) => lines.push(line) } })),
+    text: () => lines.join(""),
+  };
 }
 
-describe("withRunLog", () => {
+describe("runLog", () => {
   it.for(scenarios.map((scenario) => [scenario.title, scenario] as const))(
     'does not change the scenario "%s"',
     async ([, scenario]) => {

@@ -2,11 +2,12 @@ import dc from "node:diagnostics_channel";
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-base";
 import { describe, expect, it } from "vitest";
 import { type LoopOptions, memoryJournal, runToolLoop, withFallback } from "turnwright";
-import { withDiagnostics } from "turnwright/diagnostics";
-import { journalToRunLog, withRunLog } from "turnwright/inspect";
-import { withTracing } from "turnwright/otel";
+import { diagnostics } from "turnwright/diagnostics";
+import { journalToRunLog, runLog } from "turnwright/inspect";
+import { tracing } from "turnwright/otel";
 import { createMockProvider, fail, finish, text, toolCall } from "turnwright/testing";
 import { tool } from "../loop/play.ts";
+import { addWatchers } from "../add-watchers.ts";
 
 const needle = "aB3dE5fG7h";
 const key = `sk-proj-${needle.repeat(5)}`;
@@ -45,8 +46,8 @@ describe("a credential in place of the name of", () => {
       journal,
       ...options,
     } as const;
-    const traced = withTracing(withDiagnostics(given), { tracer });
-    await runToolLoop(withRunLog(traced, { to: { write: (line: string) => void seen.push(line) } }));
+    const traced = addWatchers(addWatchers(given, diagnostics()), tracing({ tracer }));
+    await runToolLoop(addWatchers(traced, runLog({ to: { write: (line: string) => void seen.push(line) } })));
     for (const channel of channels) dc.unsubscribe(channel, listen);
     seen.push(await journalToRunLog(journal));
     const spans = exporter.getFinishedSpans();

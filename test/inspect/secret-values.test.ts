@@ -5,7 +5,7 @@ import { logRun } from "./log-run.ts";
 
 const key = "sk-abc12345678901";
 
-describe("withRunLog: secret values", () => {
+describe("runLog: secret values", () => {
   const value = "correct horse";
   const logged = async (result: Json): Promise<Json | undefined> => {
     const tool = defineTool({ name: "look", description: "Looks", inputSchema: { type: "object" }, execute: () => result });
@@ -64,7 +64,7 @@ describe("withRunLog: secret values", () => {
   });
 });
 
-describe("withRunLog: names and ids", () => {
+describe("runLog: names and ids", () => {
   it("are passed to the option `redact` if they are file names or malformed media types", async () => {
     const { lines } = await logRun(
       {

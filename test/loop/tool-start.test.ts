@@ -18,12 +18,13 @@ import {
 import { createMockProvider, type MockMessage, recordEvents, text, toolCall } from "turnwright/testing";
 import { createAGUIMapper } from "turnwright/ag-ui";
 import { createUIMessageMapper } from "turnwright/ui-message-stream";
-import { withTracing } from "turnwright/otel";
-import { withDiagnostics } from "turnwright/diagnostics";
+import { tracing } from "turnwright/otel";
+import { diagnostics } from "turnwright/diagnostics";
 import { toolChannel, type ToolMessage } from "turnwright/diagnostics";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { setUpTracing } from "../tracing/stage.ts";
 import { play, tool } from "./play.ts";
+import { addWatchers } from "../add-watchers.ts";
 
 const needsNumber = z.object({ n: z.number() });
 const work = tool("work", () => "done");
@@ -181,11 +182,11 @@ describe("a refused call without tool-start", () => {
   });
 
   it("has a span with its arguments, its outcome and its error, and no duration", async () => {
-    const tracing = setUpTracing({ captureContent: true });
+    const stage = setUpTracing({ captureContent: true });
     const provider = createMockProvider([toolCall("wrok", { n: 1 }), text("Done.")]);
     const messages = [{ role: "user", content: "Go." }] as const;
-    await runToolLoop(withTracing({ provider, messages, tools }, tracing.options));
-    const span = tracing.spans().find(({ name }) => name === "execute_tool");
+    await runToolLoop(addWatchers({ provider, messages, tools }, tracing(stage.options)));
+    const span = stage.spans().find(({ name }) => name === "execute_tool");
     expect(span?.attributes).toMatchObject({
       "gen_ai.tool.name": "wrok",
       "gen_ai.tool.call.arguments": '{"n":1}',
@@ -193,7 +194,7 @@ describe("a refused call without tool-start", () => {
       "turnwright.tool.executed": false,
       "error.type": "unknown-tool",
     });
-    const metrics = await tracing.metrics();
+    const metrics = await stage.metrics();
     expect(metrics.map(([name]) => name)).not.toContain("gen_ai.execute_tool.duration");
   });
 
@@ -208,7 +209,7 @@ describe("a refused call without tool-start", () => {
     subscribe(`tracing:${toolChannel}:asyncEnd`, end);
     const provider = createMockProvider([toolCall("wrok", { n: 1 }), text("Done.")]);
     const messages = [{ role: "user", content: "Go." }] as const;
-    await runToolLoop(withDiagnostics({ provider, messages, tools }, { captureContent: true }));
+    await runToolLoop(addWatchers({ provider, messages, tools }, diagnostics({ captureContent: true })));
     unsubscribe(`tracing:${toolChannel}:start`, start);
     unsubscribe(`tracing:${toolChannel}:asyncEnd`, end);
     expect(heard).toEqual([

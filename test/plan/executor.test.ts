@@ -10,7 +10,7 @@ import {
   type Middleware,
   runToolLoop,
 } from "turnwright";
-import { withTracing } from "turnwright/otel";
+import { tracing } from "turnwright/otel";
 import { type ExecutedCommand, executePlans, planLogs, type PlanExecutor, withPlanner } from "turnwright/middleware";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { createDurableStore, type Fate } from "../loop/durable-store.ts";
@@ -198,10 +198,15 @@ describe("executePlans", () => {
     expect(() => executePlans({} as never)).toThrow('Option "executePlans" must be a function');
   });
 
-  it("also works under withTracing", async () => {
+  it("also works under tracing", async () => {
     const { calls, middleware } = recording();
     const provider = withPlanner(createMockProvider([execute(ask("count", 1), ask("count", 2)), ...done]));
-    const result = await runToolLoop(withTracing({ provider, tools, middleware, messages: [{ role: "user", content: "Go." }] }));
+    const result = await runToolLoop({
+      provider,
+      tools,
+      middleware: [...middleware, tracing()],
+      messages: [{ role: "user", content: "Go." }],
+    });
     expect([result.text, calls.length]).toEqual(["Done.", 1]);
   });
 

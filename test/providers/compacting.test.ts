@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { type Provider, withFallback, withRetry } from "turnwright";
 import { withPlanner } from "turnwright/middleware";
 import { createMockProvider, memoryCassette, recordTo, replayFrom, text } from "turnwright/testing";
-import { observeRun } from "../../src/observe/observe-run.ts";
+import { observeProvider } from "../../src/observe/run-observer.ts";
 import { play, request } from "../testing/play.ts";
 
 const compacting = (): Provider => createMockProvider([text("Hi.")], { compacts: true });
@@ -14,8 +14,7 @@ const replay = (provider: Provider): Provider => {
   return replayFrom(cassette);
 };
 
-const observe = (provider: Provider): Provider =>
-  observeRun({ provider, messages: [] }, { hears: [], start: () => undefined }).provider;
+const observe = (provider: Provider): Provider => observeProvider(provider, () => undefined);
 
 describe("the provider field `compacts`", () => {
   it.for<[wrapper: string, wrap: (provider: Provider) => Provider]>([
@@ -23,7 +22,7 @@ describe("the provider field `compacts`", () => {
     ["withFallback, if all providers have it", (provider) => withFallback([provider, compacting()])],
     ["recordTo", (provider) => recordTo(memoryCassette(), provider)],
     ["replayFrom", replay],
-    ["observeRun", observe],
+    ["observeProvider", observe],
   ])("is passed on by %s", ([, wrap]) => {
     expect([wrap(compacting()).compacts, wrap(plain()).compacts]).toEqual([true, undefined]);
   });
@@ -40,7 +39,7 @@ describe("the provider field `compacts`", () => {
     ["withRetry", withRetry],
     ["withFallback", (provider) => withFallback([provider])],
     ["recordTo", (provider) => recordTo(memoryCassette(), provider)],
-    ["observeRun", observe],
+    ["observeProvider", observe],
   ])("is kept by %s, which also passes on the request field compactAt", async ([, wrap]) => {
     const inner = createMockProvider([text("Hi.")], { compacts: true });
     await play(wrap(inner), { ...request, compactAt: 9_000 });

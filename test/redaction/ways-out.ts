@@ -27,7 +27,7 @@ import { aiSdkModel } from "turnwright/ai-sdk";
 import { anthropicMessages } from "turnwright/anthropic";
 import { compactMessages, guardrails } from "turnwright/middleware";
 import { readEnvironment } from "turnwright/config";
-import { iterationChannel, runChannel, toolChannel, withDiagnostics } from "turnwright/diagnostics";
+import { iterationChannel, runChannel, toolChannel, diagnostics } from "turnwright/diagnostics";
 import { googleGenerateContent } from "turnwright/google";
 import {
   journalToRunLog,
@@ -36,17 +36,18 @@ import {
   type RunLog,
   toChromeTrace,
   toMarkdown,
-  withRunLog,
+  runLog,
 } from "turnwright/inspect";
 import { fileJournal } from "turnwright/journal";
 import { createMcpRegistry } from "turnwright/mcp";
 import { openaiChat, openaiResponses } from "turnwright/openai";
-import { recordSpans, withTracing } from "turnwright/otel";
+import { recordSpans, tracing } from "turnwright/otel";
 import { createMockProvider, fail, memoryCassette, recordEvents, recordTo, text, toolCall } from "turnwright/testing";
 import { toUIMessageStream } from "turnwright/ui-message-stream";
 import { tool } from "../loop/play.ts";
 import { setUpTracing, type TracingStage } from "../tracing/stage.ts";
 import { secretKinds } from "./secret-kinds.ts";
+import { addWatchers } from "../add-watchers.ts";
 
 type LoopEventType = LoopEvent["type"];
 
@@ -285,39 +286,39 @@ async function listen(work: () => Promise<unknown>): Promise<string> {
   return heard.join("\n");
 }
 
-const spansOf = (tracing: TracingStage): string =>
-  show(tracing.spans().map(({ name, attributes, events, status }) => ({ name, attributes, events, status })));
+const spansOf = (stage: TracingStage): string =>
+  show(stage.spans().map(({ name, attributes, events, status }) => ({ name, attributes, events, status })));
 
 interface Watched {
   readonly events: readonly LoopEvent[];
   readonly log: RunLog;
   readonly lines: string;
   readonly journal: string;
-  readonly tracing: TracingStage;
+  readonly stage: TracingStage;
 }
 
 /** Plays the broken run with a journal in a file, a run log and traces. */
 async function watch(): Promise<Watched> {
   const lines: string[] = [];
-  const tracing = setUpTracing({ captureContent: true });
+  const stage = setUpTracing({ captureContent: true });
   const directory = mkdtempSync(join(tmpdir(), "turnwright-"));
   const path = join(directory, "run.jsonl");
   const options = { ...brokenRun(["broken"]), journal: fileJournal(path, { fsync: false }), runId: "r" };
-  const logged = withRunLog(options, { to: { write: (line) => void lines.push(line) } });
-  const { events } = await play(withTracing<unknown>(logged, tracing.options));
+  const logged = addWatchers(options, runLog({ to: { write: (line) => void lines.push(line) } }));
+  const { events } = await play(addWatchers(logged, tracing(stage.options)));
   const journal = readFileSync(path, "utf8");
   rmSync(directory, { recursive: true });
-  return { events, log: parseRunLog(lines.join("")), lines: lines.join(""), journal, tracing };
+  return { events, log: parseRunLog(lines.join("")), lines: lines.join(""), journal, stage };
 }
 
 /** Plays a run whose model makes up names of tools and ids of calls. */
 async function nameCalls(): Promise<{ readonly heard: string; readonly spans: string; readonly trace: string }> {
   const provider = createMockProvider([texts.map((said) => toolCall(said, {}, { id: said })), text("Done.")]);
   const lines: string[] = [];
-  const tracing = setUpTracing();
-  const logged = withRunLog({ provider, tools: [], messages }, { to: { write: (line) => void lines.push(line) } });
-  const heard = await listen(() => runToolLoop(withTracing<unknown>(withDiagnostics(logged), tracing.options)));
-  return { heard, spans: spansOf(tracing), trace: toChromeTrace(parseRunLog(lines.join(""))) };
+  const stage = setUpTracing();
+  const logged = addWatchers({ provider, tools: [], messages }, runLog({ to: { write: (line) => void lines.push(line) } }));
+  const heard = await listen(() => runToolLoop(addWatchers(addWatchers(logged, diagnostics()), tracing(stage.options))));
+  return { heard, spans: spansOf(stage), trace: toChromeTrace(parseRunLog(lines.join(""))) };
 }
 
 /** Plays a run whose messages, arguments, results and answer have the texts. Only logs and traces leave out their secrets. */
@@ -325,12 +326,15 @@ async function talk(): Promise<{ readonly lines: string; readonly spans: string 
   const calls = texts.map((said) => toolCall("look", { said, inner: [{ said }] }));
   const provider = createMockProvider([calls, texts.map((said) => text(`${said}\n`))]);
   const lines: string[] = [];
-  const tracing = setUpTracing({ captureContent: true });
+  const stage = setUpTracing({ captureContent: true });
   const look = tool("look", (args) => ({ seen: [args] }));
   const asked = texts.map((content) => ({ role: "user" as const, content }));
-  const options = withRunLog({ provider, tools: [look], messages: asked }, { to: { write: (line) => void lines.push(line) } });
-  await runToolLoop(withTracing<unknown>(options, tracing.options));
-  return { lines: lines.join(""), spans: spansOf(tracing) };
+  const options = addWatchers(
+    { provider, tools: [look], messages: asked },
+    runLog({ to: { write: (line) => void lines.push(line) } }),
+  );
+  await runToolLoop(addWatchers(options, tracing(stage.options)));
+  return { lines: lines.join(""), spans: spansOf(stage) };
 }
 
 const waysOfProviders: Ways = [
@@ -394,7 +398,7 @@ export function waysOfEntries(): Ways {
     ["the run page", async () => renderRunPage({ name: "run.jsonl", text: (await broken()).lines })],
     ["Markdown", async () => (await broken()).log.runs.map((run) => toMarkdown(run)).join("\n")],
     ["the Chrome trace", async () => (await named()).trace],
-    ["traces with content", async () => spansOf((await broken()).tracing)],
+    ["traces with content", async () => spansOf((await broken()).stage)],
     ["the texts of a run in its log", async () => (await told()).lines],
     ["the texts of a run in traces", async () => (await told()).spans],
     ["names in traces", async () => (await named()).spans],
@@ -415,7 +419,7 @@ export function waysOfEntries(): Ways {
       async () => {
         const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
         try {
-          await forEach((said) => runToolLoop(withRunLog({ provider: hi, messages }, { to: { write: thrower(said) } })));
+          await forEach((said) => runToolLoop(addWatchers({ provider: hi, messages }, runLog({ to: { write: thrower(said) } }))));
           return showAll(warn.mock.calls);
         } finally {
           warn.mockRestore();

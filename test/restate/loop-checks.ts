@@ -2,13 +2,14 @@
 
 import { deepEqual, equal, match, ok, rejects, throws } from "node:assert/strict";
 import { defineAgentTool, defineTool } from "turnwright";
-import { parseRunLog, withRunLog } from "turnwright/inspect";
+import { parseRunLog, runLog } from "turnwright/inspect";
 import { defineDurableLoop, type DurableEvent, launchWorker, type Worker } from "turnwright/restate";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { endingKinds, optionsOfEnding, resultOfEnding, timeless } from "../host/whole-results.ts";
 import type { Check } from "./checks.ts";
 import { checkFields, hasFields } from "./check-fields.ts";
 import { findFreePort, type RestateServer, startRestate } from "./start-restate.ts";
+import { addWatchers } from "../add-watchers.ts";
 
 let server: RestateServer;
 let worker: Worker;
@@ -96,7 +97,7 @@ const defineEndings = () =>
   defineDurableLoop({
     name: "endings",
     options: (kind: string) => optionsOfEnding(kind),
-    wrapOptions: (options) => withRunLog(options, { to: sink }),
+    wrapOptions: (options) => addWatchers(options, runLog({ to: sink })),
   });
 
 let rooms: ReturnType<typeof defineRooms>;

@@ -1,11 +1,12 @@
 import { context, trace as traceApi } from "@opentelemetry/api";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { defineAgentTool, type ModelChunk, type Provider, runToolLoop, streamToolLoop, type ToolContext } from "turnwright";
-import { withTracing } from "turnwright/otel";
+import { tracing } from "turnwright/otel";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { tool } from "../loop/play.ts";
 import { keepContexts, setUpTracing } from "./stage.ts";
 import { question } from "./trace.ts";
+import { addWatchers } from "../add-watchers.ts";
 
 let stop: () => void;
 beforeAll(() => {
@@ -32,10 +33,10 @@ const answer: readonly ModelChunk[] = [
   { type: "finish", reason: "stop" },
 ];
 
-describe("withTracing: the active span", () => {
+describe("tracing: the active span", () => {
   it("is the span of the stream in a provider and the span of the call in a tool", async () => {
-    const tracing = setUpTracing();
-    const tracer = tracing.provider.getTracer("test");
+    const stage = setUpTracing();
+    const tracer = stage.provider.getTracer("test");
     const http = (): void => tracer.startSpan("HTTP POST").end();
     const look = tool("look", async () => {
       await Promise.resolve();
@@ -56,7 +57,7 @@ describe("withTracing: the active span", () => {
     };
     const request = tracer.startSpan("GET /chat");
     const active = traceApi.setSpan(context.active(), request);
-    const options = withTracing({ provider, tools: [look], messages: question }, tracing.options);
+    const options = addWatchers({ provider, tools: [look], messages: question }, tracing(stage.options));
     await context.with(active, () => runToolLoop(options));
     await context.with(active, async () => {
       const stream = streamToolLoop(options);
@@ -74,12 +75,12 @@ describe("withTracing: the active span", () => {
       "      HTTP POST",
       "      HTTP POST",
     ];
-    expect(tracing.tree()).toBe(["GET /chat", ...run, ...run].join("\n"));
+    expect(stage.tree()).toBe(["GET /chat", ...run, ...run].join("\n"));
   });
 
   it("is the parent of nested runs that a tool or an agent tool starts", async () => {
-    const tracing = setUpTracing();
-    const tracer = tracing.provider.getTracer("test");
+    const stage = setUpTracing();
+    const tracer = stage.provider.getTracer("test");
     const nested = (): object => ({ messages: question, provider: createMockProvider([text("In.")]) });
     const ask = tool("ask", (_, { runToolLoop: run }: ToolContext) =>
       context.with(traceApi.setSpan(context.active(), tracer.startSpan("lookup")), () =>
@@ -96,9 +97,9 @@ describe("withTracing: the active span", () => {
       },
     });
     const provider = createMockProvider([[toolCall("ask"), toolCall("agent")], text("Out.")]);
-    await runToolLoop(withTracing({ provider, tools: [ask, agent], messages: question }, tracing.options));
+    await runToolLoop(addWatchers({ provider, tools: [ask, agent], messages: question }, tracing(stage.options)));
     // The tool never ends its own span, so that span is not in the tree.
-    expect(tracing.tree()).toMatchInlineSnapshot(`
+    expect(stage.tree()).toMatchInlineSnapshot(`
       "invoke_agent
         chat mock-model
         execute_tool ask
@@ -110,7 +111,7 @@ describe("withTracing: the active span", () => {
       invoke_agent ask
         chat mock-model"
     `);
-    const ids = tracing.spans().map((span) => span.spanContext().traceId);
+    const ids = stage.spans().map((span) => span.spanContext().traceId);
     expect(new Set(ids).size).toBe(1);
   });
 });

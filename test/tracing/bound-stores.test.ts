@@ -10,21 +10,22 @@ import {
   type RunMessage,
   toolChannel,
   type ToolMessage,
-  withDiagnostics,
+  diagnostics,
 } from "turnwright/diagnostics";
-import { withTracing } from "turnwright/otel";
+import { tracing } from "turnwright/otel";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { tool } from "../loop/play.ts";
 import { keepContexts, setUpTracing } from "./stage.ts";
 import { question } from "./trace.ts";
+import { addWatchers } from "../add-watchers.ts";
 
 const kinds = { run: runChannel, inner: iterationChannel, tool: toolChannel };
 type Kind = keyof typeof kinds;
 
-describe("withDiagnostics: an AsyncLocalStorage that is bound to a channel", () => {
+describe("diagnostics: an AsyncLocalStorage that is bound to a channel", () => {
   it.each(["function", "generator"])("is available in streams, in nested runs and in a tool that is a %s", async (kind) => {
     const stop = keepContexts();
-    const tracing = setUpTracing();
+    const stage = setUpTracing();
     const stores = {
       run: new AsyncLocalStorage<RunMessage>(),
       inner: new AsyncLocalStorage<IterationMessage>(),
@@ -64,7 +65,7 @@ describe("withDiagnostics: an AsyncLocalStorage that is bound to a channel", () 
       const active = context.active();
       const provider = watched("inner", createMockProvider([text("In.")]));
       await run({ messages: question, provider, runId: "inner" });
-      seen.push(`span ${active === context.active() && tracing.started() > 0}`);
+      seen.push(`span ${active === context.active() && stage.started() > 0}`);
     };
     const ask = tool("ask", (_, call) => {
       if (kind === "function") return work(call);
@@ -75,7 +76,7 @@ describe("withDiagnostics: an AsyncLocalStorage that is bound to a channel", () 
     });
     const provider = watched("outer", createMockProvider([toolCall("ask"), text("Out.")]));
     const options = { provider, messages: question, tools: [ask], runId: "outer" };
-    await runToolLoop(withDiagnostics(withTracing(options, tracing.options)));
+    await runToolLoop(addWatchers(addWatchers(options, tracing(stage.options)), diagnostics()));
     for (const free of unbind) free();
     stop();
     expect(seen).toEqual([
@@ -89,7 +90,7 @@ describe("withDiagnostics: an AsyncLocalStorage that is bound to a channel", () 
       "outer later: outer iteration 1 -",
     ]);
     expect(stores.run.getStore()).toBeUndefined();
-    expect(tracing.tree()).toBe(
+    expect(stage.tree()).toBe(
       [
         "invoke_agent",
         "  chat mock-model",

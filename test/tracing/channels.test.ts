@@ -8,12 +8,13 @@ import {
   type RunMessage,
   toolChannel,
   type ToolMessage,
-  withDiagnostics,
+  diagnostics,
 } from "turnwright/diagnostics";
-import { withTracing } from "turnwright/otel";
+import { tracing } from "turnwright/otel";
 import { createMockProvider, fail, text, toolCall, usage } from "turnwright/testing";
 import { tool } from "../loop/play.ts";
 import { question } from "./trace.ts";
+import { addWatchers } from "../add-watchers.ts";
 
 const kinds = { run: runChannel, iteration: iterationChannel, tool: toolChannel };
 type Kind = keyof typeof kinds;
@@ -53,17 +54,17 @@ async function listen(work: () => Promise<unknown>, wanted: readonly Kind[] = ["
 const spent = usage({ inputTokens: 3, outputTokens: 4 });
 const look = tool("look", () => "private result");
 
-describe("withDiagnostics: the channels", () => {
+describe("diagnostics: the channels", () => {
   it("remove credentials from tool names and call ids", async () => {
     const provider = createMockProvider([toolCall("look sk-abc12345678", {}, { id: "call sk-abc12345678" }), text("Done.")]);
-    const { last } = await listen(() => runToolLoop(withDiagnostics({ provider, messages: question, tools: [] })));
+    const { last } = await listen(() => runToolLoop(addWatchers({ provider, messages: question, tools: [] }, diagnostics())));
     expect(last.tool).toMatchObject({ name: "look [redacted]", callId: "call [redacted]" });
   });
 
   it("shorten long tool names and call ids to 128 characters", async () => {
     const [name, id] = ["my password is hunter2 ".repeat(1_000), "i".repeat(1_000)];
     const provider = createMockProvider([toolCall(name, {}, { id }), text("Done.")]);
-    const { last } = await listen(() => runToolLoop(withDiagnostics({ provider, messages: question, tools: [] })));
+    const { last } = await listen(() => runToolLoop(addWatchers({ provider, messages: question, tools: [] }, diagnostics())));
     expect([last.tool?.name, last.tool?.callId]).toEqual([name.slice(0, 128), id.slice(0, 128)]);
   });
 
@@ -74,7 +75,7 @@ describe("withDiagnostics: the channels", () => {
     ]);
     const session = { conversationId: "c1" };
     const options = { provider, messages: question, tools: [look], runId: "r1", session };
-    const { lines, last } = await listen(() => runToolLoop(withDiagnostics(options)));
+    const { lines, last } = await listen(() => runToolLoop(addWatchers(options, diagnostics())));
     const [begins, ends] = [
       ["start", "end"],
       ["asyncStart", "asyncEnd"],
@@ -135,13 +136,15 @@ describe("withDiagnostics: the channels", () => {
   it("publish arguments and results if captureContent is true", async () => {
     const provider = createMockProvider([toolCall("look", { at: "x" }), text("So.")]);
     const options = { provider, messages: question, tools: [look] };
-    const { last } = await listen(() => runToolLoop(withDiagnostics(options, { captureContent: true })), ["tool"]);
+    const { last } = await listen(() => runToolLoop(addWatchers(options, diagnostics({ captureContent: true }))), ["tool"]);
     expect(last.tool).toMatchObject({ args: { at: "x" }, result: "private result" });
   });
 
   it("publish an error before the end of the iteration or run", async () => {
     const failing = createMockProvider([[toolCall("nope")], fail({ status: 401, message: "private" })]);
-    const { lines, last } = await listen(() => runToolLoop(withDiagnostics({ provider: failing, messages: question })));
+    const { lines, last } = await listen(() =>
+      runToolLoop(addWatchers({ provider: failing, messages: question }, diagnostics())),
+    );
     expect(lines.filter((line) => line.endsWith("error"))).toEqual(["tool error", "iteration error", "run error"]);
     expect([last.tool?.errorType, last.iteration?.errorType, last.run?.errorType]).toEqual(["unknown-tool", "error", "auth"]);
     const journal = memoryJournal();
@@ -155,7 +158,7 @@ describe("withDiagnostics: the channels", () => {
       tools: [look],
       journal: broken,
     };
-    const heard = await listen(() => runToolLoop(withDiagnostics(options)).catch(() => {}));
+    const heard = await listen(() => runToolLoop(addWatchers(options, diagnostics())).catch(() => {}));
     expect(heard.last.run).toMatchObject({ errorType: "TypeError", error: expect.any(Error) as Error });
     expect(heard.lines.slice(-6)).toEqual([
       "iteration error",
@@ -174,7 +177,7 @@ describe("withDiagnostics: the channels", () => {
       step: (key, body) => journal.step(key, key.endsWith("/model") ? async () => (await body(), body()) : body),
     };
     const options = { provider: createMockProvider(() => text("So.")), messages: question, journal: again };
-    const { lines } = await listen(() => runToolLoop(withDiagnostics(options)), ["iteration"]);
+    const { lines } = await listen(() => runToolLoop(addWatchers(options, diagnostics())), ["iteration"]);
     expect(lines.filter((line) => line !== "iteration end" && line !== "iteration asyncStart")).toEqual([
       "iteration start",
       "iteration asyncEnd",
@@ -195,7 +198,7 @@ describe("withDiagnostics: the channels", () => {
     const listeners = { start: (message: RunMessage) => void inside.push(message.inside) } as never;
     channel.subscribe(listeners);
     const provider = createMockProvider([toolCall("agent", {}, { id: "i".repeat(1_000) }), text("Out.")]);
-    await runToolLoop(withDiagnostics({ provider, messages: question, tools: [agent], runId: "outer" }));
+    await runToolLoop(addWatchers({ provider, messages: question, tools: [agent], runId: "outer" }, diagnostics()));
     channel.unsubscribe(listeners);
     expect(inside).toEqual([undefined, { runId: "outer", callId: "i".repeat(128), name: "agent" }]);
   });
@@ -206,15 +209,15 @@ describe("withDiagnostics: the channels", () => {
     const listeners = { start: () => void lines.push("start") } as never;
     const subscribes = tool("look", () => channel.subscribe(listeners));
     const provider = createMockProvider([toolCall("look"), toolCall("look"), text("So.")]);
-    await runToolLoop(withDiagnostics({ provider, messages: question, tools: [subscribes] }));
+    await runToolLoop(addWatchers({ provider, messages: question, tools: [subscribes] }, diagnostics()));
     channel.unsubscribe(listeners);
     expect(lines).toEqual([]);
   });
 
   it("reject unknown options", () => {
     const options = { provider: createMockProvider([]), messages: question };
-    expect(() => withDiagnostics(options, { captureContents: true } as never)).toThrow("captureContents");
-    expect(() => withTracing(options, { tracer: 7 } as never)).toThrow("tracer");
-    expect(() => withTracing(options, { agentNames: "x" } as never)).toThrow("agentName");
+    expect(() => addWatchers(options, diagnostics({ captureContents: true } as never))).toThrow("captureContents");
+    expect(() => addWatchers(options, tracing({ tracer: 7 } as never))).toThrow("tracer");
+    expect(() => addWatchers(options, tracing({ agentNames: "x" } as never))).toThrow("agentName");
   });
 });

@@ -1,5 +1,5 @@
 import { defineTool, type LoopOptions, type Tool, type ToolContext } from "turnwright";
-import type { Observing, RunObserver } from "../../src/observe/run-observer.ts";
+import type { RunObserver, StartObserving } from "../../src/observe/run-observer.ts";
 
 export const messages: LoopOptions["messages"] = [{ role: "user", content: "Go." }];
 export const look: Tool = defineTool({
@@ -9,10 +9,14 @@ export const look: Tool = defineTool({
   execute: async (_: unknown, { callId }: ToolContext) => callId,
 });
 
-export function createLog(): { readonly lines: string[]; readonly observing: Observing } {
+const shown: readonly string[] = ["iteration-start", "tool-end", "run-end"];
+
+export function createLog(): { readonly lines: string[]; readonly start: StartObserving } {
   const lines: string[] = [];
   const observe = (id: string): RunObserver => ({
-    onEvent: ({ type }) => void lines.push(`${id} ${type}`),
+    onEvent: ({ type }) => {
+      if (shown.includes(type)) lines.push(`${id} ${type}`);
+    },
     startStream: () => ({
       run: (step) => step(),
       onChunk: ({ type }) => (lines.push(`${id} chunk ${type}`), false),
@@ -27,5 +31,5 @@ export function createLog(): { readonly lines: string[]; readonly observing: Obs
         observe(`${id}/${callId}`),
     close: (failure) => void lines.push(`${id} closed${failure === undefined ? "" : ` ${String(failure.error)}`}`),
   });
-  return { lines, observing: { hears: ["tool-end", "run-end"], start: ({ runId }) => observe(runId) } };
+  return { lines, start: ({ runId }) => observe(runId) };
 }

@@ -2,14 +2,15 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type LoopOptions, type LoopResult, runToolLoop } from "turnwright";
-import { iterationChannel, runChannel, toolChannel, withDiagnostics } from "turnwright/diagnostics";
-import { withTracing } from "turnwright/otel";
+import { iterationChannel, runChannel, toolChannel, diagnostics } from "turnwright/diagnostics";
+import { tracing } from "turnwright/otel";
 import { recordEvents } from "turnwright/testing";
 import { plans } from "../loop/random-run.ts";
 import { runPlan } from "../loop/run-plan.ts";
 import { scenarios } from "../loop/scenarios/all.ts";
 import { type Scenario, setUp } from "../loop/scenarios/scenario.ts";
 import { setUpTracing, type TracingStage } from "./stage.ts";
+import { addWatchers } from "../add-watchers.ts";
 
 let open = 0;
 const begin = (): void => void (open += 1);
@@ -44,21 +45,23 @@ function comparable({ journal: _, ...rest }: LoopResult): object {
   return JSON.parse(JSON.stringify(rest)) as object;
 }
 
-function checkSpans(tracing: TracingStage): void {
-  expect(tracing.spans()).toHaveLength(tracing.started());
-  expect(tracing.spans().filter(({ name }) => name === "invoke_agent")).toHaveLength(1);
+function checkSpans(stage: TracingStage): void {
+  expect(stage.spans()).toHaveLength(stage.started());
+  expect(stage.spans().filter(({ name }) => name === "invoke_agent")).toHaveLength(1);
   expect(open).toBe(0);
 }
 
-describe("withTracing and withDiagnostics", () => {
+describe("tracing and diagnostics", () => {
   it.for(scenarios.map((scenario) => [scenario.title, scenario] as const))(
     'do not change the result or the events of the scenario "%s"',
     async ([, scenario]) => {
       const plain = await playScenario(scenario, (options) => options);
-      const tracing = setUpTracing({ captureContent: true });
-      const traced = await playScenario(scenario, (options) => withDiagnostics(withTracing(options, tracing.options)));
+      const stage = setUpTracing({ captureContent: true });
+      const traced = await playScenario(scenario, (options) =>
+        addWatchers(addWatchers(options, tracing(stage.options)), diagnostics()),
+      );
       expect(traced).toEqual(plain);
-      checkSpans(tracing);
+      checkSpans(stage);
     },
   );
 
@@ -66,10 +69,12 @@ describe("withTracing and withDiagnostics", () => {
     await fc.assert(
       fc.asyncProperty(plans, async (plan) => {
         const plain = await runPlan(plan);
-        const tracing = setUpTracing({ captureContent: true });
-        const { result } = await runPlan(plan, (options) => withDiagnostics(withTracing(options, tracing.options)));
+        const stage = setUpTracing({ captureContent: true });
+        const { result } = await runPlan(plan, (options) =>
+          addWatchers(addWatchers(options, tracing(stage.options)), diagnostics()),
+        );
         expect(comparable(result)).toEqual(comparable(plain.result));
-        checkSpans(tracing);
+        checkSpans(stage);
       }),
       { numRuns: 40 },
     );

@@ -7,7 +7,7 @@ import { tool } from "../loop/play.ts";
 import { question, settle, trace } from "./trace.ts";
 import { attributesOf, traceAll } from "./trace-all.ts";
 
-describe("withTracing: the content of messages and results", () => {
+describe("tracing: the content of messages and results", () => {
   it("is not in spans or metrics by default, even after failures", async () => {
     const broken = tool("look", () => {
       throw new Error("private failure");
@@ -19,8 +19,8 @@ describe("withTracing: the content of messages and results", () => {
     for (const more of [{}, { tools: [broken] }, { provider: failing, tools: [broken] }]) {
       const scene = traceAll({}, more);
       await settle(scene);
-      const told = scene.tracing.spans().map(({ name, attributes, events, status }) => ({ name, attributes, events, status }));
-      expect(JSON.stringify([told, await scene.tracing.metrics()])).not.toMatch(/private|cHJpdmF0ZQ|hidden/);
+      const told = scene.stage.spans().map(({ name, attributes, events, status }) => ({ name, attributes, events, status }));
+      expect(JSON.stringify([told, await scene.stage.metrics()])).not.toMatch(/private|cHJpdmF0ZQ|hidden/);
     }
   });
 
@@ -34,7 +34,7 @@ describe("withTracing: the content of messages and results", () => {
     const provider = createMockProvider([toolCall("look", {}), text("ok")]);
     const scene = traceAll({ captureContent }, { provider, tools: [restarting], middleware: [contextRestarts()] });
     await settle(scene);
-    const noted = scene.tracing
+    const noted = scene.stage
       .spans()
       .flatMap(({ events }) => events)
       .filter(({ name }) => name === "turnwright.restart");
@@ -50,7 +50,7 @@ describe("withTracing: the content of messages and results", () => {
     const provider = createMockProvider([[chunk({ type: "request-adjusted", changes: [change] }), text("ok")]]);
     const scene = traceAll({}, { provider });
     await settle(scene);
-    const noted = scene.tracing
+    const noted = scene.stage
       .spans()
       .flatMap(({ events }) => events.filter(({ name }) => name === "turnwright.request_adjusted"));
     expect(noted.map(({ attributes }) => attributes?.["turnwright.request.changes"])).toEqual([
@@ -105,7 +105,7 @@ describe("withTracing: the content of messages and results", () => {
       },
     });
     await settle(scene);
-    const content = scene.tracing.spans().flatMap(({ attributes }) => Object.entries(attributes));
+    const content = scene.stage.spans().flatMap(({ attributes }) => Object.entries(attributes));
     expect(content.filter(([key]) => /messages|instructions|arguments|result/.test(key))).toEqual([
       ["gen_ai.system_instructions", '"mine"'],
       ["gen_ai.system_instructions", '"mine"'],
@@ -150,7 +150,7 @@ describe("withTracing: the content of messages and results", () => {
     const statuses = async (redact: TracingOptions["redact"]): Promise<readonly (string | undefined)[]> => {
       const scene = trace(script, { tools: [tool("look", fails)] }, { captureContent: true, redact });
       await settle(scene);
-      return scene.tracing.spans().flatMap(({ status }) => (status.code === SpanStatusCode.ERROR ? [status.message] : []));
+      return scene.stage.spans().flatMap(({ status }) => (status.code === SpanStatusCode.ERROR ? [status.message] : []));
     };
     expect(await statuses((content, kind) => (kind === "tool-result" ? undefined : content))).toEqual([
       undefined,
@@ -183,7 +183,7 @@ describe("withTracing: the content of messages and results", () => {
     const script = [toolCall("look"), fail({ status: 400, message: "no: sk-abc12345678" })];
     const scene = trace(script, { tools: [tool("look", fails)] }, { captureContent: true });
     await settle(scene);
-    const messages = scene.tracing.spans().map(({ name, status }) => `${name}: ${status.message ?? ""}`);
+    const messages = scene.stage.spans().map(({ name, status }) => `${name}: ${status.message ?? ""}`);
     expect(messages).toEqual([
       "execute_tool look: bad: [redacted]",
       "chat mock-model: ",

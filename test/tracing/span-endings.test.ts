@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { approve, type LoopOptions, memoryJournal, type Middleware, prepareIteration, runToolLoop, stopWhen } from "turnwright";
-import { withTracing } from "turnwright/otel";
+import { tracing } from "turnwright/otel";
 import { createMockProvider, endEarly, fail, type MockScript, stall, text, toolCall, usage } from "turnwright/testing";
 import { tool } from "../loop/play.ts";
 import { setUpTracing } from "./stage.ts";
 import { endings, question, trace, treeOf } from "./trace.ts";
+import { addWatchers } from "../add-watchers.ts";
 
 const facts = [
   "turnwright.run.reason",
@@ -21,7 +22,7 @@ const fails = (): never => {
   throw new Error("no");
 };
 
-describe("withTracing: the spans of a run", () => {
+describe("tracing: the spans of a run", () => {
   it.for<[ending: string, script: MockScript, more: Partial<LoopOptions>, tree: string]>([
     [
       "an iteration limit",
@@ -158,7 +159,7 @@ invoke_agent bot turnwright.run.status="stopped-by-user" turnwright.run.reason="
   });
 });
 
-describe("withTracing: a run that throws", () => {
+describe("tracing: a run that throws", () => {
   it("leaves no span open and records the error code", async () => {
     const journal = memoryJournal();
     const broken: LoopOptions["journal"] = {
@@ -170,8 +171,8 @@ describe("withTracing: a run that throws", () => {
     };
     const scene = trace([toolCall("look")], { tools: [tool("look", () => 1)], journal: broken });
     await expect(scene.playing.result).rejects.toThrow("the disk is full");
-    expect(scene.tracing.spans()).toHaveLength(scene.tracing.started());
-    expect(`\n${scene.tracing.tree(["turnwright.run.broken"])}\n`).toMatchInlineSnapshot(`
+    expect(scene.stage.spans()).toHaveLength(scene.stage.started());
+    expect(`\n${scene.stage.tree(["turnwright.run.broken"])}\n`).toMatchInlineSnapshot(`
       "
       invoke_agent bot ! "ENOSPC" turnwright.run.broken=true
         chat mock-model
@@ -199,8 +200,8 @@ describe("withTracing: a run that throws", () => {
     });
     await expect(scene.playing.result).rejects.toThrow("lost");
     expect(calls).toBe(2);
-    expect(scene.tracing.spans()).toHaveLength(scene.tracing.started());
-    expect(`\n${scene.tracing.tree()}\n`).toMatchInlineSnapshot(`
+    expect(scene.stage.spans()).toHaveLength(scene.stage.started());
+    expect(`\n${scene.stage.tree()}\n`).toMatchInlineSnapshot(`
       "
       invoke_agent bot ! "Error"
         chat mock-model ! "Error"
@@ -211,9 +212,9 @@ describe("withTracing: a run that throws", () => {
   });
 
   it("has no span if the options are rejected", async () => {
-    const tracing = setUpTracing();
+    const stage = setUpTracing();
     const options = { provider: createMockProvider([]), messages: question, limits: { maxIterations: 0 } };
-    await expect(runToolLoop(withTracing(options, tracing.options))).rejects.toThrow("maxIterations");
-    expect(tracing.started()).toBe(0);
+    await expect(runToolLoop(addWatchers(options, tracing(stage.options)))).rejects.toThrow("maxIterations");
+    expect(stage.started()).toBe(0);
   });
 });

@@ -5,7 +5,7 @@ import { never, tool } from "../loop/play.ts";
 import { settle, trace } from "./trace.ts";
 import { attributesOf, traceAll } from "./trace-all.ts";
 
-describe("withTracing: span attributes", () => {
+describe("tracing: span attributes", () => {
   it("contain the settings, limits, usage and ending of a run", async () => {
     const scene = traceAll();
     await settle(scene);
@@ -86,7 +86,7 @@ describe("withTracing: span attributes", () => {
     await settle(scene);
     const [run] = attributesOf(scene, "invoke_agent bot");
     expect(run?.["turnwright.run.reason"]).toBe("loop-detected");
-    for (const { attributes, events } of scene.tracing.spans()) {
+    for (const { attributes, events } of scene.stage.spans()) {
       const values = [attributes, ...events.map((event) => event.attributes ?? {})].flatMap((each) => Object.values(each));
       for (const value of values) expect(String(value).length).toBeLessThanOrEqual(128);
     }
@@ -98,7 +98,7 @@ describe("withTracing: span attributes", () => {
     expect(attributesOf(scene, "execute_tool")).toMatchObject([
       { "gen_ai.tool.name": "look [redacted]", "gen_ai.tool.call.id": "call [redacted]" },
     ]);
-    const facts = scene.tracing.spans().map(({ name, attributes, events }) => [name, attributes, events]);
+    const facts = scene.stage.spans().map(({ name, attributes, events }) => [name, attributes, events]);
     expect(JSON.stringify(facts)).not.toContain("sk-abc");
   });
 
@@ -122,14 +122,14 @@ describe("withTracing: span attributes", () => {
   });
 });
 
-describe("withTracing: metrics", () => {
+describe("tracing: metrics", () => {
   it("count tokens and durations with the attributes of the semantic conventions", async () => {
     const scene = traceAll();
     await settle(scene);
     const stream = { "gen_ai.operation.name": "chat", "gen_ai.provider.name": "mock" };
     const model = { ...stream, "gen_ai.request.model": "mock-model", "gen_ai.response.model": "mock-model" };
     const counted = { ...model, "gen_ai.token.modality": "unknown" };
-    expect([...(await scene.tracing.metrics())].sort(([a], [b]) => a.localeCompare(b))).toEqual([
+    expect([...(await scene.stage.metrics())].sort(([a], [b]) => a.localeCompare(b))).toEqual([
       ["gen_ai.client.inference.duration", model, 2],
       ["gen_ai.client.inference.operation.input_tokens", model, 2],
       ["gen_ai.client.inference.operation.output_tokens", model, 2],
@@ -159,7 +159,7 @@ describe("withTracing: metrics", () => {
   ])("%s", async ([, script, how, tokens]) => {
     const scene = trace([], { provider: createMockProvider(script, how) });
     await settle(scene);
-    const names = (await scene.tracing.metrics()).map(([name]) => name.replace("gen_ai.client.inference.", ""));
+    const names = (await scene.stage.metrics()).map(([name]) => name.replace("gen_ai.client.inference.", ""));
     expect(names.filter((name) => name.endsWith("tokens")).sort()).toEqual(tokens);
   });
 
@@ -170,7 +170,7 @@ describe("withTracing: metrics", () => {
       events,
     });
     await settle(scene);
-    const errors = (await scene.tracing.metrics()).flatMap(([name, attributes, count]) => {
+    const errors = (await scene.stage.metrics()).flatMap(([name, attributes, count]) => {
       const error = attributes["error.type"];
       return error === undefined ? [] : [`${name} ${String(error)} ${count}`];
     });

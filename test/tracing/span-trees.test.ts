@@ -21,7 +21,7 @@ const inputSchema = { type: "object" } as const;
 const later = (name: string, ms: number, clockOf: () => Playing): Tool =>
   tool(name, () => new Promise((resolve) => clockOf().clock.setTimeout(() => resolve(name), ms)));
 
-describe("withTracing: the span tree", () => {
+describe("tracing: the span tree", () => {
   it("has one stream span if the model answers without a call", async () => {
     expect(await treeOf(trace([text("Hello")]))).toMatchInlineSnapshot(`
       "

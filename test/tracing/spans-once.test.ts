@@ -10,13 +10,13 @@ import {
   runToolLoop,
   type Tool,
 } from "turnwright";
-import { withTracing } from "turnwright/otel";
+import { tracing } from "turnwright/otel";
 import { createMockProvider, type MockScript, text, toolCall } from "turnwright/testing";
 import { tool } from "../loop/play.ts";
 import { setUpTracing } from "./stage.ts";
 import { question, settle, trace, treeOf } from "./trace.ts";
 
-describe("withTracing: a resumed nested run", () => {
+describe("tracing: a resumed nested run", () => {
   const policy: readonly Middleware[] = [approve(({ name }) => ({ kind: name === "pay" ? "ask" : "approve" }))];
   const shown = ["turnwright.run.resumed", "turnwright.run.replayed_iterations"];
   const agentOf = (middleware: readonly Middleware[], turns: MockScript): Tool =>
@@ -45,7 +45,7 @@ invoke_agent bot turnwright.run.resumed=true turnwright.run.replayed_iterations=
   execute_tool pay
   chat mock-model
 `);
-    const agents = (await resumed.tracing.metrics()).filter(([name]) => name === "gen_ai.invoke_agent.duration");
+    const agents = (await resumed.stage.metrics()).filter(([name]) => name === "gen_ai.invoke_agent.duration");
     expect(agents).toHaveLength(1);
   });
 
@@ -85,7 +85,7 @@ invoke_agent bot turnwright.run.resumed=true turnwright.run.replayed_iterations=
   });
 });
 
-describe("withTracing: a resumed nested run that fails before its first stream", () => {
+describe("tracing: a resumed nested run that fails before its first stream", () => {
   it("has a span", async () => {
     const journal = memoryJournal();
     const breaks: LoopOptions["journal"] = {
@@ -130,20 +130,14 @@ invoke_agent bot turnwright.run.resumed=true
   });
 });
 
-describe("withTracing: a stream", () => {
-  it("has one span if a hook returns an already traced provider", async () => {
-    const tracing = setUpTracing();
-    const traced: LoopOptions = withTracing(
-      {
-        provider: createMockProvider([text("So.")]),
-        messages: question,
-        middleware: [prepareIteration(() => ({ provider: traced.provider }))],
-      },
-      tracing.options,
-    );
-    await runToolLoop(traced);
-    expect(`\n${tracing.tree()}\n`).toBe("\ninvoke_agent\n  chat mock-model\n");
-    expect(tracing.spans()).toHaveLength(tracing.started());
+describe("tracing: a stream", () => {
+  it("has one span if a hook returns the provider of the run", async () => {
+    const stage = setUpTracing();
+    const provider = createMockProvider([text("So.")]);
+    const middleware = [prepareIteration(() => ({ provider })), tracing(stage.options)];
+    await runToolLoop({ provider, messages: question, middleware });
+    expect(`\n${stage.tree()}\n`).toBe("\ninvoke_agent\n  chat mock-model\n");
+    expect(stage.spans()).toHaveLength(stage.started());
   });
 
   it("has a separate span for each execution if the journal runs a step twice", async () => {

@@ -35,6 +35,6 @@ export function traceAll(how: TracingOptions = {}, more: Partial<LoopOptions> = 
   return trace(script, options, how);
 }
 
-export function attributesOf({ tracing }: Scene, name: string): readonly Record<string, unknown>[] {
-  return tracing.spans().flatMap((span) => (span.name === name ? [span.attributes] : []));
+export function attributesOf({ stage }: Scene, name: string): readonly Record<string, unknown>[] {
+  return stage.spans().flatMap((span) => (span.name === name ? [span.attributes] : []));
 }

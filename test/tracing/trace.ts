@@ -1,31 +1,32 @@
 import { expect } from "vitest";
 import type { LoopOptions, LoopResult } from "turnwright";
-import { type TracingOptions, withTracing } from "turnwright/otel";
+import { type TracingOptions, tracing } from "turnwright/otel";
 import { createMockProvider, type MockScript } from "turnwright/testing";
 import { play, type Playing } from "../loop/play.ts";
 import { setUpTracing, type TracingStage } from "./stage.ts";
+import { addWatchers } from "../add-watchers.ts";
 
 export const question: LoopOptions["messages"] = [{ role: "user", content: "Well?" }];
 
 export interface Scene {
-  readonly tracing: TracingStage;
+  readonly stage: TracingStage;
   readonly playing: Playing;
 }
 
 export function trace(script: MockScript, more: Partial<LoopOptions> = {}, how: TracingOptions = {}): Scene {
-  const tracing = setUpTracing({ agentName: "bot", ...how });
+  const stage = setUpTracing({ agentName: "bot", ...how });
   const playing = play(script, ({ clock, control, abort }) => {
     const provider = createMockProvider(script);
     const options = { provider, messages: question, clock, control, signal: abort.signal, ...more };
-    return withTracing<unknown>(options, tracing.options);
+    return addWatchers(options, tracing(stage.options));
   });
-  return { tracing, playing };
+  return { stage, playing };
 }
 
-export async function settle({ tracing, playing }: Scene): Promise<LoopResult> {
+export async function settle({ stage, playing }: Scene): Promise<LoopResult> {
   await playing.clock.runAll();
   const result = await playing.result;
-  expect(tracing.spans(), "each span has ended").toHaveLength(tracing.started());
+  expect(stage.spans(), "each span has ended").toHaveLength(stage.started());
   return result;
 }
 
@@ -38,5 +39,5 @@ export const endings: readonly string[] = [
 
 export async function treeOf(scene: Scene, attributes: readonly string[] = endings): Promise<string> {
   await settle(scene);
-  return `\n${scene.tracing.tree(attributes)}\n`;
+  return `\n${scene.stage.tree(attributes)}\n`;
 }

@@ -12,16 +12,18 @@ import {
   type ToolRegistry,
 } from "turnwright";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
-import { observeRun } from "../../src/observe/observe-run.ts";
+import { observeRuns, type StartObserving } from "../../src/observe/run-observer.ts";
+import { addWatchers } from "../add-watchers.ts";
 import { createLog, look, messages } from "./observer-log.ts";
 
-describe("observeRun: the observer", () => {
+const observed = (options: LoopOptions, start: StartObserving): LoopOptions => addWatchers(options, observeRuns("log", start));
+
+describe("observeRuns: the observer", () => {
   it("receives events, wraps tools and streams, and is closed last", async () => {
-    const { lines, observing } = createLog();
+    const { lines, start } = createLog();
     const provider = createMockProvider([toolCall("look"), text("Seen.")]);
-    const options = observeRun({ provider, messages, tools: [look], runId: "r" }, observing);
+    const options = observed({ provider, messages, tools: [look], runId: "r" }, start);
     const { text: said } = await runToolLoop(options);
-    expect(options.events?.listenerCount("tool-end")).toBe(0);
     expect([said, ...lines]).toEqual([
       "Seen.",
       "r iteration-start",
@@ -36,11 +38,11 @@ describe("observeRun: the observer", () => {
   });
 
   it("is started for each run with the same options, whether the runs are parallel or sequential", async () => {
-    const { lines, observing } = createLog();
+    const { lines, start } = createLog();
     const provider = createMockProvider(({ messages: sent }) => (sent.length === 1 ? toolCall("look") : text("Seen.")));
-    const options = observeRun(
+    const options = observed(
       { provider, messages, tools: [look], middleware: [prepareIteration(async () => ({ provider }))] },
-      { ...observing, start: (run) => observing.start({ ...run, runId: run.runId.slice(-4) }) },
+      (run) => start({ ...run, runId: run.runId.slice(-4) }),
     );
     const results = await Promise.all([runToolLoop(options), runToolLoop(options)]);
     results.push(await runToolLoop(options));
@@ -60,9 +62,9 @@ describe("observeRun: the observer", () => {
   });
 
   it("is not started if the options are rejected", async () => {
-    const { lines, observing } = createLog();
+    const { lines, start } = createLog();
     const provider = createMockProvider([text("Hi")]);
-    const refused = observeRun({ provider, messages, limits: { maxIterations: 0 } }, observing);
+    const refused = observed({ provider, messages, limits: { maxIterations: 0 } }, start);
     await expect(runToolLoop(refused)).rejects.toThrow("maxIterations");
     const journal = memoryJournal();
     const broken: LoopOptions["journal"] = {
@@ -72,55 +74,47 @@ describe("observeRun: the observer", () => {
         return journal.step(key, body);
       },
     };
-    const breaks = runToolLoop(observeRun({ provider, messages, journal: broken, runId: "b" }, observing));
+    const breaks = runToolLoop(observed({ provider, messages, journal: broken, runId: "b" }, start));
     await expect(breaks).rejects.toThrow("full");
     expect(lines).toEqual(["b closed Error: full"]);
   });
 
   it("is closed last if the reader of streamToolLoop stops early", async () => {
-    const { lines, observing } = createLog();
-    const stream = streamToolLoop(observeRun({ provider: createMockProvider([text("Hi")]), messages, runId: "s" }, observing));
+    const { lines, start } = createLog();
+    const stream = streamToolLoop(observed({ provider: createMockProvider([text("Hi")]), messages, runId: "s" }, start));
     for await (const event of stream) if (event.type === "text-delta") break;
     expect((await stream.result).status).toBe("stopped-by-user");
     expect(lines.at(-1)).toBe("s closed");
   });
 
-  it("adds no listeners for a run if start returns undefined", async () => {
+  it("changes nothing if start returns undefined", async () => {
     const provider = createMockProvider([toolCall("look"), text("Seen.")]);
-    const events = createLoopEvents();
-    const options = observeRun({ provider, messages, tools: [look], events }, { hears: ["text-delta"], start: () => undefined });
-    events.on("run-start", () => {
-      expect(options.events?.listenerCount("text-delta")).toBe(0);
-      expect(options.events?.listenerCount("run-start")).toBe(2);
-    });
-    expect((await runToolLoop(options)).text).toBe("Seen.");
+    expect((await runToolLoop(observed({ provider, messages, tools: [look] }, () => undefined))).text).toBe("Seen.");
   });
 });
 
-describe("observeRun: an observed run", () => {
+describe("observeRuns: an observed run", () => {
   it("keeps the methods and definitions of a tool registry", async () => {
-    const { observing } = createLog();
+    const { start } = createLog();
     const registry = createToolRegistry([look]);
     const { validate: _, validateResult: _result, ...plain } = registry;
-    const watch = (tools: ToolRegistry): ToolRegistry =>
-      observeRun({ provider: createMockProvider([]), messages, tools }, observing).tools as ToolRegistry;
+    const hooks = observeRuns("log", start).begin?.({} as never);
+    const watch = (tools: ToolRegistry): ToolRegistry => hooks?.registry?.(tools) ?? tools;
     expect(watch(registry).definitions()).toBe(registry.definitions());
-    expect(Object.keys(watch(registry)).sort()).toEqual(["definitions", "executeTool", "validate", "validateResult"]);
-    expect(Object.keys(watch(plain)).sort()).toEqual(["definitions", "executeTool"]);
+    expect(Object.keys(watch(registry))).toEqual(Object.keys(registry));
+    expect(Object.keys(watch(plain))).toEqual(Object.keys(plain));
   });
 
   it.for<[what: string, options: object, message: string]>([
-    ["missing options", undefined as unknown as object, "options"],
     ["a missing provider", { messages }, '"provider"'],
     ["an invalid provider", { provider: { id: "x" }, messages }, '"provider"'],
     ["invalid tools", { provider: createMockProvider([]), messages, tools: 7 }, '"tools"'],
     ["a duplicate tool", { provider: createMockProvider([]), messages, tools: [look, look] }, "look"],
     ["the events option process", { provider: createMockProvider([]), messages, events: process }, '"events"'],
-    ["invalid middleware", { provider: createMockProvider([]), messages, middleware: 7 }, '"middleware"'],
   ])("throws the same error as an unobserved run for %s", async ([, options, message]) => {
-    const { observing } = createLog();
+    const { start } = createLog();
     const plain = await runToolLoop(options as LoopOptions).catch((error: unknown) => String(error));
-    const watched = await runToolLoop(observeRun(options as LoopOptions, observing)).catch((error: unknown) => String(error));
+    const watched = await runToolLoop(observed(options as LoopOptions, start)).catch((error: unknown) => String(error));
     expect(watched).toBe(plain);
     expect(plain).toContain(message);
   });
@@ -132,24 +126,24 @@ describe("observeRun: an observed run", () => {
     ["an iterator that returns plain values", { [Symbol.asyncIterator]: () => ({ next: () => ({ done: true }) }) }],
     ["an iterable of invalid chunks", { [Symbol.asyncIterator]: () => ({ next: async () => ({ value: 7 }) }) }],
   ])("ends with the same reason as an unobserved run if stream() returns %s", async ([, stream]) => {
-    const { observing } = createLog();
+    const { start } = createLog();
     const provider = { id: "p", model: "m", stream: () => stream } as unknown as LoopOptions["provider"];
     const plain = await runToolLoop({ provider, messages });
-    const watched = await runToolLoop(observeRun({ provider, messages }, observing));
+    const watched = await runToolLoop(observed({ provider, messages }, start));
     expect(watched.reason).toEqual(plain.reason);
   });
 
   it("reports yielded chunks, but not the return value of a stream", async () => {
-    const { lines, observing } = createLog();
+    const { lines, start } = createLog();
     const end = { done: true, value: { type: "text-delta", text: "No." } };
     const stream = (): object => ({ [Symbol.asyncIterator]: () => ({ next: async () => end }) });
     const provider = { id: "p", model: "m", stream } as unknown as LoopOptions["provider"];
-    await runToolLoop(observeRun({ provider, messages, runId: "d" }, observing));
+    await runToolLoop(observed({ provider, messages, runId: "d" }, start));
     expect(lines).toEqual(["d iteration-start", "d run-end", "d closed"]);
   });
 
   it("gives a tool the same context as an unobserved run", async () => {
-    const { observing } = createLog();
+    const { start } = createLog();
     const read: Record<string, unknown>[] = [];
     const reads = defineTool({
       name: "look",
@@ -162,7 +156,7 @@ describe("observeRun: an observed run", () => {
         read.push({ callId, sent: sent.length, budget, depth, session, context, by, idempotencyKey, aborted: signal.aborted });
       },
     });
-    for (const watch of [(options: LoopOptions) => options, (options: LoopOptions) => observeRun(options, observing)]) {
+    for (const watch of [(options: LoopOptions) => options, (options: LoopOptions) => observed(options, start)]) {
       const provider = createMockProvider([toolCall("look"), text("Seen.")]);
       await runToolLoop(watch({ provider, messages, tools: [reads], runId: "c", context: { own: true } }));
     }
@@ -170,13 +164,50 @@ describe("observeRun: an observed run", () => {
   });
 
   it("also observes a provider that prepareIteration returns", async () => {
-    const { lines, observing } = createLog();
+    const { lines, start } = createLog();
     const other = createMockProvider([text("Other.")], { id: "other", model: "other-model" });
     const hooks = [prepareIteration(() => ({ provider: other }))];
     const result = await runToolLoop(
-      observeRun({ provider: createMockProvider([]), messages, middleware: hooks, runId: "h" }, observing),
+      observed({ provider: createMockProvider([]), messages, middleware: hooks, runId: "h" }, start),
     );
     expect([result.text, result.streamResults[0]?.provider]).toEqual(["Other.", "other"]);
     expect(lines).toContain("h chunk text-delta");
+  });
+});
+
+describe("observeRuns: listeners of the caller", () => {
+  it("are called with the caller's emitter as `this`", async () => {
+    const { start } = createLog();
+    const events = createLoopEvents();
+    const heard: unknown[] = [];
+    function note(this: unknown): void {
+      heard.push(this === events ? "own" : "foreign");
+      events.off("iteration-start", note);
+    }
+    const options = observed(
+      { provider: createMockProvider([toolCall("look"), text("Hi")]), messages, tools: [look], events },
+      start,
+    );
+    events.on("iteration-start", note);
+    events.once("tool-end", () => heard.push("once"));
+    events.once("text-delta", ({ text: said }) => heard.push(said));
+    await runToolLoop(options);
+    expect(heard).toEqual(["own", "once", "Hi"]);
+    expect(events.eventNames()).toEqual([]);
+  });
+
+  it('are each reported once as "listener-error" if they throw', async () => {
+    const { lines, start } = createLog();
+    const events = createLoopEvents();
+    const told: string[] = [];
+    events.on("iteration-start", () => {
+      throw new Error("first");
+    });
+    events.on("iteration-start", () => Promise.reject(new Error("second")) as unknown as void);
+    events.on("listener-error", ({ event, error }) => told.push(`${event} ${error.message}`));
+    const provider = createMockProvider([toolCall("look"), text("Hi")]);
+    await runToolLoop(observed({ provider, messages, tools: [look], events }, start));
+    expect(told).toEqual(["iteration-start first", "iteration-start second"]);
+    expect(lines.at(-1)).toMatch(/closed$/);
   });
 });

@@ -2,8 +2,9 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { approve, defineTool, type LoopOptions } from "turnwright";
 import { createConversation, memoryConversationStore } from "turnwright/conversation";
 import { createRunHost } from "turnwright/host";
-import { parseRunLog, withRunLog } from "turnwright/inspect";
+import { parseRunLog, runLog } from "turnwright/inspect";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
+import { addWatchers } from "../add-watchers.ts";
 
 const pay = defineTool({
   name: "pay",
@@ -20,7 +21,7 @@ let failure: Error | undefined;
 
 function wrapOptions(options: LoopOptions): LoopOptions {
   if (failure !== undefined) throw failure;
-  return withRunLog(options, { to: sink });
+  return addWatchers(options, runLog({ to: sink }));
 }
 
 beforeEach(() => {

@@ -5,7 +5,6 @@ import {
   defineTool,
   type Json,
   type LoopEvent,
-  type LoopOptions,
   type LoopResult,
   type LoopStream,
   memoryJournal,
@@ -17,11 +16,11 @@ import {
 } from "turnwright";
 import { type Conversation, createConversation, memoryConversationStore } from "turnwright/conversation";
 import { defineDurableHost as defineDbosHost, defineDurableLoop as defineDbosLoop } from "turnwright/dbos";
-import { withDiagnostics } from "turnwright/diagnostics";
+import { diagnostics } from "turnwright/diagnostics";
 import { type AgentFacts, createHandoffs, createTeam, type MemberReport } from "turnwright/middleware";
 import { createRunHost, type HostedLoopOptions } from "turnwright/host";
-import { rerunFrom, withRunLog } from "turnwright/inspect";
-import { withTracing } from "turnwright/otel";
+import { rerunFrom, runLog } from "turnwright/inspect";
+import { tracing } from "turnwright/otel";
 import type { ContextOf, RunCall } from "turnwright/kit";
 import { defineDurableHost as defineRestateHost, defineDurableLoop as defineRestateLoop } from "turnwright/restate";
 import { createMockProvider, runTool, text, toolCall } from "turnwright/testing";
@@ -178,21 +177,14 @@ it.each([
   expect([uses.length, typeof typed, typeof typedInput]).toEqual([8, "function", "function"]);
 });
 
-it("withRunLog, withTracing and withDiagnostics: keep the types of the options", async () => {
-  const sink = { write: (): void => {} };
-  const options = { provider: provider(), messages, tools: [whoAmI], context: app };
-  const watched = withDiagnostics(withTracing(withRunLog(options, { to: sink })));
-  expectTypeOf(watched).toEqualTypeOf<LoopOptions<unknown, typeof whoAmI>>();
-  expect(usersOf(await runToolLoop(watched))).toEqual(["Ada"]);
-  const untyped = { ...base, messages, tools: [whoAmI] };
+it("runLog, tracing and diagnostics: keep the types of the options", async () => {
+  const middleware = [diagnostics(), tracing(), runLog({ to: { write: (): void => {} } })];
+  const options = { provider: provider(), messages, tools: [whoAmI], context: app, middleware };
+  expect(usersOf(await runToolLoop(options))).toEqual(["Ada"]);
   const uses = [
     () => rerunFrom(memoryJournal(), { iteration: 1 }, { ...base, tools: [whoAmI], context: app }),
     // @ts-expect-error the context is missing
-    () => withRunLog(untyped, { to: sink }),
-    // @ts-expect-error the context is missing
-    () => withTracing(untyped),
-    // @ts-expect-error the context is missing
-    () => withDiagnostics(untyped),
+    () => runToolLoop({ ...base, messages, tools: [whoAmI], middleware }),
     // @ts-expect-error the context is missing
     () => rerunFrom(memoryJournal(), { iteration: 1 }, { ...base, tools: [whoAmI] }),
   ];
@@ -200,7 +192,7 @@ it("withRunLog, withTracing and withDiagnostics: keep the types of the options",
     const again = rerunFrom(memoryJournal(), { iteration: 1 }, { ...base, tools: [whoAmI], context: app, middleware: [output] });
     expectTypeOf(await runToolLoop(await again)).toEqualTypeOf<Typed>();
   };
-  expect([uses.length, typeof typed]).toEqual([5, "function"]);
+  expect([uses.length, typeof typed]).toEqual([3, "function"]);
 });
 
 it("context.runToolLoop: requires a context that the outer context does not have", async () => {

@@ -13,7 +13,7 @@ const rounds = 5;
 
 async function makeLog() {
   /** @type {typeof import("../../../src/inspect/index.ts")} */
-  const { withRunLog } = await import(new URL("inspect.js", dist).href);
+  const { runLog } = await import(new URL("inspect.js", dist).href);
   /** @type {string[]} */
   const lines = [];
   let calls = 0;
@@ -35,7 +35,10 @@ async function makeLog() {
   };
   const limits = { maxIterations: iterations + 1, maxTokens: Infinity };
   const options = { provider, tools: [tool], messages: [{ role: /** @type {const} */ ("user"), content: "Go." }], limits };
-  await runToolLoop(withRunLog(options, { to: { write: (line) => void lines.push(line) } }));
+  await runToolLoop({
+    ...options,
+    middleware: [...(options.middleware ?? []), runLog({ to: { write: (line) => void lines.push(line) } })],
+  });
   return lines.join("");
 }
 

@@ -236,9 +236,9 @@ export class Activity {
   }
 
   /** Runs a nested run, and counts its spending even if the code of the call no longer waits for it. */
-  async nest(options: NestedOptions, nesting: Omit<Nesting, "run" | "signal">): Promise<LoopResult> {
+  async nest(options: NestedOptions, nesting: Omit<Nesting, "run" | "signal" | "name">): Promise<LoopResult> {
     const abort = new AbortController();
-    const result = this.run.nest(options, { ...nesting, signal: abort.signal });
+    const result = this.run.nest(options, { ...nesting, name: this.call?.name, signal: abort.signal });
     const ended = result.then(
       (end) => void this.spent.push(spendingOf(end)),
       () => {},

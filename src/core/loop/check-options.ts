@@ -32,8 +32,11 @@ const hookChecks: Checks<Hooks> = /* @__PURE__ */ table(() => ({
   ends: is.fn,
   afterCalls: is.fn,
   beforeEnd: is.fn,
+  registry: is.fn,
   on: is.fn,
+  nest: is.fn,
   result: is.fn,
+  close: is.fn,
 }));
 
 const middlewareChecks: Checks<Middleware> = /* @__PURE__ */ table(() => ({

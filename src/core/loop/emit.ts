@@ -4,7 +4,7 @@ import type { EventSink, LoopEmitter, LoopEvent, LoopEventType } from "../types/
 import type { EventQueue } from "../../shared/event-queue.ts";
 import { promiseOrValue } from "../../shared/promises.ts";
 import { toPlainError } from "../../shared/plain-error.ts";
-import { type ClosedRun, notifyClosed } from "../../shared/signals.ts";
+import type { ClosedRun, Hooks } from "../types/middleware.ts";
 
 export interface EventTargets {
   readonly runId: string;
@@ -12,8 +12,7 @@ export interface EventTargets {
   readonly queue: EventQueue<LoopEvent> | undefined;
   /** The events of the outer run, and the call that contains this run. */
   readonly outer?: { readonly sink: EventSink; readonly callId: string } | undefined;
-  /** Functions that get each event. */
-  readonly taps: readonly ((event: LoopEvent) => void)[];
+  readonly hooks: readonly Hooks[];
 }
 
 interface EventPlace {
@@ -24,6 +23,7 @@ interface EventPlace {
 export class LoopEventSink implements EventSink {
   readonly runId: string;
   readonly #targets: EventTargets;
+  readonly #watching: readonly Hooks[];
   /** The listeners whose failure is already reported. A listener is reported once. */
   #reported: WeakSet<object> | undefined;
   #failure: ClosedRun["failure"];
@@ -32,19 +32,21 @@ export class LoopEventSink implements EventSink {
   constructor(targets: EventTargets) {
     this.runId = targets.runId;
     this.#targets = targets;
+    this.#watching = targets.hooks.filter(({ on }) => on !== undefined);
   }
 
   wants(type: LoopEventType): boolean {
-    const { emitter, queue, outer, taps } = this.#targets;
+    const { emitter, queue, outer } = this.#targets;
     if (this.#closed) return false;
-    return taps.length > 0 || queue !== undefined || (emitter?.listenerCount(type) ?? 0) > 0 || outer?.sink.wants(type) === true;
+    if (this.#watching.length > 0) return true;
+    return queue !== undefined || (emitter?.listenerCount(type) ?? 0) > 0 || outer?.sink.wants(type) === true;
   }
 
   send(event: LoopEvent): void {
-    const { emitter, queue, outer, taps } = this.#targets;
+    const { emitter, queue, outer } = this.#targets;
     if (this.#closed) return;
     queue?.push(event);
-    for (const tap of taps) this.guard(event, () => tap(event), tap);
+    for (const one of this.#watching) this.guard(event, () => one.on?.(event), one);
     if (outer?.sink.wants(event.type) === true) outer.sink.send({ ...event, path: [outer.callId, ...(event.path ?? [])] });
     if (emitter === undefined) return;
     // The `emit` of eventemitter3 would skip the remaining listeners after a listener throws, and would ignore rejections.
@@ -84,8 +86,8 @@ export class LoopEventSink implements EventSink {
 
   close(isNew: boolean): void {
     this.#closed = true;
-    const { emitter, queue } = this.#targets;
+    const { hooks, queue } = this.#targets;
     queue?.end();
-    notifyClosed(emitter, { runId: this.runId, failure: this.#failure, isNew });
+    for (const one of hooks) this.guard({ type: "close", iteration: 0 }, () => one.close?.({ failure: this.#failure, isNew }));
   }
 }

@@ -4,7 +4,7 @@ import type { PlainError } from "../types/common.ts";
 import { isLoopError, LoopError } from "../../shared/errors/loop-error.ts";
 import { edges } from "../../shared/edges.ts";
 import { toPlainError } from "../../shared/plain-error.ts";
-import type { Ending, Hooks, Middleware, MiddlewareList, Next, RunFacts } from "../types/middleware.ts";
+import type { Ending, Hooks, Middleware, MiddlewareList, NestingCall, Next, RunFacts } from "../types/middleware.ts";
 
 export type NamedHooks = Hooks & { readonly name: string };
 
@@ -61,6 +61,19 @@ export function beginHooks(middleware: readonly Middleware[], facts: RunFacts): 
     edges.checkHooks?.(one.name, hooks);
     return { ...one, ...hooks, name: one.name };
   });
+}
+
+/** Returns the hooks that the middleware of an outer run has for a nested run. */
+export function nestHooks(nesting: OuterCall | undefined, facts: RunFacts): readonly NamedHooks[] {
+  const outer = nesting?.run.hooks ?? [];
+  return outer.flatMap((one) => {
+    const hooks = nesting && one.nest?.(facts, nesting);
+    return hooks === undefined ? [] : { ...hooks, name: one.name };
+  });
+}
+
+interface OuterCall extends NestingCall {
+  readonly run: { readonly hooks: readonly NamedHooks[] };
 }
 
 type HookAround<Given, Made, At> = (given: Given, next: Next<Given, Made>, at: At) => Promise<Made>;

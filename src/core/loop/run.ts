@@ -25,7 +25,7 @@ import { forceFirstCall } from "../middleware/forced-choice.ts";
 import type { EventQueue } from "../../shared/event-queue.ts";
 import { edges } from "../../shared/edges.ts";
 import { freezeDeep, toJson } from "../../shared/json.ts";
-import { beginHooks, listMiddleware, type NamedHooks } from "./hooks.ts";
+import { beginHooks, listMiddleware, type NamedHooks, nestHooks } from "./hooks.ts";
 import { HeldRuns } from "./claims.ts";
 import { HookWatch } from "./hook-watch.ts";
 import { type FirstRecord, isReplay, recordSteps } from "./journals.ts";
@@ -53,6 +53,7 @@ export interface SeamOptions extends RunOptions {
 export interface Nesting {
   readonly run: Run;
   readonly callId: string;
+  readonly name?: string | undefined;
   /** The beginning of the keys of its steps. Undefined for a run with a journal of its own. */
   readonly key?: string | undefined;
   readonly path: string;
@@ -176,8 +177,11 @@ export class Run {
     const { runId, limits, timeouts, root } = this;
     const tools = listTools(options.tools, this.middleware);
     const { pricing } = options;
-    this.hooks = beginHooks(this.middleware, { runId, messages, tools, clock, limits, timeouts, session, pricing, root });
-    this.registry = collectTools(options.tools, this.hooks);
+    const definitions = (): readonly ToolDefinition[] => this.registry.definitions();
+    const given = { options, messages, tools, session, pricing };
+    const facts = { ...given, runId, clock, limits, timeouts, root, definitions };
+    this.hooks = [...beginHooks(this.middleware, facts), ...nestHooks(nesting, facts)];
+    this.registry = this.#collect();
     this.definitions = this.registry.definitions();
     edges.checkTraits?.(this.definitions, listMiddleware(options.middleware), options.provider);
     this.registered = new Map(this.definitions.map((tool) => [tool.name, tool]));
@@ -246,6 +250,12 @@ export class Run {
   /** True if this run can wait: it records its steps in the journal of the outermost run. */
   get mayWait(): boolean {
     return this.root.outer === undefined;
+  }
+
+  /** Returns the tools inside all registry hooks. The first middleware is the outermost. */
+  #collect(): ToolRegistry {
+    const collected = collectTools(this.options.tools, this.hooks);
+    return this.hooks.reduceRight((inner, hooks) => hooks.registry?.(inner) ?? inner, collected);
   }
 
   /** Returns the provider inside all provider hooks. The first middleware is the outermost. */
@@ -395,9 +405,8 @@ function journalOf({ past, records }: Run, nesting: Nesting | undefined): Journa
 }
 
 function createSink({ runId, options, hooks }: Run, { queue, nesting }: RunPorts): LoopEventSink {
-  const taps = hooks.flatMap(({ on }) => on ?? []);
   const outer = nesting && { sink: nesting.run.events, callId: nesting.callId };
-  return new LoopEventSink({ runId, emitter: options.events, queue, outer, taps });
+  return new LoopEventSink({ runId, emitter: options.events, queue, outer, hooks });
 }
 
 /** A nested run is one level deeper than its outer run, and cannot raise `maxDepth`. */

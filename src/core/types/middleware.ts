@@ -7,7 +7,7 @@ import type { ModelSettings, Provider, RequestedOutput, StreamResult, ToolChoice
 import type { EndReason, LoopStatus } from "./termination.ts";
 import type { ToolDefinition } from "./tool.ts";
 import type { NestedSpending, ShownTool, ToolCall, ToolHistoryEntry, ToolOutcome } from "./tool-outcome.ts";
-import type { LoopLimits, Tool, ToolContext } from "./loop-options.ts";
+import type { LoopLimits, RunOptions, Tool, ToolContext, ToolRegistry } from "./loop-options.ts";
 import type { FinalAnswerReserve } from "./policies.ts";
 import type { LoopResult } from "./loop-result.ts";
 import type { Journal } from "./journal.ts";
@@ -219,9 +219,40 @@ export interface Hooks {
     | { readonly again: readonly UserMessage[]; readonly isCounted?: true | undefined }
     | { readonly ending: Ending }
   >;
+  /**
+   * Wraps the tools of the run, as `provider` wraps the model. `executeTool` is called inside the recorded step of a call, once for each
+   * attempt.
+   */
+  registry?(registry: ToolRegistry): ToolRegistry;
+  /**
+   * Watches the events of the run. Those of its nested runs have a `path`. An error is reported once, as the event `listener-error`, and
+   * does not affect the run.
+   */
   on?(event: LoopEvent): void;
+  /**
+   * Returns hooks for a nested run that a call of this run starts. They are inside the middleware of the nested run, and must not record
+   * steps. Default: none.
+   */
+  nest?(run: RunFacts, call: NestingCall): Hooks | undefined;
   /** Returns fields for the result of the run. Its type has them if the type of the middleware has this method. */
   result?(state: State): object;
+  /** Called last, however the run has ended, unless it was rejected before `run-start`. */
+  close?(run: ClosedRun): void;
+}
+
+/** The call that starts a nested run. */
+export interface NestingCall {
+  readonly callId: string;
+  /** Undefined if middleware starts the run for a request. */
+  readonly name?: string | undefined;
+}
+
+/** How a run has ended. */
+export interface ClosedRun {
+  /** Set if the run was rejected with an error. It has then sent no `run-end`. */
+  readonly failure?: { readonly error: unknown } | undefined;
+  /** True if the run has done something that its journal did not have. */
+  readonly isNew: boolean;
 }
 
 /** Watches one message as it streams. */
@@ -263,6 +294,10 @@ export interface RunFacts {
   readonly messages: readonly Message[];
   /** The tools at the start. Undefined for a registry, which may add tools later. */
   readonly tools: readonly Tool[] | undefined;
+  /** Returns the tools that the run has now. The array is the same object until they change. */
+  definitions(): readonly ToolDefinition[];
+  /** The options as the caller passed them. */
+  readonly options: RunOptions;
   readonly clock: Clock;
   readonly limits: { readonly [Name in Exclude<keyof LoopLimits, "onUnknownCost">]-?: number };
   readonly timeouts: Timeouts;

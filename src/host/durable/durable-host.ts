@@ -29,7 +29,7 @@ export interface DurableHostFields<Output = unknown, T extends Tool = Tool, Inpu
    */
   readonly options: (run: DurableRunInput<Input>) => DurableRunOptions<Output, T> | PromiseLike<DurableRunOptions<Output, T>>;
   /**
-   * Returns changed options for each execution of a run, for example with tracing added by `withTracing`. Default: the options are
+   * Returns changed options for each execution of a run, for example with a log in another file for each run. Default: the options are
    * not changed.
    */
   readonly wrapOptions?: ((options: LoopOptions) => LoopOptions) | undefined;

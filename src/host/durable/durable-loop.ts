@@ -20,7 +20,7 @@ export interface DurableLoopFields<Input, Output = unknown, T extends Tool = Too
    */
   readonly options: (input: Input) => DurableLoopOptions<Output, T> | PromiseLike<DurableLoopOptions<Output, T>>;
   /**
-   * Returns changed options for each execution of a run, for example with tracing added by `withTracing`. The given options also have
+   * Returns changed options for each execution of a run, for example with a log in another file for each run. The given options also have
    * those that the durable loop sets, such as `runId` and `events`. Default: the options are not changed.
    */
   readonly wrapOptions?: ((options: LoopOptions) => LoopOptions) | undefined;

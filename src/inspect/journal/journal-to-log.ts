@@ -6,7 +6,7 @@ import { readJournalRun, type RecordedPlace } from "../../journal/inspect/inspec
 import { Cleaner } from "../log/clean-values.ts";
 import { createLogState } from "../log/log-lines.ts";
 import { LogWriter } from "../log/log-writer.ts";
-import { RunRecorder } from "../log/with-run-log.ts";
+import { RunRecorder } from "../log/middleware.ts";
 
 /**
  * Reads a journal, and returns the text of a run log with everything that the journal holds: iterations, outputs, calls, outcomes,

@@ -45,6 +45,9 @@ export class EmittedTexts {
   }
 }
 
+/** The name of the middleware that writes the log. */
+export const logName = "run-log";
+
 /** Returns the fields of a run-start line. Does not read functions, keys or the user id of the session. */
 export function describeRun({ options, provider }: ObservedRun, cleaner: Cleaner): LogFields {
   const { limits, timeouts, middleware, session, version } = options;
@@ -70,10 +73,9 @@ function numbersOf(values: object | undefined): Json | undefined {
   return Object.fromEntries(numbers);
 }
 
-/** Returns the names of middleware. Left out entries have none. */
-function namesOf(middleware: unknown): Json | undefined {
-  if (!Array.isArray(middleware)) return undefined;
-  return middleware.flatMap((one: unknown) => (isRecord(one) && typeof one["name"] === "string" ? [one["name"]] : []));
+/** Returns the names of the middleware, without the log itself. */
+function namesOf(middleware: ObservedRun["options"]["middleware"] = []): Json {
+  return middleware.flatMap((one) => (one === false || one === undefined || one.name === logName ? [] : [one.name]));
 }
 
 /** Copies the definitions of tools. A `needsApproval` function is written as "some", as in a journal. */

@@ -318,7 +318,7 @@ export async function readRunLog(path: string): Promise<RunLog> {
  *
  * @example
  * const lines: string[] = [];
- * await runToolLoop(withRunLog(options, { to: { write: (line) => lines.push(line) } }));
+ * await runToolLoop({ ...options, middleware: [runLog({ to: { write: (line) => lines.push(line) } })] });
  * const { runs } = parseRunLog(lines.join(""));
  */
 export function parseRunLog(text: string): RunLog {

@@ -304,7 +304,7 @@ const pointChecks: Checks<RerunPoint> = {
  *
  * @example
  * const options = await rerunFrom("run.jsonl", { iteration: 3 }, { provider: other, tools, system: "Be brief." });
- * const result = await runToolLoop(withRunLog(options, { to: "rerun.jsonl" }));
+ * const result = await runToolLoop({ ...options, middleware: [runLog({ to: "rerun.jsonl" })] });
  */
 export async function rerunFrom<Output = unknown, T extends Tool = Tool>(
   source: string | RunLog | Journal,

@@ -1,13 +1,14 @@
-import { type LoopOptions, type Message, type ModelRequest, type Provider, runToolLoop } from "turnwright";
-import { type LoggedRun, parseRunLog, withRunLog } from "turnwright/inspect";
+import { type LoopOptions, type Message, type Middleware, type ModelRequest, type Provider, runToolLoop } from "turnwright";
+import { type LoggedRun, parseRunLog, runLog } from "turnwright/inspect";
+import { addWatchers } from "../../add-watchers.ts";
 
 export type RequestEdit = (request: ModelRequest) => Partial<ModelRequest>;
 
 /** Changes the logged requests of a run, as if another wrapper had changed them. */
 export async function logEdited(options: LoopOptions, edit: RequestEdit = () => ({})): Promise<LoggedRun> {
   const lines: string[] = [];
-  const logged = withRunLog(options, { to: { write: (line) => lines.push(line) } });
-  await runToolLoop({ ...logged, provider: editing(logged.provider, edit) });
+  const edited: Middleware = { name: "edit", pure: true, provider: (provider) => editing(provider, edit) };
+  await runToolLoop(addWatchers(options, edited, runLog({ to: { write: (line) => lines.push(line) } })));
   const [run] = parseRunLog(lines.join("")).runs;
   if (run === undefined) throw new Error("The log has no run.");
   return run;

@@ -141,7 +141,7 @@ const scenes: readonly (readonly [name: string, options: () => Partial<LoopOptio
 
 describe("recordSpans", () => {
   it.for(scenes.flatMap(([name, options]) => [true, false].map((captureContent) => [name, captureContent, options] as const)))(
-    "makes the same spans as withTracing for %s, with captureContent: %s",
+    "makes the same spans as tracing for %s, with captureContent: %s",
     async ([, captureContent, options]) => {
       const { live, recorded } = await runTwice(options(), { agentName: "bot", captureContent });
       expect(live.spans().length).toBeGreaterThan(0);
@@ -179,7 +179,7 @@ describe("recordSpans", () => {
     expect(live.spans().filter(({ attributes }) => attributes["turnwright.run.replayed_iterations"] === 2)).toHaveLength(1);
   });
 
-  it("makes the same spans as withTracing for a run that rejects", async () => {
+  it("makes the same spans as tracing for a run that rejects", async () => {
     const broken = { ...memoryJournal(), append: () => Promise.reject(new Error("disk full")) };
     const { live, recorded } = await runTwice({ journal: broken });
     expect(live.spans().length).toBeGreaterThan(0);

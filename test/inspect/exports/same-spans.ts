@@ -2,10 +2,11 @@
 
 import type { ReadableSpan } from "@opentelemetry/sdk-trace-base";
 import { type LoopOptions, runToolLoop } from "turnwright";
-import { parseRunLog, type RunLog, type RunLogOptions, withRunLog } from "turnwright/inspect";
-import { recordSpans, type TracingOptions, withTracing } from "turnwright/otel";
+import { parseRunLog, type RunLog, type RunLogOptions, runLog } from "turnwright/inspect";
+import { recordSpans, type TracingOptions, tracing } from "turnwright/otel";
 import { createMockProvider, createTestClock, text } from "turnwright/testing";
 import { setUpTracing, type TracingStage } from "../../tracing/stage.ts";
+import { addWatchers } from "../../add-watchers.ts";
 
 export interface BothTraces {
   readonly live: TracingStage;
@@ -29,7 +30,8 @@ export function traceTwice(
   return {
     lines,
     // A new sink knows nothing about the earlier execution, so it logs the replayed steps again.
-    wrap: (options, isNew = false) => withTracing(withRunLog(options, { to: isNew ? { ...sink } : sink, clock }), live.options),
+    wrap: (options, isNew = false) =>
+      addWatchers(addWatchers(options, runLog({ to: isNew ? { ...sink } : sink, clock })), tracing(live.options)),
     end() {
       const log = parseRunLog(lines.join(""));
       const { tracerProvider } = recorded.options;

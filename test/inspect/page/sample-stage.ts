@@ -2,8 +2,9 @@
 
 import { defineTool, type LoopOptions, runToolLoop } from "turnwright";
 import type { ExecutableTool } from "turnwright/kit";
-import { withRunLog } from "turnwright/inspect";
+import { runLog } from "turnwright/inspect";
 import { createTestClock, type TestClock, usage } from "turnwright/testing";
+import { addWatchers } from "../../add-watchers.ts";
 
 const start = Date.UTC(2026, 10, 20, 9, 30);
 
@@ -19,7 +20,7 @@ export function openStage(): Stage {
   const lines: string[] = [];
   const to = { write: (line: string): void => void lines.push(line) };
   const run = async (options: Omit<LoopOptions, "clock">): Promise<void> => {
-    const running = runToolLoop(withRunLog({ ...options, clock }, { to, clock }));
+    const running = runToolLoop(addWatchers({ ...options, clock }, runLog({ to, clock })));
     await clock.runAll();
     await running;
   };

@@ -1,10 +1,11 @@
 import { runToolLoop } from "turnwright";
-import { parseRunLog, withRunLog } from "turnwright/inspect";
+import { parseRunLog, runLog } from "turnwright/inspect";
 import { createTeam } from "turnwright/middleware";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { expect, it } from "vitest";
 import { buildTree } from "../../../src/inspect/ui/model/entries.ts";
 import { buildRows } from "../../../src/inspect/ui/model/rows.ts";
+import { addWatchers } from "../../add-watchers.ts";
 
 it("the inspect page: shows a team as a tree of members, with the runs of each member", async () => {
   const lines: string[] = [];
@@ -18,7 +19,7 @@ it("the inspect page: shows a team as a tree of members, with the runs of each m
   const calls = [toolCall("reader", { task: "Read" }), toolCall("writer", { task: "Write" })];
   const provider = createMockProvider([calls, text("Done.")]);
   const options = { provider, messages: [{ role: "user", content: "Go." }] as const, ...createTeam({ members }) };
-  await runToolLoop(withRunLog(options, { to: { write: (line) => void lines.push(line) } }));
+  await runToolLoop(addWatchers(options, runLog({ to: { write: (line) => void lines.push(line) } })));
   const trees = parseRunLog(lines.join("")).runs.map((run) => buildTree(run));
   const rows = trees.flatMap((tree) => buildRows(tree));
   expect(rows.map(({ label, note, parents }) => [parents.length, label, note])).toEqual([

@@ -1,16 +1,17 @@
 import { INVALID_SPAN_CONTEXT, trace } from "@opentelemetry/api";
 import { createLoopControl, createLoopEvents, type LoopOptions } from "turnwright";
 import type { LoopEventType } from "turnwright/kit";
-import { withTracing } from "turnwright/otel";
+import { tracing } from "turnwright/otel";
 import type { Fault } from "../faults.ts";
 import { called, type Port, type Ports, portsOf, question, usualProvider } from "./port.ts";
+import { addWatchers } from "../../add-watchers.ts";
 
 const unnoticed = (over: Port["over"]): Port => ({ over, ends: ["answered"] });
 
 const heard: readonly LoopEventType[] = ["run-start", "text-delta", "tool-start", "tool-end", "run-end", "listener-error"];
 
-const traced = (tracing: object): Partial<LoopOptions> =>
-  withTracing({ ...called(() => 1), provider: usualProvider(), messages: question, events: createLoopEvents() }, tracing);
+const traced = (stage: object): Partial<LoopOptions> =>
+  addWatchers({ ...called(() => 1), provider: usualProvider(), messages: question, events: createLoopEvents() }, tracing(stage));
 
 const span = (verb: string, fault: Fault): object =>
   Object.assign(trace.wrapSpanContext(INVALID_SPAN_CONTEXT), { isRecording: () => true, [verb]: fault });
@@ -32,7 +33,7 @@ export const watchingPorts: Ports = {
   "histogram.record": unnoticed((fault) =>
     traced({ meter: { createHistogram: () => ({ record: fault }), createCounter: () => ({ add: fault }) } }),
   ),
-  "the redact option of withTracing": unnoticed((fault) => traced({ captureContent: true, redact: fault })),
+  "the redact option of tracing": unnoticed((fault) => traced({ captureContent: true, redact: fault })),
   // A run reads the internal state of its control, and calls none of its methods.
   "every method of a loop control": unnoticed((fault) => ({ control: Object.assign(createLoopControl(), all(fault)) })),
   "every method of an object that imitates a control": {

@@ -6,7 +6,7 @@ exports.imports = ["@opentelemetry/api"];
 
 exports.exercise = async (load) => {
   const { runToolLoop } = await load("turnwright");
-  const { withTracing } = await load("turnwright/otel");
+  const { tracing } = await load("turnwright/otel");
   const { createMockProvider, text } = await load("turnwright/testing");
   const { trace } = await load("@opentelemetry/api");
   const names = [];
@@ -23,7 +23,7 @@ exports.exercise = async (load) => {
     },
   };
   const options = { provider: createMockProvider([text("Hello.")]), messages: [{ role: "user", content: "Hi." }] };
-  const result = await runToolLoop(withTracing(options, { agentName: "app", tracerProvider }));
+  const result = await runToolLoop({ ...options, middleware: [tracing({ agentName: "app", tracerProvider })] });
   assert.equal(result.text, "Hello.");
   assert.deepEqual(names, ["invoke_agent app", "chat mock-model"]);
 };

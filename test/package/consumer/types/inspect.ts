@@ -1,8 +1,11 @@
 import { type LoopOptions, type LoopResult, runToolLoop } from "turnwright";
-import { type LoggedRun, readRunLog, withRunLog } from "turnwright/inspect";
+import { type LoggedRun, readRunLog, runLog } from "turnwright/inspect";
 
 export function ask(options: LoopOptions): Promise<LoopResult> {
-  return runToolLoop(withRunLog(options, { to: "run.jsonl", redact: (text, place) => (place === "result" ? "" : text) }));
+  return runToolLoop({
+    ...options,
+    middleware: [runLog({ to: "run.jsonl", redact: (text, place) => (place === "result" ? "" : text) })],
+  });
 }
 
 export async function firstRun(): Promise<LoggedRun | undefined> {

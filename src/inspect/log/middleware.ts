@@ -1,13 +1,18 @@
 import { checkFields, type Checks, type EmittedPart, is, isRecord, textOf } from "../../core/kit.ts";
-import type { LoopEvent, LoopOptions, Message, ModelChunk, ModelRequest, Provider, Tool, ToolContext } from "../../core/index.ts";
+import type { LoopEvent, Message, Middleware, ModelChunk, ModelRequest, Provider, ToolContext } from "../../core/index.ts";
 import { isContent } from "../../shared/texts.ts";
 import { toPlainError } from "../../shared/plain-error.ts";
-import { observeRun } from "../../observe/observe-run.ts";
-import type { ObservedRun, RunObserver, StartObserving, StreamObserver } from "../../observe/run-observer.ts";
-import { eventTable, eventTypes, rowOf } from "../../shared/event-table.ts";
+import {
+  type ObservedRun,
+  observeRuns,
+  type RunObserver,
+  type StartObserving,
+  type StreamObserver,
+} from "../../observe/run-observer.ts";
+import { rowOf } from "../../shared/event-table.ts";
 import { Cleaner, type RedactText } from "./clean-values.ts";
 import { callSafely, openLog, type RunLogSink, type LogWriter } from "./log-writer.ts";
-import { cleanPart, describeRun, describeTools, EmittedTexts } from "./noted-events.ts";
+import { cleanPart, describeRun, describeTools, EmittedTexts, logName } from "./noted-events.ts";
 import { type KnownRun, type LogFields, runKey, type SentMessage, stepOf } from "./log-lines.ts";
 import { OutputDraft } from "./output-draft.ts";
 import { measure, type Measured, measureList } from "./shared-values.ts";
@@ -253,11 +258,11 @@ export class RunRecorder implements RunObserver {
     return !this.#isClosed;
   }
 
-  runTool<Value>(_call: ToolContext, execute: () => Value): Value {
+  runTool<Value>(_call: unknown, execute: () => Value): Value {
     return execute();
   }
 
-  nest({ callId }: ToolContext): StartObserving {
+  nest({ callId }: Pick<ToolContext, "callId">): StartObserving {
     return this.#ports.startNested({ path: [...this.#place.path, this.#ports.cleaner.id(callId)], parent: this.#run.number });
   }
 
@@ -274,7 +279,7 @@ export class RunRecorder implements RunObserver {
   }
 }
 
-/** The options of `withRunLog`. */
+/** The options of `runLog`. */
 export interface RunLogOptions {
   /**
    * The path of a file, or a sink that gets each line. Only the owner of a new file can read it. In an existing log, new lines
@@ -318,7 +323,7 @@ function warn(error: unknown): void {
 }
 
 /**
- * Returns loop options that write a log of the run, as JSON lines: each request, the output of the model, calls and results,
+ * Returns middleware that writes a log of the run, as JSON lines: each request, the output of the model, calls and results,
  * attempts, waits and nested runs, with wall-clock times. `readRunLog` reads the log.
  *
  * Texts and messages are written once, so the log grows with the new content of each iteration. A file has all lines of the run
@@ -328,13 +333,10 @@ function warn(error: unknown): void {
  * Throws LoopError "invalid-option" or "unknown-option" for `log`.
  *
  * @example
- * await runToolLoop(withRunLog({ provider, tools, messages }, { to: "run.jsonl" }));
+ * await runToolLoop({ provider, tools, messages, middleware: [runLog({ to: "run.jsonl" })] });
  * const { runs } = await readRunLog("run.jsonl");
  */
-export function withRunLog<Output = unknown, T extends Tool = Tool>(
-  options: LoopOptions<Output, T>,
-  log: RunLogOptions,
-): LoopOptions<Output, T> {
+export function runLog(log: RunLogOptions): Middleware {
   checkFields("log", log, checks);
   const { to, redact, clock = Date, onError = warn } = log;
   const cleaner = new Cleaner(redact);
@@ -351,10 +353,7 @@ export function withRunLog<Output = unknown, T extends Tool = Tool>(
         return undefined;
       }
     };
-  return observeRun(options, {
-    hears: eventTypes.filter((type) => eventTable[type].log !== undefined),
-    start: startNested({ path: [] }),
-  });
+  return observeRuns(logName, startNested({ path: [] }));
 }
 
 function createRecorder(create: () => RunRecorder, { writer, release }: RecorderPorts): RunRecorder | undefined {

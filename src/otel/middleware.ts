@@ -3,29 +3,27 @@ import type {
   Json,
   LoopEvent,
   LoopEvents,
-  LoopOptions,
+  Middleware,
   ModelRequest,
   Provider,
-  Tool,
   ToolContext,
   ToolDefinition,
 } from "../core/index.ts";
-import { isRecord, type LoopEventType } from "../core/kit.ts";
+import { isRecord } from "../core/kit.ts";
 import { toPlainError } from "../shared/plain-error.ts";
 import {
   cleanName,
   errorTypeOf,
   type EventHandlers,
   handleEvent,
-  heardBy,
   isFailed,
   type ObservedRun,
+  observeRuns,
   type RunObserver,
   type StartObserving,
   type StreamObserver,
 } from "../observe/run-observer.ts";
-import { observeRun } from "../observe/observe-run.ts";
-import { eventTable, eventTypes, rowOf } from "../shared/event-table.ts";
+import { rowOf } from "../shared/event-table.ts";
 import { countsAsError } from "../shared/to-outcome.ts";
 import { ChatSpan, type StreamError, SummarySpan } from "./chat-span.ts";
 import { endingFacts, errorFacts, genAi, limitFacts, operations, otherError, own, settingsFacts, thrownType } from "./facts.ts";
@@ -112,7 +110,7 @@ function reasonOf(kept: Json | undefined): Json | undefined {
 }
 
 /**
- * Returns loop options that record the run with OpenTelemetry, in spans and metrics that follow its conventions for generative
+ * Returns middleware that records the run with OpenTelemetry, in spans and metrics that follow its conventions for generative
  * AI. The run has the span `invoke_agent {agentName}`, with a child span `chat {model}` for each stream and `execute_tool {tool}`
  * for each tool call. The span of a nested run is a child of its call's span. The parent of the run's span is the span that is
  * active when the run begins. Streams and tools run inside their spans, so spans from HTTP clients and from your code become
@@ -120,25 +118,22 @@ function reasonOf(kept: Json | undefined): Json | undefined {
  *
  * Text in messages, arguments, results and errors is only recorded if `captureContent` is true.
  *
- * Tracing does not change the events and the result of the run. The run rejects invalid `options`; `withTracing` does not check
- * them. Throws LoopError "invalid-option" or "unknown-option" if `tracing` is invalid.
+ * Tracing does not change the events and the result of the run. Throws LoopError "invalid-option" or "unknown-option" if `options` are
+ * invalid.
  *
  * Source of the attribute names: github.com/open-telemetry/semantic-conventions-genai, docs/gen-ai.
  *
  * @example
- * const result = await runToolLoop(withTracing({ provider, tools, messages }, { agentName: "support" }));
+ * const result = await runToolLoop({ provider, tools, messages, middleware: [tracing({ agentName: "support" })] });
  */
-export function withTracing<Output = unknown, T extends Tool = Tool>(
-  options: LoopOptions<Output, T>,
-  tracing: TracingOptions = {},
-): LoopOptions<Output, T> {
-  const checked = checkTracingOptions(tracing);
+export function tracing(options: TracingOptions = {}): Middleware {
+  const checked = checkTracingOptions(options);
   const { agentName } = checked;
-  return observeRun(options, {
-    hears: heardEvents,
-    start: (run) =>
+  return observeRuns(
+    "tracing",
+    (run) =>
       new RunTrace(run, { tracing: checked, clock: liveClock, parent: () => context.active(), agentName, isRecalled: false }),
-  });
+  );
 }
 
 const handlers: EventHandlers<RunTrace> = {
@@ -151,11 +146,6 @@ const handlers: EventHandlers<RunTrace> = {
   "compaction-start": (run, event) => run.startCompaction(event),
   "compaction-end": (run, event) => run.endCompaction(event),
 };
-
-const heardEvents: readonly LoopEventType[] = [
-  ...heardBy(handlers),
-  ...eventTypes.filter((type) => eventTable[type].span !== undefined && !Object.hasOwn(handlers, type)),
-];
 
 interface RunPlace {
   readonly tracing: TracingOptions;
@@ -308,7 +298,7 @@ export class RunTrace implements RunObserver {
     this.#tools.delete(callId);
   }
 
-  runTool<Value>({ callId }: ToolContext, execute: () => Value): Value {
+  runTool<Value>({ callId }: Pick<ToolContext, "callId">, execute: () => Value): Value {
     const inside = this.#tools.get(callId)?.context ?? this.#begun?.context;
     return inside === undefined ? execute() : context.with(inside, execute);
   }
@@ -317,7 +307,7 @@ export class RunTrace implements RunObserver {
    * Observes a nested run. The parent of the nested run's span is the active span, because the tool may have created a span of its
    * own. If no span is active, the parent is the span of the call.
    */
-  nest({ callId, name }: ToolContext): StartObserving {
+  nest({ callId, name }: Pick<ToolContext, "callId" | "name">): StartObserving {
     const { tracing, clock } = this.#place;
     const active = context.active();
     const call = this.#tools.get(callId)?.context;

@@ -1,5 +1,5 @@
-import { checkFields, type Checks, is, type LoopEventType, textOf } from "../core/kit.ts";
-import type { Json, LoopEvent, LoopEvents, LoopOptions, Tool, ToolContext } from "../core/index.ts";
+import { checkFields, type Checks, is, textOf } from "../core/kit.ts";
+import type { Json, LoopEvent, LoopEvents, Middleware, ToolContext } from "../core/index.ts";
 import { redactSecrets } from "../shared/redact-secrets.ts";
 import { toPlainError } from "../shared/plain-error.ts";
 import {
@@ -7,15 +7,14 @@ import {
   errorTypeOf,
   type EventHandlers,
   handleEvent,
-  heardBy,
   isFailed,
   type ObservedRun,
+  observeRuns,
   type RunObserver,
   type StartObserving,
   type StreamObserver,
 } from "../observe/run-observer.ts";
 import { countsAsError } from "../shared/to-outcome.ts";
-import { observeRun } from "../observe/observe-run.ts";
 import {
   type ChannelTrace,
   iterationChannel,
@@ -49,8 +48,6 @@ const handlers: EventHandlers<RunChannels> = {
   "tool-end": (run, event) => run.endTool(event),
   "run-end": (run, event) => run.end(event),
 };
-
-const heardEvents: readonly LoopEventType[] = heardBy(handlers);
 
 /** Ids and names of a program are not cut, because other messages and programs compare them. Those of a model are: `cleanName`. */
 function cleanId(id: string): string {
@@ -135,12 +132,12 @@ class RunChannels implements RunObserver {
     return this.#iteration ?? this.#outer;
   }
 
-  runTool<Value>({ callId }: ToolContext, execute: () => Value): Value {
+  runTool<Value>({ callId }: Pick<ToolContext, "callId">, execute: () => Value): Value {
     const scope = this.#scopeOf(callId);
     return scope === undefined ? execute() : scope.run(execute);
   }
 
-  nest({ callId, name }: ToolContext): StartObserving {
+  nest({ callId, name }: Pick<ToolContext, "callId" | "name">): StartObserving {
     const inside = { runId: this.#runId, callId: cleanName(callId), name: cleanName(name), scope: this.#scopeOf(callId) };
     return (run) => new RunChannels(run, { captureContent: this.#place.captureContent, inside });
   }
@@ -168,7 +165,7 @@ class RunChannels implements RunObserver {
   }
 }
 
-/** The options of `withDiagnostics`. */
+/** The options of `diagnostics`. */
 export interface DiagnosticsOptions {
   /** True to add the arguments and the result of each call to the messages. Default false. */
   readonly captureContent?: boolean | undefined;
@@ -177,7 +174,7 @@ export interface DiagnosticsOptions {
 const checks: Checks<DiagnosticsOptions> = { captureContent: is.flag };
 
 /**
- * Returns loop options that publish the run on tracing channels of `node:diagnostics_channel`. The tracing channels are
+ * Returns middleware that publishes the run on tracing channels of `node:diagnostics_channel`. The tracing channels are
  * `turnwright:run`, `turnwright:iteration` and `turnwright:tool`.
  *
  * Each operation publishes `start` and `end` when the operation begins, and `asyncStart` and `asyncEnd` when it is over. A failed
@@ -185,26 +182,20 @@ const checks: Checks<DiagnosticsOptions> = { captureContent: is.flag };
  * set only at the end. AsyncLocalStorage stores that are bound to `start` are available inside the operation. The stores of a run
  * are available in the streams and tools of that run, and the stores of a call are available in its tool.
  *
- * If no tracing channel has subscribers when a run begins, the run publishes nothing and has almost no overhead. To use
- * `withTracing` too, write `withDiagnostics(withTracing(options))`.
+ * If no tracing channel has subscribers when a run begins, the run publishes nothing and has almost no overhead.
  *
- * Throws LoopError "invalid-option" or "unknown-option" for `diagnostics`.
+ * Throws LoopError "invalid-option" or "unknown-option" for `options`.
  *
  * Source: nodejs.org/api/diagnostics_channel.html#class-tracingchannel.
  *
  * @example
  * import { subscribe } from "node:diagnostics_channel";
  * subscribe(`tracing:${toolChannel}:asyncEnd`, (message) => console.log(message));
- * await runToolLoop(withDiagnostics({ provider, tools, messages }));
+ * await runToolLoop({ provider, tools, messages, middleware: [diagnostics()] });
  */
-export function withDiagnostics<Output = unknown, T extends Tool = Tool>(
-  options: LoopOptions<Output, T>,
-  diagnostics: DiagnosticsOptions = {},
-): LoopOptions<Output, T> {
-  checkFields("diagnostics", diagnostics, checks);
-  const { captureContent = false } = diagnostics;
-  return observeRun(options, {
-    hears: heardEvents,
-    start: (run) => (isAnyHeard() ? new RunChannels(run, { captureContent }) : undefined),
-  });
+export function diagnostics(options: DiagnosticsOptions = {}): Middleware {
+  checkFields("options", options, checks);
+  const { captureContent = false } = options;
+  const middleware = observeRuns("diagnostics", (run) => new RunChannels(run, { captureContent }));
+  return { ...middleware, begin: (run) => (isAnyHeard() && middleware.begin?.(run)) || {} };
 }
