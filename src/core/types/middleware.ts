@@ -221,7 +221,7 @@ export interface Hooks {
   >;
   /**
    * Wraps the tools of the run, as `provider` wraps the model. `executeTool` is called inside the recorded step of a call, once for each
-   * attempt.
+   * attempt. For a durable tool, it is called in each execution.
    */
   registry?(registry: ToolRegistry): ToolRegistry;
   /**
@@ -294,7 +294,7 @@ export interface RunFacts {
   readonly messages: readonly Message[];
   /** The tools at the start. Undefined for a registry, which may add tools later. */
   readonly tools: readonly Tool[] | undefined;
-  /** Returns the tools that the run has now. The array is the same object until they change. */
+  /** Returns the tools that the run has now. The array is the same object until they change. Call it after `begin` has returned. */
   definitions(): readonly ToolDefinition[];
   /** The options as the caller passed them. */
   readonly options: RunOptions;
