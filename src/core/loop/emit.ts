@@ -12,6 +12,7 @@ export interface EventTargets {
   readonly queue: EventQueue<LoopEvent> | undefined;
   /** The events of the outer run, and the call that contains this run. */
   readonly outer?: { readonly sink: EventSink; readonly callId: string } | undefined;
+  /** The hooks that get each event, or the end of the run. */
   readonly hooks: readonly Hooks[];
 }
 
@@ -23,7 +24,6 @@ interface EventPlace {
 export class LoopEventSink implements EventSink {
   readonly runId: string;
   readonly #targets: EventTargets;
-  readonly #watching: readonly Hooks[];
   /** The listeners whose failure is already reported. A listener is reported once. */
   #reported: WeakSet<object> | undefined;
   #failure: ClosedRun["failure"];
@@ -32,21 +32,19 @@ export class LoopEventSink implements EventSink {
   constructor(targets: EventTargets) {
     this.runId = targets.runId;
     this.#targets = targets;
-    this.#watching = targets.hooks.filter(({ on }) => on !== undefined);
   }
 
   wants(type: LoopEventType): boolean {
-    const { emitter, queue, outer } = this.#targets;
+    const { emitter, queue, outer, hooks } = this.#targets;
     if (this.#closed) return false;
-    if (this.#watching.length > 0) return true;
-    return queue !== undefined || (emitter?.listenerCount(type) ?? 0) > 0 || outer?.sink.wants(type) === true;
+    return hooks.length > 0 || queue !== undefined || (emitter?.listenerCount(type) ?? 0) > 0 || outer?.sink.wants(type) === true;
   }
 
   send(event: LoopEvent): void {
-    const { emitter, queue, outer } = this.#targets;
+    const { emitter, queue, outer, hooks } = this.#targets;
     if (this.#closed) return;
     queue?.push(event);
-    for (const one of this.#watching) this.guard(event, () => one.on?.(event), one);
+    for (const one of hooks) this.guard(event, () => one.on?.(event), one);
     if (outer?.sink.wants(event.type) === true) outer.sink.send({ ...event, path: [outer.callId, ...(event.path ?? [])] });
     if (emitter === undefined) return;
     // The `emit` of eventemitter3 would skip the remaining listeners after a listener throws, and would ignore rejections.
@@ -86,7 +84,7 @@ export class LoopEventSink implements EventSink {
 
   close(isNew: boolean): void {
     this.#closed = true;
-    const { hooks, queue } = this.#targets;
+    const { queue, hooks } = this.#targets;
     queue?.end();
     for (const one of hooks) this.guard({ type: "close", iteration: 0 }, () => one.close?.({ failure: this.#failure, isNew }));
   }

@@ -54,26 +54,34 @@ export function listMiddleware(given: MiddlewareList = []): readonly Middleware[
   return (given as readonly (Middleware | false | undefined)[]).filter((one) => one !== false && one !== undefined);
 }
 
-export function beginHooks(middleware: readonly Middleware[], facts: RunFacts): readonly NamedHooks[] {
-  return middleware.map((one) => {
-    if (one.begin === undefined) return one;
-    const hooks = one.begin(facts);
-    edges.checkHooks?.(one.name, hooks);
-    return { ...one, ...hooks, name: one.name };
-  });
-}
-
-/** Returns the hooks that the middleware of an outer run has for a nested run. */
-export function nestHooks(nesting: OuterCall | undefined, facts: RunFacts): readonly NamedHooks[] {
-  const outer = nesting?.run.hooks ?? [];
-  return outer.flatMap((one) => {
-    const hooks = nesting && one.nest?.(facts, nesting);
-    return hooks === undefined ? [] : { ...hooks, name: one.name };
-  });
-}
-
 interface OuterCall extends NestingCall {
   readonly run: { readonly hooks: readonly NamedHooks[] };
+}
+
+/** The hooks that an outer run has for a nested run are the innermost. */
+export function beginHooks(
+  middleware: readonly Middleware[],
+  facts: RunFacts,
+  nesting: OuterCall | undefined,
+): readonly NamedHooks[] {
+  const outer = nesting?.run.hooks ?? [];
+  return [
+    ...middleware.map((one) => {
+      if (one.begin === undefined) return one;
+      const hooks = one.begin(facts);
+      edges.checkHooks?.(one.name, hooks);
+      return { ...one, ...hooks, name: one.name };
+    }),
+    ...outer.map((one) => ({ ...one.nest?.(facts, nesting as OuterCall), name: one.name })),
+  ];
+}
+
+/** Returns the provider or the registry inside the hooks of all middleware. The first middleware is the outermost. */
+export function wrapInHooks<Port extends object>(hooks: readonly Hooks[], kind: "provider" | "registry", port: Port): Port {
+  return (hooks as readonly { readonly [kind]?: (port: Port) => Port }[]).reduceRight(
+    (inner, one) => one[kind]?.(inner) ?? inner,
+    port,
+  );
 }
 
 type HookAround<Given, Made, At> = (given: Given, next: Next<Given, Made>, at: At) => Promise<Made>;

@@ -2,7 +2,7 @@
 
 import type { Clock, Session, Timeouts } from "../types/common.ts";
 import type { EventBase, LoopEvent, LoopEvents, LoopEventType } from "../types/loop-event.ts";
-import type { RunOptions, Tool, ToolRegistry } from "../types/loop-options.ts";
+import type { RunOptions, ToolRegistry } from "../types/loop-options.ts";
 import type { Journal } from "../types/journal.ts";
 import type { LoopResult } from "../types/loop-result.ts";
 import type { Provider, StreamResult } from "../types/provider.ts";
@@ -25,7 +25,7 @@ import { forceFirstCall } from "../middleware/forced-choice.ts";
 import type { EventQueue } from "../../shared/event-queue.ts";
 import { edges } from "../../shared/edges.ts";
 import { freezeDeep, toJson } from "../../shared/json.ts";
-import { beginHooks, listMiddleware, type NamedHooks, nestHooks } from "./hooks.ts";
+import { beginHooks, listMiddleware, type NamedHooks, wrapInHooks } from "./hooks.ts";
 import { HeldRuns } from "./claims.ts";
 import { HookWatch } from "./hook-watch.ts";
 import { type FirstRecord, isReplay, recordSteps } from "./journals.ts";
@@ -39,7 +39,6 @@ import type {
   MiddlewareList,
   NestedOptions,
   RequestDraft,
-  RunFacts,
   State,
 } from "../types/middleware.ts";
 import { createState } from "./state.ts";
@@ -143,7 +142,7 @@ export class Run {
   /** The nested runs that wait while other steps of this run can go on. */
   readonly waiting: HeldRuns = new HeldRuns();
   readonly ports: RunPorts;
-  #wrapped: Map<Provider, Provider> | undefined;
+  readonly #wrapped: Map<Provider, Provider> = new Map();
   readonly #claims: ReturnType<typeof claimRun>;
   #signal: AbortSignal | undefined;
 
@@ -175,13 +174,10 @@ export class Run {
     const { messages, heldIds } = checkMessages(options.messages);
     this.state = createState(messages, heldIds, options.pricing !== undefined);
     const { runId, limits, timeouts, root } = this;
-    const tools = listTools(options.tools, this.middleware);
-    const { pricing } = options;
     const definitions = (): readonly ToolDefinition[] => this.registry.definitions();
-    const given = { options, messages, tools, session, pricing };
-    const facts = { ...given, runId, clock, limits, timeouts, root, definitions };
-    this.hooks = [...beginHooks(this.middleware, facts), ...nestHooks(nesting, facts)];
-    this.registry = this.#collect();
+    const facts = { runId, messages, clock, limits, timeouts, session, root, options, definitions };
+    this.hooks = beginHooks(this.middleware, facts, nesting);
+    this.registry = wrapInHooks(this.hooks, "registry", collectTools(options.tools, this.hooks));
     this.definitions = this.registry.definitions();
     edges.checkTraits?.(this.definitions, listMiddleware(options.middleware), options.provider);
     this.registered = new Map(this.definitions.map((tool) => [tool.name, tool]));
@@ -252,18 +248,10 @@ export class Run {
     return this.root.outer === undefined;
   }
 
-  /** Returns the tools inside all registry hooks. The first middleware is the outermost. */
-  #collect(): ToolRegistry {
-    const collected = collectTools(this.options.tools, this.hooks);
-    return this.hooks.reduceRight((inner, hooks) => hooks.registry?.(inner) ?? inner, collected);
-  }
-
-  /** Returns the provider inside all provider hooks. The first middleware is the outermost. */
+  /** Returns the provider inside all provider hooks. */
   around(provider: Provider): Provider {
-    let wrapped = this.#wrapped?.get(provider) ?? provider;
-    if (wrapped !== provider) return wrapped;
-    for (const hooks of this.hooks.toReversed()) wrapped = hooks.provider?.(wrapped) ?? wrapped;
-    if (wrapped !== provider) (this.#wrapped ??= new Map()).set(provider, wrapped);
+    const wrapped = this.#wrapped.get(provider) ?? wrapInHooks(this.hooks, "provider", provider);
+    this.#wrapped.set(provider, wrapped);
     return wrapped;
   }
 
@@ -341,12 +329,6 @@ function withDefaults(given: MiddlewareList = []): readonly Middleware[] {
   return [...middleware, ...(decides ? [] : [waitForApproval()]), forceFirstCall()];
 }
 
-/** Returns undefined for a registry, which may add tools later. */
-function listTools(tools: SeamOptions["tools"] = [], middleware: readonly Middleware[]): RunFacts["tools"] {
-  if (!Array.isArray(tools)) return undefined;
-  return [...(tools as readonly Tool[]), ...middleware.flatMap((one) => one.tools ?? [])];
-}
-
 /** Copies options that the run reads later, so that changes by the caller do not affect the run. */
 function copyOptions(options: SeamOptions): SeamOptions {
   const { modelSettings, toolChoice } = options;
@@ -406,7 +388,7 @@ function journalOf({ past, records }: Run, nesting: Nesting | undefined): Journa
 
 function createSink({ runId, options, hooks }: Run, { queue, nesting }: RunPorts): LoopEventSink {
   const outer = nesting && { sink: nesting.run.events, callId: nesting.callId };
-  return new LoopEventSink({ runId, emitter: options.events, queue, outer, hooks });
+  return new LoopEventSink({ runId, emitter: options.events, queue, outer, hooks: hooks.filter(({ on, close }) => on ?? close) });
 }
 
 /** A nested run is one level deeper than its outer run, and cannot raise `maxDepth`. */

@@ -6,6 +6,7 @@ import { LoopError } from "../../shared/errors/loop-error.ts";
 import { toPlainError } from "../../shared/plain-error.ts";
 import { estimateTokens } from "../../shared/estimate-tokens.ts";
 import { detectContextRestart } from "../loop/context-restart.ts";
+import { listTools } from "../../shared/list-tools.ts";
 import { lastUserText } from "../../shared/transcript.ts";
 import type { CallRecorder, Middleware, Outcome, RunFacts } from "../types/middleware.ts";
 import { askCaller } from "../../shared/ask-caller.ts";
@@ -46,7 +47,8 @@ export function processResults(given: ResultPipeline): Middleware {
 }
 
 /** A registry may add the tool later. */
-function checkTool(toolName: string | undefined, { tools }: RunFacts): void {
+function checkTool(toolName: string | undefined, { options }: RunFacts): void {
+  const tools = listTools(options);
   if (toolName === undefined || tools === undefined || tools.some(({ name }) => name === toolName)) return;
   const expected = `an array with the tool "${toolName}" (the texts of the cacher of processResults mention this tool)`;
   throw new LoopError("invalid-option", { option: "tools", expected, received: "an array without this tool" });

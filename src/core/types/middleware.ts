@@ -292,8 +292,6 @@ export interface BegunCall {
 export interface RunFacts {
   readonly runId: string;
   readonly messages: readonly Message[];
-  /** The tools at the start. Undefined for a registry, which may add tools later. */
-  readonly tools: readonly Tool[] | undefined;
   /** Returns the tools that the run has now. The array is the same object until they change. Call it after `begin` has returned. */
   definitions(): readonly ToolDefinition[];
   /** The options as the caller passed them. */
@@ -302,7 +300,6 @@ export interface RunFacts {
   readonly limits: { readonly [Name in Exclude<keyof LoopLimits, "onUnknownCost">]-?: number };
   readonly timeouts: Timeouts;
   readonly session: Session;
-  readonly pricing?: Pricing | undefined;
   /** The same object for a run and all its nested runs. */
   readonly root: object;
 }

@@ -229,7 +229,7 @@ async function summarize(facts: CompactionFacts, at: Recorder, { run, core }: Su
   }
 }
 
-function summaryRunOf(at: Recorder, { runId, clock, timeouts, pricing }: RunFacts): Omit<SummaryRun, "scope"> {
+function summaryRunOf(at: Recorder, { runId, clock, timeouts, options: { pricing } }: RunFacts): Omit<SummaryRun, "scope"> {
   const { iteration, heldIds } = at.state;
   return {
     iteration,

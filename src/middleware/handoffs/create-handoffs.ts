@@ -13,6 +13,7 @@ import { providerCheck } from "../../shared/errors/provider-checks.ts";
 import { cutText, quote } from "../../shared/texts.ts";
 import { isFunction, isText, isWithin } from "../../shared/errors/check-fields.ts";
 import { LoopError, type Middleware, type Tool } from "../../core/index.ts";
+import { listTools } from "../../shared/list-tools.ts";
 import type { AgentOptions, Agents } from "./agent-options.ts";
 import { createHooks } from "./middleware.ts";
 import { nameOf, namesOf } from "./read-agent.ts";
@@ -177,7 +178,8 @@ function createTable<T extends Tool, Context>(parts: TableParts): HandoffPolicy<
   const table: HandoffPolicy<T, Context> = {
     name: "handoffs",
     begin: (run) => {
-      if (run.tools !== undefined) checkTools(run.tools);
+      const given = listTools(run.options);
+      if (given !== undefined) checkTools(given);
       return createHooks({ agents, listed, start, startsAfter, maxHandoffs });
     },
     // The cast is safe: the tools come from the agents, and the caller passes the types of their tools as `T`.

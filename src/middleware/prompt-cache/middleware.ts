@@ -23,7 +23,7 @@ interface Watched {
 export function watchRequests(createWatcher: () => CacheWatcher): Middleware {
   return {
     name: "prompt-cache",
-    begin: ({ pricing }) => {
+    begin: ({ options: { pricing } }) => {
       const watcher = createWatcher();
       let watched: Watched | undefined;
       return {
