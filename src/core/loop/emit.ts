@@ -86,6 +86,8 @@ export class LoopEventSink implements EventSink {
     this.#closed = true;
     const { queue, hooks } = this.#targets;
     queue?.end();
-    for (const one of hooks) this.guard({ type: "close", iteration: 0 }, () => one.close?.({ failure: this.#failure, isNew }));
+    const end: ClosedRun = { failure: this.#failure, isNew };
+    // No event needs a place any more: a failure is dropped.
+    for (const one of hooks) this.guard({} as EventPlace, () => one.close?.(end));
   }
 }
