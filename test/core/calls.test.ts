@@ -57,6 +57,9 @@ describe("the option answers", () => {
   });
   const ran: string[] = [];
   const pay = tool("pay", () => ran.push("pay"), { needsApproval: true });
+  const permit = tool("permit", (_, context) => context.wait("permission", null, { schema: z.object({ by: z.string() }) }), {
+    durable: true,
+  });
   const yes = { kind: "approve" } as const;
   const ofPage = { kind: "result", result: { made: 1 } } as const;
 
@@ -67,9 +70,10 @@ describe("the option answers", () => {
     ["a result that does not fit", { call_i0_1: { kind: "result", result: {} } }, "invalid-decision", { call: "call_i0_1" }],
     ["a decision of an unknown kind", { call_i0_0: { kind: "maybe" } }, "invalid-decision", { problem: 'is "maybe"' }],
     ["a page that says so in another way", { call_i0_1: { ...ofPage, fromPage: "true" } }, "invalid-option", {}],
+    ["an answer that does not fit the schema of a wait", { call_i0_2: { by: 1 } }, "invalid-decision", { waitsFor: "answer" }],
     ["a result from a page", { call_i0_1: { ...ofPage, fromPage: true } }, "invalid-decision", {}],
   ])("is refused before anything runs or is recorded if it has %s", async ([, answers, code, details]) => {
-    const { journal, run } = setUp([pay, later], [toolCall("pay"), toolCall("later")]);
+    const { journal, run } = setUp([pay, later, permit], [toolCall("pay"), toolCall("later"), toolCall("permit")]);
     await run();
     const before = [...journal.keys()];
     await expect(run({ answers: { call_i0_0: yes, ...answers } })).rejects.toMatchObject({ code, details });

@@ -67,7 +67,6 @@ interface Turn {
   readonly activity: Activity;
   /** True for a sequential tool: no call overtakes it, and it overtakes none. */
   readonly isAlone: boolean;
-  readonly hasRun: boolean;
   /** True if middleware runs it together with other calls, so that it takes no place. */
   isTogether?: boolean;
   /** "asked" until the call has passed the middleware. "waiting" if it can only go on in a later execution. */
@@ -105,7 +104,7 @@ class Turns {
     const { past, shown } = this.#run;
     const hasRun = past?.recalled.get(callId)?.hasRun === true;
     const isAlone = shown.get(name)?.sequential === true;
-    const turn: Turn = { activity, isAlone, hasRun, phase: hasRun ? "running" : "asked", begin: () => {} };
+    const turn: Turn = { activity, isAlone, phase: hasRun ? "running" : "asked", begin: () => {} };
     this.#turns.push(turn);
     if (hasRun) this.#running += 1;
     if (hasRun) return turn;

@@ -406,7 +406,7 @@ export interface Look {
   readonly isExhausted?: true | undefined;
 }
 
-/** One call of a message, with its outcome. `text` is what the model reads, if a middleware has changed the result. */
+/** One call of a message, with its outcome. */
 export interface EndedCall {
   readonly call: ToolCall;
   readonly outcome: Outcome;

@@ -173,11 +173,8 @@ export type ToolOutcome = {
    * the call was cut off, and the tool may have run. `limit`: the call exceeded `limits.maxToolCalls`.
    */
   | { readonly kind: "truncated" | "interrupted" | "limit" }
-  /**
-   * The run ended before the call started. `mustAsk` is only set in a journal: the call needs a decision before it can run, and
-   * another outcome follows.
-   */
-  | { readonly kind: "not-run"; readonly mustAsk?: "first" | "again" | undefined }
+  /** The run ended before the call started. */
+  | { readonly kind: "not-run" }
   /**
    * The tool has run, and its result comes later, from outside. Another outcome follows. `question` is a question of the tool that
    * has no answer. Only `runTool` sets it: in a run, such a call waits without an outcome.

@@ -65,14 +65,21 @@ async function isUnused(run: Run, { attempts, given, answers }: FoundAnswer): Pr
   const [wait] = attempts;
   if (wait.answer !== undefined) return !isSameJson(withoutSource(wait.answer.value), withoutSource(given));
   const newest = attempts.at(-1);
-  // The tool has changed since. A denial must not be lost while the newest wait is open.
-  if (newest !== undefined && newest !== wait)
-    return isRecord(given) && given["kind"] === "deny" && newest.answer === undefined && !answers.has(newest.id);
+  if (newest !== undefined && newest !== wait) {
+    if (wait.what === "approval" && newest.answer === undefined) passDenial(answers, wait.id, newest.id);
+    return false;
+  }
   // The tool of a call in a nested run is known when the nested run gets to it.
   const isLater = wait.what === "result" && wait.id.includes("/");
   const problem = isLater ? undefined : await findAnswerProblem(run, wait, given);
   if (problem !== undefined) throw problem;
   return false;
+}
+
+/** The tool has changed since somebody was asked: an approval was about the earlier tool, but a denial is about the call. */
+export function passDenial(answers: Answers, earlier: string, id: string): void {
+  const given = answers.get(earlier);
+  if (isRecord(given) && given["kind"] === "deny" && !answers.has(id)) answers.set(id, given);
 }
 
 /** Returns the id of a result that may be passed under the id of its call, although the approval waited under that id before. */
@@ -104,10 +111,12 @@ export function isNoAnswer(answer: Json): boolean {
   return isRecord(answer) && answer["kind"] === "ask";
 }
 
+type AnsweredWait = Pick<Wait, "id" | "what" | "facts" | "schema" | "until">;
+
 /** Returns the error of an answer that does not fit its wait. */
 export async function findAnswerProblem(
   run: Run,
-  wait: Pick<Wait, "id" | "what" | "facts">,
+  wait: AnsweredWait,
   given: Json,
 ): Promise<LoopError<"invalid-decision"> | undefined> {
   const { id: call, what, facts } = wait;
@@ -115,10 +124,17 @@ export async function findAnswerProblem(
   if (what === "approval")
     return isApproval(given) || kind === "ask" ? undefined : refuse(call, what, `is ${describeKind(given)}`);
   const asked = isQuestion(wait) ? wait.facts : undefined;
-  if ((what !== "result" && asked === undefined) || kind === "ask") return undefined;
+  if (kind === "ask") return undefined;
+  if (what !== "result" && asked === undefined) return findOwnProblem(wait, given);
   const shown = { id: call, facts: isRecord(facts) ? facts : {}, question: asked?.question };
   const problem = await findResultProblem(run, shown, given);
   return problem === undefined ? undefined : refuse(call, "result", problem);
+}
+
+/** A custom wait checks its answer again, with the whole schema, when other calls may be running. */
+function findOwnProblem({ id, schema, until }: AnsweredWait, given: Json): LoopError<"invalid-decision"> | undefined {
+  const issue = given === null && until !== undefined ? undefined : edges.findAnswerIssue?.(schema, withoutSource(given));
+  return issue && refuse(id, "answer", { schema: "schema of the wait", issues: [issue] });
 }
 
 function describeKind(given: Json): string {

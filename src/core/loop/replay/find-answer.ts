@@ -13,7 +13,7 @@ import type { AskedWait } from "../journals.ts";
 import type { OpenedWait } from "../past-calls.ts";
 import { waitKey } from "../journals.ts";
 import { toWaitingCall } from "../waiting-calls.ts";
-import { type Answers, findAnswerProblem, isNoAnswer, withoutSource } from "./answers.ts";
+import { type Answers, findAnswerProblem, isNoAnswer, passDenial, withoutSource } from "./answers.ts";
 import { toWaitId } from "./read-waits.ts";
 
 /** The run whose waits get their answers. */
@@ -52,6 +52,7 @@ export async function findAnswer<Answer>(
     // Nobody is asked again about a call that has ended, whatever has changed since.
     if (!isFitting && !((areFactsSame || recorded !== undefined) && (await hasEnded(activity)))) {
       earlier = { earlier: asked.facts, earlierTool: asked.call?.tool };
+      if (asked.what === "approval") passDenial(past.shared.answers, toWaitId(id, attempt), toWaitId(id, attempt + 1));
       continue;
     }
     const opened: Wait = { ...shown, schema: asked.schema, id: toWaitId(id, attempt), ...earlier };
