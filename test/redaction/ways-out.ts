@@ -29,15 +29,7 @@ import { compactMessages, guardrails } from "turnwright/middleware";
 import { readEnvironment } from "turnwright/config";
 import { iterationChannel, runChannel, toolChannel, diagnostics } from "turnwright/diagnostics";
 import { googleGenerateContent } from "turnwright/google";
-import {
-  journalToRunLog,
-  parseRunLog,
-  renderRunPage,
-  type RunLog,
-  toChromeTrace,
-  toMarkdown,
-  runLog,
-} from "turnwright/inspect";
+import { journalToRunLog, parseRunLog, renderRunPage, type RunLog, toChromeTrace, toMarkdown, runLog } from "turnwright/inspect";
 import { fileJournal } from "turnwright/journal";
 import { createMcpRegistry } from "turnwright/mcp";
 import { openaiChat, openaiResponses } from "turnwright/openai";
