@@ -22,7 +22,11 @@ const bans: readonly Ban[] = [
     applies: () => true,
   },
   { pattern: /@ts-expect-error/, why: "@ts-expect-error is only allowed in tests", applies: (path) => !isTest(path) },
-  { pattern: /^\s*export\s+(type\s+)?\*(?!.*\/public-types\.ts";$)/, why: "export names, not a whole module", applies: () => true },
+  {
+    pattern: /^\s*export\s+(type\s+)?\*(?!.*\/public-types\.ts";$)/,
+    why: "export names, not a whole module",
+    applies: () => true,
+  },
   { pattern: /\b(TODO|FIXME|XXX)\b/, why: "finish the work instead of leaving a note", applies: () => true },
   { pattern: /\b(it|test|describe)(\.\w+)*\.(skip|todo|only|fails)\b/, why: "every test must run", applies: isTest },
   {

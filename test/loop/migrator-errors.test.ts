@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
-import { isLoopError, iterationCountIs, runToolLoop, unwrap, withRetry } from "turnwright";
+import { defineTool, isLoopError, iterationCountIs, type LoopResult, runToolLoop, unwrap, withRetry } from "turnwright";
 import { anthropicMessages } from "turnwright/anthropic";
 import { googleGenerateContent } from "turnwright/google";
 import { fileJournal } from "turnwright/journal";
 import { openaiChat, openaiResponses } from "turnwright/openai";
-import { createMockProvider } from "turnwright/testing";
+import { createMockProvider, toolCall } from "turnwright/testing";
 
 type Mistake = readonly [written: string, write: () => unknown, said: string];
 
@@ -16,6 +16,20 @@ const answer = { type: "tool-result", toolCallId: "a", toolName: "f", output: { 
 const adapters = { openaiChat, openaiResponses, anthropicMessages, googleGenerateContent };
 
 const write = (make: unknown, ...given: readonly unknown[]): unknown => Reflect.apply(make as () => unknown, undefined, given);
+
+const pay = defineTool({
+  name: "pay",
+  description: "Pays",
+  inputSchema: { type: "object" },
+  needsApproval: true,
+  execute: () => 1,
+});
+
+async function decideWrongly(): Promise<unknown> {
+  const options = { provider: createMockProvider([toolCall("pay", {}, { id: "a" })]), tools: [pay], runId: "r" };
+  const { journal } = (await run(options)) as LoopResult;
+  return run({ ...options, journal, answers: { a: { kind: "approved" } } });
+}
 
 it.for<Mistake>([
   ...Object.entries(adapters).map(([name, make]): Mistake => [
@@ -38,7 +52,7 @@ it.for<Mistake>([
     () => run({ messages: [{ role: "tool", content: [answer] }] }),
     'their results as { role: "tool", results:',
   ],
-  ["an unknown kind of decision", () => run({ answers: { a: { kind: "approved" } } }), 'but is "approved"'],
+  ["an unknown kind of decision", decideWrongly, 'is "approved"'],
   ["a URL passed to fileJournal", () => write(fileJournal, new URL("file:///runs/a.jsonl")), "fileURLToPath"],
   ["a file URL string passed to fileJournal", () => fileJournal("file:///runs/a.jsonl"), "fileURLToPath"],
   ["a promise passed to unwrap", () => write(unwrap, Promise.resolve()), "the awaited result of runToolLoop, but is a promise"],

@@ -1,6 +1,6 @@
 // The interface between the loop and everything optional: middleware, durable tools, and the journal below them.
 
-import type { Clock, Json, JsonSchema, Pricing, Session, StandardSchema, Timeouts, Usage } from "./common.ts";
+import type { Clock, Json, JsonSchema, Session, StandardSchema, Timeouts, Usage } from "./common.ts";
 import type { CallEvent, LoopEvent, LoopEvents, LoopEventType } from "./loop-event.ts";
 import type { Message, ProviderMetadataPart, UserMessage } from "./message.ts";
 import type { ModelSettings, Provider, RequestedOutput, StreamResult, ToolChoice } from "./provider.ts";
