@@ -32,7 +32,19 @@ export default {
       "ResultFields",
       "PageAnswer",
     ],
-    ...["CutOff", "BegunCall", "RecordedPlace", "PartDigest", "FirstRecord", "RequestPrefix", "IdleTimer", "EventSink"],
+    ...[
+      "AskingContext",
+      "ClosedRun",
+      "CutOff",
+      "BegunCall",
+      "NestingCall",
+      "RecordedPlace",
+      "PartDigest",
+      "FirstRecord",
+      "RequestPrefix",
+      "IdleTimer",
+      "EventSink",
+    ],
     // The shapes of arguments and results of functions for adapters and hosts, which are documented with their function.
     ...[
       "Answerer",

@@ -139,15 +139,10 @@ function quota(counts: Counts, most: number): Middleware {
   // #endregion together
   const twice = createMockProvider([[toolCall("pay", { amount: 1 }), toolCall("pay", { amount: 2 })], text("Done.")]);
   const limits = { toolConcurrency: 1 };
+  paid.length = 0;
   const result = await runToolLoop({ provider: twice, tools, messages, limits, middleware: [batched] });
   assert.deepEqual(requests, [[{ amount: 1 }, { amount: 2 }]]);
-  assert.deepEqual(
-    [paid, result.calls.map((one) => one.result)],
-    [
-      [90, 90],
-      ["paid", "paid"],
-    ],
-  );
+  assert.deepEqual([paid, result.calls.map((one) => one.result)], [[], ["paid", "paid"]]);
 }
 
 {

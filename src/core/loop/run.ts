@@ -359,7 +359,7 @@ interface Place {
   readonly isKept: boolean;
 }
 
-const readable = "left out, or used with the code of journals: call memoryJournal(), fileJournal() or enableJournals() first";
+const readable = "left out, or used after memoryJournal(), fileJournal() or enableJournals()";
 
 /** A nested run that shares the journal of its outer run has a place in it. */
 function findPlace(options: SeamOptions, nesting: Nesting | undefined): Place {
