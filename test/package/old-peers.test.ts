@@ -97,7 +97,7 @@ describe("packed package beside zod 3", () => {
   });
   afterAll(() => installed.remove());
 
-  it.for(["config", "plan"].flatMap((name) => ["load.mjs", "load.cjs"].map((load) => [name, load] as const)))(
+  it.for(["config", "middleware"].flatMap((name) => ["load.mjs", "load.cjs"].map((load) => [name, load] as const)))(
     "turnwright/%s works when loaded by %s",
     ([name, load]) => {
       const program = `import("./${load}").then(({ load }) => require("./exercises/${name}.cjs").exercise(load))`;

@@ -80,7 +80,7 @@ const none = { type: "object" };
 const work = defineTool({ name: "work", description: "Works", inputSchema: none, execute: () => "more" });
 
 async function outputCheck() {
-  const { guardrails } = await load("guardrails");
+  const { guardrails } = await load("middleware");
   const events = createLoopEvents();
   let shown = "";
   events.on("text-delta", ({ text }) => (shown += text));
@@ -96,7 +96,7 @@ async function outputCheck() {
 }
 
 async function inputCheck() {
-  const { guardrails } = await load("guardrails");
+  const { guardrails } = await load("middleware");
   const events = createLoopEvents();
   const worked = createMoment();
   let shown = "";
@@ -126,7 +126,7 @@ async function inputCheck() {
  * @param {boolean} [dies]
  */
 async function createDesk(counter, dies = false) {
-  const { createHandoffs } = await load("handoffs");
+  const { createHandoffs } = await load("middleware");
   const provider = providerOf((results) => {
     if (results === 0) return { calls: [{ name: "transfer_to_billing" }] };
     if (dies) return never();
@@ -217,7 +217,7 @@ async function question() {
 const schema = z.object({ id: z.string(), customer: z.string(), city: z.string(), items: z.number(), express: z.boolean() });
 
 async function partialObjects() {
-  const { partialOutputs } = await load("partial-output");
+  const { partialOutputs } = await load("middleware");
   const provider = providerOf(() => ({ text: JSON.stringify(order) }), { requests: 0 });
   const stream = streamToolLoop({ provider, messages: userSays("Order."), middleware: [structuredOutput(schema)] });
   let partial = 0;
@@ -341,7 +341,7 @@ const compile = () =>
   );
 
 async function triggers() {
-  const { createDeliberateMode } = await load("deliberate");
+  const { createDeliberateMode } = await load("middleware");
   const ran = new Set();
   const toolOf = (/** @type {string} */ name, /** @type {string[]} */ own) =>
     defineTool({ name, description: name, inputSchema: none, triggers: own, execute: () => (ran.add(name), "done") });

@@ -39,10 +39,10 @@ const { Anthropic } = load("@anthropic-ai/sdk");
 const { anthropicMessages } = await import(new URL("anthropic.js", dist).href);
 /** @type {typeof import("../../../src/prices/index.ts")} */
 const { genaiPrices } = await import(new URL("prices.js", dist).href);
-/** @type {typeof import("../../../src/middleware/prompt-cache/index.ts")} */
-const { watchPromptCache } = await import(new URL("prompt-cache.js", dist).href);
-/** @type {typeof import("../../../src/middleware/tool-search/index.ts")} */
-const { withToolSearch } = await import(new URL("tool-search.js", dist).href);
+/** @type {typeof import("../../../src/middleware/index.ts")} */
+const { watchPromptCache } = await import(new URL("middleware.js", dist).href);
+/** @type {typeof import("../../../src/middleware/index.ts")} */
+const { withToolSearch } = await import(new URL("middleware.js", dist).href);
 
 // Both models of Anthropic have the same prices.
 const usualModel = "claude-opus-4-5";

@@ -5,8 +5,8 @@ import { dist } from "../turnwright.js";
 
 /** @type {typeof import("../../../src/core/index.ts")} */
 const { maskResults } = await import(new URL("index.js", dist).href);
-/** @type {typeof import("../../../src/middleware/compaction/index.ts")} */
-const { compactMessages } = await import(new URL("compaction.js", dist).href);
+/** @type {typeof import("../../../src/middleware/index.ts")} */
+const { compactMessages } = await import(new URL("middleware.js", dist).href);
 /** @type {typeof import("../../../src/prices/index.ts")} */
 const { genaiContextWindow } = await import(new URL("prices.js", dist).href);
 
