@@ -14,8 +14,7 @@ import type {
   ToolDefinition,
   ToolRegistry,
 } from "../core/index.ts";
-import type { Hooks, LoopEventType, RunFacts } from "../core/kit.ts";
-import { isRecord } from "../core/kit.ts";
+import { type Hooks, type LoopEventType, type RunFacts, isRecord } from "../core/kit.ts";
 import { isProvider } from "../shared/errors/provider-checks.ts";
 import { redactText } from "../shared/redact-secrets.ts";
 import { isGenerator } from "../shared/to-outcome.ts";

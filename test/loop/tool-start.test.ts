@@ -19,8 +19,7 @@ import { createMockProvider, type MockMessage, recordEvents, text, toolCall } fr
 import { createAGUIMapper } from "turnwright/ag-ui";
 import { createUIMessageMapper } from "turnwright/ui-message-stream";
 import { tracing } from "turnwright/otel";
-import { diagnostics } from "turnwright/diagnostics";
-import { toolChannel, type ToolMessage } from "turnwright/diagnostics";
+import { diagnostics, toolChannel, type ToolMessage } from "turnwright/diagnostics";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { setUpTracing } from "../tracing/stage.ts";
 import { play, tool } from "./play.ts";

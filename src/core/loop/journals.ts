@@ -1,4 +1,4 @@
-// Journals record steps: in memory, or in the record of an answer.
+// The journal of a run: its keys, its first record, the journal in memory, and when all its steps are quiet.
 
 import type { Json } from "../types/common.ts";
 import type { Wait, State } from "../types/middleware.ts";

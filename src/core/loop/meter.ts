@@ -1,4 +1,4 @@
-// Counts the tokens, tool calls and costs of a run and its nested runs, and limits the nesting depth.
+// Prices requests, counts the tokens, tool calls and costs of a run and its nested runs, and limits the nesting depth.
 
 import { isRecord } from "../../shared/guards.ts";
 import type { StreamResult, AttemptSpending } from "../types/provider.ts";

@@ -14,12 +14,11 @@ import { edges } from "../../shared/edges.ts";
 import { isRecord } from "../../shared/guards.ts";
 import { findTool, toShown } from "../tools/registry.ts";
 import { Activity, Parked } from "./activity.ts";
-import { isReplay } from "./journals.ts";
+import { isReplay, waitKey } from "./journals.ts";
 import { waitsOf } from "./waiting-calls.ts";
 import { endOfCall } from "./next-step.ts";
 import { JournalFailure, StepCancelled } from "./hooks.ts";
 import { type OpenedWait, pastOf } from "./past-calls.ts";
-import { waitKey } from "./journals.ts";
 import type { WaitOptions } from "../types/wait.ts";
 import type { CallRecorder, Ending, Outcome } from "../types/middleware.ts";
 

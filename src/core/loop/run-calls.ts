@@ -3,8 +3,7 @@
 
 import type { ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
 import { performCall, sendEnd } from "./perform-call.ts";
-import { whenParked } from "./journals.ts";
-import { callPlace, type PlacedCall } from "./journals.ts";
+import { whenParked, callPlace, type PlacedCall } from "./journals.ts";
 import { Activity, Parked } from "./activity.ts";
 import { type Run } from "./run.ts";
 import { isBarring } from "./seam.ts";

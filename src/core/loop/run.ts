@@ -26,7 +26,7 @@ import type { EventQueue } from "../../shared/event-queue.ts";
 import { edges } from "../../shared/edges.ts";
 import { freezeDeep, toJson } from "../../shared/json.ts";
 import { beginHooks, listMiddleware, type NamedHooks, wrapInHooks } from "./hooks.ts";
-import { HeldRuns } from "./claims.ts";
+import { HeldRuns } from "./held-runs.ts";
 import { HookWatch } from "./hook-watch.ts";
 import { type FirstRecord, isReplay, recordSteps } from "./journals.ts";
 import type { Past } from "./past.ts";

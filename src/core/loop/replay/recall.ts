@@ -5,9 +5,8 @@ import type { ToolDefinition } from "../../types/tool.ts";
 import { LoopError } from "../../../shared/errors/loop-error.ts";
 import { findToolChanges, isBreaking, toShown } from "../../tools/registry.ts";
 import type { Answer, Outcome } from "../../types/middleware.ts";
-import type { AskedWait } from "../journals.ts";
+import { type AskedWait, callPlace, type PlacedCall, waitKey } from "../journals.ts";
 import type { Recalled } from "../past.ts";
-import { callPlace, type PlacedCall, waitKey } from "../journals.ts";
 import type { Run } from "../run.ts";
 import { findOwn } from "../shown-tools.ts";
 
