@@ -1,10 +1,10 @@
 // Joins the chunks of the build that several entries share, so that an import opens few files. Each file costs Node about half a
 // millisecond. Chunks that small entries share are kept separate from chunks that only the loop needs.
 
-import { readdirSync, readFileSync, rmSync } from "node:fs";
-import { basename, dirname, resolve } from "node:path";
+import { readdirSync, rmSync } from "node:fs";
+import { basename, resolve } from "node:path";
 import { type GetModuleInfo, type Plugin, rollup } from "rollup";
-import { entries, features } from "./entries.ts";
+import { entries } from "./entries.ts";
 
 /** The entries that import the whole loop. */
 const whole: ReadonlySet<string> = new Set([
@@ -36,12 +36,6 @@ function reach(files: readonly string[], getModuleInfo: GetModuleInfo): Readonly
   return found;
 }
 
-/** Reads the imports of a file that is not part of the bundle. */
-function importsOf(file: string): readonly string[] {
-  const imports = readFileSync(file, "utf8").matchAll(/ from "(\.\/[^"]+)"/g);
-  return [...imports].map(([, path = ""]) => resolve(dirname(file), path));
-}
-
 /** The calls with which esbuild loads a package that has CommonJS only. */
 const loading = /(?<== )(?=__(?:commonJS|toESM)\()|(?<=__toESM\()(?=require_\w+\(\))/g;
 
@@ -71,9 +65,6 @@ export async function joinChunks(directory: string): Promise<void> {
   const files = readdirSync(directory).filter((file) => file.endsWith(".js"));
   const names = files.filter((file) => !isChunk(file)).map((file) => file.slice(0, -".js".length));
   const pathOf = (name: string): string => resolve(directory, `${name}.js`);
-  const small = features
-    .filter(({ name }) => !name.startsWith("middleware-plan-"))
-    .flatMap(({ name }) => importsOf(pathOf(name)));
   const bundle = await rollup({
     input: Object.fromEntries(names.map((name) => [name, name === "index" ? facade : pathOf(name)])),
     external: (id) => !id.startsWith(".") && !id.startsWith("/"),
@@ -107,7 +98,7 @@ export async function joinChunks(directory: string): Promise<void> {
       manualChunks(id, { getModuleInfo }) {
         groups ??= {
           core: reach([pathOf("index")], getModuleInfo),
-          shared: reach([...names.filter((name) => !whole.has(name)).map(pathOf), ...small], getModuleInfo),
+          shared: reach(names.filter((name) => !whole.has(name)).map(pathOf), getModuleInfo),
           features: reach([pathOf("middleware")], getModuleInfo),
         };
         // A bundle leaves out whole files, but not all code of a file that it uses. Each feature has files of its own.

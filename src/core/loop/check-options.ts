@@ -41,7 +41,7 @@ const hookChecks: Checks<Hooks> = /* @__PURE__ */ table(() => ({
 
 const middlewareChecks: Checks<Middleware> = /* @__PURE__ */ table(() => ({
   ...hookChecks,
-  name: /* @__PURE__ */ needed(is.name),
+  name: needed(is.name),
   pure: false,
   approves: is.flag,
   after: is.texts,

@@ -88,7 +88,7 @@ export const toolChoiceCheck: Check = [
 ];
 
 const responseTarget: Checks<ResponseTarget> = /* @__PURE__ */ table(() => ({
-  kind: /* @__PURE__ */ needed(is.text),
+  kind: needed(is.text),
   name: is.text,
 }));
 
@@ -121,7 +121,7 @@ const decision: Check = [
 ];
 
 export const optionChecks: Checks<LoopOptions> = /* @__PURE__ */ table(() => ({
-  provider: /* @__PURE__ */ needed(providerCheck),
+  provider: needed(providerCheck),
   tools: [
     "an array of tools, or a registry",
     (value) => Array.isArray(value) || has("definitions", "executeTool")(value),
@@ -138,15 +138,15 @@ export const optionChecks: Checks<LoopOptions> = /* @__PURE__ */ table(() => ({
   middleware: ["an array of middleware", Array.isArray],
   allowToolChange: is.fn,
   answers: { "*": decision },
-  control: ["a control made by createLoopControl", /* @__PURE__ */ has("stop", "kill")],
+  control: ["a control made by createLoopControl", has("stop", "kill")],
   signal: ["an AbortSignal", (value) => value instanceof AbortSignal, "signal"],
   events: ["an eventemitter3 emitter", isEmitter, "events"],
-  journal: ["a journal", /* @__PURE__ */ has("step", "read"), "journal"],
+  journal: ["a journal", has("step", "read"), "journal"],
   runId: filledText,
   version: filledText,
   resume: ['"retry-last"', (value) => value === "retry-last"],
   now: { min: 0, infinite: false },
-  clock: ["a clock", /* @__PURE__ */ has("now", "setTimeout", "clearTimeout"), "clock"],
+  clock: ["a clock", has("now", "setTimeout", "clearTimeout"), "clock"],
   session: sessionChecks,
   context: is.any,
 }));
