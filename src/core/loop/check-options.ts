@@ -19,6 +19,7 @@ import type { ToolDefinition } from "../types/tool.ts";
 import { handoffKey } from "../tools/registry.ts";
 import { edges } from "../../shared/edges.ts";
 import { isRecord } from "../../shared/guards.ts";
+import { listTools } from "../../shared/list-tools.ts";
 import { listMiddleware } from "./hooks.ts";
 import type { Hooks, Middleware, MiddlewareList } from "../types/middleware.ts";
 
@@ -93,7 +94,7 @@ export function checkNeededTools(options: Pick<LoopOptions, "tools" | "middlewar
   const all = listMiddleware(middleware);
   if (tools.some(isHandoff) && !all.some(({ name }) => name === "handoffs"))
     throw refuseOption(`${place}middleware`, handoffsNeeded, undefined);
-  const names: ReadonlySet<unknown> = new Set([...tools, ...all.flatMap((one) => one.tools ?? [])].map(nameOf));
+  const names: ReadonlySet<unknown> = new Set(listTools({ tools, middleware })?.map(nameOf));
   if (typeof toolChoice === "object" && !names.has(toolChoice.name))
     throw invalidOption(`${place}toolChoice.name`, 'the name of a tool in "tools"', toolChoice.name);
 }
