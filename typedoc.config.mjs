@@ -1,6 +1,7 @@
 // Builds the reference out of the docstrings of the published entries.
 
 import { readFileSync } from "node:fs";
+import { showInnerTypes } from "./scripts/show-inner-types.mjs";
 
 const { compilerOptions } = JSON.parse(readFileSync("tsconfig.json", "utf8"));
 
@@ -16,70 +17,8 @@ export default {
   skipErrorChecking: true,
   // Links to sources need a public remote.
   disableSources: true,
-  // A marker that nobody writes or reads, and what callers are handed but never make.
-  intentionallyNotExported: [
-    // Parts of types that infer the arguments and results of tools.
-    ...[
-      "Inherited",
-      "FromSchema",
-      "Unvalidated",
-      "JsonOf",
-      "ToolInput",
-      "ReasonOf",
-      "Readable",
-      "PreparedOptions",
-      "ReleaseRequest",
-      "ResultFields",
-      "PageAnswer",
-    ],
-    ...[
-      "AskingContext",
-      "ClosedRun",
-      "CutOff",
-      "BegunCall",
-      "NestingCall",
-      "RecordedPlace",
-      "PartDigest",
-      "FirstRecord",
-      "RequestPrefix",
-      "IdleTimer",
-      "EventSink",
-    ],
-    // The shapes of arguments and results of functions for adapters and hosts, which are documented with their function.
-    ...[
-      "Answerer",
-      "AskedTool",
-      "CallBasis",
-      "CallLimits",
-      "ContextPorts",
-      "DefineAgentTool",
-      "DefineTool",
-      "Final",
-      "Limit",
-      "LimitName",
-    ],
-    ...["PartStart", "PricedAttempts", "PricingPorts", "RecordedRun", "Rule", "UnknownRecord", "WaitingSubject"],
-    "fromSchema",
-    // The rule of an option, which providers write as a value.
-    ...["AdvisedOption", "Fields"],
-    // Parts of the state of a run, which middleware only reads, and the options of its nested runs.
-    ...["BeforeMessage", "CurrentMessage", "EndedCall", "InboxMessage", "Look", "NestedOptions"],
-    // Parts of a generic type, which is documented as a whole.
-    ...["OtherEventType", "EventOf", "ToolEnd", "FinishedCall", "FinishedCallOf", "Replaced"],
-    ...[
-      "CompletedCall",
-      "UncompletedCall",
-      "NeededContext",
-      "Refusal",
-      "Spending",
-      "prefix",
-      "Named",
-      "Advice",
-      "OddityChoice",
-      "ConversationOwnOptions",
-      "inherited",
-      "NeededBySystem",
-      "MemberContext",
-    ],
-  ],
+  // An entry exports a type only if programs write its name. The reference shows the others too.
+  plugin: [showInnerTypes],
+  // Marks in types, which nobody writes or reads.
+  intentionallyNotExported: ["fromSchema", "inherited", "prefix"],
 };
