@@ -70,7 +70,7 @@ export { readRecords } from "./records/read-run.ts";
 // Hosts
 export { checkNeededTools, checkOptions, refuseLoopOptions } from "./loop/check-options.ts";
 export { limitRules, modelSettingsChecks, optionChecks, timeoutRules, toolChoiceCheck } from "./loop/option-table.ts";
-export { toReason, waitsOf } from "./loop/waiting-calls.ts";
+export { toReason, toWaitingCall, waitsOf } from "./loop/waiting-calls.ts";
 export type { EmittedPart, LoopEmitter, LoopEventType, TriggerMatch } from "./types/loop-event.ts";
 export type { EntryOptions, ExecutableTool, RunOptions, StopRequest } from "./types/loop-options.ts";
 export type { CallOf, ContextOf, InheritedContextOption, RunCall } from "./types/typed-call.ts";

@@ -1,14 +1,14 @@
 // Runs the loop in a DBOS workflow: each step is a step of the workflow, and a wait is a durable wait of the workflow.
 
 import { DBOS } from "@dbos-inc/dbos-sdk";
-import { type AskedStep, isRecord } from "../core/kit.ts";
+import { type AskedStep, isRecord, toWaitingCall } from "../core/kit.ts";
+import { findAnswerProblem } from "../shared/answer-problem.ts";
 import { type Json, LoopError, type LoopResult } from "../core/index.ts";
 import { parseJson } from "../shared/json.ts";
 import { toPlainError } from "../shared/plain-error.ts";
 import {
   type Answers,
   checkAnswerTo,
-  isAnswerTo,
   runInEngine,
   type ShownWait,
   type WorkflowEngine,
@@ -113,17 +113,19 @@ class DbosEngine implements WorkflowEngine {
   async receive(waits: readonly ShownWait[], limitMs: number | undefined): Promise<Answers> {
     for (;;) {
       const timeoutSeconds = limitMs === undefined ? longestWait : Math.min(longestWait, limitMs / 1_000);
-      const answer = readAnswer(await DBOS.recv<unknown>(answersTopic, { timeoutSeconds }), waits);
+      const answer = await readAnswer(await DBOS.recv<unknown>(answersTopic, { timeoutSeconds }), waits);
       if (answer !== undefined || limitMs !== undefined) return answer ?? {};
     }
   }
 }
 
-function readAnswer(message: unknown, waits: readonly ShownWait[]): Answers | undefined {
+async function readAnswer(message: unknown, waits: readonly ShownWait[]): Promise<Answers | undefined> {
   const sent = typeof message === "string" ? parseJson(message) : undefined;
   if (!isRecord(sent) || sent["value"] === undefined) return undefined;
+  const value = sent["value"] as Json;
   const wait = waits.find(({ id, attempt }) => id === sent["id"] && attempt === sent["attempt"]);
-  return wait !== undefined && isAnswerTo(wait, sent["value"]) ? { [wait.id]: sent["value"] as Json } : undefined;
+  const isFit = wait !== undefined && (await findAnswerProblem(toWaitingCall(wait), value)) === undefined;
+  return isFit ? { [wait.id]: value } : undefined;
 }
 
 /** Reads what a workflow waits for. Empty if it does not wait. Call this function outside workflows. */
@@ -140,6 +142,6 @@ export async function readWaits(
  * not wait for it, and "invalid-decision" if it has another kind. Call this function outside workflows.
  */
 export async function sendAnswer(workflowId: string, id: string, value: Json): Promise<void> {
-  const { attempt } = checkAnswerTo(await readWaits(workflowId), id, value);
+  const { attempt } = await checkAnswerTo(await readWaits(workflowId), id, value);
   await DBOS.send(workflowId, JSON.stringify({ id, attempt, value }), answersTopic, `${workflowId} ${id} ${attempt}`);
 }

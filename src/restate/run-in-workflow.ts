@@ -184,7 +184,7 @@ export async function sendAnswer(ctx: SharedContext, id: string, value: Json): P
   const waits = await readWaits(ctx);
   let wait: ShownWait;
   try {
-    wait = checkAnswerTo(waits, id, value);
+    wait = await checkAnswerTo(waits, id, value);
   } catch (error) {
     throw new TerminalError(error instanceof Error ? error.message : String(error), { errorCode: 409 });
   }

@@ -48,6 +48,7 @@ const asking = defineDurableHost({
         name: "asking",
         call: async (call, next, at) => {
           if (where === "call") await at.wait("permission", { risk: "high" }, { schema: permission });
+          if (where === "timed") await at.wait("permission", {}, { schema: permission, until: 4e12 });
           return next(call);
         },
         request: async (request, next, at) => {
@@ -194,12 +195,15 @@ describe("a worker whose writes wait for a lock of the database", () => {
   }, 60_000);
 });
 
-describe.each(["call", "request"])("a wait of a middleware in %s", (where) => {
+describe.each([
+  ["call", "call_i0_0", { kind: "once", until: 5 }],
+  ["request", "i1/request", { kind: "once", until: 5 }],
+  // A wait with a time limit may get the answer that the end of its time gives.
+  ["timed", "call_i0_0", null],
+])("a wait of a middleware in %s", (where, call, answer) => {
   it("takes an answer that fits its schema, and refuses others like runToolLoop", async () => {
     const id = `wait-${where}`;
     await start(id, where, asking);
-    const call = where === "call" ? "call_i0_0" : "i1/request";
-    const answer = { kind: "once", until: 5 };
     const resume = (answers: object): Promise<unknown> => asking.resume(id, { answers: answers as never });
     const unknown = { code: "unknown-decision", details: { call: "nobody", waiting: [call] } };
     await expect(resume({ nobody: answer, [call]: answer })).rejects.toMatchObject(unknown);

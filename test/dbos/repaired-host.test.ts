@@ -96,7 +96,7 @@ describe("a durable conversation with a waiting run", () => {
     for await (const { event } of (await desk.join("w")) ?? []) void event;
     const wrong = desk.resume("w", { answers: { call_i0_0: { kind: "result", result: { spot: 1 } } } });
     await expect(wrong).rejects.toMatchObject({ code: "invalid-decision", details: { call: "call_i0_0", waitsFor: "result" } });
-    await expect(desk.resume("w", { answers: { call_i0_0: { kind: "approve" } } })).rejects.toThrow('has the kind "approve"');
+    await expect(desk.resume("w", { answers: { call_i0_0: { kind: "approve" } } })).rejects.toThrow('is "approve"');
     const right = await desk.resume("w", { answers: { call_i0_0: { kind: "result", result: { place: "7" } } } });
     expect(right.kind === "started" && (await right.result()).status).toBe("completed");
   });

@@ -13,7 +13,7 @@ interface WaitFacts extends Partial<Pick<WaitingCall, "name" | "args" | "fromPag
 
 /** Describes a wait as its facts do, or as a call of which the facts tell nothing. */
 export function toWaitingCall(wait: Wait): WaitingCall {
-  const { what, facts, earlier, call = {}, earlierTool, schema } = wait;
+  const { what, facts, earlier, call = {}, earlierTool, schema, until } = wait;
   const isBuiltIn = what === "approval" || what === "result";
   if (isBuiltIn || isQuestion(wait)) {
     const { fromPage, question, ...own } = facts as WaitFacts;
@@ -21,7 +21,14 @@ export function toWaitingCall(wait: Wait): WaitingCall {
     const more = { ...(fromPage && { fromPage }), ...(question && { question }) };
     return { ...shown, waitsFor: what === "approval" ? "approval" : "result", ...more };
   }
-  return { ...toCall(wait, call, earlierTool), waitsFor: "answer", what, facts, ...(schema && { schema }) };
+  return {
+    ...toCall(wait, call, earlierTool),
+    waitsFor: "answer",
+    what,
+    facts,
+    ...(schema && { schema }),
+    ...(until !== undefined && { until }),
+  };
 }
 
 type Shown = Pick<WaitFacts, "name" | "args" | "tool">;

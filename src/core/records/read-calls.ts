@@ -82,6 +82,8 @@ export type PendingCall = {
       readonly facts: Json;
       /** The schema of the answer, if it can be converted to JSON Schema. */
       readonly schema?: JsonSchema | undefined;
+      /** The time from which the run answers the wait itself with null, in milliseconds since 1970. */
+      readonly until?: number | undefined;
       /** How the tool changed after the previous request for an answer. */
       readonly toolChanges?: readonly ToolChange[] | undefined;
     }
@@ -336,12 +338,11 @@ function toPending(
 }
 
 function toWaiting(base: Pick<PendingCall, "callId" | "index" | "name" | "args">, wait: RecordedWait): PendingCall {
-  const { id, key: waitKey, facts, what, call, schema } = wait;
-  const { fromPage, question, toolChanges, waitsFor } = toWaitingCall(wait);
-  if (waitsFor === "answer") {
-    const own = { waitKey, what, facts, ...(schema && { schema }), ...(toolChanges && { toolChanges }) };
-    return { id, ...base, args: call?.args ?? base.args, state: "awaiting-answer", ...own };
-  }
+  const { id, key: waitKey, facts, what, call } = wait;
+  const { waitsFor, args: _, name: _name, callId: _callId, ...shown } = toWaitingCall(wait);
+  const { fromPage, question, toolChanges } = shown;
+  if (waitsFor === "answer")
+    return { ...base, ...shown, args: call?.args ?? base.args, state: "awaiting-answer", waitKey, what, facts };
   if (what !== "approval")
     return { id, ...base, state: "awaiting-result", waitKey, ...(fromPage && { fromPage }), ...(question && { question }) };
   const tool = isRecord(facts) ? facts["tool"] : undefined;

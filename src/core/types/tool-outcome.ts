@@ -92,6 +92,8 @@ export interface WaitingCall {
   readonly facts?: Json | undefined;
   /** The schema of the answer, if the wait has one that can be converted to JSON Schema. Only for "answer". */
   readonly schema?: JsonSchema | undefined;
+  /** The time from which the run answers the wait itself with null, in milliseconds since 1970. Only for "answer". */
+  readonly until?: number | undefined;
   /** True if a page may send the result: the tool has no `execute`, or called `defer` or `ask` with `fromPage: true`. */
   readonly fromPage?: true | undefined;
   /** Set if the tool asked a question with `ask`. The result of the call is then the answer to this question. */

@@ -1,15 +1,13 @@
 // Checks decisions and results before they are sent to waiting calls.
 
 import { type CallDecision, type Json, LoopError, type LoopOptions } from "../../core/index.ts";
-import { findAnswerIssue } from "../../shared/answer-issue.ts";
-import { isApproval } from "../../shared/approval.ts";
-import { isOutsideResult, renderIssues } from "../../shared/to-outcome.ts";
+import { findAnswerProblem } from "../../shared/answer-problem.ts";
+import { isOutsideResult } from "../../shared/to-outcome.ts";
 import { toJson } from "../../shared/json.ts";
 import { toRegistry, type WaitingCall } from "../../core/kit.ts";
 import { toCallPath } from "../../web/page-values.ts";
 import type { JournalInspection } from "../../journal/index.ts";
 import type { RunMessage } from "./durable-store.ts";
-import { describeMisfit } from "./run-in-engine.ts";
 
 type Given = CallDecision | Json;
 type SeenRun = Pick<JournalInspection, "pendingCalls" | "reason">;
@@ -19,7 +17,7 @@ interface PendingRun extends SeenRun {
 }
 
 /** A call, or middleware around a request or an ending, that waits for an answer from outside. */
-type Waiting = Pick<WaitingCall, "id" | "callId" | "name" | "waitsFor" | "question" | "schema">;
+type Waiting = Pick<WaitingCall, "id" | "callId" | "name" | "waitsFor" | "fromPage" | "question" | "schema" | "until">;
 
 const waitsFor: { readonly [state: string]: Waiting["waitsFor"] | undefined } = {
   "awaiting-approval": "approval",
@@ -48,8 +46,14 @@ export async function toDecided({ tools, ...run }: PendingRun, callId: string, d
     const isAnswer = isLiveQuestion(callId) && isOutsideResult(decision);
     return isAnswer ? { verb: "answer", id: callId, answer: toJson(decision) } : undefined;
   }
-  checkDecision(call, decision);
-  if (call.waitsFor === "result") await checkResult(tools, call, decision);
+  const problem = await findAnswerProblem(call, decision as Json, async (name, result) => {
+    // The run itself checks the results of nested calls, whose tools it knows.
+    const checked = call.id.includes("/")
+      ? undefined
+      : await toRegistry(tools ?? [], "tools").validateResult?.(name, toJson(result));
+    return checked !== undefined && "issues" in checked ? checked.issues : undefined;
+  });
+  if (problem !== undefined) throw problem;
   return { verb: "answer", id: call.id, answer: toJson(decision) };
 }
 
@@ -61,31 +65,4 @@ export function unknownDecision(run: SeenRun | undefined, call: string): LoopErr
 /** True for an id from a `question-asked` event. Such a question waits in the process of the run. */
 function isLiveQuestion(id: string): boolean {
   return /#\w{8}-\d+$/.test(id);
-}
-
-/** Without this check, a run that gets a decision of the wrong kind would deny the call. */
-function checkDecision({ id, waitsFor: kind, schema }: Waiting, decision: Given): void {
-  const issue = kind === "answer" ? findAnswerIssue(schema, decision) : undefined;
-  if (issue !== undefined) {
-    const problem = `does not fit the schema of the wait: ${renderIssues([issue])}`;
-    throw new LoopError("invalid-decision", { call: id, waitsFor: kind, problem, issues: [issue] });
-  }
-  if (kind === "answer" || (kind === "result" ? isOutsideResult(decision) : isApproval(decision))) return;
-  throw new LoopError("invalid-decision", { call: id, waitsFor: kind, problem: describeMisfit(decision) });
-}
-
-/** Checks a result against the schema of the question or of the tool. The run itself checks the results of nested calls. */
-async function checkResult(tools: LoopOptions["tools"], call: Waiting, decision: Given): Promise<void> {
-  if (!isOutsideResult(decision) || decision.kind !== "result" || call.id.includes("/")) return;
-  if (call.question !== undefined) {
-    const issue = findAnswerIssue(call.question.schema, decision.result);
-    if (issue === undefined) return;
-    const problem = `does not fit the schema of its question: ${renderIssues([issue])}`;
-    throw new LoopError("invalid-decision", { call: call.id, waitsFor: "result", problem, issues: [issue] });
-  }
-  const checked = await toRegistry(tools ?? [], "tools").validateResult?.(call.name, toJson(decision.result));
-  const { issues = [] } = checked !== undefined && "issues" in checked ? checked : {};
-  if (issues.length === 0) return;
-  const problem = `does not fit the outputSchema: ${issues.map(({ message }) => message).join("; ")}`;
-  throw new LoopError("invalid-decision", { call: call.id, waitsFor: "result", problem, issues });
 }

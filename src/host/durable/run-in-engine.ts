@@ -1,10 +1,8 @@
 // Executes a run again and again, until it no longer waits for answers.
 
-import { describeValue } from "../../shared/texts.ts";
-import { inLockstep, isRecord, type OrderedEngine, type Wait, waitsOf } from "../../core/kit.ts";
-import { isApproval } from "../../shared/approval.ts";
+import { findAnswerProblem } from "../../shared/answer-problem.ts";
+import { inLockstep, type OrderedEngine, toWaitingCall, type Wait, waitsOf } from "../../core/kit.ts";
 import { isLoopError, type Journal, type Json, LoopError, type LoopOptions, type LoopResult } from "../../core/index.ts";
-import { isOutsideResult, isQuestion } from "../../shared/to-outcome.ts";
 
 /** Answers to waits, by the ids of the waits. */
 export type Answers = { readonly [id: string]: Json };
@@ -63,24 +61,13 @@ async function executeOnce(run: WaitingRun, answers: Answers, now: number): Prom
   }
 }
 
-/** True if an answer has the right kind for its wait. The run checks the rest. */
-export function isAnswerTo(wait: Pick<Wait, "what" | "facts">, answer: unknown): boolean {
-  if (wait.what === "approval") return isApproval(answer);
-  return (wait.what !== "result" && !isQuestion(wait)) || isOutsideResult(answer);
-}
-
 /** Throws LoopError "unknown-decision" or "invalid-decision" for an answer that cannot be sent. Returns its wait. */
-export function checkAnswerTo(waits: readonly ShownWait[], id: string, answer: Json): ShownWait {
+export async function checkAnswerTo(waits: readonly ShownWait[], id: string, answer: Json): Promise<ShownWait> {
   const wait = waits.find((one) => one.id === id);
   if (wait === undefined) throw new LoopError("unknown-decision", { call: id, waiting: waits.map((one) => one.id) });
-  if (isAnswerTo(wait, answer)) return wait;
-  const waitsFor = wait.what === "approval" ? "approval" : "result";
-  throw new LoopError("invalid-decision", { call: id, waitsFor, problem: describeMisfit(answer) });
-}
-
-export function describeMisfit(answer: unknown): string {
-  const kind: unknown = isRecord(answer) ? answer["kind"] : undefined;
-  return typeof kind === "string" ? `has the kind ${JSON.stringify(kind)}` : `is ${describeValue(answer)}`;
+  const problem = await findAnswerProblem(toWaitingCall(wait), answer);
+  if (problem !== undefined) throw problem;
+  return wait;
 }
 
 /** The time at which the first wait ends itself, in milliseconds since 1970. */

@@ -4,6 +4,7 @@ import type { Issue, Json } from "../../types/common.ts";
 import type { Wait, WaitingSubject } from "../../types/middleware.ts";
 import type { WaitOptions } from "../../types/wait.ts";
 import { LoopError } from "../../../shared/errors/loop-error.ts";
+import { findAnswerProblem, isNoAnswer, withoutSource } from "../../../shared/answer-problem.ts";
 import { isSameJson } from "../../../shared/json.ts";
 import { validateArgs } from "../../../shared/argument-schema.ts";
 import { renderIssues } from "../../../shared/to-outcome.ts";
@@ -12,7 +13,7 @@ import { type Activity, Parked } from "../activity.ts";
 import { type AskedWait, waitKey } from "../journals.ts";
 import type { OpenedWait } from "../past-calls.ts";
 import { toWaitingCall } from "../waiting-calls.ts";
-import { type Answers, findAnswerProblem, isNoAnswer, passDenial, withoutSource } from "./answers.ts";
+import { type Answers, passDenial, resultChecker } from "./answers.ts";
 import { toWaitId } from "./read-waits.ts";
 
 /** The run whose waits get their answers. */
@@ -129,7 +130,7 @@ async function findGiven(past: AnsweredRun, { run }: Activity, wait: Wait): Prom
   const { isSealed: isOver } = past;
   if (given === undefined) return !isOver && run.now >= until ? null : undefined;
   if (isOver) throw past.refuse(new LoopError("unknown-decision", { call: id }));
-  const problem = id.includes("/") ? await findAnswerProblem(run, wait, given) : undefined;
+  const problem = id.includes("/") ? await findAnswerProblem(toWaitingCall(wait), given, resultChecker(run)) : undefined;
   if (problem !== undefined) throw past.refuse(problem);
   return withoutSource(given);
 }

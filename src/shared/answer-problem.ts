@@ -1,0 +1,81 @@
+// Says why an answer from outside does not fit the wait that it is for.
+
+import type { Issue, Json } from "../core/types/common.ts";
+import type { WaitingCall } from "../core/types/tool-outcome.ts";
+import { isApproval } from "./approval.ts";
+import { edges } from "./edges.ts";
+import { LoopError } from "./errors/loop-error.ts";
+import { isRecord } from "./guards.ts";
+import { describeValue, quote } from "./texts.ts";
+import { isOutsideResult, pageProblem, renderIssues } from "./to-outcome.ts";
+
+/** The facts of a wait that decide which answers fit. */
+export type AnsweredWait = Pick<WaitingCall, "id" | "name" | "waitsFor" | "fromPage" | "question" | "schema" | "until">;
+
+/** Checks a result against the `outputSchema` of the tool `name`. Returns undefined if the result fits, or is checked later. */
+export type CheckResult = (name: string, result: unknown) => PromiseLike<readonly Issue[] | undefined>;
+
+interface Misfit {
+  readonly schema: string;
+  readonly issues: readonly Issue[];
+}
+
+/**
+ * Returns the error of an answer that does not fit its wait. The run itself checks the answer to a wait of middleware again, with the
+ * whole schema, when other calls may be running.
+ */
+export async function findAnswerProblem(
+  wait: AnsweredWait,
+  given: Json,
+  checkResult: CheckResult = async () => undefined,
+): Promise<LoopError<"invalid-decision"> | undefined> {
+  const why = wait.waitsFor === "result" ? await findResultProblem(wait, given, checkResult) : findOwnProblem(wait, given);
+  if (why === undefined) return undefined;
+  const facts = { call: wait.id, waitsFor: wait.waitsFor };
+  if (typeof why === "string") return new LoopError("invalid-decision", { ...facts, problem: why });
+  const problem = `does not fit the ${why.schema}: ${renderIssues(why.issues)}`;
+  return new LoopError("invalid-decision", { ...facts, problem, issues: why.issues });
+}
+
+function findOwnProblem({ waitsFor, schema, until }: AnsweredWait, given: Json): string | Misfit | undefined {
+  if (waitsFor === "approval") return isApproval(given) ? undefined : `is ${describeKind(given)}`;
+  // A wait with a time limit answers itself with null.
+  return given === null && until !== undefined ? undefined : findMisfit("schema of the wait", schema, withoutSource(given));
+}
+
+async function findResultProblem(
+  { name, fromPage, question }: AnsweredWait,
+  given: Json,
+  checkResult: CheckResult,
+): Promise<string | Misfit | undefined> {
+  const kind = isRecord(given) ? given["kind"] : undefined;
+  if (kind === "approve" || kind === "deny" || kind === "modify") return `is ${quote(kind)}`;
+  if (!isOutsideResult(given)) return `is ${describeValue(given)}`;
+  if (given.fromPage === true && fromPage !== true) return pageProblem;
+  if (given.kind === "failed") return undefined;
+  if (isRecord(question)) return findMisfit("schema of its question", question["schema"], given.result);
+  const issues = (await checkResult(name, given.result)) ?? [];
+  return issues.length === 0 ? undefined : { schema: '"outputSchema" of its tool', issues };
+}
+
+function findMisfit(name: string, schema: unknown, value: unknown): Misfit | undefined {
+  const issue = edges.findAnswerIssue?.(schema, value);
+  return issue && { schema: name, issues: [issue] };
+}
+
+function describeKind(given: Json): string {
+  const kind = isRecord(given) ? given["kind"] : undefined;
+  return typeof kind === "string" ? quote(kind) : describeValue(given);
+}
+
+/** The record of an answer does not depend on the way on which the answer came. */
+export function withoutSource(answer: Json): Json {
+  if (!isRecord(answer) || answer["fromPage"] === undefined) return answer;
+  const { fromPage: _, ...rest } = answer;
+  return rest;
+}
+
+/** True for an answer that leaves its wait open. */
+export function isNoAnswer(answer: Json): boolean {
+  return isRecord(answer) && answer["kind"] === "ask";
+}
