@@ -51,7 +51,7 @@ describe("anthropicMessages: the chunks of a stream", () => {
     [
       "a call that arrives whole",
       [[begin(0, { type: "tool_use", id: "t0", name: "f", input: { n: 1 } })], stop("tool_use")],
-      ["start block-0 t0 f", 'ready t0 {"n":1}', "finish tool-calls (tool_use)"],
+      ["start block-0 t0 f", 'call-args {"n":1}', 'ready t0 {"n":1}', "finish tool-calls (tool_use)"],
     ],
     [
       "one call if its start arrives twice",
@@ -64,7 +64,7 @@ describe("anthropicMessages: the chunks of a stream", () => {
         [opening({ content: [{ type: "tool_use", id: "t0", name: "f", input: { n: 1 } }], stop_reason: "tool_use" })],
         [{ type: "message_stop" }],
       ],
-      ["start block-0 t0 f", 'ready t0 {"n":1}', "finish tool-calls (tool_use)"],
+      ["start block-0 t0 f", 'call-args {"n":1}', 'ready t0 {"n":1}', "finish tool-calls (tool_use)"],
     ],
     [
       "no calls of server tools",

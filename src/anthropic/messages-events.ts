@@ -5,7 +5,8 @@ import { type FinishWords, meaningOf } from "../shared/judge-finish.ts";
 import { readServiceChanges } from "../shared/adapters/request-changes.ts";
 import { setField, type UnknownRecord } from "../shared/guards.ts";
 import { copyFields } from "../shared/plain-error.ts";
-import { endArguments, FinishedCalls } from "../shared/tool-arguments.ts";
+import { StreamedCall, StreamedCalls } from "../shared/adapters/streamed-calls.ts";
+import { endArguments } from "../shared/tool-arguments.ts";
 import { toJson } from "../shared/json.ts";
 import type { WireContainer, WireBlock } from "./messages-options.ts";
 import { toContainer, toMetadataItems, invalidJsonKey } from "./provider-metadata.ts";
@@ -28,23 +29,12 @@ export interface BlockAssembly {
   blocks(cut: boolean): readonly WireBlock[];
 }
 
-/** A call to a tool of the run, in the field `call` of its block. Blocks of tools that the server runs have no `call`. */
-interface OpenCall {
-  readonly key: string;
-  /**
-   * Receives the chunks of this call. `out` is a separate list if the call may repeat an earlier call, so that the chunks can be
-   * discarded.
-   */
-  readonly out: ModelChunk[];
-  ready: boolean;
-  isRepeated: boolean;
-}
-
 interface OpenBlock {
   readonly fields: { [field: string]: Json };
   json: string;
   citations: Json[] | undefined;
-  readonly call: OpenCall | undefined;
+  /** A call to a tool of the run. Blocks of tools that the server runs have no `call`. */
+  readonly call: StreamedCall | undefined;
 }
 
 /**
@@ -58,17 +48,18 @@ interface OpenBlock {
 function createBlockAssembly(out: ModelChunk[]): BlockAssembly {
   const blocks: OpenBlock[] = [];
   const byIndex = new Map<unknown, OpenBlock>();
-  const finished = new FinishedCalls<OpenCall>();
+  const streamed = new StreamedCalls<StreamedCall>(out);
   let hasCalls = false;
   const settle = (cut: boolean): void => {
-    const { call, fields, json } = blocks[blocks.length - 1] ?? {};
-    if (call?.ready === false && fields !== undefined) declareReady(call, { out, finished, fields, json: json ?? "", cut });
+    const last = blocks.at(-1);
+    if (last?.call?.isReady === false) endCall(last.call, last.fields, cut);
   };
   const start = (index: unknown, block: UnknownRecord): void => {
     if (isRepeated(byIndex.get(index), block)) return;
     settle(false);
     const fields = copyFields(block);
-    const call = fields.type === "tool_use" ? createCall(blocks.length, finished.hasId(textOf(fields.id)) ? [] : out) : undefined;
+    const facts = { id: textOf(fields.id), name: textOf(fields.name) };
+    const call = fields.type === "tool_use" ? new StreamedCall(streamed, `block-${blocks.length}`, facts) : undefined;
     const begun: OpenBlock = { fields, json: "", citations: undefined, call };
     hasCalls ||= call !== undefined;
     blocks.push(begun);
@@ -97,13 +88,9 @@ function createBlockAssembly(out: ModelChunk[]): BlockAssembly {
   };
 }
 
-function createCall(position: number, out: ModelChunk[]): OpenCall {
-  return { key: `block-${position}`, out, ready: false, isRepeated: false };
-}
-
 /** Some gateways send the start of a call twice. */
 function isRepeated(block: OpenBlock | undefined, { type, id }: UnknownRecord): boolean {
-  if (block?.call?.ready !== false || block.json !== "") return false;
+  if (block?.call?.isReady !== false || block.json !== "") return false;
   return type === "tool_use" && textOf(id) !== "" && id === block.fields.id;
 }
 
@@ -130,8 +117,8 @@ function fits(block: OpenBlock | undefined, delta: UnknownRecord): boolean {
   return block !== undefined && type !== undefined && textOf(block.fields.type).endsWith(type);
 }
 
-function announce(fields: OpenBlock["fields"], call: OpenCall | undefined, out: ModelChunk[]): void {
-  if (call !== undefined) call.out.push({ type: "call-start", key: call.key, id: textOf(fields.id), name: textOf(fields.name) });
+function announce(fields: OpenBlock["fields"], call: StreamedCall | undefined, out: ModelChunk[]): void {
+  if (call !== undefined) call.announce();
   else if (fields.type === "text") pushText(out, "text-delta", textOf(fields.text));
   else if (fields.type === "thinking") pushText(out, "reasoning-delta", textOf(fields.thinking));
 }
@@ -173,40 +160,26 @@ function append(fields: OpenBlock["fields"], field: string, text: unknown): void
 function extendInput(block: OpenBlock, text: string, out: ModelChunk[]): boolean {
   const { call } = block;
   if (text === "") return true;
-  if (call?.ready === true) {
+  if (call?.isReady === true) {
     const message = "The service added arguments to a call after the call was complete.";
     out.push({ type: "error", error: providerError("server", message) });
     return false;
   }
   block.json += text;
-  if (call !== undefined) call.out.push({ type: "call-args-delta", key: call.key, text });
+  call?.extend(text);
   return true;
 }
 
-interface Readiness {
-  readonly out: ModelChunk[];
-  readonly finished: FinishedCalls<OpenCall>;
-  readonly fields: OpenBlock["fields"];
-  readonly json: string;
-  readonly cut: boolean;
-}
-
-function declareReady(call: OpenCall, { out, finished, fields, json, cut }: Readiness): void {
-  call.ready = true;
-  // If code on the server made the call, the arguments arrive complete in `fields.input`, without deltas.
-  const argsText =
-    json === "" && isRecord(fields.input) && Object.keys(fields.input).length > 0 ? JSON.stringify(fields.input) : json;
-  const [id, name] = [textOf(fields.id), textOf(fields.name)];
-  call.isRepeated = finished.add(call, { id, name, argsText }) !== undefined;
-  if (call.isRepeated) return;
-  if (call.out !== out) for (const chunk of call.out) out.push(chunk);
-  out.push({ type: "call-ready", key: call.key, id, name, ...endArguments(argsText, cut) });
+/** If code on the server made the call, the arguments arrive complete in `fields.input`, without deltas. */
+function endCall(call: StreamedCall, { input }: OpenBlock["fields"], cut: boolean): void {
+  if (call.text === "" && isRecord(input) && Object.keys(input).length > 0) call.complete(JSON.stringify(input));
+  call.end(endArguments(call.text, cut));
 }
 
 /** Omits blocks that the service would reject: cut-off thinking without a signature, and server calls with incomplete input. */
 function toWireBlock({ fields, json, call }: OpenBlock, cut: boolean): readonly WireBlock[] {
   const { type } = fields;
-  if (typeof type !== "string" || call?.isRepeated === true) return [];
+  if (typeof type !== "string" || call?.first !== undefined) return [];
   if (cut && type === "thinking" && textOf(fields.signature) === "") return [];
   if (json.trim() === "") return [{ ...fields, type }];
   const input = readInput(json);

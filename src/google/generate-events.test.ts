@@ -126,7 +126,7 @@ describe("googleGenerateContent: the chunks of a stream", () => {
       stop(),
     );
     const told = chunks.map((chunk) => (chunk.type === "call-args-delta" ? chunk.text : "")).join("");
-    expect(told).toBe('{"n":1');
+    expect(told).toBe('{"n":1}');
   });
 
   it("mark an unfinished call as truncated if another call starts", () => {

@@ -5,7 +5,8 @@ import type { FinishReason, Json, ModelChunk, Usage } from "../core/index.ts";
 import { type FinishWords, meaningOf } from "../shared/judge-finish.ts";
 import { setField, type UnknownRecord } from "../shared/guards.ts";
 import { copyFields, filledOrNone } from "../shared/plain-error.ts";
-import { endArguments, FinishedCalls } from "../shared/tool-arguments.ts";
+import { StreamedCall, StreamedCalls } from "../shared/adapters/streamed-calls.ts";
+import { endArguments } from "../shared/tool-arguments.ts";
 import { toJson } from "../shared/json.ts";
 import { toMetadataItems } from "./provider-metadata.ts";
 import type { WirePart } from "./generate-options.ts";
@@ -27,31 +28,29 @@ interface OpenText {
   readonly isThought: boolean;
 }
 
-interface OpenCall {
-  readonly key: string;
-  readonly id: string | undefined;
-  readonly name: string;
-  readonly args: PartialArguments;
+class GoogleCall extends StreamedCall {
+  readonly args: PartialArguments = createPartialArguments();
   readonly part: { [field: string]: Json };
   readonly call: { [field: string]: Json };
   whole: string | undefined;
-  inPieces: boolean;
-  /**
-   * Receives the chunks of this call. `out` is a separate list if the call may repeat an earlier call, so that the chunks can be
-   * discarded.
-   */
-  out: ModelChunk[];
-  isRepeated: boolean;
+  inPieces = false;
+
+  constructor(assembly: Assembly, { functionCall: _call, ...fields }: UnknownRecord, call: UnknownRecord) {
+    super(assembly.streamed, `call-${assembly.calls}`, { id: filledOrNone(call.id), name: textOf(call.name) });
+    const { args: _args, partialArgs: _pieces, willContinue: _goesOn, ...callFields } = call;
+    this.part = copyFields(fields);
+    this.call = copyFields(callFields);
+  }
 }
 
-type KeptPart = { readonly text: OpenText } | { readonly call: OpenCall } | { readonly fields: WirePart };
+type KeptPart = { readonly text: OpenText } | { readonly call: GoogleCall } | { readonly fields: WirePart };
 
 interface Assembly {
   readonly out: ModelChunk[];
   readonly kept: KeptPart[];
-  readonly finished: FinishedCalls<OpenCall>;
+  readonly streamed: StreamedCalls<StreamedCall>;
   calls: number;
-  open: OpenCall | undefined;
+  open: GoogleCall | undefined;
 }
 
 /**
@@ -60,7 +59,7 @@ interface Assembly {
  * and the final part has no `willContinue`.
  */
 function createPartAssembly(out: ModelChunk[]): PartAssembly {
-  const assembly: Assembly = { out, kept: [], finished: new FinishedCalls(), calls: 0, open: undefined };
+  const assembly: Assembly = { out, kept: [], streamed: new StreamedCalls(out), calls: 0, open: undefined };
   return {
     get hasCalls() {
       return assembly.calls > 0;
@@ -71,7 +70,7 @@ function createPartAssembly(out: ModelChunk[]): PartAssembly {
       else assembly.kept.push({ fields: copyFields(part) });
     },
     settle: () => closeCall(assembly, false),
-    parts: () => assembly.kept.filter((part) => !("call" in part && part.call.isRepeated)).map(toWirePart),
+    parts: () => assembly.kept.filter((part) => !("call" in part && part.call.first !== undefined)).map(toWirePart),
   };
 }
 
@@ -108,36 +107,27 @@ function addCall(part: UnknownRecord, call: UnknownRecord, assembly: Assembly): 
   if (Object.keys(call).length > 0) extendCall(call, startCall(part, call, assembly), assembly);
 }
 
-function startCall(part: UnknownRecord, call: UnknownRecord, assembly: Assembly): OpenCall {
-  const key = `call-${assembly.calls}`;
-  const id = filledOrNone(call.id);
-  const name = textOf(call.name);
-  const { functionCall: _call, ...fields } = part;
-  const { args: _args, partialArgs: _pieces, willContinue: _goesOn, ...callFields } = call;
-  const kept = { part: copyFields(fields), call: copyFields(callFields) };
-  const out = assembly.finished.hasId(id) ? [] : assembly.out;
-  const begun = { whole: undefined, inPieces: false, out, isRepeated: false };
-  const open: OpenCall = { key, id, name, args: createPartialArguments(), ...kept, ...begun };
+function startCall(part: UnknownRecord, call: UnknownRecord, assembly: Assembly): GoogleCall {
+  const open = new GoogleCall(assembly, part, call);
   assembly.calls += 1;
   assembly.open = open;
   assembly.kept.push({ call: open });
-  out.push({ type: "call-start", key, id, name });
+  open.announce();
   return open;
 }
 
 /** Adds fields of `later` that `fields` lacks, such as a signature that arrives with a later part of the call. */
-function addMissing(fields: OpenCall["part"], { functionCall: _, ...later }: UnknownRecord): void {
+function addMissing(fields: GoogleCall["part"], { functionCall: _, ...later }: UnknownRecord): void {
   for (const [field, value] of Object.entries(copyFields(later)))
     if (!Object.hasOwn(fields, field)) setField(fields, field, value);
 }
 
-function extendCall(call: UnknownRecord, open: OpenCall, assembly: Assembly): void {
+function extendCall(call: UnknownRecord, open: GoogleCall, assembly: Assembly): void {
   if (call.args !== undefined && call.args !== null) open.whole = writeArguments(call.args);
   if (call.willContinue === true) open.inPieces = true;
   if (Array.isArray(call.partialArgs)) {
     open.inPieces = true;
-    const text = call.partialArgs.map((entry) => open.args.add(entry)).join("");
-    if (text !== "") open.out.push({ type: "call-args-delta", key: open.key, text });
+    open.extend(call.partialArgs.map((entry) => open.args.add(entry)).join(""));
   }
   if (call.willContinue !== true) closeCall(assembly, true);
 }
@@ -146,23 +136,13 @@ function closeCall(assembly: Assembly, isComplete: boolean): void {
   const { open } = assembly;
   if (open === undefined) return;
   assembly.open = undefined;
-  const { key, id, name, whole, args, out } = open;
+  const { whole, args } = open;
   const problem = (whole === undefined ? args.problem : undefined) ?? (isComplete ? undefined : "truncated");
   const argsText = whole ?? args.toText();
-  if (problem === undefined) {
-    const first = assembly.finished.add(open, { id, name, argsText });
-    open.isRepeated = first !== undefined;
-    if (first !== undefined) return addMissing(first.part, open.part);
-    out.push({ type: "call-args-delta", key, text: restOf(open) });
-  }
+  if (problem === undefined) open.complete(argsText);
   const ended = endArguments(argsText, problem === "truncated");
-  out.push({ type: "call-ready", key, id, name, ...ended, problem: problem ?? ended.problem });
-  if (out !== assembly.out) for (const chunk of out) assembly.out.push(chunk);
-}
-
-function restOf({ whole, args, inPieces }: OpenCall): string {
-  if (whole === undefined) return args.end();
-  return inPieces ? "" : whole;
+  open.end({ ...ended, problem: problem ?? ended.problem });
+  if (open.first instanceof GoogleCall) addMissing(open.first.part, open.part);
 }
 
 function toWirePart(kept: KeptPart): WirePart {

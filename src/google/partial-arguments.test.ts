@@ -22,7 +22,8 @@ interface Read {
 function read(entries: readonly unknown[]): Read {
   const args = createPartialArguments();
   const told = entries.map((entry) => args.add(entry)).join("");
-  return { args: JSON.parse(args.toText()), problem: args.problem, told: told + args.end() };
+  expect(args.toText().startsWith(told)).toBe(true);
+  return { args: JSON.parse(args.toText()), problem: args.problem, told };
 }
 
 describe("googleGenerateContent: arguments that are streamed in partialArgs", () => {
@@ -64,36 +65,6 @@ describe("googleGenerateContent: arguments that are streamed in partialArgs", ()
   ])("contain %s", ([, entries, args]) => {
     const told = read(entries);
     expect(told).toEqual({ args, problem: undefined, told: told.told });
-    expect(JSON.parse(told.told)).toEqual(args);
-  });
-
-  it.for<[what: string, entries: readonly unknown[], args: unknown, told: string]>([
-    [
-      "two strings alternate",
-      [text("$.a", "x", true), text("$.b", "y", true), text("$.a", "z"), text("$.b", "w")],
-      { a: "xz", b: "yw" },
-      '{"a":"x',
-    ],
-    [
-      "an object is continued later",
-      [count("$.a.x", 1), count("$.b", 2), count("$.a.y", 3)],
-      { a: { x: 1, y: 3 }, b: 2 },
-      '{"a":{"x":1},"b":2',
-    ],
-    [
-      "an array is continued later",
-      [count("$.a[0]", 1), count("$.b", 2), count("$.a[1]", 3), count("$.c", 4)],
-      { a: [1, 3], b: 2, c: 4 },
-      '{"a":[1],"b":2',
-    ],
-    [
-      "an inner array is continued later",
-      [count("$.a[0].x", 1), count("$.a[1].x", 2), count("$.a[0].y", 3)],
-      { a: [{ x: 1, y: 3 }, { x: 2 }] },
-      '{"a":[{"x":1},{"x":2',
-    ],
-  ])("are complete, but yield no further deltas, if %s", ([, entries, args, told]) => {
-    expect(read(entries)).toEqual({ args, problem: undefined, told });
   });
 
   it.for<[what: string, entries: readonly unknown[]]>([
@@ -112,6 +83,10 @@ describe("googleGenerateContent: arguments that are streamed in partialArgs", ()
     ["an object in place of an array", [count("$.a[0]", 1), count("$.a.b", 1)]],
     ["a gap in an array", [count("$.a[1]", 1)]],
     ["an array as the root", [count("$[0]", 1)]],
+    ["a value between the pieces of a string", [text("$.a", "x", true), text("$.b", "y", true)]],
+    ["a second value after another value", [count("$.a", 1), count("$.b", 2), count("$.a", 3)]],
+    ["a later key of an object that has ended", [count("$.a.x", 1), count("$.b", 2), count("$.a.y", 3)]],
+    ["a later value in an object that has ended", [count("$.a.x", 1), count("$.b", 2), count("$.b.c", 3)]],
     ["a path that is too deep", [count(`$${".a".repeat(65)}`, 1)]],
   ])("stay malformed after %s", ([, entries]) => {
     const args = createPartialArguments();
@@ -120,7 +95,7 @@ describe("googleGenerateContent: arguments that are streamed in partialArgs", ()
   });
 
   it("are truncated if a string is unfinished", () => {
-    expect(read([text("$.a", "x", true), count("$.b", 1)])).toMatchObject({ args: { a: "x", b: 1 }, problem: "truncated" });
+    expect(read([count("$.b", 1), text("$.a", "x", true)])).toMatchObject({ args: { a: "x", b: 1 }, problem: "truncated" });
   });
 
   it("may contain keys named __proto__ and constructor", () => {
@@ -141,15 +116,7 @@ describe("googleGenerateContent: arguments that are streamed in partialArgs", ()
       count("$.b[1].c", 2),
       count("$.d", 3),
     ];
-    expect([...entries.map((entry) => args.add(entry)), args.end()]).toEqual([
-      '{"a":"Os',
-      "lo",
-      '"',
-      ',"b":[{"c":1',
-      '},{"c":2',
-      '}],"d":3',
-      "}",
-    ]);
+    expect(entries.map((entry) => args.add(entry))).toEqual(['{"a":"Os', "lo", '"', ',"b":[{"c":1', '},{"c":2', '}],"d":3']);
   });
 
   const leaf = fc.oneof(fc.string(), fc.double({ noNaN: true, noDefaultInfinity: true }), fc.boolean(), fc.constant(null));
@@ -176,9 +143,8 @@ describe("googleGenerateContent: arguments that are streamed in partialArgs", ()
     fc.assert(
       fc.property(fc.dictionary(fc.string(), tree, { maxKeys: 4 }), fc.integer({ min: 1, max: 5 }), (args, length) => {
         const whole: unknown = JSON.parse(JSON.stringify(args));
-        const { told, ...rest } = read(toEntries(whole, "$", length));
+        const { told: _, ...rest } = read(toEntries(whole, "$", length));
         expect(rest).toEqual({ args: whole, problem: undefined });
-        expect(JSON.parse(told)).toEqual(whole);
       }),
     );
   });

@@ -1,12 +1,13 @@
-import { endArguments, FinishedCalls, isSameArguments } from "../shared/tool-arguments.ts";
+import { StreamedCall, StreamedCalls } from "../shared/adapters/streamed-calls.ts";
+import { endArguments, isSameArguments } from "../shared/tool-arguments.ts";
 import { filledOrNone } from "../shared/plain-error.ts";
 import { type ModelChunk, providerError } from "../core/index.ts";
 import { isRecord, recordOf, textOf } from "../core/kit.ts";
 import type { UnknownRecord } from "../shared/guards.ts";
 import { parseJson } from "../shared/json.ts";
 
+/** Finds the end of the JSON object in a text that arrives in pieces. */
 interface ObjectScan {
-  text: string;
   depth: number;
   inString: boolean;
   isEscaped: boolean;
@@ -15,14 +16,13 @@ interface ObjectScan {
   isObject: boolean | undefined;
 }
 
-function createObjectScan(text: string): ObjectScan {
-  const scan: ObjectScan = { text: "", depth: 0, inString: false, isEscaped: false, state: "open", isObject: undefined };
+function createObjectScan(text = ""): ObjectScan {
+  const scan: ObjectScan = { depth: 0, inString: false, isEscaped: false, state: "open", isObject: undefined };
   extendScan(scan, text);
   return scan;
 }
 
 function extendScan(scan: ObjectScan, piece: string): void {
-  scan.text += piece;
   for (let index = 0; index < piece.length && scan.state !== "broken"; index += 1) {
     const code = piece.charCodeAt(index);
     if (scan.inString) readString(scan, code);
@@ -30,9 +30,9 @@ function extendScan(scan: ObjectScan, piece: string): void {
   }
 }
 
-function isWholeObject(scan: ObjectScan): boolean {
+function isWholeObject({ scan, text }: ChatCall): boolean {
   if (scan.state !== "closed") return false;
-  scan.isObject ??= isRecord(parseJson(scan.text));
+  scan.isObject ??= isRecord(parseJson(text));
   return scan.isObject;
 }
 
@@ -62,41 +62,64 @@ function isSpace(code: number): boolean {
   return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
 }
 
-export interface IndexedCall {
-  id: string | undefined;
+class ChatCall extends StreamedCall {
   readonly index: number | undefined;
-  name: string;
-  args: ObjectScan;
+  scan: ObjectScan = createObjectScan();
+  extra: unknown;
+
+  constructor(calls: StreamedCalls<StreamedCall>, key: string, { index, id }: Pick<Fragment, "index" | "id">) {
+    super(calls, key, { id });
+    this.index = index;
+  }
+
+  /** Some servers repeat the whole name of a call in every fragment. Others send the name in pieces. */
+  takeName(name: string): void {
+    if (name !== this.name) this.name += name;
+  }
+
+  /**
+   * Gateways to Bedrock send `{}` before the real arguments object, so the `{}` is removed. Arguments that are `{}` are not sent yet,
+   * because real arguments may follow.
+   */
+  takeArguments(args: string): void {
+    if (this.hasSent || !mayBePrefix(this.text)) {
+      extendScan(this.scan, args);
+      return this.extend(args);
+    }
+    this.text = (this.text + args).replace(/^\s*\{\s*\}\s*(?=\{)/, "");
+    this.scan = createObjectScan(this.text);
+    if (mayBePrefix(this.text)) this.announce();
+    else this.send();
+  }
 }
 
-export interface Fragment {
+interface Fragment {
   readonly id: string | undefined;
   readonly index: number | undefined;
   readonly name: string;
   readonly args: string;
 }
 
-interface CallIndex<Call extends IndexedCall> {
-  readonly all: readonly Call[];
-  hasId(id: string | undefined): boolean;
-  add(call: Call): void;
-  identify(call: Call, id: string | undefined): void;
-  find(fragment: Fragment): Call | undefined;
+interface CallIndex {
+  readonly all: readonly ChatCall[];
+  add(call: ChatCall): void;
+  identify(call: ChatCall, id: string | undefined): void;
+  find(fragment: Fragment): ChatCall | undefined;
 }
 
 /** Finds calls by id or index in constant time. If several calls share an id or index, a lookup returns the latest call. */
-function createCallIndex<Call extends IndexedCall>(): CallIndex<Call> {
-  const all: Call[] = [];
-  const byIndex = new Map<number, Call>();
-  const byId = new Map<string, Call>();
-  const byBoth = new Map<string, Call>();
+function createCallIndex(): CallIndex {
+  const all: ChatCall[] = [];
+  const byIndex = new Map<number, ChatCall>();
+  const byId = new Map<string, ChatCall>();
+  const byBoth = new Map<string, ChatCall>();
 
-  function register(call: Call, id: string): void {
+  function register(call: ChatCall, id: string): void {
     byId.set(id, call);
     byBoth.set(`${call.index} ${id}`, call);
   }
 
-  function findByIndex(index: number, fragment: Fragment): Call | undefined {
+  function findByIndex(index: number, fragment: Fragment): ChatCall | undefined {
     const call = byIndex.get(index);
     if (call !== undefined) return beginsAnother(call, fragment) ? undefined : call;
     // A fragment without a name cannot begin a call. A fragment with neither a name nor a known index therefore counts as part of
@@ -104,14 +127,14 @@ function createCallIndex<Call extends IndexedCall>(): CallIndex<Call> {
     return fragment.name === "" ? all[all.length - 1] : undefined;
   }
 
-  function findCurrent(fragment: Fragment): Call | undefined {
+  function findCurrent(fragment: Fragment): ChatCall | undefined {
     const current = all[all.length - 1];
     if (current === undefined || beginsAnother(current, fragment)) return undefined;
     const { name } = fragment;
     return name === "" || current.name === "" || name === current.name ? current : undefined;
   }
 
-  function findByUnknownId(fragment: Fragment): Call | undefined {
+  function findByUnknownId(fragment: Fragment): ChatCall | undefined {
     const { index } = fragment;
     const newest = all[all.length - 1];
     const at = index === undefined ? newest : byIndex.get(index);
@@ -121,7 +144,6 @@ function createCallIndex<Call extends IndexedCall>(): CallIndex<Call> {
 
   return {
     all,
-    hasId: (id) => id !== undefined && byId.has(id),
     identify(call, id) {
       if (call.id !== undefined || id === undefined) return;
       call.id = id;
@@ -151,44 +173,44 @@ function createCallIndex<Call extends IndexedCall>(): CallIndex<Call> {
  * id, such as the id of an inner server (github.com/mistralai/mistral-vibe/issues/1127), or each fragment a new id
  * (github.com/poolsideai/pool/issues/9).
  */
-function continuesUnderOtherId(call: IndexedCall, fragment: Fragment): boolean {
+function continuesUnderOtherId(call: ChatCall, fragment: Fragment): boolean {
   const { name, args } = fragment;
   if (isRepetition(call, fragment)) return true;
   const isFresh = !(beginsObject(args) && isComplete(call));
   if (call.name === "") return isFresh;
   // The id of a call may arrive after its name.
-  if (call.id === undefined) return name === "" ? isFresh : name === call.name && call.args.text === "";
+  if (call.id === undefined) return name === "" ? isFresh : name === call.name && call.text === "";
   if (args.trim() === "") return false;
   return name === "" ? isFresh : name === call.name && isTail(call, args);
 }
 
 /** True for arguments that cannot begin a call, and for the incomplete first arguments of `call`. */
-function isTail(call: IndexedCall, args: string): boolean {
-  if (call.args.text !== "") return !beginsObject(args) && !isComplete(call);
-  return beginsObject(args) && !isWholeObject(createObjectScan(args));
+function isTail(call: ChatCall, args: string): boolean {
+  if (call.text !== "") return !beginsObject(args) && !isComplete(call);
+  return beginsObject(args) && !isRecord(parseJson(args));
 }
 
 /** True if a fragment with an unknown id and index is part of the newest call, because its arguments begin in the middle of a value. */
-function continuesElsewhere(newest: IndexedCall, { name, args }: Fragment): boolean {
+function continuesElsewhere(newest: ChatCall, { name, args }: Fragment): boolean {
   if (name !== "" || args.trim() === "") return false;
-  return beginsObject(args) ? newest.name !== "" && newest.args.text === "" : !isComplete(newest);
+  return beginsObject(args) ? newest.name !== "" && newest.text === "" : !isComplete(newest);
 }
 
 function beginsObject(args: string): boolean {
   return args.trimStart().startsWith("{");
 }
 
-function isComplete({ args }: IndexedCall): boolean {
-  return !mayBePrefix(args.text) && isWholeObject(args);
+function isComplete(call: ChatCall): boolean {
+  return !mayBePrefix(call.text) && isWholeObject(call);
 }
 
 /**
  * A fragment with another name begins a new call if `call` has arguments. A fragment with the same name begins a new call if
  * `call` is complete and more arguments arrive.
  */
-function beginsAnother(call: IndexedCall, { name, args }: Fragment): boolean {
+function beginsAnother(call: ChatCall, { name, args }: Fragment): boolean {
   if (name === "" || call.name === "") return false;
-  if (name !== call.name) return call.args.text !== "";
+  if (name !== call.name) return call.text !== "";
   return beginsObject(args) && isComplete(call);
 }
 
@@ -196,20 +218,20 @@ function beginsAnother(call: IndexedCall, { name, args }: Fragment): boolean {
  * True if the fragment begins a second call with the same id: the fragment has a name and another index than `call`. If both names
  * are the same, `call` must also be complete.
  */
-function isHeadElsewhere(call: IndexedCall, { index, name }: Fragment): boolean {
+function isHeadElsewhere(call: ChatCall, { index, name }: Fragment): boolean {
   if (index === undefined || call.index === undefined || index === call.index || name === "") return false;
-  return name !== call.name || isWholeObject(call.args);
+  return name !== call.name || isWholeObject(call);
 }
 
 /**
  * True if the fragment is a second copy of a complete call, or of its arguments. Some servers send the arguments in fragments and
  * then whole, even as JSON within a JSON string (github.com/BerriAI/litellm/issues/20480).
  */
-function isRepetition(call: IndexedCall, { id, name, args }: Fragment): boolean {
+function isRepetition(call: ChatCall, { id, name, args }: Fragment): boolean {
   if (name === "" ? call.name === "" : id === undefined || id !== call.id || name !== call.name) return false;
-  if (args.trim() === "" || !isWholeObject(call.args)) return false;
+  if (args.trim() === "" || !isWholeObject(call)) return false;
   const inner = args.trimStart().startsWith('"') ? parseJson(args) : undefined;
-  return isSameArguments(typeof inner === "string" ? inner : args, call.args.text);
+  return isSameArguments(typeof inner === "string" ? inner : args, call.text);
 }
 
 /** True for `{}`, `{` and blank text. Some servers send `{}` before the real arguments. */
@@ -235,20 +257,6 @@ export interface CallAssembly {
   extras(): ReadonlyMap<number, unknown>;
 }
 
-interface OpenCall extends IndexedCall {
-  readonly key: string;
-  sent: number;
-  announced: boolean;
-  ready: boolean;
-  extra: unknown;
-  /**
-   * Receives the chunks of this call. `out` is a separate list if the call may repeat an earlier call, so that the chunks can be
-   * discarded.
-   */
-  readonly out: ModelChunk[];
-  isRepeated: boolean;
-}
-
 /**
  * A fragment is an entry of `delta.tool_calls`. Servers differ in how a fragment identifies its call:
  *
@@ -266,24 +274,22 @@ interface OpenCall extends IndexedCall {
  * ready when the next call begins. Every other call becomes ready after the finish reason.
  */
 export function createCallAssembly(out: ModelChunk[]): CallAssembly {
-  const calls = createCallIndex<OpenCall>();
-  const ports: CallPorts = { out, finished: new FinishedCalls() };
+  const calls = createCallIndex();
+  const streamed = new StreamedCalls<StreamedCall>(out);
   /** The ids of fragments that have neither a name nor arguments, by index. The call itself follows without the id. */
   const heads = new Map<number | undefined, string>();
   let readyCalls = 0;
 
-  function open({ index, id = heads.get(index) }: Fragment): OpenCall {
+  function open({ index, id = heads.get(index) }: Fragment): ChatCall {
     heads.delete(index);
-    while (settleComplete(calls.all[readyCalls], ports)) readyCalls += 1;
-    const begun = { name: "", args: createObjectScan(""), sent: 0, announced: false, ready: false, extra: undefined };
-    const held = { out: calls.hasId(id) ? [] : out, isRepeated: false };
-    const call: OpenCall = { key: `call-${calls.all.length}`, id, index, ...begun, ...held };
+    while (settleComplete(calls.all[readyCalls])) readyCalls += 1;
+    const call = new ChatCall(streamed, `call-${calls.all.length}`, { index, id });
     calls.add(call);
     return call;
   }
 
   function settleRest(end: (text: string) => EndedArguments): void {
-    for (const call of calls.all.slice(readyCalls)) if (!call.ready) declareReady(call, end(call.args.text), ports);
+    for (const call of calls.all.slice(readyCalls)) if (!call.isReady) endCall(call, end(call.text));
     readyCalls = calls.all.length;
   }
 
@@ -292,7 +298,7 @@ export function createCallAssembly(out: ModelChunk[]): CallAssembly {
       return calls.all.length;
     },
     get areWhole() {
-      return calls.all.every(({ ready, args }) => ready || endArguments(args.text, false).problem === undefined);
+      return calls.all.every(({ isReady, text }) => isReady || endArguments(text, false).problem === undefined);
     },
     add(entry) {
       const fragment = toFragment(entry);
@@ -305,13 +311,9 @@ export function createCallAssembly(out: ModelChunk[]): CallAssembly {
       call.extra = entry.extra_content ?? call.extra;
       calls.identify(call, fragment.id);
       if (found !== undefined && isRepetition(found, fragment)) return true;
-      takeName(call, fragment.name);
-      if (call.ready) return fragment.args.trim() === "" || contradict(out);
-      const isUpToDate = call.sent > 0 && call.sent === call.args.text.length;
-      takeArguments(call, fragment.args);
-      // The piece is sent without `sendArguments`, which would copy the whole text for each fragment.
-      if (isUpToDate) sendPiece(call, fragment.args);
-      else announce(call);
+      call.takeName(fragment.name);
+      if (call.isReady) return fragment.args.trim() === "" || contradict(out);
+      call.takeArguments(fragment.args);
       return true;
     },
     settle: (cut) => settleRest((text) => endArguments(text, cut)),
@@ -322,7 +324,7 @@ export function createCallAssembly(out: ModelChunk[]): CallAssembly {
       }),
     extras() {
       const extras = new Map<number, unknown>();
-      for (const [position, call] of calls.all.filter(({ isRepeated }) => !isRepeated).entries())
+      for (const [position, call] of calls.all.filter(({ first }) => first === undefined).entries())
         if (call.extra !== undefined) extras.set(position, call.extra);
       return extras;
     },
@@ -351,64 +353,16 @@ function contradict(out: ModelChunk[]): false {
   return false;
 }
 
-/** Some servers repeat the whole name of a call in every fragment. Others send the name in pieces. */
-function takeName(call: OpenCall, name: string): void {
-  if (name !== call.name) call.name += name;
-}
-
-/** Gateways to Bedrock send `{}` before the real arguments object, so the `{}` is removed. */
-function takeArguments(call: OpenCall, args: string): void {
-  const { text } = call.args;
-  if (call.sent > 0 || !mayBePrefix(text)) extendScan(call.args, args);
-  else call.args = createObjectScan((text + args).replace(/^\s*\{\s*\}\s*(?=\{)/, ""));
-}
-
-/** Sends `call-start` once the name is known. Arguments that are `{}` are not sent yet, because real arguments may follow. */
-function announce(call: OpenCall): void {
-  if (!call.announced) {
-    if (call.name === "") return;
-    call.announced = true;
-    call.out.push({ type: "call-start", key: call.key, id: call.id, name: call.name });
-  }
-  const { text } = call.args;
-  if (call.sent < text.length && !mayBePrefix(text)) sendArguments(call);
-}
-
-function sendArguments(call: OpenCall): void {
-  const { text } = call.args;
-  sendPiece(call, call.sent === 0 ? text : text.slice(call.sent));
-}
-
-function sendPiece(call: OpenCall, text: string): void {
-  if (text !== "") call.out.push({ type: "call-args-delta", key: call.key, text });
-  call.sent = call.args.text.length;
-}
-
-function settleComplete(call: OpenCall | undefined, ports: CallPorts): boolean {
-  if (call === undefined || call.ready) return call !== undefined;
-  const { args } = call;
-  if (mayBePrefix(args.text) || !isWholeObject(args)) return false;
-  declareReady(call, endArguments(args.text, false), ports);
+function settleComplete(call: ChatCall | undefined): boolean {
+  if (call === undefined || call.isReady) return call !== undefined;
+  if (!isComplete(call)) return false;
+  endCall(call, endArguments(call.text, false));
   return true;
 }
 
 type EndedArguments = ReturnType<typeof endArguments>;
 
-interface CallPorts {
-  readonly out: ModelChunk[];
-  readonly finished: FinishedCalls<OpenCall>;
-}
-
-function declareReady(call: OpenCall, ended: EndedArguments, { out, finished }: CallPorts): void {
-  const { key, id, name, args } = call;
-  call.ready = true;
-  const first = finished.add(call, { id, name, argsText: args.text });
-  if (first !== undefined) {
-    call.isRepeated = true;
-    first.extra ??= call.extra;
-    return;
-  }
-  if (call.announced && call.sent < args.text.length) sendArguments(call);
-  if (call.out !== out) for (const chunk of call.out) out.push(chunk);
-  out.push({ type: "call-ready", key, id, name, ...ended });
+function endCall(call: ChatCall, ended: EndedArguments): void {
+  call.end(ended);
+  if (call.first instanceof ChatCall) call.first.extra ??= call.extra;
 }

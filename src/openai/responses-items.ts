@@ -2,161 +2,28 @@ import { copyFields } from "../shared/plain-error.ts";
 import { isRecord, listOf, textOf } from "../core/kit.ts";
 import type { Json, ModelChunk } from "../core/index.ts";
 import type { UnknownRecord } from "../shared/guards.ts";
-import { findRecent } from "../shared/tool-arguments.ts";
-import {
-  argumentsOf,
-  completeCall,
-  declareCall,
-  extendCall,
-  isContained,
-  isSameCall,
-  nameCall,
-  type CallType,
-  createCallDraft,
-  isCallType,
-  type CallDraft,
-} from "./responses-calls.ts";
-import { createTextFlow, type TextFlow, type TextPlace, createItemTexts, type ItemTexts } from "./responses-texts.ts";
+import { type StreamedCall, StreamedCalls } from "../shared/adapters/streamed-calls.ts";
+import { argumentsOf, type CallType, isCallType, ItemCall } from "./responses-calls.ts";
+import { ItemTexts, TextFlow, type TextPlace } from "./responses-texts.ts";
 
-export interface OpenItem {
+interface OpenItem {
   readonly type: string;
-  /** The position of the item in the response, or the order of arrival if the server reports no position. */
+  /** The index in the response. Undefined if the server sends none. */
+  readonly index: number | undefined;
+  /** The position in the response, or the order of arrival if the server sends no index. */
   readonly position: number;
   readonly texts: ItemTexts;
-  readonly call: CallDraft | undefined;
-  /** True if the server has sent `output_item.added` for the item. Some servers send fragments of the item before that event. */
-  begun: boolean;
-  isRepeated: boolean;
+  readonly call: ItemCall | undefined;
+  /** True after `output_item.added`. Some servers send fragments of the item before that event. */
+  isBegun: boolean;
+  /** The fields of the finished item. */
   fields: { readonly [field: string]: Json } | undefined;
 }
 
-export interface ItemAddress {
+interface ItemAddress {
+  readonly type: string;
   readonly id: unknown;
   readonly index: unknown;
-  readonly type: string;
-  readonly callId?: unknown;
-}
-
-type TakeItem = (address: ItemAddress, fields: UnknownRecord) => OpenItem | undefined;
-
-export interface ItemIndex {
-  readonly all: readonly OpenItem[];
-  create(address: ItemAddress): OpenItem;
-  /** Finds an item by its id. Otherwise finds an item by its index or type, if `isFree` accepts the item. */
-  find(address: ItemAddress, isFree: (item: OpenItem) => boolean): OpenItem | undefined;
-  identify(item: OpenItem, id: unknown): void;
-  takeFrom(): TakeItem;
-}
-
-/**
- * Finds the item of an event, even if ids and positions are unreliable:
- *
- * 1. The item with the event's `item_id`, if it has the right type, and the event's `output_index` or an index that no item of this
- *    type has.
- * 2. The latest item at the event's `output_index`, even if another item has the `item_id`
- *    (opencode#45013). GitHub Copilot changes the id of an item in each event
- *    (github.com/vercel/ai/pull/18548).
- * 3. The latest item of the right type, if the event has no index or the item at the index has another type.
- */
-function createItemIndex(flow: TextFlow): ItemIndex {
-  const all: OpenItem[] = [];
-  const byId = new Map<unknown, OpenItem>();
-  const byIndex = new Map<unknown, OpenItem[]>();
-  const pending = new Map<string, OpenItem[]>();
-
-  function findById(address: ItemAddress): OpenItem | undefined {
-    const known = byId.get(address.id);
-    return known !== undefined && fits(known, address) ? known : undefined;
-  }
-
-  function identify(item: OpenItem, id: unknown): void {
-    if (typeof id === "string" && id !== "") byId.set(id, item);
-  }
-
-  return {
-    all,
-    identify,
-    create({ type, id, index }) {
-      const call = isCallType(type) ? createCallDraft(`item-${all.length}`, type) : undefined;
-      const position = typeof index === "number" ? index : all.length;
-      const item: OpenItem = {
-        type,
-        position,
-        texts: createItemTexts(flow),
-        call,
-        begun: false,
-        isRepeated: false,
-        fields: undefined,
-      };
-      all.push(item);
-      pushTo(pending, type, item);
-      identify(item, id);
-      if (typeof index === "number") pushTo(byIndex, index, item);
-      return item;
-    },
-    find(address, isFree) {
-      const known = findById(address);
-      const placed = byIndex.get(address.index) ?? [];
-      const here = placed.filter((item) => fits(item, address));
-      if (known !== undefined && (here.length === 0 || here.includes(known))) return known;
-      if (here.length > 0) return here.findLast(isFree) ?? known;
-      if (placed.length === 0 && typeof address.index === "number") return undefined;
-      const others = pending.get(address.type) ?? [];
-      while (others[others.length - 1]?.fields !== undefined) others.pop();
-      return findRecent(others, farthest, (item) => fits(item, address) && isFree(item));
-    },
-    takeFrom: () => createQueues(all, findById),
-  };
-}
-
-function pushTo<Key>(lists: Map<Key, OpenItem[]>, key: Key, item: OpenItem): void {
-  const items = lists.get(key);
-  if (items === undefined) lists.set(key, [item]);
-  else items.push(item);
-}
-
-function fits({ type, call }: OpenItem, address: ItemAddress): boolean {
-  if (type !== address.type) return false;
-  return call?.id === undefined || typeof address.callId !== "string" || call.id === address.callId;
-}
-
-/** A lookup by type checks at most this many items. No server has more unfinished items of one type at the same time. */
-const farthest = 64;
-
-/**
- * Finds the item for each entry of the item list in the final event: the item with the same id, otherwise the item with the same
- * call id, otherwise the oldest item of the same type that has no entry yet. Some servers put new ids into the list. A call
- * therefore matches an entry with another call id if the name and the arguments are the same.
- */
-function createQueues(items: readonly OpenItem[], findKnown: (address: ItemAddress) => OpenItem | undefined): TakeItem {
-  const byCallId = new Map<unknown, OpenItem>();
-  const byType = new Map<string, OpenItem[]>();
-  const taken = new Set<OpenItem>();
-  for (const item of items) {
-    if (item.call?.id !== undefined) byCallId.set(item.call.id, item);
-    pushTo(byType, item.type, item);
-  }
-  for (const queue of byType.values()) queue.reverse();
-
-  function next(address: ItemAddress, fields: UnknownRecord): OpenItem | undefined {
-    const queue = byType.get(address.type) ?? [];
-    while (queue.length > 0) {
-      const item = queue[queue.length - 1];
-      if (item !== undefined && !taken.has(item)) return fits(item, address) || isRepeated(item, fields) ? item : undefined;
-      queue.pop();
-    }
-    return undefined;
-  }
-
-  return (address, fields) => {
-    const item = findKnown(address) ?? byCallId.get(address.callId) ?? next(address, fields);
-    if (item !== undefined) taken.add(item);
-    return item;
-  };
-}
-
-function isRepeated({ call, fields: finished }: OpenItem, fields: UnknownRecord): boolean {
-  return finished !== undefined && call !== undefined && isSameCall(call, fields);
 }
 
 export interface AddedText {
@@ -172,21 +39,22 @@ export interface AddedText {
  * as a call is finished: a response that was cut off may mark its final call as completed, although arguments are missing.
  */
 export class ItemAssembly {
-  readonly #out: ModelChunk[];
   readonly #flow: TextFlow;
-  readonly #index: ItemIndex;
+  readonly #streamed: StreamedCalls<StreamedCall>;
+  readonly #all: OpenItem[] = [];
   readonly #calls: OpenItem[] = [];
-  readonly #byCallId = new Map<unknown, OpenItem>();
+  readonly #byId = new Map<unknown, OpenItem>();
+  /** The unfinished items of each type, and of each type and index. */
+  readonly #open = new Map<string, OpenItem[]>();
   #readyCalls = 0;
 
   constructor(out: ModelChunk[]) {
-    this.#out = out;
-    this.#flow = createTextFlow(out);
-    this.#index = createItemIndex(this.#flow);
+    this.#flow = new TextFlow(out);
+    this.#streamed = new StreamedCalls(out);
   }
 
   get isEmpty(): boolean {
-    return this.#index.all.length === 0;
+    return this.#all.length === 0;
   }
 
   get hasCalls(): boolean {
@@ -197,47 +65,39 @@ export class ItemAssembly {
     return this.#flow.refused;
   }
 
-  begin({ item: fields, output_index: place }: UnknownRecord): void {
+  begin({ item: fields, output_index: index }: UnknownRecord): void {
     if (!isRecord(fields)) return;
-    const address = addressOf(fields, place);
-    const found = this.#index.find(address, ({ begun }) => !begun);
-    if (found !== undefined && isBegunLate(found, place)) {
-      found.begun = true;
-      return;
-    }
-    // Some servers give all items the same id, so an event with the id of a finished item begins another item.
-    const item = found === undefined || found.fields !== undefined ? this.#create(address) : found;
-    item.begun = true;
-    this.#index.identify(item, fields.id);
-    this.#name(item, fields);
+    const address = { id: fields.id, index, type: textOf(fields.type) };
+    const found = this.#find(address);
+    if (found === undefined && this.#isLate(address)) return;
+    const item = found === undefined || found.isBegun ? this.#create(address) : found;
+    item.isBegun = true;
+    this.#identify(item, fields.id);
+    item.call?.identify(fields);
   }
 
-  finish({ item: fields, output_index: place }: UnknownRecord): void {
+  finish({ item: fields, output_index: index }: UnknownRecord): void {
     if (!isRecord(fields)) return;
-    const address = addressOf(fields, place);
-    const found = this.#index.find(address, isUnfinished);
-    if (found === undefined && this.#isRepeated(fields)) return;
-    this.#finishItem(found ?? this.#create(address), fields);
+    const address = { id: fields.id, index, type: textOf(fields.type) };
+    this.#finishItem(this.#find(address) ?? this.#create(address), fields);
   }
 
   addText({ item_id: id, output_index: index }: UnknownRecord, place: TextPlace, { text, isWhole }: AddedText): void {
-    const address: ItemAddress = { id, index, type: place.kind === "reasoning-delta" ? "reasoning" : "message" };
-    const { texts, fields } = this.#index.find(address, isUnfinished) ?? this.#create(address);
-    if (fields !== undefined) return;
+    const address = { id, index, type: place.kind === "reasoning-delta" ? "reasoning" : "message" };
+    if (this.#isLate(address)) return;
+    const { texts } = this.#find(address) ?? this.#create(address);
     if (isWhole) texts.complete(place, text);
     else texts.extend(place, text);
   }
 
   addArguments(event: UnknownRecord, type: CallType, { text, isWhole }: AddedText): void {
     const { item_id: id, output_index: index, call_id: callId, name } = event;
-    const address: ItemAddress = { id, index, type, callId };
-    const late = typeof index === "number" ? this.#index.find(address, () => true) : undefined;
-    const item = this.#index.find(address, isUnfinished) ?? late ?? this.#create(address);
-    const { call, fields } = item;
-    if (call === undefined || fields !== undefined) return;
-    if (!call.announced) this.#name(item, { call_id: callId, name });
-    if (isWhole) completeCall(call, text, this.#out);
-    else extendCall(call, text, this.#out);
+    const address = { id, index, type };
+    if (this.#isLate(address)) return;
+    const { call } = this.#find(address) ?? this.#create(address);
+    call?.identify({ call_id: callId, name });
+    if (isWhole) call?.complete(text);
+    else call?.extend(text);
   }
 
   /**
@@ -245,91 +105,115 @@ export class ItemAssembly {
    * early.
    */
   settle(output: unknown, cut: boolean): void {
-    const take = this.#index.takeFrom();
-    for (const [place, fields] of listOf(output).entries()) {
+    const take = this.#takeFrom();
+    for (const [index, fields] of listOf(output).entries()) {
       if (!isRecord(fields)) continue;
-      const address = addressOf(fields, place);
-      this.#finishItem(take(address, fields) ?? this.#create(address), fields);
+      const item = take(fields) ?? this.#create({ id: fields.id, index, type: textOf(fields.type) });
+      this.#finishItem(item, fields);
     }
-    for (const item of this.#calls.slice(this.#readyCalls)) this.#declare(item, cut);
+    for (const { call } of this.#calls.slice(this.#readyCalls)) call?.declare(cut);
     this.#readyCalls = this.#calls.length;
   }
 
   items(): readonly Json[] {
-    const sorted = [...this.#index.all].sort((one, other) => one.position - other.position);
-    return sorted.flatMap(({ fields, isRepeated }) => (fields === undefined || isRepeated ? [] : [fields]));
+    const sorted = [...this.#all].sort((one, other) => one.position - other.position);
+    return sorted.flatMap(({ fields, call }) => (fields === undefined || call?.first !== undefined ? [] : [fields]));
+  }
+
+  /**
+   * Finds the unfinished item of an event, even if ids and positions are unreliable: the latest item at the event's `output_index`
+   * (opencode#45013), because GitHub Copilot changes the id of an item in each event (github.com/vercel/ai/pull/18548). Several items may
+   * have one index (llmgateway#2908), so the item with the event's id comes first there, and counts if no item is at the index.
+   */
+  #find({ type, id, index }: ItemAddress): OpenItem | undefined {
+    const known = this.#byId.get(id);
+    const isOpen = known !== undefined && known.type === type && known.fields === undefined;
+    if (isOpen && (known.index === index || typeof index !== "number")) return known;
+    return this.#open.get(keyOf(type, index))?.at(-1) ?? (isOpen ? known : undefined);
+  }
+
+  /** True if the item of an event is finished. */
+  #isLate({ type, id, index }: ItemAddress): boolean {
+    const known = this.#byId.get(id);
+    return known?.type === type && known.fields !== undefined && known.index === (typeof index === "number" ? index : undefined);
   }
 
   #create(address: ItemAddress): OpenItem {
-    const item = this.#index.create(address);
-    if (item.call !== undefined) this.#calls.push(item);
+    const { type, id } = address;
+    const index = typeof address.index === "number" ? address.index : undefined;
+    const call = isCallType(type) ? new ItemCall(this.#streamed, `item-${this.#all.length}`, type) : undefined;
+    const texts = new ItemTexts(this.#flow);
+    const item: OpenItem = { type, index, position: index ?? this.#all.length, texts, call, isBegun: false, fields: undefined };
+    this.#all.push(item);
+    if (call !== undefined) this.#calls.push(item);
+    for (const key of keysOf(type, index)) pushTo(this.#open, key, item);
+    this.#identify(item, id);
     this.#declareFinished();
     return item;
   }
 
-  /** Some servers send a complete call twice. */
-  #isRepeated(fields: UnknownRecord): boolean {
-    const { call, fields: finished } = this.#byCallId.get(fields.call_id) ?? {};
-    return call !== undefined && finished !== undefined && isSameCall(call, fields);
+  #identify(item: OpenItem, id: unknown): void {
+    if (typeof id === "string" && id !== "") this.#byId.set(id, item);
   }
 
   #finishItem(item: OpenItem, fields: UnknownRecord): void {
     if (item.fields !== undefined) return;
+    const { type, index, texts, call } = item;
     item.fields = copyFields(fields);
-    this.#index.identify(item, fields.id);
-    item.texts.completeAll(fields);
-    if (item.call === undefined) return;
-    // `completeCall` must run before `#name`, because `#name` would send the outdated fragments.
-    completeCall(item.call, argumentsOf(fields), this.#out);
+    for (const key of keysOf(type, index)) {
+      const open = this.#open.get(key) ?? [];
+      open.splice(open.lastIndexOf(item), 1);
+    }
+    this.#identify(item, fields.id);
+    texts.completeAll(fields);
+    if (call === undefined) return;
+    call.complete(argumentsOf(fields));
     // Some gateways send the arguments only before the finished item (github.com/Wei-Shaw/sub2api/issues/6629).
-    if (item.call.type === "function_call" && argumentsOf(fields) === "" && item.call.text !== "")
-      item.fields = copyFields({ ...fields, arguments: item.call.text });
-    this.#name(item, fields);
+    if (type === "function_call" && argumentsOf(fields) === "" && call.text !== "")
+      item.fields = copyFields({ ...fields, arguments: call.text });
+    call.identify(fields);
     this.#declareFinished();
   }
 
-  #name(item: OpenItem, fields: UnknownRecord): void {
-    const { call } = item;
-    if (call === undefined) return;
-    const callId = textOf(fields.call_id);
-    const first = this.#byCallId.get(callId);
-    if (first === undefined && callId !== "") this.#byCallId.set(callId, item);
-    if (first !== undefined && first !== item && !call.announced) call.isHeld = true;
-    nameCall(call, fields, this.#out);
-  }
-
-  #declare(item: OpenItem, cut: boolean): void {
-    const { call } = item;
-    if (call === undefined) return;
-    const { call: first, fields } = this.#byCallId.get(call.id) ?? {};
-    if (call.isHeld && first !== undefined && fields !== undefined) {
-      item.isRepeated = item.fields === undefined ? isContained(call, first) : isSameCall(first, item.fields);
-      if (item.isRepeated) return;
-    }
-    call.isHeld = false;
-    nameCall(call, {}, this.#out);
-    declareCall(call, cut, this.#out);
-  }
-
   #declareFinished(): void {
-    const { all } = this.#index;
-    for (let item = this.#calls[this.#readyCalls]; item?.call !== undefined; item = this.#calls[this.#readyCalls]) {
-      if (item.fields === undefined || item === all[all.length - 1]) return;
-      this.#declare(item, false);
+    for (let item = this.#calls[this.#readyCalls]; item !== undefined; item = this.#calls[this.#readyCalls]) {
+      if (item.fields === undefined || item === this.#all.at(-1)) return;
+      item.call?.declare(false);
       this.#readyCalls += 1;
     }
   }
+
+  /**
+   * Returns a function that finds the item of an entry in the final list: the item with the same id or call id, otherwise the oldest
+   * item of the type that has no entry yet, because some servers put new ids into the list.
+   */
+  #takeFrom(): (fields: UnknownRecord) => OpenItem | undefined {
+    const byCallId = new Map<unknown, OpenItem>(this.#calls.map((item) => [item.call?.id ?? item, item]));
+    const queues = new Map<string, OpenItem[]>();
+    for (const item of this.#all.toReversed()) pushTo(queues, item.type, item);
+    const taken = new Set<OpenItem>();
+    return (fields) => {
+      const queue = queues.get(textOf(fields.type)) ?? [];
+      let next = queue.at(-1);
+      for (; next !== undefined && taken.has(next); next = queue.at(-1)) queue.pop();
+      const known = this.#byId.get(fields.id) ?? byCallId.get(fields.call_id);
+      const item = known?.type === fields.type ? known : next?.call?.mayBe(fields) === false ? undefined : next;
+      if (item !== undefined) taken.add(item);
+      return item;
+    };
+  }
 }
 
-function addressOf({ id, type, call_id: callId }: UnknownRecord, index: unknown): ItemAddress {
-  return { id, index, type: textOf(type), callId };
+function pushTo(lists: Map<string, OpenItem[]>, key: string, item: OpenItem): void {
+  const items = lists.get(key);
+  if (items === undefined) lists.set(key, [item]);
+  else items.push(item);
 }
 
-function isUnfinished({ fields }: OpenItem): boolean {
-  return fields === undefined;
+function keyOf(type: string, index: unknown): string {
+  return typeof index === "number" ? `${type} ${index}` : type;
 }
 
-/** True if the start of an item arrives after the finished item. Positions are compared too, because all ids may be the same. */
-function isBegunLate({ begun, fields, position }: OpenItem, place: unknown): boolean {
-  return !begun && fields !== undefined && (typeof place !== "number" || place === position);
+function keysOf(type: string, index: number | undefined): readonly string[] {
+  return index === undefined ? [type] : [type, keyOf(type, index)];
 }

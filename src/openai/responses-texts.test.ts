@@ -57,7 +57,6 @@ describe("openaiResponses: texts in the stream", () => {
     ...[
       ["in the only part of a message, with the index 1 (Bedrock)", 1, 1, ["Hello"]],
       ["in the only part of a message, with the index -1", -1, -1, ["Hello"]],
-      ["whose pieces have another part index than the whole text", 0, 1, ["Hello"]],
       ["in the second part of a message, after an empty part", 1, 1, ["", "Hello"]],
     ].map(([how, delta, end, texts]): [string, readonly unknown[], readonly string[]] => [
       String(how),

@@ -63,11 +63,6 @@ function argumentsKey(text: string): string {
   }
 }
 
-/** Searches the list backwards from its end, and returns the first match. Searches at most `farthest` items. */
-export function findRecent<Item>(items: readonly Item[], farthest: number, matches: (item: Item) => boolean): Item | undefined {
-  return items.length > farthest ? items.slice(-farthest).findLast(matches) : items.findLast(matches);
-}
-
 /**
  * Returns a tool name with at most 64 characters, which are only letters, digits, `_` and `-`. A service would reject every later
  * request that contains an invalid name.

@@ -158,7 +158,7 @@ const texts: readonly Row[] = [
     (size) => () => {
       const args = createPartialArguments();
       for (let at = 0; at < size; at += 1) args.add({ jsonPath: `$.a[${at}].b`, numberValue: at });
-      return args.toText() + args.end();
+      return args.toText();
     },
   ],
   [
@@ -167,7 +167,7 @@ const texts: readonly Row[] = [
     (size) => () => {
       const args = createPartialArguments();
       for (let at = 0; at < size; at += 1) args.add({ jsonPath: `$.a${size - at}`, boolValue: true });
-      return args.toText() + args.end();
+      return args.toText();
     },
   ],
 ];

@@ -1,0 +1,115 @@
+// The calls of an answer, whose chunks are sent while they arrive.
+
+import type { ModelChunk } from "../../core/types/provider.ts";
+import { type endArguments, FinishedCalls } from "../tool-arguments.ts";
+
+/** What all calls of one stream share. */
+export class StreamedCalls<Call extends object> {
+  readonly out: ModelChunk[];
+  readonly finished: FinishedCalls<Call> = new FinishedCalls();
+  /** The ids of the calls whose start was sent. */
+  readonly startedIds: Set<string> = new Set();
+
+  constructor(out: ModelChunk[]) {
+    this.out = out;
+  }
+}
+
+interface CallFacts {
+  readonly id?: string | undefined;
+  readonly name?: string;
+}
+
+/**
+ * One call. Sends `call-start` once the name is known, then the arguments in pieces, and `call-ready` at the end. Services and
+ * gateways may send a call twice, so nothing is sent before the end of a call that may be such a copy.
+ */
+export class StreamedCall {
+  readonly key: string;
+  id: string | undefined;
+  name: string;
+  /** The arguments so far. */
+  text = "";
+  isReady = false;
+  /** The earlier call that this call repeats. None of the chunks of such a call is sent. */
+  first: StreamedCall | undefined;
+  /** The text that follows the last piece of the arguments. */
+  protected readonly closing: string = "";
+  readonly #calls: StreamedCalls<StreamedCall>;
+  #isAnnounced = false;
+  /** The number of characters of `text` that were sent. */
+  #sent = 0;
+
+  constructor(calls: StreamedCalls<StreamedCall>, key: string, { id, name = "" }: CallFacts = {}) {
+    this.#calls = calls;
+    this.key = key;
+    this.id = id;
+    this.name = name;
+  }
+
+  get hasSent(): boolean {
+    return this.#sent > 0;
+  }
+
+  announce(): void {
+    const mayRepeat = this.#calls.startedIds.has(this.id ?? "");
+    if (!this.#isAnnounced && this.name !== "" && !mayRepeat) this.#start();
+  }
+
+  /** Sends what is known and was not sent. */
+  send(): void {
+    this.announce();
+    if (this.#isAnnounced) this.#sendPiece(this.#sent === 0 ? this.text : this.text.slice(this.#sent));
+  }
+
+  extend(piece: string): void {
+    const isUpToDate = this.#isAnnounced && this.#sent === this.text.length;
+    this.text += piece;
+    // The piece is sent without `send`, which would copy the whole text for each piece.
+    if (isUpToDate) this.#sendPiece(piece);
+    else this.send();
+  }
+
+  /**
+   * Replaces the pieces with the complete arguments. If `text` does not begin with the pieces that were sent, the rest is not sent. An
+   * empty `text` replaces nothing.
+   */
+  complete(text: string): void {
+    if (text === "" || text === this.text) return;
+    if (this.#sent > 0 && !text.startsWith(this.text)) this.#sent = text.length;
+    this.text = text;
+    this.send();
+  }
+
+  /** Sends the rest and `call-ready`, unless the call repeats an earlier one. */
+  end(ended: ReturnType<typeof endArguments>): void {
+    const { key, id, name, text } = this;
+    const { out, finished } = this.#calls;
+    this.isReady = true;
+    this.first = finished.add(this, { id, name, argsText: text });
+    if (this.first !== undefined) return;
+    if (!this.#isAnnounced && name !== "") this.#start();
+    this.send();
+    if (this.#sent > 0 && this.closing !== "") out.push({ type: "call-args-delta", key, text: this.closing });
+    out.push({ type: "call-ready", key, id, name, ...ended });
+  }
+
+  /** Returns a piece of `text` as a piece of JSON. */
+  protected toJson(piece: string, _isFirst: boolean): string {
+    return piece;
+  }
+
+  #start(): void {
+    const { key, id, name } = this;
+    this.#isAnnounced = true;
+    if (id !== undefined && id !== "") this.#calls.startedIds.add(id);
+    this.#calls.out.push({ type: "call-start", key, id, name });
+  }
+
+  #sendPiece(piece: string): void {
+    if (piece === "") return;
+    const text = this.toJson(piece, this.#sent === 0);
+    this.#sent = this.text.length;
+    this.#calls.out.push({ type: "call-args-delta", key: this.key, text });
+  }
+}
