@@ -59,30 +59,27 @@ export function anthropicMessages(options: AnthropicMessagesOptions): Provider {
   const abilities = { compacts: compaction !== undefined, searchesTools: toolSearch !== undefined };
   let { dropsUnfit } = settings;
   let hidesDisplay = false;
-  return createSdkProvider(
-    { ...settings, ...settings.quirks, ...abilities, errorWords: options.errorWords },
-    (request, call, out) => {
-      const report = reportTo(out);
-      const send = async (signal: AbortSignal): Promise<unknown> => {
-        // `Date.now()` is used because containers expire at a date, and `call.clock` may start at any number.
-        const ports = { settings, convert, mark, kept, now: Date.now(), dropsUnfit, refusesDisplay: hidesDisplay, report };
-        const body = buildMessagesBody(fitMedia(request), ports);
-        call.sending?.(body, { id, model });
-        return openAnswer(client.messages.create(body, { signal, ...toHeaders(settings, dropsUnfit) }), call.clock);
-      };
-      /** Changes what is sent, so that the service accepts the request. Returns false if there is nothing to change. */
-      const adapt = ({ code, message }: ProviderError): boolean => {
-        if (code === "request-changed") {
-          if (!kept.refuse(request.messages)) return false;
-          report(leftOut);
-        } else if (dropsUnfit && refusesBinding.test(message)) dropsUnfit = false;
-        else if (!hidesDisplay && refusesDisplay.test(message)) hidesDisplay = true;
-        else return false;
-        return true;
-      };
-      return { open: send, reader: createMessagesReader(out, words), adapt, adaptsReasoning: true };
-    },
-  );
+  return createSdkProvider({ ...settings, ...settings.quirks, ...abilities }, (request, call, out) => {
+    const report = reportTo(out);
+    const send = async (signal: AbortSignal): Promise<unknown> => {
+      // `Date.now()` is used because containers expire at a date, and `call.clock` may start at any number.
+      const ports = { settings, convert, mark, kept, now: Date.now(), dropsUnfit, refusesDisplay: hidesDisplay, report };
+      const body = buildMessagesBody(fitMedia(request), ports);
+      call.sending?.(body, { id, model });
+      return openAnswer(client.messages.create(body, { signal, ...toHeaders(settings, dropsUnfit) }), call.clock);
+    };
+    /** Changes what is sent, so that the service accepts the request. Returns false if there is nothing to change. */
+    const adapt = ({ code, message }: ProviderError): boolean => {
+      if (code === "request-changed") {
+        if (!kept.refuse(request.messages)) return false;
+        report(leftOut);
+      } else if (dropsUnfit && refusesBinding.test(message)) dropsUnfit = false;
+      else if (!hidesDisplay && refusesDisplay.test(message)) hidesDisplay = true;
+      else return false;
+      return true;
+    };
+    return { open: send, reader: createMessagesReader(out, words), adapt, adaptsReasoning: true };
+  });
 }
 
 /** The header of a request replaces the client's header, so it also contains the betas of the client. */

@@ -68,22 +68,18 @@ it.for<[options: unknown, error: unknown]>([
 });
 
 it("anthropicMessages: fills in the default options", () => {
-  expect(checkMessagesOptions({ client, model: "m", family: undefined, cache: false, compaction: false })).toEqual({
+  expect(checkMessagesOptions({ client, model: "m", family: undefined, cache: false, compaction: false })).toMatchObject({
     client,
     model: "m",
     id: "anthropic",
-    family: undefined,
     maxTokens: 16_384,
-    thinking: undefined,
     cacheControl: undefined,
     compaction: undefined,
     betas: [],
     serverTools: [],
     structuresOutput: false,
-    toolSearch: undefined,
     facts: undefined,
     quirks: anthropic.quirks,
-    apiVersion: undefined,
     refusesSampling: false,
     clientBetas: [],
     dropsUnfit: false,

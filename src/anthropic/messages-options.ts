@@ -1,7 +1,7 @@
 // The options of the adapter for Anthropic, with the defaults that its client already sends. The types of the API are declared here instead
 // of imported from the SDK, so that any SDK version works.
 
-import { adapterChecks, type AdapterOptions, modelCheck, refuseBare } from "../shared/adapters/adapter-options.ts";
+import { adapterChecks, type AdapterOptions, refuseBare, settle, type Settled } from "../shared/adapters/adapter-options.ts";
 import { checkFields, type Checks, createOutputPlanner, invalidOption, is, isRecord, listOf, recordOf } from "../core/kit.ts";
 import { isClientOf, type OutputPlan } from "../shared/adapters/output-schema.ts";
 import { isFilled } from "../shared/errors/check-fields.ts";
@@ -182,13 +182,10 @@ export interface CompactionEdit {
   readonly instructions?: string;
 }
 
-export interface MessagesSettings {
-  readonly client: AnthropicMessagesClient;
-  readonly model: string;
-  readonly id: string;
-  readonly family: string | undefined;
+type MessagesDefaults = "id" | "serverTools";
+
+export interface MessagesSettings extends Omit<Settled<AnthropicMessagesOptions, MessagesDefaults>, "compaction"> {
   readonly maxTokens: number;
-  readonly thinking: AnthropicThinking | undefined;
   readonly cacheControl: CacheControl | undefined;
   readonly compaction: CompactionEdit | undefined;
   readonly betas: readonly string[];
@@ -196,14 +193,10 @@ export interface MessagesSettings {
   readonly clientBetas: readonly string[];
   /** Undefined for a model that is not a Claude model. */
   readonly facts: ClaudeFacts | undefined;
-  /** The option `apiVersion`. The client sets the header without it. */
-  readonly apiVersion: string | undefined;
   readonly quirks: Quirks;
   /** True if the service refuses `temperature` and `top_p`. */
   readonly refusesSampling: boolean;
   readonly dropsUnfit: boolean;
-  readonly serverTools: readonly AnthropicServerTool[];
-  readonly toolSearch: AnthropicMessagesOptions["toolSearch"];
   readonly structuresOutput: boolean;
 }
 
@@ -213,57 +206,39 @@ const usualMaxTokens = 16_384;
 const compactionBeta = "compact-2026-01-12";
 
 const checks: Checks<AnthropicMessagesOptions> = {
-  ...adapterChecks,
   client: ["an Anthropic client", isMessagesClient, undefined, true],
-  model: modelCheck,
+  ...adapterChecks,
   service: serviceCheck,
   maxTokens: ["a whole number of at least 1", isCount],
   thinking: ['an object with a "type"; type "enabled" also needs "budget_tokens"', isThinking],
   cache: ['true, false, { ttl: "5m" } or { ttl: "1h" }', isCache],
   compaction: ['true, false or { instructions: "..." }', isCompaction],
-  betas: ["a list of names", (value) => isListOf(value, isFilled)],
+  betas: ["a list of names", (value) => Array.isArray(value) && value.every(isFilled)],
   apiVersion: ['a date such as "2026-10-21"', (value) => typeof value === "string" && /^\d{4}-\d\d-\d\d$/.test(value)],
   dropsUnfitThinking: is.flag,
-  serverTools: ['a list of objects with a "type"', (value) => isListOf(value, isTyped)],
+  serverTools: ['a list of objects with a "type"', (value) => Array.isArray(value) && value.every(isTyped)],
   toolSearch: ["bm25", "regex"],
 };
 
 export function checkMessagesOptions(options: AnthropicMessagesOptions): MessagesSettings {
   refuseBare(options, isMessagesClient, ["client", 'anthropicMessages({ client, model: "claude-opus-5" })']);
   checkFields("options", options, checks);
-  const { client, model, id = "anthropic", family, thinking, serverTools = [] } = options;
-  const maxTokens = toMaxTokens(options);
-  const cacheControl = toCacheControl(options.cache);
+  const { client, model, cache, structuredOutput, dropsUnfitThinking } = options;
   const compaction = toCompactionEdit(options.compaction);
-  const betas = toBetas(options.betas ?? [], compaction);
-  const { toolSearch, structuredOutput: structuresOutput = enforcesSchemas(client, model) } = options;
-  const abilities = { compaction, toolSearch, structuresOutput, ...toRules(options) };
-  return { client, model, id, family, maxTokens, thinking, cacheControl, betas, serverTools, ...abilities };
-}
-
-function toRules({
-  client,
-  id,
-  service,
-  model,
-  apiVersion,
-  dropsUnfitThinking,
-}: AnthropicMessagesOptions): Pick<
-  MessagesSettings,
-  "facts" | "quirks" | "apiVersion" | "refusesSampling" | "clientBetas" | "dropsUnfit"
-> {
   const facts = findClaudeFacts(model);
-  const quirks = findMessagesQuirks({ client, id, service });
+  const quirks = findMessagesQuirks(options);
   return {
+    ...settle<AnthropicMessagesOptions, MessagesDefaults>(options, { id: "anthropic", serverTools: [] }),
+    maxTokens: toMaxTokens(options),
+    cacheControl: toCacheControl(cache),
+    compaction,
+    betas: toBetas(options.betas ?? [], compaction),
+    clientBetas: (headerOf(client, "anthropic-beta") ?? "").split(/\s*,\s*/).filter(isFilled),
     facts,
     quirks,
-    apiVersion,
-    refusesSampling: facts?.sampling === "no" || refusesSampling({ client, apiVersion }, facts),
-    clientBetas:
-      headerOf(client, "anthropic-beta")
-        ?.split(/\s*,\s*/)
-        .filter(isFilled) ?? [],
+    refusesSampling: facts?.sampling === "no" || refusesSampling(options, facts),
     dropsUnfit: dropsUnfitThinking ?? (facts?.checksPrefix === true && quirks.refusesBinding !== true),
+    structuresOutput: structuredOutput ?? enforcesSchemas(client, model),
   };
 }
 
@@ -303,12 +278,12 @@ function isMessagesClient(value: unknown): boolean {
   return isRecord(value) && isRecord(value.messages) && typeof value.messages.create === "function";
 }
 
-function isCount(value: unknown): boolean {
-  return typeof value === "number" && Number.isSafeInteger(value) && value >= 1;
-}
-
 function isTyped(value: unknown): boolean {
   return isRecord(value) && isFilled(value.type);
+}
+
+function isCount(value: unknown): boolean {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 1;
 }
 
 function isThinking(value: unknown): boolean {
@@ -326,10 +301,6 @@ function isCompaction(value: unknown): boolean {
   if (typeof value === "boolean") return true;
   if (!isRecord(value) || Object.keys(value).some((key) => key !== "instructions")) return false;
   return value.instructions === undefined || isFilled(value.instructions);
-}
-
-function isListOf(value: unknown, fits: (item: unknown) => boolean): boolean {
-  return Array.isArray(value) && value.every(fits);
 }
 
 /**

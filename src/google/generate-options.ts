@@ -1,6 +1,6 @@
 // The types of the API are declared here instead of imported from the SDK, so that many SDK versions work.
 
-import { adapterChecks, type AdapterOptions, modelCheck, refuseBare } from "../shared/adapters/adapter-options.ts";
+import { adapterChecks, type AdapterOptions, refuseBare, settle, type Settled } from "../shared/adapters/adapter-options.ts";
 import { checkFields, type Checks, createOutputPlanner, invalidOption, is, isRecord, listOf, recordOf } from "../core/kit.ts";
 import { isForced } from "../shared/forced-choice.ts";
 import type { Json, ModelRequest } from "../core/index.ts";
@@ -85,23 +85,16 @@ export interface GoogleGenerateContentOptions extends AdapterOptions {
   readonly structuredOutput?: boolean | undefined;
 }
 
-export interface GenerateSettings {
-  readonly client: GoogleGenAIClient;
-  readonly model: string;
-  readonly id: string;
-  readonly family: string | undefined;
-  readonly generation: 2 | 3;
-  readonly thinking: GoogleThinking | undefined;
-  readonly streamArguments: boolean;
-  readonly serverTools: readonly GoogleServerTool[];
+type GenerateDefaults = "id" | "generation" | "streamArguments" | "serverTools";
+
+export interface GenerateSettings extends Settled<GoogleGenerateContentOptions, GenerateDefaults> {
   readonly structuresOutput: boolean;
   readonly quirks: Quirks;
 }
 
 const checks: Checks<GoogleGenerateContentOptions> = {
-  ...adapterChecks,
   client: ["a Google client", isClient, undefined, true],
-  model: modelCheck,
+  ...adapterChecks,
   generation: [2, 3],
   thinking: is.object,
   streamArguments: is.flag,
@@ -111,15 +104,21 @@ const checks: Checks<GoogleGenerateContentOptions> = {
 export function checkGenerateOptions(options: GoogleGenerateContentOptions): GenerateSettings {
   refuseBare(options, isClient, ["client", 'googleGenerateContent({ client, model: "gemini-3.5-flash" })']);
   checkFields("options", options, checks);
-  const { client, model, family, thinking, streamArguments = false, serverTools = [] } = options;
+  const { client, model, streamArguments = false, structuredOutput } = options;
   // The Gemini API cannot stream arguments, so the SDK would reject every request.
   if (streamArguments && client.vertexai === false) {
     throw invalidOption("streamArguments", "false for a client of the Gemini API", streamArguments);
   }
-  const { id = client.vertexai === true ? "gcp.vertex_ai" : "gcp.gemini", generation = generationOf(model) } = options;
-  const { structuredOutput: structuresOutput = enforcesSchemas(model) } = options;
-  const quirks = findQuirks({ service: "google", model });
-  return { client, model, id, family, generation, thinking, streamArguments, serverTools, structuresOutput, quirks };
+  return {
+    ...settle<GoogleGenerateContentOptions, GenerateDefaults>(options, {
+      id: client.vertexai === true ? "gcp.vertex_ai" : "gcp.gemini",
+      generation: generationOf(model),
+      streamArguments,
+      serverTools: [],
+    }),
+    structuresOutput: structuredOutput ?? enforcesSchemas(model),
+    quirks: findQuirks({ service: "google", model }),
+  };
 }
 
 /** Model names without a version, such as "gemini-flash-latest", are treated as generation 3. */

@@ -46,7 +46,7 @@ export function googleGenerateContent(options: GoogleGenerateContentOptions): Pr
   const fitMedia = createMediaFitter({ forms: partMedia, limits: settings.quirks.media, id: settings.id });
   const words = withFinishReasons(generateWords, options.finishReasons);
   const { client } = settings;
-  return createSdkProvider({ ...settings, ...settings.quirks, errorWords: options.errorWords }, (request, call, out) => {
+  return createSdkProvider({ ...settings, ...settings.quirks }, (request, call, out) => {
     const tail = new EventTail();
     const open = async (signal: AbortSignal): Promise<unknown> => {
       const params = buildGenerateParams(fitMedia(request), { settings, convert, signal });

@@ -30,7 +30,7 @@ function extendScan(scan: ObjectScan, piece: string): void {
   }
 }
 
-function isWholeObject({ scan, text }: ChatCall): boolean {
+function isWholeObject({ scan, text }: IndexedCall): boolean {
   if (scan.state !== "closed") return false;
   scan.isObject ??= isRecord(parseJson(text));
   return scan.isObject;
@@ -62,7 +62,7 @@ function isSpace(code: number): boolean {
   return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
 }
 
-class ChatCall extends StreamedCall {
+class IndexedCall extends StreamedCall {
   readonly index: number | undefined;
   scan: ObjectScan = createObjectScan();
   extra: unknown;
@@ -101,25 +101,25 @@ interface Fragment {
 }
 
 interface CallIndex {
-  readonly all: readonly ChatCall[];
-  add(call: ChatCall): void;
-  identify(call: ChatCall, id: string | undefined): void;
-  find(fragment: Fragment): ChatCall | undefined;
+  readonly all: readonly IndexedCall[];
+  add(call: IndexedCall): void;
+  identify(call: IndexedCall, id: string | undefined): void;
+  find(fragment: Fragment): IndexedCall | undefined;
 }
 
 /** Finds calls by id or index in constant time. If several calls share an id or index, a lookup returns the latest call. */
 function createCallIndex(): CallIndex {
-  const all: ChatCall[] = [];
-  const byIndex = new Map<number, ChatCall>();
-  const byId = new Map<string, ChatCall>();
-  const byBoth = new Map<string, ChatCall>();
+  const all: IndexedCall[] = [];
+  const byIndex = new Map<number, IndexedCall>();
+  const byId = new Map<string, IndexedCall>();
+  const byBoth = new Map<string, IndexedCall>();
 
-  function register(call: ChatCall, id: string): void {
+  function register(call: IndexedCall, id: string): void {
     byId.set(id, call);
     byBoth.set(`${call.index} ${id}`, call);
   }
 
-  function findByIndex(index: number, fragment: Fragment): ChatCall | undefined {
+  function findByIndex(index: number, fragment: Fragment): IndexedCall | undefined {
     const call = byIndex.get(index);
     if (call !== undefined) return beginsAnother(call, fragment) ? undefined : call;
     // A fragment without a name cannot begin a call. A fragment with neither a name nor a known index therefore counts as part of
@@ -127,14 +127,14 @@ function createCallIndex(): CallIndex {
     return fragment.name === "" ? all[all.length - 1] : undefined;
   }
 
-  function findCurrent(fragment: Fragment): ChatCall | undefined {
+  function findCurrent(fragment: Fragment): IndexedCall | undefined {
     const current = all[all.length - 1];
     if (current === undefined || beginsAnother(current, fragment)) return undefined;
     const { name } = fragment;
     return name === "" || current.name === "" || name === current.name ? current : undefined;
   }
 
-  function findByUnknownId(fragment: Fragment): ChatCall | undefined {
+  function findByUnknownId(fragment: Fragment): IndexedCall | undefined {
     const { index } = fragment;
     const newest = all[all.length - 1];
     const at = index === undefined ? newest : byIndex.get(index);
@@ -173,7 +173,7 @@ function createCallIndex(): CallIndex {
  * id, such as the id of an inner server (github.com/mistralai/mistral-vibe/issues/1127), or each fragment a new id
  * (github.com/poolsideai/pool/issues/9).
  */
-function continuesUnderOtherId(call: ChatCall, fragment: Fragment): boolean {
+function continuesUnderOtherId(call: IndexedCall, fragment: Fragment): boolean {
   const { name, args } = fragment;
   if (isRepetition(call, fragment)) return true;
   const isFresh = !(beginsObject(args) && isComplete(call));
@@ -185,13 +185,13 @@ function continuesUnderOtherId(call: ChatCall, fragment: Fragment): boolean {
 }
 
 /** True for arguments that cannot begin a call, and for the incomplete first arguments of `call`. */
-function isTail(call: ChatCall, args: string): boolean {
+function isTail(call: IndexedCall, args: string): boolean {
   if (call.text !== "") return !beginsObject(args) && !isComplete(call);
   return beginsObject(args) && !isRecord(parseJson(args));
 }
 
 /** True if a fragment with an unknown id and index is part of the newest call, because its arguments begin in the middle of a value. */
-function continuesElsewhere(newest: ChatCall, { name, args }: Fragment): boolean {
+function continuesElsewhere(newest: IndexedCall, { name, args }: Fragment): boolean {
   if (name !== "" || args.trim() === "") return false;
   return beginsObject(args) ? newest.name !== "" && newest.text === "" : !isComplete(newest);
 }
@@ -200,7 +200,7 @@ function beginsObject(args: string): boolean {
   return args.trimStart().startsWith("{");
 }
 
-function isComplete(call: ChatCall): boolean {
+function isComplete(call: IndexedCall): boolean {
   return !mayBePrefix(call.text) && isWholeObject(call);
 }
 
@@ -208,7 +208,7 @@ function isComplete(call: ChatCall): boolean {
  * A fragment with another name begins a new call if `call` has arguments. A fragment with the same name begins a new call if
  * `call` is complete and more arguments arrive.
  */
-function beginsAnother(call: ChatCall, { name, args }: Fragment): boolean {
+function beginsAnother(call: IndexedCall, { name, args }: Fragment): boolean {
   if (name === "" || call.name === "") return false;
   if (name !== call.name) return call.text !== "";
   return beginsObject(args) && isComplete(call);
@@ -218,7 +218,7 @@ function beginsAnother(call: ChatCall, { name, args }: Fragment): boolean {
  * True if the fragment begins a second call with the same id: the fragment has a name and another index than `call`. If both names
  * are the same, `call` must also be complete.
  */
-function isHeadElsewhere(call: ChatCall, { index, name }: Fragment): boolean {
+function isHeadElsewhere(call: IndexedCall, { index, name }: Fragment): boolean {
   if (index === undefined || call.index === undefined || index === call.index || name === "") return false;
   return name !== call.name || isWholeObject(call);
 }
@@ -227,7 +227,7 @@ function isHeadElsewhere(call: ChatCall, { index, name }: Fragment): boolean {
  * True if the fragment is a second copy of a complete call, or of its arguments. Some servers send the arguments in fragments and
  * then whole, even as JSON within a JSON string (github.com/BerriAI/litellm/issues/20480).
  */
-function isRepetition(call: ChatCall, { id, name, args }: Fragment): boolean {
+function isRepetition(call: IndexedCall, { id, name, args }: Fragment): boolean {
   if (name === "" ? call.name === "" : id === undefined || id !== call.id || name !== call.name) return false;
   if (args.trim() === "" || !isWholeObject(call)) return false;
   const inner = args.trimStart().startsWith('"') ? parseJson(args) : undefined;
@@ -280,10 +280,10 @@ export function createCallAssembly(out: ModelChunk[]): CallAssembly {
   const heads = new Map<number | undefined, string>();
   let readyCalls = 0;
 
-  function open({ index, id = heads.get(index) }: Fragment): ChatCall {
+  function open({ index, id = heads.get(index) }: Fragment): IndexedCall {
     heads.delete(index);
     while (settleComplete(calls.all[readyCalls])) readyCalls += 1;
-    const call = new ChatCall(streamed, `call-${calls.all.length}`, { index, id });
+    const call = new IndexedCall(streamed, `call-${calls.all.length}`, { index, id });
     calls.add(call);
     return call;
   }
@@ -353,7 +353,7 @@ function contradict(out: ModelChunk[]): false {
   return false;
 }
 
-function settleComplete(call: ChatCall | undefined): boolean {
+function settleComplete(call: IndexedCall | undefined): boolean {
   if (call === undefined || call.isReady) return call !== undefined;
   if (!isComplete(call)) return false;
   endCall(call, endArguments(call.text, false));
@@ -362,7 +362,7 @@ function settleComplete(call: ChatCall | undefined): boolean {
 
 type EndedArguments = ReturnType<typeof endArguments>;
 
-function endCall(call: ChatCall, ended: EndedArguments): void {
+function endCall(call: IndexedCall, ended: EndedArguments): void {
   call.end(ended);
-  if (call.first instanceof ChatCall) call.first.extra ??= call.extra;
+  if (call.first instanceof IndexedCall) call.first.extra ??= call.extra;
 }

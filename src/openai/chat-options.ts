@@ -1,6 +1,6 @@
 // The types of the API are declared here instead of imported from the SDK, so that any SDK version works.
 
-import { adapterChecks, type AdapterOptions, modelCheck, refuseBare } from "../shared/adapters/adapter-options.ts";
+import { adapterChecks, type AdapterOptions, refuseBare, settle, type Settled } from "../shared/adapters/adapter-options.ts";
 import { checkFields, type Checks, is, isRecord } from "../core/kit.ts";
 import { idRules, toWireId } from "../shared/adapters/wire-names.ts";
 import { findQuirks, serviceCheck } from "../services/find-quirks.ts";
@@ -118,26 +118,16 @@ export interface OpenAIChatOptions extends AdapterOptions {
   readonly thinkTags?: boolean | "opened" | undefined;
 }
 
-export interface ChatSettings {
-  readonly client: OpenAIChatClient;
-  readonly model: string;
-  readonly id: string;
-  readonly family: string | undefined;
-  readonly includeUsage: boolean;
-  readonly maxTokensField: "max_completion_tokens" | "max_tokens";
-  readonly echoReasoning: "reasoning_content" | "reasoning" | undefined;
-  readonly toolResultMedia: "user-message" | "tool-message";
-  readonly toWireCallId: (callId: string) => string;
-  readonly promptCacheKey: string | undefined;
+type ChatDefaults = "id" | "includeUsage" | "maxTokensField" | "toolResultMedia" | "toWireCallId" | "thinkTags";
+
+export interface ChatSettings extends Settled<OpenAIChatOptions, ChatDefaults> {
   readonly structuresOutput: boolean;
   readonly quirks: Quirks;
-  readonly thinkTags: ThinkTags;
 }
 
 const checks: Checks<OpenAIChatOptions> = {
-  ...adapterChecks,
   client: ["an OpenAI client", isChatClient, undefined, true],
-  model: modelCheck,
+  ...adapterChecks,
   service: serviceCheck,
   includeUsage: is.flag,
   maxTokensField: ["max_completion_tokens", "max_tokens"],
@@ -151,19 +141,18 @@ const checks: Checks<OpenAIChatOptions> = {
 export function checkChatOptions(options: OpenAIChatOptions): ChatSettings {
   refuseBare(options, isChatClient, ["client", 'openaiChat({ client, model: "gpt-5" })']);
   checkFields("options", options, checks);
-  const { client, model, id = "openai", family, includeUsage = true } = options;
   const quirks = findQuirks(options);
-  const {
-    maxTokensField = quirks.maxTokensField ?? "max_completion_tokens",
-    echoReasoning = quirks.echoReasoning,
-    toolResultMedia = "user-message",
-    toWireCallId = createIdConverter(quirks),
-    promptCacheKey,
-    structuredOutput: structuresOutput = enforcesSchemas(client, model),
-    thinkTags = toThinkTags(quirks),
-  } = options;
-  const formats = { maxTokensField, echoReasoning, toolResultMedia, toWireCallId };
-  return { client, model, id, family, includeUsage, ...formats, promptCacheKey, structuresOutput, quirks, thinkTags };
+  const { structuredOutput, echoReasoning } = options;
+  const settled = settle<OpenAIChatOptions, ChatDefaults>(options, {
+    id: "openai",
+    includeUsage: true,
+    maxTokensField: quirks.maxTokensField ?? "max_completion_tokens",
+    toolResultMedia: "user-message",
+    toWireCallId: createIdConverter(quirks),
+    thinkTags: toThinkTags(quirks),
+  });
+  const structuresOutput = structuredOutput ?? enforcesSchemas(options.client, options.model);
+  return { ...settled, echoReasoning: echoReasoning ?? quirks.echoReasoning, structuresOutput, quirks };
 }
 
 function createIdConverter({ callIds }: Quirks): (callId: string) => string {

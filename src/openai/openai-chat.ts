@@ -43,7 +43,7 @@ export function openaiChat(options: OpenAIChatOptions): Provider {
   const fitMedia = createMediaFitter({ forms: chatMedia, limits: settings.quirks.media, id: settings.id });
   const words = withFinishReasons(chatWords, options.finishReasons);
   let { includeUsage } = settings;
-  return createSdkProvider({ ...settings, ...settings.quirks, errorWords: options.errorWords }, (request, call, out) => {
+  return createSdkProvider({ ...settings, ...settings.quirks }, (request, call, out) => {
     const tail = new EventTail();
     let asksUsage = false;
     return {

@@ -54,7 +54,7 @@ export function openaiResponses(options: OpenAIResponsesOptions): Provider {
   keepErrorBodies(client, client.responses);
   const fitMedia = createMediaFitter({ forms: inputMedia, limits: settings.quirks.media, id: settings.id });
   const words = withFinishReasons(incompleteWords, options.finishReasons);
-  return createSdkProvider({ ...settings, ...settings.quirks, errorWords: options.errorWords }, (request, call, out) => {
+  return createSdkProvider({ ...settings, ...settings.quirks }, (request, call, out) => {
     const report = reportTo(out);
     const tail = new EventTail();
     const mayBeRefused = (message: Message): boolean =>

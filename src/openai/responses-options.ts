@@ -1,6 +1,6 @@
 // The types of the API are declared here instead of imported from the SDK, so that any SDK version works.
 
-import { adapterChecks, type AdapterOptions, modelCheck, refuseBare } from "../shared/adapters/adapter-options.ts";
+import { adapterChecks, type AdapterOptions, refuseBare, settle, type Settled } from "../shared/adapters/adapter-options.ts";
 import { checkFields, type Checks, is, isRecord } from "../core/kit.ts";
 import { isFilled } from "../shared/errors/check-fields.ts";
 import type { Json } from "../core/index.ts";
@@ -106,28 +106,19 @@ export interface OpenAIResponsesOptions extends AdapterOptions {
   readonly structuredOutput?: boolean | undefined;
 }
 
-export interface ResponsesSettings {
-  readonly client: OpenAIResponsesClient;
-  readonly model: string;
-  readonly id: string;
-  readonly family: string | undefined;
-  readonly store: boolean;
-  readonly include: readonly string[];
+type ResponsesDefaults = "id" | "store" | "include" | "serverTools" | "toolResultMedia";
+
+export interface ResponsesSettings extends Omit<Settled<OpenAIResponsesOptions, ResponsesDefaults>, "customTools"> {
   readonly compacts: boolean;
-  readonly reasoning: OpenAIReasoning | undefined;
   readonly customTools: ReadonlyMap<string, OpenAICustomToolFormat>;
-  readonly serverTools: readonly OpenAIServerTool[];
   readonly searchesTools: boolean;
-  readonly toolResultMedia: "tool-message" | "user-message";
-  readonly promptCacheKey: string | undefined;
   readonly structuresOutput: boolean;
   readonly quirks: Quirks;
 }
 
 const checks: Checks<OpenAIResponsesOptions> = {
-  ...adapterChecks,
   client: ["an OpenAI client", isResponsesClient, undefined, true],
-  model: modelCheck,
+  ...adapterChecks,
   service: serviceCheck,
   store: is.flag,
   include: ["a list of names", (value) => Array.isArray(value) && value.every(isFilled)],
@@ -143,23 +134,21 @@ const checks: Checks<OpenAIResponsesOptions> = {
 export function checkResponsesOptions(options: OpenAIResponsesOptions): ResponsesSettings {
   refuseBare(options, isResponsesClient, ["client", 'openaiResponses({ client, model: "gpt-5" })']);
   checkFields("options", options, checks);
-  const {
-    client,
-    model,
-    id = "openai",
-    family,
-    store = false,
-    reasoning,
-    compaction: compacts = false,
-    promptCacheKey,
-  } = options;
-  const { customTools = {}, serverTools = [], toolResultMedia = "tool-message" } = options;
-  const { include = store ? [] : ["reasoning.encrypted_content"] } = options;
-  const { toolSearch: searchesTools = false, structuredOutput: structuresOutput = enforcesSchemas(client, model) } = options;
-  const byName = new Map(Object.entries(customTools));
-  const tools = { customTools: byName, serverTools, searchesTools, toolResultMedia };
-  const service = { quirks: findQuirks(options), structuresOutput };
-  return { client, model, id, family, store, include, compacts, reasoning, ...tools, promptCacheKey, ...service };
+  const { client, model, store = false, compaction, toolSearch, customTools = {}, structuredOutput } = options;
+  return {
+    ...settle<OpenAIResponsesOptions, ResponsesDefaults>(options, {
+      id: "openai",
+      store,
+      include: store ? [] : ["reasoning.encrypted_content"],
+      serverTools: [],
+      toolResultMedia: "tool-message",
+    }),
+    customTools: new Map(Object.entries(customTools)),
+    compacts: compaction === true,
+    searchesTools: toolSearch === true,
+    structuresOutput: structuredOutput ?? enforcesSchemas(client, model),
+    quirks: findQuirks(options),
+  };
 }
 
 function isResponsesClient(value: unknown): boolean {

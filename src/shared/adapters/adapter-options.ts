@@ -1,4 +1,4 @@
-import { type Check, type Checks, is, isFilled } from "../errors/check-fields.ts";
+import { type Checks, is, isFilled } from "../errors/check-fields.ts";
 import type { ErrorWord } from "../errors/error-words.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { errorWordsCheck } from "../errors/provider-checks.ts";
@@ -21,6 +21,20 @@ export interface AdapterOptions {
   readonly errorWords?: readonly ErrorWord[] | undefined;
 }
 
+/** The options of an adapter, of which those in `Name` have defaults. */
+export type Settled<Options, Name extends keyof Options> = Omit<Options, Name> & {
+  readonly [Each in Name]-?: Exclude<Options[Each], undefined>;
+};
+
+/** Returns the options with defaults for those that are absent or undefined. */
+export function settle<Options extends object, Name extends keyof Options>(
+  options: Options,
+  defaults: { readonly [Each in Name]: Exclude<Options[Each], undefined> },
+): Settled<Options, Name> {
+  const given = Object.entries(options).filter(([, value]) => value !== undefined);
+  return { ...defaults, ...Object.fromEntries(given) } as Settled<Options, Name>;
+}
+
 /** Throws LoopError "invalid-option" if the caller passed the client or the model itself instead of an object with it. */
 export function refuseBare(
   value: unknown,
@@ -32,12 +46,12 @@ export function refuseBare(
   throw new LoopError("invalid-option", { option: "options", expected, received, instead: write });
 }
 
-/** The check of the required option `model` of an adapter. */
-export const modelCheck: Check = ["the name of a model", isFilled, undefined, true];
-
-/** The checks of `AdapterOptions`, and of the options `id` and `structuredOutput`, which all adapters have too. */
-export const adapterChecks: Checks<AdapterOptions & { readonly id?: string; readonly structuredOutput?: boolean }> = {
+/** The checks of `AdapterOptions`, and of the options `id`, `model` and `structuredOutput`, which adapters have too. */
+export const adapterChecks: Checks<
+  AdapterOptions & { readonly id?: string; readonly model: string; readonly structuredOutput?: boolean }
+> = {
   id: is.name,
+  model: ["the name of a model", isFilled, undefined, true],
   family: is.name,
   structuredOutput: is.flag,
   finishReasons: finishReasonsCheck,

@@ -3,7 +3,7 @@
 import type { ModelChunk } from "../../core/types/provider.ts";
 import { type endArguments, FinishedCalls } from "../tool-arguments.ts";
 
-/** What all calls of one stream share. */
+/** The state of all calls of one stream. */
 export class StreamedCalls<Call extends object> {
   readonly out: ModelChunk[];
   readonly finished: FinishedCalls<Call> = new FinishedCalls();
