@@ -102,14 +102,25 @@ export type AGUIOutcome =
 export interface AGUIInterrupt extends AGUIAttribution {
   /** The `runId`, a colon, and the `id` of the waiting call in `result.pendingCalls`. `readAGUIRequest` splits this id again. */
   readonly id: string;
-  /** Why the call waits. "external_result" means that the result comes from outside the page, for example from a webhook. */
-  readonly reason: "approval_required" | "client_tool_input" | "external_result";
+  /**
+   * Why the call waits. "input_required" is a custom wait that the page may answer. "external_result" means that the result or the
+   * answer comes from outside the page, for example from a webhook.
+   */
+  readonly reason: "approval_required" | "client_tool_input" | "input_required" | "external_result";
   /** A text that the page can show, such as `May "pay" run?`. */
   readonly message: string;
-  readonly toolCallId: string;
+  /** Absent for a wait around a request or the end of the run. */
+  readonly toolCallId?: string;
   /** The JSON Schema for the `payload` that the page sends in its answer. Absent for the reason "external_result". */
   readonly responseSchema?: { [keyword: string]: unknown };
-  readonly metadata: { readonly kind: string; readonly toolName: string; readonly input: Json };
+  /** `what` and `facts` are those of a wait with the reason "input_required". */
+  readonly metadata: {
+    readonly kind: "approval" | "result" | "answer";
+    readonly toolName: string;
+    readonly input: Json;
+    readonly what?: string;
+    readonly facts?: Json;
+  };
 }
 
 /** The `result` of a finished run: how the run ended, without texts such as error messages. */

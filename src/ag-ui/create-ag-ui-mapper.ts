@@ -279,7 +279,7 @@ export class EntryMapper implements EventMapper<Entry> {
 
   #interruptOf(call: Parameters<typeof toInterrupt>[0], { runId, nested }: Mapped): AGUIInterrupt {
     const interrupt = toInterrupt(call, runId);
-    const path = interrupt.toolCallId.slice(toPrefix(runId).length).split("/");
+    const path = (interrupt.toolCallId ?? "").slice(toPrefix(runId).length).split("/");
     if (path.length === 1) return interrupt;
     if (this.#options.version === "0.0") return { ...interrupt, toolCallId: toPrefix(runId) + (path[0] ?? "") };
     const subagentRunId = nested.runIdAt(path.slice(0, -1).join("/"));

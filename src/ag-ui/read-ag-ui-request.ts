@@ -27,7 +27,7 @@ export interface AGUIRequest {
    */
   readonly continues?: string | undefined;
   /**
-   * The page's decisions and results for waiting calls, by the `id` of the call, for the option `answers` of the run. Each result has
+   * The page's decisions, results and answers for waiting calls, by the `id` of the call, for the option `answers` of the run. Each has
    * `fromPage: true`.
    */
   readonly answers: { readonly [id: string]: PageAnswer };
@@ -85,7 +85,7 @@ function readAnswers(given: readonly Answer[]): Pick<AGUIRequest, "continues" | 
   const answers = given.map(([pageId, answer]): Answer => {
     const { runId, id } = fromPageId(pageId);
     runIds.add(runId);
-    return [id, answer.kind === "result" || answer.kind === "failed" ? { ...answer, fromPage: true } : answer];
+    return [id, { ...answer, fromPage: true }];
   });
   if (runIds.size > 1)
     throw new RequestError(400, "The answers belong to more than one run. Send the answers for each run in a separate request.");

@@ -9,20 +9,22 @@ export function waitingCallsOf(reason: EndReason | undefined): readonly WaitingC
 }
 
 export function toInterrupt(call: WaitingCall, runId: string): AGUIInterrupt {
+  const { id, name, args, waitsFor: kind, question, fromPage } = call;
   const prefix = toPrefix(runId);
-  const facts = {
-    id: prefix + call.id,
-    toolCallId: prefix + toCallPath(call),
-    metadata: { kind: "approval", toolName: call.name, input: call.args },
-  };
-  if (call.waitsFor === "approval")
-    return { ...facts, reason: "approval_required", message: `May "${call.name}" run?`, responseSchema: decisionSchema };
-  const { question } = call;
-  const message = question?.text ?? `"${call.name}" waits for a result.`;
-  const metadata = { ...facts.metadata, kind: "result", ...(question?.issues !== undefined && { issues: question.issues }) };
-  // The page cannot send this result, so the interrupt has no schema.
-  if (call.fromPage !== true) return { ...facts, metadata, reason: "external_result", message };
-  return { ...facts, metadata, reason: "client_tool_input", message, responseSchema: toResultSchema(call) };
+  const shown = { id: prefix + id, ...(name !== "" && { toolCallId: prefix + toCallPath(call) }), message: toMessage(call) };
+  const issues = question?.issues;
+  const metadata = { kind, toolName: name, input: args, ...(issues !== undefined && { issues }) };
+  if (kind === "approval") return { ...shown, metadata, reason: "approval_required", responseSchema: decisionSchema };
+  // The page cannot send this result, so the interrupt has no schema and no facts.
+  if (fromPage !== true) return { ...shown, metadata, reason: "external_result" };
+  if (kind === "answer") return { ...shown, ...toInput(call, metadata), reason: "input_required" };
+  return { ...shown, metadata, reason: "client_tool_input", responseSchema: toResultSchema(question) };
+}
+
+function toMessage({ name, waitsFor, what = "", question }: WaitingCall): string {
+  if (waitsFor === "approval") return `May "${name}" run?`;
+  if (waitsFor === "result") return question?.text ?? `"${name}" waits for a result.`;
+  return `${name === "" ? "The run" : `"${name}"`} waits for "${what}".`;
 }
 
 const decisionSchema = {
@@ -35,7 +37,15 @@ const decisionSchema = {
   required: ["approved"],
 };
 
-function toResultSchema({ question }: WaitingCall): NonNullable<AGUIInterrupt["responseSchema"]> {
+function toResultSchema(question: WaitingCall["question"]): NonNullable<AGUIInterrupt["responseSchema"]> {
   const result = question?.schema ?? { description: "The result of the call." };
   return { type: "object", properties: { result, error: { type: "string", description: "The reason why the call failed." } } };
+}
+
+function toInput(
+  { what = "", facts = null, schema = { description: "The answer." } }: WaitingCall,
+  metadata: AGUIInterrupt["metadata"],
+): Pick<AGUIInterrupt, "metadata" | "responseSchema"> {
+  const responseSchema = { type: "object", properties: { result: schema }, required: ["result"] };
+  return { metadata: { ...metadata, what, facts }, responseSchema };
 }

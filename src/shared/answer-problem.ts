@@ -29,7 +29,7 @@ export async function findAnswerProblem(
   given: Json,
   checkResult: CheckResult = async () => undefined,
 ): Promise<LoopError<"invalid-decision"> | undefined> {
-  const why = wait.waitsFor === "result" ? await findResultProblem(wait, given, checkResult) : findOwnProblem(wait, given);
+  const why = wait.waitsFor === "result" ? await findResultProblem(wait, given, checkResult) : findCustomProblem(wait, given);
   if (why === undefined) return undefined;
   const facts = { call: wait.id, waitsFor: wait.waitsFor };
   if (typeof why === "string") return new LoopError("invalid-decision", { ...facts, problem: why });
@@ -37,10 +37,20 @@ export async function findAnswerProblem(
   return new LoopError("invalid-decision", { ...facts, problem, issues: why.issues });
 }
 
-function findOwnProblem({ waitsFor, schema, until }: AnsweredWait, given: Json): string | Misfit | undefined {
+function findCustomProblem(wait: AnsweredWait, given: Json): string | Misfit | undefined {
+  const { waitsFor, schema, until, fromPage } = wait;
   if (waitsFor === "approval") return isApproval(given) ? undefined : `is ${describeKind(given)}`;
+  if (isFromPage(given)) {
+    if (fromPage !== true) return pageProblem;
+    if (given["kind"] !== "result") return `is ${describeKind(given)}`;
+  }
+  const answer = toRecordedAnswer(wait, given);
   // A wait with a time limit answers itself with null.
-  return given === null && until !== undefined ? undefined : findMisfit("schema of the wait", schema, withoutSource(given));
+  return answer === null && until !== undefined ? undefined : findMisfit("schema of the wait", schema, answer);
+}
+
+function isFromPage(given: Json): given is { readonly [field: string]: Json } {
+  return isRecord(given) && given["fromPage"] === true;
 }
 
 async function findResultProblem(
@@ -68,11 +78,14 @@ function describeKind(given: Json): string {
   return typeof kind === "string" ? quote(kind) : describeValue(given);
 }
 
-/** The record of an answer does not depend on the way on which the answer came. */
-export function withoutSource(answer: Json): Json {
-  if (!isRecord(answer) || answer["fromPage"] === undefined) return answer;
-  const { fromPage: _, ...rest } = answer;
-  return rest;
+/**
+ * The record of an answer does not depend on the way on which the answer came. A page sends the answer to a wait of middleware or of a
+ * durable tool as a result.
+ */
+export function toRecordedAnswer({ waitsFor }: Pick<AnsweredWait, "waitsFor">, given: Json): Json {
+  if (!isRecord(given) || given["fromPage"] === undefined) return given;
+  const { fromPage: _, ...rest } = given;
+  return waitsFor === "answer" && isFromPage(given) ? (rest["result"] ?? null) : rest;
 }
 
 /** True for an answer that leaves its wait open. */

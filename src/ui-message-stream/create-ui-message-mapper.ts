@@ -126,15 +126,30 @@ class ApprovalParts {
 
   /** Shows a waiting call on the page. If the call waits for a decision, requests this decision. */
   request(call: WaitingCall): void {
-    const part = this.#tools.add(toCallPath(call), call);
-    this.#tools.show(part, call.name);
-    if (call.waitsFor === "approval") this.#ask(part, call.id);
-    else if (call.question !== undefined) {
-      const { question, id, fromPage } = call;
-      this.#writeQuestion(part, { ...question, questionId: this.#tools.toId(id), isLive: false, fromPage: fromPage === true });
-    }
+    const part = call.name === "" ? undefined : this.#tools.add(toCallPath(call), call);
+    if (part !== undefined) this.#tools.show(part, call.name);
+    const { question, id, waitsFor } = call;
+    if (waitsFor === "answer") this.#writeWait(call, part);
+    if (part === undefined) return;
+    if (waitsFor === "approval") return this.#ask(part, id);
+    const fromPage = call.fromPage === true;
     // The part still shows an approval. Without a reset, `useChat` would send this approval again.
-    else if (part.isApproved && this.#version !== 5) this.#tools.showAgain(part, call.fromPage === true);
+    const isPlain = waitsFor === "result" && question === undefined;
+    if (part.isApproved && this.#version !== 5) this.#tools.showAgain(part, fromPage && isPlain);
+    if (question !== undefined)
+      this.#writeQuestion(part, { ...question, questionId: this.#tools.toId(id), isLive: false, fromPage });
+  }
+
+  /** The page gets the facts of a wait only if it may answer. */
+  #writeWait({ id, what = "", facts = null, schema, fromPage }: WaitingCall, part: ToolPart | undefined): void {
+    if (fromPage !== true) return;
+    const waitId = this.#tools.toId(id);
+    const call = part === undefined ? {} : { toolCallId: part.id, toolName: part.name };
+    this.#writer.writeBeside({
+      type: "data-wait",
+      id: waitId,
+      data: { waitId, what, facts, ...(schema && { schema }), ...call },
+    });
   }
 
   #writeQuestion({ id: toolCallId, name: toolName }: ToolPart, question: AskedUser): void {

@@ -37,6 +37,7 @@ export type {
   UIReason,
   UIUserPart,
   UIVersion,
+  UIWait,
 } from "./ui-message-chunk.ts";
 export { fromUIMessages, type FromUIOptions } from "./from-ui-messages.ts";
 export {

@@ -25,7 +25,7 @@ export interface UIChatRequest {
    */
   readonly continues?: string | undefined;
   /**
-   * The page's decisions and results for waiting calls, by the `id` of the call, for the option `answers` of the run. Each result has
+   * The page's decisions, results and answers for waiting calls, by the `id` of the call, for the option `answers` of the run. Each has
    * `fromPage: true`.
    */
   readonly answers: { readonly [id: string]: PageAnswer };
@@ -41,8 +41,8 @@ type Answer = readonly [id: string, answer: PageAnswer];
  * Everything else is ignored, such as the history and system messages.
  *
  * A call is denied unless its approval has `approved: true`. To edit arguments, the page sends `{ [id]: { kind: "modify", args } }`
- * in the field `answers` of the body, where `id` is the id of the approval. To answer a question of a tool, the page sends
- * `{ [questionId]: { kind: "result", result } }` in the same field. The run rejects a decision about a call that does not wait.
+ * in the field `answers` of the body, where `id` is the id of the approval. To answer a question of a tool or a custom wait, the page
+ * sends `{ [id]: { kind: "result", result } }` in the same field, where `id` is the `questionId` or the `waitId`. The run rejects a decision about a call that does not wait.
  *
  * Throws RequestError with `status` 400, 408, 413 or 415 if the request is invalid. Throws LoopError "invalid-option" or
  * "unknown-option" if an option is invalid.
@@ -110,7 +110,7 @@ function readAnswers(body: UnknownRecord, last: unknown): Pick<UIChatRequest, "c
   const given = [...parts.flatMap((part) => readApproval(part) ?? readResult(part) ?? []), ...readOwn(body.answers)];
   if (last !== undefined && given.length === 0)
     throw new RequestError(400, "The last message is from the assistant, but has no answers.");
-  const answers = Object.fromEntries(given.map(([id, answer]) => [toCallId(id, messageId), answer]));
+  const answers = Object.fromEntries(given.map(([id, answer]) => [toCallId(id, messageId), { ...answer, fromPage: true }]));
   return messageId === undefined || given.length === 0 ? { answers } : { continues: messageId, answers };
 }
 
@@ -142,8 +142,8 @@ function readResult(part: UnknownRecord): readonly [Answer] | undefined {
   if (!isAdded(part) || (state !== "output-available" && state !== "output-error")) return undefined;
   const id = readId(toolCallId, "toolCallId");
   if (id === undefined) throw new RequestError(400, "A part with a result has no toolCallId.");
-  if (state === "output-available") return [[id, { kind: "result", result: (output ?? null) as Json, fromPage: true }]];
-  return [[id, { kind: "failed", error: isText(errorText) ? errorText : "The page gave no reason.", fromPage: true }]];
+  if (state === "output-available") return [[id, { kind: "result", result: (output ?? null) as Json }]];
+  return [[id, { kind: "failed", error: isText(errorText) ? errorText : "The page gave no reason." }]];
 }
 
 function isAdded({ type, providerExecuted, preliminary }: UnknownRecord): boolean {
@@ -163,8 +163,8 @@ function readAnswer(answer: unknown): PageAnswer {
   if (kind === "approve") return { kind };
   if (kind === "deny") return isText(reason) ? { kind, reason } : { kind };
   if (kind === "modify" && args !== undefined) return { kind, args: args as Json };
-  if (kind === "result") return { kind, result: (result ?? null) as Json, fromPage: true };
-  if (kind === "failed" && isText(error)) return { kind, error, fromPage: true };
+  if (kind === "result") return { kind, result: (result ?? null) as Json };
+  if (kind === "failed" && isText(error)) return { kind, error };
   throw new RequestError(
     400,
     'An answer must be { kind: "approve" }, { kind: "deny", reason? }, { kind: "modify", args }, { kind: "result", result } or { kind: "failed", error }.',

@@ -2,7 +2,7 @@
 // the types of `ai` differ between its versions. Tests check the chunks with the validators of all three versions.
 
 import type { WaitingCall } from "../core/kit.ts";
-import type { Json, LoopEvents, LoopStatus, Usage } from "../core/index.ts";
+import type { Json, JsonSchema, LoopEvents, LoopStatus, Usage } from "../core/index.ts";
 
 type CallSummary = LoopEvents["iteration-end"]["calls"][number];
 type ToolQuestion = NonNullable<WaitingCall["question"]>;
@@ -90,6 +90,8 @@ export type UIDataChunk =
   | { readonly type: "data-steered"; readonly id: string; readonly data: { readonly parts: readonly UIUserPart[] } }
   /** A question of a tool to the user. */
   | { readonly type: "data-question"; readonly id: string; readonly data: UIQuestion }
+  /** A custom wait that the page may answer. */
+  | { readonly type: "data-wait"; readonly id: string; readonly data: UIWait }
   /** A call that waits for a decision, for pages of version 5. */
   | { readonly type: "data-approval"; readonly id: string; readonly data: UIApproval }
   /** Data that a tool emitted. `id` contains the id of the tool call. */
@@ -115,6 +117,20 @@ export interface UIQuestion extends ToolQuestion {
   readonly fromPage: boolean;
   /** Set when a live question is over. */
   readonly answer?: "result" | "failed" | "withdrawn" | undefined;
+}
+
+/** A wait of a middleware or a durable tool, with `fromPage: true`. */
+export interface UIWait {
+  /** The key of the answer in the field `answers` of the request. */
+  readonly waitId: string;
+  /** The reason and the facts, as passed to `wait`. */
+  readonly what: string;
+  readonly facts: Json;
+  /** The JSON Schema of the answer. Absent if the wait has no schema that can be converted. */
+  readonly schema?: JsonSchema | undefined;
+  /** The call that waits. Absent for a wait around a request or the end of the run. */
+  readonly toolCallId?: string;
+  readonly toolName?: string;
 }
 
 /** The tool results that are omitted from later requests to the model. */

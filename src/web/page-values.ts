@@ -16,8 +16,11 @@ import { addCost, addUsage, noUsage } from "../shared/count-usage.ts";
 import type { SpendingEvent } from "../shared/event-table.ts";
 import { toJson } from "../shared/json.ts";
 
-/** A page cannot keep a call waiting, so it cannot answer "ask". */
-export type PageAnswer = Exclude<ApprovalDecision, { readonly kind: "ask" }> | OutsideResult;
+/** An answer that a page sent. A page cannot keep a call waiting, so it cannot answer "ask". */
+export type PageAnswer = (Exclude<ApprovalDecision, { readonly kind: "ask" }> | OutsideResult) & {
+  /** Set to true, so that the run refuses the answer unless a page may send it. */
+  readonly fromPage?: boolean | undefined;
+};
 
 /** The cost that a page shows. `streams` is the number of model streams that have ended. */
 export interface PageCost {

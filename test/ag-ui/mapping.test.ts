@@ -54,7 +54,7 @@ describe("createAGUIMapper", () => {
         "TOOL_CALL_ARGS toolCallId="r:call_i1_0" delta="nt\\":5}"",
         "TOOL_CALL_END toolCallId="r:call_i1_0"",
         "STEP_FINISHED stepName="iteration-1"",
-        "RUN_FINISHED threadId="t" runId="c" result={"status":"suspended","reason":"approval-required","usage":{"inputTokens":240,"outputTokens":16,"totalTokens":256}} outcome={"type":"interrupt","interrupts":[{"id":"r:call_i1_0","toolCallId":"r:call_i1_0","metadata":{"kind":"approval","toolName":"pay","input":{"amount":5}},"reason":"approval_required","message":"May \\"pay\\" run?","responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"},"reason":{"type":"string","description":"The reason why the call is denied."},"args":{"description":"Edited arguments, which replace the arguments of the call."}},"required":["approved"]}}]} usage=[{"inputTokens":240,"outputTokens":16,"totalTokens":256}]",
+        "RUN_FINISHED threadId="t" runId="c" result={"status":"suspended","reason":"approval-required","usage":{"inputTokens":240,"outputTokens":16,"totalTokens":256}} outcome={"type":"interrupt","interrupts":[{"id":"r:call_i1_0","toolCallId":"r:call_i1_0","message":"May \\"pay\\" run?","metadata":{"kind":"approval","toolName":"pay","input":{"amount":5}},"reason":"approval_required","responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"},"reason":{"type":"string","description":"The reason why the call is denied."},"args":{"description":"Edited arguments, which replace the arguments of the call."}},"required":["approved"]}}]} usage=[{"inputTokens":240,"outputTokens":16,"totalTokens":256}]",
       ]
     `);
   });

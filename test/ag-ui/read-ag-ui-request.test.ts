@@ -33,7 +33,7 @@ describe("readAGUIRequest", () => {
   it("ignores new messages in a request that answers interrupts", async () => {
     const resume = [{ interruptId: "t/1:a", status: "resolved", payload: { approved: true } }];
     const request = await readAGUIRequest({ ...user("Pay."), resume });
-    expect([request.message, request.answers]).toEqual([undefined, { a: { kind: "approve" } }]);
+    expect([request.message, request.answers]).toEqual([undefined, { a: { kind: "approve", fromPage: true } }]);
   });
 
   it("returns the answers to interrupts, and the id of the interrupted run", async () => {
@@ -50,10 +50,10 @@ describe("readAGUIRequest", () => {
       ...ids,
       continues: "chat:1/2",
       answers: {
-        a: { kind: "approve" },
-        b: { kind: "modify", args: { n: 1 } },
-        c: { kind: "deny", reason: "No." },
-        d: { kind: "deny" },
+        a: { kind: "approve", fromPage: true },
+        b: { kind: "modify", args: { n: 1 }, fromPage: true },
+        c: { kind: "deny", reason: "No.", fromPage: true },
+        d: { kind: "deny", fromPage: true },
         "e:0": { kind: "result", result: { n: 2 }, fromPage: true },
         "f/g#2": { kind: "failed", error: "Closed.", fromPage: true },
       },
@@ -80,7 +80,7 @@ describe("readAGUIRequest", () => {
       },
     });
     const resume = [{ interruptId: "t/1:x", status: "cancelled" }];
-    expect((await readAGUIRequest({ ...ids, messages, resume })).answers).toEqual({ x: { kind: "deny" } });
+    expect((await readAGUIRequest({ ...ids, messages, resume })).answers).toEqual({ x: { kind: "deny", fromPage: true } });
   });
 
   it("rejects a text longer than maxTextChars with an error that users may see", async () => {

@@ -209,6 +209,9 @@ describe.each([
     await expect(resume({ nobody: answer, [call]: answer })).rejects.toMatchObject(unknown);
     const unfit = { code: "invalid-decision", details: { call, waitsFor: "answer", issues: [{ path: ["until"] }] } };
     await expect(resume({ [call]: { kind: "once", until: "now" } })).rejects.toMatchObject(unfit);
+    const sent = { kind: "result", result: answer, fromPage: true };
+    const forged = { code: "invalid-decision", details: { call, problem: "comes from a page" } };
+    await expect(resume({ [call]: sent })).rejects.toMatchObject(forged);
     await resume({ [call]: answer });
     const run = await asking.join(id, { endsWhenWaiting: false });
     for await (const { event } of run ?? []) if (event.type === "run-end") expect(event.status).toBe("completed");

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { defer, defineTool, type Tool } from "turnwright";
+import { ask, defer, defineTool, type Tool } from "turnwright";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { ChatServer } from "./chat-server.ts";
 import { callsOf, openPage, settle } from "./page.ts";
@@ -12,6 +12,22 @@ const render = defineTool({
   inputSchema,
   needsApproval: true,
   execute: () => defer(),
+});
+const asking = defineTool({
+  name: "asking",
+  description: "Asks the user",
+  inputSchema,
+  needsApproval: true,
+  durable: true,
+  execute: (_args, context) => ask(context, { question: "Which city?", fromPage: true }),
+});
+const waiting = defineTool({
+  name: "waiting",
+  description: "Waits for the user",
+  inputSchema,
+  needsApproval: true,
+  durable: true,
+  execute: (_args, { wait }) => wait("city", {}, { fromPage: true }),
 });
 const locate = defineTool({ name: "locate", description: "Finds the user", inputSchema, needsApproval: true });
 
@@ -62,5 +78,21 @@ it.each(withApprovals)(
     await settle(page);
     expect(server.last.result?.text).toBe("Done.");
     expect(callsOf(page)).toMatchObject([{ state: "output-available", output: { city: "Bern" } }]);
+  },
+);
+
+it.each(withApprovals.flatMap(({ version }) => [asking, waiting].map((tool) => ({ version, tool, name: tool.name }))))(
+  "a page of AI SDK $version sends an approval once, even if the approved tool is $name for an answer",
+  async ({ version, tool }) => {
+    const { server, page } = open(version, tool);
+    await page.sendMessage({ text: "Where am I?" });
+    await page.addToolApprovalResponse?.({ id: callsOf(page)[0]?.approval?.id ?? "", approved: true });
+    await settle(page);
+    expect([page.error, server.requests.length, callsOf(page)[0]?.state]).toEqual([undefined, 2, "input-available"]);
+    const answers = { "chat/1:call_i0_0#2": { kind: "result", result: "Bern" } };
+    await page.sendMessage(undefined, { body: { answers } });
+    await settle(page);
+    expect(server.last.result?.text).toBe("Done.");
+    expect(callsOf(page)).toMatchObject([{ state: "output-available", output: "Bern" }]);
   },
 );

@@ -148,6 +148,6 @@ it("a chat request with outcomes of server tools is read without the outcomes", 
   const { server, ran } = await wait();
   const old = { ...output(`${prefix}call_i0_0`, { price: 0 }), providerExecuted: true };
   await (await send(server, body(assistant(old, answered(waiting, { approved: true }))))).text();
-  expect(server.requests.at(-1)?.answers).toEqual({ [waiting.replace(prefix, "")]: { kind: "approve" } });
+  expect(server.requests.at(-1)?.answers).toEqual({ [waiting.replace(prefix, "")]: { kind: "approve", fromPage: true } });
   expect(ran).toEqual(["look tea", "pay 5"]);
 });

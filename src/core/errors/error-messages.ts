@@ -5,7 +5,7 @@ import type { LoopErrorCode, LoopErrorDetails } from "../../shared/errors/loop-e
 import type { ToolChange, ToolChangeKind } from "../types/tool-outcome.ts";
 
 const pageRule =
-  ' A page may only send the results of tools without "execute", and of calls that used defer or ask with { fromPage: true }.';
+  ' A page may only answer calls of tools without "execute", and calls that used defer, ask or wait with { fromPage: true }.';
 
 type ChangeWords = { readonly [Kind in ToolChangeKind]: (change: { readonly place: string; readonly values: string }) => string };
 
@@ -64,7 +64,7 @@ const messages: Messages = {
   },
   "invalid-decision": ({ call, waitsFor, problem }) =>
     waitsFor === "answer"
-      ? `The answer for call ${quote(call)} ${problem}. Pass an answer that fits. The call is still waiting.`
+      ? `The answer for call ${quote(call)} ${problem}.${problem === "comes from a page" ? pageRule : ""} Pass an answer that fits. The call is still waiting.`
       : `The decision about call ${quote(call)}, which is waiting for ${waitsFor === "result" ? "its result" : "an approval"}, ${problem}.${problem === "comes from a page" ? pageRule : ""} Pass ${waitsFor === "result" ? '{ kind: "result", result } or { kind: "failed", error }' : '{ kind: "approve" }, { kind: "deny", reason } or { kind: "modify", args }'}. The call is still waiting.`,
   "journal-locked": ({ path, lockPath, pid, host, isVisible }) =>
     isVisible

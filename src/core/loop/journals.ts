@@ -28,7 +28,7 @@ export interface FirstRecord {
 }
 
 /** The record of a wait that was opened. */
-export type AskedWait = Pick<Wait, "what" | "facts" | "until" | "call" | "schema">;
+export type AskedWait = Pick<Wait, "what" | "facts" | "until" | "call" | "schema" | "fromPage">;
 
 /** The JSON form of a memory journal: the results of the steps by their keys, in the order of recording. */
 export type SavedJournal = { readonly steps: { readonly [key: string]: Json } };

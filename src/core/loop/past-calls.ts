@@ -6,7 +6,7 @@ import type { Activity, Parked } from "./activity.ts";
 import type { Past } from "./past.ts";
 import type { Run } from "./run.ts";
 
-export type OpenedWait = Pick<Wait, "id" | "what" | "facts" | "until" | "call" | "schema">;
+export type OpenedWait = Pick<Wait, "id" | "what" | "facts" | "until" | "call" | "schema" | "fromPage">;
 
 export interface CallPast extends Past {
   /** Reads the answer to a wait, or takes it from the option `answers`. Opens the wait again if what was shown has changed. */

@@ -307,11 +307,12 @@ async function openWait<Answer>(
   options: WaitOptions<Answer>,
 ): Promise<Answer | null | Parked> {
   const { run } = activity;
-  const { until, schema } = options;
+  const { until, schema, fromPage } = options;
   if (activity.isEarly) return new Parked([]);
   const { id, ...facts } = wait;
   const made = schema && convertSchema(schema);
-  const shown = { ...facts, ...(until !== undefined && { until }), ...(made && "json" in made && { schema: made.json }) };
+  const json = made && "json" in made ? made.json : undefined;
+  const shown = { ...facts, until, schema: json, fromPage: fromPage || undefined };
   const past = pastOf(run);
   if (past !== undefined) return past.findAnswer(activity, { id, ...shown }, options);
   const key = waitKey(id);

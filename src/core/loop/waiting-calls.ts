@@ -21,14 +21,7 @@ export function toWaitingCall(wait: Wait): WaitingCall {
     const more = { ...(fromPage && { fromPage }), ...(question && { question }) };
     return { ...shown, waitsFor: what === "approval" ? "approval" : "result", ...more };
   }
-  return {
-    ...toCall(wait, call, earlierTool),
-    waitsFor: "answer",
-    what,
-    facts,
-    ...(schema && { schema }),
-    ...(until !== undefined && { until }),
-  };
+  return { ...toCall(wait, call, earlierTool), waitsFor: "answer", what, facts, schema, until, fromPage: wait.fromPage };
 }
 
 type Shown = Pick<WaitFacts, "name" | "args" | "tool">;

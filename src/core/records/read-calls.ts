@@ -84,6 +84,8 @@ export type PendingCall = {
       readonly schema?: JsonSchema | undefined;
       /** The time from which the run answers the wait itself with null, in milliseconds since 1970. */
       readonly until?: number | undefined;
+      /** True if a web page may send the answer. */
+      readonly fromPage?: true | undefined;
       /** How the tool changed after the previous request for an answer. */
       readonly toolChanges?: readonly ToolChange[] | undefined;
     }

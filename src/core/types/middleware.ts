@@ -29,6 +29,8 @@ export interface Wait {
   readonly call?: WaitingSubject | undefined;
   /** The schema of the answer, if it can be converted. */
   readonly schema?: JsonSchema | undefined;
+  /** True if a page may send the answer. Approvals and results say so in their facts. */
+  readonly fromPage?: true | undefined;
   /** The facts that were shown before, if the wait was opened again. */
   readonly earlier?: Json | undefined;
   /** The tool that was shown before, if the wait was opened again. */

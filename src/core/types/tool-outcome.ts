@@ -94,7 +94,7 @@ export interface WaitingCall {
   readonly schema?: JsonSchema | undefined;
   /** The time from which the run answers the wait itself with null, in milliseconds since 1970. Only for "answer". */
   readonly until?: number | undefined;
-  /** True if a page may send the result: the tool has no `execute`, or called `defer` or `ask` with `fromPage: true`. */
+  /** True if a page may send the result or the answer: the tool has no `execute`, or `defer`, `ask` or `wait` got `fromPage: true`. */
   readonly fromPage?: true | undefined;
   /** Set if the tool asked a question with `ask`. The result of the call is then the answer to this question. */
   readonly question?: ToolQuestion | undefined;

@@ -2,7 +2,7 @@
 
 import type { Json, Validation } from "../../types/common.ts";
 import { readIssues } from "../prepare-call.ts";
-import { type CheckResult, findAnswerProblem, isNoAnswer, withoutSource } from "../../../shared/answer-problem.ts";
+import { type CheckResult, findAnswerProblem, isNoAnswer, toRecordedAnswer } from "../../../shared/answer-problem.ts";
 import { askCaller } from "../../../shared/ask-caller.ts";
 import { toPlainError } from "../../../shared/plain-error.ts";
 import { isOutsideResult } from "../../../shared/to-outcome.ts";
@@ -58,7 +58,7 @@ interface FoundAnswer {
 /** True for an answer that nothing waits for. Throws LoopError "invalid-decision" for an answer that does not fit. */
 async function isUnused(run: Run, { attempts, given, answers }: FoundAnswer): Promise<boolean> {
   const [wait] = attempts;
-  if (wait.answer !== undefined) return !isSameJson(withoutSource(wait.answer.value), withoutSource(given));
+  if (wait.answer !== undefined) return !isSameJson(wait.answer.value, toRecordedAnswer(toWaitingCall(wait), given));
   const newest = attempts.at(-1);
   if (newest !== undefined && newest !== wait) {
     if (wait.what === "approval" && newest.answer === undefined) passDenial(answers, wait.id, newest.id);

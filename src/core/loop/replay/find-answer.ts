@@ -4,7 +4,7 @@ import type { Issue, Json } from "../../types/common.ts";
 import type { Wait, WaitingSubject } from "../../types/middleware.ts";
 import type { WaitOptions } from "../../types/wait.ts";
 import { LoopError } from "../../../shared/errors/loop-error.ts";
-import { findAnswerProblem, isNoAnswer, withoutSource } from "../../../shared/answer-problem.ts";
+import { findAnswerProblem, isNoAnswer, toRecordedAnswer } from "../../../shared/answer-problem.ts";
 import { isSameJson } from "../../../shared/json.ts";
 import { validateArgs } from "../../../shared/argument-schema.ts";
 import { renderIssues } from "../../../shared/to-outcome.ts";
@@ -130,7 +130,8 @@ async function findGiven(past: AnsweredRun, { run }: Activity, wait: Wait): Prom
   const { isSealed: isOver } = past;
   if (given === undefined) return !isOver && run.now >= until ? null : undefined;
   if (isOver) throw past.refuse(new LoopError("unknown-decision", { call: id }));
-  const problem = id.includes("/") ? await findAnswerProblem(toWaitingCall(wait), given, resultChecker(run)) : undefined;
+  const asked = toWaitingCall(wait);
+  const problem = id.includes("/") ? await findAnswerProblem(asked, given, resultChecker(run)) : undefined;
   if (problem !== undefined) throw past.refuse(problem);
-  return withoutSource(given);
+  return toRecordedAnswer(asked, given);
 }

@@ -34,10 +34,10 @@ export async function readAttempts(read: Read, id: string): Promise<readonly Rec
     const key = waitKey(id, attempt);
     const asked = (await read(`${key}/asked`)) as AskedWait | undefined;
     if (asked === undefined) return attempts;
-    const { what, facts, until, call, schema } = asked;
+    const { what, facts, until, call, schema, fromPage } = asked;
     const answer = (await read(`${key}/answer`)) as RecordedWait["answer"];
     const before = attempts.at(-1);
     const earlier = before && { earlier: before.facts, earlierTool: before.call?.tool };
-    attempts.push({ id: toWaitId(id, attempt), key, what, facts, until, call, schema, answer, ...earlier });
+    attempts.push({ id: toWaitId(id, attempt), key, what, facts, until, call, schema, fromPage, answer, ...earlier });
   }
 }
