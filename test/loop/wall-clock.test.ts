@@ -162,7 +162,7 @@ describe("limits.wallClockMs in a resumed run", () => {
   it.for<[crashed: string, lastKey: string, endsAfterMs: number]>([
     ["in a stream", "i0/next", 400],
     ["in a tool", "i1/request/model", 400],
-    // The journal counts 600 ms before the second iteration, so a limit of 601 ms leaves 1 ms.
+    // The journal counts 600 ms of each tool, so a limit of 1,201 ms leaves 1 ms.
     ["after the last tool", "i1/call/0/nap/outcome", 1],
   ])("counts only active time if the run crashed %s", async ([, lastKey, endsAfterMs]) => {
     const journal = await savedUpTo(lastKey);
@@ -171,7 +171,7 @@ describe("limits.wallClockMs in a resumed run", () => {
     const deaf = tool("nap", () => never);
     const messages = [{ role: "user", content: "Go." }] as const;
     const provider = createMockProvider([stall()]);
-    const limits = { wallClockMs: lastKey === "i1/call/0/nap/outcome" ? 601 : 1_000 };
+    const limits = { wallClockMs: lastKey === "i1/call/0/nap/outcome" ? 1_201 : 1_000 };
     const running = runToolLoop({
       provider,
       messages,
@@ -186,5 +186,35 @@ describe("limits.wallClockMs in a resumed run", () => {
     await clock.advance(100_000);
     expect([(await running).reason.kind, endedAt - clockAt]).toEqual(["wall-clock", endsAfterMs]);
     expect(clock.pending).toBe(0);
+  });
+
+  it("counts the answer before a suspension, but not the days until the run goes on", async () => {
+    const clock = createTestClock();
+    const journal = memoryJournal();
+    const mock = createMockProvider([toolCall("pay")]);
+    const wait = (ms: number) => new Promise<void>((resolve) => void clock.setTimeout(resolve, ms));
+    const provider: Provider = {
+      ...mock,
+      async *stream(...request) {
+        await wait(200);
+        yield* mock.stream(...request);
+      },
+    };
+    const pay = tool("pay", () => never, { needsApproval: true });
+    const tools = [pay];
+    const messages = [{ role: "user", content: "Go." }] as const;
+    const run = { provider, messages, journal, clock, runId: "r", tools, ...within(1_000), timeouts: { settleMs: 0 } };
+    const suspending = runToolLoop(run);
+    await clock.advance(5_000);
+    const suspended = await suspending;
+    expect([suspended.status, suspended.durationMs]).toEqual(["suspended", 200]);
+    const [{ id = "" } = {}] = suspended.pendingCalls;
+    const startedAt = clock.now();
+    let endedAt = 0;
+    const resuming = runToolLoop({ ...run, answers: { [id]: { kind: "approve" } } });
+    void resuming.then(() => (endedAt = clock.now()));
+    await clock.advance(5_000);
+    const ended = await resuming;
+    expect([ended.reason, endedAt - startedAt, ended.durationMs]).toEqual([reason, 800, 1_000]);
   });
 });

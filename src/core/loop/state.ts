@@ -46,6 +46,7 @@ export function createState(messages: readonly Message[], heldIds: Iterable<stri
     lookAttempt: { base: "", count: 0 },
     codeVersion: undefined,
     activeMs: 0,
+    activeMsAtLook: 0,
     agains: 0,
     isGranted: false,
     retry: 0,
@@ -53,9 +54,12 @@ export function createState(messages: readonly Message[], heldIds: Iterable<stri
   };
 }
 
-/** Returns the active time at the look. Times of different executions cannot be compared, so the days between them do not count. */
-export function activeAt({ look, activeMs }: State, { now, token }: Pick<Look, "now" | "token">): number {
-  return look?.token === token ? activeMs + now - look.now : activeMs;
+/**
+ * Returns the active time at the look. Times of different executions cannot be compared, so the days between them do not count. Of an
+ * earlier execution, the recorded durations since its last look count.
+ */
+export function activeAt({ look, activeMs, activeMsAtLook }: State, { now, token }: Pick<Look, "now" | "token">): number {
+  return look?.token === token ? activeMsAtLook + now - look.now : activeMs;
 }
 
 export function applyLook(state: State, look: Look): void {
@@ -69,7 +73,7 @@ export function applyLook(state: State, look: Look): void {
     state.steered = takeSteered(state);
     clearIteration(state);
   }
-  Object.assign(state, { phase: "look", look, activeMs, codeVersion });
+  Object.assign(state, { phase: "look", look, activeMs, activeMsAtLook: activeMs, codeVersion });
 }
 
 function takeSteered(state: State): readonly UserMessage[] {
@@ -116,6 +120,7 @@ export function applyAnswer(state: State, answer: Answer, spent: readonly Nested
   for (const one of [...spent, ...eagerSpent]) applyNested(state, one);
   if (isSkipped) return returnSteered(state);
   state.answers.push(answer);
+  state.activeMs += answer.durationMs;
   if (state.continuation > 0) state.pauses += 1;
   else if (!state.isGranted) state.countedIterations += 1;
   state.isGranted = false;
@@ -180,6 +185,8 @@ export function applyCalls(state: State, ended: readonly EndedCall[]): void {
   const isMalformed = state.answers.at(-1)?.finish === "malformed-call";
   const waits = ended.flatMap((one) => one.waits);
   applyEnded(state, ended);
+  // The calls ran at the same time.
+  state.activeMs += Math.max(0, ...ended.map(({ outcome }) => outcome.durationMs));
   // The failed calls of one message count as one error, because the model has read none of them before.
   if (waits.length === 0) {
     const kinds = ended.map(({ outcome }) => outcome.kind);

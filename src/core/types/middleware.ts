@@ -472,7 +472,9 @@ export interface State {
   lookAttempt: { readonly base: string; readonly count: number };
   /** The newest recorded option `version`. */
   codeVersion: string | undefined;
+  /** In milliseconds, up to the newest record. */
   activeMs: number;
+  activeMsAtLook: number;
   /** How often `beforeEnd` went on. */
   agains: number;
   /** True while an iteration that `beforeEnd` granted may pass the limits. */
