@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { isLoopError } from "../core/index.ts";
-import { anthropic } from "../services/anthropic.ts";
+import { anthropic } from "../services/services.ts";
 import { checkMessagesOptions, type AnthropicMessagesOptions } from "./messages-options.ts";
 
 const client = { messages: { create: () => Promise.reject(new Error("not asked")) } };

@@ -1,40 +1,7 @@
+import { parameterNames } from "./services.ts";
 import { findClaudeFacts } from "./claude-models.ts";
-import { anthropicMedia } from "./media-limits.ts";
 import type { Refused, Rule, WireRequest } from "./rule.ts";
 import { callsWithoutTools, firstOf, recordAt, recordsIn, show, when } from "./rule-checks.ts";
-import type { Service } from "./service.ts";
-
-/**
- * The names of a tool's parameters: `tools.0.custom.input_schema.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'`
- * (github.com/anthropics/claude-code/issues/79418, github.com/microsoft/azure-devops-mcp/issues/317).
- */
-const parameterNames = /^[\w.-]{1,64}$/;
-
-/**
- * The rules of the models come through gateways that speak OpenAI's wires: tools are declared if the messages have calls, texts are
- * not empty, and an assistant message is never last. `findQuirks` adds the rules of each model from claude-models.ts.
- */
-export const anthropic: Service = {
-  name: "anthropic",
-  address: /(?:^|\.)anthropic\.com$/,
-  id: /(?:^|\.)anthropic/,
-  quirks: { media: anthropicMedia, parameterNames },
-  everywhere: [
-    {
-      model: /claude-/i,
-      quirks: {
-        declaresOldTools: true,
-        callIds: "plain",
-        parameterNames,
-        emptyText: "(empty)",
-        alternates: true,
-        endsWithUser: true,
-        media: anthropicMedia,
-        thinkTags: false,
-      },
-    },
-  ],
-};
 
 /** The API version from which `temperature`, `top_p` and `top_k` are refused on all models (.../docs/en/api/versioning). */
 export const unsampledVersion: string = "2026-10-21";

@@ -1,21 +1,5 @@
-import { anthropicMedia, azureMedia } from "./media-limits.ts";
-import { openai } from "./openai.ts";
-import type { Service } from "./service.ts";
 import type { Rule } from "./rule.ts";
 import type { ChatStyle } from "./oddities.ts";
-
-/**
- * Azure runs OpenAI's models with OpenAI's rules (github.com/palantir/foundry-dev-tools/issues/779). It also runs Claude models, without
- * verified support for the beta `thinking-binding-controls` (github.com/pydantic/pydantic-ai/issues/8037).
- */
-export const azure: Service = {
-  ...openai,
-  name: "azure",
-  address: /\.(?:openai|services\.ai|cognitiveservices)\.azure\.com$|\.azure\.anthropic\.com$/,
-  quirks: { ...openai.quirks, media: azureMedia },
-  claudeQuirks: { media: anthropicMedia, refusesBinding: true },
-  id: /^(?:az|azure)(?:$|[.\-_])/,
-};
 
 /** Azure has these rules beside OpenAI's. */
 export const azureRules: readonly Rule[] = [

@@ -1,26 +1,7 @@
-import { bedrockMedia } from "./media-limits.ts";
 import { refuseLargeImages } from "./messages-media.ts";
-import type { Quirks, Service } from "./service.ts";
 import type { Refused, Rule } from "./rule.ts";
 import { callsWithoutTools, firstOf, show, sizeOf, strayResults, unansweredCalls, when } from "./rule-checks.ts";
 import type { ChatStyle } from "./oddities.ts";
-
-const quirks: Quirks = { declaresOldTools: true, callIds: "plain", emptyText: "(empty)", alternates: true };
-
-/**
- * Bedrock runs at more than one address, also in private networks and in China. It refuses the beta `thinking-binding-controls`
- * (github.com/earendil-works/pi), and no support is verified on Bedrock Mantle (github.com/pydantic/pydantic-ai/issues/8037).
- * Bedrock, behind any gateway, refuses a request without tools if its messages have calls: "The toolConfig field must be defined when
- * using toolUse and toolResult content blocks." (github.com/langgenius/dify/issues/17545, github.com/vxcontrol/pentagi/issues/196).
- * It also refuses empty texts (github.com/vercel/ai/issues/14618).
- */
-export const bedrock: Service = {
-  name: "bedrock",
-  address: /(?:^|\.)bedrock[\w-]*\.[\w-]+\.(?:(?:vpce\.)?amazonaws\.com(?:\.cn)?|api\.aws)$/,
-  id: /bedrock/,
-  quirks: { ...quirks, media: bedrockMedia, refusesBinding: true },
-  everywhere: [{ model: /^(?:bedrock\/|(?:us|eu|apac|global|us-gov)\.[a-z]\w*\.)/i, quirks }],
-};
 
 /** Converse, as a gateway with OpenAI's wire passes its rules on. */
 export const bedrockRules: readonly Rule[] = [

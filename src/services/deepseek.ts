@@ -1,35 +1,6 @@
-import { deepseekMedia, noMedia } from "./media-limits.ts";
-import type { Service } from "./service.ts";
 import type { Rule } from "./rule.ts";
 import { hasHalfPair, recordAt, unknownPart, when } from "./rule-checks.ts";
 import type { ChatStyle } from "./oddities.ts";
-
-const thinks = /deepseek-(?:v4|flash)/i;
-
-/**
- * DeepSeek V4 thinks unless it is told not to. While it thinks, it refuses a forced call
- * (github.com/deepseek-ai/DeepSeek-V3/issues/1376), and a message with calls must have `reasoning_content`
- * (github.com/iOfficeAI/AionUi/issues/2746). DeepSeek R1 must not get this field (@ai-sdk/deepseek 3.0.56), but
- * `deepseek-reasoner` has required it since V3.2 (github.com/continuedev/continue/issues/10193,
- * github.com/langgenius/dify-official-plugins/issues/2306). R1 always thinks, and its chat template writes the opening tag
- * (github.com/vllm-project/vllm/issues/13125). Only V4.1 Flash sees images: `deepseek-flash` and the old names of V4 Flash
- * (github.com/yilewang/llm-for-zotero/issues/143, github.com/langgenius/dify-official-plugins/issues/3867).
- */
-export const deepseek: Service = {
-  name: "deepseek",
-  address: /(?:^|\.)deepseek\.com$/,
-  id: /^deepseek/,
-  quirks: { maxTokensField: "max_tokens", media: deepseekMedia },
-  models: [
-    { model: /deepseek-(?:v4|flash|chat|reasoner)/i, quirks: { forcedChoice: { thinking: { type: "disabled" } } } },
-    { model: /deepseek-reasoner/i, quirks: { echoReasoning: "reasoning_content" } },
-    { model: /deepseek-(?:v4-pro|chat|reasoner)/i, quirks: { media: noMedia } },
-  ],
-  everywhere: [
-    { model: thinks, quirks: { echoReasoning: "reasoning_content" } },
-    { model: /deepseek-r1/i, quirks: { thinkTags: "opened" } },
-  ],
-};
 
 /** True for the models that think unless the request says otherwise. */
 function thinksAtDeepseek(model: string, body: object): boolean {

@@ -1,49 +1,7 @@
 import type { Check } from "../core/kit.ts";
-import { anthropic } from "./anthropic.ts";
-import { azure } from "./azure.ts";
-import { bedrock } from "./bedrock.ts";
-import { cerebras } from "./cerebras.ts";
 import { findClaudeFacts } from "./claude-models.ts";
-import { dashscope } from "./dashscope.ts";
-import { deepseek } from "./deepseek.ts";
-import { fireworks } from "./fireworks.ts";
-import { google } from "./google.ts";
-import { groq } from "./groq.ts";
-import { litellm } from "./litellm.ts";
-import { llamaServer } from "./llama-server.ts";
-import { lmStudio } from "./lm-studio.ts";
-import { meta } from "./meta.ts";
-import { minimax } from "./minimax.ts";
-import { mistral } from "./mistral.ts";
-import { moonshot } from "./moonshot.ts";
-import { ollama } from "./ollama.ts";
-import { openai } from "./openai.ts";
-import { openrouter } from "./openrouter.ts";
 import type { Quirks, ModelQuirks, Service, ServiceName } from "./service.ts";
-import { together } from "./together.ts";
-import { vllm } from "./vllm.ts";
-import { xai } from "./xai.ts";
-import { zai } from "./zai.ts";
-
-const services: readonly Service[] = [
-  ...[
-    openai,
-    azure,
-    bedrock,
-    cerebras,
-    anthropic,
-    dashscope,
-    deepseek,
-    fireworks,
-    google,
-    groq,
-    litellm,
-    llamaServer,
-    lmStudio,
-    meta,
-  ],
-  ...[minimax, mistral, moonshot, ollama, openrouter, together, vllm, xai, zai],
-];
+import { anthropic, openai, services } from "./services.ts";
 
 /** Checks the option `service`. */
 export const serviceCheck: Check = [

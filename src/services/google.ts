@@ -1,39 +1,6 @@
-import { anthropicMedia, googleMedia } from "./media-limits.ts";
-import type { Quirks, Service } from "./service.ts";
 import { isRecord } from "../core/kit.ts";
 import type { Refused, Rule } from "./rule.ts";
-import { forGemini } from "./tool-schemas.ts";
 import { eachSchema, firstOf, recordAt, recordsIn, repeatedTool, show, sniffType, unknownField, when } from "./rule-checks.ts";
-
-/** Names of tools begin with a letter or "_" (docstring of `FunctionDeclaration.name` in @google/genai). */
-const googleNames: RegExp = /^[a-z_]/i;
-
-/**
- * "required[0]: property is not defined" (github.com/probelabs/probe/issues/569, github.com/NousResearch/hermes-agent/pull/64054),
- * "enum[3]: cannot be empty" (github.com/sbroenne/mcp-server-excel/issues/607), and "enum: only allowed for STRING type"
- * (github.com/microsoft/azure-devops-mcp/issues/145).
- */
-const schemas: Quirks = { toTool: forGemini };
-
-/**
- * Google's endpoints with OpenAI's wire. From Gemini 3 on, the first call of a message needs a thought signature, and calls of other
- * models get a placeholder (ai.google.dev/gemini-api/docs/openai, ai.google.dev/gemini-api/docs/thought-signatures). Vertex AI also runs
- * Claude models, with the limits of Anthropic, and refuses unknown betas.
- */
-export const google: Service = {
-  name: "google",
-  address: /(?:^|[.-])(?:generativelanguage|aiplatform(?:\.\w+\.rep)?)\.googleapis\.com$/,
-  id: /^(?:google|gcp|gemini)/,
-  quirks: { alternates: true, endsWithUser: true, toolNames: googleNames, media: googleMedia },
-  claudeQuirks: { media: anthropicMedia, refusesBinding: true },
-  everywhere: [{ model: /(?:^|[/:])gemini-/i, quirks: schemas }],
-  models: [
-    {
-      model: /gemini-(?![12](?!\d))/i,
-      quirks: { firstCallExtra: { google: { thought_signature: "skip_thought_signature_validator" } } },
-    },
-  ],
-};
 
 /** The fields of a request, and of its `generationConfig`: @google/genai@2.32.0 dist/genai.d.ts. */
 const contentFields = [

@@ -1,26 +1,6 @@
-import { groqMedia } from "./media-limits.ts";
-import type { Service } from "./service.ts";
 import type { Refused, Rule } from "./rule.ts";
 import { type FieldsByRole, recordAt, show, unknownField, unknownItemField, unknownPart } from "./rule-checks.ts";
 import type { ChatStyle } from "./oddities.ts";
-
-/**
- * 128 tools and 4 stop sequences at most (types of groq-sdk 1.6.0). JSON mode is refused with tools (@ai-sdk/groq 4.0.84). Groq can
- * hide reasoning, and refuses `reasoning_content` (github.com/janhq/jan/issues/8136).
- */
-export const groq: Service = {
-  name: "groq",
-  address: /(?:^|\.)groq\.com$/,
-  id: /^groq/,
-  quirks: {
-    maxTools: 128,
-    maxStops: 4,
-    separatesSchema: true,
-    separatesReasoning: true,
-    media: groqMedia,
-    echoReasoning: undefined,
-  },
-};
 
 /** The fields of a request and of its messages: groq-sdk@1.6.0 resources/chat/completions. */
 const requestFields = [

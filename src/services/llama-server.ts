@@ -1,33 +1,6 @@
-import { llamaServerMedia } from "./media-limits.ts";
-import type { Quirks, Service } from "./service.ts";
 import type { Refused, Rule } from "./rule.ts";
 import { firstOf, patternsIn, recordAt, unknownPart, when } from "./rule-checks.ts";
 import type { ChatStyle } from "./oddities.ts";
-import { withoutPatterns } from "./tool-schemas.ts";
-
-/**
- * llama.cpp makes a grammar from the patterns of a tool schema. The grammar has no classes such as `\d`, and a pattern needs both anchors
- * (github.com/rowboatlabs/rowboat/pull/741, common/json-schema-to-grammar.cpp in github.com/ggml-org/llama.cpp).
- */
-export const grammarPatterns: Quirks = { toTool: /* @__PURE__ */ withoutPatterns(/\\[a-z]|\(\?|^(?!\^)|(?<!\$)$/i) };
-
-/**
- * llama-server treats a choice in object form as "auto". It refuses two assistant messages at the end, and one if the model
- * thinks. It also refuses a grammar together with tools (tools/server/server-common.cpp in github.com/ggml-org/llama.cpp).
- */
-export const llamaServer: Service = {
-  name: "llama-server",
-  port: "8080",
-  id: /^llama[.-]?(?:cpp|server)/,
-  quirks: {
-    alternates: true,
-    endsWithUser: true,
-    namedChoice: "single",
-    separatesSchema: true,
-    media: llamaServerMedia,
-    ...grammarPatterns,
-  },
-};
 
 /** llama-server and Ollama. */
 export const localEndRules: readonly Rule[] = [

@@ -1,23 +1,6 @@
-import { grammarPatterns } from "./llama-server.ts";
-import type { Service } from "./service.ts";
 import type { Refused, Rule } from "./rule.ts";
 import { show } from "./rule-checks.ts";
 import type { ChatStyle } from "./oddities.ts";
-
-/** LM Studio accepts `tool_choice` only as a word (github.com/lmstudio-ai/lmstudio-bug-tracker/issues/670), separates reasoning, and runs llama.cpp. */
-export const lmStudio: Service = {
-  name: "lm-studio",
-  port: "1234",
-  id: /^lm-?studio/,
-  quirks: {
-    alternates: true,
-    endsWithUser: true,
-    namedChoice: "single",
-    maxTokensField: "max_tokens",
-    separatesReasoning: true,
-    ...grammarPatterns,
-  },
-};
 
 export const lmStudioRules: readonly Rule[] = [
   {

@@ -1,4 +1,3 @@
-import type { Service } from "./service.ts";
 import type { Refused, Rule } from "./rule.ts";
 import {
   type FieldsByRole,
@@ -11,32 +10,6 @@ import {
   when,
 } from "./rule-checks.ts";
 import type { ChatStyle } from "./oddities.ts";
-
-/**
- * Mistral's own API. The rules about order and ids are part of the models' chat template, so they hold at other services too
- * (github.com/NousResearch/hermes-agent/issues/20154, github.com/karthink/gptel/issues/1203,
- * github.com/charmbracelet/crush/issues/279). A conversation must end with a user or tool message
- * (github.com/QuantumNous/new-api/issues/2858).
- */
-export const mistral: Service = {
-  name: "mistral",
-  address: /(?:^|\.)mistral\.ai$/,
-  id: /^mistral/,
-  quirks: {
-    callIds: "nine",
-    answersTools: true,
-    alternates: true,
-    endsWithUser: true,
-    maxTokensField: "max_tokens",
-    seedField: "random_seed",
-  },
-  everywhere: [
-    {
-      model: /(?:^|[/.])(?:open-)?(?:mistral|mixtral|ministral|magistral|devstral|codestral|pixtral|voxtral)-/i,
-      quirks: { callIds: "nine", answersTools: true, alternates: true, endsWithUser: true },
-    },
-  ],
-};
 
 /** The fields of a request and of its messages: @mistralai/mistralai models/components/chatcompletionrequest, @ai-sdk/mistral@4.0.87. */
 const requestFields = [

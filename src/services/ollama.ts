@@ -1,29 +1,6 @@
-import { ollamaMedia } from "./media-limits.ts";
-import type { Service } from "./service.ts";
 import type { Refused, Rule } from "./rule.ts";
 import { firstOf, sniffType, unknownPart, when } from "./rule-checks.ts";
 import type { ChatStyle } from "./oddities.ts";
-
-/**
- * Ollama ignores `tool_choice` (openai/openai.go in github.com/ollama/ollama), and refuses two assistant messages at the end
- * (github.com/NousResearch/hermes-agent/issues/80265). It separates reasoning, which can be turned off for each model.
- */
-export const ollama: Service = {
-  name: "ollama",
-  address: /(?:^|\.)ollama\.com$/,
-  port: "11434",
-  id: /^ollama/,
-  quirks: {
-    alternates: true,
-    endsWithUser: true,
-    namedChoice: "single",
-    forcedChoice: "never",
-    noneChoice: "no-tools",
-    maxTokensField: "max_tokens",
-    separatesReasoning: true,
-    media: ollamaMedia,
-  },
-};
 
 export const ollamaRules: readonly Rule[] = [
   {

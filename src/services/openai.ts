@@ -1,46 +1,6 @@
-import { openaiMedia } from "./media-limits.ts";
-import type { ModelQuirks, Quirks, Service } from "./service.ts";
 import type { Refused, Rule } from "./rule.ts";
 import { show, when } from "./rule-checks.ts";
-import { notPython, withItems } from "./tool-schemas.ts";
 import type { ChatStyle } from "./oddities.ts";
-
-/**
- * When OpenAI's models reason, and which of them refuse function tools in Chat Completions while they reason
- * (github.com/openai/openai-openapi/issues/541, github.com/BerriAI/litellm/issues/34569, github.com/firebase/genkit/issues/6303).
- * gpt-6-astra, gpt-6.1-sol and gpt-6.2 have no effort "none". A reasoning model refuses `temperature` and `top_p`, and GPT-6 also
- * `stop` (github.com/bolna-ai/bolna/issues/1019).
- */
-const openaiModels: readonly ModelQuirks[] = [
-  { model: /^(?:o\d|gpt-5(?:$|-(?!chat)))/, quirks: { reasons: "always" } },
-  { model: /^gpt-5\.[1-5](?!\d)/, quirks: { reasons: "on-request" } },
-  { model: /^gpt-5\.[45](?!\d)/, quirks: { toolsNeedResponses: true } },
-  { model: /^gpt-5\.\d+-pro/, quirks: { reasons: "always" } },
-  { model: /^gpt-(?:5\.(?:[6-9]|\d\d)|[6-9]|\d\d)/, quirks: { reasons: "by-default", toolsNeedResponses: true } },
-  { model: /^gpt-6(?:\.1-sol|\.[2-9]|-astra)/, quirks: { reasons: "always" } },
-];
-
-/**
- * A pattern in a tool schema must be one of Python: "is not a 'regex'" (github.com/BerriAI/litellm/pull/40485,
- * github.com/pleaseai/shunt/pull/488). Lookaround is refused by the backend of Codex, and in some requests elsewhere
- * (github.com/tombii/better-ccflare/issues/357, github.com/Dokploy/mcp/issues/45).
- * An array has `items`: "array schema missing items" (github.com/garrytan/gbrain/pull/1028).
- */
-const schemas: Quirks = { toTool: /* @__PURE__ */ withItems(notPython) };
-
-/** 128 tools and 4 stop sequences at most (github.com/zed-industries/zed/issues/42393, types of the package `openai`). */
-export const openai: Service = {
-  name: "openai",
-  address: /(?:^|\.)openai\.com$/,
-  // The names in the package @ai-sdk/openai.
-  id: /^openai\.(?:chat|responses)$/,
-  quirks: { maxTools: 128, maxStops: 4, media: openaiMedia, thinkTags: false },
-  models: openaiModels,
-  everywhere: [
-    { model: /(?:^|\/)(?:gpt-(?!oss)|chatgpt|o\d)/, quirks: { thinkTags: false } },
-    { model: /(?:^|[/:])(?:gpt-(?!oss)|chatgpt|o\d|codex-)/, quirks: schemas },
-  ],
-};
 
 /** The models that reason unless the effort is "none". */
 function reasonsUnlessTold(model: string, effort: unknown): boolean {

@@ -1,5 +1,5 @@
-// One file per model service in this folder holds its rules and quirks as data. The adapters read the quirks to build requests that
-// the service accepts, and `strictService` of `turnwright/testing` reads the rules to refuse what the service refuses.
+// The types of the table in services.ts, whose rows are the model services with their quirks as data. The adapters read the quirks to
+// build requests that the service accepts. `strictService` of `turnwright/testing` reads rules (rule.ts) to refuse what it refuses.
 
 import type { Json, ToolDefinition } from "../core/index.ts";
 import type { MediaLimits } from "../shared/adapters/fit-media.ts";

@@ -1,20 +1,6 @@
-import { vllmMedia } from "./media-limits.ts";
-import type { Service } from "./service.ts";
 import type { Refused, Rule } from "./rule.ts";
 import { recordAt, unknownPart, when } from "./rule-checks.ts";
 import type { ChatStyle } from "./oddities.ts";
-
-/**
- * Chat templates of local models require that user and assistant messages alternate. vLLM has renamed `reasoning_content` to
- * `reasoning` (vllm/entrypoints/openai/chat_completion/protocol.py).
- */
-export const vllm: Service = {
-  name: "vllm",
-  port: "8000",
-  id: /^vllm/,
-  quirks: { media: vllmMedia, alternates: true },
-  models: [{ model: /deepseek-(?:v4|flash)|kimi-(?:k2\.[5-9]|k2-thinking|k[3-9])/i, quirks: { echoReasoning: "reasoning" } }],
-};
 
 /** Structured decoding in a body: vllm entrypoints/openai/chat_completion/protocol.py. */
 function hasConstraints(body: object): boolean {
