@@ -14,7 +14,7 @@ interface ConversationEntry {
 }
 interface ConversationOptions {
   id: string; // at most 200 characters, no slashes
-  store: conversation.ConversationStore; // { load(id), lock(id), isLocked(id), remove(id), list?() }; check it with conversationStoreSuite
+  store: conversation.ConversationStore; // { load(id), lock(id), isLocked(id), remove(id), list?(), journal?(runId), removeJournal?(runId) }; check it with conversationStoreSuite
   options: conversation.ConversationRunOptions; // of each run, without messages, runId and journal
   journal?: (runId: string) => Journal; // so that another process can resume a run
   removeJournal?: (runId: string) => void | PromiseLike<void>; // for the journals that keepRuns does not keep

@@ -5,9 +5,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { approve, defer, defineTool } from "turnwright";
+import { fileConversationStore } from "turnwright/conversation";
 import {
   createRunHost,
-  fileRunStore,
   lastEventId,
   type ResumeAnswer,
   type RunHost,
@@ -39,7 +39,7 @@ const renderFarm = { start: async (job: object): Promise<void> => void jobs.push
 const folder = mkdtempSync(join(tmpdir(), "runs-"));
 
 // #region endpoints
-const host = createRunHost({ store: fileRunStore(folder) });
+const host = createRunHost({ store: fileConversationStore(folder) });
 
 /** POST /chats/:id */
 async function post(id: string, request: Request): Promise<Response> {

@@ -1,8 +1,9 @@
-// Computes how a stored conversation changes when a run begins, ends, or is closed because another run begins. The functions of
-// this file store nothing.
+// Computes how a stored conversation changes when a run begins, gets a message, ends, or is closed because another run begins. The
+// functions of this file store nothing. Conversations and run hosts use them.
 
-import { invalidOption } from "../core/kit.ts";
+import { invalidOption, type StopRequest } from "../core/kit.ts";
 import type { LoopResult, Message, UserMessage } from "../core/index.ts";
+import type { JournalInspection } from "../journal/index.ts";
 import {
   addReport,
   type ConversationUsage,
@@ -14,20 +15,27 @@ import {
   noHandover,
   toUsage,
   trimHandover,
-} from "../host/handover.ts";
-import { isRepetition } from "../host/next-messages.ts";
-import { settleWaiting } from "../host/waiting-calls.ts";
+} from "./handover.ts";
+import { isRepetition, type PlacedMessages } from "./next-messages.ts";
+import { settleWaiting } from "./waiting-calls.ts";
 import { refused } from "./check-id.ts";
-import type { ConversationChange, ConversationState, StoredConversation, StoredRun } from "./conversation-store.ts";
+import type {
+  ConversationChange,
+  ConversationState,
+  ConversationTurn,
+  StoredConversation,
+  StoredJournal,
+  StoredRun,
+} from "./conversation-store.ts";
 
 export const emptyState: ConversationState = { ...noHandover, runs: 0, undelivered: [] };
 export const emptyConversation: StoredConversation = { messages: [], state: emptyState };
 
-type StoredJournals = ConversationState["journals"];
+type Turns = readonly ConversationTurn[] | undefined;
 
 /** Returns the facts that the runs of a conversation hand on, without the other fields of its state. */
 export function handoverOf(state: ConversationState): Handover {
-  const { runs: _, undelivered: _undelivered, lastRun: _lastRun, journals: _journals, ...handover } = state;
+  const { runs: _, undelivered: _undelivered, lastRun: _lastRun, journals: _journals, turns: _turns, ...handover } = state;
   return handover;
 }
 
@@ -40,24 +48,12 @@ export interface Changed {
   readonly undoUnbegun?: ConversationChange | undefined;
 }
 
-interface NextRun {
-  /** The id of the conversation. */
-  readonly id: string;
-  readonly runId: string;
-  /** True if the new message ends waiting calls. */
-  readonly denied: boolean;
-  /** The messages and facts of a run that was cut off, from its journal. */
-  readonly recovered: Left | undefined;
-  /** True to list the journal of the run, so that it can be removed. */
-  readonly listsJournals: boolean;
-}
-
 /**
  * Closes `lastRun`, which must happen before another run begins. Ends calls that still wait, and adds the report of the run to the
  * handover. `recovered` replaces the messages and the report of an unfinished run.
  */
 export function settleLastRun({ messages, state }: StoredConversation, recovered?: Left, denied: boolean = false): Changed {
-  const { lastRun, runs, undelivered, journals } = state;
+  const { lastRun, runs, undelivered, journals, turns } = state;
   if (lastRun === undefined) return { stored: { messages, state }, change: { from: messages.length, messages: [], state } };
   const isOpen = lastRun.status === "running" || lastRun.status === "suspended";
   const kept = recovered?.messages ?? messages;
@@ -65,39 +61,40 @@ export function settleLastRun({ messages, state }: StoredConversation, recovered
   const from = isOpen ? Math.min(lastRun.start, kept.length) : messages.length;
   const own = settleWaiting(kept.slice(from), denied);
   const handover = addReport(recovered?.handover ?? handoverOf(state), recovered?.report ?? lastRun);
-  const settled: ConversationState = { ...handover, runs, undelivered, journals };
+  const settled: ConversationState = { ...handover, runs, undelivered, journals, ...(turns && { turns }) };
   return {
     stored: { messages: [...messages.slice(0, from), ...own], state: settled },
     change: { from, messages: own, state: settled },
   };
 }
 
+interface NextRun extends Pick<BeginningRun, "runId" | "listsJournals"> {
+  /** The id of the conversation. */
+  readonly id: string;
+  /** True if the new message ends waiting calls. */
+  readonly denied: boolean;
+  /** The messages and facts of a run that was cut off, from its journal. */
+  readonly recovered: Left | undefined;
+}
+
+/** Begins a run with new messages. Messages that the conversation has already are not added again. */
 export function beginRun(
   before: StoredConversation,
   given: readonly UserMessage[],
-  { id, runId, recovered, denied, listsJournals }: NextRun,
+  { id, recovered, denied, ...run }: NextRun,
 ): Changed {
-  const { stored, change } = settleLastRun(before, recovered, denied);
-  const { undelivered, runs, ...earlier } = stored.state;
-  const known = [...stored.messages, ...undelivered].filter(({ role }) => role === "user") as readonly UserMessage[];
+  const { messages: earlier, state } = settleLastRun(before, recovered, denied).stored;
+  const { undelivered } = state;
+  const known = [...earlier, ...undelivered].filter(({ role }) => role === "user") as readonly UserMessage[];
   const added = [...undelivered, ...given.filter((message) => !known.some((one) => isRepetition(one, message)))];
-  const messages = [...stored.messages, ...added];
+  const messages = [...earlier, ...added];
   if (!isAnswerable(messages)) {
     const isRepeated = given.length > 0 && added.length === 0;
     if (isRepeated) throw refused(id, "has answered this message already. Read the answer with messages()");
     throw invalidOption("message", "a message, because the conversation has no message that waits for an answer", undefined);
   }
-  const own = findOwn(stored.messages, added.length, before.state.lastRun);
-  const lastRun: StoredRun = { runId, start: messages.length, own, status: "running" };
-  const number = runs + 1;
-  // Listed before the run begins, because its process may be killed.
-  const journals = listsJournals ? [...(earlier.journals ?? []), { runId, number }] : earlier.journals;
-  const state: ConversationState = { ...earlier, runs: number, undelivered: [], journals, lastRun };
-  return {
-    stored: { messages, state },
-    change: { from: change.from, messages: [...change.messages, ...added], state },
-    undoUnbegun: { from: change.from, messages: before.messages.slice(change.from), state: before.state },
-  };
+  const own = findOwn(earlier, added.length, before.state.lastRun);
+  return beginPlaced(before, { messages, handover: handoverOf(state), own, unchanged: earlier.length }, run);
 }
 
 function isAnswerable(messages: readonly Message[]): boolean {
@@ -105,20 +102,71 @@ function isAnswerable(messages: readonly Message[]): boolean {
   return last !== undefined && last.role !== "assistant";
 }
 
+interface BeginningRun {
+  readonly runId: string;
+  /** True to list the journal of the run, so that it can be removed. */
+  readonly listsJournals: boolean;
+  /** Identifies the events of a run of a run host. The conversation then also lists its turns. */
+  readonly epoch?: string | undefined;
+}
+
+/** Begins a run whose messages are in their places. */
+export function beginPlaced(before: StoredConversation, placed: PlacedMessages, run: BeginningRun): Changed {
+  const { messages, handover, own, unchanged } = placed;
+  const { runId, listsJournals, epoch } = run;
+  const { runs, journals, turns } = before.state;
+  const number = runs + 1;
+  const isKept = (message: Message, index: number): boolean => message === messages[index];
+  const changed = before.messages.findIndex((message, index) => !isKept(message, index));
+  const from = changed < 0 ? before.messages.length : changed;
+  const kept = epoch === undefined && turns === undefined ? undefined : keepTurns(turns ?? [], unchanged);
+  const lastRun: StoredRun = { runId, start: messages.length, own, status: "running", ...(epoch && { epoch }) };
+  // Listed before the run begins, because its process may be killed.
+  const listed = listsJournals ? [...(journals ?? []), { runId, number }] : journals;
+  const state: ConversationState = {
+    ...handover,
+    runs: number,
+    undelivered: [],
+    journals: listed,
+    ...(kept && { turns: kept }),
+    lastRun,
+  };
+  return {
+    stored: { messages, state },
+    change: { from, messages: messages.slice(from), state },
+    undoUnbegun: { from, messages: before.messages.slice(from), state: before.state },
+  };
+}
+
+/** Returns the turns whose answers are in the first `length` messages. An answer may be cut at a message that was steered. */
+function keepTurns(turns: readonly ConversationTurn[], length: number): readonly ConversationTurn[] {
+  return turns.flatMap((turn) => (turn.from >= length ? [] : [{ ...turn, to: Math.min(turn.to, length) }]));
+}
+
 /** Ends a suspended run, and the calls that wait. */
-export function cancelRun({ messages, state }: StoredConversation, lastRun: StoredRun): ConversationChange {
+export function cancelRun(
+  { messages, state }: StoredConversation,
+  lastRun: StoredRun,
+  { requester, note }: StopRequest = {},
+): ConversationChange {
   const { start } = lastRun;
-  const own = settleWaiting(messages.slice(start), true);
-  const cancelled: StoredRun = { ...lastRun, status: "stopped-by-user", reason: { kind: "stopped" } };
-  return { from: start, messages: own, state: { ...state, lastRun: cancelled } };
+  const ending = { status: "stopped-by-user", reason: { kind: "stopped", requester, note } } as const;
+  const turns = state.turns?.map((turn) => (turn.runId === lastRun.runId ? { ...turn, ...ending } : turn));
+  const cancelled: StoredRun = { ...lastRun, ...ending };
+  return {
+    from: start,
+    messages: settleWaiting(messages.slice(start), true),
+    state: { ...state, lastRun: cancelled, ...(turns && { turns }) },
+  };
 }
 
 /**
  * Marks `lastRun` as running again. `undo` removes the mark if the resumed run rejects, for example because of a wrong decision.
  */
-export function reopenRun({ messages, state }: StoredConversation, lastRun: StoredRun): Changed {
-  const { runId, start, own, usage } = lastRun;
-  const reopened: ConversationState = { ...state, lastRun: { runId, start, own, usage, status: "running" } };
+export function reopenRun({ messages, state }: StoredConversation, lastRun: StoredRun, epoch?: string): Changed {
+  const { runId, start, own, usage, steered } = lastRun;
+  const hosted = { ...(epoch && { epoch }), ...(steered && { steered }) };
+  const reopened: ConversationState = { ...state, lastRun: { runId, start, own, usage, status: "running", ...hosted } };
   const kept = { from: messages.length, messages: [] };
   return {
     stored: { messages, state: reopened },
@@ -127,20 +175,86 @@ export function reopenRun({ messages, state }: StoredConversation, lastRun: Stor
   };
 }
 
-/** Makes the change at the end of a run. The run began with the first `start` messages of the result. */
-export function endRun(
-  { state }: StoredConversation,
-  { start, result, journals }: { readonly start: number; readonly result: LoopResult; readonly journals: StoredJournals },
-): ConversationChange {
-  const { runId, status, reason } = result;
-  const { lastRun: { own = start } = {}, runs, undelivered } = state;
+/** Stores a message that is sent to the live run. */
+export function steerRun({ messages, state }: StoredConversation, message: UserMessage): Changed {
+  const { lastRun } = state;
+  const steered = [...(lastRun?.steered ?? []), message];
+  const changed: ConversationState = { ...state, ...(lastRun && { lastRun: { ...lastRun, steered } }) };
+  return { stored: { messages, state: changed }, change: { from: messages.length, messages: [], state: changed } };
+}
+
+interface EndedRun {
+  /** The number of messages that the run began with. */
+  readonly start: number;
+  readonly result: LoopResult;
+  readonly journals: readonly StoredJournal[] | undefined;
+}
+
+/** Makes the change at the end of a run. */
+export function endRun({ state }: StoredConversation, { start, result, journals }: EndedRun): ConversationChange {
+  const { runId, status, reason, usage, costUSD } = result;
+  const { lastRun: { own = start, steered, epoch } = {}, runs, undelivered, turns } = state;
   const { messages, handover, report } = leaveRun(result, { own, handover: handoverOf(state) });
-  const lastRun: StoredRun = { runId, start: Math.min(start, messages.length), own, status, reason, ...report };
+  const from = Math.min(start, messages.length);
+  const hosted = { ...(steered && { steered }), ...(epoch && { epoch }) };
+  const lastRun: StoredRun = { runId, start: from, own, status, reason, ...report, ...hosted };
+  const turn = { runId, from, to: messages.length, status, reason, usage, costUSD };
+  const late = withoutSteered(lateMessagesOf(result), steered);
+  // A resumed run may return a message twice: from its journal, and because it got the message again.
+  const unsent = findUnsent(steered, result.messages.slice(start));
   return {
-    from: lastRun.start,
+    from,
     messages: messages.slice(start),
-    state: { ...handover, runs, undelivered: [...undelivered, ...lateMessagesOf(result)], journals, lastRun },
+    state: {
+      ...handover,
+      runs,
+      undelivered: [...undelivered, ...unsent, ...late],
+      journals,
+      ...(turns && { turns: [...endTurns(turns, runId, from), turn] }),
+      lastRun,
+    },
   };
+}
+
+function endTurns(turns: readonly ConversationTurn[], runId: string, from: number): NonNullable<Turns> {
+  return keepTurns(
+    turns.filter((one) => one.runId !== runId),
+    from,
+  );
+}
+
+/**
+ * Returns the steered messages that are not among the messages of the run. The run gets them in order. It may have read a message from
+ * its inbox without sending it, for example before it was suspended or stopped.
+ */
+export function findUnsent(steered: readonly UserMessage[] = [], own: readonly Message[]): readonly UserMessage[] {
+  const sent = own.filter(({ role }) => role === "user");
+  let from = 0;
+  return steered.filter((message) => {
+    const index = sent.findIndex((one, at) => at >= from && isSameUserMessage(one as UserMessage, message));
+    if (index >= 0) from = index + 1;
+    return index < 0;
+  });
+}
+
+/** Returns the messages that a run has added to those that it began with. */
+export function addedBy(run: Pick<JournalInspection, "messages" | "initialMessages"> | undefined): readonly Message[] {
+  return run === undefined ? [] : run.messages.slice(run.initialMessages.length);
+}
+
+/** Returns the messages of `late` that are not in `steered`, such as those for nested runs. */
+function withoutSteered(late: readonly UserMessage[], steered: readonly UserMessage[] = []): readonly UserMessage[] {
+  return late.filter((message) => !steered.some((one) => isSameUserMessage(one, message)));
+}
+
+/** Compares files only by their types, because a journal may keep their bytes in another form. */
+function isSameUserMessage(one: UserMessage, other: UserMessage): boolean {
+  return one.id === other.id && (one.id !== undefined || outlineOf(one) === outlineOf(other));
+}
+
+function outlineOf({ content }: UserMessage): string {
+  if (typeof content === "string") return JSON.stringify([content]);
+  return JSON.stringify(content.map((part) => (part.type === "text" ? part.text : { type: part.type })));
 }
 
 /**
@@ -165,4 +279,9 @@ export function forkAt({ stored }: Changed, atMessage: number = stored.messages.
 
 export function usageOf(state: ConversationState): ConversationUsage {
   return toUsage(addReport(handoverOf(state), state.lastRun ?? noHandover), state.runs);
+}
+
+/** The journals of a conversation, with that of its last run, which may be missing in a state of an earlier version. */
+export function listJournals({ journals = [], lastRun }: ConversationState): readonly { readonly runId: string }[] {
+  return lastRun === undefined || journals.some(({ runId }) => runId === lastRun.runId) ? journals : [...journals, lastRun];
 }

@@ -1,5 +1,5 @@
-import type { EndReason, LoopStatus, Message, UserMessage } from "../core/index.ts";
-import type { Handover, RunReport } from "../host/handover.ts";
+import type { EndReason, Journal, LoopStatus, Message, UserMessage } from "../core/index.ts";
+import type { ConversationUsage, Handover, RunReport } from "./handover.ts";
 
 /** A conversation as a `ConversationStore` stores it. Plain data. */
 export interface StoredConversation {
@@ -20,6 +20,18 @@ export interface ConversationState extends Handover {
   readonly lastRun?: StoredRun | undefined;
   /** The runs whose journals exist. Undefined without the option `removeJournal`. */
   readonly journals?: readonly StoredJournal[] | undefined;
+  /** All ended runs whose answers are in the transcript, in order. Undefined without a run host. */
+  readonly turns?: readonly ConversationTurn[] | undefined;
+}
+
+/** One run of a conversation, with the position of its answer in the transcript. */
+export interface ConversationTurn extends Pick<ConversationUsage, "usage" | "costUSD"> {
+  readonly runId: string;
+  /** The messages of the run: those from the position `from` up to, but not including, the position `to`. */
+  readonly from: number;
+  readonly to: number;
+  readonly status: LoopStatus;
+  readonly reason: EndReason;
 }
 
 /** The journal of a run. */
@@ -48,6 +60,13 @@ export interface StoredRun extends RunReport {
   readonly status: "running" | LoopStatus;
   /** Why the run ended or is suspended. Undefined while the status is "running". */
   readonly reason?: EndReason | undefined;
+  /** Identifies the events of the run. Only the process of the run has these events, in its memory. Only for a run host. */
+  readonly epoch?: string | undefined;
+  /**
+   * All messages that a run host accepted for steering the run, in order. A resumed run gets the messages in this list that are missing
+   * in its journal.
+   */
+  readonly steered?: readonly UserMessage[] | undefined;
 }
 
 /** A change of a conversation. Its size depends on the new messages, not on the length of the conversation. */
@@ -61,7 +80,7 @@ export interface ConversationChange {
 }
 
 /**
- * Stores conversations. Use `memoryConversationStore`, `fileConversationStore` or `postgresConversationStore`, or implement a
+ * Stores conversations, for `createConversation` and `createRunHost`. Use `memoryConversationStore`, `fileConversationStore` or `postgresConversationStore`, or implement a
  * store and check it with `conversationStoreSuite` from `turnwright/testing`. Ids may be any strings.
  */
 export interface ConversationStore {
@@ -80,6 +99,13 @@ export interface ConversationStore {
   list?(): AsyncIterable<StoredListing> | Iterable<StoredListing>;
   /** Deletes a conversation. Has no effect if it does not exist. Rejects with "conversation-busy" while it is locked. */
   remove(id: string): void | PromiseLike<void>;
+  /**
+   * Returns the journal of a run. Each call with the same `runId` must return a journal with the same records. The lock of the
+   * conversation keeps other processes away from it. Default: a run host keeps the journals in memory.
+   */
+  readonly journal?: ((runId: string) => Journal) | undefined;
+  /** Deletes the journal of a run. Has no effect if it does not exist. Default: a run host keeps the journals. */
+  readonly removeJournal?: ((runId: string) => void | PromiseLike<void>) | undefined;
 }
 
 /** A conversation in the list of a store. */

@@ -10,9 +10,9 @@ import type {
   Tool,
   UserMessage,
 } from "../core/index.ts";
-import type { ConversationUsage } from "../host/handover.ts";
-import type { KeepRuns } from "../host/keep-runs.ts";
-import type { WhenSuspended } from "../host/waiting-calls.ts";
+import type { ConversationUsage } from "./handover.ts";
+import type { KeepRuns } from "./keep-runs.ts";
+import type { WhenSuspended } from "./waiting-calls.ts";
 import type { ConversationStore } from "./conversation-store.ts";
 
 type ConversationOwnOptions = "messages" | "runId" | "journal" | "answers" | "resume";

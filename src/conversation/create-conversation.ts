@@ -1,5 +1,5 @@
 import { checkFields, type Plain } from "../core/kit.ts";
-import { followSignal, systemClock } from "../shared/signals.ts";
+import { systemClock } from "../shared/signals.ts";
 import {
   type Clock,
   enableJournals,
@@ -15,9 +15,9 @@ import {
   type Tool,
   type UserMessage,
 } from "../core/index.ts";
-import { mayRemove, pruneJournals } from "../host/keep-runs.ts";
-import { waitingCallsOf, waitingError } from "../host/waiting-calls.ts";
-import { hasBegun, lockConversation, recoverRun, startStream, waitABit } from "./around-run.ts";
+import { pruneJournals } from "./keep-runs.ts";
+import { waitingCallsOf, waitingError } from "./waiting-calls.ts";
+import { hasBegun, joinSignals, lockConversation, recoverRun, startStream, waitABit } from "./around-run.ts";
 import { checkId, refused, toRunId } from "./check-id.ts";
 import type { Conversation, ConversationOptions, ConversationStatus, ForkOptions, NewMessages } from "./conversation.ts";
 import {
@@ -29,15 +29,16 @@ import {
   endRun,
   forkAt,
   handoverOf,
+  listJournals,
   reopenRun,
   settleLastRun,
   usageOf,
 } from "./conversation-state.ts";
-import { type ConversationUsage, type Left, reopenable, withHandover } from "../host/handover.ts";
+import { type ConversationUsage, type Left, reopenable, withHandover } from "./handover.ts";
 import type { ConversationLock, ConversationState, StoredConversation, ConversationChange } from "./conversation-store.ts";
 import { linesOf, type Waiting } from "./lines.ts";
 import { type AnyOptions, checkConversation, mergeOptions, toNewMessages } from "./run-options.ts";
-import { isRefusedByPostgres } from "../host/durable/repeat-failed.ts";
+import { isRefusedByPostgres } from "../shared/postgres-errors.ts";
 
 /** The time between two attempts, in milliseconds. */
 const waitMs = 250;
@@ -378,7 +379,9 @@ class StoredChat<Output, T extends Tool> implements Conversation<Output, T> {
         if (change !== undefined) await lock.append(change);
         throw error;
       });
-      const journals = await this.#pruneJournals(stored.state, result, options);
+      const { removeJournal: remove, keepRuns = 1 } = this.#given;
+      const isPriced = options.pricing !== undefined;
+      const journals = await pruneJournals(stored.state, { result, isPriced }, { keepRuns, remove });
       await appendEnd(lock, endRun(stored, { start, result, journals }), { result, clock: options.clock });
       // The cast is safe: the schema and the tools in the options determine the types of the output and the calls.
       return result as LoopResult<Plain<Own>, OwnTool>;
@@ -387,40 +390,6 @@ class StoredChat<Output, T extends Tool> implements Conversation<Output, T> {
       await unlock(lock);
     }
   }
-
-  /** Removes the journals of old runs, whose answers are stored. Returns the journals that are left. */
-  async #pruneJournals(
-    { runs, journals = [] }: ConversationState,
-    result: LoopResult,
-    { pricing }: LoopOptions<never>,
-  ): Promise<ConversationState["journals"]> {
-    const { removeJournal, keepRuns = 1 } = this.#given;
-    if (removeJournal === undefined) return undefined;
-    const now = Date.now();
-    const isEnded = mayRemove({ result, isPriced: pricing !== undefined });
-    const own = { runId: result.runId, number: runs, ...(isEnded && { endedAt: now }) };
-    const earlier = journals.filter(({ number }) => number !== runs);
-    return [...(await pruneJournals(earlier, { number: runs, keepRuns, now }, ({ runId }) => removeJournal(runId))), own];
-  }
-}
-
-/**
- * Does not use `AbortSignal.any`, because a long-lived signal of the caller would keep a part of each derived signal in memory.
- */
-function joinSignals(
-  signal: AbortSignal | undefined,
-  lost: AbortSignal | undefined,
-): { readonly signal: AbortSignal; release(): void } | undefined {
-  if (signal === undefined) return lost === undefined ? undefined : { signal: lost, release: () => {} };
-  const joined = followSignal(signal);
-  if (lost?.aborted === true) joined.abort(lost.reason);
-  lost?.addEventListener("abort", () => joined.abort(lost.reason), { once: true });
-  return joined;
-}
-
-/** The journals of a conversation, with that of its last run, which may be missing in a state of an earlier version. */
-function listJournals({ journals = [], lastRun }: ConversationState): readonly { readonly runId: string }[] {
-  return lastRun === undefined || journals.some(({ runId }) => runId === lastRun.runId) ? journals : [...journals, lastRun];
 }
 
 /** An error of `release` must not replace the result of the run, or its error. */

@@ -7,6 +7,7 @@ import { checkFields, invalidOption, is, isRecord } from "../core/kit.ts";
 import { isFilled, isWithin } from "../shared/errors/check-fields.ts";
 import { isLoopError, LoopError, type Message } from "../core/index.ts";
 import { unlessMissing } from "../shared/plain-error.ts";
+import { fileJournal } from "../journal/index.ts";
 import { isFileLocked } from "../journal/file-lock.ts";
 import { type JournalSession, openJournal, readJournal } from "../journal/journal-session.ts";
 import { toFileName } from "../journal/named-files.ts";
@@ -88,6 +89,8 @@ export function fileConversationStore(directory: string, options: FileConversati
       }
     },
     list: () => listFiles(root),
+    journal: (runId) => fileJournal(journalPathOf(root, runId), { fsync }),
+    removeJournal: (runId) => rm(journalPathOf(root, runId), { force: true }),
   };
   return shareLines(store, linesOfFolders, root);
 }
@@ -110,6 +113,10 @@ async function* listFiles(root: string): AsyncGenerator<StoredListing> {
 
 function pathOf(root: string, id: string): string {
   return join(root, `${toFileName(id)}.jsonl`);
+}
+
+function journalPathOf(root: string, runId: string): string {
+  return join(root, `run-${toFileName(runId)}.jsonl`);
 }
 
 /** Closes the session if its changes are damaged, because the conversation would stay locked otherwise. */

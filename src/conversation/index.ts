@@ -16,14 +16,15 @@ export type {
   ResumeOverrides,
   RunOverrides,
 } from "./conversation.ts";
-export type { KeepRuns } from "../host/keep-runs.ts";
-export type { WhenSuspended } from "../host/waiting-calls.ts";
-export type { AgentChange, ConversationUsage, Handover, RunReport } from "../host/handover.ts";
+export type { KeepRuns } from "./keep-runs.ts";
+export type { WhenSuspended } from "./waiting-calls.ts";
+export type { AgentChange, ConversationUsage, Handover, RunReport } from "./handover.ts";
 export type {
   ConversationChange,
   ConversationLock,
   ConversationState,
   ConversationStore,
+  ConversationTurn,
   StoredConversation,
   StoredJournal,
   StoredListing,

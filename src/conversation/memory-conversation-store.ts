@@ -1,6 +1,8 @@
 import { checkFields } from "../core/kit.ts";
 import type { Message } from "../core/index.ts";
 import { busy, checkId } from "./check-id.ts";
+import { listJournals } from "./conversation-state.ts";
+import { MemoryJournals } from "./memory-journals.ts";
 import type { ConversationChange, ConversationState, ConversationStore, StoredConversation } from "./conversation-store.ts";
 
 /** The options of `memoryConversationStore`. */
@@ -28,6 +30,7 @@ export function memoryConversationStore(options: MemoryConversationStoreOptions 
   /** The conversations by id, the least recently changed first. */
   const kept = new Map<string, Kept>();
   const locks = new Map<string, symbol>();
+  const journals = new MemoryJournals();
 
   const load = (id: string): StoredConversation | undefined => {
     checkId(id);
@@ -42,9 +45,11 @@ export function memoryConversationStore(options: MemoryConversationStoreOptions 
     found.changedAt = Date.now();
     kept.delete(id);
     kept.set(id, found);
-    for (const oldest of kept.keys()) {
+    for (const [oldest, { state: last }] of kept) {
       if (kept.size <= maxConversations) return;
-      if (!locks.has(oldest)) kept.delete(oldest);
+      if (locks.has(oldest)) continue;
+      kept.delete(oldest);
+      for (const { runId } of listJournals(last)) journals.remove(runId);
     }
   };
   return {
@@ -75,5 +80,7 @@ export function memoryConversationStore(options: MemoryConversationStoreOptions 
       if (locks.has(id)) throw busy(id);
       kept.delete(id);
     },
+    journal: journals.open,
+    removeJournal: journals.remove,
   };
 }

@@ -7,6 +7,7 @@ import { longestTimerMs } from "../shared/signals.ts";
 import type { Message } from "../core/index.ts";
 import { busy, checkId } from "./check-id.ts";
 import { type Lines, shareLines } from "./lines.ts";
+import { journalTables, postgresJournal, type Query, removeJournal } from "./postgres-journal.ts";
 import type {
   ConversationChange,
   ConversationLock,
@@ -43,7 +44,8 @@ const tables = `
   CREATE TABLE IF NOT EXISTS turnwright.chats (id text PRIMARY KEY, state text, holder text, held_until timestamptz);
   ALTER TABLE turnwright.chats ADD COLUMN IF NOT EXISTS changed_at timestamptz NOT NULL DEFAULT now();
   CREATE TABLE IF NOT EXISTS turnwright.chat_messages (
-    chat_id text NOT NULL, position integer NOT NULL, body text NOT NULL, PRIMARY KEY (chat_id, position))`;
+    chat_id text NOT NULL, position integer NOT NULL, body text NOT NULL, PRIMARY KEY (chat_id, position));
+  ${journalTables}`;
 
 const until = "now() + $3 * interval '1 millisecond'";
 
@@ -90,7 +92,7 @@ const deleteChat = `
 
 /**
  * Makes a store in the schema `turnwright` of a Postgres database, for processes on any number of machines. The first call
- * creates the schema and its tables, `chats` and `chat_messages`. The pool stays yours: end it yourself.
+ * creates the schema and its tables, whose names begin with `chat`. The pool stays yours: end it yourself.
  *
  * Throws LoopError "invalid-option" or "unknown-option" if an argument is invalid. The methods reject with errors of the pool.
  *
@@ -132,6 +134,8 @@ export function postgresConversationStore(pool: PostgresPool, options: PostgresC
       if (held !== undefined) throw busy(id);
     },
     list: () => listAll(query),
+    journal: (runId) => postgresJournal(query, runId),
+    removeJournal: (runId) => removeJournal(query, runId),
   };
   return shareLines(store, linesOfPools, pool);
 }
@@ -148,8 +152,6 @@ async function* listAll(query: Query): AsyncGenerator<StoredListing> {
     after = last.id;
   }
 }
-
-type Query = (text: string, values: readonly unknown[]) => Promise<readonly object[]>;
 
 interface Held {
   readonly query: Query;

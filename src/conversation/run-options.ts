@@ -1,22 +1,32 @@
-import { checkFields, checkOptions, type Checks, invalidOption, is, isRecord, needed, refuseLoopOptions } from "../core/kit.ts";
-import { toUserMessage as copyUserMessage } from "../shared/check-messages.ts";
-import { isFilled, isFunction } from "../shared/errors/check-fields.ts";
+import {
+  type Check,
+  checkFields,
+  checkOptions,
+  type Checks,
+  invalidOption,
+  is,
+  isRecord,
+  needed,
+  refuseLoopOptions,
+} from "../core/kit.ts";
+import { isFunction } from "../shared/errors/check-fields.ts";
 import type { LoopOptions, UserMessage } from "../core/index.ts";
 import { longestTimerMs } from "../shared/signals.ts";
-import { keepRunsCheck } from "../host/keep-runs.ts";
-import { refuseMessage } from "../host/start-options.ts";
-import { whenSuspendedCheck } from "../host/waiting-calls.ts";
+import { keepRunsCheck } from "./keep-runs.ts";
+import { toUserMessage } from "./new-message.ts";
+import { whenSuspendedCheck } from "./waiting-calls.ts";
 import { checkId, idCheck } from "./check-id.ts";
 import type { ConversationOptions, ConversationRunOptions, NewMessages, ResumeOverrides } from "./conversation.ts";
 
+export const storeCheck: Check = [
+  "an object with the methods load, lock, isLocked and remove",
+  (value) => isRecord(value) && ["load", "lock", "isLocked", "remove"].every((name) => isFunction(value[name])),
+  () => ({ instead: 'fileConversationStore("chats"), from "turnwright/conversation"' }),
+];
+
 const checks: Checks<ConversationOptions> = {
   id: /* @__PURE__ */ needed(idCheck),
-  store: [
-    "an object with the methods load, lock, isLocked and remove",
-    (value) => isRecord(value) && ["load", "lock", "isLocked", "remove"].every((name) => isFunction(value[name])),
-    () => ({ instead: 'fileConversationStore("chats"), from "turnwright/conversation"' }),
-    true,
-  ],
+  store: /* @__PURE__ */ needed(storeCheck),
   options: /* @__PURE__ */ needed(is.object),
   journal: is.fn,
   removeJournal: is.fn,
@@ -70,15 +80,7 @@ export function mergeOptions(base: AnyOptions, own: object, resumes: boolean): A
   return merged as unknown as AnyOptions;
 }
 
-/** Throws LoopError "invalid-option" for a message of another role. A web page could otherwise forge an answer of the model. */
 export function toNewMessages(message: NewMessages | undefined): readonly UserMessage[] {
   if (message === undefined) return [];
-  return (Array.isArray(message) ? message : [message]).map(toNewMessage);
-}
-
-function toNewMessage(message: unknown): UserMessage {
-  if (typeof message === "string" && isFilled(message)) return { role: "user", content: message };
-  const copy = typeof message === "string" ? undefined : copyUserMessage(message);
-  if (copy !== undefined && copy.content !== "") return copy;
-  throw refuseMessage(message);
+  return (Array.isArray(message) ? message : [message]).map(toUserMessage);
 }

@@ -2,7 +2,8 @@
 // runs.
 
 import type { Pool } from "pg";
-import { isRefusedByPostgres, repeatFailed } from "../host/durable/repeat-failed.ts";
+import { repeatFailed } from "../host/durable/repeat-failed.ts";
+import { isRefusedByPostgres } from "../shared/postgres-errors.ts";
 import { whileLocked } from "./locks.ts";
 import {
   type Added,

@@ -1,66 +1,80 @@
-// Limits how long a run store may take.
+// Limits how long a conversation store may take.
 
 import { CancelScope, invalidOption, recordOf } from "../core/kit.ts";
-import { type Clock, LoopError } from "../core/index.ts";
+import { type Clock, type Journal, LoopError } from "../core/index.ts";
+import { MemoryJournals } from "../conversation/memory-journals.ts";
 import { Deadline } from "../shared/cancellation/deadline.ts";
 import { promiseOrValue } from "../shared/promises.ts";
-import type { ConversationRecord, RunStore } from "./run-store.ts";
+import type { ConversationLock, ConversationStore, StoredConversation } from "../conversation/conversation-store.ts";
 
 export interface StoreLimits {
   readonly storeMs: number;
   readonly clock: Clock;
 }
 
-/** A store whose methods reject with LoopError "store-unresponsive" if they take longer than `storeMs`. */
-export interface BoundStore extends RunStore {
-  /**
-   * Locks the journal of a run, and returns the function that unlocks it. Rejects with "journal-locked" if another process has the
-   * journal open. Has no effect for a journal without `open`.
-   */
-  lock(id: string, number: number): Promise<Unlock>;
-  /** Calls a function that closes a journal. */
-  close(close: Unlock): Promise<void>;
+/** A store with journals, whose methods reject with LoopError "store-unresponsive" if they take longer than `storeMs`. */
+export interface BoundStore extends Pick<ConversationStore, "list"> {
+  load(id: string): Promise<StoredConversation | undefined>;
+  lock(id: string): Promise<BoundLock>;
+  remove(id: string): Promise<void>;
+  journal(runId: string): Journal;
+  /** Undefined if the journals of the store are kept. */
+  readonly removeJournal: ((runId: string) => Promise<void>) | undefined;
 }
 
-export type Unlock = () => PromiseLike<void>;
-
-const noUnlock: Unlock = () => Promise.resolve();
+export interface BoundLock extends ConversationLock {
+  append(...change: Parameters<ConversationLock["append"]>): Promise<void>;
+  /** Can be called more than once. Never rejects, because the error must not replace the result of a run. */
+  release(): Promise<void>;
+}
 
 /**
  * Limits how long the methods of a store may take. The later result of a call that took too long is ignored. During a run, its journal
  * has its own time limit, `timeouts.journalMs`.
  */
-export function boundStore(store: RunStore, limits: StoreLimits): BoundStore {
+export function boundStore(store: ConversationStore, limits: StoreLimits): BoundStore {
+  const journals = store.journal === undefined ? new MemoryJournals() : undefined;
+  const removeJournal = journals === undefined ? store.removeJournal?.bind(store) : journals.remove;
   return {
-    read: async (id) => checkRecord(await race("read", () => store.read(id), limits)),
-    write: (id, record) => race("write", () => store.write(id, record), limits),
-    journal: (id, number) => store.journal(id, number),
-    lock: async (id, number) => (await race("journal", () => openLate(store, id, number), limits)) ?? noUnlock,
-    close: (close) => race("journal", close, limits),
-    ...(store.removeJournal && {
-      removeJournal: (id, number) => race("removeJournal", () => store.removeJournal?.(id, number), limits),
-    }),
-    ...(store.remove && { remove: (id) => race("remove", () => store.remove?.(id), limits) }),
+    load: async (id) => checkStored("load(id)", await race("load", () => store.load(id), limits)),
+    lock: (id) => lock(store, id, limits),
+    remove: (id) => race("remove", () => store.remove(id), limits),
+    journal: (runId) => journals?.open(runId) ?? (store.journal?.(runId) as Journal),
+    removeJournal: removeJournal && ((runId) => race("removeJournal", () => removeJournal(runId), limits)),
     ...(store.list && { list: () => store.list?.() ?? [] }),
   };
 }
 
-function openLate(store: RunStore, id: string, number: number): PromiseLike<Unlock> | undefined {
-  return store.journal(id, number).open?.();
+async function lock(store: ConversationStore, id: string, limits: StoreLimits): Promise<BoundLock> {
+  const locking = (async () => store.lock(id))();
+  const unlock = async (): Promise<void> => (await locking).release();
+  try {
+    const held = await race("lock", () => locking, limits);
+    const stored = checkStored("lock(id).stored", held.stored);
+    let released: Promise<void> | undefined;
+    return {
+      stored,
+      lost: held.lost,
+      append: (change) => race("append", () => held.append(change), limits),
+      release: () => (released ??= race("release", () => held.release(), limits).catch(() => {})),
+    };
+  } catch (error) {
+    // A lock that comes too late must not stay.
+    void unlock().catch(() => {});
+    throw error;
+  }
 }
 
-function checkRecord(record: unknown): ConversationRecord | undefined {
-  if (record === undefined) return undefined;
-  const { runs, status, messages } = recordOf(record);
-  if (typeof runs === "number" && typeof status === "string" && Array.isArray(messages)) return record as ConversationRecord;
-  throw invalidOption("store.read(id)", "a ConversationRecord, or undefined if the conversation does not exist", record);
+function checkStored(option: string, stored: unknown): StoredConversation | undefined {
+  if (stored === undefined) return undefined;
+  const { messages, state } = recordOf(stored);
+  if (Array.isArray(messages) && typeof recordOf(state).runs === "number") return stored as StoredConversation;
+  throw invalidOption(`store.${option}`, "a StoredConversation, or undefined if the conversation does not exist", stored);
 }
 
-async function race<T>(
-  verb: "read" | "write" | "remove" | "removeJournal" | "journal",
-  call: () => T | PromiseLike<T>,
-  { storeMs, clock }: StoreLimits,
-): Promise<T> {
+type Verb = LoopError<"store-unresponsive">["details"]["verb"];
+
+async function race<T>(verb: Verb, call: () => T | PromiseLike<T>, { storeMs, clock }: StoreLimits): Promise<T> {
   // A deadline needs a scope. A call of the store cannot be cancelled, so nothing cancels this scope.
   const deadline = new Deadline({ limitMs: storeMs }, { clock, scope: new CancelScope() });
   const answer = promiseOrValue(call());

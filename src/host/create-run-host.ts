@@ -4,12 +4,12 @@ import { longestTimerMs, systemClock } from "../shared/signals.ts";
 import { boundStore } from "./bound-store.ts";
 import { Host } from "./host.ts";
 import type { RunHost, RunHostOptions } from "./run-host.ts";
-import { memoryRunStore, type RunStore } from "./run-store.ts";
-import { keepRunsCheck } from "./keep-runs.ts";
+import { keepRunsCheck } from "../conversation/keep-runs.ts";
+import { memoryConversationStore } from "../conversation/memory-conversation-store.ts";
+import { storeCheck } from "../conversation/run-options.ts";
 import { whenBusyCheck } from "./start-options.ts";
-import { whenSuspendedCheck } from "./waiting-calls.ts";
+import { whenSuspendedCheck } from "../conversation/waiting-calls.ts";
 
-const storeMethods: readonly (keyof RunStore)[] = ["read", "write", "journal"];
 const clockMethods: readonly (keyof Clock)[] = ["now", "setTimeout", "clearTimeout"];
 
 function hasMethods(value: unknown, names: readonly string[]): boolean {
@@ -17,11 +17,7 @@ function hasMethods(value: unknown, names: readonly string[]): boolean {
 }
 
 const checks: Checks<RunHostOptions> = {
-  store: [
-    "an object with the methods read, write and journal",
-    (value) => hasMethods(value, storeMethods),
-    () => ({ instead: 'fileRunStore("runs"), from "turnwright/host"' }),
-  ],
+  store: storeCheck,
   whenBusy: whenBusyCheck,
   whenSuspended: whenSuspendedCheck,
   keepRuns: keepRunsCheck,
@@ -43,7 +39,7 @@ const checks: Checks<RunHostOptions> = {
  * "unknown-option" if an option is invalid.
  *
  * @example
- * const host = createRunHost({ store: fileRunStore("runs") });
+ * const host = createRunHost({ store: fileConversationStore("runs") });
  * await host.start("chat-7", { provider, tools, message: "What is the weather in Oslo?" });
  * for await (const { id, event } of host.join("chat-7") ?? []) console.log(id, event.type);
  */
@@ -53,7 +49,7 @@ export function createRunHost(options: RunHostOptions = {}): RunHost {
   enableJournals();
   const { whenBusy = "refuse", maxQueued = 10, keepMs = 300_000, maxBytes = 64 * 1024 * 1024, stopWhenUnread = false } = options;
   const { storeMs = 60_000, clock = systemClock, wrapOptions, whenSuspended = "refuse", keepRuns = 1 } = options;
-  const store = boundStore(options.store ?? memoryRunStore(), { storeMs, clock });
+  const store = boundStore(options.store ?? memoryConversationStore(), { storeMs, clock });
   const kept = { keepRuns, keepMs, maxBytes };
   // The cast is safe: the schema and the tools in the options of a run determine the types of its output, calls and events.
   return new Host({ store, whenBusy, whenSuspended, maxQueued, ...kept, stopWhenUnread, wrapOptions, clock }) as RunHost;

@@ -1,7 +1,9 @@
 import { type LoopEmitter, wrapJournal } from "../core/kit.ts";
 import { createLoopEvents, type Journal, type LoopEvent, type LoopOptions, type LoopResult, runToolLoop } from "../core/index.ts";
 import { eventTypes } from "../shared/event-table.ts";
-import type { Unlock } from "./bound-store.ts";
+import type { Changed } from "../conversation/conversation-state.ts";
+import { joinSignals } from "../conversation/around-run.ts";
+import type { BoundLock } from "./bound-store.ts";
 import type { HostedLoopOptions } from "./run-host.ts";
 import type { RunTurn } from "./run-turn.ts";
 
@@ -12,30 +14,28 @@ export interface ExecutionPlan {
   readonly isResumed: boolean;
   /** True if `turn.log` already has the events from before a resume. */
   readonly isContinued: boolean;
-  readonly wrapOptions: ((options: LoopOptions) => LoopOptions) | undefined;
-  /**
-   * Stores the record of the run. Called when the journal is open and the run has done nothing yet. If `claim` rejects, the run
-   * is refused.
-   */
-  claim(): Promise<void>;
 }
 
-/** How an execution ended. The journal of the run stays locked until `unlock` is called. */
-export type ExecutionEnd = { readonly unlock: Unlock } & (
+interface Ports {
+  /** The lock of the conversation. */
+  readonly lock: BoundLock;
+  /** How the conversation changes when the run begins. Stored when the journal is open and the run has done nothing yet. */
+  readonly changed: Changed;
+  readonly wrapOptions: ((options: LoopOptions) => LoopOptions) | undefined;
+}
+
+export type ExecutionEnd =
   | { readonly kind: "ended"; readonly result: LoopResult }
   /** The run rejected with `error`. If `isRefused` is true, the run had done nothing new before the error. */
-  | { readonly kind: "broken"; readonly error: unknown; readonly isRefused: boolean }
-);
+  | { readonly kind: "broken"; readonly error: unknown; readonly isRefused: boolean };
 
-export async function executeRun(turn: RunTurn, plan: ExecutionPlan): Promise<ExecutionEnd> {
+export async function executeRun(
+  turn: RunTurn,
+  plan: ExecutionPlan,
+  { lock, changed, wrapOptions }: Ports,
+): Promise<ExecutionEnd> {
   const { log, control, runId } = turn;
   let hasWorked = false;
-  let close: Unlock | undefined;
-  let isOver = false;
-  const unlock: Unlock = () => {
-    isOver = true;
-    return close?.() ?? Promise.resolve();
-  };
   const append = (event: LoopEvent): void => log.append(event);
   const take = plan.isContinued ? skipRecalled(append) : append;
   const events = createEmitter((event) => {
@@ -47,49 +47,39 @@ export async function executeRun(turn: RunTurn, plan: ExecutionPlan): Promise<Ex
     if (event.type === "run-end" && event.path === undefined) turn.isEnding = true;
   });
   const begin = async (): Promise<void> => {
-    await plan.claim();
+    await lock.append(changed.change);
     log.begin();
-    turn.open();
+    turn.open(changed.stored, lock);
     if (!plan.isResumed) turn.begun.resolve(undefined);
   };
+  const stop = joinSignals(plan.loop.signal, lock.lost);
   try {
-    const finish = async (opened: Unlock): Promise<void> => {
-      close = opened;
-      await turn.finishWrites();
-      // A journal that opens after the run was given up must not stay locked.
-      if (isOver) await opened();
-    };
-    const journal = claimJournal(plan.journal, { begin, finish });
-    const options: LoopOptions = { ...plan.loop, messages: plan.messages, runId, events, control, journal };
-    const result = await runToolLoop(plan.wrapOptions?.(options) ?? options);
+    const journal = claimJournal(plan.journal, begin);
+    const signal = stop === undefined ? {} : { signal: stop.signal };
+    const options: LoopOptions = { ...plan.loop, ...signal, messages: plan.messages, runId, events, control, journal };
+    const result = await runToolLoop(wrapOptions?.(options) ?? options);
     log.end();
-    return { kind: "ended", result: withJournal(result, plan.journal), unlock };
+    return { kind: "ended", result: withJournal(result, plan.journal) };
   } catch (error) {
     turn.isEnding = true;
     log.end(hasWorked || !plan.isContinued ? { error } : undefined);
-    return { kind: "broken", error, isRefused: !hasWorked, unlock };
+    return { kind: "broken", error, isRefused: !hasWorked };
+  } finally {
+    stop?.release();
   }
 }
 
-interface Claim {
-  begin(): Promise<void>;
-  /**
-   * Called instead of closing the journal. The host closes it after it has stored the ending, because another process may take over the
-   * conversation as soon as the journal is closed.
-   */
-  finish(close: Unlock): Promise<void>;
-}
-
-function claimJournal(journal: Journal, claim: Claim): Journal {
+/** If `begin` rejects, the run is refused. */
+function claimJournal(journal: Journal, begin: () => Promise<void>): Journal {
   const open: NonNullable<Journal["open"]> = async (how) => {
     const close = (await journal.open?.(how)) ?? (() => Promise.resolve());
     try {
-      await claim.begin();
+      await begin();
     } catch (error) {
       await Promise.resolve(close()).catch(() => {});
       throw error;
     }
-    return () => claim.finish(close);
+    return close;
   };
   return { ...wrapJournal(journal), open };
 }

@@ -1,25 +1,16 @@
 import { checkFields, invalidOption, type OutsideResult, type StopRequest } from "../core/kit.ts";
 import { isLoopError, type LoopResult, type UserMessage } from "../core/index.ts";
+import { checkId } from "../conversation/check-id.ts";
+import type { StoredConversation, StoredListing } from "../conversation/conversation-store.ts";
+import { cancelRun, emptyConversation, emptyState, endRun, listJournals, usageOf } from "../conversation/conversation-state.ts";
+import { type KeepRuns, pruneJournals } from "../conversation/keep-runs.ts";
+import { isReplacing, refuseKnown } from "../conversation/next-messages.ts";
+import type { WhenSuspended } from "../conversation/waiting-calls.ts";
 import type { PageMessage } from "../web/read-user-message.ts";
 import { type ConversationLimits, Conversations, type Entered } from "./conversations.ts";
-import type { BoundStore } from "./bound-store.ts";
-import { addReport, lateMessagesOf, leaveRun, noHandover, toUsage } from "./handover.ts";
-import { type EndedFacts, type KeepRuns, mayRemove, pruneJournals } from "./keep-runs.ts";
+import type { BoundLock, BoundStore } from "./bound-store.ts";
 import { type ExecutionEnd, executeRun } from "./execute-run.ts";
-import { isReplacing, refuseKnown } from "./next-messages.ts";
-import {
-  BusyError,
-  checkUnchanged,
-  findUnsent,
-  keepTurns,
-  lockRecord,
-  planResume,
-  planStart,
-  readEnding,
-  type RunPlan,
-  type UnstartedAnswer,
-  withoutSteered,
-} from "./plan-run.ts";
+import { planResume, planStart, readEnding, readLive, type RunPlan, type UnstartedAnswer } from "./plan-run.ts";
 import type {
   CancelAnswer,
   HostedRun,
@@ -35,10 +26,8 @@ import type {
   StartOptions,
   WhenBusy,
 } from "./run-host.ts";
-import type { ConversationRecord, ListedConversation } from "./run-store.ts";
 import type { RunTurn } from "./run-turn.ts";
-import { checkId, joinChecks, readResume, readStart, type ReadStart } from "./start-options.ts";
-import { settleWaiting, type WhenSuspended } from "./waiting-calls.ts";
+import { joinChecks, readResume, readStart, type ReadStart } from "./start-options.ts";
 
 export interface HostSettings extends ConversationLimits {
   readonly store: BoundStore;
@@ -70,7 +59,7 @@ export class Host implements Omit<RunHost, "start" | "resume"> {
     for (let own: RunTurn | undefined = entered.turn; own !== undefined;) {
       const turn: RunTurn = own;
       turn.stopWhenUnread = given.stopWhenUnread ?? this.#settings.stopWhenUnread;
-      const plan = () => planStart(this.#settings.store, { id, turn, given, whenSuspended });
+      const plan = (stored: StoredConversation) => planStart(this.#settings.store, { id, turn, given, whenSuspended }, stored);
       const answer = await this.#run(id, turn, { plan, keepsPlace: whenSuspended === "queue" });
       if (answer.kind !== "waiting" || whenSuspended !== "queue") return answer;
       own = await this.#conversations.waitForChange(id, turn);
@@ -84,10 +73,10 @@ export class Host implements Omit<RunHost, "start" | "resume"> {
     const entered = await this.#enterToResume(id, whenBusy === "queue");
     if (entered.kind === "closed") return entered;
     const { turn } = entered;
-    if (entered.kind === "busy") return { kind: "busy", runId: runIdOf(turn) };
+    if (entered.kind === "busy") return this.#toBusy(id, turn);
     turn.stopWhenUnread = stopWhenUnread ?? this.#settings.stopWhenUnread;
     const takeLog = (number: number, epoch: string | undefined) => this.#conversations.takeLog(id, number, epoch);
-    const plan = () => planResume(this.#settings.store, { id, turn, loop, takeLog });
+    const plan = (stored: StoredConversation) => planResume(this.#settings.store, { turn, loop, takeLog }, stored);
     return this.#run(id, turn, { plan });
   }
 
@@ -104,10 +93,10 @@ export class Host implements Omit<RunHost, "start" | "resume"> {
 
   async cancel(id: string, request: StopRequest = {}): Promise<CancelAnswer> {
     checkId(id);
-    const { store } = this.#settings;
-    return this.#change<CancelAnswer>(id, async (record) => {
-      if (record?.status !== "suspended") return "not-suspended";
-      await store.write(id, toCancelled(record, request));
+    return this.#change<CancelAnswer>(id, async ({ stored, append }) => {
+      const { lastRun } = stored?.state ?? emptyState;
+      if (stored === undefined || lastRun?.status !== "suspended") return "not-suspended";
+      await append(cancelRun(stored, lastRun, request));
       return "cancelled";
     });
   }
@@ -115,17 +104,17 @@ export class Host implements Omit<RunHost, "start" | "resume"> {
   async remove(id: string): Promise<RemoveAnswer> {
     checkId(id);
     const { store } = this.#settings;
-    const remove = store.remove?.bind(store);
-    if (remove === undefined)
-      throw invalidOption("store.remove", "a function, because the host removes conversations with it", undefined);
-    return this.#change<RemoveAnswer>(id, async () => {
-      await remove(id);
+    return this.#change<RemoveAnswer>(id, async ({ stored, release }) => {
+      // The journals first: without its conversation, nothing would name them.
+      for (const { runId } of listJournals(stored?.state ?? emptyState)) await store.removeJournal?.(runId);
+      await release();
+      await store.remove(id);
       this.#conversations.forget(id);
       return "removed";
     });
   }
 
-  list(): AsyncIterable<ListedConversation> {
+  list(): AsyncIterable<StoredListing> {
     const { store } = this.#settings;
     const list = store.list?.bind(store);
     if (list === undefined)
@@ -136,25 +125,18 @@ export class Host implements Omit<RunHost, "start" | "resume"> {
   }
 
   /** Reserves a conversation for a change that starts no run. */
-  async #change<Answer>(
-    id: string,
-    change: (record: ConversationRecord | undefined) => Promise<Answer>,
-  ): Promise<Answer | "busy" | "closed"> {
+  async #change<Answer>(id: string, change: (lock: BoundLock) => Promise<Answer>): Promise<Answer | "busy" | "closed"> {
     const entered = await this.#conversations.enter(id, { caller: "resume", waits: false });
     if (entered.kind !== "entered") return entered.kind;
+    let lock: BoundLock | undefined;
     try {
-      const { record, release } = await lockRecord(this.#settings.store, id);
-      try {
-        // Another process may have begun the next run before the journal was locked.
-        await checkUnchanged(this.#settings.store, id, record);
-        return await change(record);
-      } finally {
-        await release().catch(() => {});
-      }
+      lock = await this.#settings.store.lock(id);
+      return await change(lock);
     } catch (error) {
       if (isElsewhere(error)) return "busy";
       throw error;
     } finally {
+      await lock?.release();
       this.#conversations.leave(id, entered.turn, false);
     }
   }
@@ -169,24 +151,15 @@ export class Host implements Omit<RunHost, "start" | "resume"> {
     const ending = this.#conversations.currentOf(id);
     // A reader may get the `run-end` event before the ending is stored.
     if (ending?.isEnding === true) await ending.settled.promise;
-    const record = await this.#settings.store.read(id);
-    if (record === undefined) return undefined;
-    const { runs } = record;
+    const stored = await this.#settings.store.load(id);
+    const { lastRun } = stored?.state ?? emptyState;
+    if (stored === undefined || lastRun === undefined) return undefined;
+    const { state } = stored;
     const current = this.#conversations.currentOf(id);
-    const isLive = current?.isOpen === true && current.number === runs;
-    const { status, reason, messages } = isLive ? record : await readEnding(this.#settings.store, id, record);
-    const { handover = noHandover, report = {}, turns = [] } = record;
+    const isLive = current?.isOpen === true && current.number === state.runs;
+    const shown = isLive ? readLive(stored, lastRun) : await readEnding(this.#settings.store, stored, lastRun);
     const queued = this.#conversations.waitingOf(id);
-    return {
-      runId: `${id}/${runs}`,
-      status,
-      reason,
-      isLive,
-      queued,
-      messages,
-      turns,
-      ...toUsage(addReport(handover, report), runs),
-    };
+    return { runId: lastRun.runId, isLive, queued, ...shown, turns: state.turns ?? [], ...usageOf(state) };
   }
 
   close(): Promise<void> {
@@ -206,19 +179,19 @@ export class Host implements Omit<RunHost, "start" | "resume"> {
       const entered = await this.#conversations.enter(id, { caller: "start", waits: whenBusy === "queue", message });
       if (entered.kind !== "busy") return entered;
       const { turn } = entered;
-      if (whenBusy !== "steer" || message === undefined || isReplacing(message)) return { kind: "busy", runId: runIdOf(turn) };
+      if (whenBusy !== "steer" || message === undefined || isReplacing(message)) return this.#toBusy(id, turn);
       if (!(await turn.opened.promise)) continue;
-      const answer = await this.#steer(id, turn, message);
+      const answer = await this.#steer(turn, message);
       if (answer !== undefined) return answer;
       await turn.settled.promise;
     }
   }
 
   /** Returns undefined if the live run no longer accepts messages. */
-  async #steer(id: string, turn: RunTurn, message: UserMessage): Promise<StartAnswer | undefined> {
-    const known = refuseKnown(turn.record?.messages ?? [], message);
+  async #steer(turn: RunTurn, message: UserMessage): Promise<StartAnswer | undefined> {
+    const known = refuseKnown(turn.stored?.messages ?? [], message);
     if (known !== undefined) return known === "repeated" ? { kind: known, runId: turn.runId } : { kind: known };
-    const steered = await turn.steer(message, (record) => this.#settings.store.write(id, record));
+    const steered = await turn.steer(message);
     if (steered === "repeated") return { kind: "started", repeated: true, ...toHostedRun(turn) };
     return steered === "steered" ? { kind: steered, ...toHostedRun(turn) } : undefined;
   }
@@ -247,126 +220,74 @@ export class Host implements Omit<RunHost, "start" | "resume"> {
     { plan, keepsPlace = false }: Planning<Unstarted>,
   ): Promise<BegunAnswer | Unstarted> {
     let planned: RunPlan | Unstarted;
+    let lock: BoundLock | undefined;
     try {
-      planned = await plan();
+      lock = await this.#settings.store.lock(id);
+      planned = await plan(lock.stored ?? emptyConversation);
     } catch (error) {
+      await lock?.release();
       this.#conversations.leave(id, turn, turn.isJoinable);
-      return toBusy(turn, error);
+      return this.#toBusy(id, turn, error);
     }
     if ("kind" in planned) {
+      await lock.release();
       if (planned.kind !== "waiting" || !keepsPlace) this.#conversations.leave(id, turn, turn.isJoinable);
       return planned;
     }
-    const running = executeRun(turn, { ...planned, wrapOptions: this.#settings.wrapOptions });
-    turn.result = this.#finish(id, turn, { plan: planned, running });
+    const { changed, isRepeated } = planned;
+    const { wrapOptions } = this.#settings;
+    const running = executeRun(turn, planned, { lock, changed, wrapOptions });
+    turn.result = this.#finish(id, turn, { plan: planned, lock, running });
     // Avoids an unhandled rejection if nobody awaits the result.
     turn.result.catch(() => {});
     const end = await Promise.race([turn.begun.promise, running]);
-    await planned.release();
-    if (end?.kind !== "broken")
-      return { kind: "started", ...(planned.isRepeated === true && { repeated: true }), ...toHostedRun(turn) };
+    if (end?.kind !== "broken") return { kind: "started", ...(isRepeated === true && { repeated: true }), ...toHostedRun(turn) };
     await turn.settled.promise;
-    return toBusy(turn, end.error);
+    return this.#toBusy(id, turn, end.error);
   }
 
-  async #finish(id: string, turn: RunTurn, { plan, running }: Finishing): Promise<LoopResult> {
+  /** If a change cannot be stored, the stored status stays "running", and the ending is later read from the journal. */
+  async #finish(id: string, turn: RunTurn, { plan, lock, running }: Finishing): Promise<LoopResult> {
     const end = await running;
-    const { store } = this.#settings;
-    if (end.kind === "ended") {
-      try {
-        const journals = await this.#pruneJournals(id, turn, { result: end.result, isPriced: plan.loop.pricing !== undefined });
-        await this.#write(id, turn, { ...toRecord(turn, end.result), journals });
-        await store.close(end.unlock);
-      } finally {
-        this.#conversations.leave(id, turn, true);
-      }
-      return end.result;
-    }
     await turn.finishWrites();
-    if (turn.isOpen && end.isRefused && plan.previous !== undefined) await this.#write(id, turn, plan.previous);
-    await store.close(end.unlock).catch(() => {});
-    this.#conversations.leave(id, turn, plan.isContinued || (turn.isOpen && !end.isRefused));
+    const { stored = plan.changed.stored, isOpen } = turn;
+    if (end.kind === "ended") {
+      const { result } = end;
+      const journals = await this.#pruneJournals(stored, plan, result);
+      await lock.append(endRun(stored, { start: plan.messages.length, result, journals })).catch(() => {});
+    } else if (isOpen && end.isRefused && plan.changed.undo !== undefined) {
+      await lock.append(plan.changed.undo).catch(() => {});
+    }
+    await lock.release();
+    this.#conversations.leave(id, turn, end.kind === "ended" || plan.isContinued || (isOpen && !end.isRefused));
+    if (end.kind === "ended") return end.result;
     throw end.error;
   }
 
-  /** Removes the journals of old runs, whose answers are in the stored transcript. Returns the journals that are left. */
-  async #pruneJournals(id: string, { number, record }: RunTurn, ended: EndedFacts): Promise<ConversationRecord["journals"]> {
+  #pruneJournals({ state }: StoredConversation, { loop }: RunPlan, result: LoopResult): ReturnType<typeof pruneJournals> {
     const { store, keepRuns } = this.#settings;
-    if (store.removeJournal === undefined) return undefined;
-    const now = Date.now();
-    const own = mayRemove(ended) ? [{ number, endedAt: now }] : [];
-    const earlier = (record?.journals ?? []).filter((one) => one.number !== number);
-    const remove = (one: { readonly number: number }) => store.removeJournal?.(id, one.number);
-    return [...(await pruneJournals(earlier, { number, keepRuns, now }, remove)), ...own];
+    return pruneJournals(state, { result, isPriced: loop.pricing !== undefined }, { keepRuns, remove: store.removeJournal });
   }
 
-  /** If the write fails, the stored status stays "running", and the host later reads the ending from the journal. */
-  async #write(id: string, { number, log }: RunTurn, record: ConversationRecord): Promise<void> {
-    const { store } = this.#settings;
-    try {
-      const now = await store.read(id);
-      // Another process may have taken over the conversation since the journal was closed.
-      if (now?.runs === number && now.epoch === log.epoch) await store.write(id, record);
-    } catch {
-      return;
-    }
+  /** The answer for a conversation that has a live run in this or another process. Throws other errors. */
+  async #toBusy(id: string, { runId }: RunTurn, error?: unknown): Promise<Extract<StartAnswer, { readonly kind: "busy" }>> {
+    if (error !== undefined && !isElsewhere(error)) throw error;
+    if (runId !== "" || error === undefined) return { kind: "busy", runId: runId === "" ? undefined : runId };
+    return { kind: "busy", runId: (await this.#settings.store.load(id))?.state.lastRun?.runId };
   }
 }
 
 interface Finishing {
   readonly plan: RunPlan;
+  readonly lock: BoundLock;
   readonly running: Promise<ExecutionEnd>;
 }
 
 type BegunAnswer = Extract<StartAnswer, { readonly kind: "started" | "busy" }>;
 
 interface Planning<Unstarted> {
-  readonly plan: () => Promise<RunPlan | Unstarted>;
+  readonly plan: (stored: StoredConversation) => Promise<RunPlan | Unstarted>;
   readonly keepsPlace?: boolean | undefined;
-}
-
-function toRecord({ number, runId, log: { epoch }, record }: RunTurn, result: LoopResult): ConversationRecord {
-  const { status, reason, usage, costUSD } = result;
-  const { messages: initialMessages = [], steered = [], own = 0, handover: before = noHandover, turns = [] } = record ?? {};
-  const { messages, handover, report } = leaveRun(result, { own, handover: before });
-  const from = Math.min(initialMessages.length, messages.length);
-  // A resumed run may return a message twice: from its journal, and because it got the message again.
-  const unsent = findUnsent(steered, { messages: result.messages, initialMessages });
-  const turn = { runId, from, to: messages.length, status, reason, usage, costUSD };
-  const earlier = keepTurns(
-    turns.filter((one) => one.runId !== runId),
-    from,
-  );
-  return {
-    runs: number,
-    status,
-    reason,
-    messages,
-    epoch,
-    undelivered: [...unsent, ...withoutSteered(lateMessagesOf(result), steered)],
-    steered,
-    own,
-    handover,
-    report,
-    turns: [...(earlier ?? []), turn],
-  };
-}
-
-function toCancelled(record: ConversationRecord, { requester, note }: StopRequest): ConversationRecord {
-  const { messages, turns = [] } = record;
-  const reason = { kind: "stopped", requester, note } as const;
-  const last = turns.at(-1);
-  return {
-    ...record,
-    status: "stopped-by-user",
-    reason,
-    messages: settleWaiting(messages, true),
-    ...(last !== undefined && { turns: [...turns.slice(0, -1), { ...last, status: "stopped-by-user", reason }] }),
-  };
-}
-
-function runIdOf({ runId }: RunTurn): string | undefined {
-  return runId === "" ? undefined : runId;
 }
 
 function toHostedRun(turn: RunTurn): HostedRun {
@@ -374,15 +295,10 @@ function toHostedRun(turn: RunTurn): HostedRun {
   return { runId, result, join: (options) => turn.read(options, true) };
 }
 
-function toBusy(turn: RunTurn, error: unknown): BegunAnswer {
-  if (isElsewhere(error)) return { kind: "busy", runId: runIdOf(turn) };
-  throw error;
-}
-
 /** True if another process has the conversation. */
 function isElsewhere(error: unknown): boolean {
   return (
-    error instanceof BusyError ||
+    isLoopError(error, "conversation-busy") ||
     isLoopError(error, "journal-locked") ||
     (isLoopError(error, "already-running") && error.details.what !== "control")
   );

@@ -1,12 +1,12 @@
 // The entry `turnwright/host`: runs that any number of readers can join and leave.
 
 export { createRunHost } from "./create-run-host.ts";
-export { fileRunStore } from "./file-run-store.ts";
-export type { AgentChange, ConversationUsage, Handover, RunReport } from "./handover.ts";
-export type { KeepRuns } from "./keep-runs.ts";
+export type { AgentChange, ConversationUsage, Handover, RunReport } from "../conversation/handover.ts";
+export type { ConversationStore, ConversationTurn, StoredListing } from "../conversation/conversation-store.ts";
+export type { KeepRuns } from "../conversation/keep-runs.ts";
 export type { PageMessage } from "../web/read-user-message.ts";
 export type { NodeResponse, SSEOptions } from "../web/sse-lines.ts";
-export type { WhenSuspended } from "./waiting-calls.ts";
+export type { WhenSuspended } from "../conversation/waiting-calls.ts";
 export type {
   CancelAnswer,
   HostedEvent,
@@ -24,14 +24,6 @@ export type {
   StartOptions,
   WhenBusy,
 } from "./run-host.ts";
-export {
-  type ConversationRecord,
-  type ConversationTurn,
-  type ListedConversation,
-  memoryRunStore,
-  type MemoryRunStoreOptions,
-  type RunStore,
-} from "./run-store.ts";
 export {
   type EventRequest,
   type EventSource,

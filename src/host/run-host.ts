@@ -11,10 +11,10 @@ import type {
   Tool,
 } from "../core/index.ts";
 import type { PageMessage } from "../web/read-user-message.ts";
-import type { ConversationUsage } from "./handover.ts";
-import type { KeepRuns } from "./keep-runs.ts";
-import type { ConversationTurn, ListedConversation, RunStore } from "./run-store.ts";
-import type { WhenSuspended } from "./waiting-calls.ts";
+import type { ConversationUsage } from "../conversation/handover.ts";
+import type { KeepRuns } from "../conversation/keep-runs.ts";
+import type { ConversationStore, ConversationTurn, StoredListing } from "../conversation/conversation-store.ts";
+import type { WhenSuspended } from "../conversation/waiting-calls.ts";
 
 /**
  * One event of a hosted run. `id` is an opaque string that is unique in the run. To get all later events, pass this `id` as the
@@ -53,8 +53,8 @@ export type WhenBusy = "refuse" | "steer" | "queue";
 
 /** The options of `createRunHost`. */
 export interface RunHostOptions {
-  /** Stores conversations and journals. Default: `memoryRunStore()`. */
-  readonly store?: RunStore | undefined;
+  /** Stores conversations and the journals of their runs. Default: `memoryConversationStore()`. */
+  readonly store?: ConversationStore | undefined;
   /** How a start behaves while a run of the conversation is live. Each start can override this option. Default "refuse". */
   readonly whenBusy?: WhenBusy | undefined;
   /**
@@ -242,8 +242,9 @@ export interface HostedStatus extends ConversationUsage {
 }
 
 /**
- * Runs conversations, and lets any number of readers follow each run. The `id` of a conversation is any non-empty string. The
- * host does not know your users, so check before each call that the user may access the conversation.
+ * Runs conversations, and lets any number of readers follow each run. The `id` of a conversation has 1 to 200 characters without
+ * slashes, backslashes and control characters. The host does not know your users, so check before each call that the user may access
+ * the conversation.
  */
 export interface RunHost {
   /**
@@ -283,14 +284,14 @@ export interface RunHost {
   cancel(id: string, request?: StopRequest): Promise<CancelAnswer>;
   /**
    * Deletes a conversation with all its journals. Stop a live run first. A stopped run is awaited. Has no effect if the conversation
-   * does not exist. Rejects with LoopError "invalid-option" if the store has no method `remove`.
+   * does not exist.
    */
   remove(id: string): Promise<RemoveAnswer>;
   /**
    * Lists the conversations of the store, in any order. Use it, for example, to remove conversations that were not used for a long
    * time. Throws LoopError "invalid-option" if the store has no method `list`.
    */
-  list(): AsyncIterable<ListedConversation>;
+  list(): AsyncIterable<StoredListing>;
   /** Returns the state of a conversation, or undefined if the conversation does not exist. */
   status(id: string): Promise<HostedStatus | undefined>;
   /**

@@ -1,8 +1,9 @@
 import { createLoopControl, type LoopControl, type LoopResult, type UserMessage } from "../core/index.ts";
 import type { StopRequest } from "../core/kit.ts";
-import type { ConversationRecord } from "./run-store.ts";
+import { steerRun } from "../conversation/conversation-state.ts";
+import type { ConversationLock, StoredConversation } from "../conversation/conversation-store.ts";
 import type { HostedStream, JoinOptions } from "./run-host.ts";
-import { isRepetition } from "./next-messages.ts";
+import { isRepetition } from "../conversation/next-messages.ts";
 import { LogReader } from "./log-reader.ts";
 import { RunLog } from "./run-log.ts";
 
@@ -37,7 +38,7 @@ export class RunTurn {
   isStopping = false;
   /** The message that the run answers. */
   message: UserMessage | undefined;
-  /** True once the record of the run is stored and the run has begun. */
+  /** True once the beginning of the run is stored and the run has begun. */
   isOpen = false;
   /** Resolves to true when `isOpen` becomes true, or to false if the run was refused. */
   readonly opened: Deferred<boolean> = defer();
@@ -45,8 +46,9 @@ export class RunTurn {
   readonly begun: Deferred<undefined> = defer();
   readonly settled: Deferred<undefined> = defer();
   result: Promise<LoopResult> | undefined;
-  /** Undefined until the record of the run is stored. */
-  record: ConversationRecord | undefined;
+  /** Undefined until the beginning of the run is stored. */
+  stored: StoredConversation | undefined;
+  #lock: Pick<ConversationLock, "append"> | undefined;
   #readers = 0;
   #writes: Promise<void> = Promise.resolve();
   #isFinished = false;
@@ -69,10 +71,12 @@ export class RunTurn {
   /** True if the run answers this message, or has got it by steering. */
   has(message: UserMessage): boolean {
     const own = this.message === undefined ? [] : [this.message];
-    return [...own, ...(this.record?.steered ?? [])].some((one) => isRepetition(one, message));
+    return [...own, ...(this.stored?.state.lastRun?.steered ?? [])].some((one) => isRepetition(one, message));
   }
 
-  open(): void {
+  open(stored: StoredConversation, lock: Pick<ConversationLock, "append">): void {
+    this.stored = stored;
+    this.#lock = lock;
     this.isOpen = true;
     this.opened.resolve(true);
   }
@@ -81,14 +85,14 @@ export class RunTurn {
    * Stores a message so that a crash cannot lose it, then passes it to the run. Handles one message at a time. Resolves to "over" if the
    * run no longer accepts messages. If the store fails, rejects without passing the message to the run.
    */
-  steer(message: UserMessage, write: (record: ConversationRecord) => PromiseLike<void> | void): Promise<Steered> {
+  steer(message: UserMessage): Promise<Steered> {
     const steered = this.#writes.then(async (): Promise<Steered> => {
-      if (this.record === undefined || this.#isFinished || this.isReplay) return "over";
+      if (this.stored === undefined || this.#isFinished || this.isReplay) return "over";
       if (this.has(message)) return "repeated";
-      const record = { ...this.record, steered: [...(this.record.steered ?? []), message] };
-      await write(record);
+      const { stored, change } = steerRun(this.stored, message);
+      await this.#lock?.append(change);
       if (this.control.steer(message) !== "accepted") return "over";
-      this.record = record;
+      this.stored = stored;
       return "steered";
     });
     this.#writes = steered.then(

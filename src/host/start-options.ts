@@ -1,9 +1,9 @@
 import { type Check, type Checks, invalidOption, is, isRecord } from "../core/kit.ts";
-import { checkField, type Choice, isFilled, isFunction, refuseOption } from "../shared/errors/check-fields.ts";
-import { toUserMessage as copyUserMessage } from "../shared/check-messages.ts";
-import { LoopError, type LoopOptions, type Message, type UserMessage } from "../core/index.ts";
+import { checkField, type Choice, isFunction } from "../shared/errors/check-fields.ts";
+import { LoopError, type LoopOptions, type Message } from "../core/index.ts";
+import { toPageMessage } from "../conversation/new-message.ts";
 import type { PageMessage } from "../web/read-user-message.ts";
-import { type WhenSuspended, whenSuspendedCheck } from "./waiting-calls.ts";
+import { type WhenSuspended, whenSuspendedCheck } from "../conversation/waiting-calls.ts";
 import type { HostedLoopOptions, JoinOptions, ResumeOptions, StartOptions, WhenBusy } from "./run-host.ts";
 
 export const whenBusyCheck: Choice = ["refuse", "steer", "queue"];
@@ -22,10 +22,6 @@ export interface ReadStart {
 }
 
 const owned = ["runId", "events", "control", "journal"] as const;
-
-export function checkId(id: unknown): void {
-  if (typeof id !== "string" || id === "") throw invalidOption("id", "a non-empty string", id);
-}
 
 /** Leaves the options of `runToolLoop` unchecked, because the run checks them when it begins. */
 export function readStart(options: StartOptions): ReadStart {
@@ -79,38 +75,4 @@ function checkOptions(options: object): void {
     const value = (options as Partial<LoopOptions>)[name];
     if (value !== undefined) throw invalidOption(name, "omitted, because the host sets it", value);
   }
-}
-
-/** The error for a value that is not a new message, with advice if the value looks like a message of another format. */
-export function refuseMessage(message: unknown): LoopError<"invalid-option"> {
-  return refuseOption("message", messageCheck, message);
-}
-
-const messageCheck: Check = [
-  'a string that is not blank, or a non-empty message with the role "user"',
-  () => false,
-  (message) => {
-    if (!isRecord(message)) return undefined;
-    if (Array.isArray(message["parts"]))
-      return {
-        received: "a message of useChat",
-        instead: 'the "message" that readUIChatRequest returns, from "turnwright/ui-message-stream"',
-      };
-    const isRoleMissing = message["role"] === undefined && message["content"] !== undefined;
-    return isRoleMissing ? { received: "an object without a role", instead: '{ role: "user", content }' } : undefined;
-  },
-];
-
-/** Returns the new user message. Rejects other roles, because a page could otherwise forge messages of the model or of tools. */
-function toPageMessage(message: unknown): PageMessage {
-  if (typeof message === "string" && isFilled(message)) return { role: "user", content: message };
-  const copy: PageMessage | undefined = copyUserMessage(message);
-  if (copy !== undefined && copy.content !== "") return copy;
-  throw refuseMessage(message);
-}
-
-/** Like `toPageMessage`, for a message to a live run. Such a message cannot ask for another answer. */
-export function toUserMessage(message: unknown): UserMessage {
-  const { again: _, edited: _edited, ...own } = toPageMessage(message);
-  return own;
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { defineTool } from "turnwright";
 import type { AGUIEvent } from "turnwright/ag-ui";
-import { fileRunStore } from "turnwright/host";
+import { fileConversationStore } from "turnwright/conversation";
 import { createMockProvider, text } from "turnwright/testing";
 import { startChild } from "../child-server.ts";
 import { openAgent, type PageAgent, readMessages, resultsOf, textOf, versions } from "./clients.ts";
@@ -48,7 +48,7 @@ it.each(versions)(
       execute: () => ran.push("look"),
     });
     const run = { provider: createMockProvider([text("It is in stock.")]), tools: [look] };
-    const next = await serve({ run, version, store: fileRunStore(folder) });
+    const next = await serve({ run, version, store: fileConversationStore(folder) });
     try {
       const thread = (await (await fetch(`${next.url}?threadId=${threadId}`)).json()) as object;
       expect(JSON.stringify(thread)).toContain("Is there tea?");

@@ -12,20 +12,20 @@ import {
   readAGUIRequest,
   toAGUIThread,
 } from "turnwright/ag-ui";
+import type { ConversationStore } from "turnwright/conversation";
 import {
   createRunHost,
   type HostedLoopOptions,
   lastEventId,
   type ResumeAnswer,
   type RunHost,
-  type RunStore,
   type StartAnswer,
 } from "turnwright/host";
 
 interface ServerOptions {
   readonly run: HostedLoopOptions;
   readonly version: AGUIVersion;
-  readonly store?: RunStore | undefined;
+  readonly store?: ConversationStore | undefined;
 }
 
 export class PageServer {

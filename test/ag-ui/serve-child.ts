@@ -1,7 +1,7 @@
 // A server for AG-UI clients, for tests that kill its process. The arguments are a folder and a protocol version. The model hangs
 // after the first words of its last answer.
 
-import { fileRunStore } from "turnwright/host";
+import { fileConversationStore } from "turnwright/conversation";
 import type { AGUIVersion } from "turnwright/ag-ui";
 import { createMockProvider, stall, text, toolCall } from "turnwright/testing";
 import { defineTool } from "turnwright";
@@ -18,5 +18,9 @@ const provider = createMockProvider([
   [text("One moment."), toolCall("look")],
   [text("It is "), stall()],
 ]);
-const server = await serve({ run: { provider, tools: [look] }, version: version as AGUIVersion, store: fileRunStore(folder) });
+const server = await serve({
+  run: { provider, tools: [look] },
+  version: version as AGUIVersion,
+  store: fileConversationStore(folder),
+});
 console.log(server.url);

@@ -22,10 +22,10 @@ describe("createRunHost", () => {
     const { host, clock, id } = createStage({ maxBytes: 100_000 });
     const say = async (name: string) =>
       readStart(host.start(name, { ...playing([text("x".repeat(20_000))], clock), message: "Go." }));
-    await say(`${id}/a`);
-    const reader = host.join(`${id}/a`);
-    for (const name of ["b", "c", "d"]) await say(`${id}/${name}`);
-    expect(["a", "b", "c", "d"].map((name) => host.join(`${id}/${name}`) !== undefined)).toEqual([false, false, true, true]);
+    await say(`${id}-a`);
+    const reader = host.join(`${id}-a`);
+    for (const name of ["b", "c", "d"]) await say(`${id}-${name}`);
+    expect(["a", "b", "c", "d"].map((name) => host.join(`${id}-${name}`) !== undefined)).toEqual([false, false, true, true]);
     expect(textOf(await readAll(reader))).toHaveLength(20_000);
   });
 

@@ -2,9 +2,10 @@
 
 import { expect, it } from "vitest";
 import type { Message, UserMessage } from "turnwright";
-import { createRunHost, type RunHost, type RunStore } from "turnwright/host";
+import type { ConversationStore } from "turnwright/conversation";
+import { createRunHost, type RunHost } from "turnwright/host";
 import { createMockProvider, createTestClock, type MockMessage, stall, text, toolCall } from "turnwright/testing";
-import { createStage, readStart, sharedStore, tool } from "./stage.ts";
+import { createStage, cutOff, readStart, sharedStore, tool } from "./stage.ts";
 
 const said = (id: string): UserMessage => ({ role: "user", content: `Message ${id}`, id });
 
@@ -26,7 +27,7 @@ let chats = 0;
 
 interface Late {
   readonly id: string;
-  readonly store: RunStore;
+  readonly store: ConversationStore;
   readonly host: RunHost;
   readonly run: ReturnType<typeof working>["run"];
 }
@@ -56,15 +57,13 @@ it.each(["resume", "start"] as const)(
     if (answer.kind === "started") await answer.result;
     const begin = ["a", "assistant", "tool", "b"];
     expect(idsOf((await host.status(id))?.messages)).toEqual([...begin, ...(next === "start" ? ["c"] : []), "assistant"]);
-    expect((await store.read(id))?.undelivered).toEqual([]);
+    expect((await store.load(id))?.state.undelivered).toEqual([]);
   },
 );
 
 it("host.resume() of a run that was cut off after it was drained delivers a steered message once", async () => {
   const { id, store, run } = await steerLate((host) => host.close());
-  // The process died before it stored the ending.
-  const { reason: _, undelivered: _undelivered, messages, ...record } = (await store.read(id)) ?? ({} as never);
-  await store.write(id, { ...record, status: "running", messages: messages.slice(0, 1) });
+  await cutOff(store, id);
   const host = createRunHost({ store });
   const answer = await host.resume(id, run);
   if (answer.kind === "started") await answer.result;
@@ -83,18 +82,12 @@ it.each<[title: string, go: (late: Late) => Promise<unknown>]>([
   const { messages = [] } = (await late.host.status(late.id)) ?? {};
   expect(idsOf(messages).filter((one) => one === "b")).toEqual(["b"]);
   expect(messages.at(-1)?.role).toBe("assistant");
-  expect((await late.store.read(late.id))?.undelivered).toEqual([]);
+  expect((await late.store.load(late.id))?.state.undelivered).toEqual([]);
 });
 
 it("a run that ended and is only read again does not double a message", async () => {
   const late = await stopped();
-  const {
-    reason: _,
-    undelivered: _undelivered,
-    messages: _messages,
-    ...record
-  } = (await late.store.read(late.id)) ?? ({} as never);
-  await late.store.write(late.id, { ...record, status: "running", messages: [said("a")] });
+  await cutOff(late.store, late.id);
   const answer = await late.host.resume(late.id, late.run);
   if (answer.kind === "started") await answer.result;
   expect(idsOf((await late.host.status(late.id))?.messages)).toEqual(["a", "assistant", "tool", "b"]);

@@ -4,7 +4,8 @@ import { setImmediate } from "node:timers/promises";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { isLoopError, runToolLoop } from "turnwright";
-import { createRunHost, memoryRunStore, type PageMessage, type RunHost } from "turnwright/host";
+import { memoryConversationStore } from "turnwright/conversation";
+import { createRunHost, type PageMessage, type RunHost } from "turnwright/host";
 import { createMockProvider, fail, type MockScript, text, toolCall } from "turnwright/testing";
 import { sharedStore, tool } from "./stage.ts";
 
@@ -30,7 +31,7 @@ let conversations = 0;
 
 async function play(requests: readonly Request[], isShared: boolean): Promise<void> {
   const id = `random-${(conversations += 1)}`;
-  const host = createRunHost({ store: isShared ? sharedStore() : memoryRunStore() });
+  const host = createRunHost({ store: isShared ? sharedStore() : memoryConversationStore() });
   const paid: string[] = [];
   const pay = tool("pay", (args) => `paid ${paid.push((args as { said: string }).said)}`, { needsApproval: true });
   const run = { provider: createMockProvider(script), tools: [pay] };
@@ -57,7 +58,7 @@ async function play(requests: readonly Request[], isShared: boolean): Promise<vo
       },
       cancel: () => host.cancel(id),
       stop: () => host.stop(id),
-      remove: () => (isShared ? undefined : host.remove(id)),
+      remove: () => host.remove(id),
       status: () => host.status(id),
     };
     // Another request may have removed the messages, or decided about the calls, in the meantime.

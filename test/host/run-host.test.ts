@@ -79,6 +79,11 @@ describe("host.start()", () => {
     ["undefined", undefined],
     ["null", null],
     ["an object", {}],
+    ['the text "../../etc/passwd"', "../../etc/passwd"],
+    ['the text "a/1"', "a/1"],
+    ["a null character", "\u0000"],
+    ["half a surrogate pair", "\ud800"],
+    ["a text of 4,000 characters", "long".repeat(1_000)],
   ])("rejects %s as the id of a conversation", async ([, id]) => {
     const { host, clock } = createStage();
     const start = host.start(id as string, { ...playing([], clock), message: "a" });
@@ -89,11 +94,8 @@ describe("host.start()", () => {
   it.for([
     ['the text "__proto__"', "__proto__"],
     ['the text "constructor"', "constructor"],
-    ['the text "../../etc/passwd"', "../../etc/passwd"],
-    ['the text "a/1"', "a/1"],
-    ["a null character", "\u0000"],
-    ["half a surrogate pair", "\ud800"],
-    ["a text of 4,000 characters", "long".repeat(1_000)],
+    ["a text with a space", "chat: 1"],
+    ["a text of 200 characters", "long".repeat(50)],
   ] as const)("accepts %s as the id of a conversation", async ([, given]) => {
     const { host, clock } = createStage();
     const id = given;

@@ -1,14 +1,21 @@
 import { approve } from "turnwright";
 import { spawn } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createRunHost, fileRunStore, memoryRunStore, type RunStore } from "turnwright/host";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import {
+  type ConversationStore,
+  fileConversationStore,
+  memoryConversationStore,
+  postgresConversationStore,
+} from "turnwright/conversation";
+import { createRunHost } from "turnwright/host";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { programLoader } from "../../scripts/program-loader.ts";
-import { createStage, playing, readAll, readStart, textOf, tool } from "./stage.ts";
+import { type Database, startDatabase } from "../conversation/stage.ts";
+import { createStage, playing, readAll, readStart, textOf, tool, watchAppend } from "./stage.ts";
 
 let folder = "";
 beforeEach(() => {
@@ -16,53 +23,32 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-const hostile = [
-  "__proto__",
-  "constructor",
-  "../../up",
-  "/etc/passwd",
-  "a/1",
-  "a",
-  "A",
-  "con",
-  "\u0000",
-  "\ud800",
-  "\ud801",
-  "a\udc00",
-  "\ufffd",
-  ".",
-  "x".repeat(5_000),
-];
+let database: Database;
+beforeAll(async () => {
+  database = await startDatabase();
+});
+afterAll(() => database.stop());
 
-describe.for<[string, () => RunStore]>([
-  ["memoryRunStore", () => memoryRunStore()],
-  ["fileRunStore", () => fileRunStore(join(folder, "runs", "deep"))],
+describe.for<[string, () => ConversationStore]>([
+  ["memoryConversationStore", () => memoryConversationStore()],
+  ["fileConversationStore", () => fileConversationStore(join(folder, "runs", "deep"))],
+  ["postgresConversationStore", () => postgresConversationStore(database.connect())],
 ])("%s", ([, create]) => {
-  it("stores conversations separately, whatever their ids contain", async () => {
-    const store = create();
-    const record = (id: string) => ({
-      runs: 1,
-      status: "completed" as const,
-      messages: [{ role: "user" as const, content: id }],
-    });
-    for (const id of hostile) expect(await store.read(id)).toBeUndefined();
-    for (const id of hostile) await store.write(id, record(id));
-    for (const id of hostile) expect(await store.read(id)).toMatchObject(record(id));
-  });
-
   it("keeps a separate journal for each run", async () => {
     const store = create();
-    for (const [id, number] of [["a", 1] as const, ["a", 2] as const, ["a/1", 1] as const]) {
-      const first = store.journal(id, number);
-      const close = await first.open?.();
-      const body = () => ({ said: `${id} ${number}` });
-      expect(await first.step("run", body)).toEqual({ said: `${id} ${number}` });
+    const lock = await store.lock("a");
+    const record = async (runId: string, said: string): Promise<unknown> => {
+      const journal = store.journal?.(runId);
+      const close = await journal?.open?.();
+      const recorded = await journal?.step("run", () => ({ said }));
       await close?.();
-    }
-    const again = store.journal("a", 1);
-    const close = await again.open?.({ readOnly: true });
-    expect(await again.read("run")).toEqual({ said: "a 1" });
-    await close?.();
+      return recorded;
+    };
+    for (const runId of ["a/1", "a/2"]) expect(await record(runId, runId)).toEqual({ said: runId });
+    expect(await record("a/1", "again")).toEqual({ said: "a/1" });
+    for (let count = 0; count < 2; count += 1) await store.removeJournal?.("a/1");
+    expect([await record("a/1", "new"), await record("a/2", "new")]).toEqual([{ said: "new" }, { said: "a/2" }]);
+    await lock.release();
   });
 
   it("stores the conversation of a run host", async () => {
@@ -88,44 +74,34 @@ describe.for<[string, () => RunStore]>([
   });
 });
 
-describe("memoryRunStore", () => {
-  it("removes the least recently written conversation above maxConversations", async () => {
-    const store = memoryRunStore({ maxConversations: 2 });
-    const record = { runs: 1, status: "completed" as const, messages: [] };
-    for (const id of ["a", "b", "a", "c"]) await store.write(id, record);
-    expect([await store.read("a"), await store.read("b"), await store.read("c")]).toEqual([record, undefined, record]);
-    expect(() => memoryRunStore({ maxConversations: 0 })).toThrow("maxConversations");
+describe("memoryConversationStore", () => {
+  it("removes the journals of a conversation above maxConversations", async () => {
+    const store = memoryConversationStore({ maxConversations: 1 });
+    const { host, clock } = createStage({ store });
+    for (const id of ["evicted", "kept"]) await readStart(host.start(id, { ...playing([text("Hi.")], clock), message: "Go." }));
+    expect([store.journal?.("evicted/1").read("run"), store.journal?.("kept/1").read("run")]).toEqual([
+      undefined,
+      expect.objectContaining({ runId: "kept/1" }),
+    ]);
   });
 });
 
-describe("fileRunStore", () => {
+describe("fileConversationStore", () => {
   it("writes files that are named by a hash and can be read only by their owner", async () => {
-    const { host, clock } = createStage({ store: fileRunStore(folder) });
-    for (const id of hostile) await readStart(host.start(id, { ...playing([text("Hi.")], clock), message: "Go." }));
+    const { host, clock } = createStage({ store: fileConversationStore(folder) });
+    const ids = ["a", "A", "con", "__proto__", "x".repeat(200)];
+    for (const id of ids) await readStart(host.start(id, { ...playing([text("Hi.")], clock), message: "Go." }));
     await host.close();
     const names = readdirSync(folder);
-    expect(names.filter((name) => !/^[0-9a-f]{40}(\.1\.jsonl|\.json)$/.test(name))).toEqual([]);
-    expect(names).toHaveLength(2 * hostile.length);
+    expect(names.filter((name) => !/^(run-)?[0-9a-f]{40}\.jsonl$/.test(name))).toEqual([]);
+    expect(names).toHaveLength(2 * ids.length);
     if (process.platform !== "win32") for (const name of names) expect(statSync(join(folder, name)).mode & 0o077).toBe(0);
   });
 
-  it.for<[title: string, value: string]>([
-    ["no content", ""],
-    ["truncated JSON", "{"],
-    ["an array", "[]"],
-    ["the JSON value null", "null"],
-    ["missing fields", '{"version":1}'],
-    ["the id of another conversation", '{"version":1,"id":"other","runs":1,"status":"completed","messages":[]}'],
-  ])("rejects read() for a file with %s", async ([, content]) => {
-    const store = fileRunStore(folder);
-    await store.write("a", { runs: 1, status: "completed", messages: [] });
-    const [name = ""] = readdirSync(folder);
-    writeFileSync(join(folder, name), content);
-    await expect(store.read("a")).rejects.toMatchObject({ code: "journal-damaged" });
-  });
-
-  it.for(["", " ", 7, undefined])("throws if the path of the folder is %j", (path) => {
-    expect(() => fileRunStore(path as string)).toThrow("folder");
+  it.for(["", ".", "a/b", "a\u0000", "x".repeat(201)])("a host refuses the id %j", async (id) => {
+    const { host, clock } = createStage({ store: fileConversationStore(folder) });
+    const started = host.start(id, { ...playing([text("Hi.")], clock), message: "Go." });
+    await expect(started).rejects.toMatchObject({ code: "invalid-option" });
   });
 
   it('lets host.resume() return "busy" until the process of the run is killed', async () => {
@@ -134,7 +110,7 @@ describe("fileRunStore", () => {
     });
     try {
       await new Promise<void>((ready) => child.stdout.once("data", () => ready()));
-      const { host, clock } = createStage({ store: fileRunStore(folder) });
+      const { host, clock } = createStage({ store: fileConversationStore(folder) });
       const ran: string[] = [];
       const save = tool("save", (_, { callId }) => ran.push(callId));
       const script = [[text("One moment."), toolCall("save")], text("Done.")];
@@ -157,21 +133,17 @@ describe("fileRunStore", () => {
   }, 30_000);
 
   it("lets another host start the next run, even if the end of the last run was not stored", async () => {
-    const store = fileRunStore(folder);
-    const broken: RunStore = {
-      ...store,
-      write: (id, record) =>
-        record.status === "running" ? store.write(id, record) : Promise.reject(new Error("The disk is full.")),
-    };
+    const store = fileConversationStore(folder);
+    const broken = watchAppend(store, (status) => {
+      if (status !== "running") throw new Error("The disk is full.");
+    });
     const { host, clock, id } = createStage({ store: broken });
     await readStart(host.start(id, { ...playing([text("One.")], clock), message: "Go." }));
     const second = createRunHost({ store, clock });
     const next = playing([text("Two.")], clock);
     await readStart(second.start(id, { ...next, message: "Go on." }));
     expect(next.provider.requests[0]?.messages.map(({ role }) => role)).toEqual(["user", "assistant", "user"]);
-    expect(readFileSync(join(folder, readdirSync(folder).find((name) => name.endsWith(".json")) ?? ""), "utf8")).toContain(
-      "Two.",
-    );
+    expect(JSON.stringify(await store.load(id))).toContain("Two.");
     await Promise.all([host.close(), second.close()]);
   });
 });
@@ -179,10 +151,11 @@ describe("fileRunStore", () => {
 function childProgram(path: string): string {
   const from = (file: string): string => JSON.stringify(pathToFileURL(resolve(file)).href);
   return `
-    import(${from("src/host/index.ts")}).then(async ({ createRunHost, fileRunStore }) => {
+    import(${from("src/host/index.ts")}).then(async ({ createRunHost }) => {
+      const { fileConversationStore } = await import(${from("src/conversation/index.ts")});
       const { createMockProvider, stall, text, toolCall } = await import(${from("src/testing/index.ts")});
       const script = [[text("One moment."), toolCall("save")], stall()];
-      const host = createRunHost({ store: fileRunStore(${JSON.stringify(path)}) });
+      const host = createRunHost({ store: fileConversationStore(${JSON.stringify(path)}) });
       const save = { name: "save", description: "save", inputSchema: { type: "object" }, execute: () => "saved before" };
       await host.start("shared", { provider: createMockProvider(script), tools: [save], message: "Save." });
       for await (const { event } of host.join("shared")) if (event.type === "iteration-start" && event.iteration === 1) console.log("ready");

@@ -1,37 +1,39 @@
-// Two hosts use one store, like two processes. The journals of the store lock, as those of `fileRunStore` do.
+// Two hosts use one store, like two processes.
 
 import { expect, it } from "vitest";
-import { LoopError, type Message } from "turnwright";
-import { createRunHost, type RunHostOptions, type RunStore } from "turnwright/host";
+import type { Message } from "turnwright";
+import type { ConversationStore } from "turnwright/conversation";
+import { createRunHost, type RunHostOptions } from "turnwright/host";
 import { createMockProvider, createTestClock, stall, text, toolCall } from "turnwright/testing";
-import { readStart, sharedStore, tool } from "./stage.ts";
+import { readStart, sharedStore, tool, watchAppend } from "./stage.ts";
 
 interface Locks {
+  /** The open journals. */
   readonly held: Set<string>;
-  /** Called before each write. */
-  beforeWrite?: ((status: string) => Promise<void> | void) | undefined;
+  /** Called before each change is stored. */
+  beforeAppend?: ((status: string | undefined) => Promise<void> | void) | undefined;
+  /** Called before each lock. */
+  beforeLock?: (() => Promise<void> | void) | undefined;
   /** Called before each journal opens. */
   beforeOpen?: (() => Promise<void> | void) | undefined;
 }
 
-function lockingStore(locks: Locks): RunStore {
+function lockingStore(locks: Locks): ConversationStore {
   const store = sharedStore();
+  const watched = watchAppend(store, (status) => locks.beforeAppend?.(status));
   return {
-    ...store,
-    write: async (id, record) => {
-      await locks.beforeWrite?.(record.status);
-      return store.write(id, record);
+    ...watched,
+    lock: async (id) => {
+      await locks.beforeLock?.();
+      return watched.lock(id);
     },
-    journal: (id, number) => ({
-      ...store.journal(id, number),
+    journal: (runId) => ({
+      ...store.journal(runId),
       open: async (how) => {
         if (how?.readOnly === true) return async () => {};
         await locks.beforeOpen?.();
-        const key = `${id}/${number}`;
-        if (locks.held.has(key))
-          throw new LoopError("journal-locked", { path: key, lockPath: key, pid: 1, host: "other", isVisible: true });
-        locks.held.add(key);
-        return async () => void locks.held.delete(key);
+        locks.held.add(runId);
+        return async () => void locks.held.delete(runId);
       },
     }),
   };
@@ -68,11 +70,11 @@ function createGate(skip = 0) {
 it("host.start() does not begin a run before another process has stored the ending of the last one", async () => {
   const { id, one, other, locks, clock } = openTwo();
   const gate = createGate();
-  locks.beforeWrite = (status) => (status === "completed" ? gate.pass() : undefined);
+  locks.beforeAppend = (status) => (status === "completed" ? gate.pass() : undefined);
   const first = await one.start(id, { ...run, message: "One" });
   while (gate.count() === 0) await clock.flush();
   expect((await other.start(id, { ...run, message: "Two" })).kind).toBe("busy");
-  locks.beforeWrite = undefined;
+  locks.beforeAppend = undefined;
   gate.open();
   await readStart(first);
   await readStart(other.start(id, { ...run, message: "Two" }));
@@ -84,7 +86,7 @@ it("only one of two processes continues a conversation with waiting calls", asyn
   const { id, one, other, locks, clock } = openTwo({ whenSuspended: "deny" });
   await readStart(one.start(id, { ...run, message: "Pay." }));
   const gate = createGate();
-  locks.beforeWrite = gate.pass;
+  locks.beforeAppend = gate.pass;
   const resumed = one.resume(id, { ...run, answers: approve });
   while (gate.count() === 0) await clock.flush();
   const second = other.start(id, { ...run, message: "Never mind." });
@@ -100,13 +102,13 @@ it("host.cancel() does not undo a run that another process has begun meanwhile",
   const { id, one, other, locks, clock } = openTwo({ whenSuspended: "deny" });
   await readStart(one.start(id, { ...run, message: "Pay." }));
   const gate = createGate();
-  locks.beforeOpen = gate.pass;
+  locks.beforeLock = gate.pass;
   const cancelled = other.cancel(id);
   while (gate.count() === 0) await clock.flush();
-  locks.beforeOpen = undefined;
+  locks.beforeLock = undefined;
   await readStart(one.start(id, { ...run, message: "Never mind." }));
   gate.open();
-  expect(await cancelled).toBe("busy");
+  expect(await cancelled).toBe("not-suspended");
   expect(usersOf((await one.status(id))?.messages)).toEqual(["Pay.", "Never mind."]);
 });
 

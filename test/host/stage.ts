@@ -9,14 +9,13 @@ import {
   type ToolContext,
 } from "turnwright";
 import {
-  type ConversationRecord,
-  createRunHost,
-  type HostedEvent,
-  type RunHost,
-  type RunHostOptions,
-  type RunStore,
-  type StartAnswer,
-} from "turnwright/host";
+  type ConversationLock,
+  type ConversationStore,
+  memoryConversationStore,
+  type StoredConversation,
+  type StoredRun,
+} from "turnwright/conversation";
+import { createRunHost, type HostedEvent, type RunHost, type RunHostOptions, type StartAnswer } from "turnwright/host";
 import { createMockProvider, createTestClock, type MockProvider, type MockScript, type TestClock } from "turnwright/testing";
 
 export interface Stage {
@@ -62,15 +61,44 @@ export const typesOf = (items: readonly HostedEvent[]): readonly string[] =>
 export const textOf = (items: readonly HostedEvent[]): string =>
   items.map(({ event }) => (event.type === "text-delta" ? event.text : "")).join("");
 
-/** An in-memory store. Like a store on disk, it keeps only JSON. */
-export function sharedStore(): RunStore & { readonly records: Map<string, ConversationRecord> } {
-  const records = new Map<string, ConversationRecord>();
+interface SharedStore extends ConversationStore {
+  lastRun(id: string): StoredRun | undefined;
+  journal(runId: string): Journal;
+}
+
+/** An in-memory store. Like a store on disk, it keeps only copies. */
+export function sharedStore(): SharedStore {
+  const memory = memoryConversationStore();
   const journals = new Map<string, SavedJournal["steps"]>();
   return {
-    records,
-    read: (id) => structuredClone(records.get(id)),
-    write: (id, record) => void records.set(id, structuredClone(record)),
-    journal: (id, number) => savingJournal(journals, JSON.stringify([id, number])),
+    ...memory,
+    lastRun: (id) => (memory.load(id) as StoredConversation | undefined)?.state.lastRun,
+    load: (id) => structuredClone(memory.load(id)),
+    lock: async (id) => {
+      const lock = await memory.lock(id);
+      const append: ConversationLock["append"] = (change) => lock.append(structuredClone(change));
+      return { ...lock, stored: structuredClone(lock.stored), append };
+    },
+    journal: (runId) => savingJournal(journals, runId),
+    removeJournal: (runId) => void journals.delete(runId),
+  };
+}
+
+/** Calls `before` before each change. */
+export function watchAppend(
+  store: ConversationStore,
+  before: (status: string | undefined) => void | Promise<void>,
+): ConversationStore {
+  return {
+    ...store,
+    lock: async (id) => {
+      const lock = await store.lock(id);
+      const append: ConversationLock["append"] = async (change) => {
+        await before(change.state.lastRun?.status);
+        return lock.append(change);
+      };
+      return { ...lock, append };
+    },
   };
 }
 
@@ -93,20 +121,17 @@ function isThenable<T>(value: PromiseLike<T> | T): value is PromiseLike<T> {
   return typeof value === "object" && value !== null && "then" in value;
 }
 
-export function crashing(store: RunStore, crashAt: number): RunStore {
+export function crashing(store: SharedStore, crashAt: number): ConversationStore {
   let left = crashAt;
   const count = (): void => {
     if (left <= 0) throw new Error("The store is gone.");
     left -= 1;
   };
+  const watched = watchAppend(store, (status) => (status === "running" ? undefined : count()));
   return {
-    read: (id) => store.read(id),
-    write: (id, record) => {
-      if (record.status !== "running") count();
-      return store.write(id, record);
-    },
-    journal: (id, number) => {
-      const journal = store.journal(id, number);
+    ...watched,
+    journal: (runId) => {
+      const journal = store.journal(runId);
       return {
         ...journal,
         step: (key, body) => {
@@ -116,4 +141,15 @@ export function crashing(store: RunStore, crashAt: number): RunStore {
       };
     },
   };
+}
+
+/** Stores the last run of a conversation as if its process had died before it stored the ending. */
+export async function cutOff(store: ConversationStore, id: string): Promise<void> {
+  const lock = await store.lock(id);
+  const state = lock.stored?.state;
+  if (state?.lastRun === undefined) throw new Error("The conversation has no run.");
+  const { reason: _, ...run } = state.lastRun;
+  const lastRun: StoredRun = { ...run, status: "running" };
+  await lock.append({ from: run.start, messages: [], state: { ...state, undelivered: [], lastRun } });
+  await lock.release();
 }

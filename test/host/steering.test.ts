@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { Message } from "turnwright";
-import { createRunHost, memoryRunStore, type RunStore } from "turnwright/host";
+import { type ConversationStore, memoryConversationStore } from "turnwright/conversation";
+import { createRunHost } from "turnwright/host";
 import { createMockProvider, createTestClock, type TestClock, text, toolCall, wait } from "turnwright/testing";
-import { createStage, crashing, playing, readAll, readStart, sharedStore, tool } from "./stage.ts";
+import { createStage, crashing, playing, readAll, readStart, sharedStore, tool, watchAppend } from "./stage.ts";
 
 const told = ["In Celsius.", "For Oslo."];
 
@@ -16,7 +17,7 @@ function working(clock: TestClock) {
 const userTexts = (messages: readonly Message[]): readonly unknown[] =>
   messages.flatMap((message) => (message.role === "user" ? [message.content] : []));
 
-async function startAndSteer(store: RunStore, id: string): Promise<"completed" | "crashed" | "crashed-before"> {
+async function startAndSteer(store: ConversationStore, id: string): Promise<"completed" | "crashed" | "crashed-before"> {
   const clock = createTestClock();
   const host = createRunHost({ store, clock, whenBusy: "steer" });
   const started = await host.start(id, { ...working(clock), message: "Weather?" }).catch(() => undefined);
@@ -62,7 +63,7 @@ describe('host.start() with whenBusy: "steer"', () => {
     const first = await host.start(id, { ...options, message: "Weather?" });
     const message = { role: "user" as const, content: 5 as never };
     await expect(host.start(id, { ...options, message })).rejects.toMatchObject({ code: "invalid-option" });
-    expect(store.records.get(id)?.steered).toBeUndefined();
+    expect(store.lastRun(id)?.steered).toBeUndefined();
     await clock.advance(1000);
     expect((await readStart(first)).status).toBe("completed");
   });
@@ -70,13 +71,9 @@ describe('host.start() with whenBusy: "steer"', () => {
   it("rejects if the store fails, without steering the run", async () => {
     const store = sharedStore();
     let isFull = false;
-    const full: RunStore = {
-      ...store,
-      write: (id, record) => {
-        if (isFull) throw new Error("The disk is full.");
-        store.write(id, record);
-      },
-    };
+    const full = watchAppend(store, () => {
+      if (isFull) throw new Error("The disk is full.");
+    });
     const { host, clock, id } = createStage({ store: full, whenBusy: "steer" });
     const options = working(clock);
     const first = await host.start(id, { ...options, message: "Weather?" });
@@ -92,23 +89,31 @@ describe('host.start() with whenBusy: "steer"', () => {
 it.for([
   ["null", null],
   ["a string", "gone"],
-  ["an invalid record", { runs: "1" }],
-] as const)("createRunHost: start(), resume() and status() reject if store.read() returns %s", async ([, read]) => {
-  const store = { ...memoryRunStore(), read: () => read } as unknown as RunStore;
+  ["an invalid conversation", { messages: [], state: { runs: "1" } }],
+] as const)("createRunHost: start(), resume() and status() reject if the store returns %s", async ([, stored]) => {
+  const memory = memoryConversationStore();
+  const lock = async (name: string) => ({ ...(await memory.lock(name)), stored });
+  const store = { ...memory, load: () => stored, lock } as unknown as ConversationStore;
   const { host, clock, id } = createStage({ store });
-  const message = 'Option "store.read(id)" must be a ConversationRecord, or undefined if the conversation does not exist';
+  const message =
+    /^Option "store.lo(ad|ck)\(id\).*" must be a StoredConversation, or undefined if the conversation does not exist/;
   await expect(host.start(id, { ...playing([text("One.")], clock), message: "Go." })).rejects.toThrow(message);
   await expect(host.resume(id, playing([text("One.")], clock))).rejects.toThrow(message);
   await expect(host.status(id)).rejects.toThrow(message);
 });
 
 describe("createRunHost with storeMs", () => {
-  it.each(["read", "write"] as const)("rejects host.start() if store.%s() takes longer than storeMs", async (verb) => {
+  it.each(["lock", "append"] as const)("rejects host.start() if store.%s() takes longer than storeMs", async (verb) => {
     let hangs = true;
     const store = sharedStore();
-    const hanging: RunStore = {
-      ...store,
-      [verb]: (...given: [string, never]) => (hangs ? new Promise(() => {}) : store[verb](...given)),
+    const hang = (): Promise<void> | undefined => (hangs ? new Promise(() => {}) : undefined);
+    const watched = watchAppend(store, () => (verb === "append" ? hang() : undefined));
+    const hanging: ConversationStore = {
+      ...watched,
+      lock: async (name) => {
+        if (verb === "lock") await hang();
+        return watched.lock(name);
+      },
     };
     const { host, clock, id } = createStage({ store: hanging, storeMs: 5000 });
     const options = working(clock);

@@ -3,8 +3,8 @@
 import { describe, expect, it } from "vitest";
 import { approve, type LoopResult, type Message, type UserMessage } from "turnwright";
 import { type Compaction, compactMessages } from "turnwright/middleware";
-import { createConversation, memoryConversationStore } from "turnwright/conversation";
-import type { PageMessage, RunStore, StartOptions } from "turnwright/host";
+import { type ConversationStore, createConversation, memoryConversationStore } from "turnwright/conversation";
+import type { PageMessage, StartOptions } from "turnwright/host";
 import { createMockProvider, fail, type MockPart, type MockScript, stall, text, toolCall, wait } from "turnwright/testing";
 import { show } from "../conversation/stage.ts";
 import { crashing, createStage, readAll, readStart, sharedStore, type Stage, textOf, tool } from "./stage.ts";
@@ -18,7 +18,7 @@ const say = (content: string, id: string, more: Partial<PageMessage> = {}): Page
 
 function open(
   script: MockScript,
-  store?: RunStore,
+  store?: ConversationStore,
 ): Stage & {
   start(message: PageMessage, more?: Partial<StartOptions>): ReturnType<Stage["host"]["start"]>;
   readonly paid: string[];

@@ -4,7 +4,7 @@
 import { describe, expect, it } from "vitest";
 import { memoryJournal, type Message, type Tool } from "turnwright";
 import { type Conversation, createConversation, memoryConversationStore } from "turnwright/conversation";
-import { createRunHost, memoryRunStore } from "turnwright/host";
+import { createRunHost } from "turnwright/host";
 import { inspectJournal } from "turnwright/journal";
 import { createMockProvider, type MockProvider, text, toolCall } from "turnwright/testing";
 import { createDurableStore, type DurableStore, type Fate } from "../loop/durable-store.ts";
@@ -77,10 +77,10 @@ describe("calls of a message in which the process died", () => {
   it("are kept by host.start()", async () => {
     const scene = createScene(true);
     const { store, tools, provider } = scene;
-    const records = memoryRunStore();
+    const memory = memoryConversationStore();
     const hostWith = (fate?: Fate) =>
       createRunHost({
-        store: { ...records, journal: (id, number) => (number === 1 ? store.open(fate) : records.journal(id, number)) },
+        store: { ...memory, journal: (runId) => (runId === "cut-off-calls/1" ? store.open(fate) : memoryJournal()) },
       });
     const dying = await hostWith(whileSlow).start("cut-off-calls", { provider, tools, message: "Pay." });
     await expect(dying.kind === "started" ? dying.result : undefined).rejects.toThrow("died");

@@ -166,7 +166,7 @@ describe("a message of another format", () => {
 describe("the option store", () => {
   it("of a run host and a conversation says which store keeps files", () => {
     const store = "./chats" as never;
-    expect(() => createRunHost({ store })).toThrow('Write: fileRunStore("runs"), from "turnwright/host".');
+    expect(() => createRunHost({ store })).toThrow('Write: fileConversationStore("chats"), from');
     const options = { provider: createMockProvider([]) };
     expect(() => createConversation({ id: "a", store, options })).toThrow('Write: fileConversationStore("chats"), from');
   });

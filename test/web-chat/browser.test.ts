@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Browser, type BrowserContext, chromium, type Locator, type Page } from "playwright-core";
-import { fileRunStore } from "turnwright/host";
+import { fileConversationStore } from "turnwright/conversation";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { startChild } from "../child-server.ts";
 import { findChromium } from "../find-chromium.ts";
@@ -175,7 +175,7 @@ describe("web-chat page", () => {
     await send(page, "Order some tea.");
     await shows(answer(page), "It is in");
     await killed.kill();
-    const next = await openStage({ store: fileRunStore(folder), port: Number(new URL(killed.url).port) });
+    const next = await openStage({ store: fileConversationStore(folder), port: Number(new URL(killed.url).port) });
     try {
       await shows(card(page, "place_order"), "Waits for you");
       await expect.poll(() => textOf(page)).toBe(beforeOrder);

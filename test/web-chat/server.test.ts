@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileRunStore } from "turnwright/host";
+import { fileConversationStore } from "turnwright/conversation";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { startChild } from "../child-server.ts";
 import { openStage, type Stage } from "./stage.ts";
@@ -179,7 +179,7 @@ it("web-chat server: another process sends the whole message after the first pro
   const body = JSON.stringify({ id: "c2", messages: [says("Order some tea.")] });
   await readUntil(await fetch(`${killed.url}/api/chat`, { ...init, body }), "It is in");
   await killed.kill();
-  const next = await openStage({ store: fileRunStore(folder) });
+  const next = await openStage({ store: fileConversationStore(folder) });
   try {
     const chunks = await (await fetch(`${next.url}/api/chat/c2/stream`)).text();
     expect(wordsOf(chunks).replace(/\{.*?\}/g, "")).toBe("Let me look at the price first.It is in stock. May I order two bags?");

@@ -3,7 +3,8 @@
 import { once } from "node:events";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { createRunHost, type RunHost, type RunStore } from "turnwright/host";
+import type { ConversationStore } from "turnwright/conversation";
+import { createRunHost, type RunHost } from "turnwright/host";
 import { bundlePage, type PageFiles } from "../../examples/web-chat/bundle-page.ts";
 import { createScriptedModel } from "../../examples/web-chat/scripted-model.ts";
 import { createShop, type Order, type Pace } from "../../examples/web-chat/tea-shop.ts";
@@ -43,7 +44,7 @@ export interface Stage {
 
 export interface StageOptions {
   readonly files?: PageFiles;
-  readonly store?: RunStore;
+  readonly store?: ConversationStore;
   readonly port?: number;
 }
 

@@ -88,7 +88,7 @@ const messages: Messages = {
     `Conversation ${quote(conversation)} has a live run, maybe in another process. Wait until that run ends, or set "waitMs".`,
   "conversation-refused": ({ conversation, problem }) => `Conversation ${quote(conversation)} ${problem}.`,
   "store-unresponsive": ({ verb, ms }) =>
-    `The run store did not answer ${quote(verb)} within ${ms} ms. Check the storage of the run store, then repeat the same call.`,
+    `The conversation store did not answer ${quote(verb)} within ${ms} ms. Check the storage of the store, then repeat the same call.`,
   "tools-changed": ({ changes }) =>
     `Recorded calls no longer fit their tools: ${changes.map(describeChange).join("; ")}. Restore the tools, or allow the change with "allowToolChange".`,
 };

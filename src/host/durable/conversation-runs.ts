@@ -11,8 +11,8 @@ import {
   toReport,
   toUsage,
   withoutRefused,
-} from "../handover.ts";
-import { type History, isRepetition } from "../next-messages.ts";
+} from "../../conversation/handover.ts";
+import { type History, isRepetition } from "../../conversation/next-messages.ts";
 import { type DefinedLoop, readSteered } from "./create-durable-loop.ts";
 import type { DurableLoop } from "./durable-loop.ts";
 import type { StoredEvent } from "./durable-records.ts";

@@ -1,9 +1,9 @@
 import type { CallDecision, Json, LoopStatus } from "../../core/index.ts";
 import { checkFields, type Checks, invalidOption, is, isRecord, type StopRequest } from "../../core/kit.ts";
 import type { HostedStream, WhenBusy } from "../run-host.ts";
-import { continueLast, isReplacing, placeMessages, refuseKnown } from "../next-messages.ts";
+import { continueLast, isReplacing, placeMessages, refuseKnown } from "../../conversation/next-messages.ts";
 import { joinChecks } from "../start-options.ts";
-import { waitingCallsOf, waitingError, type WhenSuspended } from "../waiting-calls.ts";
+import { waitingCallsOf, waitingError, type WhenSuspended } from "../../conversation/waiting-calls.ts";
 import { ConversationRuns, type LastRun } from "./conversation-runs.ts";
 import type { DefinedLoop } from "./create-durable-loop.ts";
 import type {

@@ -12,7 +12,8 @@ import { readDurableEvents } from "./read-durable-events.ts";
 import { toDecided, unknownDecision } from "./check-decisions.ts";
 import { withinTime } from "./repeat-failed.ts";
 import { isExactData } from "../../shared/to-outcome.ts";
-import { signalCheck, toUserMessage } from "../start-options.ts";
+import { toUserMessage } from "../../conversation/new-message.ts";
+import { signalCheck } from "../start-options.ts";
 
 const eventsChecks: Checks<DurableEventsOptions> = {
   from: ["a whole number of at least 0", (value) => Number.isSafeInteger(value) && Number(value) >= 0],

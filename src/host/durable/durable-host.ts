@@ -4,7 +4,7 @@ import type { AnyTool, EntryOptions, StopRequest } from "../../core/kit.ts";
 import type { CallDecision, EndReason, Json, LoopOptions, LoopStatus, Message, Tool } from "../../core/index.ts";
 import type { PageMessage } from "../../web/read-user-message.ts";
 import type { HostedStatus, HostedStream, JoinOptions, StartAnswer, WhenBusy } from "../run-host.ts";
-import type { WhenSuspended } from "../waiting-calls.ts";
+import type { WhenSuspended } from "../../conversation/waiting-calls.ts";
 import type { PendingCall } from "../../journal/index.ts";
 import type { DurableOwnOptions, DurableResult } from "./durable-loop.ts";
 

@@ -2,8 +2,8 @@ import { checkFields, type Checks, is, needed, refuseLoopOptions } from "../../c
 import { checkMessages } from "../../shared/check-messages.ts";
 import { repairMessages } from "../../shared/repair-messages.ts";
 import type { Json, Message } from "../../core/index.ts";
-import { type Handover, noHandover, withHandover } from "../handover.ts";
-import { whenSuspendedCheck } from "../waiting-calls.ts";
+import { type Handover, noHandover, withHandover } from "../../conversation/handover.ts";
+import { whenSuspendedCheck } from "../../conversation/waiting-calls.ts";
 import { readMessage, type ReadStart, whenBusyCheck } from "../start-options.ts";
 import { checkRunId, toInputText, toReturned } from "./create-durable-loop.ts";
 import type { DurableHostFields, DurableStartOptions } from "./durable-host.ts";

@@ -134,7 +134,7 @@ export interface LoopErrorDetails {
   };
   /** The store of a run host did not answer in time. `ms` is how long the host waited. */
   readonly "store-unresponsive": {
-    readonly verb: "read" | "write" | "remove" | "removeJournal" | "journal";
+    readonly verb: "load" | "lock" | "append" | "release" | "remove" | "removeJournal";
     readonly ms: number;
   };
   /**

@@ -1,15 +1,8 @@
 import type { LoopOptions } from "turnwright";
-import {
-  createRunHost,
-  fileRunStore,
-  type HostedEvent,
-  lastEventId,
-  type RunHost,
-  type RunStore,
-  toEventStreamResponse,
-} from "turnwright/host";
+import { type ConversationStore, fileConversationStore } from "turnwright/conversation";
+import { createRunHost, type HostedEvent, lastEventId, type RunHost, toEventStreamResponse } from "turnwright/host";
 
-const store: RunStore = fileRunStore("runs");
+const store: ConversationStore = fileConversationStore("runs");
 export const host: RunHost = createRunHost({ store, whenBusy: "steer" });
 
 export async function post(id: string, message: string, run: Omit<LoopOptions, "messages">): Promise<Response> {

@@ -50,15 +50,21 @@ export function waitingError(
  */
 export function settleWaiting(messages: readonly Message[], denied: boolean): readonly Message[] {
   return messages.map((message) =>
-    message.role === "tool" ? { ...message, results: message.results.map((part) => settlePart(part, denied)) } : message,
+    message.role === "tool" && message.results.some(isWaiting)
+      ? { ...message, results: message.results.map((part) => settlePart(part, denied)) }
+      : message,
   );
 }
 
 const reason = "The user sent another message instead of a decision.";
 
+function isWaiting({ outcome }: ToolResultPart): boolean {
+  return outcome === "awaiting-approval" || outcome === "awaiting-result";
+}
+
 function settlePart(part: ToolResultPart, denied: boolean): ToolResultPart {
   const { callId, name, outcome } = part;
-  if (outcome !== "awaiting-approval" && outcome !== "awaiting-result") return part;
+  if (!isWaiting(part)) return part;
   const facts = { call: { callId, name, args: {} }, durationMs: 0 };
   if (outcome === "awaiting-result") return { callId, name, ...toEnd({ kind: "interrupted", ...facts }) };
   return { callId, name, ...toEnd(denied ? { kind: "denied", reason, ...facts } : { kind: "not-run", ...facts }) };

@@ -24,16 +24,18 @@ export interface History {
   readonly steered?: readonly UserMessage[] | undefined;
 }
 
+/** The messages of a run, and the facts of the runs before it. */
+export interface PlacedMessages {
+  readonly messages: readonly Message[];
+  readonly handover: Handover;
+  /** The position of the first message that leaves the conversation if an input check refuses the run. */
+  readonly own: number;
+  /** How many messages at the beginning are those of the conversation. */
+  readonly unchanged: number;
+}
+
 export type NextMessages =
-  | {
-      readonly kind: "next";
-      readonly messages: readonly Message[];
-      readonly handover: Handover;
-      /** The position of the first message that leaves the conversation if an input check refuses the run. */
-      readonly own: number;
-      /** How many messages at the beginning are those of the conversation. */
-      readonly unchanged: number;
-    }
+  | ({ readonly kind: "next" } & PlacedMessages)
   /** The conversation has the message already. If `isLast` is true, the last run answers or answered it. */
   | { readonly kind: "repeated"; readonly isLast: boolean }
   /** The page shows a message that the conversation does not have. */
@@ -48,8 +50,9 @@ export function placeMessages(history: History, given: GivenMessages, denied: bo
 
 function replaceAll({ messages: before, handover, last }: History, messages: readonly Message[]): NextMessages {
   const isContinued = isPrefix(before, messages);
-  const added = messages.length - before.length;
-  if (isContinued) return { kind: "next", messages, handover, own: findOwn(before, added, last), unchanged: before.length };
+  const added = messages.slice(before.length);
+  const own = isContinued ? findOwn(before, added.length, last) : 0;
+  if (isContinued) return { kind: "next", messages: [...before, ...added], handover, own, unchanged: before.length };
   const { compaction = { count: 0 } } = handover;
   // The summary may still fit, because most programs keep the beginning of a conversation unchanged.
   const kept = isPrefix(before.slice(0, compaction.count), messages) ? handover : { ...handover, compaction: undefined };

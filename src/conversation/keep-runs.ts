@@ -1,0 +1,73 @@
+// Decides which journals of a conversation are removed.
+
+import { type Check, isRecord } from "../core/kit.ts";
+import { isWithin } from "../shared/errors/check-fields.ts";
+import type { LoopResult } from "../core/index.ts";
+import type { ConversationState, StoredJournal } from "./conversation-store.ts";
+
+/**
+ * How many journals of ended runs are kept in each conversation: those of the newest runs, or those of runs that ended in the last
+ * days. `Infinity` keeps all.
+ */
+export type KeepRuns = number | { readonly days: number };
+
+export const keepRunsCheck: Check = [
+  "a whole number of at least 1, Infinity, or an object such as { days: 30 }",
+  (value) => {
+    if (!isRecord(value)) return isWithin(value, { min: 1 });
+    return Object.keys(value).join() === "days" && isWithin(value.days, { min: 0, fraction: true });
+  },
+];
+
+const dayMs = 86_400_000;
+
+interface EndedFacts {
+  readonly result: LoopResult;
+  /** True if the run has the option `pricing`. */
+  readonly isPriced: boolean;
+}
+
+interface Keeping {
+  readonly keepRuns: KeepRuns;
+  /** Undefined if journals are kept. */
+  readonly remove: ((runId: string) => void | PromiseLike<void>) | undefined;
+}
+
+/**
+ * Removes the journals of earlier runs that are too old. Returns the other journals, and that of the run that has just ended. A journal
+ * that cannot be removed now is removed after a later run.
+ */
+export async function pruneJournals(
+  { runs, journals = [] }: ConversationState,
+  ended: EndedFacts,
+  { keepRuns, remove }: Keeping,
+): Promise<readonly StoredJournal[] | undefined> {
+  if (remove === undefined) return undefined;
+  const now = Date.now();
+  const isExpired = ({ endedAt, number }: StoredJournal): boolean => {
+    if (endedAt === undefined) return false;
+    return typeof keepRuns === "number" ? number <= runs - keepRuns : endedAt < now - keepRuns.days * dayMs;
+  };
+  const left = await Promise.all(
+    journals
+      .filter(({ number }) => number !== runs)
+      .map(async (journal) => {
+        if (!isExpired(journal)) return [journal];
+        try {
+          await remove(journal.runId);
+          return [];
+        } catch {
+          return [journal];
+        }
+      }),
+  );
+  return [...left.flat(), { runId: ended.result.runId, number: runs, ...(mayRemove(ended) && { endedAt: now }) }];
+}
+
+/**
+ * True if nothing is lost when the journal of a run is removed: the run has ended, and its cost is known. A suspended run needs its
+ * journal to continue.
+ */
+function mayRemove({ result: { status, costUSD }, isPriced }: EndedFacts): boolean {
+  return status !== "suspended" && (!isPriced || costUSD !== undefined);
+}

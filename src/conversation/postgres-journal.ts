@@ -1,0 +1,65 @@
+// The journal of a run in two tables of Postgres. Only the execution that has opened the journal last can add records.
+
+import type { Journal } from "../core/index.ts";
+
+export type Query = (text: string, values: readonly unknown[]) => Promise<readonly object[]>;
+
+export const journalTables = `
+  CREATE TABLE IF NOT EXISTS turnwright.chat_runs (id text PRIMARY KEY, holder text NOT NULL);
+  CREATE TABLE IF NOT EXISTS turnwright.chat_records (
+    run_id text NOT NULL, key text NOT NULL, position bigint GENERATED ALWAYS AS IDENTITY, body text NOT NULL,
+    PRIMARY KEY (run_id, key))`;
+
+const openRun = `
+  INSERT INTO turnwright.chat_runs VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET holder = EXCLUDED.holder`;
+
+const readRecords = "SELECT key, body FROM turnwright.chat_records WHERE run_id = $1 ORDER BY position";
+
+/** The row of the run is locked, so that no other execution opens the journal before the record is there. */
+const addRecord = `
+  WITH own AS MATERIALIZED (SELECT id FROM turnwright.chat_runs WHERE id = $1 AND holder = $2 FOR SHARE)
+  INSERT INTO turnwright.chat_records (run_id, key, body) SELECT id, $3::text, $4::text FROM own RETURNING key`;
+
+const deleteRun = `
+  WITH records AS (DELETE FROM turnwright.chat_records WHERE run_id = $1) DELETE FROM turnwright.chat_runs WHERE id = $1`;
+
+export function postgresJournal(query: Query, runId: string): Journal {
+  const holder = globalThis.crypto.randomUUID();
+  let opened: Promise<unknown> | undefined;
+  let reading: Promise<Map<string, string>> | undefined;
+  const readAll = (): Promise<Map<string, string>> =>
+    (reading ??= query(readRecords, [runId]).then(
+      (rows) => new Map((rows as readonly { readonly key: string; readonly body: string }[]).map(({ key, body }) => [key, body])),
+    ));
+  return {
+    durable: true,
+    open: async ({ readOnly = false } = {}) => {
+      if (!readOnly) await (opened = query(openRun, [runId, holder]));
+      // Another process may have added records since the last time.
+      reading = undefined;
+      return async () => {};
+    },
+    read: async (key) => parse((await readAll()).get(key)),
+    keys: async () => [...(await readAll()).keys()],
+    step: async <T>(key: string, body: () => T | PromiseLike<T>): Promise<T> => {
+      await (opened ??= query(openRun, [runId, holder]));
+      const records = await readAll();
+      let text = records.get(key);
+      if (text === undefined) {
+        text = JSON.stringify(await body());
+        const [added] = await query(addRecord, [runId, holder, key, text]);
+        if (added === undefined) throw new Error(`Another process has the run "${runId}".`);
+        records.set(key, text);
+      }
+      return parse(text) as T;
+    },
+  };
+}
+
+export async function removeJournal(query: Query, runId: string): Promise<void> {
+  await query(deleteRun, [runId]);
+}
+
+function parse(text: string | undefined): unknown {
+  return text === undefined ? undefined : JSON.parse(text);
+}
