@@ -1,4 +1,12 @@
-import type { ContextOf, EntryOptions, InheritedContextOption, Plain, RunOptions } from "../core/kit.ts";
+import type {
+  ContextOf,
+  EntryOptions,
+  InheritedContextOption,
+  MiddlewareList,
+  Plain,
+  ResultFields,
+  RunOptions,
+} from "../core/kit.ts";
 import type {
   EndReason,
   Journal,
@@ -83,6 +91,16 @@ export interface ConversationOptions<Output = unknown, T extends Tool = Tool> {
   readonly whenSuspended?: WhenSuspended | undefined;
 }
 
+/**
+ * Options with a list of middleware that types the result of the run. `List` is undefined if the options have no list of their own.
+ */
+export type Listed<List, Output> = { readonly middleware?: List | MiddlewareList<Output> | undefined };
+
+export type OwnList = readonly [] | readonly unknown[] | undefined;
+
+/** The fields that middleware adds to the result of one run: those of its own list, or `Fields`, those of the conversation. */
+export type RunFields<List, Fields> = List extends readonly unknown[] ? ResultFields<List> : Fields;
+
 /** New messages of the user: a text, a message, or several messages. */
 export type NewMessages = string | UserMessage | readonly UserMessage[];
 
@@ -108,9 +126,9 @@ export interface ConversationStatus {
 /**
  * A transcript that is kept across runs. While a run is live in any process, methods that begin a run reject with LoopError
  * "conversation-busy". `Output` is the output type of `structuredOutput`, and `T` is the union of the types of the tools. Options for
- * one run may have others.
+ * one run may have others. `Fields` are the fields that its middleware adds to the results.
  */
-export interface Conversation<Output = unknown, T extends Tool = Tool> {
+export interface Conversation<Output = unknown, T extends Tool = Tool, Fields = unknown> {
   readonly id: string;
   /**
    * Adds messages of the user, and runs the loop. The messages are stored before the run begins. Without `message`, the run
@@ -129,10 +147,10 @@ export interface Conversation<Output = unknown, T extends Tool = Tool> {
    * @example
    * const { text } = await conversation.send("Do I need a coat?");
    */
-  send<Own = Output, OwnTool extends Tool = T>(
+  send<Own = Output, OwnTool extends Tool = T, List extends OwnList = undefined>(
     message?: NewMessages,
-    options?: RunOverrides<Own, OwnTool, T>,
-  ): Promise<LoopResult<Plain<Own>, OwnTool>>;
+    options?: RunOverrides<Own, OwnTool, T> & Listed<List, Own>,
+  ): Promise<LoopResult<Plain<Own>, OwnTool> & RunFields<List, Fields>>;
   /**
    * Like `send`, but returns a stream like `streamToolLoop`. Invalid arguments throw at once. All other errors reject `result`,
    * and a `for await` loop over the stream throws them.
@@ -140,10 +158,10 @@ export interface Conversation<Output = unknown, T extends Tool = Tool> {
    * @example
    * for await (const event of conversation.stream("And tomorrow?")) if (event.type === "text-delta") write(event.text);
    */
-  stream<Own = Output, OwnTool extends Tool = T>(
+  stream<Own = Output, OwnTool extends Tool = T, List extends OwnList = undefined>(
     message?: NewMessages,
-    options?: RunOverrides<Own, OwnTool, T>,
-  ): LoopStream<Plain<Own>, OwnTool>;
+    options?: RunOverrides<Own, OwnTool, T> & Listed<List, Own>,
+  ): LoopStream<Plain<Own>, OwnTool, RunFields<List, Fields>>;
   /**
    * Continues the last run if it was suspended, or if its process was killed. Needs the journal of that run. Rejects like `send`,
    * and with "conversation-refused" if there is no such run, or no journal.
@@ -151,15 +169,15 @@ export interface Conversation<Output = unknown, T extends Tool = Tool> {
    * @example
    * await conversation.resume({ answers: { [call.id]: { kind: "approve" } } });
    */
-  resume<Own = Output, OwnTool extends Tool = T>(
-    options?: ResumeOverrides<Own, OwnTool, T>,
-  ): Promise<LoopResult<Plain<Own>, OwnTool>>;
+  resume<Own = Output, OwnTool extends Tool = T, List extends OwnList = undefined>(
+    options?: ResumeOverrides<Own, OwnTool, T> & Listed<List, Own>,
+  ): Promise<LoopResult<Plain<Own>, OwnTool> & RunFields<List, Fields>>;
   /**
    * Like `resume`, but returns a stream like `stream`. The stream repeats the events of recorded steps, with `replayed: true`.
    */
-  resumeStream<Own = Output, OwnTool extends Tool = T>(
-    options?: ResumeOverrides<Own, OwnTool, T>,
-  ): LoopStream<Plain<Own>, OwnTool>;
+  resumeStream<Own = Output, OwnTool extends Tool = T, List extends OwnList = undefined>(
+    options?: ResumeOverrides<Own, OwnTool, T> & Listed<List, Own>,
+  ): LoopStream<Plain<Own>, OwnTool, RunFields<List, Fields>>;
   /**
    * Ends the last run if it is suspended, with the status "stopped-by-user". Calls that wait for an approval are denied, and calls
    * that wait for a result are interrupted. Rejects with LoopError "conversation-busy", and with "conversation-refused" if the last
@@ -184,7 +202,7 @@ export interface Conversation<Output = unknown, T extends Tool = Tool> {
    * Rejects with LoopError "conversation-refused" if a conversation with the new id exists, or this conversation does not exist.
    * Rejects with "invalid-option" if `atMessage` is too large, or separates a tool call from its result.
    */
-  fork(id: string, options?: ForkOptions): Promise<Conversation<Output, T>>;
+  fork(id: string, options?: ForkOptions): Promise<Conversation<Output, T, Fields>>;
 }
 
 /** The options of `fork`. */

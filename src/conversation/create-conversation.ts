@@ -1,4 +1,4 @@
-import { checkFields, type Plain } from "../core/kit.ts";
+import { checkFields, type ResultFields } from "../core/kit.ts";
 import { systemClock } from "../shared/signals.ts";
 import {
   type Clock,
@@ -19,7 +19,7 @@ import { pruneJournals } from "./keep-runs.ts";
 import { waitingCallsOf, waitingError } from "./waiting-calls.ts";
 import { hasBegun, joinSignals, lockConversation, recoverRun, startStream, waitABit } from "./around-run.ts";
 import { checkId, refused, toRunId } from "./check-id.ts";
-import type { Conversation, ConversationOptions, ConversationStatus, ForkOptions, NewMessages } from "./conversation.ts";
+import type { Conversation, ConversationOptions, ConversationStatus, ForkOptions, Listed, NewMessages } from "./conversation.ts";
 import {
   beginRun,
   cancelRun,
@@ -102,12 +102,17 @@ function withResult(error: unknown, result: LoopResult): unknown {
  * });
  * const { text } = await conversation.send("Do I need a coat in Oslo?");
  */
-export function createConversation<Output = unknown, T extends Tool = Tool>(
-  options: ConversationOptions<Output, T>,
-): Conversation<Output, T> {
+export function createConversation<
+  Output = unknown,
+  T extends Tool = Tool,
+  List extends readonly [] | readonly unknown[] = readonly [],
+>(
+  options: ConversationOptions<Output, T> & { readonly options: Listed<List, Output> },
+): Conversation<Output, T, ResultFields<List>> {
   checkConversation(options);
   enableJournals();
-  return new StoredChat<Output, T>({ ...options });
+  // The cast is safe: the schema, the tools and the middleware in the options determine the types of the results.
+  return new StoredChat({ ...options }) as unknown as Conversation<Output, T, ResultFields<List>>;
 }
 
 /** A run that is ready to begin: the conversation is locked, and the new messages are stored. */
@@ -120,31 +125,32 @@ interface Prepared extends Pick<Changed, "undo" | "undoUnbegun"> {
   unlink(): void;
 }
 
-class StoredChat<Output, T extends Tool> implements Conversation<Output, T> {
+/** `createConversation` gives the methods their public types. */
+class StoredChat {
   readonly id: string;
-  readonly #given: ConversationOptions<Output, T>;
+  readonly #given: ConversationOptions;
   /** The journal of the latest run of this object. Only set without the option `journal`. */
   #last: { readonly runId: string; readonly journal: Journal } | undefined;
 
-  constructor(given: ConversationOptions<Output, T>) {
+  constructor(given: ConversationOptions) {
     this.id = given.id;
     this.#given = given;
   }
 
-  async send<Own, OwnTool extends Tool>(message?: NewMessages, own: object = {}): Promise<LoopResult<Plain<Own>, OwnTool>> {
-    return this.#run<Own, OwnTool>(await this.#planSend(message, own)());
+  async send(message?: NewMessages, own: object = {}): Promise<LoopResult> {
+    return this.#run(await this.#planSend(message, own)());
   }
 
-  stream<Own, OwnTool extends Tool>(message?: NewMessages, own: object = {}): LoopStream<Plain<Own>, OwnTool> {
-    return this.#stream<Own, OwnTool>(this.#planSend(message, own));
+  stream(message?: NewMessages, own: object = {}): LoopStream {
+    return this.#stream(this.#planSend(message, own));
   }
 
-  async resume<Own, OwnTool extends Tool>(own: object = {}): Promise<LoopResult<Plain<Own>, OwnTool>> {
-    return this.#run<Own, OwnTool>(await this.#planResume(own)());
+  async resume(own: object = {}): Promise<LoopResult> {
+    return this.#run(await this.#planResume(own)());
   }
 
-  resumeStream<Own, OwnTool extends Tool>(own: object = {}): LoopStream<Plain<Own>, OwnTool> {
-    return this.#stream<Own, OwnTool>(this.#planResume(own));
+  resumeStream(own: object = {}): LoopStream {
+    return this.#stream(this.#planResume(own));
   }
 
   async messages(): Promise<readonly Message[]> {
@@ -169,7 +175,7 @@ class StoredChat<Output, T extends Tool> implements Conversation<Output, T> {
     return usageOf((await this.#load())?.state ?? emptyState);
   }
 
-  async fork(id: string, options: ForkOptions = {}): Promise<Conversation<Output, T>> {
+  async fork(id: string, options: ForkOptions = {}): Promise<Conversation> {
     checkId(id);
     checkFields("options", options, { atMessage: { min: 1, infinite: false } });
     const stored = await this.#load();
@@ -341,10 +347,10 @@ class StoredChat<Output, T extends Tool> implements Conversation<Output, T> {
     return this.#last?.runId === runId ? this.#last.journal : undefined;
   }
 
-  async #run<Own, OwnTool extends Tool>(prepared: Prepared): Promise<LoopResult<Plain<Own>, OwnTool>> {
+  async #run(prepared: Prepared): Promise<LoopResult> {
     this.#watchStop(prepared);
     const ended = (async () => runToolLoop(this.#wrap(prepared.options)))();
-    return this.#finish<Own, OwnTool>(prepared, ended);
+    return this.#finish(prepared, ended);
   }
 
   #wrap(options: LoopOptions<never>): LoopOptions {
@@ -352,14 +358,14 @@ class StoredChat<Output, T extends Tool> implements Conversation<Output, T> {
     return wrapOptions === undefined ? options : wrapOptions(options);
   }
 
-  #stream<Own, OwnTool extends Tool>(prepare: () => Promise<Prepared>): LoopStream<Plain<Own>, OwnTool> {
+  #stream(prepare: () => Promise<Prepared>): LoopStream {
     let hasLeft = false;
     const begin = async () => {
       const prepared = await prepare();
       this.#watchStop(prepared, () => hasLeft);
       try {
         const stream = streamToolLoop(this.#wrap(prepared.options));
-        return { events: stream, result: this.#finish<Own, OwnTool>(prepared, stream.result) };
+        return { events: stream, result: this.#finish(prepared, stream.result) };
       } catch (error) {
         await this.#finish(prepared, Promise.reject(error));
         throw error;
@@ -368,10 +374,7 @@ class StoredChat<Output, T extends Tool> implements Conversation<Output, T> {
     return startStream(begin, () => (hasLeft = true));
   }
 
-  async #finish<Own, OwnTool extends Tool>(
-    prepared: Prepared,
-    ended: Promise<LoopResult>,
-  ): Promise<LoopResult<Plain<Own>, OwnTool>> {
+  async #finish(prepared: Prepared, ended: Promise<LoopResult>): Promise<LoopResult> {
     const { lock, stored, start, undo, undoUnbegun, options, unlink } = prepared;
     try {
       const result = await ended.catch(async (error: unknown) => {
@@ -383,8 +386,7 @@ class StoredChat<Output, T extends Tool> implements Conversation<Output, T> {
       const isPriced = options.pricing !== undefined;
       const journals = await pruneJournals(stored.state, { result, isPriced }, { keepRuns, remove });
       await appendEnd(lock, endRun(stored, { start, result, journals }), { result, clock: options.clock });
-      // The cast is safe: the schema and the tools in the options determine the types of the output and the calls.
-      return result as LoopResult<Plain<Own>, OwnTool>;
+      return result;
     } finally {
       unlink();
       await unlock(lock);

@@ -136,7 +136,7 @@ export function withHandover<Options extends Pick<LoopOptions, "middleware">>(
   return { ...options, middleware: middleware.map(begin) };
 }
 
-interface Ended {
+interface EndedStatus {
   readonly status: "running" | LoopStatus;
   readonly reason?: EndReason | undefined;
 }
@@ -144,7 +144,7 @@ interface Ended {
 const unchecked: ReadonlySet<string> = new Set<EndReason["kind"]>(["hook-failed", "max-cost", "max-tokens", "cost-unknown"]);
 
 /** True if the input checks have passed the messages of a run. A run that was cut off or stopped may not have checked them. */
-function hasChecked({ status, reason }: Ended): boolean {
+function hasChecked({ status, reason }: EndedStatus): boolean {
   if (status === "error") return reason !== undefined && !unchecked.has(reason.kind);
   return status === "completed" || status === "suspended" || status === "empty-response";
 }
@@ -153,7 +153,7 @@ function hasChecked({ status, reason }: Ended): boolean {
  * Returns the position of the first message that leaves the conversation if an input check refuses the next run. Earlier messages
  * of the user without an answer stay, if the checks of their run have passed them. `added` is the number of new messages.
  */
-export function findOwn(messages: readonly Message[], added: number, last: Ended | undefined): number {
+export function findOwn(messages: readonly Message[], added: number, last: EndedStatus | undefined): number {
   const isChecked = last === undefined || hasChecked(last);
   return added > 0 && isChecked ? messages.length : messages.findLastIndex(({ role }) => role !== "user") + 1;
 }

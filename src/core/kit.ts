@@ -22,6 +22,7 @@ export type {
   Outcome,
   Recorder,
   RequestDraft,
+  ResultFields,
   RunFacts,
   State,
   Wait,

@@ -129,14 +129,14 @@ export async function planResume(
   return planReading(journals, { ...resuming, lastRun }, stored);
 }
 
-interface Reading extends Omit<Resuming, "takeLog">, Partial<Pick<Resuming, "takeLog">> {
+interface JournalReading extends Omit<Resuming, "takeLog">, Partial<Pick<Resuming, "takeLog">> {
   readonly lastRun: StoredRun;
 }
 
 /** Plans to read the last run from its journal. If the run has not ended, it continues after its records. */
 async function planReading(
   journals: Journals,
-  { turn, loop, lastRun, takeLog }: Reading,
+  { turn, loop, lastRun, takeLog }: JournalReading,
   stored: StoredConversation,
 ): Promise<RunPlan> {
   const { runId, status, start, steered } = lastRun;

@@ -1,4 +1,13 @@
-import type { AnyTool, EntryOptions, OutsideResult, Plain, StopRequest, WaitingCall } from "../core/kit.ts";
+import type {
+  AnyTool,
+  EntryOptions,
+  MiddlewareList,
+  OutsideResult,
+  Plain,
+  ResultFields,
+  StopRequest,
+  WaitingCall,
+} from "../core/kit.ts";
 import type {
   Clock,
   EndReason,
@@ -154,15 +163,18 @@ export type ResumeOptions<Output = unknown, T extends Tool = Tool> = HostedLoopO
   readonly stopWhenUnread?: boolean | undefined;
 };
 
-/** A run that was started or resumed in this process. `T` is the union of the types of its tools. */
-export interface HostedRun<Output = unknown, T extends AnyTool = AnyTool> {
+/**
+ * A run that was started or resumed in this process. `T` is the union of the types of its tools. `Fields` are the fields that middleware
+ * adds to the result.
+ */
+export interface HostedRun<Output = unknown, T extends AnyTool = AnyTool, Fields = unknown> {
   /** The id of the conversation, a slash, and the number of the run, counted from 1. */
   readonly runId: string;
   /**
    * Resolves when the run has ended. Rejects with the errors of `runToolLoop`. A rejection without a handler does not end the
    * process.
    */
-  readonly result: Promise<LoopResult<Output, T>>;
+  readonly result: Promise<LoopResult<Output, T> & Fields>;
   /**
    * Reads this run from its start. If the run was resumed, all events from before the resume are marked as `replayed`, so a page
    * that already shows the first part of the run can skip them.
@@ -171,12 +183,12 @@ export interface HostedRun<Output = unknown, T extends AnyTool = AnyTool> {
 }
 
 /** The answer of `host.start`. */
-export type StartAnswer<Output = unknown, T extends AnyTool = AnyTool> =
+export type StartAnswer<Output = unknown, T extends AnyTool = AnyTool, Fields = unknown> =
   /**
    * The run has begun, and its record is stored. If `repeated` is true, the conversation had the message already, and the run is the
    * one that this message began.
    */
-  | ({ readonly kind: "started"; readonly repeated?: true | undefined } & HostedRun<Output, T>)
+  | ({ readonly kind: "started"; readonly repeated?: true | undefined } & HostedRun<Output, T, Fields>)
   /** The message was sent to the live run. `runId`, `result` and `join` are those of the live run. */
   | ({ readonly kind: "steered" } & HostedRun)
   /** The start was refused, because the conversation has a live run in this or another process. An endpoint can answer with 409. */
@@ -211,8 +223,8 @@ export type CancelAnswer = "cancelled" | "not-suspended" | "busy" | "closed";
 export type RemoveAnswer = "removed" | "busy" | "closed";
 
 /** The answer of `host.resume`. */
-export type ResumeAnswer<Output = unknown, T extends AnyTool = AnyTool> =
-  | ({ readonly kind: "started" } & HostedRun<Output, T>)
+export type ResumeAnswer<Output = unknown, T extends AnyTool = AnyTool, Fields = unknown> =
+  | ({ readonly kind: "started" } & HostedRun<Output, T, Fields>)
   | Extract<StartAnswer, { readonly kind: "busy" | "closed" }>
   /** The conversation does not exist, or its last run has ended and cannot continue. Nothing was changed. */
   | { readonly kind: "not-resumable"; readonly status: LoopStatus | undefined };
@@ -251,19 +263,19 @@ export interface RunHost {
    * Starts the next run of a conversation, and resolves when the run has begun. Rejects with the LoopErrors that `runToolLoop`
    * throws for misuse, and with errors of the store. If `start` rejects, nothing was changed.
    */
-  start<Output = unknown, T extends Tool = Tool>(
+  start<Output = unknown, T extends Tool = Tool, List extends readonly [] | readonly unknown[] = readonly []>(
     id: string,
-    options: StartOptions<Output, T>,
-  ): Promise<StartAnswer<Plain<Output>, T>>;
+    options: StartOptions<Output, T> & { readonly middleware?: List | MiddlewareList<Output> | undefined },
+  ): Promise<StartAnswer<Plain<Output>, T, ResultFields<List>>>;
   /**
    * Continues the last run from its journal if the run is suspended or was cut off by a crash. With `resume: "retry-last"`, also
    * continues a run with the status "error", "timeout" or "stopped-by-user". Rejects like `start`, and with LoopError
    * "unknown-decision".
    */
-  resume<Output = unknown, T extends Tool = Tool>(
+  resume<Output = unknown, T extends Tool = Tool, List extends readonly [] | readonly unknown[] = readonly []>(
     id: string,
-    options: ResumeOptions<Output, T>,
-  ): Promise<ResumeAnswer<Plain<Output>, T>>;
+    options: ResumeOptions<Output, T> & { readonly middleware?: List | MiddlewareList<Output> | undefined },
+  ): Promise<ResumeAnswer<Plain<Output>, T, ResultFields<List>>>;
   /**
    * Reads the run that contains the event with the id `from`, if that run has later events. Otherwise, reads the last run of the
    * conversation. Returns undefined if this process does not have the events of the run in memory. An endpoint can then answer

@@ -1,6 +1,8 @@
 import { expect, expectTypeOf, it } from "vitest";
 import { z } from "zod";
 import { approve, type LoopResult, type Middleware, runToolLoop, streamToolLoop, structuredOutput } from "turnwright";
+import { type Conversation, createConversation, memoryConversationStore } from "turnwright/conversation";
+import { createRunHost } from "turnwright/host";
 import { createMockProvider, text } from "turnwright/testing";
 
 const messages = [{ role: "user", content: "Go." }] as const;
@@ -36,6 +38,37 @@ it("runToolLoop: types the fields of a list that is written in the options", asy
   expectTypeOf(result.receipts).toEqualTypeOf<number>();
   expectTypeOf(result.label).toEqualTypeOf<string | undefined>();
   expect([result.receipts, result.label]).toEqual([2, undefined]);
+});
+
+it("createConversation: types the fields of its middleware, or those of the middleware of one run", async () => {
+  const options = { provider: createMockProvider(() => [text("Yes.")]), middleware: [receipts, approve()] as const };
+  const chat = createConversation({ id: "fields", store: memoryConversationStore(), options });
+  const first = await chat.send("Go.");
+  expectTypeOf(first.receipts).toEqualTypeOf<number>();
+  const own = await chat.send("Go on.", { middleware: [label()] });
+  expectTypeOf(own.label).toEqualTypeOf<string>();
+  // @ts-expect-error the middleware of this run replaces that of the conversation
+  expect(own.receipts).toBeUndefined();
+  const streamed = await (await chat.fork("copy")).stream("And now?", { limits: { maxIterations: 2 } }).result;
+  expectTypeOf(streamed.receipts).toEqualTypeOf<number>();
+  const general: Conversation = chat;
+  expect([first.receipts, own.label, streamed.receipts, general.id]).toEqual([2, "a", 2, "fields"]);
+});
+
+it("createRunHost: types the fields of the middleware of a start and of a resume", async () => {
+  const host = createRunHost();
+  const run = { provider: createMockProvider(() => [text("Yes.")]), middleware: [receipts, label()] } as const;
+  const started = await host.start("fields", { ...run, message: "Go." });
+  if (started.kind !== "started") throw new Error(started.kind);
+  const result = await started.result;
+  expectTypeOf(result.label).toEqualTypeOf<string>();
+  expect([result.receipts, result.label]).toEqual([2, "a"]);
+  const typed = async (): Promise<void> => {
+    const resumed = await host.resume("fields", { ...run, middleware: [receipts] });
+    if (resumed.kind === "started") expectTypeOf((await resumed.result).receipts).toEqualTypeOf<number>();
+  };
+  expect(typeof typed).toBe("function");
+  await host.close();
 });
 
 it("runToolLoop: adds no fields to the type without such middleware", async () => {
