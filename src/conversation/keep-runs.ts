@@ -22,7 +22,7 @@ export const keepRunsCheck: Check = [
 const dayMs = 86_400_000;
 
 interface EndedFacts {
-  readonly result: LoopResult;
+  readonly result: Pick<LoopResult, "status" | "costUSD">;
   /** True if the run has the option `pricing`. */
   readonly isPriced: boolean;
 }
@@ -39,20 +39,16 @@ interface Keeping {
  */
 export async function pruneJournals(
   { runs, journals = [] }: ConversationState,
-  ended: EndedFacts,
+  ended: EndedFacts & { readonly result: Pick<LoopResult, "runId"> },
   { keepRuns, remove }: Keeping,
 ): Promise<readonly StoredJournal[] | undefined> {
   if (remove === undefined) return undefined;
   const now = Date.now();
-  const isExpired = ({ endedAt, number }: StoredJournal): boolean => {
-    if (endedAt === undefined) return false;
-    return typeof keepRuns === "number" ? number <= runs - keepRuns : endedAt < now - keepRuns.days * dayMs;
-  };
   const left = await Promise.all(
     journals
       .filter(({ number }) => number !== runs)
       .map(async (journal) => {
-        if (!isExpired(journal)) return [journal];
+        if (!isExpired(journal, { runs, keepRuns, now })) return [journal];
         try {
           await remove(journal.runId);
           return [];
@@ -68,6 +64,20 @@ export async function pruneJournals(
  * True if nothing is lost when the journal of a run is removed: the run has ended, and its cost is known. A suspended run needs its
  * journal to continue.
  */
-function mayRemove({ result: { status, costUSD }, isPriced }: EndedFacts): boolean {
+export function mayRemove({ result: { status, costUSD }, isPriced }: EndedFacts): boolean {
   return status !== "suspended" && (!isPriced || costUSD !== undefined);
+}
+
+interface Age {
+  /** The number of the last run. */
+  readonly runs: number;
+  readonly keepRuns: KeepRuns;
+  /** In milliseconds since 1970. */
+  readonly now: number;
+}
+
+/** True if `keepRuns` does not keep a run that ended. The last run is always kept. */
+export function isExpired({ endedAt, number }: Pick<StoredJournal, "endedAt" | "number">, { runs, keepRuns, now }: Age): boolean {
+  if (endedAt === undefined || number >= runs) return false;
+  return typeof keepRuns === "number" ? number <= runs - keepRuns : endedAt < now - keepRuns.days * dayMs;
 }

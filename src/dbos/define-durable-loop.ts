@@ -9,7 +9,7 @@ import type { DurableLoop, DurableLoopFields } from "../host/durable/durable-loo
 import type { DurableEngine, FoundRun } from "../host/durable/durable-store.ts";
 import { executeDurableRun } from "../host/durable/execute-durable-run.ts";
 import { defineHostOn } from "../host/durable/process-loops.ts";
-import { attributesOf, errorOf, queueOf, stateOf, workflowNameOf } from "./list-runs.ts";
+import { attributesOf, deleteRuns, errorOf, queueOf, stateOf, workflowNameOf } from "./list-runs.ts";
 import { here, type WorkerProcess } from "./worker.ts";
 
 type Workflow = (input: string) => Promise<string>;
@@ -95,9 +95,7 @@ function createEngine(loop: string, workflow: Workflow, worker: WorkerProcess): 
   /** Selects the runs of this loop in this application. */
   const own = { workflowName: workflowNameOf(loop), attributes: workflowAttributes };
   return {
-    store,
-    answerMs: worker.answerMs,
-    waitFor: (id, look, signal) => worker.waitFor(id, look, signal),
+    ...worker.ports,
     start: (id, input) =>
       outside(async () => {
         try {
@@ -115,7 +113,7 @@ function createEngine(loop: string, workflow: Workflow, worker: WorkerProcess): 
         const [found] = await DBOS.listWorkflows({ ...own, workflowIDs: [id], loadOutput: false });
         return found === undefined ? undefined : String(found.input?.[0]);
       }),
-    waitForEnd: (id, look, signal) => worker.waitForEnd(id, look, signal),
+    remove: async (ids) => void (await outside(() => deleteRuns(worker, { ids }))),
     retry: (id) =>
       outside(() =>
         store.changeRuns(async () => {

@@ -1,16 +1,16 @@
 // Runs the loop in a DBOS workflow: each step is a step of the workflow, and a wait is a durable wait of the workflow.
 
 import { DBOS } from "@dbos-inc/dbos-sdk";
-import { type AskedStep, isRecord, toWaitingCall } from "../core/kit.ts";
+import { isRecord, toWaitingCall } from "../core/kit.ts";
 import { findAnswerProblem } from "../shared/answer-problem.ts";
 import { type Json, LoopError, type LoopResult } from "../core/index.ts";
 import { parseJson } from "../shared/json.ts";
-import { toPlainError } from "../shared/plain-error.ts";
 import {
   type Answers,
   checkAnswerTo,
   runInEngine,
   type ShownWait,
+  type StoredStep,
   type WorkflowEngine,
   type WorkflowPorts,
 } from "../host/durable/run-in-engine.ts";
@@ -41,25 +41,11 @@ export async function runInWorkflow(execute: (ports: WorkflowPorts) => Promise<L
 }
 
 /**
- * How a step is stored. `text` is the JSON text of the result, because DBOS's own format changes some values. `failed` is the
- * message of an error. After a failure, a new execution must run the step again. So the error itself is not thrown: DBOS would
- * replay a thrown error.
- */
-type Stored = { readonly text: string } | { readonly failed: string };
-
-/** The end of a step. `thrown` is set only if the step was run in this execution and failed, not if DBOS replayed the failure. */
-interface StepEnd {
-  readonly step: AskedStep;
-  readonly stored: Stored;
-  readonly thrown?: { readonly error: unknown } | undefined;
-}
-
-/**
  * How long one call of `DBOS.recv` waits, in seconds. The time is long, because each repeated call adds a record to the workflow.
  */
 const longestWait = 3_600;
 
-class DbosEngine implements WorkflowEngine {
+class DbosEngine implements WorkflowEngine<Promise<StoredStep>> {
   readonly id: string;
   readonly #abort = new AbortController();
 
@@ -71,38 +57,17 @@ class DbosEngine implements WorkflowEngine {
     return this.#abort.signal;
   }
 
-  /** All steps are begun at once, in their order, because DBOS numbers them in this order. */
-  readonly all: WorkflowEngine["all"] = async (wave) => {
-    const ends = await Promise.all(wave.map((step) => this.#store(step, 0)));
-    const results: unknown[] = [];
-    for (const end of ends) results.push(await this.#finish(end));
-    return results;
-  };
-
-  async #store(step: AskedStep, attempt: number): Promise<StepEnd> {
-    let thrown: StepEnd["thrown"];
-    const body = async (): Promise<Stored> => {
+  begin(name: string, body: () => Promise<StoredStep>): Promise<StoredStep> {
+    const run = (): Promise<StoredStep> => {
       const signal = DBOS.stepStatus?.cancelSignal;
       signal?.addEventListener("abort", () => this.#abort.abort(signal.reason), { once: true });
-      try {
-        return { text: JSON.stringify(await step.body()) };
-      } catch (error) {
-        thrown = { error };
-        return { failed: toPlainError(error).message };
-      }
+      return body();
     };
-    const stored = await DBOS.runStep(body, { name: attempt === 0 ? step.key : `${step.key} attempt ${attempt}` });
-    return { step, stored, thrown };
+    return DBOS.runStep(run, { name });
   }
 
-  /** If the step failed in an earlier execution, runs it again. */
-  async #finish(first: StepEnd): Promise<unknown> {
-    let end = first;
-    for (let attempt = 1; ; attempt += 1) {
-      if ("text" in end.stored) return JSON.parse(end.stored.text);
-      if (end.thrown !== undefined) throw end.thrown.error;
-      end = await this.#store(end.step, attempt);
-    }
+  finish(steps: readonly Promise<StoredStep>[]): Promise<readonly StoredStep[]> {
+    return Promise.all(steps);
   }
 
   show(waits: readonly ShownWait[]): Promise<void> {

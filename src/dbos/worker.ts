@@ -8,7 +8,7 @@ import { checkFields, type Checks, is } from "../core/kit.ts";
 import { isFilled } from "../shared/errors/check-fields.ts";
 import type { RunSite } from "../host/durable/execute-durable-run.ts";
 import { ProcessLoops } from "../host/durable/process-loops.ts";
-import { RunWaits, WorkerSite } from "../host/durable/worker-site.ts";
+import { WorkerSite } from "../host/durable/worker-site.ts";
 import { withinTime } from "../host/durable/repeat-failed.ts";
 import { type DeleteFilter, deleteRuns, type DurableRun, listRuns, queueOf, type RunFilter } from "./list-runs.ts";
 import { whileLaunching } from "./locks.ts";
@@ -248,7 +248,6 @@ export class WorkerProcess extends WorkerSite implements RunSite {
   #timers: ReturnType<typeof setInterval>[] = [];
   #isBeating = false;
   readonly #ended: RunEnds;
-  readonly #ends = new RunWaits();
   readonly #takeovers: Takeovers;
 
   constructor({ databaseUrl, name = "turnwright", leaseMs = 10_000, answerMs = 30_000, executes = true }: WorkerOptions) {
@@ -354,7 +353,7 @@ export class WorkerProcess extends WorkerSite implements RunSite {
       this.waits.wake(payload);
       if (channel === messageChannel) this.obeySoon(payload);
       if (channel !== endChannel) return;
-      this.#ends.wake(payload);
+      this.ends.wake(payload);
       this.#takeovers.release(payload);
     });
     try {
@@ -390,7 +389,7 @@ export class WorkerProcess extends WorkerSite implements RunSite {
 
   #wakeAll(): void {
     this.waits.wakeAll();
-    this.#ends.wakeAll();
+    this.ends.wakeAll();
     for (const runId of this.live.keys()) this.obeySoon(runId);
   }
 
@@ -405,10 +404,5 @@ export class WorkerProcess extends WorkerSite implements RunSite {
    */
   untilEnded(runId: string): Promise<void> {
     return this.#takeovers.untilEnded(runId);
-  }
-
-  waitForEnd<T>(runId: string, look: () => Promise<T | undefined>, signal?: AbortSignal): Promise<T> {
-    const { signal: stopping } = this.stopping;
-    return this.#ends.waitFor(runId, look, signal === undefined ? [stopping] : [stopping, signal]);
   }
 }

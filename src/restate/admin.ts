@@ -55,6 +55,11 @@ export class Admin {
     await this.#request("PATCH", `/invocations/${invocation}/resume`);
   }
 
+  /** Ends a workflow immediately. */
+  async kill(invocation: string): Promise<void> {
+    await this.#request("PATCH", `/invocations/${invocation}/kill`);
+  }
+
   /** Repeats a failed request, for example while Restate restarts. */
   #repeat<T>(request: () => Promise<T>): Promise<T> {
     const until = performance.now() + repeatForMs;

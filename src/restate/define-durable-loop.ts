@@ -67,9 +67,7 @@ function createEngine(loop: string, worker: WorkerProcess): DurableEngine {
     return head?.loop === loop ? head : undefined;
   };
   return {
-    store,
-    answerMs: worker.settings.answerMs,
-    waitFor: (id, look, signal) => worker.waitFor(id, look, signal),
+    ...worker.ports,
     async start(id, input) {
       if (id === "." || id === "..") throw invalidOption("id", 'a text other than "." and ".."', id);
       return store.start(id, loop, input);
@@ -82,7 +80,9 @@ function createEngine(loop: string, worker: WorkerProcess): DurableEngine {
       return state === "ended" ? { state, readEnd: async () => (await store.read(id, "end")) ?? undefined } : { state };
     },
     readInput: async (id) => ((await peek(id)) === undefined ? undefined : ((await store.read(id, "input")) ?? undefined)),
-    waitForEnd: (id, look, signal) => worker.waitForEnd(id, look, signal),
     retry: (id) => store.retry(id),
+    async remove(ids) {
+      for (const id of ids) await store.remove(id);
+    },
   };
 }

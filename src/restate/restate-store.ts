@@ -151,6 +151,12 @@ export class RestateStore implements DurableStore {
     return this.#change(runId, "retry", null);
   }
 
+  /** Deletes a run, unless it is live. */
+  async remove(runId: string): Promise<void> {
+    await this.#change(runId, "remove", null);
+    this.#options.onChange(runId, true);
+  }
+
   /** Returns the runs of this worker that have received messages since the previous call. */
   takeNotified(): Promise<readonly string[]> {
     return this.#request(this.#options.names.workers, { key: this.#options.workerId, handler: "take", parameter: null });

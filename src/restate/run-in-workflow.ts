@@ -1,16 +1,15 @@
 // Runs the loop in a Restate workflow: each step is one `ctx.run`, and a wait is a durable promise of the workflow.
 
 import { RestatePromise, TerminalError, type WorkflowContext, type WorkflowSharedContext } from "@restatedev/restate-sdk";
-import type { AskedStep } from "../core/kit.ts";
 import { describeValue } from "../shared/texts.ts";
 import { type Json, LoopError, type LoopResult } from "../core/index.ts";
-import { toPlainError } from "../shared/plain-error.ts";
 import { untilOver } from "../host/durable/repeat-failed.ts";
 import {
   type Answers,
   checkAnswerTo,
   runInEngine,
   type ShownWait,
+  type StoredStep,
   type WorkflowEngine,
   type WorkflowPorts,
 } from "../host/durable/run-in-engine.ts";
@@ -70,21 +69,7 @@ export function requireNode22(): void {
   );
 }
 
-/**
- * How a step is stored. `failed` is the message of an error. The loop must decide what happens after an error. So the step stores
- * the error and does not throw it: after a thrown error, Restate would repeat the step. A new execution runs the failed step
- * again.
- */
-type Stored = { readonly answer: unknown } | { readonly failed: string };
-
-/** A step. `thrown` is set only if the step was run in this execution and failed, not if Restate replayed the failure. */
-interface StepCall {
-  readonly step: AskedStep;
-  readonly stored: RestatePromise<Stored>;
-  thrown?: { readonly error: unknown } | undefined;
-}
-
-class RestateEngine implements WorkflowEngine {
+class RestateEngine implements WorkflowEngine<RestatePromise<StoredStep>> {
   readonly id: string;
   readonly signal: AbortSignal;
   readonly #ctx: WorkflowContext;
@@ -97,41 +82,13 @@ class RestateEngine implements WorkflowEngine {
     this.signal = ctx.request().attemptCompletedSignal;
   }
 
-  /**
-   * All steps are begun at once, in their order, because Restate numbers them in this order. Only `RestatePromise.all` can wait for
-   * several steps.
-   */
-  readonly all: WorkflowEngine["all"] = async (wave) => {
-    const calls = wave.map((step) => this.#begin(step, 0));
-    await this.#untilOver(RestatePromise.all(calls.map(({ stored }) => stored)));
-    const results: unknown[] = [];
-    for (const call of calls) results.push(await this.#finish(call));
-    return results;
-  };
-
-  #begin(step: AskedStep, attempt: number): StepCall {
-    const body = async (): Promise<Stored> => {
-      try {
-        return { answer: await step.body() };
-      } catch (error) {
-        call.thrown = { error };
-        return { failed: toPlainError(error).message };
-      }
-    };
-    const name = attempt === 0 ? step.key : `${step.key} attempt ${attempt}`;
-    const call: StepCall = { step, stored: this.#ctx.run(name, body) };
-    return call;
+  begin(name: string, body: () => Promise<StoredStep>): RestatePromise<StoredStep> {
+    return this.#ctx.run(name, body);
   }
 
-  /** If the step failed in an earlier execution, runs it again. */
-  async #finish(first: StepCall): Promise<unknown> {
-    let call = first;
-    for (let attempt = 1; ; attempt += 1) {
-      const stored = await this.#untilOver(call.stored);
-      if (!("failed" in stored)) return stored.answer;
-      if (call.thrown !== undefined) throw call.thrown.error;
-      call = this.#begin(call.step, attempt);
-    }
+  /** Only `RestatePromise.all` can wait for several steps. */
+  finish(steps: readonly RestatePromise<StoredStep>[]): Promise<readonly StoredStep[]> {
+    return this.#untilOver(RestatePromise.all(steps));
   }
 
   /** A promise of Restate may never settle, for example after a lost connection. */

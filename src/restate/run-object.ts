@@ -70,7 +70,7 @@ export function createObjects(ports: ObjectPorts): ReturnType<typeof object>[] {
   ];
 }
 
-function runHandlers({ names, retentionMs }: ObjectPorts): Handlers {
+function runHandlers({ names, admin, retentionMs }: ObjectPorts): Handlers {
   return {
     async start(ctx: ObjectContext, { loop, input }: { readonly loop: string; readonly input: string }): Promise<boolean> {
       if ((await readHead(ctx)) !== null) return false;
@@ -112,6 +112,13 @@ function runHandlers({ names, retentionMs }: ObjectPorts): Handlers {
     },
     fail: (ctx: ObjectContext, { execution, error }: { readonly execution: number; readonly error: string }): Promise<boolean> =>
       changeHead(ctx, execution, { state: "failed", error, isResting: true }),
+    /** Deletes a run, unless it is live. The workflow of a failed run still waits for a retry. */
+    async remove(ctx: ObjectContext): Promise<void> {
+      const head = await readHead(ctx);
+      if (head === null || head.state === "live") return;
+      if (head.state === "failed") await ctx.run("kill", () => admin.kill(head.invocation).catch(() => {}));
+      ctx.clearAll();
+    },
     /**
      * Deletes an ended run. Checks the invocation, because `clear` may be called twice for one run, and a new run may have the
      * same id by then.

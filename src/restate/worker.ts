@@ -3,7 +3,7 @@
 import { checkFields, type Checks, invalidOption, is, needed } from "../core/kit.ts";
 import type { NumberRule } from "../shared/errors/check-fields.ts";
 import { ProcessLoops } from "../host/durable/process-loops.ts";
-import { RunWaits, WorkerSite } from "../host/durable/worker-site.ts";
+import { type Looking, type RunWaits, WorkerSite } from "../host/durable/worker-site.ts";
 import { Admin } from "./admin.ts";
 import { requireNode22 } from "./run-in-workflow.ts";
 import { RestateStore } from "./restate-store.ts";
@@ -184,7 +184,6 @@ export class WorkerProcess extends WorkerSite implements RunWorker {
   readonly admin: Admin;
   readonly settings: Settings;
   readonly loops: RunWorker["loops"] = here.loops;
-  readonly #ends = new RunWaits();
   #server: HandlerServer | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #looks = 0;
@@ -198,7 +197,7 @@ export class WorkerProcess extends WorkerSite implements RunWorker {
     const { names, id: workerId } = this;
     const onChange = (runId: string, mayBeOver: boolean): void => {
       this.waits.wake(runId);
-      if (mayBeOver) this.#ends.wake(runId);
+      if (mayBeOver) this.ends.wake(runId);
     };
     this.store = new RestateStore({ ingressUrl: settings.ingressUrl, names, workerId, signal, onChange });
   }
@@ -247,18 +246,12 @@ export class WorkerProcess extends WorkerSite implements RunWorker {
     }
   }
 
-  override waitFor<T>(runId: string, look: () => Promise<T | undefined>, signal?: AbortSignal): Promise<T> {
-    return this.#poll(this.waits, { runId, look, signal });
-  }
-
-  /** As `waitFor`, but a record or an event of the run causes no look. */
-  waitForEnd<T>(runId: string, look: () => Promise<T | undefined>, signal?: AbortSignal): Promise<T> {
-    return this.#poll(this.#ends, { runId, look, signal });
+  get answerMs(): number {
+    return this.settings.answerMs;
   }
 
   /** Polls, because Restate can only notify processes by calling their handlers. */
-  async #poll<T>(waits: RunWaits, { runId, look, signal }: Waiting<T>): Promise<T> {
-    const { signal: stopping } = this.stopping;
+  protected override async look<T>(waits: RunWaits, { runId, look, signal }: Looking<T>): Promise<T> {
     let waitMs = firstWaitMs;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const lookOften = async (): Promise<T | undefined> => {
@@ -270,15 +263,9 @@ export class WorkerProcess extends WorkerSite implements RunWorker {
       return undefined;
     };
     try {
-      return await waits.waitFor(runId, lookOften, signal === undefined ? [stopping] : [stopping, signal]);
+      return await super.look(waits, { runId, look: lookOften, signal });
     } finally {
       clearTimeout(timer);
     }
   }
-}
-
-interface Waiting<T> {
-  readonly runId: string;
-  readonly look: () => Promise<T | undefined>;
-  readonly signal: AbortSignal | undefined;
 }

@@ -9,9 +9,11 @@ import { type HostedEvent, lastEventId, pipeEventStream } from "turnwright/host"
 import { pipeUIMessageStream, readUIChatRequest } from "turnwright/ui-message-stream";
 import { programLoader } from "../../scripts/program-loader.ts";
 import { type Postgres, startPostgres } from "../../examples/workers/start-postgres.ts";
-import { defineShop } from "./shop.ts";
+import { checkKeepRuns, checkRemoval } from "./check-removal.ts";
+import { defineKeeping, defineShop } from "./shop.ts";
 
 const shop = defineShop();
+const keeping = defineKeeping();
 let postgres: Postgres;
 /** The worker of this process serves the pages, and executes no runs. */
 let client: Worker;
@@ -203,3 +205,7 @@ describe("a durable host", () => {
     ]);
   });
 });
+
+it("a durable host removes a conversation with all its runs", () => checkRemoval(shop), 30_000);
+
+it("a durable host removes old runs with keepRuns", () => checkKeepRuns(keeping), 30_000);

@@ -34,3 +34,7 @@ export const shopFields: DurableHostFields = {
 export function defineShop(): DurableHost {
   return defineDurableHost(shopFields);
 }
+
+export function defineKeeping(): DurableHost {
+  return defineDurableHost({ ...shopFields, name: "keeping", keepRuns: 2 });
+}

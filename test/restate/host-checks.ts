@@ -3,6 +3,7 @@
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import type { HostedEvent } from "turnwright/host";
 import { defineDurableHost, type DurableHost, launchWorker, type Worker } from "turnwright/restate";
+import { checkKeepRuns, checkRemoval } from "../dbos/check-removal.ts";
 import { shopFields } from "../dbos/shop.ts";
 import type { Check } from "./checks.ts";
 import { findFreePort, type RestateServer, startRestate } from "./start-restate.ts";
@@ -10,9 +11,11 @@ import { findFreePort, type RestateServer, startRestate } from "./start-restate.
 let server: RestateServer;
 let worker: Worker;
 let shop: DurableHost;
+let keeping: DurableHost;
 
 export async function begin(): Promise<void> {
   shop = defineDurableHost(shopFields);
+  keeping = defineDurableHost({ ...shopFields, name: "keeping", keepRuns: 2 });
   server = await startRestate();
   worker = await launchWorker({ ingressUrl: server.ingressUrl, adminUrl: server.adminUrl, port: await findFreePort() });
 }
@@ -79,5 +82,7 @@ async function checkReplacedRun(): Promise<void> {
 export const checks: readonly Check[] = [
   { title: 'returns "busy" or queues a start during a run', run: checkConversation },
   { title: "streams the rest of the run in the response to an approval", run: checkApproval },
+  { title: "removes a conversation with all its runs", run: () => checkRemoval(shop) },
+  { title: "removes old runs with keepRuns", run: () => checkKeepRuns(keeping) },
   { title: "stops a waiting run when a new message is sent with whenSuspended: deny", run: checkReplacedRun },
 ];

@@ -12,11 +12,13 @@ import {
   toUsage,
   withoutRefused,
 } from "../../conversation/handover.ts";
+import { isExpired, type KeepRuns, mayRemove } from "../../conversation/keep-runs.ts";
 import { type History, isRepetition } from "../../conversation/next-messages.ts";
 import { type DefinedLoop, readSteered } from "./create-durable-loop.ts";
 import type { DurableLoop } from "./durable-loop.ts";
 import type { StoredEvent } from "./durable-records.ts";
 import type { DurableEngine } from "./durable-store.ts";
+import type { RunFacts } from "./execute-durable-run.ts";
 import { checkConversation, type RunInput } from "./host-options.ts";
 import { isWaiting } from "./read-durable-events.ts";
 
@@ -176,6 +178,25 @@ export class ConversationRuns {
     const found = await this.inspect(last);
     const left = found === undefined ? { messages, handover, report: {} } : leaveCutOff(found, { messages, own, handover });
     return { history: toHistory(left, { runId, status: "running", own }), isCut: true };
+  }
+
+  /** Removes ended runs that `keepRuns` does not keep. `runs` is the number of the last run that has ended. */
+  async prune(id: string, runs: number, keepRuns: KeepRuns): Promise<void> {
+    if (keepRuns === Number.POSITIVE_INFINITY) return;
+    const { find, remove } = this.#engineOf();
+    const due: string[] = [];
+    for (let number = typeof keepRuns === "number" ? runs - keepRuns : runs - 1; number >= 1; number -= 1) {
+      const runId = `${id}/${number}`;
+      const found = await find(runId);
+      // Earlier starts have removed the runs before this one.
+      if (found === undefined) break;
+      const end = found.state === "ended" ? await found.readEnd() : undefined;
+      if (end === undefined) continue;
+      const { endedAt, isPriced, ...result } = JSON.parse(end) as RunFacts;
+      const age = { runs, keepRuns, now: Date.now() };
+      if (mayRemove({ result, isPriced }) && isExpired({ number, endedAt }, age)) due.push(runId);
+    }
+    if (due.length > 0) await remove(due);
   }
 
   /** Returns the usage and the cost of a conversation. `state` is the state of its last run. */

@@ -1,6 +1,7 @@
 import type { CallDecision, Json, LoopStatus } from "../../core/index.ts";
 import { checkFields, type Checks, invalidOption, is, isRecord, type StopRequest } from "../../core/kit.ts";
 import type { HostedStream, WhenBusy } from "../run-host.ts";
+import type { KeepRuns } from "../../conversation/keep-runs.ts";
 import { continueLast, isReplacing, placeMessages, refuseKnown } from "../../conversation/next-messages.ts";
 import { joinChecks } from "../start-options.ts";
 import { waitingCallsOf, waitingError, type WhenSuspended } from "../../conversation/waiting-calls.ts";
@@ -32,6 +33,7 @@ export function createDurableHost(fields: DurableHostFields, loop: DefinedLoop<J
     retry: async (id) => bounded("retry", () => host.retry(id)),
     stop: async (id, request) => bounded("stop", () => host.stop(id, request)),
     kill: async (id) => bounded("kill", () => host.kill(id)),
+    remove: async (id) => bounded("remove", () => host.remove(id)),
     status: async (id) => bounded("status", () => host.status(id)),
   };
 }
@@ -57,11 +59,14 @@ class Conversations implements DurableHost {
   readonly #engineOf: () => DurableEngine;
   readonly #whenBusy: WhenBusy;
   readonly #whenSuspended: WhenSuspended;
+  readonly #keepRuns: KeepRuns;
   readonly #runs: ConversationRuns;
   readonly #decideAll: DefinedLoop<Json>["decideAll"];
   readonly #bounded: <T>(work: () => Promise<T>) => Promise<T>;
 
-  constructor(defined: DefinedLoop<Json>, { name, whenBusy = "refuse", whenSuspended = "refuse" }: DurableHostFields) {
+  constructor(defined: DefinedLoop<Json>, fields: DurableHostFields) {
+    const { name, whenBusy = "refuse", whenSuspended = "refuse", keepRuns = Number.POSITIVE_INFINITY } = fields;
+    this.#keepRuns = keepRuns;
     this.#loop = defined.loop;
     this.#engineOf = defined.engineOf;
     this.#decideAll = defined.decideAll;
@@ -130,6 +135,8 @@ class Conversations implements DurableHost {
     }
     // `findLast` finds the run even if this call fails.
     await store.noteRuns(this.#runs.keyOf(id), number).catch(() => {});
+    // The transcript of the last run is in the input of this run. A later start removes what this one could not.
+    if (last !== undefined) await this.#runs.prune(id, last.number, this.#keepRuns).catch(() => {});
     return { kind: "started", ...this.#toHosted(next) };
   }
 
@@ -190,6 +197,17 @@ class Conversations implements DurableHost {
   async #end(id: string, verb: (runId: string) => Promise<"accepted" | "finished">): Promise<"accepted" | "not-running"> {
     const last = await this.#runs.findLast(id);
     return last?.state === "live" && (await verb(last.runId)) === "accepted" ? "accepted" : "not-running";
+  }
+
+  async remove(id: string): Promise<"removed" | "busy"> {
+    const last = await this.#runs.findLast(id);
+    if (last?.state === "live") return "busy";
+    const { store, remove } = this.#engineOf();
+    if (last === undefined) return "removed";
+    // The number must be stored first: without its runs, only this number says which ids were used.
+    await store.noteRuns(this.#runs.keyOf(id), last.number);
+    await remove(Array.from({ length: last.number }, (_, index) => `${id}/${index + 1}`));
+    return "removed";
   }
 
   async status(id: string): Promise<DurableHostStatus | undefined> {

@@ -111,7 +111,7 @@ class DurableVerbs {
       if (found.state === "failed") throw new Error(found.error, { cause: found.cause });
       return found.state === "ended" ? found.readEnd() : undefined;
     });
-    const { lastRead, ...facts } = JSON.parse(end) as RunFacts;
+    const { lastRead, isPriced: _, endedAt: _endedAt, ...facts } = JSON.parse(end) as RunFacts;
     const opened = await this.#open(id);
     // Every run that has ended has events, unless it was deleted in the meantime.
     if (opened === undefined || (await engine.store.countEvents(id)) === 0) return this.#refuseId();

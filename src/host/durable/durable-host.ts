@@ -4,6 +4,7 @@ import type { AnyTool, EntryOptions, StopRequest } from "../../core/kit.ts";
 import type { CallDecision, EndReason, Json, LoopOptions, LoopStatus, Message, Tool } from "../../core/index.ts";
 import type { PageMessage } from "../../web/read-user-message.ts";
 import type { HostedStatus, HostedStream, JoinOptions, StartAnswer, WhenBusy } from "../run-host.ts";
+import type { KeepRuns } from "../../conversation/keep-runs.ts";
 import type { WhenSuspended } from "../../conversation/waiting-calls.ts";
 import type { PendingCall } from "../../journal/index.ts";
 import type { DurableOwnOptions, DurableResult } from "./durable-loop.ts";
@@ -40,6 +41,12 @@ export interface DurableHostFields<Output = unknown, T extends Tool = Tool, Inpu
    * Default "refuse".
    */
   readonly whenSuspended?: WhenSuspended | undefined;
+  /**
+   * How many ended runs are kept in each conversation: a number of runs, or `{ days }`. The last one always stays. A start removes what is
+   * stored of older runs. An older run stays if it failed or, with `pricing`, its cost is unknown. Default `Infinity`: all are kept, as
+   * long as the engine keeps them.
+   */
+  readonly keepRuns?: KeepRuns | undefined;
   /** How many workers in a row may die in the same step of a run. If one more worker dies, the run fails. Default 10. */
   readonly maxCrashes?: number | undefined;
 }
@@ -134,6 +141,11 @@ export interface DurableHost<Output = unknown, T extends AnyTool = AnyTool, Inpu
   stop(id: string, request?: StopRequest): Promise<"accepted" | "not-running">;
   /** Ends the live run of a conversation immediately, with the reason `killed`. */
   kill(id: string): Promise<"accepted" | "not-running">;
+  /**
+   * Deletes a conversation: the inputs, records, events and results of all its runs. Stop a live run first. Only the number of its runs
+   * is kept, so that no run id is used twice. Has no effect if the conversation does not exist.
+   */
+  remove(id: string): Promise<"removed" | "busy">;
   /** Returns the state of a conversation, or undefined if the conversation does not exist. */
   status(id: string): Promise<DurableHostStatus | undefined>;
 }

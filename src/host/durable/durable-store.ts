@@ -106,6 +106,8 @@ export interface DurableEngine {
   waitForEnd<T>(id: string, look: () => Promise<T | undefined>, signal?: AbortSignal): Promise<T>;
   /** Continues a failed run after its last record. Returns false if the run has not failed. */
   retry(id: string): Promise<boolean>;
+  /** Deletes everything about runs that have ended or failed. Live runs, and ids without a run, are left alone. */
+  remove(ids: readonly string[]): Promise<void>;
   /**
    * Calls `look` now, and again each time that the run may have changed. Resolves to the first value that `look` returns. Rejects when
    * the signal fires.

@@ -34,6 +34,10 @@ export interface RunFacts extends Omit<DurableResult, RebuiltFields | "responseT
   readonly responseText?: string | undefined;
   /** The position of the last message that the run has read. */
   readonly lastRead: number;
+  /** True if the run has the option `pricing`. */
+  readonly isPriced: boolean;
+  /** In milliseconds since 1970. */
+  readonly endedAt: number;
 }
 
 export interface RunSite extends Pick<DurableEngine, "store" | "waitFor"> {
@@ -219,7 +223,8 @@ class Execution implements LiveRun {
       receive: (waits, limitMs) => this.#receive(waits, limitMs),
     });
     await events.flush();
-    return JSON.stringify(factsOf(result, hooks.lastRead));
+    const isPriced = options.pricing !== undefined;
+    return JSON.stringify({ ...factsOf(result), lastRead: hooks.lastRead, isPriced, endedAt: Date.now() } satisfies RunFacts);
   }
 
   async #executeOnce(given: LoopOptions, events: EventWriter): Promise<LoopResult> {
@@ -365,9 +370,9 @@ function toGivenUp(stalls: number): string {
   return `The run was given up, because ${stalls} workers in a row died while they executed the same step. Find the cause, then continue the run with "retry".`;
 }
 
-function factsOf(result: LoopResult, lastRead: number): RunFacts {
+function factsOf(result: LoopResult): Omit<RunFacts, "lastRead" | "isPriced" | "endedAt"> {
   const { messages: _messages, details: _details, thoughtLog: _log, streamResults: _streams, calls: _calls, ...rest } = result;
   const { functionHistory: _history, accumulatedModelParts: _parts, pendingCalls: _pending, ...own } = rest;
   const { journal: _journal, responseText, ...facts } = own;
-  return { ...facts, ...(responseText !== facts.text && { responseText }), lastRead };
+  return { ...facts, ...(responseText !== facts.text && { responseText }) };
 }

@@ -3,6 +3,7 @@ import { checkMessages } from "../../shared/check-messages.ts";
 import { repairMessages } from "../../shared/repair-messages.ts";
 import type { Json, Message } from "../../core/index.ts";
 import { type Handover, noHandover, withHandover } from "../../conversation/handover.ts";
+import { keepRunsCheck } from "../../conversation/keep-runs.ts";
 import { whenSuspendedCheck } from "../../conversation/waiting-calls.ts";
 import { readMessage, type ReadStart, whenBusyCheck } from "../start-options.ts";
 import { checkRunId, toInputText, toReturned } from "./create-durable-loop.ts";
@@ -28,6 +29,7 @@ const fieldChecks: Checks<DurableHostFields> = {
   wrapOptions: is.fn,
   whenBusy: whenBusyCheck,
   whenSuspended: whenSuspendedCheck,
+  keepRuns: keepRunsCheck,
   maxCrashes: { min: 0 },
 };
 

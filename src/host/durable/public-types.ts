@@ -23,3 +23,4 @@ export type {
   DurableStartOptions,
 } from "./durable-host.ts";
 export type { Answers, ShownWait, WorkflowPorts } from "./run-in-engine.ts";
+export type { KeepRuns } from "../../conversation/keep-runs.ts";

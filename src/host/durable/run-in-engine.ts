@@ -1,7 +1,8 @@
 // Executes a run again and again, until it no longer waits for answers.
 
 import { findAnswerProblem } from "../../shared/answer-problem.ts";
-import { inLockstep, type OrderedEngine, toWaitingCall, type Wait, waitsOf } from "../../core/kit.ts";
+import { type AskedStep, inLockstep, toWaitingCall, type Wait, waitsOf } from "../../core/kit.ts";
+import { toPlainError } from "../../shared/plain-error.ts";
 import { isLoopError, type Journal, type Json, LoopError, type LoopOptions, type LoopResult } from "../../core/index.ts";
 
 /** Answers to waits, by the ids of the waits. */
@@ -76,12 +77,68 @@ export function firstEnd(waits: readonly Wait[]): number | undefined {
   return ends.length === 0 ? undefined : Math.min(...ends);
 }
 
+/**
+ * How a step is stored. `text` is the JSON text of the result. `failed` is the message of an error. The loop decides what happens after
+ * an error, and a new execution must run the step again. So the error itself is not thrown: an engine would replay or repeat it.
+ */
+export type StoredStep = { readonly text: string } | { readonly failed: string };
+
 /** The workflow of an engine that needs the same order of steps on each replay. Each method has the same results on a replay. */
-export interface WorkflowEngine extends OrderedEngine, Pick<WaitingRun, "show" | "receive"> {
+export interface WorkflowEngine<Step extends PromiseLike<StoredStep>> extends Pick<WaitingRun, "show" | "receive"> {
   /** The id of the workflow. */
   readonly id: string;
   /** Fires when the workflow is stopped, or when this execution of it is over. */
   readonly signal: AbortSignal;
+  /** Begins a step, or returns its stored result. The engine numbers the steps in the order of these calls. */
+  begin(name: string, body: () => Promise<StoredStep>): Step;
+  /** Waits for several steps. */
+  finish(steps: readonly Step[]): PromiseLike<readonly StoredStep[]>;
+}
+
+/** `thrown` is set only if the step was run in this execution and failed, not if the engine has replayed the failure. */
+interface BegunStep<Step> {
+  readonly asked: AskedStep;
+  readonly stored: Step;
+  thrown?: { readonly error: unknown } | undefined;
+}
+
+function beginStep<Step extends PromiseLike<StoredStep>>(
+  engine: WorkflowEngine<Step>,
+  asked: AskedStep,
+  attempt: number,
+): BegunStep<Step> {
+  const body = async (): Promise<StoredStep> => {
+    try {
+      return { text: JSON.stringify(await asked.body()) };
+    } catch (error) {
+      begun.thrown = { error };
+      return { failed: toPlainError(error).message };
+    }
+  };
+  const name = attempt === 0 ? asked.key : `${asked.key} attempt ${attempt}`;
+  const begun: BegunStep<Step> = { asked, stored: engine.begin(name, body) };
+  return begun;
+}
+
+/** Runs steps together. If a step failed in an earlier execution, runs it again. */
+async function runSteps<Step extends PromiseLike<StoredStep>>(
+  engine: WorkflowEngine<Step>,
+  wave: readonly AskedStep[],
+): Promise<readonly unknown[]> {
+  const steps = wave.map((step) => beginStep(engine, step, 0));
+  const ends = await engine.finish(steps.map(({ stored }) => stored));
+  const results: unknown[] = [];
+  for (const [index, first] of steps.entries()) {
+    let step = first;
+    let end = ends[index];
+    for (let attempt = 1; end !== undefined && "failed" in end; attempt += 1) {
+      if (step.thrown !== undefined) throw step.thrown.error;
+      step = beginStep(engine, step.asked, attempt);
+      [end] = await engine.finish([step.stored]);
+    }
+    results.push(end === undefined ? undefined : JSON.parse(end.text));
+  }
+  return results;
 }
 
 /** Options for `runToolLoop` in a workflow. */
@@ -96,13 +153,17 @@ export interface WorkflowPorts {
 }
 
 /** Executes a run in a workflow. */
-export function runInEngine(engine: WorkflowEngine, execute: (ports: WorkflowPorts) => Promise<LoopResult>): Promise<LoopResult> {
+export function runInEngine<Step extends PromiseLike<StoredStep>>(
+  engine: WorkflowEngine<Step>,
+  execute: (ports: WorkflowPorts) => Promise<LoopResult>,
+): Promise<LoopResult> {
   const { id: runId, signal } = engine;
-  const journal = inLockstep(engine);
+  const all = (wave: readonly AskedStep[]): Promise<readonly unknown[]> => runSteps(engine, wave);
+  const journal = inLockstep({ all });
   return runUntilEnd({
     execute: (answers, now) => execute({ runId, journal, answers, now, signal }),
     // Recorded, because a replay must decide in the same way about waits whose time is over.
-    now: async (execution) => Number((await engine.all([{ key: `execution/${execution}/now`, body: () => Date.now() }]))[0]),
+    now: async (execution) => Number((await all([{ key: `execution/${execution}/now`, body: () => Date.now() }]))[0]),
     show: (waits) => engine.show(waits),
     receive: (waits, limitMs) => engine.receive(waits, limitMs),
   });

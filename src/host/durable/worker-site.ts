@@ -1,7 +1,7 @@
 // The parts of a worker that every engine needs: the runs that the worker executes, and the waits for changes of runs.
 
 import { setMaxListeners } from "node:events";
-import type { LiveRun } from "./durable-store.ts";
+import type { DurableEngine, DurableStore, LiveRun } from "./durable-store.ts";
 import { untilOver } from "./repeat-failed.ts";
 
 export class RunWaits {
@@ -51,6 +51,10 @@ export abstract class WorkerSite {
   readonly live: Map<string, LiveRun> = new Map();
   protected readonly stopping: AbortController = new AbortController();
   protected readonly waits: RunWaits = new RunWaits();
+  /** Woken only when a run may have ended. */
+  protected readonly ends: RunWaits = new RunWaits();
+  abstract readonly store: DurableStore;
+  abstract readonly answerMs: number;
   #stopped: Promise<void> | undefined;
 
   constructor() {
@@ -80,9 +84,23 @@ export abstract class WorkerSite {
       .catch(() => {});
   }
 
-  /** See `DurableEngine.waitFor`. Also rejects when the worker stops. */
-  waitFor<T>(runId: string, look: () => Promise<T | undefined>, signal?: AbortSignal): Promise<T> {
-    const { signal: stopping } = this.stopping;
-    return this.waits.waitFor(runId, look, signal === undefined ? [stopping] : [stopping, signal]);
+  /** The parts of `DurableEngine` that do not depend on the loop. The waits also reject when the worker stops. */
+  get ports(): Pick<DurableEngine, "store" | "answerMs" | "waitFor" | "waitForEnd"> {
+    const { store, answerMs } = this;
+    const waitForEnd: DurableEngine["waitForEnd"] = (runId, look, signal) => this.look(this.ends, { runId, look, signal });
+    return { store, answerMs, waitFor: this.waitFor, waitForEnd };
   }
+
+  readonly waitFor: DurableEngine["waitFor"] = (runId, look, signal) => this.look(this.waits, { runId, look, signal });
+
+  protected look<T>(waits: RunWaits, { runId, look, signal }: Looking<T>): Promise<T> {
+    const { signal: stopping } = this.stopping;
+    return waits.waitFor(runId, look, signal === undefined ? [stopping] : [stopping, signal]);
+  }
+}
+
+export interface Looking<T> {
+  readonly runId: string;
+  readonly look: () => Promise<T | undefined>;
+  readonly signal: AbortSignal | undefined;
 }
