@@ -1,8 +1,8 @@
-import { createSdkProvider, recordOf } from "../core/kit.ts";
+import { createSdkProvider, recordOf, withFinishReasons } from "../core/kit.ts";
 import type { Provider } from "../core/index.ts";
 import { reportTo } from "../shared/adapters/request-changes.ts";
 import { createCallBuilder } from "./model-body.ts";
-import { toModelError, toModelWords } from "./model-end.ts";
+import { toModelError } from "./model-end.ts";
 import { type AiSdkModelOptions, checkModelOptions } from "./model-options.ts";
 import { createPartsReader, toIterable } from "./model-events.ts";
 
@@ -44,7 +44,7 @@ export function aiSdkModel(options: AiSdkModelOptions): Provider {
   const settings = checkModelOptions(options);
   const { id, family, model } = settings;
   const buildCall = createCallBuilder(settings);
-  const words = toModelWords(options.finishReasons);
+  const words = withFinishReasons(new Map(), options.finishReasons);
   const sender = { id, model: model.modelId };
   const facts = {
     ...sender,

@@ -1,4 +1,4 @@
-import { countOf, isRecord, listOf, recordOf, textOf, usageOf, withFinishReasons } from "../core/kit.ts";
+import { countOf, isRecord, listOf, recordOf, textOf, usageOf } from "../core/kit.ts";
 import {
   type FinishReason,
   providerError,
@@ -7,7 +7,8 @@ import {
   toProviderError,
   type Usage,
 } from "../core/index.ts";
-import { type FinishWords, meaningOf } from "../shared/judge-finish.ts";
+import { isCleanEnd } from "../shared/adapters/read-answer.ts";
+import { type FinishWords, knownMeaningOf } from "../shared/judge-finish.ts";
 import { parseJson } from "../shared/json.ts";
 import type { UnknownRecord } from "../shared/guards.ts";
 import type { AiSdkLanguageModel } from "./model-options.ts";
@@ -53,17 +54,6 @@ function sumOf(...counts: readonly (number | undefined)[]): number | undefined {
   return known.length === 0 ? undefined : known.reduce((sum, count) => sum + count, 0);
 }
 
-const words: ReadonlyMap<string, string> = new Map([
-  ["eos", "stop"],
-  ["function_call", "tool-calls"],
-  ["tool_calls", "tool-calls"],
-  ["content_filter", "content-filter"],
-  ["MAX_TOKENS", "length"],
-  ["max_output_tokens", "length"],
-  ["STOP", "stop"],
-  ["completed", "stop"],
-]);
-
 /** Reads raw chunks of Chat Completions, Responses and Gemini. */
 export class RawEnding {
   #usage: Usage | undefined;
@@ -82,7 +72,7 @@ export class RawEnding {
 
   get finish(): SaidFinish | undefined {
     const raw = this.#word;
-    return raw === undefined ? undefined : readFinish({ unified: words.get(raw) ?? raw, raw });
+    return raw === undefined ? undefined : readFinish({ unified: raw, raw });
   }
 
   get usage(): Usage | undefined {
@@ -143,60 +133,35 @@ export interface SaidFinish {
   readonly raw: string;
 }
 
-const unifiedWords: FinishWords = new Map<string, FinishReason>([
-  ["stop", "stop"],
-  ["tool-calls", "tool-calls"],
-  ["length", "length"],
-  ["content-filter", "content-filter"],
-  ["error", "error"],
-]);
-
-/**
- * Exact finish reasons of services. The packages replace them with less exact ones. Anthropic's pauses become "stop" or "other".
- * Anthropic's report of a full context becomes "length", and Anthropic's refusals become "content-filter". Gemini's malformed
- * calls and some of Gemini's filters become "error" or "other". If an OpenAI response has calls and was cut off for a rare
- * reason, its finish reason becomes "tool-calls". The finish reasons of other services on Chat Completions become "other".
- */
-const exactWords: FinishWords = new Map<string, FinishReason>([
-  ["model_context_window_exceeded", "context-full"],
-  ["pause_turn", "paused"],
-  ["compaction", "paused"],
-  ["refusal", "refusal"],
-  ["MALFORMED_FUNCTION_CALL", "malformed-call"],
-  ["UNEXPECTED_TOOL_CALL", "malformed-call"],
-  ["LANGUAGE", "content-filter"],
-  ["MODEL_ARMOR", "content-filter"],
-  ["IMAGE_PROHIBITED_CONTENT", "content-filter"],
-  ["IMAGE_RECITATION", "content-filter"],
-  ["max_messages", "length"],
-  ["steered", "unknown"],
-]);
-
-export interface ModelWords {
-  readonly exact: FinishWords;
-  readonly unified: FinishWords;
-}
-
-const knownWords: ModelWords = { exact: exactWords, unified: unifiedWords };
-
-export function toModelWords(option: { readonly [word: string]: FinishReason } | undefined): ModelWords {
-  return { exact: withFinishReasons(exactWords, option), unified: withFinishReasons(unifiedWords, option) };
-}
-
 const cutWords: ReadonlySet<string> = new Set(["interrupted", "unknown"]);
+
+const rareWords: FinishWords = new Map<string, FinishReason>([
+  ["steered", "unknown"],
+  ["function_call", "tool-calls"],
+]);
 
 /**
  * Returns undefined if the stream was cut off. Provider packages report a finish reason even then: "unknown" in v2, "other" without
  * `raw` in v3, and "interrupted" in v4. "unknown" and "interrupted" are finish reasons only if the option `finishReasons` maps
  * them.
+ *
+ * The finish reason of the service is exact. The packages replace it with less exact ones: Anthropic's pauses become "stop" or "other",
+ * Gemini's malformed calls become "error" or "other", and a cut-off OpenAI response with calls may become "tool-calls".
  */
-export function readFinish(said: unknown, words: ModelWords = knownWords): SaidFinish | undefined {
+export function readFinish(said: unknown, words: FinishWords = new Map()): SaidFinish | undefined {
   const fields = isRecord(said) ? said : { unified: said };
   const [unified, raw] = [textOf(fields.unified), textOf(fields.raw)];
-  const reason = words.exact.get(raw) ?? words.unified.get(unified);
-  if (reason === undefined && cutWords.has(unified)) return undefined;
+  const mapped = words.get(raw) ?? words.get(unified);
+  if (mapped === undefined && cutWords.has(unified)) return undefined;
   if (unified === "" || (unified === "other" && raw === "" && isRecord(said))) return undefined;
-  return { reason: reason ?? meaningOf(raw), raw: raw === "" ? unified : raw };
+  return { reason: toReason(raw, unified, words), raw: raw || unified };
+}
+
+function toReason(raw: string, unified: string, words: FinishWords): FinishReason {
+  const known = rareWords.get(raw) ?? knownMeaningOf(raw);
+  // The packages know if a normal end is a refusal.
+  const isExact = known !== undefined && !isCleanEnd(known);
+  return words.get(raw) ?? (isExact ? known : undefined) ?? words.get(unified) ?? knownMeaningOf(unified) ?? known ?? "unknown";
 }
 
 interface FinishedMessage {

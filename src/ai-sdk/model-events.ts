@@ -11,9 +11,10 @@ import {
 } from "../core/index.ts";
 import type { UnknownRecord } from "../shared/guards.ts";
 import { encodeBase64 } from "../shared/media-source.ts";
+import type { FinishWords } from "../shared/judge-finish.ts";
 import { endArguments, FinishedCalls } from "../shared/tool-arguments.ts";
 import { toJson } from "../shared/json.ts";
-import { type ModelWords, RawEnding, readFinish, readModelUsage, toFinishReason, toModelError } from "./model-end.ts";
+import { RawEnding, readFinish, readModelUsage, toFinishReason, toModelError } from "./model-end.ts";
 import type { ModelSettings, MessagePart } from "./model-options.ts";
 import { type ApprovalAnswer, toMetadataItems } from "./provider-metadata.ts";
 
@@ -235,7 +236,7 @@ function isPartStream(value: unknown): value is PartStream {
 
 interface ReaderPorts {
   readonly settings: ModelSettings;
-  readonly words: ModelWords;
+  readonly words: FinishWords;
   readonly tools: readonly ToolDefinition[];
 }
 

@@ -6,7 +6,7 @@ import { reportTo } from "../shared/adapters/request-changes.ts";
 import { bindingBeta, refusesBinding, refusesDisplay } from "../services/anthropic.ts";
 import { createMarker } from "./cache-marks.ts";
 import { blockMedia, buildMessagesBody, createMessageConverter } from "./messages-body.ts";
-import { createMessagesReader, stopWords } from "./messages-events.ts";
+import { createMessagesReader } from "./messages-events.ts";
 import { createKeptThinking, leftOut } from "./kept-thinking.ts";
 import {
   type AnthropicMessagesOptions,
@@ -54,7 +54,7 @@ export function anthropicMessages(options: AnthropicMessagesOptions): Provider {
   const fitMedia = createMediaFitter({ forms: blockMedia, limits: settings.quirks.media, id: settings.id });
   const mark = settings.cacheControl && createMarker(settings.cacheControl);
   const kept = createKeptThinking();
-  const words = withFinishReasons(stopWords, options.finishReasons);
+  const words = withFinishReasons(new Map(), options.finishReasons);
   const { client, id, model, compaction, toolSearch } = settings;
   const abilities = { compacts: compaction !== undefined, searchesTools: toolSearch !== undefined };
   let { dropsUnfit } = settings;

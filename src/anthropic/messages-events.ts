@@ -208,25 +208,13 @@ function pushText(out: ModelChunk[], type: "text-delta" | "reasoning-delta", tex
   if (text !== "") out.push({ type, text });
 }
 
-/** `compaction` (beta): the service has summarized the context. The summary is sent back, and the model then continues. */
-export const stopWords: FinishWords = new Map<string, FinishReason>([
-  ["end_turn", "stop"],
-  ["stop_sequence", "stop"],
-  ["tool_use", "tool-calls"],
-  ["max_tokens", "length"],
-  ["model_context_window_exceeded", "context-full"],
-  ["refusal", "refusal"],
-  ["pause_turn", "paused"],
-  ["compaction", "paused"],
-]);
-
-export function toFinishReason(raw: string, hasCalls: boolean, words: FinishWords = stopWords): FinishReason {
+export function toFinishReason(raw: string, hasCalls: boolean, words: FinishWords = new Map()): FinishReason {
   const reason = meaningOf(raw, words);
   return reason === "stop" && hasCalls ? "tool-calls" : reason;
 }
 
 /** True if the final block may be incomplete. The service closes every block, even one that a stop sequence has cut off. */
-export function mayBeCut(raw: string, words: FinishWords = stopWords): boolean {
+export function mayBeCut(raw: string, words: FinishWords = new Map()): boolean {
   const reason = meaningOf(raw, words);
   return raw === "stop_sequence" || (reason !== "stop" && reason !== "tool-calls" && reason !== "paused");
 }
@@ -297,7 +285,7 @@ interface Reading {
 }
 
 /** Unknown events and deltas are ignored. Unknown blocks are kept and sent back. */
-export function createMessagesReader(out: ModelChunk[], words: FinishWords = stopWords): EventReader {
+export function createMessagesReader(out: ModelChunk[], words: FinishWords = new Map()): EventReader {
   const answer = new Answer(out, words);
   const reading: Reading = {
     answer,

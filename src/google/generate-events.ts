@@ -179,30 +179,9 @@ function readArguments(text: string): Json {
   }
 }
 
-/**
- * The service also sends STOP for an answer with calls. Finish reasons that are not listed, such as FINISH_REASON_UNSPECIFIED,
- * become "unknown".
- */
+/** The finish reasons that only this service has. Those that are listed nowhere, such as FINISH_REASON_UNSPECIFIED, become "unknown". */
 export const generateWords: FinishWords = new Map<string, FinishReason>([
-  ["STOP", "stop"],
-  ["MAX_TOKENS", "length"],
-  ["SAFETY", "content-filter"],
-  ["RECITATION", "content-filter"],
-  ["LANGUAGE", "content-filter"],
-  ["BLOCKLIST", "content-filter"],
-  ["PROHIBITED_CONTENT", "content-filter"],
-  ["SPII", "content-filter"],
-  ["MODEL_ARMOR", "content-filter"],
-  ["IMAGE_SAFETY", "content-filter"],
-  ["IMAGE_PROHIBITED_CONTENT", "content-filter"],
-  ["IMAGE_RECITATION", "content-filter"],
-  ["MALFORMED_FUNCTION_CALL", "malformed-call"],
-  ["UNEXPECTED_TOOL_CALL", "malformed-call"],
-  ["MALFORMED_RESPONSE", "error"],
-  ["TOO_MANY_TOOL_CALLS", "error"],
   ["OTHER", "error"],
-  ["NO_IMAGE", "error"],
-  ["IMAGE_OTHER", "error"],
   ["CONTINUATION", "continue"],
 ]);
 
@@ -211,7 +190,7 @@ interface FinishedMessage {
   readonly hasToken: boolean;
 }
 
-/** "continue" without a continuation token becomes "length", because the answer is cut off. */
+/** The service also sends STOP for an answer with calls. "continue" without a continuation token becomes "length", because the answer is cut off. */
 export function toFinishReason(
   raw: string,
   { hasCalls, hasToken }: FinishedMessage,

@@ -14,14 +14,8 @@ interface FinishedMessage {
   readonly refused: boolean;
 }
 
-/** The finish reasons of OpenAI. */
-export const chatWords: FinishWords = new Map<string, FinishReason>([
-  ["stop", "stop"],
-  ["tool_calls", "tool-calls"],
-  ["function_call", "tool-calls"],
-  ["length", "length"],
-  ["content_filter", "content-filter"],
-]);
+/** A finish reason that only older models have. */
+export const chatWords: FinishWords = new Map<string, FinishReason>([["function_call", "tool-calls"]]);
 
 export function toFinishReason(reason: FinishReason, { hasCalls, refused }: FinishedMessage): FinishReason {
   if (!isCleanEnd(reason)) return reason;

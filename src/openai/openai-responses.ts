@@ -6,7 +6,7 @@ import type { Message, Provider, ProviderError } from "../core/index.ts";
 import type { UnknownRecord } from "../shared/guards.ts";
 import { reportTo } from "../shared/adapters/request-changes.ts";
 import { buildResponsesBody, createInputConverter, createToolConverter, inputMedia } from "./responses-body.ts";
-import { createResponsesReader, incompleteWords, toResponseError } from "./responses-events.ts";
+import { createResponsesReader, toResponseError } from "./responses-events.ts";
 import { keepErrorBodies } from "./keep-error-bodies.ts";
 import { checkResponsesOptions, type OpenAIResponsesOptions } from "./responses-options.ts";
 import { explainLoss, openEvents, toResponseEvent } from "./whole-answer.ts";
@@ -53,7 +53,7 @@ export function openaiResponses(options: OpenAIResponsesOptions): Provider {
   const { client, store } = settings;
   keepErrorBodies(client, client.responses);
   const fitMedia = createMediaFitter({ forms: inputMedia, limits: settings.quirks.media, id: settings.id });
-  const words = withFinishReasons(incompleteWords, options.finishReasons);
+  const words = withFinishReasons(new Map(), options.finishReasons);
   return createSdkProvider({ ...settings, ...settings.quirks }, (request, call, out) => {
     const report = reportTo(out);
     const tail = new EventTail();

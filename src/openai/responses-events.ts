@@ -29,16 +29,6 @@ const statusByEvent: ReadonlyMap<string, string> = new Map([
   ["response.done", "completed"],
 ]);
 
-/**
- * The reasons for an incomplete response in the API reference. `steered` is not listed, because `steered` occurs only on WebSocket
- * connections, where another response follows.
- */
-export const incompleteWords: FinishWords = new Map<string, FinishReason>([
-  ["max_output_tokens", "length"],
-  ["max_messages", "length"],
-  ["content_filter", "content-filter"],
-]);
-
 export function isTerminal(eventType: unknown): eventType is string {
   return typeof eventType === "string" && statusByEvent.has(eventType);
 }
@@ -47,7 +37,7 @@ export function isTerminal(eventType: unknown): eventType is string {
  * If the type of the final event and `response.status` differ, the worse of the two is used. An incomplete response is treated as
  * completed if the option `finishReasons` maps its reason to a normal finish reason.
  */
-export function toResponseEnd(eventType: string, response: UnknownRecord, words: FinishWords = incompleteWords): ResponseEnd {
+export function toResponseEnd(eventType: string, response: UnknownRecord, words: FinishWords = new Map()): ResponseEnd {
   const said = new Set([statusByEvent.get(eventType), response.status]);
   if (said.has("failed")) return { kind: "failed", error: toResponseError(response.error) };
   if (said.has("cancelled")) {
@@ -81,7 +71,7 @@ interface EventReading {
  * Items may arrive in any order, in fragments or complete. Events of unknown types are ignored. Items of unknown types have no
  * text, but are kept and sent back.
  */
-export function createResponsesReader(out: ModelChunk[], store: boolean, words: FinishWords = incompleteWords): EventReader {
+export function createResponsesReader(out: ModelChunk[], store: boolean, words: FinishWords = new Map()): EventReader {
   const answer = new Answer(out, words);
   const reading: EventReading = { answer, store, items: new ItemAssembly(out), isCreated: false, metadata: [] };
   return createEventReader(answer, {

@@ -7,21 +7,30 @@ import type { Check } from "./errors/check-fields.ts";
 import type { EndReason, StreamStatus } from "../core/types/termination.ts";
 import { providerError } from "./errors/provider-error.ts";
 
-/** Finish reasons that servers and gateways add, or pass on from another API, in lower case. */
-const passedOn: FinishWords = new Map<string, FinishReason>([
-  // Anthropic's, in Chat Completions (github.com/maximhq/bifrost/issues/617, github.com/aws-samples/bedrock-access-gateway/issues/11).
+/** The finish reasons of all services, in lower case. Servers and gateways add some, or pass them on from another API. */
+const knownWords: FinishWords = new Map<string, FinishReason>([
+  // Anthropic's, also in Chat Completions (github.com/maximhq/bifrost/issues/617, github.com/aws-samples/bedrock-access-gateway/issues/11).
+  // `compaction` (beta): the service has summarized the context. The summary is sent back, and the model then continues.
   ["end_turn", "stop"],
   ["stop_sequence", "stop"],
   ["tool_use", "tool-calls"],
   ["max_tokens", "length"],
   ["refusal", "refusal"],
   ["model_context_window_exceeded", "context-full"],
-  // OpenAI's, in Messages (github.com/router-for-me/CLIProxyAPI/pull/3133).
+  ["pause_turn", "paused"],
+  ["compaction", "paused"],
+  // OpenAI's, also in Messages (github.com/router-for-me/CLIProxyAPI/pull/3133). `steered` is not listed, because it occurs only on
+  // WebSocket connections, where another response follows.
   ["stop", "stop"],
+  ["completed", "stop"],
   ["tool_calls", "tool-calls"],
   ["length", "length"],
   ["max_output_tokens", "length"],
+  ["max_messages", "length"],
   ["content_filter", "content-filter"],
+  // The AI SDK's.
+  ["tool-calls", "tool-calls"],
+  ["content-filter", "content-filter"],
   // Text Generation Inference (github.com/huggingface/text-generation-inference/pull/2344).
   ["eos_token", "stop"],
   // Gemini's. Its OpenAI endpoint writes "function_call_filter: MALFORMED_FUNCTION_CALL" and "content_filter: PROHIBITED_CONTENT"
@@ -34,6 +43,15 @@ const passedOn: FinishWords = new Map<string, FinishReason>([
   ["blocklist", "content-filter"],
   ["prohibited_content", "content-filter"],
   ["spii", "content-filter"],
+  ["language", "content-filter"],
+  ["model_armor", "content-filter"],
+  ["image_safety", "content-filter"],
+  ["image_prohibited_content", "content-filter"],
+  ["image_recitation", "content-filter"],
+  ["malformed_response", "error"],
+  ["too_many_tool_calls", "error"],
+  ["no_image", "error"],
+  ["image_other", "error"],
   // Together.
   ["eos", "stop"],
   // Mistral, when the context is full.
@@ -50,12 +68,13 @@ const passedOn: FinishWords = new Map<string, FinishReason>([
   ["guardrail_intervened", "content-filter"],
 ]);
 
-/**
- * Returns the meaning of a finish reason. If `words` does not list it, returns its meaning in other APIs, without regard to case
- * and to details after a colon.
- */
+/** Returns the meaning of a finish reason: the one in `words`, or the known one, without regard to case and to details after a colon. */
 export function meaningOf(raw: string, words?: FinishWords): FinishReason {
-  return words?.get(raw) ?? passedOn.get(raw.split(":", 1).join("").trim().toLowerCase()) ?? "unknown";
+  return words?.get(raw) ?? knownMeaningOf(raw) ?? "unknown";
+}
+
+export function knownMeaningOf(raw: string): FinishReason | undefined {
+  return knownWords.get(raw.split(":", 1).join("").trim().toLowerCase());
 }
 
 /** Maps the finish reasons of a service to those of turnwright. */

@@ -62,10 +62,9 @@ export const packageEnds = (version: Version): { readonly [Api in "chat" | "resp
   generate: {
     ...generate.ends,
     continue: { none: "the package continues by itself" },
-    error: ["OTHER", "MALFORMED_RESPONSE", "TOO_MANY_TOOL_CALLS", "NO_IMAGE", "IMAGE_OTHER"].map((word) => ({
-      word,
-      reads: "unknown",
-      because: "the package reports one value for all failures",
-    })),
+    error: [
+      { word: "OTHER", reads: "unknown", because: "the package reports one value for all failures" },
+      ...["MALFORMED_RESPONSE", "TOO_MANY_TOOL_CALLS", "NO_IMAGE", "IMAGE_OTHER"],
+    ],
   },
 });
