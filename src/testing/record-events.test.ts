@@ -1,13 +1,15 @@
 import { EventEmitter } from "eventemitter3";
 import { describe, expect, it } from "vitest";
 import type { LoopEmitter, LoopEvent, LoopEvents } from "../core/types/loop-event.ts";
+import { eventTypes } from "../shared/event-table.ts";
 import { recordEvents } from "./record-events.ts";
 
 const base = { runId: "r", iteration: 0 };
 const call = { ...base, callId: "c1", name: "echo", index: 0 };
 const usage = { inputTokens: 1, outputTokens: 1, totalTokens: 2 };
 
-const samples: LoopEvents = {
+/** The payloads of the events whose lines the tests read. */
+const samples = {
   "run-start": { ...base, provider: "mock", model: "m" },
   "run-end": {
     ...base,
@@ -85,24 +87,26 @@ const samples: LoopEvents = {
   "attempt-discarded": { ...base, attempt: 1, error: { name: "Error", code: "overloaded", message: "Busy.", retryable: true } },
   "late-result": { ...call, success: false },
   "listener-error": { ...base, event: "run-start", error: { name: "Error", message: "boom" } },
-};
+} satisfies Partial<LoopEvents>;
 
 /** Emits events as the loop does. The loop passes an event's payload without its `type` field. */
 function emit(emitter: LoopEmitter, ...events: readonly LoopEvent[]): void {
   for (const { type, ...event } of events) Reflect.apply(emitter.emit, emitter, [type, event]);
 }
 
-function emitAllOf(emitter: LoopEmitter): string[] {
-  for (const [type, event] of Object.entries(samples)) Reflect.apply(emitter.emit, emitter, [type, event]);
-  return Object.keys(samples);
+/** One event of each type. The recorder reads the fields of an event only for its outline. */
+const allEvents = eventTypes.map((type) => ({ type, ...base, ...samples[type as keyof typeof samples] }));
+
+function emitAllOf(emitter: LoopEmitter): void {
+  for (const { type, ...event } of allEvents) Reflect.apply(emitter.emit, emitter, [type, event]);
 }
 
 describe("recordEvents", () => {
   it("records every kind of event in order, with its type", () => {
     const { emitter, events, types } = recordEvents();
-    const emitted = emitAllOf(emitter);
-    expect(types()).toEqual(emitted);
-    expect(events).toEqual(Object.entries(samples).map(([type, event]) => ({ type, ...event })));
+    emitAllOf(emitter);
+    expect(types()).toEqual(eventTypes);
+    expect(events).toEqual(allEvents);
   });
 
   it("records from the given emitter without affecting the other listeners", () => {

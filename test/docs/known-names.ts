@@ -1,9 +1,8 @@
 // Every name that the docs must mention. The file does not compile if a name is missing or unknown.
 
-import type { FinishReason, LoopEvents, LoopStatus, ModelChunk, ModelRequest, ProviderErrorCode, EndReason } from "turnwright";
+import type { FinishReason, LoopStatus, ModelChunk, ModelRequest, ProviderErrorCode, EndReason } from "turnwright";
 import type { LoopErrorCode } from "../../src/shared/errors/loop-error.ts";
-import type { EventBase } from "../../src/core/types/loop-event.ts";
-import type { LoopEventType, ToolTraits } from "turnwright/kit";
+import type { ToolTraits } from "turnwright/kit";
 
 type Names<Name extends PropertyKey> = { readonly [Key in Name]: true };
 
@@ -137,92 +136,6 @@ export const requestFields: Names<keyof ModelRequest> = {
   compactAt: true,
   output: true,
   transcript: true,
-};
-
-/** The fields of each event, without the fields that every event has. */
-export const eventFields: { readonly [Type in LoopEventType]: Names<Exclude<keyof LoopEvents[Type], keyof EventBase>> } = {
-  "run-start": { provider: true, model: true },
-  "run-end": {
-    status: true,
-    reason: true,
-    usage: true,
-    costUSD: true,
-    iterations: true,
-    toolCallsExecuted: true,
-    durationMs: true,
-  },
-  "replay-end": {},
-  "iteration-start": { continuation: true, agent: true },
-  "iteration-end": {
-    continuation: true,
-    status: true,
-    provider: true,
-    model: true,
-    finish: true,
-    usage: true,
-    costUSD: true,
-    calls: true,
-    durationMs: true,
-  },
-  "text-delta": { text: true, attempt: true, isFinal: true },
-  "reasoning-delta": { text: true, attempt: true, isFinal: true },
-  "tool-args-delta": { callId: true, name: true, index: true, text: true },
-  "tool-args-end": { callId: true, name: true, index: true, args: true, problem: true },
-  "question-asked": { callId: true, name: true, index: true, id: true, question: true, fromPage: true },
-  "question-answered": { callId: true, name: true, index: true, id: true, answer: true },
-  "approval-asked": { callId: true, name: true, index: true, args: true },
-  "approval-decided": {
-    callId: true,
-    name: true,
-    index: true,
-    decision: true,
-    args: true,
-    reason: true,
-    guardrail: true,
-    error: true,
-    question: true,
-  },
-  "tool-start": { callId: true, name: true, index: true, args: true },
-  "tool-progress": { callId: true, name: true, index: true, data: true, preliminary: true },
-  "tool-emit": { callId: true, name: true, index: true, part: true },
-  "tool-end": { callId: true, name: true, index: true, outcome: true, result: true, durationMs: true, metadata: true },
-  "hidden-notice": { callId: true, name: true, index: true, trigger: true, args: true },
-  handoff: { callId: true, name: true, index: true, from: true, to: true, reason: true },
-  guardrail: {
-    stage: true,
-    guardrail: true,
-    verdict: true,
-    part: true,
-    reason: true,
-    info: true,
-    error: true,
-    spent: true,
-    durationMs: true,
-  },
-  restart: { callId: true, name: true, index: true, suffix: true, disableTools: true, pendingContext: true },
-  "result-processed": { callId: true, name: true, index: true, tokensBefore: true, tokensAfter: true },
-  "result-extracted": { callId: true, name: true, index: true, tokensBefore: true, tokensAfter: true },
-  "result-cached": { callId: true, name: true, index: true, tokensBefore: true, tokensAfter: true },
-  masked: { calls: true, tokensBefore: true, tokensAfter: true },
-  "compaction-start": { cause: true },
-  "compaction-end": {
-    outcome: true,
-    tokensBefore: true,
-    tokensAfter: true,
-    provider: true,
-    model: true,
-    usage: true,
-    costUSD: true,
-    error: true,
-  },
-  "cache-break": { provider: true, model: true, cause: true, isIntended: true, keptBytes: true, lostBytes: true },
-  "request-adjusted": { provider: true, model: true, changes: true },
-  notice: { kind: true, toolName: true },
-  "loop-detected": { toolName: true, count: true, cycle: true, action: true },
-  steered: { message: true },
-  "attempt-discarded": { attempt: true, error: true },
-  "late-result": { callId: true, name: true, index: true, success: true },
-  "listener-error": { event: true, error: true },
 };
 
 type Chunk<Type extends ModelChunk["type"]> = Extract<ModelChunk, { readonly type: Type }>;

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { chunkFields, eventFields, finishReasons, loopErrorCodes, providerErrorCodes, statusByReason } from "./known-names.ts";
+import { chunkFields, finishReasons, loopErrorCodes, providerErrorCodes, statusByReason } from "./known-names.ts";
 import { readNames, readPage, readSection } from "./read-page.ts";
 
 const words = readNames(readSection(readPage("llms.txt"), "Words"));
@@ -10,7 +10,6 @@ it.for<[what: string, names: readonly string[]]>([
   ["every finish reason", Object.keys(finishReasons)],
   ["every code of a provider error", Object.keys(providerErrorCodes)],
   ["every code of a LoopError", Object.keys(loopErrorCodes)],
-  ["every event", Object.keys(eventFields)],
   ["every chunk", Object.keys(chunkFields)],
 ])("llms.txt: names %s", ([, names]) => {
   expect(names.filter((name) => !words.includes(name))).toEqual([]);

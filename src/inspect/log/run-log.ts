@@ -1,22 +1,17 @@
 // The types of a run log that was read. All times are in milliseconds since 1970, all durations in milliseconds.
 
 import type {
-  EndReason,
   FinishReason,
   Json,
   JsonSchema,
-  LoopStatus,
+  LoopEvents,
   Message,
   ModelSettings,
   PlainError,
   ProviderError,
-  StreamResult,
   ToolChoice,
   ToolDefinition,
-  Usage,
 } from "../../core/index.ts";
-
-type StreamStatus = StreamResult["status"];
 
 /** The content of a run log. */
 export interface RunLog {
@@ -39,8 +34,13 @@ export interface LoggedLine {
   readonly [field: string]: Json;
 }
 
-/** A run, with all of its executions. */
-export interface LoggedRun {
+/** The fields of a line, which may be missing. */
+type Logged<Event, Field extends keyof Event> = { readonly [Name in Field]?: Event[Name] | undefined };
+
+type RunEndField = "status" | "reason" | "usage" | "costUSD" | "durationMs" | "toolCallsExecuted";
+
+/** A run, with all of its executions. `durationMs` is the active time of all of them. */
+export interface LoggedRun extends Logged<LoopEvents["run-end"], RunEndField> {
   readonly runId: string;
   /** The ids of the calls that contain this run, outermost first. Empty for an outermost run. */
   readonly path: readonly string[];
@@ -59,15 +59,8 @@ export interface LoggedRun {
   readonly startedAt: number;
   /** Undefined if the end of the last execution is not in the log. */
   readonly endedAt?: number | undefined;
-  readonly status?: LoopStatus | undefined;
-  readonly reason?: EndReason | undefined;
   /** Set if the run rejected with this error instead of returning a result. */
   readonly error?: PlainError | undefined;
-  readonly usage?: Usage | undefined;
-  readonly costUSD?: number | undefined;
-  /** The active time of all executions, as in the event `run-end`. */
-  readonly durationMs?: number | undefined;
-  readonly toolCallsExecuted?: number | undefined;
   readonly iterations: readonly LoggedIteration[];
   /** The summaries that replace old messages, in the order in which they were written. */
   readonly compactions: readonly LoggedCompaction[];
@@ -75,8 +68,13 @@ export interface LoggedRun {
   readonly lines: readonly LoggedLine[];
 }
 
-/** One stream and its calls. If a crash cut off a stream, another stream with the same number follows. */
-export interface LoggedIteration {
+type IterationEndField = "status" | "provider" | "model" | "finish" | "usage" | "costUSD" | "durationMs";
+
+/**
+ * One stream and its calls. If a crash cut off a stream, another stream with the same number follows. `provider` and `model` are those that
+ * answered, and `durationMs` is the duration of the stream, without its calls.
+ */
+export interface LoggedIteration extends Logged<LoopEvents["iteration-end"], IterationEndField> {
   /** The number of the iteration, counted from 0. */
   readonly iteration: number;
   readonly continuation: number;
@@ -95,42 +93,23 @@ export interface LoggedIteration {
   readonly output?: LoggedOutput | undefined;
   readonly calls: readonly LoggedCall[];
   readonly waits: readonly LoggedWait[];
-  readonly status?: StreamStatus | undefined;
-  /** The provider and the model that answered. */
-  readonly provider?: string | undefined;
-  readonly model?: string | undefined;
-  readonly finish?: FinishReason | undefined;
-  readonly usage?: Usage | undefined;
-  readonly costUSD?: number | undefined;
-  /** The duration of the stream, without its calls. */
-  readonly durationMs?: number | undefined;
 }
+
+type CompactionEndField = "outcome" | "tokensBefore" | "tokensAfter" | "provider" | "model" | "usage" | "costUSD" | "error";
 
 /**
  * A compaction: a summary that replaces old messages, or a failed attempt to write a summary. The request of `iteration` is the
- * first one with the summary.
+ * first one with the summary. The usage and the cost count in those of the run, but in no iteration.
  */
-export interface LoggedCompaction {
+export interface LoggedCompaction
+  extends Logged<LoopEvents["compaction-end"], CompactionEndField>, Logged<LoopEvents["compaction-start"], "cause"> {
   /** The number of the iteration that follows. */
   readonly iteration: number;
   /** True if the summary was replayed from a journal and the log has no line from its first execution. */
   readonly isReplayed: boolean;
-  /** "due" if the context was nearly full, "forced" if the service had refused the request as too long. */
-  readonly cause?: "due" | "forced" | undefined;
   readonly startedAt: number;
   /** Undefined if the end of the summary is not in the log, for example after a crash. */
   readonly endedAt?: number | undefined;
-  readonly outcome?: "compacted" | "failed" | undefined;
-  /** The estimated tokens of the next request, before the compaction and after it. */
-  readonly tokensBefore?: number | undefined;
-  readonly tokensAfter?: number | undefined;
-  /** The provider and the model that wrote the summary. Undefined if no request was sent. */
-  readonly provider?: string | undefined;
-  readonly model?: string | undefined;
-  /** The usage and the cost of the summary. They count in the usage and cost of the run, but in no iteration. */
-  readonly usage?: Usage | undefined;
-  readonly costUSD?: number | undefined;
-  readonly error?: PlainError | undefined;
 }
 
 /** A request as the provider of the run got it. */
