@@ -1,4 +1,4 @@
-// Checks that the code in the docs equals the code in the examples. `--write` updates the docs.
+// Checks that the code in the docs equals the code in the examples, and that the film strips show their runs. `--write` updates both.
 //
 // Above each ```ts block is a comment that names its source, either a region or a whole file:
 //
@@ -8,6 +8,7 @@
 // snippets in the line below `<!-- imports -->`. This line is generated from the imports of the examples.
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { drawPromises } from "./draw-promises.ts";
 import { findPages } from "./find-pages.ts";
 import { describeImports, type Snippet } from "./page-imports.ts";
 import { reportProblems } from "./report-problems.ts";
@@ -109,4 +110,13 @@ function check(path: string): readonly string[] {
   return checkPage(path, lines).problems;
 }
 
-reportProblems(findPages().flatMap(check));
+/** The film strips of the README show what the runs of examples/promises do today. */
+async function checkPictures(): Promise<readonly string[]> {
+  const pictures = [...(await drawPromises())];
+  if (process.argv.includes("--write")) for (const [path, picture] of pictures) writeFileSync(path, picture);
+  const isOld = ([path, picture]: readonly [string, string]): boolean =>
+    !existsSync(path) || readFileSync(path, "utf8") !== picture;
+  return pictures.filter(isOld).map(([path]) => `${path}: differs from examples/promises; run \`npm run docs:sync\``);
+}
+
+reportProblems([...findPages().flatMap(check), ...(await checkPictures())]);
