@@ -36,14 +36,14 @@ describe("packed package", () => {
       "package.json",
     ]);
     expect(files.filter((path) => path.startsWith("docs/") && !path.endsWith(".md"))).toEqual([
+      "docs/guides/long-runs.svg",
+      "docs/guides/run-page-narrow.png",
+      "docs/guides/run-page.png",
       "docs/overview.svg",
       "docs/promises/always-ends.svg",
       "docs/promises/goes-on.svg",
       "docs/promises/loses-nothing.svg",
       "docs/promises/says-why.svg",
-      "docs/guides/long-runs.svg",
-      "docs/guides/run-page-narrow.png",
-      "docs/guides/run-page.png",
       "docs/run-log.schema.json",
     ]);
     expect(files.filter((path) => path.startsWith("docs/sources/"))).toEqual([]);
