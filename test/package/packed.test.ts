@@ -34,6 +34,7 @@ describe("packed package", () => {
       "examples",
       "llms.txt",
       "package.json",
+      "skills",
     ]);
     expect(files.filter((path) => path.startsWith("docs/") && !path.endsWith(".md"))).toEqual([
       "docs/guides/long-runs.svg",
