@@ -1,11 +1,20 @@
-import { isLoopError, type Journal, type LoopEvent, type LoopResult, type LoopStream, type Tool } from "../core/index.ts";
+import {
+  isLoopError,
+  type Journal,
+  type LoopEvent,
+  type LoopResult,
+  type LoopStream,
+  type Message,
+  type Tool,
+} from "../core/index.ts";
 import { unlessMissing } from "../shared/plain-error.ts";
 import { inspectJournal, type JournalInspection } from "../journal/index.ts";
 import { followSignal } from "../shared/signals.ts";
 import type { ConversationOptions } from "./conversation.ts";
 import { leaveCutOff, type Left } from "./handover.ts";
 import { linesOf, type Waiting } from "./lines.ts";
-import type { ConversationLock, StoredRun } from "./conversation-store.ts";
+import { addedBy, handoverOf } from "./conversation-state.ts";
+import type { ConversationLock, StoredConversation, StoredRun } from "./conversation-store.ts";
 
 const retryMs = 50;
 
@@ -52,15 +61,23 @@ async function lockAtHead({ id, store }: Locked, waiting: Waiting): Promise<Conv
   }
 }
 
+/** The messages and the facts of a run that was cut off. */
+export interface Recovered extends Left {
+  /** The messages that the run has added to those that it began with. */
+  readonly added: readonly Message[];
+}
+
 /** Reads a run that was cut off. Returns undefined if its journal is unknown, because the spending is then unknown too. */
 export async function recoverRun(
   journal: Journal | undefined,
+  { messages, state }: StoredConversation,
   { start, own = start }: Pick<StoredRun, "start" | "own">,
-  { messages, handover }: Pick<Left, "messages" | "handover">,
-): Promise<Left | undefined> {
+): Promise<Recovered | undefined> {
   if (journal === undefined) return undefined;
-  const inspection = await inspectRun(journal);
-  return inspection === undefined && !journal.durable ? undefined : leaveCutOff(inspection, { messages, own, handover });
+  const found = await inspectRun(journal);
+  if (found === undefined && !journal.durable) return undefined;
+  const left = leaveCutOff(found, { messages, own, handover: handoverOf(state) });
+  return { ...left, added: addedBy(found) };
 }
 
 /** Returns undefined if the run has recorded nothing, or if its process was killed before the journal existed. */

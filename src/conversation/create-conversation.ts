@@ -28,7 +28,6 @@ import {
   emptyState,
   endRun,
   forkAt,
-  handoverOf,
   listJournals,
   reopenRun,
   settleLastRun,
@@ -265,10 +264,9 @@ class StoredChat {
   }
 
   /** Reads what the last run has recorded, if the process of that run was killed. */
-  async #recover({ messages, state }: StoredConversation): Promise<Left | undefined> {
-    const { lastRun } = state;
-    if (lastRun?.status !== "running") return undefined;
-    return recoverRun(this.#journalOf(lastRun.runId), lastRun, { messages, handover: handoverOf(state) });
+  async #recover(stored: StoredConversation): Promise<Left | undefined> {
+    const { lastRun } = stored.state;
+    return lastRun?.status === "running" ? recoverRun(this.#journalOf(lastRun.runId), stored, lastRun) : undefined;
   }
 
   #planResume(own: object): () => Promise<Prepared> {

@@ -57,6 +57,11 @@ export class Lines {
     };
   }
 
+  /** True if a caller waits for its turn to send, or has it. */
+  has(id: string): boolean {
+    return this.#all.has(`send ${id}`);
+  }
+
   /** `isStopping` returns true if the run that holds the lock is being stopped. */
   watch(id: string, isStopping: () => boolean): void {
     const line = this.#all.get(`lock ${id}`);

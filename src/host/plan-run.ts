@@ -3,8 +3,9 @@
 import { inspectJournal, type JournalInspection } from "../journal/index.ts";
 import type { LoopStatus } from "../core/index.ts";
 import { addedBy, beginPlaced, type Changed, findUnsent, handoverOf, reopenRun } from "../conversation/conversation-state.ts";
+import { type Recovered, recoverRun } from "../conversation/around-run.ts";
 import type { StoredConversation, StoredRun } from "../conversation/conversation-store.ts";
-import { addReport, leaveCutOff, noHandover, reopenable, withHandover, withoutRefused } from "../conversation/handover.ts";
+import { addReport, noHandover, reopenable, withHandover, withoutRefused } from "../conversation/handover.ts";
 import { type History, type NextMessages, placeMessages } from "../conversation/next-messages.ts";
 import { waitingCallsOf, waitingError, type WhenSuspended } from "../conversation/waiting-calls.ts";
 import { repairMessages } from "../shared/repair-messages.ts";
@@ -43,7 +44,8 @@ export async function planStart(
   const { id, turn, given, whenSuspended } = starting;
   const { lastRun, runs } = stored.state;
   const isCut = lastRun?.status === "running";
-  const history = isCut ? await readCutOff(journals, stored, lastRun) : toHistory(stored);
+  const recovered = isCut ? await recoverRun(journals.journal(lastRun.runId), stored, lastRun) : undefined;
+  const history = toHistory(stored, recovered);
   const calls = lastRun === undefined ? [] : waitingCallsOf(lastRun);
   const placed = placeMessages(history, given, calls.length > 0);
   if (placed.kind === "repeated") return planRepeated(journals, starting, { stored, isLast: placed.isLast });
@@ -73,19 +75,18 @@ function repair(placed: Placed): Placed {
   return { ...placed, messages, own: placed.own + messages.length - placed.messages.length };
 }
 
-function toHistory({ messages, state }: StoredConversation): History {
-  const { lastRun, undelivered } = state;
-  const handover = addReport(handoverOf(state), lastRun ?? noHandover);
-  return { messages, undelivered, handover, last: lastRun, steered: lastRun?.steered };
-}
-
-/** Reads the messages of a run that was cut off by a crash. */
-async function readCutOff({ journal }: Journals, { messages, state }: StoredConversation, lastRun: StoredRun): Promise<History> {
-  const { runId, own = 0, steered } = lastRun;
-  const found = await inspectJournal(journal(runId)).catch(unlessMissing);
-  const left = leaveCutOff(found, { messages, own, handover: handoverOf(state) });
-  const undelivered = findUnsent(steered, addedBy(found));
-  return { messages: left.messages, undelivered, handover: addReport(left.handover, left.report), last: lastRun, steered };
+/** `recovered` is what the last run left if a crash has cut it off. */
+function toHistory({ messages, state }: StoredConversation, recovered: Recovered | undefined): History {
+  const { lastRun } = state;
+  const { handover, report, added } = recovered ?? { handover: handoverOf(state), report: lastRun ?? noHandover, added: [] };
+  const undelivered = lastRun?.status === "running" ? findUnsent(lastRun.steered, added) : state.undelivered;
+  return {
+    messages: recovered?.messages ?? messages,
+    undelivered,
+    handover: addReport(handover, report),
+    last: lastRun,
+    steered: lastRun?.steered,
+  };
 }
 
 /**

@@ -206,6 +206,18 @@ describe("a durable host", () => {
   });
 });
 
+it("queued starts of one process begin in the order of their calls", async () => {
+  const said = ["One", "Two", "Three", "Four", "Five"];
+  await shop.start("line", { message: "Zero" });
+  const starts = said.map((message) => shop.start("line", { message, whenBusy: "queue" }));
+  // A start that does not wait overtakes nobody.
+  expect((await shop.start("line", { message: "Now!" })).kind).toBe("busy");
+  for (const start of starts) expect((await start).kind).toBe("started");
+  const last = await starts.at(-1);
+  const messages = last?.kind === "started" ? (await last.result()).messages : [];
+  expect(messages.flatMap((one) => (one.role === "user" ? [one.content] : []))).toEqual(["Zero", ...said]);
+}, 30_000);
+
 it("a durable host removes a conversation with all its runs", () => checkRemoval(shop), 30_000);
 
 it("a durable host removes old runs with keepRuns", () => checkKeepRuns(keeping), 30_000);

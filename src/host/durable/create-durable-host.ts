@@ -1,6 +1,8 @@
 import type { CallDecision, Json, LoopStatus } from "../../core/index.ts";
 import { checkFields, type Checks, invalidOption, is, isRecord, type StopRequest } from "../../core/kit.ts";
 import type { HostedStream, WhenBusy } from "../run-host.ts";
+import { Lines, type Waiting } from "../../conversation/lines.ts";
+import { longestTimerMs, systemClock } from "../../shared/signals.ts";
 import type { KeepRuns } from "../../conversation/keep-runs.ts";
 import { continueLast, isReplacing, placeMessages, refuseKnown } from "../../conversation/next-messages.ts";
 import { joinChecks } from "../start-options.ts";
@@ -38,6 +40,17 @@ export function createDurableHost(fields: DurableHostFields, loop: DefinedLoop<J
   };
 }
 
+interface Entering {
+  readonly given: DurableStart;
+  /** The turn of a start that may wait. Undefined for other starts. */
+  readonly turn: Promise<unknown> | undefined;
+}
+
+/** A suspended run may wait for weeks. */
+function untilLate(): Waiting {
+  return { clock: systemClock, until: systemClock.now() + longestTimerMs, signal: undefined };
+}
+
 interface NextStart {
   readonly given: DurableStart;
   readonly input: Json | undefined;
@@ -60,6 +73,7 @@ class Conversations implements DurableHost {
   readonly #whenBusy: WhenBusy;
   readonly #whenSuspended: WhenSuspended;
   readonly #keepRuns: KeepRuns;
+  readonly #lines = new Lines();
   readonly #runs: ConversationRuns;
   readonly #decideAll: DefinedLoop<Json>["decideAll"];
   readonly #bounded: <T>(work: () => Promise<T>) => Promise<T>;
@@ -78,34 +92,58 @@ class Conversations implements DurableHost {
 
   async start(id: string, options: DurableStartOptions): Promise<DurableStartAnswer> {
     const given = readDurableStart(options);
-    for (;;) {
+    const { whenBusy = this.#whenBusy, whenSuspended = this.#whenSuspended } = given;
+    const isNext = !this.#lines.has(id);
+    // Takes its place at once, so that the starts of this process begin in the order of their calls.
+    const turn = whenBusy === "queue" || whenSuspended === "queue" ? this.#lines.take(id, "send", untilLate()) : undefined;
+    try {
+      return await this.#startInTurn(id, { given, turn, input: options.input }, isNext);
+    } finally {
+      void turn?.then((leave) => leave());
+    }
+  }
+
+  /** `isNext` is true if no earlier start of this process waits. */
+  async #startInTurn(id: string, entering: Entering & NextStart, isNext: boolean): Promise<DurableStartAnswer> {
+    const { turn } = entering;
+    for (let hasTurn = isNext; ;) {
       const last = await this.#bounded(() => this.#runs.findLast(id));
-      const answer =
-        last?.state === "live"
-          ? await this.#enterLive(id, last, given)
-          : await this.#bounded(() => this.#startNext(id, last, { given, input: options.input }));
-      if (answer !== undefined) return answer;
+      if (last?.state === "live") {
+        const answer = await this.#enterLive(id, last, entering);
+        if (answer !== undefined) return answer;
+        hasTurn = turn === undefined && !this.#lines.has(id);
+      } else if (hasTurn) {
+        const answer = await this.#bounded(() => this.#startNext(id, last, entering));
+        if (answer !== undefined) return answer;
+      } else if (turn === undefined) return { kind: "busy", runId: last?.runId ?? "" };
+      else {
+        await turn;
+        hasTurn = true;
+      }
     }
   }
 
   /** Returns undefined when the live run has ended. */
-  async #enterLive(id: string, last: LastRun, given: DurableStart): Promise<DurableStartAnswer | undefined> {
+  async #enterLive(id: string, last: LastRun, { given, turn }: Entering): Promise<DurableStartAnswer | undefined> {
     const { message, whenSuspended = this.#whenSuspended } = given;
     const isRepeated = async (): Promise<boolean> =>
       message !== undefined && message.again === undefined && (await this.#runs.isRepeated(last, message));
     if (await this.#bounded(isRepeated)) return { kind: "started", repeated: true, ...this.#toHosted(last) };
     const waiting = await this.#bounded(() => this.#runs.findWaiting(last));
-    if (waiting === undefined) return this.#enter(last, given);
+    if (waiting === undefined) return this.#enter(last, { given, turn });
     const calls = waitingCallsOf(waiting);
     if (whenSuspended === "deny" || calls.length === 0) {
       if (!(await this.#runs.stopWaiting(last))) return { kind: "busy", runId: last.runId };
-    } else if (whenSuspended === "queue") await this.#runs.untilEnded(last);
-    else return { kind: "waiting", runId: last.runId, calls, error: waitingError(id, calls, "stop") };
+    } else if (whenSuspended === "queue") {
+      await turn;
+      await this.#runs.untilEnded(last);
+    } else return { kind: "waiting", runId: last.runId, calls, error: waitingError(id, calls, "stop") };
     return undefined;
   }
 
   /** Returns undefined when the conversation is free. */
-  async #enter(last: LastRun, { whenBusy = this.#whenBusy, message }: DurableStart): Promise<DurableStartAnswer | undefined> {
+  async #enter(last: LastRun, { given, turn }: Entering): Promise<DurableStartAnswer | undefined> {
+    const { whenBusy = this.#whenBusy, message } = given;
     if (await this.#bounded(() => this.#runs.isStopping(last)))
       return (await this.#runs.endsSoon(last)) ? undefined : { kind: "busy", runId: last.runId };
     if (whenBusy === "steer" && message !== undefined && !isReplacing(message)) {
@@ -113,6 +151,7 @@ class Conversations implements DurableHost {
       if (known !== undefined) return known === "repeated" ? { kind: known, runId: last.runId } : { kind: known };
       if ((await this.#loop.steer(last.runId, message)) === "accepted") return { kind: "steered", ...this.#toHosted(last) };
     } else if (whenBusy !== "queue") return { kind: "busy", runId: last.runId };
+    await turn;
     await this.#runs.untilFree(last);
     return undefined;
   }
