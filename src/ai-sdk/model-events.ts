@@ -12,7 +12,8 @@ import {
 import type { UnknownRecord } from "../shared/guards.ts";
 import { encodeBase64 } from "../shared/media-source.ts";
 import type { FinishWords } from "../shared/judge-finish.ts";
-import { endArguments, FinishedCalls } from "../shared/tool-arguments.ts";
+import { StreamedCall, StreamedCalls } from "../shared/adapters/streamed-calls.ts";
+import { endArguments } from "../shared/tool-arguments.ts";
 import { toJson } from "../shared/json.ts";
 import { RawEnding, readFinish, readModelUsage, toFinishReason, toModelError } from "./model-end.ts";
 import type { ModelSettings, MessagePart } from "./model-options.ts";
@@ -96,24 +97,17 @@ interface ServiceCall {
   readonly input: Json;
 }
 
-interface OpenCall {
-  readonly key: string;
-  readonly id: string;
-  readonly name: string;
-  readonly isStreamed: boolean;
-  argsText: string;
-}
-
 class MessageCalls {
   readonly #ports: CallPorts;
-  readonly #open = new Map<unknown, OpenCall>();
+  readonly #streamed: StreamedCalls;
+  readonly #open = new Map<unknown, StreamedCall>();
   readonly #ofService = new Map<unknown, ServiceCall>();
-  readonly #taken = new FinishedCalls<object>();
   #begun = 0;
   hasOwn = false;
 
   constructor(ports: CallPorts) {
     this.#ports = ports;
+    this.#streamed = new StreamedCalls(ports.out);
   }
 
   /**
@@ -123,26 +117,21 @@ class MessageCalls {
   startInput({ id, toolName, providerExecuted, inputEncoding }: UnknownRecord): void {
     // A start with a known id is ignored. The package sends calls that the service runs again when they are complete.
     if (providerExecuted === true || this.#open.has(id)) return;
-    const { out, names } = this.#ports;
     const name = textOf(toolName);
-    const call = this.#begin(id, name, names.has(name) && inputEncoding !== "text" && !this.#taken.hasId(textOf(id)));
+    const call = this.#begin(id, name, !this.#ports.names.has(name) || inputEncoding === "text");
     this.#open.set(id, call);
-    if (call.isStreamed) out.push({ type: "call-start", key: call.key, id: call.id, name });
+    call.announce();
   }
 
   extendInput({ id, delta }: UnknownRecord): void {
-    const call = this.#open.get(id);
-    const text = textOf(delta);
-    if (call === undefined || text === "") return;
-    call.argsText += text;
-    if (call.isStreamed) this.#ports.out.push({ type: "call-args-delta", key: call.key, text });
+    this.#open.get(id)?.extend(textOf(delta));
   }
 
   take(said: UnknownRecord): void {
     const { toolCallId, providerMetadata } = said;
     const argsText = typeof said.input === "string" ? said.input : JSON.stringify(said.input ?? {});
     const part = { type: "tool-call", toolCallId: textOf(toolCallId), toolName: textOf(said.toolName) };
-    const call = this.#open.get(toolCallId);
+    const call = this.#open.get(toolCallId) ?? this.#begin(toolCallId, part.toolName, true);
     this.#open.delete(toolCallId);
     if (said.providerExecuted === true) {
       const input = readInput(argsText);
@@ -150,10 +139,10 @@ class MessageCalls {
       this.#ports.parts.add({ ...part, input, providerExecuted: true }, providerMetadata);
       return;
     }
-    if (this.#taken.add(part, { id: part.toolCallId, name: part.toolName, argsText }) !== undefined) return;
-    const { key, id } = call ?? this.#begin(toolCallId, part.toolName, false);
-    this.#declareReady({ key, id, name: part.toolName }, argsText, false);
-    this.#ports.parts.add({ ...part, input: toInput(argsText) }, providerMetadata);
+    call.name = part.toolName;
+    call.complete(argsText);
+    this.#end(call, argsText, false);
+    if (call.first === undefined) this.#ports.parts.add({ ...part, input: toInput(argsText) }, providerMetadata);
   }
 
   ofService(id: unknown): ServiceCall | undefined {
@@ -162,21 +151,21 @@ class MessageCalls {
 
   settle(): void {
     for (const call of this.#open.values()) {
-      const { id, name, argsText } = call;
-      this.#declareReady(call, argsText, true);
-      this.#ports.parts.add({ type: "tool-call", toolCallId: id, toolName: name, input: toInput(argsText) }, undefined);
+      const { id = "", name, text } = call;
+      this.#end(call, text, true);
+      this.#ports.parts.add({ type: "tool-call", toolCallId: id, toolName: name, input: toInput(text) }, undefined);
     }
     this.#open.clear();
   }
 
-  #begin(id: unknown, name: string, isStreamed: boolean): OpenCall {
-    const key = `call-${this.#begun}`;
+  #begin(id: unknown, name: string, isHeld: boolean): StreamedCall {
+    const call = new StreamedCall(this.#streamed, `call-${this.#begun}`, { id: textOf(id), name, isHeld });
     this.#begun += 1;
-    return { key, id: textOf(id), name, isStreamed, argsText: "" };
+    return call;
   }
 
-  #declareReady({ key, id, name }: Pick<OpenCall, "key" | "id" | "name">, argsText: string, isCut: boolean): void {
-    this.#ports.out.push({ type: "call-ready", key, id, name, ...endArguments(argsText, isCut) });
+  #end(call: StreamedCall, argsText: string, isCut: boolean): void {
+    call.end(endArguments(argsText, isCut));
     this.hasOwn = true;
   }
 }

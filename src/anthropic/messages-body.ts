@@ -5,12 +5,11 @@ import type {
   Json,
   Message,
   ModelRequest,
-  ModelSettings,
   ToolDefinition,
   ToolResultPart,
 } from "../core/index.ts";
 import { continueText, idRules, openingText, toWireId } from "../shared/adapters/wire-names.ts";
-import { groupByRole, type MetadataReader } from "../shared/adapters/sdk-provider.ts";
+import { groupByRole, type MetadataReader, toSettingFields } from "../shared/adapters/sdk-provider.ts";
 import {
   hasSucceeded,
   isRecord,
@@ -229,7 +228,8 @@ export function buildMessagesBody(given: ModelRequest, ports: BodyPorts): Messag
     messages: wire,
     ...fitted,
     ...toCompactionField(request, settings.compaction),
-    ...toStopField(model),
+    // The API has no field for `seed`, and rejects unknown fields.
+    ...toSettingFields(model, { stopSequences: "stop_sequences" }),
     // The spread keeps a key "__proto__" in `extra` as a plain field. An assignment would set the prototype.
     ...model.extra,
     ...toConfigField(schema, request),
@@ -306,11 +306,6 @@ function join(parts: readonly [WireMessage, ...WireMessage[]]): JoinedMessage {
   const [first] = parts;
   if (parts.length === 1) return { message: first, parts };
   return { message: { role: first.role, content: parts.flatMap((message) => message.content) }, parts };
-}
-
-/** The API has no field for `seed`, and rejects unknown fields. */
-function toStopField({ stopSequences }: ModelSettings): object {
-  return stopSequences === undefined || stopSequences.length === 0 ? {} : { stop_sequences: stopSequences };
 }
 
 /**

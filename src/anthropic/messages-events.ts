@@ -48,7 +48,7 @@ interface OpenBlock {
 function createBlockAssembly(out: ModelChunk[]): BlockAssembly {
   const blocks: OpenBlock[] = [];
   const byIndex = new Map<unknown, OpenBlock>();
-  const streamed = new StreamedCalls<StreamedCall>(out);
+  const streamed = new StreamedCalls(out);
   let hasCalls = false;
   const settle = (cut: boolean): void => {
     const last = blocks.at(-1);

@@ -48,7 +48,7 @@ type KeptPart = { readonly text: OpenText } | { readonly call: GoogleCall } | { 
 interface Assembly {
   readonly out: ModelChunk[];
   readonly kept: KeptPart[];
-  readonly streamed: StreamedCalls<StreamedCall>;
+  readonly streamed: StreamedCalls;
   calls: number;
   open: GoogleCall | undefined;
 }

@@ -67,7 +67,7 @@ class IndexedCall extends StreamedCall {
   scan: ObjectScan = createObjectScan();
   extra: unknown;
 
-  constructor(calls: StreamedCalls<StreamedCall>, key: string, { index, id }: Pick<Fragment, "index" | "id">) {
+  constructor(calls: StreamedCalls, key: string, { index, id }: Pick<Fragment, "index" | "id">) {
     super(calls, key, { id });
     this.index = index;
   }
@@ -275,7 +275,7 @@ export interface CallAssembly {
  */
 export function createCallAssembly(out: ModelChunk[]): CallAssembly {
   const calls = createCallIndex();
-  const streamed = new StreamedCalls<StreamedCall>(out);
+  const streamed = new StreamedCalls(out);
   /** The ids of fragments that have neither a name nor arguments, by index. The call itself follows without the id. */
   const heads = new Map<number | undefined, string>();
   let readyCalls = 0;

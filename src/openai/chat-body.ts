@@ -5,7 +5,6 @@ import type {
   Json,
   Message,
   ModelRequest,
-  ModelSettings,
   ToolChoice,
   ToolDefinition,
   ToolMessage,
@@ -22,6 +21,7 @@ import {
 } from "../core/kit.ts";
 import { isSameArguments, toWireName } from "../shared/tool-arguments.ts";
 import { isTextType, type MediaPart, type ReadableMedia, readText } from "../shared/media-source.ts";
+import { type SettingNames, toSettingFields } from "../shared/adapters/sdk-provider.ts";
 import { toObjectSchema } from "../shared/adapters/object-schema.ts";
 import { planTools, type ToolPlan, withoutUnusedFields } from "../services/plan-tools.ts";
 import { checkChatTools, toAcceptedSettings } from "../services/sampling.ts";
@@ -260,7 +260,7 @@ export function buildChatBody(request: ModelRequest, { settings, toMessages, rep
     ...toChatToolFields(plan),
     ...(settings.includeUsage && isStreamed ? { stream_options: { include_usage: true } } : {}),
     ...(settings.promptCacheKey === undefined ? {} : { prompt_cache_key: settings.promptCacheKey }),
-    ...toChatSettings(toAcceptedSettings(model, effort, { quirks, report }), settings),
+    ...toSettingFields(toAcceptedSettings(model, effort, { quirks, report }), namesOf(settings)),
     ...(schema === undefined ? {} : { response_format: { type: "json_schema", json_schema: toFormat(schema) } }),
     // The spread keeps a key "__proto__" in `extra` as a plain field. An assignment would set the prototype.
     ...extra,
@@ -278,18 +278,9 @@ function toChatToolFields({ tools, choice, fields }: ToolPlan): object {
   return tools.length === 0 ? {} : { tools: tools.map(toChatTool), ...toChatChoice(choice), ...fields };
 }
 
-function toChatSettings(
-  model: ModelSettings,
-  { maxTokensField, quirks }: Pick<ChatSettings, "maxTokensField" | "quirks">,
-): object {
-  const { maxOutputTokens, temperature, topP, stopSequences, seed } = model;
-  return {
-    ...(maxOutputTokens === undefined ? {} : { [maxTokensField]: maxOutputTokens }),
-    ...(temperature === undefined ? {} : { temperature }),
-    ...(topP === undefined ? {} : { top_p: topP }),
-    ...(stopSequences === undefined || stopSequences.length === 0 ? {} : { stop: stopSequences }),
-    ...(seed === undefined ? {} : { [quirks.seedField ?? "seed"]: seed }),
-  };
+function namesOf({ maxTokensField, quirks }: ChatSettings): SettingNames {
+  const names = { temperature: "temperature", topP: "top_p", stopSequences: "stop", seed: quirks.seedField ?? "seed" };
+  return { maxOutputTokens: maxTokensField, ...names };
 }
 
 function toChatChoice(choice: ToolChoice | undefined): object {

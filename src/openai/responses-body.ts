@@ -7,7 +7,6 @@ import type {
   JsonSchema,
   Message,
   ModelRequest,
-  ModelSettings,
   ToolChoice,
   ToolDefinition,
   ToolMessage,
@@ -25,6 +24,7 @@ import {
   type ToolCallPart,
   writeMedia,
 } from "../core/kit.ts";
+import { toSettingFields } from "../shared/adapters/sdk-provider.ts";
 import { toObjectSchema } from "../shared/adapters/object-schema.ts";
 import { toWireName } from "../shared/tool-arguments.ts";
 import {
@@ -241,7 +241,7 @@ export function buildResponsesBody(request: ModelRequest, ports: BodyPorts): Res
     ...(reasoning === undefined ? {} : { reasoning }),
     ...(promptCacheKey === undefined ? {} : { prompt_cache_key: promptCacheKey }),
     ...toCompactionField(request, settings),
-    ...toSettingFields(toAcceptedSettings({ ...model, stopSequences: undefined }, effort, { quirks, report })),
+    ...toSettingFields(toAcceptedSettings({ ...model, stopSequences: undefined }, effort, { quirks, report }), settingNames),
     // The spread keeps a key "__proto__" in `extra` as a plain field. An assignment would set the prototype.
     ...extra,
     ...toTextField(schema, text),
@@ -271,13 +271,7 @@ function toCompactionField({ compactAt }: ModelRequest, { compacts }: ResponsesS
 }
 
 /** The API has no fields for `stopSequences` and `seed`, and rejects unknown fields, so their limits do not matter. */
-function toSettingFields({ maxOutputTokens, temperature, topP }: ModelSettings): object {
-  return {
-    ...(maxOutputTokens === undefined ? {} : { max_output_tokens: maxOutputTokens }),
-    ...(temperature === undefined ? {} : { temperature }),
-    ...(topP === undefined ? {} : { top_p: topP }),
-  };
-}
+const settingNames = { maxOutputTokens: "max_output_tokens", temperature: "temperature", topP: "top_p" };
 
 function toChoiceField(choice: ToolChoice | undefined, { customTools }: ResponsesSettings): object {
   if (choice === undefined) return {};

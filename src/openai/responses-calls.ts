@@ -17,7 +17,7 @@ export class ItemCall extends StreamedCall {
   protected override readonly closing: string;
   readonly #isCustom: boolean;
 
-  constructor(calls: StreamedCalls<StreamedCall>, key: string, type: CallType) {
+  constructor(calls: StreamedCalls, key: string, type: CallType) {
     super(calls, key);
     this.#isCustom = type === "custom_tool_call";
     this.closing = this.#isCustom ? '"}' : "";

@@ -2,7 +2,7 @@ import { copyFields } from "../shared/plain-error.ts";
 import { isRecord, listOf, textOf } from "../core/kit.ts";
 import type { Json, ModelChunk } from "../core/index.ts";
 import type { UnknownRecord } from "../shared/guards.ts";
-import { type StreamedCall, StreamedCalls } from "../shared/adapters/streamed-calls.ts";
+import { StreamedCalls } from "../shared/adapters/streamed-calls.ts";
 import { argumentsOf, type CallType, isCallType, ItemCall } from "./responses-calls.ts";
 import { ItemTexts, TextFlow, type TextPlace } from "./responses-texts.ts";
 
@@ -40,7 +40,7 @@ export interface AddedText {
  */
 export class ItemAssembly {
   readonly #flow: TextFlow;
-  readonly #streamed: StreamedCalls<StreamedCall>;
+  readonly #streamed: StreamedCalls;
   readonly #all: OpenItem[] = [];
   readonly #calls: OpenItem[] = [];
   readonly #byId = new Map<unknown, OpenItem>();

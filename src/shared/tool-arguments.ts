@@ -15,45 +15,13 @@ export function endArguments(argsText: string, isCut: boolean): Pick<CallReadyCh
   return { args, argsText, problem };
 }
 
-/** The properties by which two calls in one stream are compared. */
-export interface CallFacts {
-  /** The id from the service. Calls without an id are never equal. */
-  readonly id: string | undefined;
-  readonly name: string;
-  readonly argsText: string;
-}
-
-/** The finished calls of one stream. If two calls have the same id, name and arguments, the service sent one call twice. */
-export class FinishedCalls<Call extends object> {
-  readonly #ids = new Set<string>();
-  readonly #calls = new Map<string, Call>();
-
-  /**
-   * True if a finished call has this id. If true, do not emit chunks for a new call with this id until the new call has ended,
-   * because it may repeat the finished call.
-   */
-  hasId(id: string | undefined): boolean {
-    return id !== undefined && this.#ids.has(id);
-  }
-
-  /** Adds a finished call. Returns the earlier call that the new call repeats, or undefined if there is none. */
-  add(call: Call, { id, name, argsText }: CallFacts): Call | undefined {
-    if (id === undefined || id === "") return undefined;
-    const key = JSON.stringify([id, name, argumentsKey(argsText)]);
-    const first = this.#calls.get(key);
-    if (first !== undefined) return first;
-    this.#ids.add(id);
-    this.#calls.set(key, call);
-    return undefined;
-  }
-}
-
 /** True if two argument texts contain the same JSON. Spaces and the order of keys do not matter. */
 export function isSameArguments(one: string, other: string): boolean {
   return one === other || argumentsKey(one) === argumentsKey(other);
 }
 
-function argumentsKey(text: string): string {
+/** Returns a text that is the same for two argument texts with the same JSON. */
+export function argumentsKey(text: string): string {
   const parsed = parseToolArguments(text);
   if (!("args" in parsed)) return text;
   try {

@@ -256,15 +256,20 @@ export function groupByRole<Item extends { readonly role: string }>(items: Itera
 /** One or more items with the same role. */
 export type RoleGroup<Item> = readonly [Item, ...Item[]];
 
-/** Returns the settings that are defined, with turnwright's names. Omits `extra`, and an empty list of stop sequences. */
-export function toSettingFields({ maxOutputTokens, temperature, topP, stopSequences, seed }: ModelSettings): object {
-  return {
-    ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
-    ...(temperature === undefined ? {} : { temperature }),
-    ...(topP === undefined ? {} : { topP }),
-    ...(stopSequences === undefined || stopSequences.length === 0 ? {} : { stopSequences }),
-    ...(seed === undefined ? {} : { seed }),
-  };
+/** The names of the settings in the body of a request. Settings without a name are not sent. */
+export type SettingNames = { readonly [Name in keyof Omit<ModelSettings, "extra">]?: string };
+
+/** Returns the settings that are defined, without an empty list of stop sequences. Default names: those of turnwright. */
+export function toSettingFields({ extra: _, ...settings }: ModelSettings, names?: SettingNames): object {
+  const given = Object.entries(settings).filter(
+    ([, value]) => value !== undefined && !(Array.isArray(value) && value.length === 0),
+  );
+  return Object.fromEntries(
+    given.flatMap(([name, value]) => {
+      const field: string | undefined = names === undefined ? name : Reflect.get(names, name);
+      return field === undefined ? [] : [[field, value]];
+    }),
+  );
 }
 
 /**

@@ -1,23 +1,35 @@
 // The calls of an answer, whose chunks are sent while they arrive.
 
 import type { ModelChunk } from "../../core/types/provider.ts";
-import { type endArguments, FinishedCalls } from "../tool-arguments.ts";
+import { argumentsKey, type endArguments } from "../tool-arguments.ts";
 
 /** The state of all calls of one stream. */
-export class StreamedCalls<Call extends object> {
+export class StreamedCalls {
   readonly out: ModelChunk[];
-  readonly finished: FinishedCalls<Call> = new FinishedCalls();
   /** The ids of the calls whose start was sent. */
   readonly startedIds: Set<string> = new Set();
+  readonly #ended = new Map<string, StreamedCall>();
 
   constructor(out: ModelChunk[]) {
     this.out = out;
+  }
+
+  /** Adds a call that has ended. Returns the earlier call with the same id, name and arguments, if there is one. */
+  add(call: StreamedCall): StreamedCall | undefined {
+    const { id = "", name, text } = call;
+    if (id === "") return undefined;
+    const key = JSON.stringify([id, name, argumentsKey(text)]);
+    const first = this.#ended.get(key);
+    if (first === undefined) this.#ended.set(key, call);
+    return first;
   }
 }
 
 interface CallFacts {
   readonly id?: string | undefined;
   readonly name?: string;
+  /** True to send `call-ready` only. */
+  readonly isHeld?: boolean;
 }
 
 /**
@@ -35,16 +47,18 @@ export class StreamedCall {
   first: StreamedCall | undefined;
   /** The text that follows the last piece of the arguments. */
   protected readonly closing: string = "";
-  readonly #calls: StreamedCalls<StreamedCall>;
+  readonly #calls: StreamedCalls;
+  readonly #isHeld: boolean;
   #isAnnounced = false;
   /** The number of characters of `text` that were sent. */
   #sent = 0;
 
-  constructor(calls: StreamedCalls<StreamedCall>, key: string, { id, name = "" }: CallFacts = {}) {
+  constructor(calls: StreamedCalls, key: string, { id, name = "", isHeld = false }: CallFacts = {}) {
     this.#calls = calls;
     this.key = key;
     this.id = id;
     this.name = name;
+    this.#isHeld = isHeld;
   }
 
   get hasSent(): boolean {
@@ -52,8 +66,8 @@ export class StreamedCall {
   }
 
   announce(): void {
-    const mayRepeat = this.#calls.startedIds.has(this.id ?? "");
-    if (!this.#isAnnounced && this.name !== "" && !mayRepeat) this.#start();
+    const isHeld = this.#isHeld || this.#calls.startedIds.has(this.id ?? "");
+    if (!this.#isAnnounced && this.name !== "" && !isHeld) this.#start();
   }
 
   /** Sends what is known and was not sent. */
@@ -83,12 +97,12 @@ export class StreamedCall {
 
   /** Sends the rest and `call-ready`, unless the call repeats an earlier one. */
   end(ended: ReturnType<typeof endArguments>): void {
-    const { key, id, name, text } = this;
-    const { out, finished } = this.#calls;
+    const { key, id, name } = this;
+    const { out } = this.#calls;
     this.isReady = true;
-    this.first = finished.add(this, { id, name, argsText: text });
+    this.first = this.#calls.add(this);
     if (this.first !== undefined) return;
-    if (!this.#isAnnounced && name !== "") this.#start();
+    if (!this.#isAnnounced && !this.#isHeld && name !== "") this.#start();
     this.send();
     if (this.#sent > 0 && this.closing !== "") out.push({ type: "call-args-delta", key, text: this.closing });
     out.push({ type: "call-ready", key, id, name, ...ended });
