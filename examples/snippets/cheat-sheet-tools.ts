@@ -100,9 +100,7 @@ interface Context {
   // only in tools with durable: true
   step<T>(name: string, body: () => T | PromiseLike<T>): Promise<T>; // runs body once; recorded
   wait<A = Json>(what: string, facts: Json, options?: { schema?: StandardSchema<unknown, A>; until?: undefined }): Promise<A>; // for an answer in `answers`; with `until`, a number: Promise<A | null>
-  run(options: NestedLoopOptions, name?: string): Promise<LoopResult>; // a nested run in the same journal
   call(tool: string, args: Json): Promise<Json>; // another tool of this run
-  runToolLoop(options: NestedLoopOptions): Promise<LoopResult>; // a run inside this call
 }
 // #endregion tools
 

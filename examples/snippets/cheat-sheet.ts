@@ -7,7 +7,6 @@ import type {
   CallDecision,
   Clock,
   ContextStash,
-  DeliberateGate,
   Journal,
   Json,
   LoopControl,
@@ -20,6 +19,7 @@ import type {
   Message,
   Middleware,
   ModelSettings,
+  NestedLoopOptions,
   PlainError,
   Pricing,
   Provider,
@@ -57,6 +57,7 @@ import type {
   GenerateOptions,
   GenerateRequest,
   Handoff,
+  DeliberateGate,
   LoopDetectionOptions,
   LoopEmitter,
   LoopErrorCode,
@@ -100,7 +101,8 @@ interface Core {
   // tools
   defineTool(tool: ToolFields): Tool<unknown>; // the schema types the arguments of execute
   defineAgentTool(tool: AgentFields): Tool<unknown>; // each call is a nested run
-  emitText(context: ToolContext): LoopEmitter; // `events` for context.runToolLoop: writes the nested text to the user's stream
+  runNested(context: ToolContext, options: NestedLoopOptions, name?: string): Promise<LoopResult>; // a run inside the call of a tool, or inside a hook
+  emitText(context: ToolContext): LoopEmitter; // `events` for runNested: writes the nested text to the user's stream
   createToolRegistry(tools?: readonly Tool[]): ToolRegistry & { register(tool: Tool): void; unregister(name: string): boolean };
   mergeRegistries(...sources: ToolSource[]): ToolRegistry; // throws LoopError "duplicate-tool" if two tools have the same name
   withPrefix(source: ToolSource, prefix: string): ToolRegistry;

@@ -1,4 +1,4 @@
-// Tools that start a nested run: with `defineAgentTool`, or with `context.runToolLoop`.
+// Tools that start a nested run: with `defineAgentTool`, or with `runNested`.
 
 import assert from "node:assert/strict";
 import { z } from "zod";
@@ -10,6 +10,7 @@ import {
   type NestedLoopOptions,
   runToolLoop,
   toolResult,
+  runNested,
 } from "turnwright";
 import { createMockProvider, fail, text, toolCall, usage } from "turnwright/testing";
 
@@ -143,7 +144,7 @@ const search = defineTool({
     description: "Answers, and checks the answer",
     inputSchema: z.object({}),
     async execute(_args, context) {
-      const draft = await context.runToolLoop({ messages: [{ role: "user", content: "How high is the tide in Bergen?" }] });
+      const draft = await runNested(context, { messages: [{ role: "user", content: "How high is the tide in Bergen?" }] });
       return { answer: draft.text, looksRight: /\d m$/.test(draft.text) };
     },
   });

@@ -1,7 +1,7 @@
 // Tools that show their work while they run: generators, and parts for the user's stream.
 
 import assert from "node:assert/strict";
-import { createLoopEvents, defineAgentTool, defineTool, emitText, type Message, runToolLoop } from "turnwright";
+import { createLoopEvents, defineAgentTool, defineTool, emitText, type Message, runToolLoop, runNested } from "turnwright";
 import { createMockProvider, runTool, text, toolCall } from "turnwright/testing";
 import { z } from "zod";
 
@@ -94,7 +94,7 @@ const search = defineTool({
     inputSchema,
     async execute({ query }, context) {
       const asked: Message[] = [{ role: "user", content: `Review ${query}.` }];
-      return (await context.runToolLoop({ messages: asked, events: emitText(context) })).text;
+      return (await runNested(context, { messages: asked, events: emitText(context) })).text;
     },
   });
   // #endregion nested

@@ -22,7 +22,6 @@ export type {
   CallDecision,
   ContextSource,
   ContextStash,
-  DeliberateGate,
   ResultPipeline,
   StopCondition,
 } from "./types/policies.ts";
@@ -78,6 +77,7 @@ export { parseToolArguments } from "../shared/json.ts";
 export { createLoopEvents, type LoopStream, streamToolLoop } from "./loop/stream-tool-loop.ts";
 export { generateWithTools, type ToolExecutor } from "./loop/generate-with-tools.ts";
 export { createLoopControl } from "./loop/loop-control.ts";
+export { runNested } from "./loop/nested/run-nested.ts";
 export { runToolLoop } from "./loop/run-tool-loop.ts";
 export { unwrap } from "./loop/unwrap.ts";
 export { hasToolCall, iterationCountIs, textMatches, tokenBudget, toolCallCountIs } from "./policies/stop-when.ts";
@@ -100,8 +100,8 @@ export { withRetry } from "./providers/with-retry.ts";
 export { contextRestart } from "./loop/context-restart.ts";
 export { createContextRelease } from "./loop/context-tools.ts";
 export { createContextStash } from "./loop/context-tools.ts";
-export { defineAgentTool } from "./tools/define-agent-tool.ts";
-export { emitText } from "./tools/emit-text.ts";
+export { defineAgentTool } from "./loop/nested/define-agent-tool.ts";
+export { emitText } from "./loop/nested/emit-text.ts";
 export { defineTool, isCallOf } from "./tools/define-tool.ts";
 export { createToolRegistry } from "./tools/registry.ts";
 export { mergeRegistries, withFilter, withPrefix } from "./tools/merge-registries.ts";

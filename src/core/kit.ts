@@ -27,7 +27,14 @@ export type {
   State,
   Wait,
 } from "./types/middleware.ts";
-export type { ApprovalContext, CompactedMessages, CompactionAnswer, OutsideResult, ResultStore } from "./types/policies.ts";
+export type {
+  ApprovalContext,
+  DeliberateGate,
+  CompactedMessages,
+  CompactionAnswer,
+  OutsideResult,
+  ResultStore,
+} from "./types/policies.ts";
 export type { GuardrailRecord } from "./types/guardrails.ts";
 
 // Providers
@@ -54,7 +61,7 @@ export type { AttemptSpending, RequestChange } from "./types/provider.ts";
 export type { AssistantPart, ProviderMetadata, ProviderMetadataPart, ToolCallPart } from "./types/message.ts";
 
 // Tools and registries
-export { reportOf } from "./tools/define-agent-tool.ts";
+export { reportOf } from "./loop/nested/define-agent-tool.ts";
 export { assertTool, refuseTool } from "./tools/define-tool.ts";
 export { findToolChanges, handoffKey, isToolRegistry, toRegistry, toShown } from "./tools/registry.ts";
 export { markSignal } from "./tools/tool-result.ts";
@@ -88,7 +95,7 @@ export type { TruncateResultsOptions, TruncatedResults } from "./middleware/trun
 export type { PendingCall } from "./records/read-calls.ts";
 export type { RecordedRun, WatchRun } from "./records/read-run.ts";
 export type { MemoryJournal } from "./loop/journals.ts";
-export type { AgentContext, AgentReport, AgentTool, AgentToolFields } from "./tools/define-agent-tool.ts";
+export type { AgentContext, AgentReport, AgentTool, AgentToolFields } from "./loop/nested/define-agent-tool.ts";
 export type { ArgsOf } from "./tools/define-tool.ts";
 export type { ToolFilter } from "./tools/merge-registries.ts";
 export type { MutableToolRegistry, ToolSource } from "./tools/registry.ts";

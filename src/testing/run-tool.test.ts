@@ -8,7 +8,7 @@ import { runTool } from "./run-tool.ts";
 import { createMockProvider } from "./mock-provider.ts";
 import { text } from "./mock-parts.ts";
 import { createTestClock } from "./test-clock.ts";
-import { defineAgentTool } from "../core/tools/define-agent-tool.ts";
+import { defineAgentTool } from "../core/loop/nested/define-agent-tool.ts";
 import type { Provider } from "../core/types/provider.ts";
 
 const weather = defineTool({
@@ -182,7 +182,6 @@ describe("runTool", () => {
     expect(context).toEqual({
       step: expect.any(Function) as unknown,
       wait: expect.any(Function) as unknown,
-      run: expect.any(Function) as unknown,
       call: expect.any(Function) as unknown,
       callId: "call_1",
       name: "probe",
@@ -203,7 +202,6 @@ describe("runTool", () => {
       session: {},
       context: undefined,
       depth: 0,
-      runToolLoop: expect.any(Function),
     });
   });
 

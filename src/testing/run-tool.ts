@@ -2,6 +2,7 @@ import { resolveTimeouts } from "../core/loop/limits.ts";
 import { sessionChecks } from "../core/loop/option-table.ts";
 import { executeToolCall } from "../core/loop/execute-tool-call.ts";
 import { toEmittedPart } from "../core/loop/tool-context.ts";
+import { startKey } from "../core/tools/inside-call.ts";
 import {
   CancelScope,
   checkFields,
@@ -40,12 +41,10 @@ export type CallFields = "name" | "signal" | "heartbeat" | "progress" | "emit";
 
 /** The fields of the tool context that a test may set. `Context` is the type of `context`. */
 export type ToolContextOverrides<Context = unknown> = {
-  readonly [Field in Exclude<keyof ToolContext, CallFields | "provider" | "runToolLoop">]?:
-    | ToolContext<Context>[Field]
-    | undefined;
+  readonly [Field in Exclude<keyof ToolContext, CallFields | "provider">]?: ToolContext<Context>[Field] | undefined;
 } & {
-  /** Replaces the start of nested runs. */
-  readonly runToolLoop?: ((options: NestedLoopOptions) => Promise<LoopResult>) | undefined;
+  /** Replaces `runNested` with this context. */
+  readonly runNested?: ((options: NestedLoopOptions) => Promise<LoopResult>) | undefined;
   /**
    * The value of `context.provider`. If it has the method `stream`, nested runs use it, even if their own options have another
    * provider.
@@ -77,7 +76,7 @@ const noProvider: Provider = {
   },
 };
 
-function runNested(
+function runInner(
   options: NestedLoopOptions,
   { provider, clock, context }: ToolContextOverrides & { readonly clock?: Clock | undefined },
 ): Promise<LoopResult> {
@@ -87,11 +86,11 @@ function runNested(
 
 /** Reads the fields of `own` only when the tool reads them, because `own` creates its `signal` on the first read. */
 export function createToolContext(own: OwnFields, overrides: ToolContextOverrides = {}): ToolContext {
-  const { iteration = 0, session = {}, provider = mock } = overrides;
-  const nest =
-    overrides.runToolLoop ?? ((options: NestedLoopOptions) => runNested({ signal: own.signal, session, ...options }, overrides));
-  const given = Object.fromEntries(Object.entries(overrides).filter(([, value]) => value !== undefined)) as Partial<ToolContext>;
-  return {
+  const { iteration = 0, session = {}, provider = mock, runNested, ...fields } = overrides;
+  const nest = (options: NestedLoopOptions): Promise<LoopResult> =>
+    runNested?.(options) ?? runInner({ signal: own.signal, session, ...options }, overrides);
+  const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Partial<ToolContext>;
+  const context: ToolContext = {
     runId: "test",
     callId: "call_1",
     iteration,
@@ -108,11 +107,9 @@ export function createToolContext(own: OwnFields, overrides: ToolContextOverride
     depth: 0,
     step: async (_name, body) => body(),
     wait: noWait,
-    run: nest as ToolContext["run"],
     call: noCall,
     ...given,
     provider: { id: provider.id, model: provider.model },
-    runToolLoop: nest as ToolContext["runToolLoop"],
     ...(own.wait && { wait: own.wait }),
     name: own.name,
     get signal() {
@@ -122,6 +119,7 @@ export function createToolContext(own: OwnFields, overrides: ToolContextOverride
     progress: (data) => own.progress(data),
     emit: (part) => own.emit(part),
   };
+  return Object.defineProperty(context, startKey, { value: nest });
 }
 
 /** The options of `runTool`: fields of the tool context, time limits and cancellation. `Context` is the type of `context`. */
@@ -188,10 +186,9 @@ const overrideChecks: Checks<RunToolOverrides> = {
   context: is.any,
   depth: { min: 0, infinite: false },
   answers: ["an array", Array.isArray],
-  runToolLoop: is.fn,
+  runNested: is.fn,
   step: is.fn,
   wait: is.fn,
-  run: is.fn,
   call: is.fn,
   clock: is.object,
   signal: is.object,

@@ -2,7 +2,18 @@
 
 import { z } from "zod";
 import { describe, expect, it } from "vitest";
-import { ask, createLoopControl, defer, defineAgentTool, defineTool, type LoopResult, type Tool } from "turnwright";
+import {
+  ask,
+  createLoopControl,
+  defer,
+  defineAgentTool,
+  defineTool,
+  type Journal,
+  type LoopResult,
+  runNested,
+  type Tool,
+  type ToolContext,
+} from "turnwright";
 import type { Middleware } from "../../src/core/types/middleware.ts";
 import {
   createMockProvider,
@@ -17,15 +28,13 @@ import { approve } from "../../src/core/middleware/approve.ts";
 import { recordSteps } from "../../src/core/loop/journals.ts";
 import { runToolLoop } from "../../src/core/loop/run-tool-loop.ts";
 import type { SeamOptions } from "../../src/core/loop/run.ts";
-import type { Journal } from "turnwright";
-import type { ToolCallContext } from "../../src/core/loop/tool-context.ts";
 import { waitsOf } from "../../src/core/loop/waiting-calls.ts";
 
 const messages = [{ role: "user", content: "Go." }] as const;
 const inputSchema = { type: "object" } as const;
 const never = new Promise<never>(() => {});
 
-function tool(name: string, execute: (args: unknown, context: ToolCallContext) => unknown, traits: object = {}): Tool {
+function tool(name: string, execute: (args: unknown, context: ToolContext) => unknown, traits: object = {}): Tool {
   return { name, description: name, inputSchema, execute, ...traits };
 }
 
@@ -85,7 +94,7 @@ describe("the option answers", () => {
     const team = tool(
       "team",
       async (_, context) =>
-        context.run(inner).then(
+        runNested(context, inner).then(
           ({ text: said }) => said,
           () => "caught",
         ),

@@ -11,9 +11,8 @@ import type { SeamOptions } from "../../src/core/loop/run.ts";
 import { contextRestarts } from "../../src/core/middleware/context-restarts.ts";
 import { eagerTools } from "../../src/core/middleware/eager-tools.ts";
 import { maskResults } from "../../src/core/middleware/mask-results.ts";
-import type { Journal } from "turnwright";
+import { type Journal, runNested, type ToolContext } from "turnwright";
 import type { Middleware, Wait } from "../../src/core/types/middleware.ts";
-import type { ToolCallContext } from "../../src/core/loop/tool-context.ts";
 
 export interface Random {
   below(count: number): number;
@@ -136,7 +135,7 @@ function plain(
   name: Kind,
   { execute, ...traits }: { readonly execute: (args: CallArgs) => unknown },
 ): Tool {
-  const run = async (args: CallArgs, context: ToolCallContext): Promise<unknown> => {
+  const run = async (args: CallArgs, context: ToolContext): Promise<unknown> => {
     if (name !== "eager") ran.push(context.idempotencyKey);
     await delay();
     return execute(args);
@@ -144,7 +143,7 @@ function plain(
   return { name, description: name, inputSchema: schema, ...traits, execute: run };
 }
 
-function durable(name: Kind, execute: (args: CallArgs, context: ToolCallContext) => unknown): Tool {
+function durable(name: Kind, execute: (args: CallArgs, context: ToolContext) => unknown): Tool {
   return { name, description: name, inputSchema: schema, durable: true, execute };
 }
 
@@ -172,7 +171,7 @@ function toolsOf(facts: Facts, depth: number): readonly Tool[] {
 
 /** Two steps, of which the second fails for odd numbers. */
 async function branch(
-  step: ToolCallContext["step"],
+  step: ToolContext["step"],
   name: string,
   { n, delay }: { readonly n: number; readonly delay: Delay },
 ): Promise<unknown> {
@@ -189,7 +188,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : "";
 }
 
-async function callOthers(call: ToolCallContext["call"], n: number): Promise<unknown> {
+async function callOthers(call: ToolContext["call"], n: number): Promise<unknown> {
   const both = await Promise.all(
     [1, 2].map(async (index) => [
       await call("ok", { n: n * 100 + index }),
@@ -206,9 +205,10 @@ function nestingTools(facts: Facts): readonly Tool[] {
     return { provider, messages: user, tools: toolsOf(facts, 0), middleware: middlewareOf(facts, 0) };
   };
   return [
-    durable("nests", async ({ sub }, { run }) => (await run(nested(sub) as never)).text),
-    durable("team", async ({ sub }, { run }) => {
-      const both = await Promise.all([run(nested(sub) as never, "a"), run(nested(sub + 1) as never, "b")]);
+    durable("nests", async ({ sub }, context) => (await runNested(context, nested(sub) as never)).text),
+    durable("team", async ({ sub }, context) => {
+      const inner = [sub, sub + 1].map((each, index) => runNested(context, nested(each) as never, index === 0 ? "a" : "b"));
+      const both = await Promise.all(inner);
       return both.map(({ text }) => text);
     }),
   ];
@@ -326,7 +326,7 @@ function summarize(): Middleware {
           const { messages } = request;
           if (messages.length - from > 5) {
             const cut = messages.findLastIndex(({ role }) => role === "assistant");
-            const { text } = await at.run({ messages: [{ role: "user", content: "Summarize." }] }, "summary");
+            const { text } = await runNested(at, { messages: [{ role: "user", content: "Summarize." }] }, "summary");
             [from, turns] = [cut, messages.slice(0, cut).filter(({ role }) => role === "assistant").length];
             if (text !== "summary") throw new Error(text);
           }

@@ -8,6 +8,7 @@ import {
   runToolLoop,
   type Tool,
   type ToolContext,
+  runNested,
 } from "turnwright";
 import type { Hooks, RunFacts } from "turnwright/kit";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
@@ -20,7 +21,7 @@ const look = defineTool({ name: "look", description: "Looks", inputSchema, execu
 function nests(durable?: true): Tool {
   const execute = async (_: unknown, context: ToolContext): Promise<string> => {
     const options = { provider: createModel("look"), messages, tools: [look] };
-    return (await (durable === true ? context.run(options) : context.runToolLoop(options))).text;
+    return (await runNested(context, options)).text;
   };
   return defineTool({ name: "nests", description: "Nests", inputSchema, execute, durable });
 }

@@ -1,4 +1,4 @@
-// A bundle of the loop alone does not have the code that reads journals. Its records can be resumed all the same.
+// A bundle of the loop alone does not have the code that reads journals or starts nested runs. Its records can be resumed all the same.
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { defineTool, enableJournals, type Journal, memoryJournal, type SavedJournal } from "turnwright";
@@ -71,13 +71,19 @@ describe("enableJournals: is called by", () => {
   });
 });
 
-it("enableJournals: is the only way from runToolLoop to the code that reads journals", async () => {
+describe("a bundle of runToolLoop", () => {
   const bundle = async (program: string): Promise<string> => {
     const stdin = { contents: program, resolveDir: "src/core", loader: "ts" as const };
     const { outputFiles } = await build({ stdin, bundle: true, write: false, format: "esm", mainFields: ["module", "main"] });
     return outputFiles[0]?.text ?? "";
   };
   const loop = 'export { runToolLoop } from "./loop/run-tool-loop.ts";';
-  expect(await bundle(loop)).not.toContain("journal-mismatch");
-  expect(await bundle(`${loop} export { memoryJournal } from "./journal/memory-journal.ts";`)).toContain("journal-mismatch");
+  it.each([
+    ["reads journals", "memoryJournal", "./journal/memory-journal.ts", "journal-mismatch"],
+    ["starts nested runs", "runNested", "./loop/nested/run-nested.ts", "cannot start a nested run"],
+    ["starts nested runs", "defineAgentTool", "./loop/nested/define-agent-tool.ts", "cannot start a nested run"],
+  ])("has the code that %s only with %s", async (...[, name, file, text]) => {
+    expect(await bundle(loop)).not.toContain(text);
+    expect(await bundle(`${loop} export { ${name} } from "${file}";`)).toContain(text);
+  });
 });

@@ -11,7 +11,7 @@ import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { programLoader } from "../../scripts/program-loader.ts";
 import { type Postgres, startPostgres } from "../../examples/workers/start-postgres.ts";
 import { runToolLoop } from "../../src/core/loop/run-tool-loop.ts";
-import type { ToolCallContext } from "../../src/core/loop/tool-context.ts";
+import type { ToolContext } from "turnwright";
 import type { LoopResult } from "../../src/core/types/loop-result.ts";
 import { readWaits, runInWorkflow, sendAnswer } from "../../src/dbos/run-in-workflow.ts";
 import type { WorkflowPorts } from "../../src/host/durable/run-in-engine.ts";
@@ -88,7 +88,7 @@ const asksLater = {
   description: "later",
   inputSchema: { type: "object" },
   durable: true,
-  execute: async (_: unknown, { step, wait }: ToolCallContext) => {
+  execute: async (_: unknown, { step, wait }: ToolContext) => {
     const until = await step("until", () => Date.now() + 300);
     return [await wait("timer", {}, { until }), await wait("question", { q: 1 })];
   },

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { ask, defineAgentTool, defineTool, type LoopOptions } from "turnwright";
+import { ask, defineAgentTool, defineTool, type LoopOptions, runNested } from "turnwright";
 import { inspectJournal } from "turnwright/journal";
 import { createMockProvider, createTestClock, text, toolCall } from "turnwright/testing";
 import { createEngine, runId, settle } from "./durable-engine.ts";
@@ -31,7 +31,7 @@ const team = defineTool({
     Promise.all(
       ["north", "south"].map(async (name) => {
         const provider = createMockProvider(({ iteration }) => [iteration === 0 ? toolCall("gated") : text(name)]);
-        return (await context.run({ messages: [{ role: "user", content: "Go." }], tools: [gated], provider }, name)).text;
+        return (await runNested(context, { messages: [{ role: "user", content: "Go." }], tools: [gated], provider }, name)).text;
       }),
     ),
 });

@@ -11,6 +11,7 @@ import {
   type SavedJournal,
   stopWhen,
   toolResult,
+  runNested,
 } from "turnwright";
 import { fileJournal, inspectJournal, replayJournal, withBlobs } from "turnwright/journal";
 import { createMockProvider, type MockMessage, text, toolCall } from "turnwright/testing";
@@ -57,7 +58,7 @@ describe("inspectJournal", () => {
         Promise.all(
           ["north", "south"].map(async (name) => {
             const provider = createMockProvider(({ iteration }) => (iteration === 0 ? toolCall("pay") : text(name)));
-            return (await context.run({ ...options(), provider, messages }, name)).text;
+            return (await runNested(context, { ...options(), provider, messages }, name)).text;
           }),
         ),
       { durable: true },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { eagerTools, FatalToolError, providerError } from "turnwright";
+import { eagerTools, FatalToolError, providerError, runNested } from "turnwright";
 import { createMockProvider, type MockPart, text, toolCall, usage, wait } from "turnwright/testing";
 import { question } from "./nested/nesting.ts";
 import { answersOf, outcomesOf, play, tool } from "./play.ts";
@@ -62,7 +62,7 @@ describe("an eager call of a discarded attempt", () => {
 
   it("counts toward usage and cost even if the next attempt makes no call", async () => {
     const inner = createMockProvider([[text("In."), usage({ inputTokens: 100, outputTokens: 0 })]]);
-    const run = tool("run", async (_, { runToolLoop }) => (await runToolLoop({ messages: question, provider: inner })).text, {
+    const run = tool("run", async (_, context) => (await runNested(context, { messages: question, provider: inner })).text, {
       eager: true,
     });
     const used = usage({ inputTokens: 1, outputTokens: 0 });

@@ -9,6 +9,7 @@ import {
   type Middleware,
   type SavedJournal,
   type Tool,
+  runNested,
 } from "turnwright";
 import type { MessageWatch } from "../../src/core/types/middleware.ts";
 import { chunk, createMockProvider, fail, finish, type MockPart, stall, text, toolCall, wait } from "turnwright/testing";
@@ -233,7 +234,7 @@ describe("an eager call", () => {
 
   it("counts the usage of a nested run, also in a replay", async () => {
     const inner = createMockProvider([text("Inside.")]);
-    const look = tool("look", async (_, { runToolLoop }) => (await runToolLoop({ messages: question, provider: inner })).text, {
+    const look = tool("look", async (_, context) => (await runNested(context, { messages: question, provider: inner })).text, {
       eager: true,
     });
     const playing = play([[toolCall("look"), text("Hm.")], text("Done.")], { tools: [look], middleware: [eagerTools()] });

@@ -9,6 +9,7 @@ import {
   type Tool,
   type ToolContext,
   withFallback,
+  runNested,
 } from "turnwright";
 import {
   createMockProvider,
@@ -30,7 +31,7 @@ type Make = (name: string, options: () => NestedLoopOptions) => Tool;
 const agent: Make = (name, prepare) =>
   defineAgentTool({ name, description: name, inputSchema: { type: "object" }, emitText: true, prepare });
 const ordinary: Make = (name, options) =>
-  tool(name, async (_args, context) => (await context.runToolLoop({ ...options(), events: emitText(context) })).text);
+  tool(name, async (_args, context) => (await runNested(context, { ...options(), events: emitText(context) })).text);
 
 const partsOf = (recording: EventRecording): readonly unknown[] =>
   recording.of("tool-emit").flatMap(({ part, path }) => (path === undefined ? [part] : []));
@@ -45,7 +46,7 @@ const scripted =
 
 describe.each([
   ["defineAgentTool with emitText", agent],
-  ["context.runToolLoop with emitText(context)", ordinary],
+  ["runNested with emitText(context)", ordinary],
 ] as const)("%s", (_title, make) => {
   it("emits the text of the nested run as parts of the outer call", async () => {
     const child = make("child", scripted([text("One two.", { chunks: 2 })]));

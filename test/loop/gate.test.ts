@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type DeliberateGate, gateTools, memoryJournal } from "turnwright";
+import { gateTools, memoryJournal } from "turnwright";
+import type { DeliberateGate } from "turnwright/kit";
 import type { TriggerMatch } from "turnwright/kit";
 import { text, toolCall } from "turnwright/testing";
 import { outcomesOf, play, tool, type Playing } from "./play.ts";

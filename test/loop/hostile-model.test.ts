@@ -7,7 +7,6 @@ import {
   gateTools,
   contextRestart,
   defineTool,
-  type DeliberateGate,
   detectLoops,
   limitIdenticalCalls,
   type LoopOptions,
@@ -15,6 +14,7 @@ import {
   type StandardSchema,
   structuredOutput,
 } from "turnwright";
+import type { DeliberateGate } from "turnwright/kit";
 import { finish, type MockMessage, refusal, text, toolCall, usage } from "turnwright/testing";
 import { endOf } from "./hostile-model.ts";
 import { play, tool } from "./play.ts";

@@ -8,6 +8,7 @@ import {
   memoryJournal,
   runToolLoop,
   streamToolLoop,
+  runNested,
 } from "turnwright";
 import { replayJournal } from "turnwright/journal";
 import { createMockProvider, createTestClock, text, toolCall } from "turnwright/testing";
@@ -83,7 +84,7 @@ describe("a journal that hangs or fails", () => {
 
   it("fails only the tool call if the journal belongs to a run inside the tool", async () => {
     const nest = tool("nest", async (_, context) => {
-      const { text: said } = await context.runToolLoop({
+      const { text: said } = await runNested(context, {
         messages: inner,
         runId: "inside",
         journal: hanging({ at: "i0/request/model" }),

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { ask, createLoopEvents, type ToolContext } from "turnwright";
+import { ask, createLoopEvents, type ToolContext, runNested } from "turnwright";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { never, play, tool } from "./play.ts";
 import { question } from "./ports/port.ts";
@@ -17,7 +17,7 @@ const onlyDurable = (verb: string): readonly [string, string] => {
   return [said, said];
 };
 
-type Verb = keyof ToolContext | "ask()";
+type Verb = keyof ToolContext | "ask()" | "runNested()";
 
 const verbs: { readonly [Member in Verb]: (context: ToolContext) => unknown } = {
   runId: ({ runId }) => runId,
@@ -45,14 +45,13 @@ const verbs: { readonly [Member in Verb]: (context: ToolContext) => unknown } = 
       () => "answered",
       ({ message }: Error) => message,
     ),
-  runToolLoop: (context) =>
-    context.runToolLoop({ messages: question, provider: createMockProvider([text("In.")]) }).then(
+  "runNested()": (context) =>
+    runNested(context, { messages: question, provider: createMockProvider([text("In.")]) }).then(
       () => "ran",
       ({ message }: Error) => message,
     ),
   step: (context) => refusalOf(() => context.step("one", () => 1)),
   wait: (context) => refusalOf(() => context.wait("signature", {})),
-  run: (context) => refusalOf(() => context.run({ messages: question })),
   call: (context) => refusalOf(() => context.call("t", {})),
 };
 
@@ -81,13 +80,12 @@ const expected: { readonly [Member in Verb]: readonly [answered: unknown, killed
   context: [undefined, undefined],
   depth: [0, 0],
   "ask()": ["The tool call has ended, so it cannot ask a question.", "The tool call has ended, so it cannot ask a question."],
-  runToolLoop: [
+  "runNested()": [
     "The tool call has ended, so it cannot start a nested run.",
     "The tool call has ended, so it cannot start a nested run.",
   ],
   step: onlyDurable("step"),
   wait: onlyDurable("wait"),
-  run: onlyDurable("run"),
   call: onlyDurable("call"),
 };
 

@@ -6,7 +6,7 @@ import { connect, type Ingress } from "@restatedev/restate-sdk-clients";
 import type { Json, Message } from "turnwright";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { runToolLoop } from "../../src/core/loop/run-tool-loop.ts";
-import type { ToolCallContext } from "../../src/core/loop/tool-context.ts";
+import type { ToolContext } from "turnwright";
 import type { LoopResult } from "../../src/core/types/loop-result.ts";
 import type { ShownWait, WorkflowPorts } from "../../src/host/durable/run-in-engine.ts";
 import { readWaits, runInWorkflow, sendAnswer } from "../../src/restate/run-in-workflow.ts";
@@ -79,7 +79,7 @@ const later = {
   description: "later",
   inputSchema: { type: "object" },
   durable: true,
-  execute: async (_: unknown, { step, wait }: ToolCallContext) => {
+  execute: async (_: unknown, { step, wait }: ToolContext) => {
     const until = await step("until", () => Date.now() + 300);
     return [await wait("timer", {}, { until }), await wait("question", { q: 1 })];
   },

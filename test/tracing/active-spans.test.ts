@@ -1,6 +1,14 @@
 import { context, trace as traceApi } from "@opentelemetry/api";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { defineAgentTool, type ModelChunk, type Provider, runToolLoop, streamToolLoop, type ToolContext } from "turnwright";
+import {
+  defineAgentTool,
+  type ModelChunk,
+  type Provider,
+  runToolLoop,
+  streamToolLoop,
+  type ToolContext,
+  runNested,
+} from "turnwright";
 import { tracing } from "turnwright/otel";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { tool } from "../loop/play.ts";
@@ -82,9 +90,9 @@ describe("tracing: the active span", () => {
     const stage = setUpTracing();
     const tracer = stage.provider.getTracer("test");
     const nested = (): object => ({ messages: question, provider: createMockProvider([text("In.")]) });
-    const ask = tool("ask", (_, { runToolLoop: run }: ToolContext) =>
+    const ask = tool("ask", (_, call: ToolContext) =>
       context.with(traceApi.setSpan(context.active(), tracer.startSpan("lookup")), () =>
-        run({ messages: question, ...nested() }),
+        runNested(call, { messages: question, ...nested() }),
       ),
     );
     const agent = defineAgentTool({

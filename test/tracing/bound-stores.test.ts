@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { tracingChannel } from "node:diagnostics_channel";
 import { context } from "@opentelemetry/api";
 import { describe, expect, it } from "vitest";
-import { type Provider, runToolLoop, type ToolContext } from "turnwright";
+import { type Provider, runToolLoop, type ToolContext, runNested } from "turnwright";
 import {
   type IterationMessage,
   iterationChannel,
@@ -59,12 +59,12 @@ describe("diagnostics: an AsyncLocalStorage that is bound to a channel", () => {
         see(`${where} later`);
       },
     });
-    const work = async ({ runToolLoop: run }: ToolContext): Promise<void> => {
+    const work = async (call: ToolContext): Promise<void> => {
       await Promise.resolve();
       see("tool");
       const active = context.active();
       const provider = watched("inner", createMockProvider([text("In.")]));
-      await run({ messages: question, provider, runId: "inner" });
+      await runNested(call, { messages: question, provider, runId: "inner" });
       seen.push(`span ${active === context.active() && stage.started() > 0}`);
     };
     const ask = tool("ask", (_, call) => {

@@ -1,7 +1,7 @@
 import { diag, DiagLogLevel, type Span, type Tracer } from "@opentelemetry/api";
 import { MeterProvider } from "@opentelemetry/sdk-metrics";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { runToolLoop } from "turnwright";
+import { runToolLoop, runNested } from "turnwright";
 import { type TracingOptions, tracing } from "turnwright/otel";
 import { createMockProvider, recordEvents, text, toolCall } from "turnwright/testing";
 import { tool } from "../loop/play.ts";
@@ -65,7 +65,7 @@ describe("tracing with a faulty tracer or meter", () => {
   it("puts the span of a nested run below the outer run if the span of the call is missing", async () => {
     const stage = setUpTracing();
     const research = tool("research", (_, context) =>
-      context.runToolLoop({ provider: createMockProvider([text("In.")]), messages: question }).then((result) => result.text),
+      runNested(context, { provider: createMockProvider([text("In.")]), messages: question }).then((result) => result.text),
     );
     const options = { provider: createMockProvider([toolCall("research"), text("So.")]), tools: [research], messages: question };
     await runToolLoop(addWatchers(options, tracing({ ...stage.options, tracer: faulty(stage, "startSpan", 2) })));

@@ -11,6 +11,7 @@ import {
   withFallback,
   withRetry,
   eagerTools,
+  runNested,
 } from "turnwright";
 import { createMockProvider, fail, text, toolCall, wait } from "turnwright/testing";
 import { type Playing, tool } from "../loop/play.ts";
@@ -79,14 +80,14 @@ describe("tracing: the span tree", () => {
     `);
   });
 
-  it("contains nested runs of agent tools and of context.runToolLoop, two levels deep", async () => {
+  it("contains nested runs of agent tools and of runNested, two levels deep", async () => {
     const inner = defineTool({
       name: "summarise",
       description: "",
       inputSchema,
       execute: async (_: unknown, context: ToolContext) =>
         (
-          await context.runToolLoop({
+          await runNested(context, {
             messages: question,
             provider: createMockProvider([toolCall("look"), text("Short.")]),
             tools: [tool("look", () => 1)],
@@ -132,7 +133,7 @@ describe("tracing: the span tree", () => {
   });
 
   it("contains a nested run that inherits the provider of the outer run", async () => {
-    const ask = tool("ask", async (_, context) => (await context.runToolLoop({ messages: question })).text);
+    const ask = tool("ask", async (_, context) => (await runNested(context, { messages: question })).text);
     expect(await treeOf(trace([toolCall("ask"), text("Inside."), text("Outside.")], { tools: [ask] }))).toMatchInlineSnapshot(`
       "
       invoke_agent bot turnwright.run.status="completed" turnwright.run.reason="answered"

@@ -5,7 +5,7 @@ import type { StandardSchema } from "../../src/core/types/common.ts";
 import type { ToolArgs, ToolInput, ToolOutput } from "../../src/core/types/typed-call.ts";
 import { isLoopError, LoopError, type LoopErrorDetails } from "../../src/shared/errors/loop-error.ts";
 import type { ApprovalView } from "../../src/core/types/tool.ts";
-import { defineAgentTool } from "../../src/core/tools/define-agent-tool.ts";
+import { defineAgentTool } from "../../src/core/loop/nested/define-agent-tool.ts";
 import { defineTool } from "../../src/core/tools/define-tool.ts";
 
 const described = { name: "report", description: "Reports" };

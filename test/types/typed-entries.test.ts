@@ -13,6 +13,7 @@ import {
   type Tool,
   type ToolContext,
   unwrap,
+  runNested,
 } from "turnwright";
 import { type Conversation, createConversation, memoryConversationStore } from "turnwright/conversation";
 import { defineDurableHost as defineDbosHost, defineDurableLoop as defineDbosLoop } from "turnwright/dbos";
@@ -195,17 +196,17 @@ it("runLog, tracing and diagnostics: keep the types of the options", async () =>
   expect([uses.length, typeof typed]).toEqual([3, "function"]);
 });
 
-it("context.runToolLoop: requires a context that the outer context does not have", async () => {
+it("runNested: requires a context that the outer context does not have", async () => {
   const nested = { messages, provider: provider(), tools: [whoAmI] };
   const inherits = defineTool({
     ...described,
     name: "inherits",
     execute: async (_, context: ToolContext<App>) => {
-      const result = await context.runToolLoop(nested);
+      const result = await runNested(context, nested);
       expectTypeOf(result).toEqualTypeOf<LoopResult<unknown, typeof whoAmI>>();
       // @ts-expect-error the outer context has no currency
-      void (() => context.runToolLoop({ messages, tools: [priceOf] }));
-      void (() => context.runToolLoop({ messages, tools: [priceOf], context: shop }));
+      void (() => runNested(context, { messages, tools: [priceOf] }));
+      void (() => runNested(context, { messages, tools: [priceOf], context: shop }));
       return usersOf(result);
     },
   });
@@ -213,7 +214,7 @@ it("context.runToolLoop: requires a context that the outer context does not have
     ...described,
     name: "needs_none",
     // @ts-expect-error the outer context is unknown
-    execute: (_, context) => context.runToolLoop(nested),
+    execute: (_, context) => runNested(context, nested),
   });
   expect(needsNone.name).toBe("needs_none");
   expect(await runTool(inherits, { short: true }, { context: app })).toMatchObject({ data: ["Ada"] });

@@ -1,14 +1,12 @@
 // One call, request or ending: its place in the journal, what it spends, and whether only the outside can move it.
 
 import type { UserMessage } from "../types/message.ts";
-import type { LoopResult } from "../types/loop-result.ts";
 import type { NestedSpending, ToolCall } from "../types/tool-outcome.ts";
 import { whenParked } from "./journals.ts";
-import { CancelScope } from "../../shared/cancellation/cancel-scope.ts";
-import { Deadline } from "../../shared/cancellation/deadline.ts";
-import type { Nesting, Run } from "./run.ts";
+import type { Deadline } from "../../shared/cancellation/deadline.ts";
+import type { Run } from "./run.ts";
 import type { Journal } from "../types/journal.ts";
-import type { Ending, NestedOptions, Outcome, Wait } from "../types/middleware.ts";
+import type { Ending, Outcome, Wait } from "../types/middleware.ts";
 
 /** The answer of code that waits. */
 export class Parked {
@@ -19,10 +17,15 @@ export class Parked {
   }
 }
 
-/** The results whose messages were given to the caller of the outer run. */
-const given = new WeakSet<LoopResult>();
-
 const forever = (): Promise<never> => new Promise<never>(() => {});
+
+/** The nested runs of one call, request or ending. */
+export interface NestedRuns {
+  /** Cancels those that still run. */
+  abort(reason?: unknown): void;
+  /** Ends those that the tool has left, and waits for them a moment, so that their usage is counted. */
+  end(): Promise<void>;
+}
 
 export interface ActivityPlace {
   /** The beginning of the keys of its steps. */
@@ -36,6 +39,15 @@ export interface ActivityPlace {
   readonly index?: number | undefined;
   /** True while the message of the call streams. A wait then leaves the call until its message is complete. */
   readonly isEarly?: boolean | undefined;
+  readonly left?: Left | undefined;
+}
+
+/** The rest of nested runs, which the run that contains them gets. */
+interface Left {
+  /** True if a nested run was suspended by a drain. */
+  isDrained: boolean;
+  /** The messages that the nested runs have not sent to a model, for the caller of the run. */
+  readonly undelivered: UserMessage[];
 }
 
 /** One call, request or ending: its place in the journal, what it spends, and whether only the outside can move it. */
@@ -76,25 +88,24 @@ export class Activity {
   hasBegun = false;
   /** True after the answer of a request has arrived. */
   isAnswered = false;
-  /** Its nested runs that have not ended. */
-  #nested: Map<Promise<void>, AbortController> | undefined;
+  /** Undefined if it has started no nested run. */
+  nested: NestedRuns | undefined;
+  /** The rest of its nested runs. Inner calls share it. */
+  readonly left: Left;
   #waits: readonly Wait[] = [];
   /** True after a wait without an answer. */
   isParked = false;
-  /** True if a nested run was suspended by a drain. */
-  isDrained = false;
-  /** The messages that its nested runs have not sent to a model, for the caller of this run. */
-  readonly undelivered: UserMessage[] = [];
   #used: Map<string, number>;
   #busy = 0;
   #park: ((waits: readonly Wait[]) => void) | undefined;
 
   constructor(
     run: Run,
-    { place, path, journal, call, index = -1, isEarly = false }: ActivityPlace,
+    { place, path, journal, call, index = -1, isEarly = false, left = { isDrained: false, undelivered: [] } }: ActivityPlace,
     used: Map<string, number> = new Map(),
   ) {
     this.#used = used;
+    this.left = left;
     this.call = call;
     this.run = run;
     this.place = place;
@@ -107,14 +118,7 @@ export class Activity {
   /** The same place over another journal. */
   fork(journal: Journal): Activity {
     const { run, place, path, call, index } = this;
-    return new Activity(run, { place, path, journal, call, index }, this.#used);
-  }
-
-  /** Takes what an inner call, or a replay of the tool, has left for the run. */
-  adopt({ ends, isDrained, undelivered }: Activity): void {
-    this.ends ??= ends;
-    this.isDrained ||= isDrained;
-    this.undelivered.push(...undelivered);
+    return new Activity(run, { place, path, journal, call, index, left: this.left }, this.#used);
   }
 
   /** Records an effect. The key is a whole key. */
@@ -141,7 +145,7 @@ export class Activity {
   close(): void {
     this.isOver = true;
     this.run.watch?.leave(this);
-    this.#abortNested();
+    this.nested?.abort();
   }
 
   /** Waits for hooks. Rejects if one of them waits too long for something that the run knows nothing of. */
@@ -169,13 +173,6 @@ export class Activity {
   /** True while it does something that ends without other calls. */
   get isWorking(): boolean {
     return this.isInside && !this.isHeld && !this.isParked;
-  }
-
-  /** Nested runs of a cancelled run are cancelled already, for the same reason. */
-  #abortNested(reason?: unknown): void {
-    const { cause } = this.run.scope;
-    if (cause !== undefined && cause.kind !== "interrupt") return;
-    for (const one of this.#nested?.values() ?? []) one.abort(reason);
   }
 
   /** Returns a key or an id that this activity has not used yet. The order of uses must be the same on a replay. */
@@ -234,50 +231,4 @@ export class Activity {
       this.close();
     }
   }
-
-  /** Runs a nested run, and counts its spending even if the code of the call no longer waits for it. */
-  async nest(options: NestedOptions, nesting: Omit<Nesting, "run" | "signal" | "name">): Promise<LoopResult> {
-    const abort = new AbortController();
-    const result = this.run.nest(options, { ...nesting, name: this.call?.name, signal: abort.signal });
-    const ended = result.then(
-      (end) => void this.spent.push(spendingOf(end)),
-      () => {},
-    );
-    const nested = (this.#nested ??= new Map());
-    nested.set(ended, abort);
-    try {
-      const end = await result;
-      await ended;
-      return end;
-    } finally {
-      nested.delete(ended);
-    }
-  }
-
-  /** Ends the nested runs that its tool has left, and waits for them a moment, so that their usage is counted. */
-  async endNested(): Promise<void> {
-    if (this.#nested === undefined || this.#nested.size === 0) return;
-    const { clock, timeouts } = this.run;
-    this.#abortNested(new DOMException("The tool call has ended.", "AbortError"));
-    const limitMs = Math.max(1, timeouts.settleMs);
-    await new Deadline({ limitMs }, { clock, scope: new CancelScope() }).race(Promise.all(this.#nested.keys()));
-  }
-
-  /** Gives the messages that a nested run has not sent to the caller of this run. */
-  giveBack(result: LoopResult): void {
-    const { reason, undelivered } = result;
-    if (given.has(result)) return;
-    given.add(result);
-    if (reason.kind === "interrupted") this.undelivered.push(reason.message);
-    this.undelivered.push(...undelivered);
-  }
-}
-
-function spendingOf({
-  usage,
-  costUSD,
-  knownCostUSD,
-  toolCallsExecuted,
-}: NestedSpending & { readonly knownCostUSD?: number | undefined }): NestedSpending {
-  return { usage, costUSD, ...(costUSD === undefined && knownCostUSD !== undefined && { knownCostUSD }), toolCallsExecuted };
 }

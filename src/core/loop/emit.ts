@@ -1,17 +1,24 @@
 // Sends events to listeners and to the event stream. If a listener throws or rejects, the run and the other listeners continue.
 
 import type { EventSink, LoopEmitter, LoopEvent, LoopEventType } from "../types/loop-event.ts";
-import type { EventQueue } from "../../shared/event-queue.ts";
 import { promiseOrValue } from "../../shared/promises.ts";
 import { toPlainError } from "../../shared/plain-error.ts";
 import type { ClosedRun, Hooks } from "../types/middleware.ts";
 
+/** Gets the events of a run: the queue of a stream, or the outer run. */
+export interface EventReader {
+  /** Default: it wants all events. */
+  wants?(type: LoopEventType): boolean;
+  push(event: LoopEvent): void;
+  room(): Promise<void> | undefined;
+  fail?(error: unknown): void;
+  end?(): void;
+}
+
 export interface EventTargets {
   readonly runId: string;
   readonly emitter: LoopEmitter | undefined;
-  readonly queue: EventQueue<LoopEvent> | undefined;
-  /** The events of the outer run, and the call that contains this run. */
-  readonly outer?: { readonly sink: EventSink; readonly callId: string } | undefined;
+  readonly reader: EventReader | undefined;
   /** The hooks that get each event, or the end of the run. */
   readonly hooks: readonly Hooks[];
 }
@@ -35,17 +42,16 @@ export class LoopEventSink implements EventSink {
   }
 
   wants(type: LoopEventType): boolean {
-    const { emitter, queue, outer, hooks } = this.#targets;
+    const { emitter, reader, hooks } = this.#targets;
     if (this.#closed) return false;
-    return hooks.length > 0 || queue !== undefined || (emitter?.listenerCount(type) ?? 0) > 0 || outer?.sink.wants(type) === true;
+    return hooks.length > 0 || (emitter?.listenerCount(type) ?? 0) > 0 || (reader !== undefined && wantsEvent(reader, type));
   }
 
   send(event: LoopEvent): void {
-    const { emitter, queue, outer, hooks } = this.#targets;
+    const { emitter, reader, hooks } = this.#targets;
     if (this.#closed) return;
-    queue?.push(event);
+    if (reader !== undefined && wantsEvent(reader, event.type)) reader.push(event);
     for (const one of hooks) this.guard(event, () => one.on?.(event), one);
-    if (outer?.sink.wants(event.type) === true) outer.sink.send({ ...event, path: [outer.callId, ...(event.path ?? [])] });
     if (emitter === undefined) return;
     // The `emit` of eventemitter3 would skip the remaining listeners after a listener throws, and would ignore rejections.
     for (const listener of emitter.listeners(event.type) as ((event: LoopEvent) => unknown)[]) {
@@ -56,8 +62,7 @@ export class LoopEventSink implements EventSink {
   }
 
   room(): Promise<void> | undefined {
-    const { queue, outer } = this.#targets;
-    return queue?.room() ?? outer?.sink.room();
+    return this.#targets.reader?.room();
   }
 
   /** Calls code of the caller, and reports its first failure. `by` is the function that fails. */
@@ -79,15 +84,19 @@ export class LoopEventSink implements EventSink {
 
   fail(error: unknown): void {
     this.#failure = { error };
-    this.#targets.queue?.fail(error);
+    this.#targets.reader?.fail?.(error);
   }
 
   close(isNew: boolean): void {
     this.#closed = true;
-    const { queue, hooks } = this.#targets;
-    queue?.end();
+    const { reader, hooks } = this.#targets;
+    reader?.end?.();
     const end: ClosedRun = { failure: this.#failure, isNew };
     // No event needs a place any more: a failure is dropped.
     for (const one of hooks) this.guard({} as EventPlace, () => one.close?.(end));
   }
+}
+
+function wantsEvent(reader: EventReader, type: LoopEventType): boolean {
+  return reader.wants?.(type) !== false;
 }

@@ -4,7 +4,7 @@ import type { PlainError } from "../types/common.ts";
 import { isLoopError, LoopError } from "../../shared/errors/loop-error.ts";
 import { edges } from "../../shared/edges.ts";
 import { toPlainError } from "../../shared/plain-error.ts";
-import type { Ending, Hooks, Middleware, MiddlewareList, NestingCall, Next, RunFacts } from "../types/middleware.ts";
+import type { Ending, Hooks, Middleware, MiddlewareList, Next, RunFacts } from "../types/middleware.ts";
 
 export type NamedHooks = Hooks & { readonly name: string };
 
@@ -54,26 +54,19 @@ export function listMiddleware(given: MiddlewareList = []): readonly Middleware[
   return (given as readonly (Middleware | false | undefined)[]).filter((one) => one !== false && one !== undefined);
 }
 
-interface OuterCall extends NestingCall {
-  readonly run: { readonly hooks: readonly NamedHooks[] };
-}
-
 /** The hooks that an outer run has for a nested run are the innermost. */
 export function beginHooks(
   middleware: readonly Middleware[],
   facts: RunFacts,
-  nesting: OuterCall | undefined,
+  nesting: { beginHooks(facts: RunFacts): readonly NamedHooks[] } | undefined,
 ): readonly NamedHooks[] {
-  const outer = nesting?.run.hooks ?? [];
-  return [
-    ...middleware.map((one) => {
-      if (one.begin === undefined) return one;
-      const hooks = one.begin(facts);
-      edges.checkHooks?.(one.name, hooks);
-      return { ...one, ...hooks, name: one.name };
-    }),
-    ...outer.map((one) => ({ ...one.nest?.(facts, nesting as OuterCall), name: one.name })),
-  ];
+  const own = middleware.map((one) => {
+    if (one.begin === undefined) return one;
+    const hooks = one.begin(facts);
+    edges.checkHooks?.(one.name, hooks);
+    return { ...one, ...hooks, name: one.name };
+  });
+  return nesting === undefined ? own : [...own, ...nesting.beginHooks(facts)];
 }
 
 /** Returns the provider or the registry inside the hooks of all middleware. The first middleware is the outermost. */

@@ -49,8 +49,14 @@ export interface Expected {
   readonly costUSD: number;
 }
 
+/** The streams in progress of nested runs, by their meters. */
+export interface NestedStreams {
+  readonly expected: Map<object, Expected>;
+  readonly onSettled: Set<() => void>;
+}
+
 /** A spending limit that is reached. */
-type SpentLimit = Extract<EndReason, { kind: "max-tokens" | "max-cost" | "cost-unknown" }> | undefined;
+export type SpentLimit = Extract<EndReason, { kind: "max-tokens" | "max-cost" | "cost-unknown" }> | undefined;
 
 /** Returns the limit that a request of this usage would exceed. The request must leave the reserve unused. */
 export function findSpent(
@@ -64,116 +70,68 @@ export function findSpent(
   return spent + Math.max(1, tokens + reserve.tokens) > maxTokens ? { kind: "max-tokens", limit: maxTokens, spent } : undefined;
 }
 
-/** Only the final answer of a run may use its reserve, so nested runs may use less than the limits. */
+/** Counts what a run and its nested runs spend. A nested run has a `NestedMeter`. */
 export class Meter {
+  /** The newest stream that was counted. A nested run without a stream of its own expects the same. */
+  newest: Expected = { tokens: 0, costUSD: 0 };
+  /** The streams in progress of nested runs. */
+  streams: NestedStreams | undefined;
   readonly #limits: SharedLimits;
-  /** The meters of the outer runs, from the inside. */
-  readonly #outers: readonly Meter[];
   #tokens = 0;
   #toolCalls = 0;
   #costUSD = 0;
   #costUnknown = false;
-  /** The newest stream that was counted. A nested run without a stream of its own expects the same. */
-  #newest: Expected = { tokens: 0, costUSD: 0 };
-  /** The expected usage of the streams in progress of nested runs, by the meters of these runs. */
-  #streams: Map<Meter, Expected> | undefined;
-  #onSettled: Set<() => void> | undefined;
 
-  constructor(limits: SharedLimits, outer?: Meter) {
+  constructor(limits: SharedLimits) {
     this.#limits = limits;
-    this.#outers = outer === undefined ? [] : [outer, ...outer.#outers];
   }
 
   add({ tokens = 0, toolCalls = 0, costUSD = 0, costUnknown = false }: Spending): void {
-    for (const meter of [this, ...this.#outers]) {
-      meter.#tokens += tokens;
-      meter.#toolCalls += toolCalls;
-      meter.#costUSD += costUSD;
-      meter.#costUnknown ||= costUnknown;
-    }
+    this.#tokens += tokens;
+    this.#toolCalls += toolCalls;
+    this.#costUSD += costUSD;
+    this.#costUnknown ||= costUnknown;
   }
 
   addUsage({ usage, costUSD, knownCostUSD }: Pick<StreamResult, "usage" | "costUSD" | "knownCostUSD">): void {
-    const spent = { tokens: usage?.totalTokens ?? 0, costUSD: costUSD ?? knownCostUSD ?? 0 };
-    for (const meter of [this, ...this.#outers]) meter.#newest = spent;
-    this.add({ ...spent, costUnknown: costUSD === undefined });
+    this.newest = { tokens: usage?.totalTokens ?? 0, costUSD: costUSD ?? knownCostUSD ?? 0 };
+    this.add({ ...this.newest, costUnknown: costUSD === undefined });
   }
 
-  /** Counts the next stream of this run in its outer runs, until `settle`. Without `expected`, the run had no stream yet. */
-  begin(expected: Expected | undefined): void {
-    for (const meter of this.#outers) (meter.#streams ??= new Map()).set(this, expected ?? meter.#newest);
-  }
-
-  settle(): void {
-    for (const meter of this.#outers)
-      if (meter.#streams?.delete(this) === true) for (const resume of [...(meter.#onSettled ?? [])]) resume();
-  }
-
-  /**
-   * Returns a function that waits for the end of a stream, if the next stream of this run may exceed a limit of an outer run only
-   * because of the streams in progress of other nested runs. A run inside a stream in progress never waits, because the stream may
-   * wait for this run.
-   */
-  findBusy(expected: Expected | undefined): ((resume: () => void) => () => void) | undefined {
-    const outer = this.#outers;
-    if (outer.some((meter) => outer.some((above) => above.#streams?.has(meter)))) return undefined;
-    const busy = outer.find((meter) => meter.#isBusy(expected ?? meter.#newest, expected?.costUSD ?? 0));
-    return busy?.onSettled;
-  }
-
-  #isBusy({ costUSD }: Expected, leastUSD: number): boolean {
-    const streams = [...(this.#streams?.values() ?? [])];
-    if (streams.length === 0 || this.#findSpent(leastUSD) !== undefined) return false;
-    const sum = (field: keyof Expected): number => streams.reduce((total, stream) => total + stream[field], 0);
-    return this.#findSpent(costUSD, { tokens: sum("tokens"), costUSD: sum("costUSD") }) !== undefined;
-  }
-
-  readonly onSettled = (resume: () => void): (() => void) => {
-    const waiting = (this.#onSettled ??= new Set());
-    waiting.add(resume);
-    return () => void waiting.delete(resume);
-  };
-
-  /** The smallest number of tokens that the limits of this run and of its outer runs leave. */
+  /** The number of tokens that the limits of this run and of its outer runs leave. */
   get tokensLeft(): number {
-    return this.#least((one) => one.#limits.maxTokens - one.#reserve.tokens - one.#tokens);
+    return Math.max(0, this.#limits.maxTokens - this.#reserve.tokens - this.#tokens);
   }
 
-  /** The smallest number of tool calls that the limits of this run and of its outer runs leave. */
+  /** The number of tool calls that the limits of this run and of its outer runs leave. */
   get toolCallsLeft(): number {
-    return this.#least((one) => one.#limits.maxToolCalls - one.#toolCalls);
+    return Math.max(0, this.#limits.maxToolCalls - this.#toolCalls);
   }
 
-  /** The smallest amount in USD that the limits of this run and of its outer runs leave. Unknown costs are not counted. */
+  /** The amount in USD that the limits of this run and of its outer runs leave. Unknown costs are not counted. */
   get costLeftUSD(): number {
-    return this.#least((one) => one.#limits.maxCostUSD - one.#reserve.costUSD - one.#costUSD);
+    return Math.max(0, this.#limits.maxCostUSD - this.#reserve.costUSD - this.#costUSD);
   }
 
+  /** The smallest limit of this run and of its outer runs. */
   get maxToolCalls(): number {
-    return this.#least((one) => one.#limits.maxToolCalls);
+    return this.#limits.maxToolCalls;
   }
 
   get #reserve(): ResolvedLimits["reserve"] {
     return this.#limits.reserve ?? noReserve;
   }
 
-  #least(of: (meter: Meter) => number): number {
-    return Math.max(0, Math.min(...[this, ...this.#outers].map(of)));
-  }
-
   /**
-   * Returns the limit of an outer run that a stream with this cost would exceed. `unsettled` is spending that is not counted yet.
+   * Returns the limit of this run or of an outer run that a stream with this cost would exceed. `unsettled` is spending that is not counted
+   * yet. Only the final answer of a run (`isFinal`) may use its reserve, so nested runs may use less than the limits.
    */
-  findSpentOutside(costUSD: number, unsettled?: Spending): SpentLimit {
-    return this.#outers.map((meter) => meter.#findSpent(costUSD, unsettled)).find((spent) => spent !== undefined);
+  findSpent(expectedUSD: number, unsettled?: Spending, isFinal?: boolean): SpentLimit {
+    return this.findOwnSpent(expectedUSD, unsettled, isFinal);
   }
 
-  /** Like `findSpentOutside`, but includes the limits of this run. The final answer (`isFinal`) may use the reserve of this run. */
-  findSpent(costUSD: number, unsettled?: Spending, isFinal?: boolean): SpentLimit {
-    return this.#findSpent(costUSD, unsettled, isFinal) ?? this.findSpentOutside(costUSD, unsettled);
-  }
-
-  #findSpent(expectedUSD: number, { tokens = 0, costUSD = 0 }: Spending = {}, isFinal?: boolean): SpentLimit {
+  /** Like `findSpent`, without the outer runs. */
+  findOwnSpent(expectedUSD: number, { tokens = 0, costUSD = 0 }: Spending = {}, isFinal?: boolean): SpentLimit {
     const spent = { tokens: this.#tokens + tokens, costUSD: this.#costUSD + costUSD, costUnknown: this.#costUnknown };
     const limits = isFinal === true ? { ...this.#limits, reserve: noReserve } : this.#limits;
     return findSpent(spent, { tokens: 1, costUSD: expectedUSD }, limits);

@@ -1,7 +1,6 @@
 // One tool call: checked against the gate, passed through the middleware, and run once.
 
 import type { CallEvent } from "../types/loop-event.ts";
-import type { ToolContext } from "../types/loop-options.ts";
 import type { Json, PlainError } from "../types/common.ts";
 import type { NestedSpending, ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
 import { CancelScope } from "../../shared/cancellation/cancel-scope.ts";
@@ -19,7 +18,7 @@ import { chainHooks, HookError, StepCancelled } from "./hooks.ts";
 import { isReplay } from "./journals.ts";
 import { pastOf } from "./past-calls.ts";
 import { sumSpending } from "../../shared/count-usage.ts";
-import { StepRecorder } from "./recorder.ts";
+import { HookRecorder, openWait } from "./recorder.ts";
 import { isBarring } from "./seam.ts";
 import { isCurrent } from "./shown-tools.ts";
 import type { Activity } from "./activity.ts";
@@ -36,11 +35,7 @@ export async function performCall(activity: Activity, call: ToolCall): Promise<O
     sendEnd(run, outcome, activity.isReplayed);
   };
   const last: Next<NextCall, Outcome> = async (given, signal) => (made = await runCall(activity, { made: call, given, signal }));
-  const recorderOf = (name: string, given: ToolCall): StepRecorder => {
-    const recorder = new StepRecorder(activity, `@${name}`, performCall);
-    recorder.given = given;
-    return recorder;
-  };
+  const recorderOf = (name: string, given: ToolCall): HookRecorder => new HookRecorder(activity, name, given);
   const inner = chainHooks(run.hooks, "execute", { last, recorderOf, activity });
   const chain = chainHooks(run.hooks, "call", { last: inner, recorderOf, activity });
   let outcome: Outcome;
@@ -153,10 +148,11 @@ export function noteReplayed(run: Run, outcome: Outcome): void {
 /** The tool has run, and its result comes from outside. */
 async function waitForResult(activity: Activity, { call, durationMs, approvedArgs, ...outcome }: Outcome): Promise<Outcome> {
   const { name, args } = call;
-  const recorder = new StepRecorder(activity, "result", performCall);
   const fromPage = "fromPage" in outcome && outcome.fromPage === true ? { fromPage: true } : {};
-  const given = (await recorder.wait("result", { name, args, ...fromPage })) as unknown as OutsideResult;
-  return { call, durationMs, approvedArgs, ...concludeOutside(given) };
+  const id = activity.run.path + activity.unique(activity.path, "#");
+  const wait = { id, what: "result", facts: { name, args, ...fromPage } };
+  const given = await activity.busy(() => openWait<OutsideResult | null>(activity, wait, {}));
+  return { call, durationMs, approvedArgs, ...concludeOutside(given as OutsideResult) };
 }
 
 interface DurableKeys {
@@ -193,7 +189,7 @@ async function runDurable(activity: Activity, call: Given, { begunKey, outcomeKe
 
 /** Ends the nested runs that the tool has left, and adds the spending of its nested runs. */
 async function addNested(activity: Activity, outcome: Outcome, mark: number): Promise<Outcome> {
-  await activity.endNested();
+  await activity.nested?.end();
   const nested = sumSpending(activity.spent.splice(mark));
   return nested === undefined ? outcome : { ...outcome, nested };
 }
@@ -304,8 +300,7 @@ function portsOf(activity: Activity, signal?: AbortSignal): ToolCallPorts {
     isCurrent: (definition) => isCurrent(run, definition),
     contextFor: (call, deadline) => {
       activity.deadline = deadline;
-      const perform = isDurable(run, call.name) ? performCall : undefined;
-      return new CallContext(activity, call, { deadline, perform }) as unknown as ToolContext;
+      return new CallContext(activity, call, deadline);
     },
     onYield: (call, value) => {
       const data = events.wants("tool-progress") ? toPreliminary(value) : undefined;

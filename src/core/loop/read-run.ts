@@ -3,8 +3,9 @@
 import type { LoopResult } from "../types/loop-result.ts";
 import type { State } from "../types/middleware.ts";
 import { followRecords } from "./replay/follow-records.ts";
+import { performCall } from "./perform-call.ts";
 import { Run, type RunPorts, type SeamOptions } from "./run.ts";
-import { drive, finish } from "./run-tool-loop.ts";
+import { beginRun, finish } from "./run-tool-loop.ts";
 
 /** The state of a run as its records have it. */
 export interface ReadRun {
@@ -17,7 +18,7 @@ export interface ReadRun {
 
 /** Reads a run from its journal. Nothing new runs, and nothing is recorded. `readCall` reads the calls. */
 export async function readRun(options: SeamOptions, ports: Pick<RunPorts, "readCall">): Promise<ReadRun> {
-  const run = new Run(options, { ...ports, drive });
+  const run = new Run(options, { ...ports, begin: beginRun, perform: performCall });
   try {
     run.journal = run.records;
     const ending = await followRecords(run);

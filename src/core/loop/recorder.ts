@@ -3,7 +3,8 @@
 import type { Json, PlainError } from "../types/common.ts";
 import type { LoopEvent } from "../types/loop-event.ts";
 import type { ToolCall } from "../types/tool-outcome.ts";
-import { endingOfReason, isEnded } from "../../shared/cancellation/cancel-scope.ts";
+import type { ToolDefinition } from "../types/tool.ts";
+import { endingOfReason } from "../../shared/cancellation/cancel-scope.ts";
 import { Deadline } from "../../shared/cancellation/deadline.ts";
 import { costOf } from "./meter.ts";
 import { noUsage } from "../../shared/count-usage.ts";
@@ -12,15 +13,15 @@ import { toPlainError } from "../../shared/plain-error.ts";
 import { convertSchema } from "../../shared/argument-schema.ts";
 import { edges } from "../../shared/edges.ts";
 import { isRecord } from "../../shared/guards.ts";
+import { type InsideCall, insideKey } from "../tools/inside-call.ts";
 import { findTool, toShown } from "../tools/registry.ts";
 import { Activity, Parked } from "./activity.ts";
 import { isReplay, waitKey } from "./journals.ts";
-import { waitsOf } from "./waiting-calls.ts";
 import { endOfCall } from "./next-step.ts";
 import { JournalFailure, StepCancelled } from "./hooks.ts";
 import { type OpenedWait, pastOf } from "./past-calls.ts";
 import type { WaitOptions } from "../types/wait.ts";
-import type { CallRecorder, Ending, Outcome } from "../types/middleware.ts";
+import type { CallRecorder, Ending } from "../types/middleware.ts";
 
 /** The error of a recorded step. Made from its record in the first execution too, so that a replay sees the same error. */
 export class StepError extends Error {
@@ -35,40 +36,41 @@ export class StepError extends Error {
 
 type StepRecord = { readonly value?: Json } | { readonly failed: PlainError } | { readonly cancelled: Ending };
 
-/** Runs a call through the middleware. */
-type Perform = (activity: Activity, call: ToolCall) => Promise<Outcome>;
-
 /**
- * The recorder of one user of an activity: of a middleware ("@name"), or of the tool ("tool"). Its getters return functions, so that the
+ * Records effects for one user of an activity: a middleware ("@name"), or the tool ("tool"). Its getters return functions, so that the
  * functions may be destructured, and only those that are used are made.
  */
-export class StepRecorder implements CallRecorder {
+export class StepRecorder {
   readonly callId: string;
+  /** Undefined for a tool that is not durable, which records nothing. */
+  readonly owner: string | undefined;
   readonly #activity: Activity;
-  readonly #owner: string;
-  readonly #perform: Perform;
   /** The call that the hook got. */
-  given: ToolCall | undefined;
+  readonly #given: ToolCall | undefined;
   #isInBody = false;
 
-  constructor(activity: Activity, owner: string, perform: Perform) {
-    this.given = activity.call;
+  constructor(activity: Activity, owner: string | undefined, given: ToolCall | undefined = activity.call) {
+    if (!(insideKey in this)) StepRecorder.#addKey();
     this.callId = activity.call?.callId ?? activity.path;
+    this.owner = owner;
     this.#activity = activity;
-    this.#owner = owner;
-    this.#perform = perform;
+    this.#given = given;
+  }
+
+  /**
+   * Gives access to `runNested`, `ask`, agent tools, and nested runs that get this object as the option `context`. Not a static block, which
+   * would keep the class in bundles that do not use it.
+   */
+  static #addKey(): void {
+    Object.defineProperty(this.prototype, insideKey, {
+      get(this: StepRecorder): InsideCall {
+        return this.#activity;
+      },
+    });
   }
 
   get #run(): Activity["run"] {
     return this.#activity.run;
-  }
-
-  get state(): CallRecorder["state"] {
-    return this.#run.state;
-  }
-
-  get signal(): AbortSignal {
-    return this.#run.signal;
   }
 
   get idempotencyKey(): string {
@@ -83,6 +85,141 @@ export class StepRecorder implements CallRecorder {
     return this.#run.options.context;
   }
 
+  get heartbeat(): CallRecorder["heartbeat"] {
+    return () => this.#activity.deadline?.heartbeat();
+  }
+
+  get step(): CallRecorder["step"] {
+    this.#assertDurable("step");
+    return <T>(name: string, body: () => T | PromiseLike<T>, { recordErrors = true } = {}): Promise<T> => {
+      if (this.#isInBody)
+        return Promise.reject(new Error(`The step "${name}" begins inside another step. Move it out of the body of that step.`));
+      const key = keyOf(this.#activity, this.owner, this.#unique("step", name));
+      return this.#activity.busy(async () => {
+        let record: StepRecord;
+        try {
+          record = await this.#activity.record<StepRecord>(key, () => this.#runStep(body, recordErrors));
+        } catch (error) {
+          // Passes hooks and tools, and rejects the run.
+          throw error instanceof JournalFailure ? error : new JournalFailure("A step has failed.", { cause: error });
+        }
+        if ("failed" in record) throw new StepError(record.failed);
+        if ("cancelled" in record) throw new StepCancelled(name, record.cancelled);
+        return record.value as T;
+      });
+    };
+  }
+
+  #assertDurable(method: string): void {
+    if (this.owner === undefined)
+      throw new Error(
+        `Only a tool with "durable: true" can use context.${method}. Add it to the tool "${this.#activity.call?.name}".`,
+      );
+  }
+
+  async #runStep(body: () => unknown, recordErrors: boolean): Promise<StepRecord> {
+    const run = this.#run;
+    const work = this.#begin(body);
+    // Only tools may finish their work after a stop.
+    const limits = { limitMs: Number.POSITIVE_INFINITY, settleMs: this.owner === "tool" ? run.timeouts.settleMs : 0 };
+    let end = await new Deadline(limits, run).race(work);
+    while (end.kind === "cancelled" && this.#activity.isAnswered && run.scope.cause?.kind === "interrupt") {
+      // The message has ended, so the interrupt comes too late.
+      run.scope.withdrawInterrupt();
+      end = await new Deadline(limits, run).race(work);
+    }
+    if (end.kind === "value") return end.value;
+    // The step stays unrecorded, as if the journal had failed.
+    if (end.kind === "thrown" && !recordErrors) throw end.error;
+    if (end.kind === "thrown") return { failed: toPlainError(end.error) };
+    return { cancelled: endingOfReason(end.kind === "cancelled" ? end.cause : { kind: "kill" }) };
+  }
+
+  async #begin(body: () => unknown): Promise<StepRecord> {
+    this.#isInBody = true;
+    let made: unknown;
+    try {
+      made = body();
+    } finally {
+      this.#isInBody = false;
+    }
+    const value = await made;
+    return value === undefined ? {} : { value: toJson(value) };
+  }
+
+  #unique(kind: string, name: string): string {
+    const used = `${this.owner}/${kind}/`;
+    return this.#activity.unique(used + name).slice(used.length);
+  }
+
+  get wait(): CallRecorder["wait"] {
+    this.#assertDurable("wait");
+    return (what, facts, options = {}) => {
+      const activity = this.#activity;
+      const { run, path } = activity;
+      if (!run.mayWait) return Promise.reject(new Error("A run that an ordinary tool started cannot wait for answers."));
+      if (this.owner !== "tool" && !isReplay(activity.journal)) edges.checkGiven?.("wait", { what, by: this.owner });
+      const id = run.path + activity.unique(path, "#");
+      return activity.busy(() => openWait(activity, { id, what, facts, ...this.#subjectOf(what) }, options));
+    };
+  }
+
+  /** Approvals and results have these facts. */
+  #subjectOf(what: string): Pick<OpenedWait, "call"> {
+    const given = this.#given;
+    if (given === undefined || what === "approval" || what === "result") return {};
+    const { name, args } = given;
+    if (this.owner === "tool") return { call: { name, args } };
+    const tool = toolOf(this.#activity);
+    return { call: { name, args, ...(tool !== undefined && { tool: toShown(tool) }) } };
+  }
+
+  get call(): CallRecorder["call"] {
+    this.#assertDurable("call");
+    return (name, args) => {
+      const activity = this.#activity;
+      const { run, place, path, journal } = activity;
+      // Keyed by content, because the order of parallel calls depends on how long each takes.
+      const id = this.#unique("call", `${name}-${digest(stableJson(args))}`).replaceAll("/", "%2F");
+      return activity.busy(async () => {
+        const call = { callId: `${this.callId}/${id}`, name, args: toJson(args) };
+        const own = `${place}/${this.owner}/call/${id}`;
+        const { isEarly, left } = activity;
+        const inner = new Activity(run, { place: own, path: `${path}/${id}`, journal, call, isEarly, left });
+        const end = await inner.settle(run.ports.perform(inner, call));
+        activity.spent.push(...inner.spent);
+        activity.ends ??= inner.ends;
+        if ("waits" in end) return new Parked(end.waits);
+        const { value } = end;
+        activity.ends ??= endOfCall(value);
+        if (value.kind === "completed") return value.data;
+        throw new StepError(value.kind === "failed" ? value.error : { name: "CallFailed", message: `${name}: ${value.kind}` });
+      });
+    };
+  }
+}
+
+/** The recorder of a hook. */
+export class HookRecorder extends StepRecorder implements CallRecorder {
+  readonly #activity: Activity;
+
+  constructor(activity: Activity, name: string, given?: ToolCall) {
+    super(activity, `@${name}`, given);
+    this.#activity = activity;
+  }
+
+  get #run(): Activity["run"] {
+    return this.#activity.run;
+  }
+
+  get state(): CallRecorder["state"] {
+    return this.#run.state;
+  }
+
+  get signal(): AbortSignal {
+    return this.#run.signal;
+  }
+
   get isReplayed(): boolean {
     return this.#run.isReplayed;
   }
@@ -92,9 +229,7 @@ export class StepRecorder implements CallRecorder {
   }
 
   get tool(): CallRecorder["tool"] {
-    const { run, call } = this.#activity;
-    const now = call && findTool(run.registry, call.name);
-    return now && (run.shown.get(now.name) ?? now);
+    return toolOf(this.#activity);
   }
 
   get isChanged(): boolean {
@@ -169,139 +304,23 @@ export class StepRecorder implements CallRecorder {
     return (outcome) => this.#activity.end(outcome);
   }
 
-  get heartbeat(): CallRecorder["heartbeat"] {
-    return () => this.#activity.deadline?.heartbeat();
-  }
-
-  get step(): CallRecorder["step"] {
-    return <T>(name: string, body: () => T | PromiseLike<T>, { recordErrors = true } = {}): Promise<T> => {
-      if (this.#isInBody)
-        return Promise.reject(new Error(`The step "${name}" begins inside another step. Move it out of the body of that step.`));
-      const key = this.#keyOf(this.#unique("step", name));
-      return this.#activity.busy(async () => {
-        let record: StepRecord;
-        try {
-          record = await this.#activity.record<StepRecord>(key, () => this.#runStep(body, recordErrors));
-        } catch (error) {
-          // Passes hooks and tools, and rejects the run.
-          throw error instanceof JournalFailure ? error : new JournalFailure("A step has failed.", { cause: error });
-        }
-        if ("failed" in record) throw new StepError(record.failed);
-        if ("cancelled" in record) throw new StepCancelled(name, record.cancelled);
-        return record.value as T;
-      });
-    };
-  }
-
   get isRecorded(): CallRecorder["isRecorded"] {
     const { journal } = this.#activity;
-    return (name) => this.#activity.busy(async () => (await journal.read(this.#keyOf(name))) !== undefined);
-  }
-
-  async #runStep(body: () => unknown, recordErrors: boolean): Promise<StepRecord> {
-    const run = this.#run;
-    const work = this.#begin(body);
-    // Only tools may finish their work after a stop.
-    const limits = { limitMs: Number.POSITIVE_INFINITY, settleMs: this.#owner === "tool" ? run.timeouts.settleMs : 0 };
-    let end = await new Deadline(limits, run).race(work);
-    while (end.kind === "cancelled" && this.#activity.isAnswered && run.scope.cause?.kind === "interrupt") {
-      // The message has ended, so the interrupt comes too late.
-      run.scope.withdrawInterrupt();
-      end = await new Deadline(limits, run).race(work);
-    }
-    if (end.kind === "value") return end.value;
-    // The step stays unrecorded, as if the journal had failed.
-    if (end.kind === "thrown" && !recordErrors) throw end.error;
-    if (end.kind === "thrown") return { failed: toPlainError(end.error) };
-    return { cancelled: endingOfReason(end.kind === "cancelled" ? end.cause : { kind: "kill" }) };
-  }
-
-  async #begin(body: () => unknown): Promise<StepRecord> {
-    this.#isInBody = true;
-    let made: unknown;
-    try {
-      made = body();
-    } finally {
-      this.#isInBody = false;
-    }
-    const value = await made;
-    return value === undefined ? {} : { value: toJson(value) };
-  }
-
-  #keyOf(name: string): string {
-    return `${this.#run.prefix}${this.#activity.place}/${this.#owner}/${name}`;
-  }
-
-  #unique(kind: string, name: string): string {
-    const used = `${this.#owner}/${kind}/`;
-    return this.#activity.unique(used + name).slice(used.length);
-  }
-
-  get wait(): CallRecorder["wait"] {
-    return (what, facts, options = {}) => {
-      const activity = this.#activity;
-      const { run, path } = activity;
-      if (!run.mayWait) return Promise.reject(new Error("A run that an ordinary tool started cannot wait for answers."));
-      if (this.#owner.startsWith("@") && !isReplay(activity.journal)) edges.checkGiven?.("wait", { what, by: this.#owner });
-      const id = run.path + activity.unique(path, "#");
-      return activity.busy(() => openWait(activity, { id, what, facts, ...this.#subjectOf(what) }, options));
-    };
-  }
-
-  /** Approvals and results have these facts. */
-  #subjectOf(what: string): Pick<OpenedWait, "call"> {
-    const { given } = this;
-    if (given === undefined || what === "approval" || what === "result") return {};
-    const { name, args } = given;
-    if (this.#owner === "tool") return { call: { name, args } };
-    const { tool } = this;
-    return { call: { name, args, ...(tool !== undefined && { tool: toShown(tool) }) } };
-  }
-
-  get run(): CallRecorder["run"] {
-    return (options, name = "") => {
-      const activity = this.#activity;
-      const { run, place, path, journal } = activity;
-      const own = this.#unique("run", name === "" ? "run" : `run/${name}`);
-      const suffix = own === "run" ? "" : `/${own.slice(own.startsWith("run/") ? 4 : 3)}`;
-      return activity.busy(async () => {
-        const key = `${place}/${this.#owner}/${own}`;
-        const result = await activity.nest(options, { key, path: path + suffix, callId: this.callId, journal });
-        const { reason } = result;
-        // Otherwise, the code that began the nested run has its result.
-        if (result.status === "suspended" || isEnded(run.scope)) activity.giveBack(result);
-        if (result.status !== "suspended") return result;
-        activity.isDrained = reason.kind === "drained";
-        return new Parked(waitsOf(result));
-      });
-    };
-  }
-
-  get call(): CallRecorder["call"] {
-    return (name, args) => {
-      const activity = this.#activity;
-      const { run, place, path, journal } = activity;
-      // Keyed by content, because the order of parallel calls depends on how long each takes.
-      const id = this.#unique("call", `${name}-${digest(stableJson(args))}`).replaceAll("/", "%2F");
-      return activity.busy(async () => {
-        const call = { callId: `${this.callId}/${id}`, name, args: toJson(args) };
-        const own = `${place}/${this.#owner}/call/${id}`;
-        const inner = new Activity(run, { place: own, path: `${path}/${id}`, journal, call, isEarly: activity.isEarly });
-        const end = await inner.settle(this.#perform(inner, call));
-        activity.spent.push(...inner.spent);
-        activity.adopt(inner);
-        if ("waits" in end) return new Parked(end.waits);
-        const { value } = end;
-        activity.ends ??= endOfCall(value);
-        if (value.kind === "completed") return value.data;
-        throw new StepError(value.kind === "failed" ? value.error : { name: "CallFailed", message: `${name}: ${value.kind}` });
-      });
-    };
+    return (name) => this.#activity.busy(async () => (await journal.read(keyOf(this.#activity, this.owner, name))) !== undefined);
   }
 }
 
+function keyOf({ run, place }: Activity, owner: string | undefined, name: string): string {
+  return `${run.prefix}${place}/${owner}/${name}`;
+}
+
+function toolOf({ run, call }: Activity): ToolDefinition | undefined {
+  const now = call && findTool(run.registry, call.name);
+  return now && (run.shown.get(now.name) ?? now);
+}
+
 /** Records what is shown, unless an earlier execution has. The answer comes with a later execution. */
-async function openWait<Answer>(
+export async function openWait<Answer>(
   activity: Activity,
   wait: OpenedWait,
   options: WaitOptions<Answer>,

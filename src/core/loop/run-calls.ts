@@ -56,10 +56,17 @@ async function runOne(run: Run, { call, index }: PlacedCall, turns: Turns): Prom
   const end = await activity.settle(performCall(activity, call));
   turns.leave(turn, "waits" in end);
   for (const spent of activity.spent) applyNested(state, spent);
-  const { undelivered } = activity;
+  const { undelivered, isDrained } = activity.left;
   if ("value" in end) return { call, outcome: end.value, waits: [], undelivered };
   const outcome: ToolOutcome = { call, durationMs: 0, kind: activity.hasBegun ? "interrupted" : "not-run" };
-  return { call, outcome, waits: end.waits, isOpen: true, isDrained: activity.isDrained, undelivered };
+  return { call, outcome, waits: end.waits, isOpen: true, isDrained, undelivered };
+}
+
+/** Takes the place of a call that waits, until the work begins. */
+function takePlace(root: Run, begins: Promise<unknown> | undefined): void {
+  root.hungryCalls += 1;
+  root.held?.check();
+  void begins?.then(() => (root.hungryCalls -= 1));
 }
 
 interface Turn {
@@ -184,7 +191,7 @@ class Turns {
       turn.begin(new Parked([]));
     } else if (before === 0 && turn.isHungry !== true) {
       turn.isHungry = true;
-      this.#run.root.waiting.feed(turn.begins);
+      takePlace(this.#run.root, turn.begins);
     }
   }
 }

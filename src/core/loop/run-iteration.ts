@@ -14,7 +14,7 @@ import { blame, chainHooks, endingOfFailure } from "./hooks.ts";
 import type { Journal } from "../types/journal.ts";
 import { performCall, sendEnd, sendStart } from "./perform-call.ts";
 import { sumSpending } from "../../shared/count-usage.ts";
-import { StepRecorder } from "./recorder.ts";
+import { HookRecorder } from "./recorder.ts";
 import { Activity } from "./activity.ts";
 import type { Run } from "./run.ts";
 import { endWith } from "./seam.ts";
@@ -53,7 +53,7 @@ export async function runIteration(run: Run): Promise<Ending | undefined> {
       }
       return streamed;
     });
-  const recorderOf = (name: string): StepRecorder => new StepRecorder(activity, `@${name}`, performCall);
+  const recorderOf = (name: string): HookRecorder => new HookRecorder(activity, name);
   const chain = chainHooks(run.hooks, "request", { last, recorderOf, activity });
   const { provider, system, toolChoice, modelSettings: settings } = options;
   const begin = async (): Promise<Answer> =>
@@ -66,7 +66,7 @@ export async function runIteration(run: Run): Promise<Ending | undefined> {
   if (isChanged && run.ports.readCall === undefined) await recordRequestEnd(activity, answer, streamed);
   if (answer.adjustments !== undefined) sendAdjustments(run, answer.adjustments);
   run.meter.addUsage(answer);
-  run.meter.settle();
+  run.nesting?.endRequest();
   applyAnswer(state, answer, activity.spent);
   return undefined;
 }

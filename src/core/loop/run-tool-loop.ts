@@ -12,7 +12,7 @@ import { performCall } from "./perform-call.ts";
 import { blame, endingOfFailure, JournalFailure, type NamedHooks, recordingNames } from "./hooks.ts";
 import { type NextStep, nextStep } from "./next-step.ts";
 import { type FirstRecord, recordVersion, placeOf } from "./journals.ts";
-import { StepRecorder } from "./recorder.ts";
+import { HookRecorder } from "./recorder.ts";
 import { runCalls, sendCutEnds } from "./run-calls.ts";
 import { runIteration } from "./run-iteration.ts";
 import { Activity } from "./activity.ts";
@@ -60,9 +60,10 @@ export interface BegunRun {
   stop(note: string): void;
 }
 
-/** Begins a run whose events also go to a queue. Throws synchronously for invalid options. */
-export function beginRun(options: SeamOptions, ports?: Omit<RunPorts, "nesting" | "drive">): BegunRun {
-  const run = new Run(options, { ...ports, drive });
+/** Begins a run. Throws synchronously for invalid options. */
+export function beginRun(options: SeamOptions, ports: Omit<RunPorts, "begin" | "perform"> = {}): BegunRun {
+  const run = new Run(options, { ...ports, begin: beginRun, perform: performCall });
+  run.outer?.nested.add(run);
   return { result: drive(run), stop: (note) => run.scope.cancel({ kind: "stop", note }) };
 }
 
@@ -143,7 +144,7 @@ async function look(run: Run, planned: Ending | undefined): Promise<Ending | und
  */
 async function suspend(run: Run, ending: Ending, hasEnded: boolean): Promise<Ending | undefined> {
   const { past } = run;
-  const isCut = (hasEnded && past?.isUndone !== true) || past?.isSettled === true || (await run.hold());
+  const isCut = (hasEnded && past?.isUndone !== true) || past?.isSettled === true || (await hold(run));
   return isCut ? takeLook(run, { planned: ending }) : undone(run, ending);
 }
 
@@ -172,7 +173,12 @@ async function endRun(run: Run, first: Ending): Promise<Ending | undefined> {
 async function isOver(run: Run, ending: Ending): Promise<boolean> {
   if (run.state.look?.token !== run.token) return false;
   shut(run, ending);
-  return ending.status !== "suspended" || !(await run.hold());
+  return ending.status !== "suspended" || !(await hold(run));
+}
+
+/** Returns true if a nested run that waits was ended before anything else could go on. */
+async function hold(run: Run): Promise<boolean> {
+  return run.nesting !== undefined && run.nesting.hold(run);
 }
 
 /** How often middleware may go on instead of ending. */
@@ -224,7 +230,7 @@ interface AskedHooks {
 async function askHooks(
   run: Run,
   { kind, place }: { readonly kind: "afterCalls" | "beforeEnd"; readonly place: string },
-  ask: (hooks: NamedHooks, at: StepRecorder) => Promise<Said | undefined>,
+  ask: (hooks: NamedHooks, at: HookRecorder) => Promise<Said | undefined>,
 ): Promise<AskedHooks> {
   const { state, journal } = run;
   const activity = new Activity(run, { place, path: place, journal });
@@ -232,7 +238,7 @@ async function askHooks(
     for (const hooks of run.hooks) {
       if (hooks[kind] === undefined) continue;
       activity.hook = `${hooks.name}.${kind}`;
-      const said = await ask(hooks, new StepRecorder(activity, `@${hooks.name}`, performCall));
+      const said = await ask(hooks, new HookRecorder(activity, hooks.name));
       if (said !== undefined) return said;
     }
     return undefined;

@@ -6,27 +6,26 @@ import type { RunOptions, ToolRegistry } from "../types/loop-options.ts";
 import type { Journal } from "../types/journal.ts";
 import type { LoopResult } from "../types/loop-result.ts";
 import type { Provider, StreamResult } from "../types/provider.ts";
+import type { EndReason } from "../types/termination.ts";
 import type { ToolDefinition } from "../types/tool.ts";
 import type { ToolCall } from "../types/tool-outcome.ts";
-import { CancelScope, isEnded, signalOf } from "../../shared/cancellation/cancel-scope.ts";
+import { CancelScope, signalOf } from "../../shared/cancellation/cancel-scope.ts";
 import { IdleTimer, systemClock } from "../../shared/signals.ts";
 import { invalidOption, LoopError } from "../../shared/errors/loop-error.ts";
 import { claimRun } from "./claims.ts";
-import { LoopEventSink } from "./emit.ts";
+import { type EventReader, LoopEventSink } from "./emit.ts";
 import { resolveLimits, type ResolvedLimits, resolveTimeouts } from "./limits.ts";
 import type { Level } from "../tools/inside-call.ts";
-import { findOuterLevel, Meter } from "./meter.ts";
+import { findOuterLevel, Meter, type SharedLimits } from "./meter.ts";
 import type { Advice, ControlClaim } from "./ports.ts";
 import { createAdvice } from "./prepare-call.ts";
 import { checkMessages } from "../../shared/check-messages.ts";
 import { collectTools } from "../tools/registry.ts";
 import { waitForApproval } from "../middleware/decide-call.ts";
 import { forceFirstCall } from "../middleware/forced-choice.ts";
-import type { EventQueue } from "../../shared/event-queue.ts";
 import { edges } from "../../shared/edges.ts";
 import { freezeDeep, toJson } from "../../shared/json.ts";
 import { beginHooks, listMiddleware, type NamedHooks, wrapInHooks } from "./hooks.ts";
-import { HeldRuns } from "./held-runs.ts";
 import { HookWatch } from "./hook-watch.ts";
 import { type FirstRecord, isReplay, recordSteps } from "./journals.ts";
 import type { Past } from "./past.ts";
@@ -37,8 +36,9 @@ import type {
   InboxMessage,
   Middleware,
   MiddlewareList,
-  NestedOptions,
+  Outcome,
   RequestDraft,
+  RunFacts,
   State,
 } from "../types/middleware.ts";
 import { createState } from "./state.ts";
@@ -48,22 +48,37 @@ export interface SeamOptions extends RunOptions {
   readonly context?: unknown;
 }
 
-/** The place of a nested run in its outer run. */
+/** The place of a nested run in its outer run. The code is in ./nested: `runNested` brings it, so that a bundle without nested runs leaves it out. */
 export interface Nesting {
-  readonly run: Run;
-  readonly callId: string;
-  readonly name?: string | undefined;
-  /** The beginning of the keys of its steps. Undefined for a run with a journal of its own. */
-  readonly key?: string | undefined;
-  readonly path: string;
+  readonly outer: Run;
+  /** The journal of a run that is only read. */
   readonly journal?: Journal | undefined;
-  readonly signal?: AbortSignal | undefined;
+  readonly signal: AbortSignal | undefined;
+  findPlace(options: SeamOptions): Place;
+  createMeter(limits: SharedLimits): Meter;
+  /** Returns the hooks that the outer run has for the nested run. */
+  beginHooks(facts: RunFacts): readonly NamedHooks[];
+  /** Waits for a stream of another nested run, if it may leave no room for one of this run. Undefined if there is room. */
+  findRoom(run: Run): Promise<void> | undefined;
+  /** Called before and after a request of the run, which its outer runs must count meanwhile. */
+  beginRequest(run: Run): void;
+  endRequest(): void;
+  /** Returns the limit of an outer run that leaves no room for another request. */
+  findSpent(run: Run): EndReason | undefined;
+  /**
+   * A run that waits ends when nothing else of the outermost run can go on. Until then, its control takes messages, and may end it.
+   * Returns true if it was ended.
+   */
+  hold(run: Run): Promise<boolean>;
 }
 
 export interface RunPorts {
   readonly nesting?: Nesting | undefined;
-  readonly queue?: EventQueue<LoopEvent> | undefined;
-  readonly drive: (run: Run) => Promise<LoopResult>;
+  readonly reader?: EventReader | undefined;
+  /** Begins a nested run. */
+  begin(options: SeamOptions, ports: RunPorts): { readonly result: Promise<LoopResult> };
+  /** Runs a call through the middleware. */
+  perform(activity: object, call: ToolCall): Promise<Outcome>;
   /** Reads a call from its records, without the code of the tool and of the middleware. Default: calls run. */
   readonly readCall?: ((run: Run, call: ToolCall, index: number) => Promise<EndedCall>) | undefined;
 }
@@ -139,9 +154,14 @@ export class Run {
   /** The ending that the newest look was about. */
   planned: Ending | undefined;
   readonly nested: Set<Run> = new Set();
+  /** The number of steps of this run and its nested runs that have begun and not ended. Only the outermost run counts. */
+  openSteps = 0;
+  /** The number of calls that need the place of a call that waits. Only the outermost run counts. */
+  hungryCalls = 0;
   /** The nested runs that wait while other steps of this run can go on. */
-  readonly waiting: HeldRuns = new HeldRuns();
+  held: { check(): void } | undefined;
   readonly ports: RunPorts;
+  readonly nesting: Nesting | undefined;
   readonly #wrapped: Map<Provider, Provider> = new Map();
   readonly #claims: ReturnType<typeof claimRun>;
   #signal: AbortSignal | undefined;
@@ -149,9 +169,10 @@ export class Run {
   constructor(options: SeamOptions, ports: RunPorts) {
     refuseUnknownOptions(options);
     const { nesting } = ports;
-    const outer = nesting?.run;
+    const outer = nesting?.outer;
     const place = findPlace(options, nesting);
     this.ports = ports;
+    this.nesting = nesting;
     this.options = copyOptions(options);
     this.outer = outer;
     this.root = place.root ?? this;
@@ -169,7 +190,7 @@ export class Run {
     this.scope = new CancelScope(outer?.scope, this.limits.reserve.ms);
     this.alarm = new IdleTimer(clock);
     this.watch = listMiddleware(options.middleware).length === 0 ? undefined : new HookWatch(this);
-    this.meter = new Meter(this.limits, outer?.meter);
+    this.meter = nesting?.createMeter(this.limits) ?? new Meter(this.limits);
     ({ depth: this.depth, maxDepth: this.maxDepth } = findLevel(options, outer, this.limits));
     const { messages, heldIds } = checkMessages(options.messages);
     this.state = createState(messages, heldIds, options.pricing !== undefined);
@@ -187,7 +208,6 @@ export class Run {
     this.past = place.isKept ? pasts.begin?.(this, nesting) : undefined;
     this.journal = journalOf(this, nesting);
     this.events = createSink(this, ports);
-    outer?.nested.add(this);
   }
 
   get signal(): AbortSignal {
@@ -201,27 +221,16 @@ export class Run {
 
   /** Like `step`, with a whole key. */
   async record<T>(key: string, body: () => T | PromiseLike<T>, journal: Journal = this.journal): Promise<T> {
-    if (this.past !== undefined) return this.past.record(key, body, journal);
-    const { waiting } = this.root;
-    waiting.busy += 1;
+    const { root, past } = this;
+    // A step without a record stays pending in a replay.
+    const count = isReplay(journal) ? 0 : 1;
+    root.openSteps += count;
     try {
-      return await journal.step(key, body);
+      return await (past === undefined ? journal.step(key, body) : past.record(key, body, journal));
     } finally {
-      waiting.busy -= 1;
-      waiting.check();
+      root.openSteps -= count;
+      root.held?.check();
     }
-  }
-
-  /**
-   * A nested run that waits ends when nothing else of the outermost run can go on. Until then, its control takes messages, and may
-   * end it. Returns true if it was ended.
-   */
-  async hold(): Promise<boolean> {
-    const { root, control, scope, journal } = this;
-    if (root === this || control === undefined || scope.cause !== undefined) return false;
-    if (isReplay(journal)) return false;
-    await root.waiting.hold(scope);
-    return isEnded(scope);
   }
 
   /** The active time of earlier executions counts too. */
@@ -255,29 +264,10 @@ export class Run {
     return wrapped;
   }
 
-  nest(given: Partial<NestedOptions> = {}, nesting: Omit<Nesting, "run">): Promise<LoopResult> {
-    const { provider, pricing, session, context, timeouts } = this.options;
-    const defined: Partial<SeamOptions> = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-    const inner = defined.timeouts ?? {};
-    // A stopped run must not wait longer for its nested runs than for its own tools.
-    const settleMs = Math.min(inner.settleMs ?? this.timeouts.settleMs, this.timeouts.settleMs);
-    const whole: SeamOptions = {
-      provider,
-      pricing,
-      session,
-      context,
-      clock: this.clock,
-      messages: given.messages as SeamOptions["messages"],
-      ...defined,
-      timeouts: { ...timeouts, ...inner, settleMs },
-    };
-    return this.ports.drive(new Run(whole, { ...this.ports, queue: undefined, nesting: { ...nesting, run: this } }));
-  }
-
   release(): void {
     for (const one of this.nested) one.release();
     this.events.close(!this.isReplayed);
-    this.meter.settle();
+    this.nesting?.endRequest();
     this.#claims.release();
     this.outer?.nested.delete(this);
     this.alarm.stop();
@@ -346,7 +336,8 @@ function createToken(): string {
   return digits() + digits() + digits();
 }
 
-interface Place {
+/** The records of a run, and its identity. */
+export interface Place {
   /** Undefined for a run that is its own root. */
   readonly root?: Run;
   readonly token: string;
@@ -359,21 +350,15 @@ interface Place {
   readonly isKept: boolean;
 }
 
-const readable = "left out, or used after memoryJournal(), fileJournal() or enableJournals()";
-
-/** A nested run that shares the journal of its outer run has a place in it. */
-function findPlace(options: SeamOptions, nesting: Nesting | undefined): Place {
-  const path = nesting === undefined ? "" : `${nesting.run.path}${nesting.path}/`;
-  if (nesting?.key === undefined) {
-    const token = createToken();
-    const { runId = `run_${token}`, now = Date.now(), journal: records = recordSteps() } = options;
-    return { token, prefix: "", path, runId, now, records, isKept: isKept(options) };
-  }
-  const { key, run } = nesting;
-  const { root, token, now } = run;
-  const { runId = `${run.runId}/${key}`, journal: records = root.records } = options;
-  return { root, token, prefix: `${run.prefix}${key}/`, path, runId, now, records, isKept: root.past !== undefined };
+/** Without `nesting`, returns the place of a run with a journal of its own. */
+export function findPlace(options: SeamOptions, nesting?: Nesting): Place {
+  if (nesting !== undefined) return nesting.findPlace(options);
+  const token = createToken();
+  const { runId = `run_${token}`, now = Date.now(), journal: records = recordSteps() } = options;
+  return { token, prefix: "", path: "", runId, now, records, isKept: isKept(options) };
 }
+
+const readable = "left out, or used after memoryJournal(), fileJournal() or enableJournals()";
 
 function isKept({ journal, answers = {} }: SeamOptions): boolean {
   if (journal === undefined && Object.keys(answers).length === 0) return false;
@@ -386,9 +371,8 @@ function journalOf({ past, records }: Run, nesting: Nesting | undefined): Journa
   return nesting?.journal ?? past?.journal ?? records;
 }
 
-function createSink({ runId, options, hooks }: Run, { queue, nesting }: RunPorts): LoopEventSink {
-  const outer = nesting && { sink: nesting.run.events, callId: nesting.callId };
-  return new LoopEventSink({ runId, emitter: options.events, queue, outer, hooks: hooks.filter(({ on, close }) => on ?? close) });
+function createSink({ runId, options, hooks }: Run, { reader }: RunPorts): LoopEventSink {
+  return new LoopEventSink({ runId, emitter: options.events, reader, hooks: hooks.filter(({ on, close }) => on ?? close) });
 }
 
 /** A nested run is one level deeper than its outer run, and cannot raise `maxDepth`. */

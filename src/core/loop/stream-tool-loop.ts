@@ -49,7 +49,7 @@ export function streamToolLoop<
   options: LoopOptions<Output, T> & { readonly middleware?: List | MiddlewareList<Output> | undefined },
 ): LoopStream<Plain<Output>, T, ResultFields<List>> {
   const queue = new EventQueue<LoopEvent>(capacity);
-  const begun = beginRun(options, { queue });
+  const begun = beginRun(options, { reader: queue });
   // The cast is safe: the schema, the tools and the middleware in `options` determine the types.
   const result = begun.result as Promise<LoopResult<Plain<Output>, T> & ResultFields<List>>;
   // Prevents an unhandled rejection for callers that only read events. A caller that awaits `result` still gets the error.

@@ -1,10 +1,8 @@
 // Looks at what came from outside (messages, cancellations, limits), and decides whether the run goes on. Recorded, so that a replay
 // decides the same.
 
-import { type Cancellable, endingOfReason } from "../../shared/cancellation/cancel-scope.ts";
+import { endingOfReason } from "../../shared/cancellation/cancel-scope.ts";
 import { isUnfinished } from "../../shared/judge-finish.ts";
-import type { Expected } from "./meter.ts";
-import type { EndReason } from "../types/termination.ts";
 import { decideLook, isExhausted, type Looking, type Seen } from "./next-step.ts";
 import { placeOf, stepOf } from "./journals.ts";
 import type { Run } from "./run.ts";
@@ -12,7 +10,7 @@ import type { Ending, Look, State } from "../types/middleware.ts";
 import { applyLook } from "./state.ts";
 
 export async function takeLook(run: Run, looking: Looking): Promise<undefined> {
-  const { state } = run;
+  const { state, nesting } = run;
   const { phase } = state;
   if (phase !== "look") {
     const base = phase === "start" ? "begin" : `${placeOf(state)}/${lookStep(phase, state)}`;
@@ -21,8 +19,8 @@ export async function takeLook(run: Run, looking: Looking): Promise<undefined> {
   run.planned = looking.planned;
   let taken = 0;
   const look = await run.step<Look>(lookKey(state), async () => {
-    if (looking.planned === undefined && run.outer !== undefined)
-      for (let busy = findBusy(run); busy !== undefined; busy = findBusy(run)) await untilSettled(run, busy);
+    if (looking.planned === undefined)
+      for (let room = nesting?.findRoom(run); room !== undefined; room = nesting?.findRoom(run)) await room;
     // Nothing may be awaited before the decision: a message that arrives in between would be lost, and another run would begin a
     // stream with the same budget.
     const seen = see(run);
@@ -68,7 +66,7 @@ function toLook(run: Run, seen: Seen, { planned, retries }: Looking): Look {
     ...(version !== state.codeVersion && { codeVersion: version }),
   };
   if (ending === undefined) {
-    run.meter.begin(expectedOf(run));
+    run.nesting?.beginRequest(run);
     return retries === true ? { ...facts, retries } : facts;
   }
   if (isFinal(ending) || hooks.every(({ beforeEnd }) => beforeEnd === undefined)) shut(run, ending);
@@ -85,40 +83,12 @@ export function shut({ control, outer }: Run, { status }: Ending): void {
   if (status !== "suspended" || outer === undefined) control?.shut();
 }
 
-function expectedOf({ state: { answers, lastCostUSD } }: Run): Expected | undefined {
-  const last = answers.at(-1);
-  return last && { tokens: last.usage?.totalTokens ?? 0, costUSD: lastCostUSD };
-}
-
-type OnSettled = (resume: () => void) => () => void;
-
-/**
- * Returns a function that waits for the end of a stream, if the streams of other nested runs may use up the limits of an outer run.
- * Otherwise all nested runs would begin a stream with the last of the same budget.
- */
-function findBusy(run: Run): OnSettled | undefined {
-  return run.scope.cause === undefined ? run.meter.findBusy(expectedOf(run)) : undefined;
-}
-
-/** A cancellation ends the wait. */
-function untilSettled({ scope }: Run, onSettled: OnSettled): Promise<void> {
-  return new Promise<void>((resolve) => {
-    const slot: Cancellable = { cancel: () => end() };
-    const leave = onSettled(() => end());
-    const end = (): void => {
-      scope.leave(slot);
-      leave();
-      resolve();
-    };
-    scope.join(slot);
-  });
-}
-
-export function see({ clock, token, scope, control, meter, state, returned }: Run): Seen {
+export function see(run: Run): Seen {
+  const { clock, token, scope, control, meter, state, returned } = run;
   const now = clock.now();
   scope.checkDeadline(now);
   const { cause } = scope;
-  const spentOutside: EndReason | undefined = meter.findSpentOutside(state.lastCostUSD);
+  const spentOutside = run.nesting?.findSpent(run);
   return {
     now,
     token,

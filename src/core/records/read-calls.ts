@@ -9,6 +9,7 @@ import { type Begun, type EndRecord, noteReplayed, sendEnd, sendStart } from "..
 import { ReplayJournal } from "../loop/replay/replay-journal.ts";
 import type { EagerOutcome } from "../middleware/eager-tools.ts";
 import { callPlace } from "../loop/journals.ts";
+import { nest } from "../loop/nested/run-nested.ts";
 import type { ReadRun } from "../loop/read-run.ts";
 import type { Run, SeamOptions } from "../loop/run.ts";
 import type { CurrentMessage, EndedCall, Outcome, State } from "../types/middleware.ts";
@@ -224,7 +225,7 @@ export class CallReader {
         const path = inner.path.slice(run.path.length, -1);
         const nesting = { key: `${own}/${name}`, path, callId: call.callId, journal: replay };
         const result = await Promise.race([
-          run.nest({ ...options, messages: inner.first.messages }, nesting),
+          nest(run, { ...options, messages: inner.first.messages }, nesting),
           replay.stuck.then(() => undefined),
         ]);
         const batch = this.#batches.get(inner.prefix);

@@ -3,7 +3,6 @@
 import type { Clock, Timeouts } from "../types/common.ts";
 import type { EventSink } from "../types/loop-event.ts";
 import type { LoopControl } from "../types/loop-options.ts";
-import type { LoopResult } from "../types/loop-result.ts";
 import type { ToolDefinition } from "../types/tool.ts";
 import type { Deadline } from "../../shared/cancellation/deadline.ts";
 
@@ -12,6 +11,9 @@ import type { Deadline } from "../../shared/cancellation/deadline.ts";
  * copies of the package use the same key.
  */
 export const insideKey: unique symbol = Symbol.for("turnwright.Call");
+
+/** The contexts of tests have the function under this key that runs their nested runs. */
+export const startKey: unique symbol = Symbol.for("turnwright.StartNested");
 
 export interface Level {
   readonly depth: number;
@@ -40,8 +42,6 @@ export interface InsideCall {
   onToolEnd: (() => void) | undefined;
   /** Waits for work of the core. */
   busy<T>(work: () => PromiseLike<T>): Promise<T>;
-  /** Returns the messages that a nested run has not sent to the caller of the outer run. */
-  giveBack(result: LoopResult): void;
 }
 
 /** Returns undefined outside a run. */

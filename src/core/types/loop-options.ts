@@ -7,7 +7,6 @@ import type {
   Clock,
   Json,
   JsonSchema,
-  Plain,
   Pricing,
   Session,
   StandardSchema,
@@ -18,7 +17,6 @@ import type {
 } from "./common.ts";
 import type { Journal } from "./journal.ts";
 import type { EmittedPart, LoopEmitter } from "./loop-event.ts";
-import type { LoopResult } from "./loop-result.ts";
 import type { CallDecision, OutsideResult } from "./policies.ts";
 import type { WaitOptions } from "./wait.ts";
 import type { ContextFor, ContextOption, InheritedContextOption } from "./typed-call.ts";
@@ -359,26 +357,10 @@ export interface ToolContext<Context = unknown> {
   wait<Answer = Json>(what: string, facts: Json, options?: WaitOptions<Answer> & { readonly until?: undefined }): Promise<Answer>;
   wait<Answer = Json>(what: string, facts: Json, options: WaitOptions<Answer>): Promise<Answer | null>;
   /**
-   * Starts a nested run in the same journal, which is resumed together with this run. Nested runs that run at the same time need
-   * different names. Only in tools with `durable: true`.
-   */
-  run<Output = unknown, T extends Tool = Tool>(
-    options: NestedLoopOptions<Output, T, Context>,
-    name?: string,
-  ): Promise<LoopResult<Plain<Output>, T>>;
-  /**
    * Calls another tool of the run, through the same checks as a call of the model. Rejects if the call has no result. A call
    * that ends the run also ends it if its error is caught. Only in tools with `durable: true`.
    */
   call(tool: string, args: Json): Promise<Json>;
-  /**
-   * Starts a nested run, which ends at the latest when this call ends. The nested run shares the remaining tokens and tool calls
-   * of the outer run, and the usage of the nested run counts for both runs. Listeners of the outer run also get the events of the
-   * nested run, with a `path`. Rejects with LoopError "depth-exceeded", and with the errors of the function `runToolLoop`.
-   */
-  runToolLoop<Output = unknown, T extends Tool = Tool>(
-    options: NestedLoopOptions<Output, T, Context>,
-  ): Promise<LoopResult<Plain<Output>, T>>;
 }
 
 /** Provides the tools and runs them. Created by `createToolRegistry`. An object of your own with these methods also works. */

@@ -9,7 +9,6 @@ import type { ToolDefinition } from "./tool.ts";
 import type { NestedSpending, ShownTool, ToolCall, ToolHistoryEntry, ToolOutcome } from "./tool-outcome.ts";
 import type { LoopLimits, RunOptions, Tool, ToolContext, ToolRegistry } from "./loop-options.ts";
 import type { FinalAnswerReserve } from "./policies.ts";
-import type { LoopResult } from "./loop-result.ts";
 import type { Journal } from "./journal.ts";
 import type { WaitOptions } from "./wait.ts";
 
@@ -322,8 +321,6 @@ export interface Recorder {
    */
   wait<Answer = Json>(what: string, facts: Json, options?: WaitOptions<Answer> & { readonly until?: undefined }): Promise<Answer>;
   wait<Answer = Json>(what: string, facts: Json, options: WaitOptions<Answer>): Promise<Answer | null>;
-  /** Runs a nested run in the same journal. Nested runs that are parallel need different names. */
-  run(options: NestedOptions, name?: string): Promise<LoopResult>;
   /** Adds a message at the end of the transcript. Call it before `next` of a request. */
   addMessage(message: UserMessage): void;
   /**

@@ -7,8 +7,9 @@ import {
   isToolRegistry,
   needed,
   type TriggerMatch,
+  type DeliberateGate,
 } from "../../core/kit.ts";
-import type { DeliberateGate, ToolDefinition, ToolRegistry } from "../../core/index.ts";
+import type { ToolDefinition, ToolRegistry } from "../../core/index.ts";
 import { isText } from "../../shared/errors/check-fields.ts";
 import { createTriggerTable, type TriggerProblem, type TriggerSearch, readText } from "./trigger-table.ts";
 

@@ -14,6 +14,7 @@ import {
   type ToolContext,
   withFallback,
   withRetry,
+  runNested,
 } from "turnwright";
 import { compactMessages } from "turnwright/middleware";
 import { parseRunLog } from "turnwright/inspect";
@@ -78,9 +79,11 @@ const scenes: readonly (readonly [name: string, options: () => Partial<LoopOptio
       tools: [
         inner,
         tool("delegate", (_args, context) =>
-          context
-            .runToolLoop({ provider: createMockProvider([toolCall("ask_expert", {}), text("Deep.")]), tools: [inner], messages })
-            .then((result) => result.text),
+          runNested(context, {
+            provider: createMockProvider([toolCall("ask_expert", {}), text("Deep.")]),
+            tools: [inner],
+            messages,
+          }).then((result) => result.text),
         ),
       ],
     }),

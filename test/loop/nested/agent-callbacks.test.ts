@@ -11,6 +11,7 @@ import {
   type NestedLoopOptions,
   type Tool,
   toolResult,
+  runNested,
 } from "turnwright";
 import { createMockProvider, fail, text, toolCall } from "turnwright/testing";
 import { answersOf, never, outcomesOf, play, type Playing } from "../play.ts";
@@ -87,8 +88,8 @@ describe("the prepare function of defineAgentTool", () => {
       name: "agent",
       description: "",
       inputSchema: {},
-      prepare: async (_, { runToolLoop }) => {
-        await runToolLoop(used(10));
+      prepare: async (_, context) => {
+        await runNested(context, used(10));
         return used(100);
       },
     });

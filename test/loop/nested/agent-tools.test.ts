@@ -39,11 +39,11 @@ describe("a tool from defineAgentTool", () => {
     expect(playing.recording.of("run-end").map(({ path }) => path)).toEqual([["call_i0_0"], undefined]);
   });
 
-  it("runs in runTool, where a test can replace context.runToolLoop", async () => {
+  it("runs in runTool, where a test can replace runNested", async () => {
     const one = agent(() => answers("kit"));
     expect(await runTool(one)).toMatchObject({ kind: "completed", data: "kit" });
     const told: unknown[] = [];
-    const runToolLoop = (options: unknown): Promise<LoopResult> => {
+    const inner = (options: unknown): Promise<LoopResult> => {
       told.push(options);
       return Promise.resolve({ status: "completed", responseText: "faked" } as LoopResult);
     };
@@ -51,7 +51,7 @@ describe("a tool from defineAgentTool", () => {
       await runTool(
         agent(() => ({ messages: question })),
         {},
-        { runToolLoop },
+        { runNested: inner },
       ),
     ).toMatchObject({ data: "faked" });
     expect(told).toEqual([{ messages: question }]);

@@ -11,6 +11,7 @@ import {
   type Tool,
   type ToolContext,
   toolResult,
+  runNested,
 } from "turnwright";
 import type { LoopErrorOf } from "../../../src/shared/errors/loop-error.ts";
 import { createMockProvider, type MockProvider, text, toolCall } from "turnwright/testing";
@@ -89,12 +90,9 @@ describe.for(kinds)("limits.maxDepth for runs in an %s", (kind) => {
   });
 });
 
-it('context.runToolLoop rejects with "depth-exceeded", "invalid-option" or "unknown-option"', async () => {
+it('runNested rejects with "depth-exceeded", "invalid-option" or "unknown-option"', async () => {
   const seen: unknown[] = [];
-  const look = async (
-    _: unknown,
-    { runToolLoop, depth }: { runToolLoop: (options: never) => Promise<unknown>; depth: number },
-  ) => {
+  const look = async (_: unknown, context: ToolContext) => {
     const attempts: readonly unknown[] = [
       { messages: question },
       { messages: question, maxDepth: 9 },
@@ -103,11 +101,11 @@ it('context.runToolLoop rejects with "depth-exceeded", "invalid-option" or "unkn
       undefined,
     ];
     for (const options of attempts) {
-      const error: unknown = await runToolLoop(options as never).catch((reason: unknown) => reason);
+      const error: unknown = await runNested(context, options as never).catch((reason: unknown) => reason);
       const { code, details }: Partial<LoopErrorOf<"depth-exceeded">> = isLoopError(error) ? (error as never) : {};
       seen.push([code, details]);
     }
-    return toolResult({ success: true, data: depth });
+    return toolResult({ success: true, data: context.depth });
   };
   const playing = play([toolCall("look"), text("Done.")], { tools: [tool("look", look)], limits: { maxDepth: 1 } });
   expect(answersOf(await playing.result)[0]?.result).toBe(0);
@@ -119,6 +117,11 @@ it('context.runToolLoop rejects with "depth-exceeded", "invalid-option" or "unkn
     ["invalid-option", { option: "messages" }],
   ]);
   expect(playing.provider.calls).toBe(2);
+});
+
+it("runNested rejects for a context that no run has made", async () => {
+  const context = { context: undefined, idempotencyKey: "" };
+  await expect(runNested(context, { messages: question })).rejects.toThrow("Only the context of a tool");
 });
 
 describe("the depth of a run that is started inside a tool", () => {
@@ -155,15 +158,15 @@ describe("the depth of a run that is started inside a tool", () => {
     ],
     [
       "the signal of the call through generateWithTools",
-      (options, { signal, runToolLoop: nested }) =>
+      (options, context) =>
         generateWithTools(
           createMockProvider([toolCall("nest"), text("Done.")]),
           { prompt: "Go." },
           {
             definitions: [{ name: "nest", description: "", inputSchema: { type: "object" } }],
-            execute: () => nested(options),
+            execute: () => runNested(context, options),
           },
-          { abortSignal: signal },
+          { abortSignal: context.signal },
         ),
     ],
   ])("is one level deeper if the run gets %s", async ([, start]) => {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { NestedLoopOptions, Tool, ToolContext } from "turnwright";
+import { type NestedLoopOptions, type Tool, type ToolContext, runNested } from "turnwright";
 import { createMockProvider, createTestClock, type MockMessage, stall, text, toolCall } from "turnwright/testing";
 import { countListeners } from "../count-listeners.ts";
 import { createHoldClock } from "../hold-clock.ts";
@@ -174,7 +174,7 @@ describe("nested runs that a tool call has started", () => {
   ])("end if the tool %s without awaiting the runs", async ([, execute, outcome, asked]) => {
     const provider = createMockProvider(() => stall());
     const options: NestedLoopOptions = { messages: question, provider };
-    const loses = tool("loses", (_, ctx) => execute(() => Promise.all([ctx.runToolLoop(options), ctx.runToolLoop(options)])));
+    const loses = tool("loses", (_, ctx) => execute(() => Promise.all([runNested(ctx, options), runNested(ctx, options)])));
     const playing = play([toolCall("loses"), text("Done.")], { tools: [loses] });
     const result = await playing.result;
     expect([outcomesOf(result), result.text]).toEqual([[`call_i0_0: ${outcome}`], "Done."]);
@@ -198,7 +198,7 @@ describe("nested runs that a tool call has started", () => {
       const playing = play([toolCall(name), text("Done.")], { tools: [keeps, slow], clock, timeouts: { toolMs: 10 } });
       await clock.runAll();
       expect((await playing.result).text).toBe("Done.");
-      await expect(context?.runToolLoop({ messages: question, provider })).rejects.toThrow(
+      await expect(runNested(context as unknown as ToolContext, { messages: question, provider })).rejects.toThrow(
         "The tool call has ended, so it cannot start a nested run.",
       );
     }
@@ -212,7 +212,7 @@ describe("nested runs that a tool call has started", () => {
       "tries",
       async (_, ctx) => {
         attempts += 1;
-        const running = ctx.runToolLoop({ messages: question, provider });
+        const running = runNested(ctx, { messages: question, provider });
         if (attempts > 1) return (await running).text;
         // Waits until the nested run has called its model.
         for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
@@ -227,7 +227,7 @@ describe("nested runs that a tool call has started", () => {
   });
 
   it("cause no unhandled rejection if rejected and not awaited", async () => {
-    const loses = tool("loses", (_, ctx) => void ctx.runToolLoop({ messages: question }));
+    const loses = tool("loses", (_, ctx) => void runNested(ctx, { messages: question }));
     const playing = play([toolCall("loses"), text("Done.")], { tools: [loses], limits: { maxDepth: 1 } });
     expect((await playing.result).text).toBe("Done.");
     await playing.clock.flush();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { memoryJournal, runToolLoop } from "turnwright";
+import { memoryJournal, runToolLoop, runNested } from "turnwright";
 import { createMockProvider, createTestClock, recordEvents, text, toolCall, wait } from "turnwright/testing";
 import { play, tool } from "../play.ts";
 import { chatter, readAll, readSome, start } from "../reading.ts";
@@ -113,7 +113,7 @@ describe.for(kinds)("events of a run inside an %s", (kind) => {
   it("end with the run, even if the tool does not await the run", async () => {
     const clock = createTestClock();
     const late = createMockProvider([[wait(1_000), text("late")]]);
-    const loses = tool("loses", (_, ctx) => void ctx.runToolLoop({ messages: question, provider: late }));
+    const loses = tool("loses", (_, ctx) => void runNested(ctx, { messages: question, provider: late }));
     const playing = play([toolCall("loses"), text("Done.")], { tools: [loses], clock });
     await clock.runAll();
     const { events } = playing.recording;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Pricing, type ToolContext } from "turnwright";
+import { type LoopResult, type NestedLoopOptions, type Pricing, type ToolContext, runNested } from "turnwright";
 import { createMockProvider, createTestClock, endEarly, fail, stall, text, toolCall, wait } from "turnwright/testing";
 import { answersOf, never, outcomesOf, play, tool } from "../play.ts";
 import { callAndAnswer, kinds, nesting, question, scripted, spendingOf, tokens } from "./nesting.ts";
@@ -136,7 +136,8 @@ describe("the usage of several runs inside one ordinary tool", () => {
   });
 
   it("counts once for each run, in sequence and in parallel", async () => {
-    const work = tool("work", async (_, { runToolLoop: run }: ToolContext) => {
+    const work = tool("work", async (_, context: ToolContext) => {
+      const run = (options: NestedLoopOptions): Promise<LoopResult> => runNested(context, options);
       const first = await run(asks("a", 10));
       const others = await Promise.all([run(asks("b", 100)), run(asks("c", 1_000))]);
       const ids = [first, ...others].map(({ runId }) => runId);
@@ -152,12 +153,12 @@ describe("the usage of several runs inside one ordinary tool", () => {
     const hanging = { messages: question, provider: createMockProvider(() => [text("x"), tokens(100), stall()]) };
     const tools = [
       tool("fails", async (_, ctx) => {
-        await ctx.runToolLoop(asks("a", 10));
+        await runNested(ctx, asks("a", 10));
         throw new Error("no");
       }),
-      tool("hangs", async (_, ctx) => [await ctx.runToolLoop(asks("a", 10)), await never], { timeoutMs: 50 }),
+      tool("hangs", async (_, ctx) => [await runNested(ctx, asks("a", 10)), await never], { timeoutMs: 50 }),
       tool("loses", (_, ctx) => {
-        void ctx.runToolLoop(hanging);
+        void runNested(ctx, hanging);
         return new Promise((resolve) => void clock.setTimeout(() => resolve("gone"), 20));
       }),
     ];

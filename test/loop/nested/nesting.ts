@@ -7,6 +7,7 @@ import {
   type ToolContext,
   toolResult,
   type UserMessage,
+  runNested,
 } from "turnwright";
 import {
   createMockProvider,
@@ -19,7 +20,7 @@ import {
 } from "turnwright/testing";
 import { tool } from "../play.ts";
 
-/** A nested run starts in an agent tool, or by `context.runToolLoop` in an ordinary tool. */
+/** A nested run starts in an agent tool, or by `runNested` in an ordinary tool. */
 export type Kind = "agent tool" | "ordinary tool";
 
 export const kinds: readonly Kind[] = ["agent tool", "ordinary tool"];
@@ -32,7 +33,7 @@ export const question: readonly UserMessage[] = [{ role: "user", content: "Well?
 export function nesting(kind: Kind, name: string, prepare: Prepare): Tool {
   if (kind === "ordinary tool") {
     const execute = async (args: unknown, context: ToolContext): Promise<unknown> =>
-      summarise(await context.runToolLoop(prepare(args, context)));
+      summarise(await runNested(context, prepare(args, context)));
     return tool(name, execute);
   }
   return defineAgentTool({ name, description: name, inputSchema: { type: "object" }, prepare, toResult: summarise });

@@ -1,7 +1,7 @@
 // Nested runs that run at the same time share the limits of their outer run. They must not all spend the last part of a budget.
 
 import { describe, expect, it } from "vitest";
-import { createLoopControl, type LoopOptions, type LoopResult, type Tool, eagerTools } from "turnwright";
+import { createLoopControl, type LoopOptions, type LoopResult, type Tool, eagerTools, runNested } from "turnwright";
 import { createMockProvider, type MockPart, type MockProvider, text, toolCall, usage, wait } from "turnwright/testing";
 import { answersOf, play, tool } from "../play.ts";
 import { kinds, nesting, question } from "./nesting.ts";
@@ -80,7 +80,7 @@ describe.for(kinds)("parallel nested runs in an %s", (kind) => {
 describe("a nested run in a tool that starts early", () => {
   it("does not wait for the stream that waits for it", async () => {
     const provider = createMockProvider(() => stream(text("Early.")));
-    const early = tool("early", async (_args, context) => (await context.runToolLoop({ messages: question, provider })).text, {
+    const early = tool("early", async (_args, context) => (await runNested(context, { messages: question, provider })).text, {
       eager: true,
     });
     const inner = createMockProvider(({ messages }) =>

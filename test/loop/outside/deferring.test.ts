@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { defer, defineTool, type LoopOptions } from "turnwright";
+import { defer, defineTool, type LoopOptions, runNested } from "turnwright";
 import { replayJournal } from "turnwright/journal";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { answersOf, outcomesOf, play, type Playing, tool } from "../play.ts";
@@ -140,8 +140,11 @@ describe("a call whose result comes from outside", () => {
 describe("a deferred result", () => {
   it("does not count the usage of a run inside the tool twice", async () => {
     const start = (more: Partial<LoopOptions>): Playing => {
-      const inner = tool("inner", async (_, { runToolLoop }) => {
-        await runToolLoop({ messages: [{ role: "user", content: "In." }], provider: createMockProvider([text("Inside.")]) });
+      const inner = tool("inner", async (_, context) => {
+        await runNested(context, {
+          messages: [{ role: "user", content: "In." }],
+          provider: createMockProvider([text("Inside.")]),
+        });
         return defer();
       });
       const script = more.journal === undefined ? [toolCall("inner")] : [text("Done.")];

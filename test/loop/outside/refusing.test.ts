@@ -11,6 +11,7 @@ import {
   toolResult,
   withFilter,
   withPrefix,
+  runNested,
 } from "turnwright";
 import { fromJsonSchema, withValidation } from "turnwright/json-schema";
 import type { ToolTraits } from "turnwright/kit";
@@ -227,9 +228,9 @@ describe("defer", () => {
 
   it("fails the call if the call belongs to a run inside an ordinary tool", async () => {
     const results: unknown[] = [];
-    const outer = tool("outer", async (_, { runToolLoop }) => {
+    const outer = tool("outer", async (_, context) => {
       const provider = createMockProvider([toolCall("job"), text("Inside.")]);
-      const inside = await runToolLoop({ provider, messages: [{ role: "user", content: "In." }], tools: [failing({})] });
+      const inside = await runNested(context, { provider, messages: [{ role: "user", content: "In." }], tools: [failing({})] });
       results.push(inside.functionHistory[0]?.functionResponse.response.result);
       return inside.text;
     });

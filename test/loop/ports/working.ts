@@ -1,4 +1,4 @@
-import { approve, defineAgentTool, type LoopOptions, type ToolRegistry, eagerTools } from "turnwright";
+import { approve, defineAgentTool, type LoopOptions, type ToolRegistry, eagerTools, runNested } from "turnwright";
 import { createMockProvider, text } from "turnwright/testing";
 import { type Fault, once } from "../faults.ts";
 import { never, tool } from "../play.ts";
@@ -98,7 +98,7 @@ export const workingPorts: Ports = {
     tools: [
       tool("t", async (_, context) => {
         const provider = { id: "p", model: "m", stream: () => ({ [Symbol.asyncIterator]: () => ({ next: fault }) }) as never };
-        return (await context.runToolLoop({ messages: question, provider })).status;
+        return (await runNested(context, { messages: question, provider })).status;
       }),
     ],
   })),

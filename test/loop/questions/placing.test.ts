@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { describe, expect, it } from "vitest";
-import { ask, memoryJournal, type SavedJournal } from "turnwright";
+import { ask, memoryJournal, type SavedJournal, runNested } from "turnwright";
 import { inspectJournal } from "turnwright/journal";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 
@@ -45,9 +45,9 @@ describe("a question that a tool asks", () => {
       'Only a tool with \\"durable: true\\" can use ask without \\"wait: true\\".',
     );
     const asking = tool("ask", (_, context) => ask(context, { question: "Which city?" }), { durable: true });
-    const outer = tool("book", async (_, { runToolLoop }) => {
+    const outer = tool("book", async (_, context) => {
       const provider = createMockProvider([[toolCall("ask")], text("Inside.")]);
-      return answersOf(await runToolLoop({ messages: question, provider, tools: [asking] }))[0]?.result;
+      return answersOf(await runNested(context, { messages: question, provider, tools: [asking] }))[0]?.result;
     });
     const nested = await setUp(() => undefined, { tools: [outer] }).start().result;
     expect(JSON.stringify(answersOf(nested)[0]?.result)).toContain(
@@ -61,7 +61,7 @@ describe("a question that a tool asks", () => {
       "book",
       async (_, context) => {
         starts += 1;
-        await context.runToolLoop({ messages: question, provider: createMockProvider([text("Inside.")]) });
+        await runNested(context, { messages: question, provider: createMockProvider([text("Inside.")]) });
         return ask(context, { question: "Which city?" });
       },
       { durable: true, idempotent: true, retry: { maxAttempts: 3 } },

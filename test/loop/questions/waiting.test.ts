@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { describe, expect, it } from "vitest";
-import { ask, createLoopControl, type LoopEvent, type LoopOptions } from "turnwright";
+import { ask, createLoopControl, type LoopEvent, type LoopOptions, runNested } from "turnwright";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { createDurableStore } from "../durable-store.ts";
 import { nesting, question } from "../nested/nesting.ts";
@@ -148,7 +148,7 @@ describe("a question that waits in the process", () => {
     });
     const tools = [
       nesting("agent tool", "agent", inside),
-      tool("plain", async (_, { runToolLoop }) => (await runToolLoop(inside())).text),
+      tool("plain", async (_, context) => (await runNested(context, inside())).text),
     ];
     for (const [name, byOuter] of [
       ["agent", true],

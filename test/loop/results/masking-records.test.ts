@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type LoopOptions, maskResults, memoryJournal, type Message, runToolLoop } from "turnwright";
+import { type LoopOptions, maskResults, memoryJournal, type Message, runToolLoop, runNested } from "turnwright";
 import { createMockProvider, fail, text, toolCall } from "turnwright/testing";
 import { createDurableStore } from "../durable-store.ts";
 import { play, tool } from "../play.ts";
@@ -102,7 +102,7 @@ describe("maskResults in a resumed run", () => {
 it("maskResults in a nested run masks by its own policy and iterations", async () => {
   const inner = createMockProvider(turnsOf(3));
   const nested = tool("nested", async (_, context) => {
-    const { text: said } = await context.runToolLoop({
+    const { text: said } = await runNested(context, {
       provider: inner,
       messages: [{ role: "user", content: "Go." }],
       tools: [search()],

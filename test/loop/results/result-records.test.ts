@@ -7,6 +7,7 @@ import {
   processResults,
   type ResultPipeline,
   runToolLoop,
+  runNested,
 } from "turnwright";
 import { createMockProvider, type MockScript, text, toolCall, usage } from "turnwright/testing";
 import { createDurableStore } from "../durable-store.ts";
@@ -62,7 +63,7 @@ describe("the usage of an extractor", () => {
     expect((await own.result).reason).toEqual({ kind: "max-tokens", limit: 105, spent: 105 });
     const inner = createMockProvider([[toolCall("give"), turn]]);
     const nested = tool("nested", async (_, context) => {
-      const { reason } = await context.runToolLoop({
+      const { reason } = await runNested(context, {
         provider: inner,
         messages: [{ role: "user", content: "Go." }],
         tools: [tool("give", () => "x")],

@@ -48,6 +48,6 @@ async function replayTool(activity: Activity, execute: Recalling["execute"]): Pr
   const ended = fork.settle(execute(fork));
   const waits = await Promise.race([ended.then((end) => ("waits" in end ? end.waits : undefined)), replay.stuck]);
   fork.close();
-  activity.adopt(fork);
+  activity.ends ??= fork.ends;
   return waits ?? undefined;
 }

@@ -136,17 +136,10 @@ export class RunPast implements AnsweredRun, CallPast {
       this.noteLive();
       return body();
     };
-    const { waiting } = this.run.root;
-    // A step without a record stays pending in a replay.
-    const count = isReplay(journal) ? 0 : 1;
-    waiting.busy += count;
     try {
       return await journal.step(key, live);
     } catch (error) {
       throw error instanceof JournalFailure ? error : new JournalFailure("The journal has failed.", { cause: error });
-    } finally {
-      waiting.busy -= count;
-      waiting.check();
     }
   }
 

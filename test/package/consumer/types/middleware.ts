@@ -1,5 +1,4 @@
 import {
-  type DeliberateGate,
   type LoopOptions,
   type LoopResult,
   type LoopStream,
@@ -10,7 +9,7 @@ import {
   type ToolRegistry,
   runToolLoop,
 } from "turnwright";
-import type { Handoff, LoopEmitter } from "turnwright/kit";
+import type { DeliberateGate, Handoff, LoopEmitter } from "turnwright/kit";
 import {
   type AgentHandoffs,
   type AgentOptions,

@@ -1,20 +1,21 @@
 // A tool whose call is a nested run, and the report about a nested run without a whole answer.
 
-import type { ExecutableTool, NestedRunOptions, Tool, ToolContext, NestedLoopOptions } from "../types/loop-options.ts";
-import type { LoopEmitter } from "../types/loop-event.ts";
-import type { LoopResult } from "../types/loop-result.ts";
-import type { JsonSchema, ToolSchema, Json } from "../types/common.ts";
-import type { ToolTraits } from "../types/tool.ts";
-import type { ToolHistoryEntry } from "../types/tool-outcome.ts";
-import type { EndReason } from "../types/termination.ts";
-import type { ContextOf } from "../types/typed-call.ts";
-import { cutText, describeValue } from "../../shared/texts.ts";
-import { askCaller } from "../../shared/ask-caller.ts";
-import { isRecord } from "../../shared/guards.ts";
-import { type ArgsOf, defineTool, type FromSchema, refuseTool } from "./define-tool.ts";
+import type { ExecutableTool, NestedRunOptions, Tool, ToolContext, NestedLoopOptions } from "../../types/loop-options.ts";
+import type { LoopEmitter } from "../../types/loop-event.ts";
+import type { LoopResult } from "../../types/loop-result.ts";
+import type { JsonSchema, ToolSchema, Json } from "../../types/common.ts";
+import type { ToolTraits } from "../../types/tool.ts";
+import type { ToolHistoryEntry } from "../../types/tool-outcome.ts";
+import type { EndReason } from "../../types/termination.ts";
+import type { ContextOf } from "../../types/typed-call.ts";
+import { cutText, describeValue } from "../../../shared/texts.ts";
+import { askCaller } from "../../../shared/ask-caller.ts";
+import { isRecord } from "../../../shared/guards.ts";
+import { type ArgsOf, defineTool, type FromSchema, refuseTool } from "../../tools/define-tool.ts";
 import { emitText as emitTextOf, tapEvents } from "./emit-text.ts";
-import { insideOf } from "./inside-call.ts";
-import { toolResult } from "./tool-result.ts";
+import { insideOf } from "../../tools/inside-call.ts";
+import { giveBack, runNested } from "./run-nested.ts";
+import { toolResult } from "../../tools/tool-result.ts";
 
 type CutOff = "length" | "content-filter" | "refusal";
 
@@ -204,10 +205,10 @@ function createAgentTool(fields: AgentToolFields<unknown, ToolSchema>): Tool {
     // The nested run is part of this run, so it has its id and its journal.
     const { runId: _runId, journal: _journal, resume: _resume, ...options } = prepared;
     const tap = emitText === true ? tapNested(given, options["events"] as LoopEmitter | undefined) : undefined;
-    const result = await given.run({ ...options, ...tap?.options } as unknown as NestedLoopOptions);
+    const result = await runNested(given, { ...options, ...tap?.options } as unknown as NestedLoopOptions);
     tap?.forget();
     if (toResult !== undefined) return callBack(given, () => toResult(result), "toolMs");
-    insideOf(given)?.giveBack(result);
+    giveBack(given, result);
     return describeResult(tool.name, result);
   };
   return defineTool<unknown, ToolSchema>({ ...tool, durable: true, execute });

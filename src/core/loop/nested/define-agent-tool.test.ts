@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import type { NestedLoopOptions, ToolContext } from "../types/loop-options.ts";
-import type { LoopResult } from "../types/loop-result.ts";
-import { isLoopError } from "../../shared/errors/loop-error.ts";
-import { createToolRegistry } from "./registry.ts";
+import type { NestedLoopOptions, ToolContext } from "../../types/loop-options.ts";
+import type { LoopResult } from "../../types/loop-result.ts";
+import { isLoopError } from "../../../shared/errors/loop-error.ts";
+import { startKey } from "../../tools/inside-call.ts";
+import { createToolRegistry } from "../../tools/registry.ts";
 import { defineAgentTool } from "./define-agent-tool.ts";
-import { isToolResult } from "../../shared/to-outcome.ts";
+import { isToolResult } from "../../../shared/to-outcome.ts";
 
 const options: NestedLoopOptions = { messages: [{ role: "user", content: "Well?" }] };
 const fields = { name: "agent", description: "Asks", inputSchema: { type: "object" }, prepare: () => options };
@@ -82,13 +83,13 @@ describe("defineAgentTool", () => {
     expect(refusalOf(value)).toContain(refusal);
   });
 
-  it("execute() passes the options from prepare to the context's run", async () => {
+  it("execute() passes the options from prepare to the nested run", async () => {
     const told: unknown[] = [];
-    const run = (given: NestedLoopOptions): Promise<LoopResult> => {
+    const start = (given: NestedLoopOptions): Promise<LoopResult> => {
       told.push(given);
       return Promise.resolve(resultOf({ responseText: "Yes." }));
     };
-    const context = { run } as unknown as ToolContext;
+    const context = { [startKey]: start } as unknown as ToolContext;
     const tool = defineAgentTool({
       ...fields,
       prepare: async (args: unknown, given: ToolContext) => ({
@@ -103,7 +104,8 @@ describe("defineAgentTool", () => {
 
 describe("defineAgentTool: default result", () => {
   const tool = defineAgentTool(fields);
-  const resultFor = (result: LoopResult): unknown => tool.execute({}, { run: async () => result } as unknown as ToolContext);
+  const resultFor = (result: LoopResult): unknown =>
+    tool.execute({}, { [startKey]: async () => result } as unknown as ToolContext);
 
   it("is the text and details of a completed run", async () => {
     expect(await resultFor(resultOf({ text: "Yes.", responseText: "Yes.\n\n[Scene]\nrain" }))).toBe("Yes.\n\n[Scene]\nrain");

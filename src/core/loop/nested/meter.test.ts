@@ -1,10 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { Meter, type SharedLimits, type Spending } from "./meter.ts";
+import { Meter, type SharedLimits, type Spending } from "../meter.ts";
+import { NestedMeter } from "./nested-meter.ts";
 
 const none = Number.POSITIVE_INFINITY;
 const meter = (maxTokens: number, maxToolCalls: number, outer?: Meter): Meter => costly({ maxTokens, maxToolCalls }, outer);
-const costly = (limits: Partial<SharedLimits>, outer?: Meter): Meter =>
-  new Meter({ maxTokens: none, maxToolCalls: none, maxCostUSD: none, unknownCostEnds: true, ...limits }, outer);
+const costly = (limits: Partial<SharedLimits>, outer?: Meter): Meter => {
+  const all = { maxTokens: none, maxToolCalls: none, maxCostUSD: none, unknownCostEnds: true, ...limits };
+  return outer === undefined ? new Meter(all) : new NestedMeter(all, outer);
+};
+const spentOutside = (inner: Meter, costUSD: number): unknown => inner instanceof NestedMeter && inner.findSpentOutside(costUSD);
 
 describe("Meter", () => {
   it("add() counts spending in the meter and its outer meters, not in inner meters", () => {
@@ -65,16 +69,15 @@ describe("Meter", () => {
   ])("findSpentOutside() returns %s", ([, used, found]) => {
     const inner = meter(1, none, meter(100, none, meter(1_000, none)));
     inner.add({ tokens: used, toolCalls: 0 });
-    expect(inner.findSpentOutside(0)).toEqual(found);
+    expect(spentOutside(inner, 0)).toEqual(found);
   });
 
   it("findSpentOutside() returns the exhausted limit of the nearest outer run", () => {
     const inner = meter(none, none, meter(none, none, meter(20, none, meter(10, none))));
     inner.add({ tokens: 15, toolCalls: 0 });
-    expect(inner.findSpentOutside(0)).toEqual({ kind: "max-tokens", limit: 10, spent: 15 });
+    expect(spentOutside(inner, 0)).toEqual({ kind: "max-tokens", limit: 10, spent: 15 });
     inner.add({ tokens: 5, toolCalls: 0 });
-    expect(inner.findSpentOutside(0)).toEqual({ kind: "max-tokens", limit: 20, spent: 20 });
-    expect(meter(1, 1).findSpentOutside(0)).toBeUndefined();
+    expect(spentOutside(inner, 0)).toEqual({ kind: "max-tokens", limit: 20, spent: 20 });
   });
 
   it.for<[what: string, spent: Spending, next: number, found: unknown]>([
@@ -95,7 +98,7 @@ describe("Meter", () => {
   ])("findSpentOutside() returns %s", ([, spent, next, found]) => {
     const inner = costly({}, costly({ maxCostUSD: 1 }, costly({})));
     inner.add(spent);
-    expect(inner.findSpentOutside(next)).toEqual(found);
+    expect(spentOutside(inner, next)).toEqual(found);
     expect(inner.costLeftUSD).toBe(Math.max(0, 1 - (spent.costUSD ?? 0)));
   });
 
@@ -103,7 +106,7 @@ describe("Meter", () => {
     for (const outer of [costly({ maxCostUSD: 1, unknownCostEnds: false }), costly({})]) {
       const inner = costly({}, outer);
       inner.add({ costUnknown: true, costUSD: 0.25 });
-      expect(inner.findSpentOutside(0.25)).toBeUndefined();
+      expect(spentOutside(inner, 0.25)).toBeUndefined();
     }
   });
 });

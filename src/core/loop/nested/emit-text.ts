@@ -1,6 +1,6 @@
 import { EventEmitter } from "eventemitter3";
-import type { EmittedPart, LoopEmitter, LoopEvent } from "../types/loop-event.ts";
-import type { ToolContext } from "../types/loop-options.ts";
+import type { EmittedPart, LoopEmitter, LoopEvent } from "../../types/loop-event.ts";
+import type { ToolContext } from "../../types/loop-options.ts";
 
 type Emit = (part: EmittedPart) => void;
 
@@ -56,12 +56,12 @@ export function tapEvents(events: LoopEmitter, emit: Emit): () => void {
 /**
  * Creates an emitter for a nested run that writes the text of the run to the user's stream, as parts of the call of `context`.
  * The emitter also passes on the parts that tools of the nested run emit. Pass the emitter as the option `events` of
- * `context.runToolLoop`. For an agent tool, set `emitText` instead.
+ * `runNested`. For an agent tool, set `emitText` instead.
  *
  * If `withFallback` may discard an attempt, the text of the attempt appears after it is accepted.
  *
  * @example
- * const result = await context.runToolLoop({ messages, tools: [search], events: emitText(context) });
+ * const result = await runNested(context, { messages, tools: [search], events: emitText(context) });
  */
 export function emitText(context: Pick<ToolContext, "emit">): LoopEmitter {
   const events: LoopEmitter = new EventEmitter();

@@ -1,0 +1,89 @@
+// Shares the limits of a run with its nested runs.
+
+import { Meter, type Expected, type NestedStreams, type SharedLimits, type Spending, type SpentLimit } from "../meter.ts";
+import type { StreamResult } from "../../types/provider.ts";
+
+type Resume = () => void;
+
+/** Counts what a nested run spends in its outer runs too. */
+export class NestedMeter extends Meter {
+  /** The meters of the outer runs, from the inside. */
+  readonly #outers: readonly Meter[];
+  readonly #outer: Meter;
+
+  constructor(limits: SharedLimits, outer: Meter) {
+    super(limits);
+    this.#outer = outer;
+    this.#outers = outer instanceof NestedMeter ? [outer, ...outer.#outers] : [outer];
+  }
+
+  override add(spending: Spending): void {
+    super.add(spending);
+    this.#outer.add(spending);
+  }
+
+  override addUsage(answer: Pick<StreamResult, "usage" | "costUSD" | "knownCostUSD">): void {
+    super.addUsage(answer);
+    for (const meter of this.#outers) meter.newest = this.newest;
+  }
+
+  override get tokensLeft(): number {
+    return Math.min(super.tokensLeft, this.#outer.tokensLeft);
+  }
+
+  override get toolCallsLeft(): number {
+    return Math.min(super.toolCallsLeft, this.#outer.toolCallsLeft);
+  }
+
+  override get costLeftUSD(): number {
+    return Math.min(super.costLeftUSD, this.#outer.costLeftUSD);
+  }
+
+  override get maxToolCalls(): number {
+    return Math.min(super.maxToolCalls, this.#outer.maxToolCalls);
+  }
+
+  override findSpent(costUSD: number, unsettled?: Spending, isFinal?: boolean): SpentLimit {
+    return this.findOwnSpent(costUSD, unsettled, isFinal) ?? this.findSpentOutside(costUSD, unsettled);
+  }
+
+  /** Returns the limit of an outer run that a stream with this cost would exceed. */
+  findSpentOutside(costUSD: number, unsettled?: Spending): SpentLimit {
+    return this.#outer.findSpent(costUSD, unsettled);
+  }
+
+  /** Counts the next stream of this run in its outer runs, until `settle`. Without `expected`, the run had no stream yet. */
+  begin(expected: Expected | undefined): void {
+    for (const meter of this.#outers)
+      (meter.streams ??= { expected: new Map(), onSettled: new Set() }).expected.set(this, expected ?? meter.newest);
+  }
+
+  settle(): void {
+    for (const { streams } of this.#outers)
+      if (streams?.expected.delete(this) === true) for (const resume of [...streams.onSettled]) resume();
+  }
+
+  /**
+   * Returns a function that waits for the end of a stream, if the next stream of this run may exceed a limit of an outer run only
+   * because of the streams in progress of other nested runs. A run inside a stream in progress never waits, because the stream may
+   * wait for this run.
+   */
+  findBusy(expected: Expected | undefined): ((resume: Resume) => () => void) | undefined {
+    const outers = this.#outers;
+    if (outers.some((meter) => outers.some((above) => above.streams?.expected.has(meter)))) return undefined;
+    const streams = outers.find((meter) => isBusy(meter, expected ?? meter.newest, expected?.costUSD ?? 0))?.streams;
+    return streams && ((resume) => onSettled(streams, resume));
+  }
+}
+
+function isBusy(meter: Meter, { costUSD }: Expected, leastUSD: number): boolean {
+  const expected = [...(meter.streams?.expected.values() ?? [])];
+  if (expected.length === 0 || meter.findOwnSpent(leastUSD) !== undefined) return false;
+  const sum = (field: keyof Expected): number => expected.reduce((total, stream) => total + stream[field], 0);
+  return meter.findOwnSpent(costUSD, { tokens: sum("tokens"), costUSD: sum("costUSD") }) !== undefined;
+}
+
+function onSettled({ onSettled: waiting }: NestedStreams, resume: Resume): () => void {
+  waiting.add(resume);
+  return () => void waiting.delete(resume);
+}

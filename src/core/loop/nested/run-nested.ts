@@ -1,0 +1,297 @@
+// Runs inside the call of a tool, or inside a hook. They share the limits, the events and the cancellation of their outer run, and the
+// journal too, unless an ordinary tool starts them.
+
+import type { Plain } from "../../types/common.ts";
+import type { Journal } from "../../types/journal.ts";
+import type { LoopEvent } from "../../types/loop-event.ts";
+import type { NestedLoopOptions, Tool, ToolContext } from "../../types/loop-options.ts";
+import type { LoopResult } from "../../types/loop-result.ts";
+import type { NestedOptions, RunFacts } from "../../types/middleware.ts";
+import type { EndReason } from "../../types/termination.ts";
+import type { NestedSpending } from "../../types/tool-outcome.ts";
+import { type Cancellable, CancelScope, isEnded } from "../../../shared/cancellation/cancel-scope.ts";
+import { Deadline } from "../../../shared/cancellation/deadline.ts";
+import { insideOf, startKey } from "../../tools/inside-call.ts";
+import { type Activity, type NestedRuns, Parked } from "../activity.ts";
+import type { EventReader } from "../emit.ts";
+import type { NamedHooks } from "../hooks.ts";
+import { isReplay } from "../journals.ts";
+import type { Expected, Meter, SharedLimits } from "../meter.ts";
+import { findPlace, type Nesting, type Place, type Run, type SeamOptions } from "../run.ts";
+import { waitsOf } from "../waiting-calls.ts";
+import { HeldRuns } from "./held-runs.ts";
+import { NestedMeter } from "./nested-meter.ts";
+
+/** The part of the context of a tool, or of the recorder of a hook, that a nested run needs. */
+type NestingContext<Context> = Pick<ToolContext<Context>, "context" | "idempotencyKey">;
+
+/**
+ * Starts a nested run, inside a tool or a hook of middleware. `context` is the second argument of `execute`, or the recorder of the hook. The
+ * nested run shares the remaining tokens, cost and tool calls of the outer run, and its usage counts for both runs. Listeners of the outer
+ * run also get the events of the nested run, with a `path`. `name` tells parallel nested runs of one call apart.
+ *
+ * In a tool with `durable: true` and in a hook, the nested run uses the journal of the outer run, and is resumed together with it. In an
+ * ordinary tool, it ends at the latest when the call ends, and its steps are not recorded.
+ *
+ * Rejects with LoopError "depth-exceeded", and with the errors of `runToolLoop`.
+ *
+ * @example
+ * const { text } = await runNested(context, { messages: [{ role: "user", content: "Check this answer." }] });
+ */
+export function runNested<Output = unknown, T extends Tool = Tool, Context = unknown>(
+  context: NestingContext<Context>,
+  options: NestedLoopOptions<Output, T, Context>,
+  name?: string,
+): Promise<LoopResult<Plain<Output>, T>> {
+  const result = begin(context, options as unknown as NestedOptions, name);
+  // Avoids an unhandled rejection if the tool does not await the result.
+  result.catch(() => {});
+  // The cast is safe: the schema and the tools in `options` determine the types.
+  return result as Promise<LoopResult<Plain<Output>, T>>;
+}
+
+interface Given {
+  /** The user of the recorder. Undefined for an ordinary tool. */
+  readonly owner?: string | undefined;
+  readonly [startKey]?: (options: NestedOptions, name?: string) => Promise<LoopResult>;
+}
+
+async function begin(context: object, options: NestedOptions, name: string | undefined): Promise<LoopResult> {
+  const { owner, [startKey]: start }: Given = context;
+  const activity = insideOf(context) as Activity | undefined;
+  if (activity === undefined) {
+    if (start !== undefined) return start(options, name);
+    throw new Error("Only the context of a tool and the recorder of a hook can start a nested run.");
+  }
+  return owner === undefined ? beginInTool(activity, options) : beginRecorded(activity, options, { owner, name });
+}
+
+/** A nested run of an ordinary tool is part of the tool's step, and ends with it. */
+async function beginInTool(activity: Activity, options: NestedOptions): Promise<LoopResult> {
+  const { deadline, call } = activity;
+  if (deadline === undefined || deadline.isOver) throw new Error("The tool call has ended, so it cannot start a nested run.");
+  const callId = call?.callId ?? "";
+  // The nested run has time limits of its own.
+  const letGo = deadline.hold(false);
+  return runsOf(activity).begin(options, { callId, path: callId }).finally(letGo);
+}
+
+interface Named {
+  readonly owner: string;
+  readonly name: string | undefined;
+}
+
+function beginRecorded(activity: Activity, options: NestedOptions, { owner, name = "" }: Named): Promise<LoopResult> {
+  const { run, place, path, journal, call } = activity;
+  const used = `${owner}/run`;
+  const own = activity.unique(name === "" ? used : `${used}/${name}`).slice(used.length);
+  const suffix = own === "" ? "" : `/${own.replace(/^\//, "")}`;
+  return activity.busy(async () => {
+    const at = { key: `${place}/${used}${own}`, path: path + suffix, callId: call?.callId ?? path, journal };
+    const result = await runsOf(activity).begin(options, at);
+    // Otherwise, the code that began the nested run has its result.
+    if (result.status === "suspended" || isEnded(run.scope)) giveBackTo(activity, result);
+    if (result.status !== "suspended") return result;
+    activity.left.isDrained = result.reason.kind === "drained";
+    return new Parked(waitsOf(result));
+  });
+}
+
+interface NestedAt {
+  readonly callId: string;
+  /** The beginning of the keys of its steps. Undefined for a run with a journal of its own. */
+  readonly key?: string | undefined;
+  readonly path: string;
+  readonly journal?: Journal | undefined;
+  /** The name of the tool that starts the run. */
+  readonly name?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+function runsOf(activity: Activity): ActivityRuns {
+  const runs = activity.nested instanceof ActivityRuns ? activity.nested : new ActivityRuns(activity);
+  activity.nested = runs;
+  return runs;
+}
+
+class ActivityRuns implements NestedRuns {
+  readonly #activity: Activity;
+  readonly #open = new Map<Promise<void>, AbortController>();
+
+  constructor(activity: Activity) {
+    this.#activity = activity;
+  }
+
+  /** Counts the spending of the run even if the code of the call no longer waits for it. */
+  async begin(options: NestedOptions, at: NestedAt): Promise<LoopResult> {
+    const { run, call, spent } = this.#activity;
+    const abort = new AbortController();
+    const result = nest(run, options, { ...at, name: call?.name, signal: abort.signal });
+    const ended = result.then(
+      (end) => void spent.push(spendingOf(end)),
+      () => {},
+    );
+    this.#open.set(ended, abort);
+    try {
+      const end = await result;
+      await ended;
+      return end;
+    } finally {
+      this.#open.delete(ended);
+    }
+  }
+
+  /** Nested runs of a cancelled run are cancelled already, for the same reason. */
+  abort(reason?: unknown): void {
+    const { cause } = this.#activity.run.scope;
+    if (cause !== undefined && cause.kind !== "interrupt") return;
+    for (const one of this.#open.values()) one.abort(reason);
+  }
+
+  async end(): Promise<void> {
+    if (this.#open.size === 0) return;
+    const { clock, timeouts } = this.#activity.run;
+    this.abort(new DOMException("The tool call has ended.", "AbortError"));
+    const limitMs = Math.max(1, timeouts.settleMs);
+    await new Deadline({ limitMs }, { clock, scope: new CancelScope() }).race(Promise.all(this.#open.keys()));
+  }
+}
+
+function spendingOf({
+  usage,
+  costUSD,
+  knownCostUSD,
+  toolCallsExecuted,
+}: NestedSpending & { readonly knownCostUSD?: number | undefined }): NestedSpending {
+  return { usage, costUSD, ...(costUSD === undefined && knownCostUSD !== undefined && { knownCostUSD }), toolCallsExecuted };
+}
+
+/** The results whose messages were given to the caller of the outer run. */
+const given = new WeakSet<LoopResult>();
+
+/** Gives the messages that a nested run has not sent to the caller of the outer run. */
+export function giveBack(context: object, result: LoopResult): void {
+  const activity = insideOf(context) as Activity | undefined;
+  if (activity !== undefined) giveBackTo(activity, result);
+}
+
+function giveBackTo({ left }: Activity, result: LoopResult): void {
+  const { reason, undelivered } = result;
+  if (given.has(result)) return;
+  given.add(result);
+  if (reason.kind === "interrupted") left.undelivered.push(reason.message);
+  left.undelivered.push(...undelivered);
+}
+
+/** Runs a nested run to its end. */
+export function nest(outer: Run, options: Partial<NestedOptions> = {}, at: NestedAt): Promise<LoopResult> {
+  const { provider, pricing, session, context, timeouts } = outer.options;
+  const defined: Partial<SeamOptions> = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+  const inner = defined.timeouts ?? {};
+  // A stopped run must not wait longer for its nested runs than for its own tools.
+  const settleMs = Math.min(inner.settleMs ?? outer.timeouts.settleMs, outer.timeouts.settleMs);
+  const whole: SeamOptions = {
+    provider,
+    pricing,
+    session,
+    context,
+    clock: outer.clock,
+    messages: options.messages as SeamOptions["messages"],
+    ...defined,
+    timeouts: { ...timeouts, ...inner, settleMs },
+  };
+  const { ports } = outer;
+  return ports.begin(whole, { ...ports, reader: toReader(outer, at.callId), nesting: new NestedPlace(outer, at) }).result;
+}
+
+/** Passes the events of a nested run to the outer run. */
+function toReader({ events }: Run, callId: string): EventReader {
+  return {
+    wants: (type) => events.wants(type),
+    push: (event: LoopEvent) => events.send({ ...event, path: [callId, ...(event.path ?? [])] }),
+    room: () => events.room(),
+  };
+}
+
+class NestedPlace implements Nesting {
+  readonly outer: Run;
+  readonly journal: Journal | undefined;
+  readonly signal: AbortSignal | undefined;
+  readonly #at: NestedAt;
+  #meter: NestedMeter | undefined;
+
+  constructor(outer: Run, at: NestedAt) {
+    this.outer = outer;
+    this.journal = at.journal;
+    this.signal = at.signal;
+    this.#at = at;
+  }
+
+  /** A nested run that shares the journal of its outer run has a place in it. */
+  findPlace(options: SeamOptions): Place {
+    const { outer } = this;
+    const { key } = this.#at;
+    const path = `${outer.path}${this.#at.path}/`;
+    if (key === undefined) return { ...findPlace(options), path };
+    const { root, token, now } = outer;
+    const { runId = `${outer.runId}/${key}`, journal: records = root.records } = options;
+    return { root, token, prefix: `${outer.prefix}${key}/`, path, runId, now, records, isKept: root.past !== undefined };
+  }
+
+  createMeter(limits: SharedLimits): Meter {
+    return (this.#meter = new NestedMeter(limits, this.outer.meter));
+  }
+
+  beginHooks(facts: RunFacts): readonly NamedHooks[] {
+    const { callId, name } = this.#at;
+    return this.outer.hooks.map((one) => ({ ...one.nest?.(facts, { callId, name }), name: one.name }));
+  }
+
+  /** Otherwise, all nested runs would begin a stream with the last of the same budget. */
+  findRoom(run: Run): Promise<void> | undefined {
+    const busy = run.scope.cause === undefined ? this.#meter?.findBusy(expectedOf(run)) : undefined;
+    return busy && untilSettled(run, busy);
+  }
+
+  beginRequest(run: Run): void {
+    this.#meter?.begin(expectedOf(run));
+  }
+
+  endRequest(): void {
+    this.#meter?.settle();
+  }
+
+  findSpent({ state }: Run): EndReason | undefined {
+    return this.#meter?.findSpentOutside(state.lastCostUSD);
+  }
+
+  async hold(run: Run): Promise<boolean> {
+    const { root, control, scope, journal } = run;
+    if (root === run || control === undefined || scope.cause !== undefined || isReplay(journal)) return false;
+    const held = root.held instanceof HeldRuns ? root.held : new HeldRuns(root);
+    root.held = held;
+    await held.hold(scope);
+    return isEnded(scope);
+  }
+}
+
+function expectedOf({ state: { answers, lastCostUSD } }: Run): Expected | undefined {
+  const last = answers.at(-1);
+  return last && { tokens: last.usage?.totalTokens ?? 0, costUSD: lastCostUSD };
+}
+
+type OnSettled = (resume: () => void) => () => void;
+
+/** A cancellation ends the wait. */
+function untilSettled({ scope }: Run, onSettled: OnSettled): Promise<void> {
+  return new Promise<void>((resolve) => {
+    const slot: Cancellable = { cancel: () => end() };
+    const leave = onSettled(() => end());
+    const end = (): void => {
+      scope.leave(slot);
+      leave();
+      resolve();
+    };
+    scope.join(slot);
+  });
+}
