@@ -1,6 +1,6 @@
 // An open journal file. A lock file protects only one path of the journal, so a file is refused if it may have unknown paths.
 
-import { type FileHandle, open, mkdir, readdir, readFile, realpath } from "node:fs/promises";
+import { type FileHandle, open, mkdir, readFile, realpath } from "node:fs/promises";
 import { head, readLines, type Recorded, toLine, type TornLine } from "./journal-lines.ts";
 import { dirname, basename, join, resolve } from "node:path";
 import { invalidOption, isRecord } from "../core/kit.ts";
@@ -13,8 +13,6 @@ import { constants, lstatSync, readlinkSync } from "node:fs";
 export interface OpenFile {
   readonly file: FileHandle;
   readonly place: string;
-  /** All paths of the file, sorted. Several if the file has hard links. */
-  readonly names: readonly string[];
 }
 
 async function openFile(path: string): Promise<OpenFile> {
@@ -22,7 +20,7 @@ async function openFile(path: string): Promise<OpenFile> {
   const file = await open(place, constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | openGuards, 0o600);
   try {
     await checkFile(path, { file, place });
-    return { file, place, names: await findNames(path, { file, place }) };
+    return { file, place };
   } catch (error) {
     await file.close();
     throw error;
@@ -59,25 +57,11 @@ async function findPlace(path: string): Promise<string> {
   return join(await realpath(folder), basename(end.place));
 }
 
-type Placed = Pick<OpenFile, "file" | "place">;
-
-async function findNames(path: string, { file, place }: Placed): Promise<readonly string[]> {
-  const { nlink } = await file.stat();
-  if (nlink <= 1) return [place];
-  // Only the hard links in this folder can be found.
-  const folder = dirname(place);
-  const names: string[] = [];
-  for (const name of (await readdir(folder)).toSorted()) if (await isAt(join(folder, name), file)) names.push(join(folder, name));
-  if (names.length >= nlink) return names;
-  throw refused(
-    path,
-    "the file has hard links in other folders, where its lock file is not visible: remove these links, or copy the file",
-  );
-}
-
-async function checkFile(path: string, { file, place }: Placed): Promise<void> {
+async function checkFile(path: string, { file, place }: OpenFile): Promise<void> {
   const facts = await file.stat();
   if (!facts.isFile()) throw refused(path, "it is not a regular file: choose another path");
+  if (facts.nlink > 1)
+    throw refused(path, "the file has other hard links, where its lock file is not visible: remove these links");
   if (await isMountPoint(place)) {
     throw refused(path, "only the file itself is mounted, so other processes cannot see its lock file: mount its folder instead");
   }
@@ -106,7 +90,7 @@ function readEscapes(name: string): string {
  * Throws LoopError "journal-refused" if another file is at the path now, because the lock belongs to the path and would no longer
  * protect the open file.
  */
-async function checkPlace(path: string, { file, place }: Placed): Promise<void> {
+async function checkPlace(path: string, { file, place }: OpenFile): Promise<void> {
   if (await isAt(place, file)) return;
   throw refused(path, "the file was moved or removed while the run was writing it: restore the file, and repeat the call");
 }
@@ -129,12 +113,6 @@ interface LineWriter {
   settle(): Promise<void>;
 }
 
-/**
- * The maximum length of several lines that are joined into one text, in UTF-16 code units. Without this limit, a few long lines
- * could together exceed the maximum length of a string.
- */
-const joinedLength = 2 ** 24;
-
 function createLineWriter(
   file: Pick<FileHandle, "appendFile" | "datasync">,
   { sum, isNew, fsync, check: checkFile }: WriterOptions,
@@ -155,7 +133,7 @@ function createLineWriter(
     waiting = [];
     try {
       await checkFile?.();
-      for (const text of joinLines(lines)) await file.appendFile(text);
+      await file.appendFile(lines.join(""));
       if (fsync) await file.datasync();
     } catch (error) {
       failure = { error };
@@ -174,22 +152,6 @@ function createLineWriter(
     },
     settle: () => latest.catch(() => {}),
   };
-}
-
-function joinLines(lines: readonly string[]): readonly string[] {
-  const texts: string[] = [];
-  let open: string[] = [];
-  let length = 0;
-  for (const line of lines) {
-    if (open.length > 0 && length + line.length > joinedLength) {
-      texts.push(open.join(""));
-      open = [];
-      length = 0;
-    }
-    open.push(line);
-    length += line.length;
-  }
-  return [...texts, open.join("")];
 }
 
 /** A record that `redact` gets before the record is written. */
@@ -237,10 +199,10 @@ export interface JournalSession {
  */
 export async function openJournal(path: string, options: FileJournalOptions): Promise<JournalSession> {
   const opened = await openFile(path);
-  const { file, names } = opened;
+  const { file, place } = opened;
   const undo = [() => file.close()];
   try {
-    for (const place of names) undo.unshift(await lockFile({ path, place }));
+    undo.unshift(await lockFile({ path, place }));
     const check = (): Promise<void> => checkPlace(path, opened);
     await check();
     const recorded = await readLines(file, path);
