@@ -33,16 +33,6 @@ function toPlace(data: unknown): { readonly [field: string]: Json } | undefined 
   return /^https?:/i.test(data) ? { url: data } : { data };
 }
 
-export interface MessageParts {
-  /** Begins a new text, even if a text with this id exists. */
-  start(type: "text" | "reasoning", id: unknown, metadata: unknown): void;
-  /** Adds a piece to the text with this id. If no text has this id, begins a new text, so that no piece is lost. */
-  extend(type: "text" | "reasoning", id: unknown, more: { readonly text: string; readonly metadata: unknown }): void;
-  end(type: "text" | "reasoning", id: unknown, metadata: unknown): void;
-  add(part: MessagePart, metadata: unknown): void;
-  all(): readonly MessagePart[];
-}
-
 interface PartDraft {
   readonly part: MessagePart;
   text: string | undefined;
@@ -50,32 +40,39 @@ interface PartDraft {
   metadata: unknown;
 }
 
-function createMessageParts(): MessageParts {
-  const drafts: PartDraft[] = [];
-  const open = { text: new Map<unknown, PartDraft>(), reasoning: new Map<unknown, PartDraft>() };
+class MessageParts {
+  readonly #drafts: PartDraft[] = [];
+  readonly #open = { text: new Map<unknown, PartDraft>(), reasoning: new Map<unknown, PartDraft>() };
 
-  function start(type: "text" | "reasoning", id: unknown, metadata: unknown): PartDraft {
+  /** Begins a new text, even if a text with this id exists. */
+  start(type: "text" | "reasoning", id: unknown, metadata: unknown): PartDraft {
     const draft: PartDraft = { part: { type }, text: "", metadata };
-    drafts.push(draft);
-    open[type].set(id, draft);
+    this.#drafts.push(draft);
+    this.#open[type].set(id, draft);
     return draft;
   }
 
-  return {
-    start,
-    extend(type, id, { text, metadata }) {
-      const draft = open[type].get(id) ?? start(type, id, undefined);
-      draft.text += text;
-      if (isRecord(metadata)) draft.metadata = metadata;
-    },
-    end(type, id, metadata) {
-      const draft = open[type].get(id);
-      if (draft !== undefined && isRecord(metadata)) draft.metadata = metadata;
-    },
-    add: (part, metadata) => drafts.push({ part, text: undefined, metadata }),
-    all: () =>
-      drafts.map(toPart).filter((part) => part.type !== "text" || part.text !== "" || part.providerOptions !== undefined),
-  };
+  /** Adds a piece to the text with this id. If no text has this id, begins a new text, so that no piece is lost. */
+  extend(type: "text" | "reasoning", id: unknown, { text, metadata }: Omit<PartDraft, "part">): void {
+    const draft = this.#open[type].get(id) ?? this.start(type, id, undefined);
+    draft.text += text ?? "";
+    if (isRecord(metadata)) draft.metadata = metadata;
+  }
+
+  end(type: "text" | "reasoning", id: unknown, metadata: unknown): void {
+    const draft = this.#open[type].get(id);
+    if (draft !== undefined && isRecord(metadata)) draft.metadata = metadata;
+  }
+
+  add(part: MessagePart, metadata: unknown): void {
+    this.#drafts.push({ part, text: undefined, metadata });
+  }
+
+  all(): readonly MessagePart[] {
+    return this.#drafts
+      .map(toPart)
+      .filter((part) => part.type !== "text" || part.text !== "" || part.providerOptions !== undefined);
+  }
 }
 
 function toPart({ part, text, metadata }: PartDraft): MessagePart {
@@ -245,7 +242,7 @@ interface PartsReader extends EventReader {
 }
 
 export function createPartsReader(out: ModelChunk[], { settings, words, tools }: ReaderPorts): PartsReader {
-  const parts = createMessageParts();
+  const parts = new MessageParts();
   const calls = new MessageCalls({ out, parts, names: new Set(tools.map(({ name }) => name)) });
   const answer = new Answer(out, new Map());
   const ending = new RawEnding();
@@ -269,9 +266,9 @@ function readPart(part: UnknownRecord, reading: Reading): void {
     case "reasoning-delta":
       return readDelta(part, part.type, reading);
     case "text-start":
-      return parts.start("text", part.id, part.providerMetadata);
+      return void parts.start("text", part.id, part.providerMetadata);
     case "reasoning-start":
-      return parts.start("reasoning", part.id, part.providerMetadata);
+      return void parts.start("reasoning", part.id, part.providerMetadata);
     case "text-end":
       return endText(part, reading);
     case "reasoning-end":

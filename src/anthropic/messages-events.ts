@@ -11,24 +11,6 @@ import { toJson } from "../shared/json.ts";
 import type { WireContainer, WireBlock } from "./messages-options.ts";
 import { toContainer, toMetadataItems, invalidJsonKey } from "./provider-metadata.ts";
 
-export interface BlockAssembly {
-  readonly size: number;
-  readonly hasCalls: boolean;
-  has(index: unknown): boolean;
-  start(index: unknown, block: UnknownRecord): void;
-  /** Returns false if the stream contradicts itself. The caller must then stop reading. */
-  extend(index: unknown, delta: UnknownRecord): boolean;
-  /**
-   * Sends `call-ready` if the newest block is a call. Set `cut` if the model was stopped early: the call is then marked as
-   * truncated.
-   */
-  settle(cut: boolean): void;
-  /**
-   * Returns the blocks for the next request. With `cut`, omits the final block if the service would reject the block as incomplete.
-   */
-  blocks(cut: boolean): readonly WireBlock[];
-}
-
 interface OpenBlock {
   readonly fields: { [field: string]: Json };
   json: string;
@@ -45,47 +27,64 @@ interface OpenBlock {
  * If the block of a text delta is missing or has another type, the delta begins a new block. No text is lost, and each block that
  * is sent back has only the fields of its type.
  */
-function createBlockAssembly(out: ModelChunk[]): BlockAssembly {
-  const blocks: OpenBlock[] = [];
-  const byIndex = new Map<unknown, OpenBlock>();
-  const streamed = new StreamedCalls(out);
-  let hasCalls = false;
-  const settle = (cut: boolean): void => {
-    const last = blocks.at(-1);
-    if (last?.call?.isReady === false) endCall(last.call, last.fields, cut);
-  };
-  const start = (index: unknown, block: UnknownRecord): void => {
-    if (isRepeated(byIndex.get(index), block)) return;
-    settle(false);
+class BlockAssembly {
+  readonly #out: ModelChunk[];
+  readonly #blocks: OpenBlock[] = [];
+  readonly #byIndex = new Map<unknown, OpenBlock>();
+  readonly #streamed: StreamedCalls;
+  hasCalls = false;
+
+  constructor(out: ModelChunk[]) {
+    this.#out = out;
+    this.#streamed = new StreamedCalls(out);
+  }
+
+  get size(): number {
+    return this.#blocks.length;
+  }
+
+  has(index: unknown): boolean {
+    return this.#byIndex.has(index);
+  }
+
+  start(index: unknown, block: UnknownRecord): void {
+    if (isRepeated(this.#byIndex.get(index), block)) return;
+    this.settle(false);
     const fields = copyFields(block);
     const facts = { id: textOf(fields.id), name: textOf(fields.name) };
-    const call = fields.type === "tool_use" ? new StreamedCall(streamed, `block-${blocks.length}`, facts) : undefined;
+    const call = fields.type === "tool_use" ? new StreamedCall(this.#streamed, `block-${this.size}`, facts) : undefined;
     const begun: OpenBlock = { fields, json: "", citations: undefined, call };
-    hasCalls ||= call !== undefined;
-    blocks.push(begun);
-    byIndex.set(index, begun);
-    announce(fields, call, out);
-  };
-  return {
-    get size() {
-      return blocks.length;
-    },
-    get hasCalls() {
-      return hasCalls;
-    },
-    has: (index) => byIndex.has(index),
-    start,
-    extend(index, delta) {
-      if (!fits(byIndex.get(index), delta)) {
-        if (delta.type !== "text_delta" && delta.type !== "thinking_delta") return true;
-        start(index, { type: blockType(delta) });
-      }
-      const block = byIndex.get(index);
-      return block === undefined || extendBlock(block, delta, out);
-    },
-    settle,
-    blocks: (cut) => blocks.flatMap((block, position) => toWireBlock(block, cut && position === blocks.length - 1)),
-  };
+    this.hasCalls ||= call !== undefined;
+    this.#blocks.push(begun);
+    this.#byIndex.set(index, begun);
+    announce(fields, call, this.#out);
+  }
+
+  /** Returns false if the stream contradicts itself. The caller must then stop reading. */
+  extend(index: unknown, delta: UnknownRecord): boolean {
+    if (!fits(this.#byIndex.get(index), delta)) {
+      if (delta.type !== "text_delta" && delta.type !== "thinking_delta") return true;
+      this.start(index, { type: blockType(delta) });
+    }
+    const block = this.#byIndex.get(index);
+    return block === undefined || extendBlock(block, delta, this.#out);
+  }
+
+  /**
+   * Sends `call-ready` if the newest block is a call. Set `cut` if the model was stopped early: the call is then marked as
+   * truncated.
+   */
+  settle(cut: boolean): void {
+    const last = this.#blocks.at(-1);
+    if (last?.call?.isReady === false) endCall(last.call, last.fields, cut);
+  }
+
+  /**
+   * Returns the blocks for the next request. With `cut`, omits the final block if the service would reject the block as incomplete.
+   */
+  blocks(cut: boolean): readonly WireBlock[] {
+    return this.#blocks.flatMap((block, position) => toWireBlock(block, cut && position === this.size - 1));
+  }
 }
 
 /** Some gateways send the start of a call twice. */
@@ -289,7 +288,7 @@ export function createMessagesReader(out: ModelChunk[], words: FinishWords = new
   const answer = new Answer(out, words);
   const reading: Reading = {
     answer,
-    blocks: createBlockAssembly(out),
+    blocks: new BlockAssembly(out),
     usage: countUsage(),
     hasBegun: false,
     isDoubled: false,

@@ -12,45 +12,58 @@ import { toMetadataItems } from "./provider-metadata.ts";
 import type { WirePart } from "./generate-options.ts";
 import { createPartialArguments, type PartialArguments } from "./partial-arguments.ts";
 
-export interface PartAssembly {
-  readonly hasCalls: boolean;
-  add(part: UnknownRecord): void;
-  settle(): void;
-  parts(): readonly WirePart[];
-}
-
-/**
- * A text part that further parts may continue. A text with a signature is never joined with others, because the signature covers
- * only that text.
- */
-interface OpenText {
-  text: string;
-  readonly isThought: boolean;
-}
-
 class GoogleCall extends StreamedCall {
-  readonly args: PartialArguments = createPartialArguments();
   readonly part: { [field: string]: Json };
-  readonly call: { [field: string]: Json };
-  whole: string | undefined;
-  inPieces = false;
+  readonly #call: { [field: string]: Json };
+  readonly #args: PartialArguments = createPartialArguments();
+  #whole: string | undefined;
+  #inPieces = false;
 
-  constructor(assembly: Assembly, { functionCall: _call, ...fields }: UnknownRecord, call: UnknownRecord) {
-    super(assembly.streamed, `call-${assembly.calls}`, { id: filledOrNone(call.id), name: textOf(call.name) });
-    const { args: _args, partialArgs: _pieces, willContinue: _goesOn, ...callFields } = call;
-    this.part = copyFields(fields);
-    this.call = copyFields(callFields);
+  constructor(calls: StreamedCalls, key: string, { functionCall: call, ...part }: UnknownRecord) {
+    const { args: _args, partialArgs: _pieces, willContinue: _goesOn, ...fields } = recordOf(call);
+    super(calls, key, { id: filledOrNone(fields.id), name: textOf(fields.name) });
+    this.part = copyFields(part);
+    this.#call = copyFields(fields);
+  }
+
+  /** Reads a part of the call. A later part may have fields that the first part lacks, such as a signature. */
+  read({ functionCall: call, ...part }: UnknownRecord): void {
+    const { args, partialArgs: pieces, willContinue } = recordOf(call);
+    this.addMissing(part);
+    if (args !== undefined && args !== null) this.#whole = writeArguments(args);
+    if (willContinue === true || Array.isArray(pieces)) this.#inPieces = true;
+    this.extend(
+      listOf(pieces)
+        .map((entry) => this.#args.add(entry))
+        .join(""),
+    );
+  }
+
+  addMissing(part: UnknownRecord): void {
+    for (const [field, value] of Object.entries(copyFields(part)))
+      if (!Object.hasOwn(this.part, field)) setField(this.part, field, value);
+  }
+
+  close(isComplete: boolean): void {
+    const whole = this.#whole;
+    const problem = (whole === undefined ? this.#args.problem : undefined) ?? (isComplete ? undefined : "truncated");
+    const argsText = whole ?? this.#args.toText();
+    if (problem === undefined) this.complete(argsText);
+    const ended = endArguments(argsText, problem === "truncated");
+    this.end({ ...ended, problem: problem ?? ended.problem });
+    if (this.first instanceof GoogleCall) this.first.addMissing(this.part);
+  }
+
+  toWirePart(): WirePart {
+    const said = this.#whole ?? (this.#inPieces ? this.#args.toText() : undefined);
+    return { ...this.part, functionCall: { ...this.#call, ...(said === undefined ? {} : { args: readArguments(said) }) } };
   }
 }
 
-type KeptPart = { readonly text: OpenText } | { readonly call: GoogleCall } | { readonly fields: WirePart };
-
-interface Assembly {
-  readonly out: ModelChunk[];
-  readonly kept: KeptPart[];
-  readonly streamed: StreamedCalls;
-  calls: number;
-  open: GoogleCall | undefined;
+interface OtherPart {
+  readonly fields: { [field: string]: Json };
+  /** True for a text that further parts may continue. A signature covers only its own text, so such a text is never joined with others. */
+  readonly isPlain: boolean;
 }
 
 /**
@@ -58,100 +71,66 @@ interface Assembly {
  * part. Vertex AI may stream a call as several parts: the first has the name and `willContinue`, further parts have `partialArgs`,
  * and the final part has no `willContinue`.
  */
-function createPartAssembly(out: ModelChunk[]): PartAssembly {
-  const assembly: Assembly = { out, kept: [], streamed: new StreamedCalls(out), calls: 0, open: undefined };
-  return {
-    get hasCalls() {
-      return assembly.calls > 0;
-    },
-    add(part) {
-      if (isRecord(part.functionCall)) addCall(part, part.functionCall, assembly);
-      else if (typeof part.text === "string") addText(part, part.text, assembly);
-      else assembly.kept.push({ fields: copyFields(part) });
-    },
-    settle: () => closeCall(assembly, false),
-    parts: () => assembly.kept.filter((part) => !("call" in part && part.call.first !== undefined)).map(toWirePart),
-  };
-}
+class PartAssembly {
+  readonly #out: ModelChunk[];
+  readonly #kept: (GoogleCall | OtherPart)[] = [];
+  readonly #streamed: StreamedCalls;
+  #calls = 0;
+  #open: GoogleCall | undefined;
 
-function addText(part: UnknownRecord, text: string, { out, kept }: Assembly): void {
-  const isThought = part.thought === true;
-  if (text !== "") out.push({ type: isThought ? "reasoning-delta" : "text-delta", text });
-  if (!isPlain(part)) {
-    kept.push({ fields: copyFields(part) });
-    return;
+  constructor(out: ModelChunk[]) {
+    this.#out = out;
+    this.#streamed = new StreamedCalls(out);
   }
-  // An empty text is not kept, because Vertex AI would reject it in the next request.
-  if (text === "") return;
-  const last = kept[kept.length - 1];
-  if (last !== undefined && "text" in last && last.text.isThought === isThought) last.text.text += text;
-  else kept.push({ text: { text, isThought } });
-}
 
-function isPlain(part: UnknownRecord): boolean {
-  for (const field in part) if (field !== "text" && field !== "thought") return false;
-  return true;
-}
-
-function addCall(part: UnknownRecord, call: UnknownRecord, assembly: Assembly): void {
-  const { open } = assembly;
-  const id = filledOrNone(call.id);
-  if (open !== undefined && (textOf(call.name) === "" || (id !== undefined && id === open.id))) {
-    addMissing(open.part, part);
-    extendCall(call, open, assembly);
-    return;
+  get hasCalls(): boolean {
+    return this.#calls > 0;
   }
-  // Another call begins, so the open call will get no more arguments.
-  closeCall(assembly, false);
-  // An empty call only marks the end of the previous call.
-  if (Object.keys(call).length > 0) extendCall(call, startCall(part, call, assembly), assembly);
-}
 
-function startCall(part: UnknownRecord, call: UnknownRecord, assembly: Assembly): GoogleCall {
-  const open = new GoogleCall(assembly, part, call);
-  assembly.calls += 1;
-  assembly.open = open;
-  assembly.kept.push({ call: open });
-  open.announce();
-  return open;
-}
-
-/** Adds fields of `later` that `fields` lacks, such as a signature that arrives with a later part of the call. */
-function addMissing(fields: GoogleCall["part"], { functionCall: _, ...later }: UnknownRecord): void {
-  for (const [field, value] of Object.entries(copyFields(later)))
-    if (!Object.hasOwn(fields, field)) setField(fields, field, value);
-}
-
-function extendCall(call: UnknownRecord, open: GoogleCall, assembly: Assembly): void {
-  if (call.args !== undefined && call.args !== null) open.whole = writeArguments(call.args);
-  if (call.willContinue === true) open.inPieces = true;
-  if (Array.isArray(call.partialArgs)) {
-    open.inPieces = true;
-    open.extend(call.partialArgs.map((entry) => open.args.add(entry)).join(""));
+  add(part: UnknownRecord): void {
+    if (isRecord(part.functionCall)) this.#addCall(part, part.functionCall);
+    else if (typeof part.text === "string") this.#addText(part, part.text);
+    else this.#kept.push({ fields: copyFields(part), isPlain: false });
   }
-  if (call.willContinue !== true) closeCall(assembly, true);
-}
 
-function closeCall(assembly: Assembly, isComplete: boolean): void {
-  const { open } = assembly;
-  if (open === undefined) return;
-  assembly.open = undefined;
-  const { whole, args } = open;
-  const problem = (whole === undefined ? args.problem : undefined) ?? (isComplete ? undefined : "truncated");
-  const argsText = whole ?? args.toText();
-  if (problem === undefined) open.complete(argsText);
-  const ended = endArguments(argsText, problem === "truncated");
-  open.end({ ...ended, problem: problem ?? ended.problem });
-  if (open.first instanceof GoogleCall) addMissing(open.first.part, open.part);
-}
+  settle(isComplete = false): void {
+    this.#open?.close(isComplete);
+    this.#open = undefined;
+  }
 
-function toWirePart(kept: KeptPart): WirePart {
-  if ("fields" in kept) return kept.fields;
-  if ("text" in kept) return kept.text.isThought ? { text: kept.text.text, thought: true } : { text: kept.text.text };
-  const { call, whole, args, inPieces, part } = kept.call;
-  const said = whole ?? (inPieces ? args.toText() : undefined);
-  const given: { readonly args?: Json } = said === undefined ? {} : { args: readArguments(said) };
-  return { ...part, functionCall: { ...call, ...given } };
+  parts(): readonly WirePart[] {
+    const kept = this.#kept.filter((part) => !(part instanceof GoogleCall && part.first !== undefined));
+    return kept.map((part) => (part instanceof GoogleCall ? part.toWirePart() : part.fields));
+  }
+
+  #addText(part: UnknownRecord, text: string): void {
+    const isThought = part.thought === true;
+    const isPlain = Object.keys(part).every((field) => field === "text" || field === "thought");
+    if (text !== "") this.#out.push({ type: isThought ? "reasoning-delta" : "text-delta", text });
+    // An empty text is not kept, because Vertex AI would reject it in the next request.
+    if (text === "" && isPlain) return;
+    const last = this.#kept.at(-1);
+    const isJoined = isPlain && last !== undefined && "isPlain" in last && last.isPlain;
+    if (isJoined && (last.fields.thought === true) === isThought) last.fields.text = textOf(last.fields.text) + text;
+    else if (isPlain) this.#kept.push({ fields: { text, ...(isThought ? { thought: true } : {}) }, isPlain });
+    else this.#kept.push({ fields: copyFields(part), isPlain });
+  }
+
+  #addCall(part: UnknownRecord, call: UnknownRecord): void {
+    const id = filledOrNone(call.id);
+    const goesOn = this.#open !== undefined && (textOf(call.name) === "" || (id !== undefined && id === this.#open.id));
+    if (!goesOn) {
+      // Another call begins, so the open call will get no more arguments. An empty call only marks the end of the previous call.
+      this.settle();
+      if (Object.keys(call).length === 0) return;
+      this.#open = new GoogleCall(this.#streamed, `call-${this.#calls}`, part);
+      this.#calls += 1;
+      this.#kept.push(this.#open);
+      this.#open.announce();
+    }
+    this.#open?.read(part);
+    if (call.willContinue !== true) this.settle(true);
+  }
 }
 
 /**
@@ -276,7 +255,7 @@ export function createGenerateReader(out: ModelChunk[], words: FinishWords = gen
   const answer = new Answer(out, words);
   const reading: Reading = {
     answer,
-    parts: createPartAssembly(out),
+    parts: new PartAssembly(out),
     usage: countUsage(),
     hasBegun: false,
     runsCode: false,

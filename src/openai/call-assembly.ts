@@ -5,71 +5,46 @@ import { type ModelChunk, providerError } from "../core/index.ts";
 import { isRecord, recordOf, textOf } from "../core/kit.ts";
 import type { UnknownRecord } from "../shared/guards.ts";
 import { parseJson } from "../shared/json.ts";
+import { JsonScan } from "../shared/json-scan.ts";
 
-/** Finds the end of the JSON object in a text that arrives in pieces. */
-interface ObjectScan {
-  depth: number;
-  inString: boolean;
-  isEscaped: boolean;
+/** Finds the end of the JSON object in a text that arrives in pieces. Brackets that do not match are found by the JSON parser later. */
+class ObjectScan {
+  readonly #json = new JsonScan();
   /** "closed": the JSON object is closed, and only whitespace has followed. "broken": the text is not one JSON object. */
-  state: "open" | "closed" | "broken";
-  isObject: boolean | undefined;
-}
+  #state: "open" | "closed" | "broken" = "open";
+  #isObject: boolean | undefined;
 
-function createObjectScan(text = ""): ObjectScan {
-  const scan: ObjectScan = { depth: 0, inString: false, isEscaped: false, state: "open", isObject: undefined };
-  extendScan(scan, text);
-  return scan;
-}
-
-function extendScan(scan: ObjectScan, piece: string): void {
-  for (let index = 0; index < piece.length && scan.state !== "broken"; index += 1) {
-    const code = piece.charCodeAt(index);
-    if (scan.inString) readString(scan, code);
-    else if (!isSpace(code)) readOutside(scan, code);
+  extend(piece: string): void {
+    const json = this.#json;
+    for (let index = 0; index < piece.length && this.#state !== "broken"; index += 1) {
+      const character = piece.charAt(index);
+      const isFirst = json.depth === 0 && !/\s/.test(character);
+      if (isFirst && (this.#state === "closed" || character !== "{")) this.#state = "broken";
+      const before = json.depth;
+      json.read(character);
+      if (before > 0 && json.depth === 0) this.#state = "closed";
+    }
   }
-}
 
-function isWholeObject({ scan, text }: IndexedCall): boolean {
-  if (scan.state !== "closed") return false;
-  scan.isObject ??= isRecord(parseJson(text));
-  return scan.isObject;
-}
-
-const [quote, backslash] = [0x22, 0x5c];
-const openers: ReadonlySet<number> = new Set([0x7b, 0x5b]);
-const closers: ReadonlySet<number> = new Set([0x7d, 0x5d]);
-
-function readString(scan: ObjectScan, code: number): void {
-  if (scan.isEscaped) scan.isEscaped = false;
-  else if (code === backslash) scan.isEscaped = true;
-  else if (code === quote) scan.inString = false;
-}
-
-/** Counts braces and square brackets together. The JSON parser later rejects brackets that do not match. */
-function readOutside(scan: ObjectScan, code: number): void {
-  const isFirst = scan.depth === 0;
-  if (isFirst && (scan.state === "closed" || code !== 0x7b)) scan.state = "broken";
-  else if (code === quote) scan.inString = true;
-  else if (openers.has(code)) scan.depth += 1;
-  else if (closers.has(code)) {
-    scan.depth -= 1;
-    if (scan.depth === 0) scan.state = "closed";
+  /** `text` is all pieces so far. */
+  isObject(text: string): boolean {
+    if (this.#state !== "closed") return false;
+    return (this.#isObject ??= isRecord(parseJson(text)));
   }
-}
-
-function isSpace(code: number): boolean {
-  return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
 }
 
 class IndexedCall extends StreamedCall {
   readonly index: number | undefined;
-  scan: ObjectScan = createObjectScan();
+  scan: ObjectScan = new ObjectScan();
   extra: unknown;
 
   constructor(calls: StreamedCalls, key: string, { index, id }: Pick<Fragment, "index" | "id">) {
     super(calls, key, { id });
     this.index = index;
+  }
+
+  get isWhole(): boolean {
+    return this.scan.isObject(this.text);
   }
 
   /** Some servers repeat the whole name of a call in every fragment. Others send the name in pieces. */
@@ -83,11 +58,12 @@ class IndexedCall extends StreamedCall {
    */
   takeArguments(args: string): void {
     if (this.hasSent || !mayBePrefix(this.text)) {
-      extendScan(this.scan, args);
+      this.scan.extend(args);
       return this.extend(args);
     }
     this.text = (this.text + args).replace(/^\s*\{\s*\}\s*(?=\{)/, "");
-    this.scan = createObjectScan(this.text);
+    this.scan = new ObjectScan();
+    this.scan.extend(this.text);
     if (mayBePrefix(this.text)) this.announce();
     else this.send();
   }
@@ -201,7 +177,7 @@ function beginsObject(args: string): boolean {
 }
 
 function isComplete(call: IndexedCall): boolean {
-  return !mayBePrefix(call.text) && isWholeObject(call);
+  return !mayBePrefix(call.text) && call.isWhole;
 }
 
 /**
@@ -220,7 +196,7 @@ function beginsAnother(call: IndexedCall, { name, args }: Fragment): boolean {
  */
 function isHeadElsewhere(call: IndexedCall, { index, name }: Fragment): boolean {
   if (index === undefined || call.index === undefined || index === call.index || name === "") return false;
-  return name !== call.name || isWholeObject(call);
+  return name !== call.name || call.isWhole;
 }
 
 /**
@@ -229,7 +205,7 @@ function isHeadElsewhere(call: IndexedCall, { index, name }: Fragment): boolean 
  */
 function isRepetition(call: IndexedCall, { id, name, args }: Fragment): boolean {
   if (name === "" ? call.name === "" : id === undefined || id !== call.id || name !== call.name) return false;
-  if (args.trim() === "" || !isWholeObject(call)) return false;
+  if (args.trim() === "" || !call.isWhole) return false;
   const inner = args.trimStart().startsWith('"') ? parseJson(args) : undefined;
   return isSameArguments(typeof inner === "string" ? inner : args, call.text);
 }

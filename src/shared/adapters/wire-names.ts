@@ -12,6 +12,7 @@ import type { JsonSchema } from "../../core/types/common.ts";
 import { isRecord, type UnknownRecord } from "../guards.ts";
 import { listOf } from "../plain-error.ts";
 import { parseJson, digest } from "../json.ts";
+import { JsonScan } from "../json-scan.ts";
 import { toObjectSchema } from "./object-schema.ts";
 
 /** Names and the names that replace them. */
@@ -70,37 +71,25 @@ export function renameKeys<Value>(args: Value, names: Names): Value {
  * the values stay.
  */
 export function createKeyRenamer(names: Names): (piece: string) => string {
-  let depth = 0;
+  const json = new JsonScan();
   let mayBeKey = false;
-  let isEscaped = false;
-  /** The string that is being read: a key, a value, or none. */
-  let kind: "key" | "value" | undefined;
-  let key = "";
-  const readString = (character: string): string => {
-    const isKey = kind === "key";
-    if (character === '"' && !isEscaped) kind = undefined;
-    isEscaped = character === "\\" && !isEscaped;
-    if (!isKey) return character;
-    key += character;
-    return kind === undefined ? renameText(key, names) : "";
-  };
-  const readOther = (character: string): string => {
-    if (character === '"') {
-      kind = mayBeKey && depth === 1 ? "key" : "value";
+  /** The beginning of the key that is being read. */
+  let key: string | undefined;
+  const read = (character: string): string => {
+    const wasInString = json.isInString;
+    json.read(character);
+    if (!wasInString && json.isInString) {
+      key = mayBeKey && json.depth === 1 ? "" : undefined;
       mayBeKey = false;
-      key = character;
-      return kind === "key" ? "" : character;
-    }
-    if (character === "{" || character === "[") depth += 1;
-    if (character === "}" || character === "]") depth -= 1;
-    if (character === "{" || character === ",") mayBeKey = true;
-    return character;
-  };
-  return (piece) => {
-    let text = "";
-    for (const character of piece) text += kind === undefined ? readOther(character) : readString(character);
+    } else if (!wasInString && (character === "{" || character === ",")) mayBeKey = true;
+    if (key === undefined) return character;
+    key += character;
+    if (json.isInString) return "";
+    const text = renameText(key, names);
+    key = undefined;
     return text;
   };
+  return (piece) => Array.from(piece, read).join("");
 }
 
 function renameText(key: string, names: Names): string {
