@@ -15,10 +15,8 @@ export type AnsweredWait = Pick<WaitingCall, "id" | "name" | "waitsFor" | "fromP
 /** Checks a result against the `outputSchema` of the tool `name`. Returns undefined if the result fits, or is checked later. */
 export type CheckResult = (name: string, result: unknown) => PromiseLike<readonly Issue[] | undefined>;
 
-interface Misfit {
-  readonly schema: string;
-  readonly issues: readonly Issue[];
-}
+/** Why an answer does not fit, and the issues of its schema. */
+type Problem = readonly [problem: string, issues?: readonly Issue[]];
 
 /**
  * Returns the error of an answer that does not fit its wait. The run itself checks the answer to a wait of middleware again, with the
@@ -27,22 +25,21 @@ interface Misfit {
 export async function findAnswerProblem(
   wait: AnsweredWait,
   given: Json,
-  checkResult: CheckResult = async () => undefined,
+  checkResult?: CheckResult,
 ): Promise<LoopError<"invalid-decision"> | undefined> {
-  const why = wait.waitsFor === "result" ? await findResultProblem(wait, given, checkResult) : findCustomProblem(wait, given);
-  if (why === undefined) return undefined;
-  const facts = { call: wait.id, waitsFor: wait.waitsFor };
-  if (typeof why === "string") return new LoopError("invalid-decision", { ...facts, problem: why });
-  const problem = `does not fit the ${why.schema}: ${renderIssues(why.issues)}`;
-  return new LoopError("invalid-decision", { ...facts, problem, issues: why.issues });
+  const { id: call, waitsFor } = wait;
+  const found = waitsFor === "result" ? await findResultProblem(wait, given, checkResult) : findCustomProblem(wait, given);
+  if (found === undefined) return undefined;
+  const [problem, issues] = found;
+  return new LoopError("invalid-decision", { call, waitsFor, problem, ...(issues && { issues }) });
 }
 
-function findCustomProblem(wait: AnsweredWait, given: Json): string | Misfit | undefined {
+function findCustomProblem(wait: AnsweredWait, given: Json): Problem | undefined {
   const { waitsFor, schema, until, fromPage } = wait;
-  if (waitsFor === "approval") return isApproval(given) ? undefined : `is ${describeKind(given)}`;
+  if (waitsFor === "approval") return isApproval(given) ? undefined : [describeKind(given)];
   if (isFromPage(given)) {
-    if (fromPage !== true) return pageProblem;
-    if (given["kind"] !== "result") return `is ${describeKind(given)}`;
+    if (fromPage !== true) return [pageProblem];
+    if (given["kind"] !== "result") return [describeKind(given)];
   }
   const answer = toRecordedAnswer(wait, given);
   // A wait with a time limit answers itself with null.
@@ -56,26 +53,27 @@ function isFromPage(given: Json): given is { readonly [field: string]: Json } {
 async function findResultProblem(
   { name, fromPage, question }: AnsweredWait,
   given: Json,
-  checkResult: CheckResult,
-): Promise<string | Misfit | undefined> {
-  const kind = isRecord(given) ? given["kind"] : undefined;
-  if (kind === "approve" || kind === "deny" || kind === "modify") return `is ${quote(kind)}`;
-  if (!isOutsideResult(given)) return `is ${describeValue(given)}`;
-  if (given.fromPage === true && fromPage !== true) return pageProblem;
+  checkResult: CheckResult | undefined,
+): Promise<Problem | undefined> {
+  if (!isOutsideResult(given)) return [describeKind(given)];
+  if (given.fromPage === true && fromPage !== true) return [pageProblem];
   if (given.kind === "failed") return undefined;
   if (isRecord(question)) return findMisfit("schema of its question", question["schema"], given.result);
-  const issues = (await checkResult(name, given.result)) ?? [];
-  return issues.length === 0 ? undefined : { schema: '"outputSchema" of its tool', issues };
+  return toProblem('"outputSchema" of its tool', (await checkResult?.(name, given.result)) ?? []);
 }
 
-function findMisfit(name: string, schema: unknown, value: unknown): Misfit | undefined {
+function findMisfit(name: string, schema: unknown, value: unknown): Problem | undefined {
   const issue = edges.findAnswerIssue?.(schema, value);
-  return issue && { schema: name, issues: [issue] };
+  return toProblem(name, issue === undefined ? [] : [issue]);
+}
+
+function toProblem(name: string, issues: readonly Issue[]): Problem | undefined {
+  return issues.length === 0 ? undefined : [`does not fit the ${name}: ${renderIssues(issues)}`, issues];
 }
 
 function describeKind(given: Json): string {
   const kind = isRecord(given) ? given["kind"] : undefined;
-  return typeof kind === "string" ? quote(kind) : describeValue(given);
+  return `is ${typeof kind === "string" ? quote(kind) : describeValue(given)}`;
 }
 
 /**

@@ -179,7 +179,7 @@ describe("conversations with several writers", () => {
   let database: Database;
   beforeAll(async () => {
     database = await startDatabase();
-  });
+  }, 60_000);
   afterAll(async () => {
     removeFolders();
     await database.stop();

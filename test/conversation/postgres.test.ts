@@ -7,7 +7,7 @@ let database: Database;
 
 beforeAll(async () => {
   database = await startDatabase();
-});
+}, 60_000);
 
 afterAll(() => database.stop());
 

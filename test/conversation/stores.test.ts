@@ -19,7 +19,7 @@ describe("conversationStoreSuite with postgresConversationStore", () => {
   let database: Database;
   beforeAll(async () => {
     database = await startDatabase();
-  });
+  }, 60_000);
   afterAll(() => database.stop());
   // Each store has its own pool, as if it were in another process.
   const open = () => postgresConversationStore(database.connect());

@@ -26,7 +26,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 let database: Database;
 beforeAll(async () => {
   database = await startDatabase();
-});
+}, 60_000);
 afterAll(() => database.stop());
 
 describe.for<[string, () => ConversationStore]>([

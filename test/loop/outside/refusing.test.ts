@@ -58,7 +58,7 @@ describe("options.answers while a call waits for a result", () => {
       "a result from a page for a call that waits for a webhook",
       { call_i0_0: { kind: "result", result: { made: 3 }, fromPage: true }, call_i0_2: both["call_i0_2"] as never },
       "invalid-decision",
-      `The decision about call "call_i0_0", which is waiting for its result, comes from a page. A page may only send the results of tools without "execute", and of calls that used defer or ask with { fromPage: true }. ${resultAdvice}`,
+      `The decision about call "call_i0_0", which is waiting for its result, comes from a page. A page may only answer calls of tools without "execute", and calls that used defer, ask or wait with { fromPage: true }. ${resultAdvice}`,
     ],
     [
       "a failure from a page for a call that waits for a webhook",
