@@ -11,7 +11,7 @@ const layers = [
   [`loop/(?!${seam})`],
   ["middleware/"],
   [`loop/${seam}`],
-  ["providers/", "policies/"],
+  ["providers/"],
   ["tools/"],
   ["errors/"],
   ["types/"],
@@ -100,12 +100,6 @@ export default {
       severity: "error",
       from: { path: "^src/middleware/([^/]+)/", pathNot: test },
       to: { path: "^src/middleware/", pathNot: "^src/middleware/$1/" },
-    },
-    {
-      name: "a policy imports no policy",
-      severity: "error",
-      from: { path: "^src/core/policies/", pathNot: test },
-      to: { path: "^src/core/policies/" },
     },
     {
       name: "the types import only themselves and types of eventemitter3",

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ResultStore, StoredResult } from "../core/types/policies.ts";
+import type { ResultStore, StoredResult } from "../core/types/middleware-options.ts";
 import { runTool } from "../testing/run-tool.ts";
 import { createTestClock } from "../testing/test-clock.ts";
 import { createMemoryStore, createResultCache, type ResultCache, type ResultCacheOptions } from "./result-cache.ts";

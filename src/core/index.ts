@@ -24,7 +24,7 @@ export type {
   ContextStash,
   ResultPipeline,
   StopCondition,
-} from "./types/policies.ts";
+} from "./types/middleware-options.ts";
 export type { Middleware, StructuredOutput } from "./types/middleware.ts";
 export type { Journal } from "./types/journal.ts";
 export type { Json } from "./types/common.ts";
@@ -80,7 +80,7 @@ export { createLoopControl } from "./loop/loop-control.ts";
 export { runNested } from "./loop/nested/run-nested.ts";
 export { runToolLoop } from "./loop/run-tool-loop.ts";
 export { unwrap } from "./loop/unwrap.ts";
-export { hasToolCall, iterationCountIs, textMatches, tokenBudget, toolCallCountIs } from "./policies/stop-when.ts";
+export { hasToolCall, iterationCountIs, textMatches, tokenBudget, toolCallCountIs } from "./middleware/stop-conditions.ts";
 export { approve } from "./middleware/approve.ts";
 export { contextRestarts } from "./middleware/context-restarts.ts";
 export { deferTools } from "./middleware/deferred-tools.ts";

@@ -34,7 +34,7 @@ export type {
   CompactionAnswer,
   OutsideResult,
   ResultStore,
-} from "./types/policies.ts";
+} from "./types/middleware-options.ts";
 export type { GuardrailRecord } from "./types/guardrails.ts";
 
 // Providers
@@ -121,7 +121,7 @@ export type {
   StopDecision,
   StoredResult,
   StructuredOutputOptions,
-} from "./types/policies.ts";
+} from "./types/middleware-options.ts";
 export type { LastRequest, PromptCacheBreak, PromptCacheUse, StreamCache } from "./types/prompt-cache.ts";
 export type { RequestAdjustment, RequestTranscript, RequestedOutput } from "./types/provider.ts";
 export type { CostUnknownWhy, StreamStatus } from "./types/termination.ts";

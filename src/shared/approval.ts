@@ -1,7 +1,7 @@
 // Requests decisions about tool calls. A call that needs a decision runs only if it is approved explicitly, within the time
 // limit.
 
-import type { Approve } from "../core/types/policies.ts";
+import type { Approve } from "../core/types/middleware-options.ts";
 import type { ApprovalView } from "../core/types/tool.ts";
 import { isRecord } from "./guards.ts";
 import type { Deadline } from "./cancellation/deadline.ts";

@@ -6,7 +6,7 @@ import { hasBrand, isLiteral, isRecord, isThenable, type UnknownRecord } from ".
 import type { ContextRelease, Handoff, ToolOutcome } from "../core/types/tool-outcome.ts";
 import { tidyMessage, toPlainError } from "./plain-error.ts";
 import { isPlainData, toJson } from "./json.ts";
-import type { OutsideResult } from "../core/types/policies.ts";
+import type { OutsideResult } from "../core/types/middleware-options.ts";
 import type { Deferred, ToolResult } from "../core/types/tool.ts";
 import { cutText, quote } from "./texts.ts";
 

@@ -3,7 +3,7 @@ import { freezeDeep, toJson } from "./json.ts";
 import type { StreamResult } from "../core/types/provider.ts";
 import type { ToolCall } from "../core/types/tool-outcome.ts";
 import type { Json } from "../core/types/common.ts";
-import type { CompactedMessages } from "../core/types/policies.ts";
+import type { CompactedMessages } from "../core/types/middleware-options.ts";
 import { memoize } from "./promises.ts";
 
 const views = new WeakMap<readonly unknown[], readonly unknown[]>();

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { defineTool, maskResults, runToolLoop } from "turnwright";
-import type { MaskingOptions } from "../../src/core/types/policies.ts";
+import type { MaskingOptions } from "../../src/core/types/middleware-options.ts";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { readPage } from "./read-page.ts";
 

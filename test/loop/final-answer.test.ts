@@ -12,7 +12,7 @@ import {
   structuredOutput,
   withRetry,
 } from "turnwright";
-import type { FinalAnswerReserve } from "../../src/core/types/policies.ts";
+import type { FinalAnswerReserve } from "../../src/core/types/middleware-options.ts";
 import {
   createMockProvider,
   failInBand,

@@ -8,7 +8,7 @@ import {
   prepareIteration,
   stopWhen,
 } from "turnwright";
-import type { LoopDetectionOptions } from "../../src/core/types/policies.ts";
+import type { LoopDetectionOptions } from "../../src/core/types/middleware-options.ts";
 import { finish, type MockScript, text, toolCall } from "turnwright/testing";
 import { outcomesOf, play, tool } from "./play.ts";
 import { linesOf, textsOf } from "./transcript-lines.ts";

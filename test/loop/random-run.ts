@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import type { LoopLimits } from "turnwright";
-import type { LoopDetectionOptions, MaskingOptions } from "../../src/core/types/policies.ts";
+import type { LoopDetectionOptions, MaskingOptions } from "../../src/core/types/middleware-options.ts";
 import {
   endEarly,
   fail,

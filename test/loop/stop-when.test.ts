@@ -9,7 +9,7 @@ import {
   tokenBudget,
   toolCallCountIs,
 } from "turnwright";
-import type { StopContext } from "../../src/core/types/policies.ts";
+import type { StopContext } from "../../src/core/types/middleware-options.ts";
 import { fail, finish, type MockScript, type MockMessage, text, toolCall, usage } from "turnwright/testing";
 import { outcomesOf, play } from "./play.ts";
 import { endOf, stopping, tools } from "./stop-when-stage.ts";

@@ -8,7 +8,11 @@ import type { Run } from "./run.ts";
 import type { Journal } from "../types/journal.ts";
 import type { Ending, Outcome, Wait } from "../types/middleware.ts";
 
-/** The answer of code that waits. */
+/**
+ * The answer of code that waits for something from outside. `inCore` leaves the code there: its promise stays pending in this execution. When
+ * nothing else of the activity goes on, `settle` returns the waits. When nothing else of the run goes on, the run is suspended. A later
+ * execution runs the code again from its start, over the records.
+ */
 export class Parked {
   readonly waits: readonly Wait[];
 
@@ -96,7 +100,8 @@ export class Activity {
   /** True after a wait without an answer. */
   isParked = false;
   #used: Map<string, number>;
-  #busy = 0;
+  /** The number of the calls of `inCore` that have not ended. */
+  #pending = 0;
   #park: ((waits: readonly Wait[]) => void) | undefined;
 
   constructor(
@@ -167,7 +172,7 @@ export class Activity {
 
   /** True while its hooks wait for the core, the tool or an answer. */
   get isInside(): boolean {
-    return this.#busy > 0 || this.isInTool || this.isParked;
+    return this.#pending > 0 || this.isInTool || this.isParked;
   }
 
   /** True while it does something that ends without other calls. */
@@ -183,22 +188,22 @@ export class Activity {
   }
 
   /** True while it waits for the core: for a step, a nested run, or its turn. */
-  get isBusy(): boolean {
-    return this.#busy > 0;
+  get isInCore(): boolean {
+    return this.#pending > 0;
   }
 
   /** After a wait, never resolves: the code is left where it is, and the next execution runs it again from its start. */
-  async busy<T>(work: () => PromiseLike<T | Parked>): Promise<T> {
+  async inCore<T>(work: () => PromiseLike<T | Parked>): Promise<T> {
     if (this.isOver) return forever();
-    this.#busy += 1;
+    this.#pending += 1;
     try {
       const value = await work();
       if (!(value instanceof Parked)) return this.isOver ? await forever() : value;
       this.#waits = [...this.#waits, ...value.waits];
       this.isParked = true;
     } finally {
-      this.#busy -= 1;
-      if (this.#busy === 0) {
+      this.#pending -= 1;
+      if (this.#pending === 0) {
         this.run.watch?.note(this);
         this.onIdle?.();
       }
@@ -209,12 +214,12 @@ export class Activity {
 
   /** Waits for what the code of a replayed tool waits for. */
   park(waits: readonly Wait[]): Promise<never> {
-    return this.busy<never>(() => Promise.resolve(new Parked(waits)));
+    return this.inCore<never>(() => Promise.resolve(new Parked(waits)));
   }
 
   #check(): void {
     whenParked(() => {
-      if (this.#busy > 0 || this.isOver) return;
+      if (this.#pending > 0 || this.isOver) return;
       this.isOver = true;
       this.#park?.(this.#waits);
     });

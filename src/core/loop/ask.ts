@@ -3,7 +3,7 @@
 
 import type { Issue, Json, JsonSchema, StandardSchema } from "../types/common.ts";
 import type { ToolContext } from "../types/loop-options.ts";
-import type { OutsideResult } from "../types/policies.ts";
+import type { OutsideResult } from "../types/middleware-options.ts";
 import type { ToolQuestion } from "../types/tool-outcome.ts";
 import { convertSchema, isStandardSchema, issue, validateArgs } from "../../shared/argument-schema.ts";
 import { type Check, checkFields, type Checks, is, isFilled, table } from "../../shared/errors/check-fields.ts";
@@ -141,7 +141,7 @@ async function askLive(context: AskingContext, inside: InsideCall, { asked, from
     return made.given;
   };
   const given = await (isDurable(inside.run, context.name) ? context.step("answer", answer) : answer());
-  fitting ??= await inside.busy(() => read(given));
+  fitting ??= await inside.inCore(() => read(given));
   if ("issues" in fitting) throw new Error("The recorded answer no longer fits the schema of the question.");
   return fitting;
 }

@@ -99,45 +99,27 @@ export function checkNeededTools(options: Pick<LoopOptions, "tools" | "middlewar
     throw invalidOption(`${place}toolChoice.name`, 'the name of a tool in "tools"', toolChoice.name);
 }
 
-interface Need {
-  readonly needs: string;
-  readonly write: string;
-  readonly has: (tool: ToolDefinition, provider: Provider) => boolean;
-}
+type Need = readonly [value: unknown, needs: string, write: string];
 
-/** The middleware without which a trait of a tool has no effect. */
-const neededBy: { readonly [trait: string]: Need } = {
-  '"eager"': { needs: "eager-tools", write: "eagerTools()", has: ({ eager }) => eager === true },
-  '"deferred"': {
-    needs: "defer-tools",
-    write: "deferTools()",
-    // Otherwise, the service itself finds deferred tools.
-    has: ({ deferred }, { searchesTools }) => deferred === true && searchesTools !== true,
-  },
-  '"releasesResults"': {
-    needs: "mask-results",
-    write: "maskResults({ keepIterations: Infinity })",
-    has: ({ releasesResults }) => releasesResults === true,
-  },
-  '"requiresFollowUp"': {
-    needs: "pre-tool-text",
-    write: "preToolText()",
-    has: ({ requiresFollowUp }) => requiresFollowUp === false,
-  },
-  'a function as "needsApproval"': {
-    needs: "approve",
-    write: "approve()",
-    has: ({ needsApproval }) => typeof needsApproval === "function",
-  },
+/** The middleware without which this value of a trait has no effect. */
+const neededBy: { readonly [Trait in keyof ToolDefinition]?: Need } = {
+  eager: [true, "eager-tools", "eagerTools()"],
+  deferred: [true, "defer-tools", "deferTools()"],
+  releasesResults: [true, "mask-results", "maskResults({ keepIterations: Infinity })"],
+  requiresFollowUp: [false, "pre-tool-text", "preToolText()"],
+  needsApproval: ["function", "approve", "approve()"],
 };
 
 /** Throws LoopError "invalid-option" if a tool has a trait that has no effect with this middleware. */
 export function checkTraits(tools: readonly ToolDefinition[], middleware: readonly Middleware[], provider: Provider): void {
-  for (const [trait, { needs, write, has }] of Object.entries(neededBy)) {
-    const tool = tools.find((one) => has(one, provider));
+  for (const [trait, [value, needs, write]] of Object.entries(neededBy) as [keyof ToolDefinition, Need][]) {
+    // The service itself finds deferred tools.
+    if (trait === "deferred" && provider.searchesTools === true) continue;
+    const tool = tools.find(({ [trait]: given }) => given === value || typeof given === value);
     const isMet = ({ name, approves }: Middleware): boolean => name === needs || (needs === "approve" && approves === true);
     if (tool === undefined || middleware.some(isMet)) continue;
-    const expected = `a list with ${write}, because the tool "${tool.name}" has ${trait}`;
+    const has = value === "function" ? `a function as "${trait}"` : `"${trait}"`;
+    const expected = `a list with ${write}, because the tool "${tool.name}" has ${has}`;
     throw new LoopError("invalid-option", { option: "middleware", expected, received: "a list without it" });
   }
 }

@@ -3,7 +3,7 @@
 
 import { LoopError } from "../../shared/errors/loop-error.ts";
 import { isText } from "../../shared/errors/check-fields.ts";
-import type { CompactedMessages } from "../types/policies.ts";
+import type { CompactedMessages } from "../types/middleware-options.ts";
 import { isRecord, type UnknownRecord } from "../../shared/guards.ts";
 import { describeValue } from "../../shared/texts.ts";
 import { recordVersion } from "./journals.ts";

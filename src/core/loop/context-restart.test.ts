@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Json } from "../types/common.ts";
-import type { RestartPolicy } from "../types/policies.ts";
+import type { RestartPolicy } from "../types/middleware-options.ts";
 import type { ContextRestart, ToolOutcome } from "../types/tool-outcome.ts";
 import { detectContextRestart } from "./context-restart.ts";
 

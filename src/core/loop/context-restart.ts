@@ -2,7 +2,7 @@
 // data from another source does not request a restart.
 
 import type { Json } from "../types/common.ts";
-import type { RestartPolicy } from "../types/policies.ts";
+import type { RestartPolicy } from "../types/middleware-options.ts";
 import { isRecord } from "../../shared/guards.ts";
 import type { ContextRestart, ToolOutcome } from "../types/tool-outcome.ts";
 import type { ToolResult } from "../types/tool.ts";

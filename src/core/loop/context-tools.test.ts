@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ContextStash } from "../types/policies.ts";
+import type { ContextStash } from "../types/middleware-options.ts";
 import { isLoopError, type LoopErrorCode } from "../../shared/errors/loop-error.ts";
 import { createTestClock, type TestClock } from "../../testing/test-clock.ts";
 import { type ContextStashOptions, createContextStash } from "./context-tools.ts";

@@ -2,7 +2,7 @@
 // results that it no longer needs.
 
 import type { Clock, Json, StandardResult, StandardSchema } from "../types/common.ts";
-import type { ContextStash } from "../types/policies.ts";
+import type { ContextStash } from "../types/middleware-options.ts";
 import { checkFields, type Checks, isFunction } from "../../shared/errors/check-fields.ts";
 import { LoopError } from "../../shared/errors/loop-error.ts";
 import { systemClock } from "../../shared/signals.ts";

@@ -4,7 +4,7 @@ import type { Timeouts } from "../types/common.ts";
 import type { LoopLimits, LoopOptions } from "../types/loop-options.ts";
 import { invalidOption, LoopError } from "../../shared/errors/loop-error.ts";
 import { defaultStreamMs } from "../providers/guard-stream.ts";
-import type { FinalAnswerReserve } from "../types/policies.ts";
+import type { FinalAnswerReserve } from "../types/middleware-options.ts";
 
 export const none: number = Number.POSITIVE_INFINITY;
 

@@ -10,7 +10,7 @@ import { describeValue, quote } from "../../shared/texts.ts";
 import { textOrNone } from "../../shared/plain-error.ts";
 import type { CancelReason, CancelScope } from "../../shared/cancellation/cancel-scope.ts";
 import { isOutsideResult, pageProblem, toRecordedResult } from "../../shared/to-outcome.ts";
-import type { OutsideResult } from "../types/policies.ts";
+import type { OutsideResult } from "../types/middleware-options.ts";
 import type { ToolQuestion } from "../types/tool-outcome.ts";
 import { toUserMessage as copyMessage } from "../../shared/check-messages.ts";
 import type { InboxMessage, State } from "../types/middleware.ts";

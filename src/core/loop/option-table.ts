@@ -3,7 +3,7 @@
 
 import type { Timeouts } from "../types/common.ts";
 import type { IterationPlan, LoopLimits, LoopOptions } from "../types/loop-options.ts";
-import type { FinalAnswerReserve } from "../types/policies.ts";
+import type { FinalAnswerReserve } from "../types/middleware-options.ts";
 import type { ModelSettings } from "../types/provider.ts";
 import type { ResponseTarget, Session } from "../types/common.ts";
 import {

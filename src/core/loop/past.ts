@@ -44,7 +44,7 @@ export interface Past {
   readonly isSettled: boolean;
   /** True if the calls that are replayed have ended, in this run or an outer run, so that nothing new may happen in them. */
   readonly isSealed: boolean;
-  /** True if the run was stopped before this execution began, or before it used its answers. */
+  /** True until this execution does something new, if the run was stopped before it began, or if it has answers to use. */
   readonly isUndone: boolean;
   /** The calls of the newest message that an earlier execution has recorded, by call id. */
   readonly recalled: ReadonlyMap<string, Recalled>;

@@ -13,7 +13,7 @@ import { concludeOutside, renderOutcome, toPreliminary, wasDispatched } from "..
 import { isDurable } from "../tools/inside-call.ts";
 import { findTool } from "../tools/registry.ts";
 import { freezeDeep, isSameJson, toJson } from "../../shared/json.ts";
-import type { OutsideResult } from "../types/policies.ts";
+import type { OutsideResult } from "../types/middleware-options.ts";
 import { chainHooks, HookError, StepCancelled } from "./hooks.ts";
 import { isReplay } from "./journals.ts";
 import { pastOf } from "./past-calls.ts";
@@ -104,16 +104,16 @@ async function runCall(activity: Activity, call: Given): Promise<Outcome> {
   together?.join();
   if (takeTurn !== undefined) {
     activity.isHeld = true;
-    await activity.busy(() => takeTurn(together !== undefined));
+    await activity.inCore(() => takeTurn(together !== undefined));
     activity.isHeld = false;
   }
   const past = pastOf(run);
   // Middleware that refused a call may allow it now, but the model has read that the call did not run.
-  const ended = past && (await activity.busy(async () => past.findEnd(activity, [outcomeKey, begunKey])));
+  const ended = past && (await activity.inCore(async () => past.findEnd(activity, [outcomeKey, begunKey])));
   if (ended !== undefined) return ended;
   if (isDurable(run, call.made.name)) return runDurable(activity, call, { begunKey, outcomeKey });
   let isLive = false;
-  const outcome = await activity.busy(async () => {
+  const outcome = await activity.inCore(async () => {
     // A token of this execution says on a replay without an outcome that the tool may have run.
     const { token }: Begun = journal.durable === true ? await activity.record(begunKey, () => ({ token: run.token })) : run;
     return activity.record(outcomeKey, () => {
@@ -151,7 +151,7 @@ async function waitForResult(activity: Activity, { call, durationMs, approvedArg
   const fromPage = "fromPage" in outcome && outcome.fromPage === true ? { fromPage: true } : {};
   const id = activity.run.path + activity.unique(activity.path, "#");
   const wait = { id, what: "result", facts: { name, args, ...fromPage } };
-  const given = await activity.busy(() => openWait<OutsideResult | null>(activity, wait, {}));
+  const given = await activity.inCore(() => openWait<OutsideResult | null>(activity, wait, {}));
   return { call, durationMs, approvedArgs, ...concludeOutside(given as OutsideResult) };
 }
 
@@ -164,7 +164,7 @@ interface DurableKeys {
 async function runDurable(activity: Activity, call: Given, { begunKey, outcomeKey }: DurableKeys): Promise<Outcome> {
   const { run } = activity;
   let isLive = false;
-  const begun = await activity.busy(() =>
+  const begun = await activity.inCore(() =>
     activity.record<Begun>(begunKey, async () => {
       isLive = true;
       const ready = admit(run, call, { prepared: await prepare(activity, call, portsOf(activity, call.signal)) });
@@ -184,7 +184,7 @@ async function runDurable(activity: Activity, call: Given, { begunKey, outcomeKe
   // An earlier execution has begun the call.
   const outcome: Outcome = made.kind === "not-run" && !isLive ? { ...made, kind: "interrupted" } : made;
   const whole = await addNested(activity, outcome, mark);
-  return activity.busy(() => activity.record<Outcome>(outcomeKey, () => whole));
+  return activity.inCore(() => activity.record<Outcome>(outcomeKey, () => whole));
 }
 
 /** Ends the nested runs that the tool has left, and adds the spending of its nested runs. */
@@ -280,7 +280,7 @@ async function prepare(activity: Activity, { made, given }: Given, ports: ToolCa
   const args = approvedArgs === undefined ? run.prepared.get(made.callId) : undefined;
   const { together } = given;
   const ready: ReadyCall = { kind: "ready", call: made, definition, args: args ?? toJson(given.args), approvedArgs, together };
-  return args === undefined ? activity.busy(async () => validateCall(ready, ports)) : ready;
+  return args === undefined ? activity.inCore(async () => validateCall(ready, ports)) : ready;
 }
 
 /** The metadata of results, by call, until `tool-end` is sent. */

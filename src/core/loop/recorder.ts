@@ -95,7 +95,7 @@ export class StepRecorder {
       if (this.#isInBody)
         return Promise.reject(new Error(`The step "${name}" begins inside another step. Move it out of the body of that step.`));
       const key = keyOf(this.#activity, this.owner, this.#unique("step", name));
-      return this.#activity.busy(async () => {
+      return this.#activity.inCore(async () => {
         let record: StepRecord;
         try {
           record = await this.#activity.record<StepRecord>(key, () => this.#runStep(body, recordErrors));
@@ -160,7 +160,7 @@ export class StepRecorder {
       if (!run.mayWait) return Promise.reject(new Error("A run that an ordinary tool started cannot wait for answers."));
       if (this.owner !== "tool" && !isReplay(activity.journal)) edges.checkGiven?.("wait", { what, by: this.owner });
       const id = run.path + activity.unique(path, "#");
-      return activity.busy(() => openWait(activity, { id, what, facts, ...this.#subjectOf(what) }, options));
+      return activity.inCore(() => openWait(activity, { id, what, facts, ...this.#subjectOf(what) }, options));
     };
   }
 
@@ -181,7 +181,7 @@ export class StepRecorder {
       const { run, place, path, journal } = activity;
       // Keyed by content, because the order of parallel calls depends on how long each takes.
       const id = this.#unique("call", `${name}-${digest(stableJson(args))}`).replaceAll("/", "%2F");
-      return activity.busy(async () => {
+      return activity.inCore(async () => {
         const call = { callId: `${this.callId}/${id}`, name, args: toJson(args) };
         const own = `${place}/${this.owner}/call/${id}`;
         const { isEarly, left } = activity;
@@ -306,7 +306,8 @@ export class HookRecorder extends StepRecorder implements CallRecorder {
 
   get isRecorded(): CallRecorder["isRecorded"] {
     const { journal } = this.#activity;
-    return (name) => this.#activity.busy(async () => (await journal.read(keyOf(this.#activity, this.owner, name))) !== undefined);
+    return (name) =>
+      this.#activity.inCore(async () => (await journal.read(keyOf(this.#activity, this.owner, name))) !== undefined);
   }
 }
 

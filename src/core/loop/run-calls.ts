@@ -158,7 +158,7 @@ class Turns {
     this.#isWatching = true;
     whenParked(() => {
       this.#isWatching = false;
-      if (this.#phase !== "asking" || this.#turns.some(({ phase, activity }) => phase === "asked" && activity.isBusy)) return;
+      if (this.#phase !== "asking" || this.#turns.some(({ phase, activity }) => phase === "asked" && activity.isInCore)) return;
       this.#phase = "running";
       this.#advance();
     });

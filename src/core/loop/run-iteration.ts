@@ -36,7 +36,7 @@ export async function runIteration(run: Run): Promise<Ending | undefined> {
   const { length } = state.messages;
   let streamed: Answer | undefined;
   const last: Next<RequestDraft, Answer> = (draft, signal) =>
-    activity.busy(async () => {
+    activity.inCore(async () => {
       run.draft = draft;
       const key = `${run.prefix}${place}/${activity.unique("model")}`;
       streamed = await activity.record<Answer>(key, async () => {

@@ -138,7 +138,8 @@ async function look(run: Run, planned: Ending | undefined): Promise<Ending | und
 }
 
 /**
- * Ends a run whose calls wait, or whose nested run was drained: they go on where they are. If the run was stopped while its calls wait
+ * Ends a run whose calls wait, or whose nested run was drained: they go on where they are. Nothing is recorded, because the records so far
+ * are all that a later execution needs. If the run was stopped while its calls wait
  * (`hasEnded`), the stop is recorded, so that the calls never run. A run that was stopped before this execution began, or before it
  * used its answers, stays suspended.
  */

@@ -1,6 +1,6 @@
 // Approvals of calls, which may take days and come from another process.
 
-import type { ApprovalContext, ApprovalDecision, Approve } from "../types/policies.ts";
+import type { ApprovalContext, ApprovalDecision, Approve } from "../types/middleware-options.ts";
 import type { NeedsApproval, ToolDefinition } from "../types/tool.ts";
 import type { ToolCall } from "../types/tool-outcome.ts";
 import { isFunction } from "../../shared/errors/check-fields.ts";

@@ -2,7 +2,7 @@
 
 import type { Json } from "../types/common.ts";
 import type { Message, UserMessage } from "../types/message.ts";
-import type { RestartPolicy } from "../types/policies.ts";
+import type { RestartPolicy } from "../types/middleware-options.ts";
 import type { ContextRestart } from "../types/tool-outcome.ts";
 import { detectContextRestart, isUnmarkedRestart } from "../loop/context-restart.ts";
 import { seal } from "../../shared/transcript.ts";

@@ -1,7 +1,7 @@
 // Asks about a call, waits for the decision of a person, and applies it. `approve` adds the decisions of a policy.
 
 import type { Json, PlainError } from "../types/common.ts";
-import type { ApprovalDecision } from "../types/policies.ts";
+import type { ApprovalDecision } from "../types/middleware-options.ts";
 import type { ToolDefinition } from "../types/tool.ts";
 import type { ToolCall } from "../types/tool-outcome.ts";
 import type { CallRecorder, Middleware, Next, Outcome } from "../types/middleware.ts";

@@ -1,6 +1,6 @@
 // Detects a model that repeats its calls.
 
-import type { LoopDetectionOptions } from "../types/policies.ts";
+import type { LoopDetectionOptions } from "../types/middleware-options.ts";
 import type { UserMessage } from "../types/message.ts";
 import { checkFields, type Checks } from "../../shared/errors/check-fields.ts";
 import { isUnfinished } from "../../shared/judge-finish.ts";

@@ -1,6 +1,6 @@
 // Lets the model answer once more, without tools, after a limit is reached.
 
-import type { FinalAnswerReserve } from "../types/policies.ts";
+import type { FinalAnswerReserve } from "../types/middleware-options.ts";
 import { checkFields } from "../../shared/errors/check-fields.ts";
 import { reserveChecks } from "../loop/option-table.ts";
 import { isUnfinished } from "../../shared/judge-finish.ts";

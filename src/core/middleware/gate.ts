@@ -1,6 +1,6 @@
 // Decides which tools may run, and reports the calls that it allowed.
 
-import type { DeliberateGate } from "../types/policies.ts";
+import type { DeliberateGate } from "../types/middleware-options.ts";
 import type { TriggerMatch } from "../types/loop-event.ts";
 import type { PlainError } from "../types/common.ts";
 import type { CallRecorder, Middleware, Outcome } from "../types/middleware.ts";

@@ -1,7 +1,7 @@
 // Functions that the caller passes to look at a run between its iterations, or to change the next request.
 
 import type { IterationPlan, OnIteration, PrepareIteration } from "../types/loop-options.ts";
-import type { StopCondition, StopContext } from "../types/policies.ts";
+import type { StopCondition, StopContext } from "../types/middleware-options.ts";
 import type { Provider } from "../types/provider.ts";
 import { checkField, checkFields, is, isFunction, needed } from "../../shared/errors/check-fields.ts";
 import { planChecks } from "../loop/option-table.ts";

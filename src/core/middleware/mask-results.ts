@@ -1,6 +1,6 @@
 // Clears old tool results from requests ("masking"), and the results that the model has released with `context_release`.
 
-import type { MaskingOptions } from "../types/policies.ts";
+import type { MaskingOptions } from "../types/middleware-options.ts";
 import { frozenView } from "../../shared/transcript.ts";
 import type { Middleware, State } from "../types/middleware.ts";
 import { MaskedTranscript, type MaskingSource, readMaskingOptions, type ReleasedResults } from "./masked-transcript.ts";

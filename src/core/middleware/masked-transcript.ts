@@ -2,7 +2,7 @@
 // once and each result is replaced once.
 
 import type { Message, ToolResultPart } from "../types/message.ts";
-import type { MaskingOptions } from "../types/policies.ts";
+import type { MaskingOptions } from "../types/middleware-options.ts";
 import type { ToolHistoryEntry } from "../types/tool-outcome.ts";
 import { checkFields, type Checks } from "../../shared/errors/check-fields.ts";
 import { estimateMedia } from "../../shared/estimate-media.ts";

@@ -1,6 +1,6 @@
 // Ends the run if the model has written its whole answer before its tool calls.
 
-import type { PreToolTextPolicy } from "../types/policies.ts";
+import type { PreToolTextPolicy } from "../types/middleware-options.ts";
 import { checkFields, type Checks, is } from "../../shared/errors/check-fields.ts";
 import type { Middleware, State } from "../types/middleware.ts";
 

@@ -1,6 +1,6 @@
 // Shortens successful results before they enter the transcript. The usage of an extraction counts for the run.
 
-import type { ResultPipeline } from "../types/policies.ts";
+import type { ResultPipeline } from "../types/middleware-options.ts";
 import type { Usage } from "../types/common.ts";
 import { LoopError } from "../../shared/errors/loop-error.ts";
 import { toPlainError } from "../../shared/plain-error.ts";

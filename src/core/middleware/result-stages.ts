@@ -1,6 +1,6 @@
 // The stages of a result: their checks, and what their functions return.
 
-import type { ExtractedResult, ResultCacher, ResultExtractor, ResultPipeline } from "../types/policies.ts";
+import type { ExtractedResult, ResultCacher, ResultExtractor, ResultPipeline } from "../types/middleware-options.ts";
 import type { ResultEvent } from "../types/loop-event.ts";
 import type { Usage } from "../types/common.ts";
 import type { ToolOutcome } from "../types/tool-outcome.ts";

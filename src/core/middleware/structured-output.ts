@@ -1,7 +1,7 @@
 // Asks for a final answer that fits a schema, validates it, and asks again if it does not fit.
 
 import type { Issue, Json, JsonSchema, StandardSchema, Validation } from "../types/common.ts";
-import type { StructuredOutputOptions } from "../types/policies.ts";
+import type { StructuredOutputOptions } from "../types/middleware-options.ts";
 import type { RequestedOutput } from "../types/provider.ts";
 import { misfitNote } from "../../shared/model-notes.ts";
 import { renderIssues } from "../../shared/to-outcome.ts";

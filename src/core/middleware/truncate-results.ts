@@ -1,4 +1,4 @@
-import type { ResultPipeline } from "../types/policies.ts";
+import type { ResultPipeline } from "../types/middleware-options.ts";
 import type { Middleware } from "../types/middleware.ts";
 import { checkEither, checkFields, type Checks } from "../../shared/errors/check-fields.ts";
 import { bytesPerToken, countBytes, isPairAt, tokensOfBytes } from "../../shared/estimate-tokens.ts";

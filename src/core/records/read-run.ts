@@ -3,7 +3,7 @@
 
 import type { Json } from "../types/common.ts";
 import type { Journal } from "../types/journal.ts";
-import type { CompactedMessages, CompactionAnswer } from "../types/policies.ts";
+import type { CompactedMessages, CompactionAnswer } from "../types/middleware-options.ts";
 import { applyHandoff, type HandoffFold } from "../../shared/apply-handoff.ts";
 import { toCompacted } from "../../shared/transcript.ts";
 import { isLoopError, LoopError } from "../../shared/errors/loop-error.ts";

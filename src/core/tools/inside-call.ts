@@ -41,7 +41,7 @@ export interface InsideCall {
   /** Called when the tool has ended. */
   onToolEnd: (() => void) | undefined;
   /** Waits for work of the core. */
-  busy<T>(work: () => PromiseLike<T>): Promise<T>;
+  inCore<T>(work: () => PromiseLike<T>): Promise<T>;
 }
 
 /** Returns undefined outside a run. */

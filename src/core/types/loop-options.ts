@@ -17,7 +17,7 @@ import type {
 } from "./common.ts";
 import type { Journal } from "./journal.ts";
 import type { EmittedPart, LoopEmitter } from "./loop-event.ts";
-import type { CallDecision, OutsideResult } from "./policies.ts";
+import type { CallDecision, OutsideResult } from "./middleware-options.ts";
 import type { WaitOptions } from "./wait.ts";
 import type { ContextFor, ContextOption, InheritedContextOption } from "./typed-call.ts";
 

@@ -2,7 +2,7 @@ import type { Journal } from "./journal.ts";
 import type { Json, PlainError, ResponseTarget, Usage } from "./common.ts";
 import type { Message, ProviderMetadataPart, UserMessage } from "./message.ts";
 import type { StreamResult } from "./provider.ts";
-import type { CompactedMessages } from "./policies.ts";
+import type { CompactedMessages } from "./middleware-options.ts";
 import type { EndReason, LoopStatus } from "./termination.ts";
 import type { PromptCacheUse } from "./prompt-cache.ts";
 import type { AnyTool } from "./tool.ts";

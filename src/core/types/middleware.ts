@@ -8,7 +8,7 @@ import type { EndReason, LoopStatus } from "./termination.ts";
 import type { ToolDefinition } from "./tool.ts";
 import type { NestedSpending, ShownTool, ToolCall, ToolHistoryEntry, ToolOutcome } from "./tool-outcome.ts";
 import type { LoopLimits, RunOptions, Tool, ToolContext, ToolRegistry } from "./loop-options.ts";
-import type { FinalAnswerReserve } from "./policies.ts";
+import type { FinalAnswerReserve } from "./middleware-options.ts";
 import type { Journal } from "./journal.ts";
 import type { WaitOptions } from "./wait.ts";
 

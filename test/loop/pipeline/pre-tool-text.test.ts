@@ -13,7 +13,7 @@ import {
   type Tool,
   toolResult,
 } from "turnwright";
-import type { PreToolTextPolicy } from "../../../src/core/types/policies.ts";
+import type { PreToolTextPolicy } from "../../../src/core/types/middleware-options.ts";
 import {
   chunk,
   createMockProvider,

@@ -9,7 +9,7 @@ import {
   processResults,
   toolResult,
 } from "turnwright";
-import type { MaskingOptions } from "../../../src/core/types/policies.ts";
+import type { MaskingOptions } from "../../../src/core/types/middleware-options.ts";
 import { finish, type MockMessage, text, toolCall } from "turnwright/testing";
 import { play, tool } from "../play.ts";
 import { maskedIn, masksOf, playIterations, search, turnsOf } from "./masking-stage.ts";

@@ -225,7 +225,7 @@ async function callBack<T>(context: ToolContext, work: () => T | PromiseLike<T>,
   const { clock, timeouts } = inside.run;
   const ms = timeouts[limit];
   const onLate = limit === "toolMs" ? (): void => deadline.expire(ms) : undefined;
-  return inside.busy(() => askCaller(work, { clock, ms, signal: deadline.signal, onLate }));
+  return inside.inCore(() => askCaller(work, { clock, ms, signal: deadline.signal, onLate }));
 }
 
 interface Tap {

@@ -18,16 +18,10 @@ export class HeldRuns {
 
   /** Resolves when no step can go on any more, when a call needs the place, or when the scope is cancelled. */
   hold(scope: CancelScope): Promise<void> {
-    return new Promise<void>((resolve) => {
-      const slot: Cancellable = { cancel: () => end() };
-      const end = (): void => {
-        scope.leave(slot);
-        this.#held.delete(end);
-        resolve();
-      };
-      scope.join(slot);
+    return untilEither(scope, (end) => {
       this.#held.add(end);
       this.check();
+      return () => void this.#held.delete(end);
     });
   }
 
@@ -42,4 +36,18 @@ export class HeldRuns {
     const { openSteps, hungryCalls } = this.#root;
     return openSteps > 0 && hungryCalls === 0;
   }
+}
+
+/** Resolves when the scope is cancelled, or when `listen` calls its argument. `listen` returns the function that stops it. */
+export function untilEither(scope: CancelScope, listen: (end: () => void) => () => void): Promise<void> {
+  return new Promise<void>((resolve) => {
+    const slot: Cancellable = { cancel: () => end() };
+    const stop = listen(() => end());
+    const end = (): void => {
+      scope.leave(slot);
+      stop();
+      resolve();
+    };
+    scope.join(slot);
+  });
 }

@@ -68,15 +68,15 @@ export class NestedMeter extends Meter {
    * because of the streams in progress of other nested runs. A run inside a stream in progress never waits, because the stream may
    * wait for this run.
    */
-  findBusy(expected: Expected | undefined): ((resume: Resume) => () => void) | undefined {
+  findFull(expected: Expected | undefined): ((resume: Resume) => () => void) | undefined {
     const outers = this.#outers;
     if (outers.some((meter) => outers.some((above) => above.streams?.expected.has(meter)))) return undefined;
-    const streams = outers.find((meter) => isBusy(meter, expected ?? meter.newest, expected?.costUSD ?? 0))?.streams;
+    const streams = outers.find((meter) => isFull(meter, expected ?? meter.newest, expected?.costUSD ?? 0))?.streams;
     return streams && ((resume) => onSettled(streams, resume));
   }
 }
 
-function isBusy(meter: Meter, { costUSD }: Expected, leastUSD: number): boolean {
+function isFull(meter: Meter, { costUSD }: Expected, leastUSD: number): boolean {
   const expected = [...(meter.streams?.expected.values() ?? [])];
   if (expected.length === 0 || meter.findOwnSpent(leastUSD) !== undefined) return false;
   const sum = (field: keyof Expected): number => expected.reduce((total, stream) => total + stream[field], 0);

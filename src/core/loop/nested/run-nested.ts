@@ -9,7 +9,7 @@ import type { LoopResult } from "../../types/loop-result.ts";
 import type { NestedOptions, RunFacts } from "../../types/middleware.ts";
 import type { EndReason } from "../../types/termination.ts";
 import type { NestedSpending } from "../../types/tool-outcome.ts";
-import { type Cancellable, CancelScope, isEnded } from "../../../shared/cancellation/cancel-scope.ts";
+import { CancelScope, isEnded } from "../../../shared/cancellation/cancel-scope.ts";
 import { Deadline } from "../../../shared/cancellation/deadline.ts";
 import { insideOf, startKey } from "../../tools/inside-call.ts";
 import { type Activity, type NestedRuns, Parked } from "../activity.ts";
@@ -19,7 +19,7 @@ import { isReplay } from "../journals.ts";
 import type { Expected, Meter, SharedLimits } from "../meter.ts";
 import { findPlace, type Nesting, type Place, type Run, type SeamOptions } from "../run.ts";
 import { waitsOf } from "../waiting-calls.ts";
-import { HeldRuns } from "./held-runs.ts";
+import { HeldRuns, untilEither } from "./held-runs.ts";
 import { NestedMeter } from "./nested-meter.ts";
 
 /** The part of the context of a tool, or of the recorder of a hook, that a nested run needs. */
@@ -86,7 +86,7 @@ function beginRecorded(activity: Activity, options: NestedOptions, { owner, name
   const used = `${owner}/run`;
   const own = activity.unique(name === "" ? used : `${used}/${name}`).slice(used.length);
   const suffix = own === "" ? "" : `/${own.replace(/^\//, "")}`;
-  return activity.busy(async () => {
+  return activity.inCore(async () => {
     const at = { key: `${place}/${used}${own}`, path: path + suffix, callId: call?.callId ?? path, journal };
     const result = await runsOf(activity).begin(options, at);
     // Otherwise, the code that began the nested run has its result.
@@ -249,8 +249,8 @@ class NestedPlace implements Nesting {
 
   /** Otherwise, all nested runs would begin a stream with the last of the same budget. */
   findRoom(run: Run): Promise<void> | undefined {
-    const busy = run.scope.cause === undefined ? this.#meter?.findBusy(expectedOf(run)) : undefined;
-    return busy && untilSettled(run, busy);
+    const full = run.scope.cause === undefined ? this.#meter?.findFull(expectedOf(run)) : undefined;
+    return full && untilEither(run.scope, full);
   }
 
   beginRequest(run: Run): void {
@@ -278,20 +278,4 @@ class NestedPlace implements Nesting {
 function expectedOf({ state: { answers, lastCostUSD } }: Run): Expected | undefined {
   const last = answers.at(-1);
   return last && { tokens: last.usage?.totalTokens ?? 0, costUSD: lastCostUSD };
-}
-
-type OnSettled = (resume: () => void) => () => void;
-
-/** A cancellation ends the wait. */
-function untilSettled({ scope }: Run, onSettled: OnSettled): Promise<void> {
-  return new Promise<void>((resolve) => {
-    const slot: Cancellable = { cancel: () => end() };
-    const leave = onSettled(() => end());
-    const end = (): void => {
-      scope.leave(slot);
-      leave();
-      resolve();
-    };
-    scope.join(slot);
-  });
 }

@@ -23,11 +23,11 @@ export async function recallOutcome(
   { execute, findLate }: Recalling,
 ): Promise<RecalledOutcome | undefined> {
   const { run, path, journal } = activity;
-  const outcome = (await activity.busy(async () => (await journal.read(key)) ?? null)) as Outcome | null;
+  const outcome = (await activity.inCore(async () => (await journal.read(key)) ?? null)) as Outcome | null;
   if (outcome !== null) {
     activity.isLive = false;
     if (outcome.kind !== "interrupted" && outcome.kind !== "not-run") await replayTool(activity, execute);
-    return { outcome, late: await activity.busy(() => findLate(run.path + path)) };
+    return { outcome, late: await activity.inCore(() => findLate(run.path + path)) };
   }
   // A run that was cancelled before it did anything new only finds out what the call waits for.
   if (!run.isReplayed || run.scope.cause === undefined) return undefined;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { StopCondition, StopContext } from "../types/policies.ts";
+import type { StopCondition, StopContext } from "../types/middleware-options.ts";
 import type { ToolCall } from "../types/tool-outcome.ts";
 import { isLoopError } from "../../shared/errors/loop-error.ts";
-import { hasToolCall, iterationCountIs, textMatches, tokenBudget, toolCallCountIs } from "./stop-when.ts";
+import { hasToolCall, iterationCountIs, textMatches, tokenBudget, toolCallCountIs } from "./stop-conditions.ts";
 
 const call = (name: string, problem?: ToolCall["problem"]): ToolCall => ({ callId: name, name, args: {}, problem });
 

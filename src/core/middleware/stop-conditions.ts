@@ -1,4 +1,4 @@
-import type { StopCondition } from "../types/policies.ts";
+import type { StopCondition } from "../types/middleware-options.ts";
 import { describeRule, isWithin } from "../../shared/errors/check-fields.ts";
 import { invalidOption } from "../../shared/errors/loop-error.ts";
 
