@@ -1,11 +1,12 @@
 import { checkFields, type Checks, is } from "../core/kit.ts";
+import { audienceOf } from "../web/page-mapper.ts";
+import type { Entry } from "../web/page-run.ts";
 import { ChunkBatches, type EventItem, type EventMapper, toChunkStream } from "../web/chunk-batches.ts";
 import { type NodeResponse, pipeLines, sseChecks, SSELines, toLineResponse } from "../web/sse-lines.ts";
 import { toFailureText } from "../web/page-values.ts";
 import type { AGUIDelta, AGUIEvent } from "./ag-ui-event.ts";
 import { type AGUIOptions, type AGUIResponseOptions, optionChecks } from "./ag-ui-options.ts";
-import { audienceOf, createAGUIMapper, EntryMapper } from "./create-ag-ui-mapper.ts";
-import type { Entry } from "./outbox.ts";
+import { createAGUIMapper, EntryMapper } from "./create-ag-ui-mapper.ts";
 
 /**
  * Converts the events of a run, from `streamToolLoop` or `host.join`, to AG-UI events. `events` is read only as fast as the
@@ -95,7 +96,7 @@ const idPattern = /^(.{1,80})\.(\d{1,9})\.(\d{1,9})$/;
  */
 class PlacedMapper implements EventMapper<PlacedEvent> {
   readonly #mapper: EntryMapper;
-  readonly #isSent: (entry: Entry) => boolean;
+  readonly #isSent: (entry: Entry<AGUIEvent>) => boolean;
   readonly #after: string | undefined;
   /**
    * The id of the first event from the source. `after` of a reconnecting page must contain the same id. Otherwise, the page shows
@@ -133,9 +134,9 @@ class PlacedMapper implements EventMapper<PlacedEvent> {
     if (given === source) this.#seen = { events: Number(events), chars: Number(chars) };
   }
 
-  #place(entries: readonly Entry[]): readonly PlacedEvent[] {
+  #place(entries: readonly Entry<AGUIEvent>[]): readonly PlacedEvent[] {
     return entries.flatMap((entry) => {
-      const rest = this.#restOf(entry.event);
+      const rest = this.#restOf(entry.chunk);
       return rest === undefined || !this.#isSent(entry) ? [] : [{ id: this.#toId(), event: rest }];
     });
   }
