@@ -75,7 +75,8 @@ export default {
       name: "an entry reaches the core through one of its doors",
       severity: "error",
       from: { path: "^src/(?!(core|shared)/)[^/]+/", pathNot: [test, throughNoDoor] },
-      to: { path: "^src/core/", pathNot: doors },
+      // Types are no code, and programs derive those that no entry exports: docs/decisions/0057.
+      to: { path: "^src/core/", pathNot: [doors, "^src/core/types/"] },
     },
     {
       name: "an entry does not import another one",
@@ -87,7 +88,7 @@ export default {
       name: "the rules of services import only each other and the kit of adapters",
       severity: "error",
       from: { path: "^src/services/", pathNot: test },
-      to: { path: "^src/", pathNot: "^src/((services|shared)/|core/(index|kit)\\.ts$)" },
+      to: { path: "^src/", pathNot: "^src/((services|shared|core/types)/|core/(index|kit)\\.ts$)" },
     },
     {
       name: "middleware of the core imports what the index and the kit export",

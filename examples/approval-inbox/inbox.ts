@@ -5,12 +5,12 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { ApprovalDecision, Journal, LoopOptions, LoopResult } from "turnwright";
 import { runToolLoop } from "turnwright";
-import { fileJournal, inspectJournal, type PendingCall } from "turnwright/journal";
+import { fileJournal, inspectJournal, type JournalInspection } from "turnwright/journal";
 
 export interface Question {
   readonly runId: string;
   readonly said: string;
-  readonly call: Extract<PendingCall, { readonly state: "awaiting-approval" }>;
+  readonly call: Extract<JournalInspection["pendingCalls"][number], { readonly state: "awaiting-approval" }>;
 }
 
 /** A run continues only with the options with which it was started. */

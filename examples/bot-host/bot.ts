@@ -4,7 +4,7 @@
 import { type ContextStash, createLoopControl, type Clock, type Provider, type Tool } from "turnwright";
 import { compactMessages, createDeliberateMode } from "turnwright/middleware";
 import { type ConversationStore, createConversation } from "turnwright/conversation";
-import { type Environment, readEnvironment } from "turnwright/config";
+import { readEnvironment } from "turnwright/config";
 import { answerTurn, type Room, toMessage, type TurnPorts } from "./answer-turn.ts";
 import type { ChatService, Post } from "./chat-service.ts";
 
@@ -18,7 +18,7 @@ export interface BotOptions {
   readonly service: ChatService;
   readonly persona: string;
   readonly quietRooms: ReadonlySet<string>;
-  readonly env: Environment;
+  readonly env: Parameters<typeof readEnvironment>[0];
   /** Writes a line to the operator's log, which users cannot see. */
   log(line: string): void;
   readonly clock?: Clock | undefined;

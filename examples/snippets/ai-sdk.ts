@@ -3,11 +3,11 @@
 import assert from "node:assert/strict";
 import { createOpenAI } from "@ai-sdk/openai";
 import { runToolLoop, withRetry, type Message } from "turnwright";
-import { aiSdkModel, type AiSdkWarning } from "turnwright/ai-sdk";
+import { aiSdkModel, type AiSdkModelOptions } from "turnwright/ai-sdk";
 
 const messages: readonly Message[] = [{ role: "user", content: "Is it too late to call Tokyo?" }];
 const told: string[] = [];
-const log = ({ type, feature }: AiSdkWarning): void => void told.push(`${type} ${String(feature)}`);
+const log: AiSdkModelOptions["onWarning"] = ({ type, feature }) => void told.push(`${type} ${String(feature)}`);
 
 const bodies: unknown[] = [];
 

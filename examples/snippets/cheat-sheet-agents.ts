@@ -1,6 +1,7 @@
 // A summary for llms.txt: guardrails and handoffs. If a type here differs from the real type, the compiler reports an error.
 
 import type {
+  Approve,
   Middleware,
   Json,
   Message,
@@ -14,9 +15,12 @@ import type {
   UserMessage,
 } from "turnwright";
 import type { Handoffs } from "turnwright/middleware";
-import type { ApprovalContext } from "turnwright/kit";
 import type * as middleware from "turnwright/middleware";
-import { type Differing, expectNone } from "./same-names.ts";
+import { type ArgumentOf, type Differing, expectNone } from "./same-names.ts";
+
+type ApprovalContext = Parameters<Approve>[1];
+type Rewriting = Awaited<ReturnType<middleware.OutputCheck["check"]>>;
+type Judging = Awaited<ReturnType<middleware.ToolCheck["check"]>>;
 
 // #region guardrails
 interface GuardrailsEntry {
@@ -101,18 +105,18 @@ interface AgentOptions {
 }
 // #endregion handoffs
 
-expectNone<Differing<Parameters<GuardrailsEntry["guardrails"]>[0], middleware.GuardrailOptions>>();
+expectNone<Differing<Parameters<GuardrailsEntry["guardrails"]>[0], ArgumentOf<typeof middleware.guardrails>>>();
 expectNone<Differing<InputCheck, middleware.InputCheck>>();
-expectNone<Differing<CheckedInput, middleware.CheckedInput>>();
+expectNone<Differing<CheckedInput, Parameters<middleware.InputCheck["check"]>[0]>>();
 expectNone<Differing<OutputCheck, middleware.OutputCheck>>();
-expectNone<Differing<CheckedOutput, middleware.CheckedOutput>>();
+expectNone<Differing<CheckedOutput, Parameters<middleware.OutputCheck["check"]>[0]>>();
 expectNone<Differing<ToolCheck, middleware.ToolCheck>>();
-expectNone<Differing<CheckContext, middleware.CheckContext>>();
-expectNone<Differing<Parameters<HandoffsEntry["createHandoffs"]>[0], middleware.HandoffOptions>>();
+expectNone<Differing<CheckContext, Parameters<middleware.InputCheck["check"]>[1]>>();
+expectNone<Differing<Parameters<HandoffsEntry["createHandoffs"]>[0], ArgumentOf<typeof middleware.createHandoffs>>>();
 expectNone<Differing<AgentHandoffs<string>, middleware.AgentHandoffs>>();
 expectNone<Differing<AgentOptions, middleware.AgentOptions>>();
-expectNone<Exclude<OutputVerdict["kind"], middleware.OutputVerdict["kind"]>>();
-expectNone<Exclude<middleware.OutputVerdict["kind"], OutputVerdict["kind"]>>();
-expectNone<Exclude<middleware.ToolVerdict["kind"], ToolVerdict["kind"]>>();
+expectNone<Exclude<OutputVerdict["kind"], Rewriting["kind"]>>();
+expectNone<Exclude<Rewriting["kind"], OutputVerdict["kind"]>>();
+expectNone<Exclude<Judging["kind"], ToolVerdict["kind"]>>();
 
 export type { GuardrailsEntry, HandoffsEntry };

@@ -16,6 +16,7 @@ import type {
   Pricing,
   Provider,
   ProviderError,
+  ResultPipeline,
   StructuredOutput,
   Tool,
   ToolContext,
@@ -23,8 +24,8 @@ import type {
   ToolOutcome,
   ToolRegistry,
 } from "turnwright";
-import type { LoopEmitter, ResultCacher, ResultStore, Validation } from "turnwright/kit";
-import type { PromptCacheWatch, DeliberateMode, DeliberateModeOptions } from "turnwright/middleware";
+import type { LoopEmitter, Validation } from "turnwright/kit";
+import type { PromptCacheWatch, DeliberateMode } from "turnwright/middleware";
 import * as cache from "turnwright/cache";
 import * as config from "turnwright/config";
 import * as middleware from "turnwright/middleware";
@@ -33,30 +34,39 @@ import * as prices from "turnwright/prices";
 import * as testing from "turnwright/testing";
 import type {
   Cassette,
-  ChatOddity,
   CassetteRecord,
-  ConversationStoreSuiteSetup,
-  CutLine,
   EventRecording,
-  MockOptions,
   MockPart,
   MockProvider,
   MockMessage,
   ProviderScenario,
-  ProviderSuiteSetup,
-  JournalSuiteSetup,
-  RegistrySuiteSetup,
-  RunToolOverrides,
-  StrictAnswers,
   StrictService,
-  StrictServiceKind,
   SuiteCheck,
   TestClock,
 } from "turnwright/testing";
 import assert from "node:assert/strict";
 import type { GuardrailsEntry, HandoffsEntry } from "./cheat-sheet-agents.ts";
 import type { CompactionEntry, TeamEntry } from "./cheat-sheet-long-runs.ts";
-import { type Differing, expectNone } from "./same-names.ts";
+import { type ArgumentOf, type Differing, expectNone } from "./same-names.ts";
+
+type ResultCacher = NonNullable<ResultPipeline["cacher"]>;
+type DeliberateModeOptions = ArgumentOf<typeof middleware.createDeliberateMode>;
+type Environment = ArgumentOf<typeof config.readEnvironment>;
+type Problem = ArgumentOf<NonNullable<ArgumentOf<typeof config.readEnvironment, 1>["onProblem"]>>;
+type PlannerInput = ArgumentOf<typeof middleware.plannerPrompt>;
+type PlannerPrompt = ReturnType<typeof middleware.plannerPrompt>;
+type TornLine = ArgumentOf<NonNullable<ArgumentOf<typeof journal.fileJournal, 1>["onTornLine"]>>;
+type CutLine = ArgumentOf<NonNullable<ArgumentOf<typeof testing.replayFrom, 1>["onTornLine"]>>;
+type MockOptions = ArgumentOf<typeof testing.createMockProvider, 1>;
+type RunToolOverrides = ArgumentOf<typeof testing.runTool, 2>;
+type ProviderSuiteSetup = ArgumentOf<typeof testing.providerSuite>;
+type RegistrySuiteSetup = ArgumentOf<typeof testing.registrySuite>;
+type JournalSuiteSetup = ArgumentOf<typeof testing.journalSuite>;
+type ConversationStoreSuiteSetup = ArgumentOf<typeof testing.conversationStoreSuite>;
+type StrictServiceKind = ArgumentOf<typeof testing.strictService>;
+type StrictOptions = ArgumentOf<typeof testing.strictService, 1>;
+type StrictAnswers = NonNullable<StrictOptions["answers"]>;
+type ChatOddity = Extract<StrictOptions["oddities"], readonly unknown[]>[number];
 
 // #region ports
 interface ProviderPort {
@@ -165,8 +175,8 @@ interface PricesEntry {
 interface ConfigEntry {
   // pass limits and timeouts to runToolLoop; problems lists invalid variables as { name, value, problem, used }
   readEnvironment(
-    env?: config.Environment, // process.env
-    options?: { readonly onProblem?: (problem: config.EnvironmentProblem) => void },
+    env?: Environment, // process.env
+    options?: { readonly onProblem?: (problem: Problem) => void },
   ): config.EnvironmentSettings;
 }
 // #endregion config
@@ -207,14 +217,14 @@ interface PartialOutputEntry {
 // #region cache
 interface CacheEntry {
   createResultCache(options?: {
-    store?: ResultStore; // in memory
+    store?: cache.ResultStore; // in memory
     ttlMs?: number; // 3,600,000
     maxBytes?: number; // 64 MiB
     threshold?: number; // 2,000
     clock?: Pick<Clock, "now">;
     sources?: readonly cache.ReadSource[]; // none; other texts that the tool read_part reads: fileSource, resourceSource, your own { name, description, open(id, signal) }
   }): { cacher: ResultCacher; tool: Tool<never> };
-  directoryStore(path: string): ResultStore; // for createResultCache({ store })
+  directoryStore(path: string): cache.ResultStore; // for createResultCache({ store })
   // the model can read every file below root, unless accepts refuses its path; larger files than maxBytes (2 GiB) are refused
   fileSource(root: string, options?: { name?: string; maxBytes?: number; accepts?: (path: string) => boolean }): cache.ReadSource;
 }
@@ -230,7 +240,7 @@ interface JournalEntry {
     options?: {
       fsync?: boolean; // true: each record waits until it is on disk
       redact?: (record: journal.JournalRecord) => Json; // returns the result to write
-      onTornLine?: (torn: journal.TornLine) => void; // { line, bytes } of a last line that a crash cut off
+      onTornLine?: (torn: TornLine) => void; // { line, bytes } of a last line that a crash cut off
     },
   ): journal.FileJournal;
   // keeps parts of records with more than minBytes in the store; wrap the journal each time that it is used
@@ -250,7 +260,7 @@ interface PlanEntry {
       enabled?: boolean; // true
       extraRequirement?: string; // added to the planner's prompt
       extraInstruction?: string; // added to the prompt of the answer, next to action_results
-      prompt?: (input: middleware.PlannerInput) => middleware.PlannerPrompt; // plannerPrompt: { system, user }
+      prompt?: (input: PlannerInput) => PlannerPrompt; // plannerPrompt: { system, user }
       planner?: middleware.Planner; // (input, { signal, heartbeat }) => { next_action?, execution_commands? }; replaces the model
       planRetries?: number; // 2 in each iteration; after that, the run ends as provider-error, no-output
       closesEarly?: boolean; // true: the plan's stream is closed at "response"
@@ -260,27 +270,31 @@ interface PlanEntry {
   executePlans(executor: middleware.PlanExecutor): Middleware; // ({ commands, context }) => [{ success?, result?, error? }]
   // returns { purpose, tool_name, kwargs, todo_suggestion, next, success, result, error } for each call in a plan
   planLogs(result: Pick<LoopResult, "messages" | "streamResults">): readonly middleware.PlanRecord[];
-  plannerPrompt(input: middleware.PlannerInput): middleware.PlannerPrompt; // input: userInput, availableTools, donePlans, lastRoundRecords, roundIndex, ...
+  plannerPrompt(input: PlannerInput): PlannerPrompt; // input: userInput, availableTools, donePlans, lastRoundRecords, roundIndex, ...
 }
 // #endregion plan
 
 testing satisfies Testing;
-expectNone<Differing<NonNullable<Parameters<PlanEntry["withPlanner"]>[1]>, middleware.PlannerOptions>>();
+expectNone<Differing<NonNullable<Parameters<PlanEntry["withPlanner"]>[1]>, ArgumentOf<typeof middleware.withPlanner, 1>>>();
 prices satisfies PricesEntry;
 config satisfies ConfigEntry;
 expectNone<Differing<CacheEntry, typeof cache>>();
-expectNone<Differing<NonNullable<Parameters<ToolSearchEntry["withToolSearch"]>[1]>, middleware.ToolSearchOptions>>();
+expectNone<
+  Differing<NonNullable<Parameters<ToolSearchEntry["withToolSearch"]>[1]>, ArgumentOf<typeof middleware.withToolSearch, 1>>
+>();
 journal satisfies JournalEntry;
 expectNone<Differing<Testing, typeof testing>>();
-expectNone<Differing<NonNullable<Parameters<Testing["recordTo"]>[2]>, testing.RecordOptions>>();
-expectNone<Differing<NonNullable<Parameters<Testing["replayFrom"]>[1]>, testing.ReplayOptions>>();
+expectNone<Differing<NonNullable<Parameters<Testing["recordTo"]>[2]>, ArgumentOf<typeof testing.recordTo, 2>>>();
+expectNone<Differing<NonNullable<Parameters<Testing["replayFrom"]>[1]>, ArgumentOf<typeof testing.replayFrom, 1>>>();
 expectNone<Differing<PricesEntry, typeof prices>>();
-expectNone<Differing<NonNullable<Parameters<PricesEntry["genaiPrices"]>[0]>, prices.GenaiPricesOptions>>();
-expectNone<Differing<NonNullable<Parameters<PricesEntry["genaiContextWindow"]>[0]>, prices.GenaiContextWindowOptions>>();
+expectNone<Differing<NonNullable<Parameters<PricesEntry["genaiPrices"]>[0]>, ArgumentOf<typeof prices.genaiPrices>>>();
+expectNone<
+  Differing<NonNullable<Parameters<PricesEntry["genaiContextWindow"]>[0]>, ArgumentOf<typeof prices.genaiContextWindow>>
+>();
 expectNone<Differing<ConfigEntry, typeof config>>();
 expectNone<Differing<JournalEntry, typeof journal>>();
-expectNone<Differing<NonNullable<Parameters<JournalEntry["fileJournal"]>[1]>, journal.FileJournalOptions>>();
-expectNone<Differing<Parameters<JournalEntry["withBlobs"]>[1], journal.BlobOptions>>();
+expectNone<Differing<NonNullable<Parameters<JournalEntry["fileJournal"]>[1]>, ArgumentOf<typeof journal.fileJournal, 1>>>();
+expectNone<Differing<Parameters<JournalEntry["withBlobs"]>[1], ArgumentOf<typeof journal.withBlobs, 1>>>();
 expectNone<Differing<ProviderPort, Provider>>();
 expectNone<Differing<RegistryPort, ToolRegistry>>();
 expectNone<Differing<JournalPort, Journal>>();

@@ -2,10 +2,12 @@
 // error.
 
 import type { Clock, LoopLimits, Provider, Tool } from "turnwright";
-import type { Compaction, RunTree, TeamMember, TerminalOutput } from "turnwright/middleware";
+import type { Compaction, RunTree, TeamMember } from "turnwright/middleware";
 import type { LoopEmitter } from "turnwright/kit";
 import type * as middleware from "turnwright/middleware";
-import { type Differing, expectNone } from "./same-names.ts";
+import { type ArgumentOf, type Differing, expectNone } from "./same-names.ts";
+
+type TerminalOutput = ArgumentOf<typeof middleware.showTeam, 1>["output"];
 
 // #region compaction
 interface CompactionEntry {
@@ -35,6 +37,8 @@ interface TeamEntry {
 }
 // #endregion team
 
-expectNone<Differing<NonNullable<Parameters<CompactionEntry["compactMessages"]>[0]>, middleware.CompactionOptions>>();
+expectNone<
+  Differing<NonNullable<Parameters<CompactionEntry["compactMessages"]>[0]>, ArgumentOf<typeof middleware.compactMessages>>
+>();
 
 export type { CompactionEntry, TeamEntry };

@@ -4,19 +4,11 @@
 import assert from "node:assert/strict";
 import * as turnwright from "turnwright";
 import type { ContextSource, Json, JsonSchema, ResultPipeline } from "turnwright";
-import type {
-  ContextOptions,
-  FallbackOptions,
-  LoopAction,
-  LoopDetectionOptions,
-  MaskingOptions,
-  PreToolTextPolicy,
-  ResultCacher,
-  ResultExtractor,
-  RetryOptions,
-  StructuredOutputOptions,
-} from "turnwright/kit";
-import { type Differing, expectNone } from "./same-names.ts";
+import type { ResultExtractor } from "turnwright/kit";
+import { type ArgumentOf, type Differing, expectNone } from "./same-names.ts";
+
+type ResultCacher = NonNullable<ResultPipeline["cacher"]>;
+type LoopAction = NonNullable<ArgumentOf<typeof turnwright.detectLoops>["action"]>;
 
 // #region middleware
 // the recommended order, the outermost first; functions of "turnwright", if the comment names no entry
@@ -97,14 +89,14 @@ interface Fallback {
 }
 // #endregion wrappers
 
-expectNone<Differing<Retries, RetryOptions>>();
-expectNone<Differing<Fallback, FallbackOptions>>();
-expectNone<Differing<Restarts, ContextOptions>>();
-expectNone<Differing<TextBesideCalls, PreToolTextPolicy>>();
+expectNone<Differing<Retries, ArgumentOf<typeof turnwright.withRetry, 1>>>();
+expectNone<Differing<Fallback, ArgumentOf<typeof turnwright.withFallback, 1>>>();
+expectNone<Differing<Restarts, ArgumentOf<typeof turnwright.contextRestarts>>>();
+expectNone<Differing<TextBesideCalls, ArgumentOf<typeof turnwright.preToolText>>>();
 expectNone<Differing<Results, ResultPipeline>>();
-expectNone<Differing<MaskedResults, MaskingOptions>>();
-expectNone<Differing<Loops, LoopDetectionOptions>>();
-expectNone<Differing<Structured, StructuredOutputOptions>>();
+expectNone<Differing<MaskedResults, ArgumentOf<typeof turnwright.maskResults>>>();
+expectNone<Differing<Loops, ArgumentOf<typeof turnwright.detectLoops>>>();
+expectNone<Differing<Structured, ArgumentOf<typeof turnwright.structuredOutput, 1>>>();
 
 const last: Order[17] = "approve";
 assert.equal(typeof new Map<string, unknown>(Object.entries(turnwright)).get(last), "function");

@@ -6,6 +6,7 @@ import {
   type AssistantMessage,
   type ContentPart,
   type Json,
+  type LoopResult,
   type Message,
   type PlainError,
   type ToolDefinition,
@@ -15,14 +16,15 @@ import {
   type ToolResultPart,
   type UserMessage,
 } from "turnwright";
-import type { ProviderMetadataPart, ToolHistoryEntry, TriggerMatch } from "turnwright/kit";
-import {
-  type DeliberateModeOptions,
-  type DeliberateTurn,
-  type DeliberateTurnGate,
-  createDeliberateMode,
-} from "turnwright/middleware";
-import { type Differing, expectNone } from "./same-names.ts";
+import type { ProviderMetadataPart } from "turnwright/kit";
+import { createDeliberateMode, type DeliberateMode } from "turnwright/middleware";
+import { type ArgumentOf, type Differing, expectNone } from "./same-names.ts";
+
+type ToolHistoryEntry = LoopResult["functionHistory"][number];
+type DeliberateModeOptions = ArgumentOf<typeof createDeliberateMode>;
+type DeliberateTurn = ArgumentOf<DeliberateMode["forTurn"]>;
+type DeliberateTurnGate = ReturnType<DeliberateMode["forTurn"]>;
+type TriggerMatch = DeliberateTurnGate["triggerMatchByToolName"] extends ReadonlyMap<string, infer Match> ? Match : never;
 
 // #region messages
 const messages: readonly Message[] = [

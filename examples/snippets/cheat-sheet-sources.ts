@@ -1,11 +1,14 @@
 // A summary for llms.txt: tools from other sources. If a type here differs from the real type, the compiler reports an error.
 
 import type { JsonSchema, StandardSchema, Tool, ToolContext, ToolRegistry } from "turnwright";
-import type { ToolTraits } from "turnwright/kit";
 import * as jsonSchema from "turnwright/json-schema";
 import * as mcp from "turnwright/mcp";
 import * as interop from "turnwright/interop";
-import { type Differing, expectNone } from "./same-names.ts";
+import { type ArgumentOf, type Differing, expectNone } from "./same-names.ts";
+
+type ToolTraits = NonNullable<ReturnType<NonNullable<mcp.McpRegistryOptions["traits"]>>>;
+type McpTool = ArgumentOf<NonNullable<mcp.McpRegistryOptions["traits"]>>;
+type ResourceClient = ArgumentOf<typeof mcp.resourceSource>;
 
 // #region mcp
 interface McpEntry {
@@ -14,8 +17,8 @@ interface McpEntry {
     client: mcp.McpClient; // Client of @modelcontextprotocol/sdk (1.x) or of @modelcontextprotocol/client (2.x)
     prefix?: string; // prefix of each name, such as "github_"
     annotations?: "stated" | "assumed" | "ignored"; // "stated": read-only tools start early, idempotent tools run up to twice, destructive tools need approval
-    traits?: (tool: mcp.McpTool) => ToolTraits | undefined; // override the traits from the annotations
-    meta?: (tool: mcp.McpTool, context: ToolContext) => Readonly<Record<string, unknown>> | undefined; // the field _meta in the request of a call
+    traits?: (tool: McpTool) => ToolTraits | undefined; // override the traits from the annotations
+    meta?: (tool: McpTool, context: ToolContext) => Readonly<Record<string, unknown>> | undefined; // the field _meta in the request of a call
     listChanged?: boolean; // true: lists the tools again when the server reports a change; uses the client's only handler for this notification
     elicitation?: boolean; // true: asks the questions of the server with ask and wait: true
     onError?: (error: unknown) => void; // called if listing again fails, or if a question cannot be asked
@@ -28,7 +31,7 @@ interface McpEntry {
   >;
   // for createResultCache({ sources }): the model reads text resources by their URIs; larger ones than maxBytes (8 MiB) are refused
   resourceSource(
-    client: mcp.McpResourceClient,
+    client: ResourceClient,
     options?: { name?: string; maxBytes?: number; accepts?: (uri: string) => boolean },
   ): mcp.ResourceSource;
 }
@@ -69,6 +72,6 @@ expectNone<Differing<Parameters<McpEntry["createMcpRegistry"]>[0], mcp.McpRegist
 expectNone<Differing<Awaited<ReturnType<McpEntry["createMcpRegistry"]>>, mcp.McpRegistry>>();
 interop satisfies InteropEntry;
 expectNone<Differing<InteropEntry, typeof interop>>();
-expectNone<Differing<ToolOverrides, interop.ImportOverrides>>();
+expectNone<Differing<ToolOverrides, ArgumentOf<typeof interop.importTool, 1>>>();
 jsonSchema satisfies JsonSchemaEntry;
 expectNone<Differing<JsonSchemaEntry, typeof jsonSchema>>();

@@ -2,13 +2,13 @@
 
 import assert from "node:assert/strict";
 import {
+  type defineAgentTool,
   toolResult,
   type ContentPart,
   type Json,
   type JsonSchema,
   type LoopResult,
   type Message,
-  type NeedsApproval,
   type NestedLoopOptions,
   type Session,
   type StandardSchema,
@@ -17,8 +17,13 @@ import {
   type ToolDefinition,
   type ToolResult,
 } from "turnwright";
-import type { AgentToolFields, EmittedPart, ToolSchema } from "turnwright/kit";
-import { type Differing, expectNone } from "./same-names.ts";
+import { type ArgumentOf, type Differing, expectNone } from "./same-names.ts";
+
+type NeedsApproval<Args> = (
+  args: Args,
+  view: ArgumentOf<Extract<Tool["needsApproval"], (...args: never) => unknown>, 1>,
+) => boolean;
+type EmittedPart<Data> = ArgumentOf<ToolContext["emit"]> & { data?: Data };
 
 // #region tools
 interface ToolFields {
@@ -107,7 +112,7 @@ interface Context {
 export type { AgentFields, ResultFields, ToolFields };
 
 expectNone<Differing<ToolFields, Tool>>();
-expectNone<Differing<AgentFields, AgentToolFields<unknown, ToolSchema>>>();
+expectNone<Differing<AgentFields, ArgumentOf<typeof defineAgentTool>>>();
 expectNone<Differing<ResultFields, ToolResult>>();
 expectNone<Differing<Context, ToolContext>>();
 

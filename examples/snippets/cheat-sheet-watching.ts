@@ -6,7 +6,13 @@ import type { Journal, Json, LoopOptions, Middleware } from "turnwright";
 import * as diagnostics from "turnwright/diagnostics";
 import * as inspect from "turnwright/inspect";
 import * as otel from "turnwright/otel";
-import { type Differing, expectNone } from "./same-names.ts";
+import { type ArgumentOf, type Differing, expectNone } from "./same-names.ts";
+
+type SpanOptions = ArgumentOf<typeof otel.recordSpans, 1>;
+type ContentKind = ArgumentOf<NonNullable<ArgumentOf<typeof otel.tracing>["redact"]>, 1>;
+type RerunPoint = ArgumentOf<typeof inspect.rerunFrom, 1>;
+type RerunOptions = ArgumentOf<typeof inspect.rerunFrom, 2>;
+type PageLog = Exclude<ArgumentOf<typeof inspect.renderRunPage>, readonly unknown[]>;
 
 // #region otel
 interface OtelEntry {
@@ -18,9 +24,9 @@ interface OtelEntry {
     meterProvider?: MeterProvider;
     agentName?: string; // invoke_agent {agentName}
     captureContent?: boolean; // false: no text from messages, arguments, results or errors
-    redact?: (content: Json, kind: otel.ContentKind) => Json | undefined; // kind: system, input-messages, output-messages, tool-arguments, tool-result
+    redact?: (content: Json, kind: ContentKind) => Json | undefined; // kind: system, input-messages, output-messages, tool-arguments, tool-result
   }): Middleware;
-  recordSpans(log: otel.RecordedLog, options?: otel.RecordSpansOptions): void; // the same spans, from a RunLog; options as above, without meters
+  recordSpans(log: inspect.RunLog, options?: SpanOptions): void; // the same spans, from a RunLog; options as above, without meters
 }
 // #endregion otel
 
@@ -44,15 +50,15 @@ interface InspectEntry {
   }): Middleware;
   readRunLog(path: string): Promise<inspect.RunLog>; // runs > iterations > request, firstToken, attempts, output, calls > runs
   parseRunLog(text: string): inspect.RunLog; // request.messages() returns all messages of the request
-  renderRunPage(logs: inspect.RunPageLog | readonly inspect.RunPageLog[]): Promise<string>; // an HTML page that loads nothing
+  renderRunPage(logs: PageLog | readonly PageLog[]): Promise<string>; // an HTML page that loads nothing
   toChromeTrace(log: inspect.RunLog, options?: { captureContent?: boolean }): string; // JSON for Perfetto, speedscope and chrome://tracing
   toMarkdown(run: inspect.LoggedRun, options?: { system?: boolean; reasoning?: boolean; maxChars?: number }): string; // true, true, 4,000 a text
   journalToRunLog(source: string | Journal): Promise<string>; // the text of a log, with what a journal holds
   // options of a run that repeats another one up to an iteration, and then goes on live: runToolLoop(await rerunFrom(...))
   rerunFrom<Output>(
     source: string | inspect.RunLog | Journal, // the path of a log or of a journal file
-    at: inspect.RerunPoint, // { iteration, runId? }
-    options: inspect.RerunOptions<Output>, // provider, tools, system, ...: the options of a run without its messages
+    at: RerunPoint, // { iteration, runId? }
+    options: RerunOptions, // provider, tools, system, ...: the options of a run without its messages
   ): Promise<LoopOptions<Output>>;
 }
 // #endregion inspect
@@ -61,10 +67,10 @@ otel satisfies OtelEntry;
 inspect satisfies InspectEntry;
 diagnostics satisfies DiagnosticsEntry;
 expectNone<Differing<OtelEntry, typeof otel>>();
-expectNone<Differing<NonNullable<Parameters<OtelEntry["tracing"]>[0]>, otel.TracingOptions>>();
+expectNone<Differing<NonNullable<Parameters<OtelEntry["tracing"]>[0]>, ArgumentOf<typeof otel.tracing>>>();
 expectNone<Differing<DiagnosticsEntry, typeof diagnostics>>();
-expectNone<Differing<NonNullable<Parameters<DiagnosticsEntry["diagnostics"]>[0]>, diagnostics.DiagnosticsOptions>>();
+expectNone<Differing<NonNullable<Parameters<DiagnosticsEntry["diagnostics"]>[0]>, ArgumentOf<typeof diagnostics.diagnostics>>>();
 expectNone<Differing<InspectEntry, typeof inspect>>();
-expectNone<Differing<Parameters<InspectEntry["runLog"]>[0], inspect.RunLogOptions>>();
-expectNone<Differing<NonNullable<Parameters<InspectEntry["toMarkdown"]>[1]>, inspect.MarkdownOptions>>();
-expectNone<Differing<NonNullable<Parameters<InspectEntry["toChromeTrace"]>[1]>, inspect.ChromeTraceOptions>>();
+expectNone<Differing<Parameters<InspectEntry["runLog"]>[0], ArgumentOf<typeof inspect.runLog>>>();
+expectNone<Differing<NonNullable<Parameters<InspectEntry["toMarkdown"]>[1]>, ArgumentOf<typeof inspect.toMarkdown, 1>>>();
+expectNone<Differing<NonNullable<Parameters<InspectEntry["toChromeTrace"]>[1]>, ArgumentOf<typeof inspect.toChromeTrace, 1>>>();

@@ -45,40 +45,35 @@ import type {
   Usage,
   UserMessage,
 } from "turnwright";
-import type { CompactedMessages, PromptCacheUse } from "turnwright/middleware";
-import type {
-  CallOf,
-  ContextOptions,
-  Deferred,
-  EndedKind,
-  EndedResult,
-  FallbackOptions,
-  FinalAnswerReserve,
-  GenerateOptions,
-  GenerateRequest,
-  Handoff,
-  DeliberateGate,
-  LoopDetectionOptions,
-  LoopEmitter,
-  LoopErrorCode,
-  MaskingOptions,
-  MiddlewareList,
-  OnIteration,
-  PreToolTextPolicy,
-  PrepareIteration,
-  ProviderErrorFacts,
-  ProviderMetadataPart,
-  QuestionFields,
-  RetryOptions,
-  RunCall,
-  StructuredOutputOptions,
-  ToolChange,
-  ToolHistoryEntry,
-  TruncateResultsOptions,
-  TruncatedResults,
-} from "turnwright/kit";
+import type { CompactedMessages } from "turnwright/middleware";
+import type { CallOf, Deferred, DeliberateGate, LoopEmitter, ProviderMetadataPart, RunCall } from "turnwright/kit";
 import type { AgentFields, ResultFields, ToolFields } from "./cheat-sheet-tools.ts";
-import { type Differing, expectNone } from "./same-names.ts";
+import { type ArgumentOf, type Differing, expectNone } from "./same-names.ts";
+
+type ContextOptions = ArgumentOf<typeof turnwright.contextRestarts>;
+type EndedKind = ArgumentOf<typeof turnwright.isLoopEndedError, 1>;
+type EndedResult<Kind extends EndedKind = EndedKind> = LoopResult & { readonly reason: EndReason & { readonly kind: Kind } };
+type FallbackOptions = ArgumentOf<typeof turnwright.withFallback, 1>;
+type FinalAnswerReserve = NonNullable<ArgumentOf<typeof turnwright.finalAnswer>["reserve"]>;
+type GenerateRequest = ArgumentOf<typeof turnwright.generateWithTools, 1>;
+type GenerateOptions = ArgumentOf<typeof turnwright.generateWithTools, 3>;
+type Handoff = NonNullable<LoopResult["handoffs"]>[number];
+type LoopDetectionOptions = ArgumentOf<typeof turnwright.detectLoops>;
+type LoopErrorCode = LoopError["code"];
+type MaskingOptions = ArgumentOf<typeof turnwright.maskResults>;
+type MiddlewareList = NonNullable<LoopOptions["middleware"]>;
+type OnIteration = ArgumentOf<typeof turnwright.onIteration>;
+type PreToolTextPolicy = ArgumentOf<typeof turnwright.preToolText>;
+type PrepareIteration = ArgumentOf<typeof turnwright.prepareIteration>;
+type PromptCacheUse = NonNullable<LoopResult["cache"]>;
+type ProviderErrorFacts = ArgumentOf<typeof turnwright.providerError, 2>;
+type QuestionFields = Omit<ArgumentOf<typeof turnwright.ask, 1>, "schema">;
+type RetryOptions = ArgumentOf<typeof turnwright.withRetry, 1>;
+type StructuredOutputOptions = ArgumentOf<typeof turnwright.structuredOutput, 1>;
+type ToolChange = ArgumentOf<NonNullable<LoopOptions["allowToolChange"]>>;
+type ToolHistoryEntry = LoopResult["functionHistory"][number];
+type TruncateResultsOptions = ArgumentOf<typeof turnwright.truncateResults>;
+type TruncatedResults = ReturnType<typeof turnwright.truncateResults>;
 
 type ThoughtLogOwner = NonNullable<LoopResult["thoughtLogOwner"]>;
 type ToolSource = ToolRegistry | readonly Tool[];

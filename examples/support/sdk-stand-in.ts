@@ -2,7 +2,7 @@
 
 import { once } from "node:events";
 import type { Json, JsonSchema } from "turnwright";
-import type { ScenarioReply } from "turnwright/testing";
+import type { ProviderScenario } from "turnwright/testing";
 
 interface SdkCall {
   readonly id: string;
@@ -35,7 +35,7 @@ export interface Sdk {
 }
 
 /** The client answers each request with the next reply, and records all requests. */
-export function createSdkStandIn(replies: readonly ScenarioReply[]): Sdk & { readonly requests: readonly SdkRequest[] } {
+export function createSdkStandIn(replies: ProviderScenario["replies"]): Sdk & { readonly requests: readonly SdkRequest[] } {
   const remaining = replies.values();
   const requests: SdkRequest[] = [];
   return {

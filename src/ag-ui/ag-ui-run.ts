@@ -1,6 +1,6 @@
 // Makes the AG-UI events of one run. Each nested run has a separate `AGUIRun`.
 
-import type { EmittedPart } from "../core/kit.ts";
+import type { EmittedPart } from "../core/types/loop-event.ts";
 import {
   type Audience,
   type DiscardedText,

@@ -1,6 +1,6 @@
 import type { AssistantMessage, Message, ToolResultPart } from "../core/index.ts";
 import { locateMedia } from "../shared/media-source.ts";
-import type { UserPart } from "../core/kit.ts";
+import type { UserPart } from "../core/types/common.ts";
 import { isWaiting, toPlain } from "../web/page-values.ts";
 import { toPrefix, toResultMessageId } from "./page-ids.ts";
 

@@ -1,5 +1,5 @@
 import type { EndReason, Message, ToolResultPart } from "../core/index.ts";
-import type { UserPart } from "../core/kit.ts";
+import type { UserPart } from "../core/types/common.ts";
 import { isWaiting } from "../web/page-values.ts";
 import { toContent, toUserContent } from "./to-ag-ui-messages.ts";
 import type { AGUIInterrupt } from "./ag-ui-event.ts";

@@ -16,16 +16,16 @@ import {
   createOutputPlanner,
   hasSucceeded,
   isRecord,
-  type MediaForms,
   memoize,
   readAssistantMessage,
   recordOf,
-  type RequestChange,
   toArgumentsObject,
   toBase64,
   type ToolCallPart,
   writeMedia,
 } from "../core/kit.ts";
+import type { MediaForms } from "../shared/adapters/write-media.ts";
+import type { RequestChange } from "../core/types/provider.ts";
 import { findParameters, type IdRule, idRules, toWireId } from "../shared/adapters/wire-names.ts";
 import { groupByRole, toSettingFields } from "../shared/adapters/sdk-provider.ts";
 import type { ReadableMedia } from "../shared/media-source.ts";

@@ -13,16 +13,8 @@ import {
   toTextParts,
 } from "../shared/history/read-history.ts";
 import { findLostMessages, keepFitting, type LostContent, omitFields, type Piece } from "../shared/history/find-lost.ts";
-import {
-  type AssistantPart,
-  checkFields,
-  type Checks,
-  is,
-  isRecord,
-  listOf,
-  type ProviderMetadata,
-  recordOf,
-} from "../core/kit.ts";
+import { type AssistantPart, checkFields, type Checks, is, isRecord, listOf, recordOf } from "../core/kit.ts";
+import type { ProviderMetadata } from "../core/types/message.ts";
 import type { ContentPart, Json, Message } from "../core/index.ts";
 import { toWellFormed } from "../shared/adapters/well-formed.ts";
 import { copyFields } from "../shared/plain-error.ts";

@@ -1,7 +1,8 @@
 // Fits the settings of a request to the model: leaves out or replaces what the model refuses, and reports each change.
 
 import { isForced, toForcedText } from "../shared/forced-choice.ts";
-import { isRecord, type RequestChange } from "../core/kit.ts";
+import { isRecord } from "../core/kit.ts";
+import type { RequestChange } from "../core/types/provider.ts";
 import type { Json, ModelRequest, ToolChoice } from "../core/index.ts";
 import type { ClaudeFacts, ClaudeThinking } from "../services/claude-models.ts";
 import { type AnthropicThinking, configOf, type MessagesSettings } from "./messages-options.ts";

@@ -1,7 +1,8 @@
 // Leaves out thinking that the service would refuse, because the part of the request before it has changed.
 
 import { createRefusedReasoning } from "../shared/adapters/refused-parts.ts";
-import { memoize, type RequestChange } from "../core/kit.ts";
+import { memoize } from "../core/kit.ts";
+import type { RequestChange } from "../core/types/provider.ts";
 import type { Message, ModelRequest } from "../core/index.ts";
 import type { WireMessage } from "./messages-options.ts";
 import { isThinkingBlock } from "./provider-metadata.ts";

@@ -10,17 +10,9 @@ import type {
 } from "../core/index.ts";
 import { continueText, idRules, openingText, toWireId } from "../shared/adapters/wire-names.ts";
 import { groupByRole, type MetadataReader, toSettingFields } from "../shared/adapters/sdk-provider.ts";
-import {
-  hasSucceeded,
-  isRecord,
-  type MediaForms,
-  memoize,
-  readAssistantMessage,
-  type RequestChange,
-  toBase64,
-  type ToolCallPart,
-  writeMedia,
-} from "../core/kit.ts";
+import { hasSucceeded, isRecord, memoize, readAssistantMessage, toBase64, type ToolCallPart, writeMedia } from "../core/kit.ts";
+import type { MediaForms } from "../shared/adapters/write-media.ts";
+import type { RequestChange } from "../core/types/provider.ts";
 import { isOnWeb, isTextType, type ReadableMedia, readText } from "../shared/media-source.ts";
 import { takeStart } from "../shared/texts.ts";
 import { toWireName } from "../shared/tool-arguments.ts";

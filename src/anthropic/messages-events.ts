@@ -1,5 +1,6 @@
 import { Answer, createEventReader } from "../shared/adapters/read-answer.ts";
-import { countOf, type EventReader, isRecord, recordOf, type RequestChange, textOf, usageOf } from "../core/kit.ts";
+import { countOf, type EventReader, isRecord, recordOf, textOf, usageOf } from "../core/kit.ts";
+import type { RequestChange } from "../core/types/provider.ts";
 import { type FinishReason, type Json, type ModelChunk, parseToolArguments, providerError, type Usage } from "../core/index.ts";
 import { type FinishWords, meaningOf } from "../shared/judge-finish.ts";
 import { readServiceChanges } from "../shared/adapters/request-changes.ts";

@@ -3,7 +3,8 @@
 
 import type { AssistantMessage, Json, Message, ModelRequest } from "../core/index.ts";
 import { idRules, toWireId } from "../shared/adapters/wire-names.ts";
-import { isRecord, type ProviderMetadata, type ToolCallPart } from "../core/kit.ts";
+import { isRecord, type ToolCallPart } from "../core/kit.ts";
+import type { ProviderMetadata } from "../core/types/message.ts";
 import { type MetadataReader, readOwnItems, type RecordedMessage, saysTheSame } from "../shared/adapters/sdk-provider.ts";
 import type { WireBlock, WireContainer } from "./messages-options.ts";
 

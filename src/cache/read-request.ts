@@ -2,7 +2,7 @@ import { argumentSchema } from "../shared/own-schema.ts";
 import { describeRule, isWithin, type NumberRule } from "../shared/errors/check-fields.ts";
 import { issue } from "../shared/argument-schema.ts";
 import type { JsonSchema, StandardSchema } from "../core/index.ts";
-import type { StandardResult } from "../core/kit.ts";
+import type { StandardResult } from "../core/types/common.ts";
 import type { UnknownRecord } from "../shared/guards.ts";
 
 /** The arguments of the tool `read_part`. Lines and matches are counted from 1. */

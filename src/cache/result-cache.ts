@@ -1,4 +1,5 @@
-import { checkFields, type Checks, isRecord, type ResultCacher, type ResultStore } from "../core/kit.ts";
+import { checkFields, type Checks, isRecord } from "../core/kit.ts";
+import type { ResultCacher, ResultStore } from "../core/types/middleware-options.ts";
 import type { Clock, StandardSchema, Tool, ToolResult } from "../core/index.ts";
 import { countBytes, tokensOfBytes } from "../shared/estimate-tokens.ts";
 import { cutText } from "../shared/texts.ts";

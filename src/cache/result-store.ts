@@ -3,7 +3,7 @@
 import type { Clock } from "../core/index.ts";
 import { countBytes } from "../shared/estimate-tokens.ts";
 import { describeValue } from "../shared/texts.ts";
-import type { ResultStore } from "../core/kit.ts";
+import type { ResultStore } from "../core/types/middleware-options.ts";
 import { unlessMissing } from "../shared/plain-error.ts";
 import { constants } from "node:fs";
 import { lstat, mkdir, open, readdir, unlink } from "node:fs/promises";

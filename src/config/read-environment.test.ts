@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { isLoopError, runToolLoop } from "turnwright";
 import { createMockProvider, createTestClock, stall, text, toolCall } from "turnwright/testing";
-import { type EnvironmentProblem, readEnvironment } from "turnwright/config";
+import { readEnvironment } from "turnwright/config";
+import type { EnvironmentProblem } from "./read-environment.ts";
 
 const counts = { default: undefined, min: 1, max: 10_000 } as const;
 const times = { default: undefined, min: 10_000, max: 2_147_483_647 } as const;

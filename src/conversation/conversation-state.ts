@@ -1,7 +1,8 @@
 // Computes how a stored conversation changes when a run begins, gets a message, ends, or is closed because another run begins. The
 // functions of this file store nothing. Conversations and run hosts use them.
 
-import { invalidOption, type StopRequest } from "../core/kit.ts";
+import { invalidOption } from "../core/kit.ts";
+import type { StopRequest } from "../core/types/loop-options.ts";
 import type { LoopResult, Message, UserMessage } from "../core/index.ts";
 import type { JournalInspection } from "../journal/index.ts";
 import {

@@ -1,12 +1,7 @@
-import type {
-  ContextOf,
-  EntryOptions,
-  InheritedContextOption,
-  MiddlewareList,
-  Plain,
-  ResultFields,
-  RunOptions,
-} from "../core/kit.ts";
+import type { ContextOf, Plain, ResultFields } from "../core/kit.ts";
+import type { EntryOptions, RunOptions } from "../core/types/loop-options.ts";
+import type { InheritedContextOption } from "../core/types/typed-call.ts";
+import type { MiddlewareList } from "../core/types/middleware.ts";
 import type {
   EndReason,
   Journal,

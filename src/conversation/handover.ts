@@ -1,7 +1,9 @@
 // Hands usage, cost, summary and agent of one run to the next. Conversations, run hosts and durable hosts use these functions.
 
 import { addCost, addUsage, noUsage } from "../shared/count-usage.ts";
-import { type CompactedMessages, type Handoff, isRecord } from "../core/kit.ts";
+import { isRecord } from "../core/kit.ts";
+import type { CompactedMessages } from "../core/types/middleware-options.ts";
+import type { Handoff } from "../core/types/tool-outcome.ts";
 import type { EndReason, LoopOptions, LoopResult, LoopStatus, Message, Usage, UserMessage } from "../core/index.ts";
 import { fitsMessages } from "../shared/transcript.ts";
 import { isFunction } from "../shared/errors/check-fields.ts";

@@ -52,7 +52,7 @@ export type {
 } from "./types/provider.ts";
 export type { EndReason, LoopStatus } from "./types/termination.ts";
 export type { ToolCall, ToolOutcome } from "./types/tool-outcome.ts";
-export type { NeedsApproval, ToolDefinition, ToolResult } from "./types/tool.ts";
+export type { ToolDefinition, ToolResult } from "./types/tool.ts";
 export {
   AbortedError,
   CostLimitError,

@@ -2,6 +2,6 @@
 
 export { defineDurableHost, defineDurableLoop } from "./define-durable-loop.ts";
 export type * from "../host/durable/public-types.ts";
-export type { DeleteFilter, DurableRun, RunFilter } from "./list-runs.ts";
+export type { DurableRun } from "./list-runs.ts";
 export { readWaits, runInWorkflow, sendAnswer } from "./run-in-workflow.ts";
-export { launchWorker, type Worker, type WorkerOptions } from "./worker.ts";
+export { launchWorker, type Worker } from "./worker.ts";

@@ -3,4 +3,3 @@
 export { iterationChannel, runChannel, toolChannel } from "./channels.ts";
 export type { IterationMessage, RunMessage, ToolMessage } from "./channels.ts";
 export { diagnostics } from "./middleware.ts";
-export type { DiagnosticsOptions } from "./middleware.ts";

@@ -15,7 +15,6 @@ import { continueText, openingText } from "../shared/adapters/wire-names.ts";
 import { groupByRole, toSettingFields } from "../shared/adapters/sdk-provider.ts";
 import {
   hasSucceeded,
-  type MediaForms,
   memoize,
   readAssistantMessage,
   toArgumentsObject,
@@ -23,6 +22,7 @@ import {
   type ToolCallPart,
   writeMedia,
 } from "../core/kit.ts";
+import type { MediaForms } from "../shared/adapters/write-media.ts";
 import { isOnWeb, isTextType, type MediaPart } from "../shared/media-source.ts";
 import { toObjectSchema } from "../shared/adapters/object-schema.ts";
 import {

@@ -1,4 +1,6 @@
-import { checkFields, invalidOption, type OutsideResult, type StopRequest } from "../core/kit.ts";
+import { checkFields, invalidOption } from "../core/kit.ts";
+import type { OutsideResult } from "../core/types/middleware-options.ts";
+import type { StopRequest } from "../core/types/loop-options.ts";
 import { isLoopError, type LoopResult, type UserMessage } from "../core/index.ts";
 import { checkId } from "../conversation/check-id.ts";
 import type { StoredConversation, StoredListing } from "../conversation/conversation-store.ts";

@@ -1,13 +1,8 @@
-import type {
-  AnyTool,
-  EntryOptions,
-  MiddlewareList,
-  OutsideResult,
-  Plain,
-  ResultFields,
-  StopRequest,
-  WaitingCall,
-} from "../core/kit.ts";
+import type { Plain, ResultFields, WaitingCall } from "../core/kit.ts";
+import type { EntryOptions, StopRequest } from "../core/types/loop-options.ts";
+import type { MiddlewareList } from "../core/types/middleware.ts";
+import type { OutsideResult } from "../core/types/middleware-options.ts";
+import type { AnyTool } from "../core/types/tool.ts";
 import type {
   Clock,
   EndReason,

@@ -1,5 +1,5 @@
 import { createLoopControl, type LoopControl, type LoopResult, type UserMessage } from "../core/index.ts";
-import type { StopRequest } from "../core/kit.ts";
+import type { StopRequest } from "../core/types/loop-options.ts";
 import { steerRun } from "../conversation/conversation-state.ts";
 import type { ConversationLock, StoredConversation } from "../conversation/conversation-store.ts";
 import type { HostedStream, JoinOptions } from "./run-host.ts";

@@ -1,14 +1,16 @@
 import {
   type ContentPart,
   type JsonSchema,
-  type NeedsApproval,
   type StandardSchema,
   type ToolContext,
   toolResult,
   type ToolResult,
 } from "../core/index.ts";
+import type { NeedsApproval } from "../core/types/tool.ts";
 import { encodeBase64, isOnWeb, locateMedia } from "../shared/media-source.ts";
-import { isRecord, type StandardResult, textOf, type ToolSchema, type ToolTraits } from "../core/kit.ts";
+import { isRecord, textOf, type ToolSchema } from "../core/kit.ts";
+import type { StandardResult } from "../core/types/common.ts";
+import type { ToolTraits } from "../core/types/tool.ts";
 import { quote } from "../shared/texts.ts";
 import { textOrNone, toPlainError } from "../shared/plain-error.ts";
 import type { UnknownRecord } from "../shared/guards.ts";

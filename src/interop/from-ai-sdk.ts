@@ -1,25 +1,17 @@
 import { assertNever, isThenable, type UnknownRecord } from "../shared/guards.ts";
-import {
-  type AssistantPart,
-  hasSucceeded,
-  isRecord,
-  listOf,
-  recordOf,
-  refuseTool,
-  type StandardResult,
-  type ToolSchema,
-} from "../core/kit.ts";
+import { type AssistantPart, hasSucceeded, isRecord, listOf, recordOf, refuseTool, type ToolSchema } from "../core/kit.ts";
+import type { StandardResult } from "../core/types/common.ts";
 import { isStandardSchema } from "../shared/argument-schema.ts";
 import {
   defer,
   type JsonSchema,
   type Message,
-  type NeedsApproval,
   type ToolContext,
   toolResult,
   type ToolResultPart,
   type UserMessage,
 } from "../core/index.ts";
+import type { NeedsApproval } from "../core/types/tool.ts";
 import { promiseOrValue, whenReady } from "../shared/promises.ts";
 import { textOrNone } from "../shared/plain-error.ts";
 import {

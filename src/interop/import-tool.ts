@@ -7,8 +7,8 @@ import {
   isRecord,
   refuseTool,
   type ToolSchema,
-  type ToolTraits,
 } from "../core/kit.ts";
+import type { ToolTraits } from "../core/types/tool.ts";
 import { describeValue, quote } from "../shared/texts.ts";
 import { isStandardSchema, toJsonSchema, validateArgs } from "../shared/argument-schema.ts";
 import { isThenable, type UnknownRecord } from "../shared/guards.ts";

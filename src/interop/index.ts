@@ -1,1 +1,1 @@
-export { importTool, type ImportOverrides, importTools } from "./import-tool.ts";
+export { importTool, importTools } from "./import-tool.ts";

@@ -8,7 +8,8 @@ import {
   type ToolRegistry,
 } from "../core/index.ts";
 import { digest, toJson } from "../shared/json.ts";
-import { isRecord, type ToolTraits } from "../core/kit.ts";
+import { isRecord } from "../core/kit.ts";
+import type { ToolTraits } from "../core/types/tool.ts";
 import { toPlainError } from "../shared/plain-error.ts";
 import { callTool, type Recover } from "./call-tool.ts";
 import { answerElicitations } from "./elicitation.ts";

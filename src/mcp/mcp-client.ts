@@ -1,4 +1,5 @@
-import { checkFields, type Checks, is, isRecord, type ToolTraits } from "../core/kit.ts";
+import { checkFields, type Checks, is, isRecord } from "../core/kit.ts";
+import type { ToolTraits } from "../core/types/tool.ts";
 import { LoopError, type ToolContext } from "../core/index.ts";
 import { toPlainError } from "../shared/plain-error.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ToolTraits } from "../core/kit.ts";
+import type { ToolTraits } from "../core/types/tool.ts";
 import { type AnnotationRule, type McpToolAnnotations, mergeTraits, toTraits } from "./mcp-client.ts";
 
 const reads = { idempotent: true, replay: "safe" } as const;

@@ -14,7 +14,8 @@ import type {
   ToolDefinition,
   ToolRegistry,
 } from "../core/index.ts";
-import { type Hooks, type LoopEventType, type RunFacts, isRecord } from "../core/kit.ts";
+import { type Hooks, type RunFacts, isRecord } from "../core/kit.ts";
+import type { LoopEventType } from "../core/types/loop-event.ts";
 import { isProvider } from "../shared/errors/provider-checks.ts";
 import { redactText } from "../shared/redact-secrets.ts";
 import { isGenerator } from "../shared/to-outcome.ts";

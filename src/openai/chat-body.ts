@@ -9,16 +9,9 @@ import type {
   ToolDefinition,
   ToolMessage,
 } from "../core/index.ts";
-import {
-  isRecord,
-  type MediaForms,
-  memoize,
-  readAssistantMessage,
-  type RequestChange,
-  toBase64,
-  type ToolCallPart,
-  writeMedia,
-} from "../core/kit.ts";
+import { isRecord, memoize, readAssistantMessage, toBase64, type ToolCallPart, writeMedia } from "../core/kit.ts";
+import type { MediaForms } from "../shared/adapters/write-media.ts";
+import type { RequestChange } from "../core/types/provider.ts";
 import { isSameArguments, toWireName } from "../shared/tool-arguments.ts";
 import { isTextType, type MediaPart, type ReadableMedia, readText } from "../shared/media-source.ts";
 import { type SettingNames, toSettingFields } from "../shared/adapters/sdk-provider.ts";

@@ -2,7 +2,8 @@
 // Gemini's OpenAI endpoint stores thought signatures in `extra_content` and answers 400 without them.
 
 import { copyFields } from "../shared/plain-error.ts";
-import { isRecord, type ProviderMetadata, textOf } from "../core/kit.ts";
+import { isRecord, textOf } from "../core/kit.ts";
+import type { ProviderMetadata } from "../core/types/message.ts";
 import { setField, type UnknownRecord } from "../shared/guards.ts";
 import type { Json } from "../core/index.ts";
 

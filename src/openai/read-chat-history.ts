@@ -8,7 +8,8 @@ import {
   toTextParts,
 } from "../shared/history/read-history.ts";
 import { omitFields, type Piece } from "../shared/history/find-lost.ts";
-import { type AssistantPart, isRecord, listOf, type ProviderMetadata, recordOf, textOf } from "../core/kit.ts";
+import { type AssistantPart, isRecord, listOf, recordOf, textOf } from "../core/kit.ts";
+import type { ProviderMetadata } from "../core/types/message.ts";
 import { type ContentPart, type Json, parseToolArguments } from "../core/index.ts";
 import { copyFields } from "../shared/plain-error.ts";
 import type { UnknownRecord } from "../shared/guards.ts";

@@ -8,7 +8,8 @@ import {
   toTextParts,
 } from "../shared/history/read-history.ts";
 import { omitFields, type Piece } from "../shared/history/find-lost.ts";
-import { type AssistantPart, isRecord, listOf, type ProviderMetadata } from "../core/kit.ts";
+import { type AssistantPart, isRecord, listOf } from "../core/kit.ts";
+import type { ProviderMetadata } from "../core/types/message.ts";
 import type { ContentPart, Json } from "../core/index.ts";
 import type { UnknownRecord } from "../shared/guards.ts";
 import { readFileName } from "./wire-values.ts";

@@ -13,18 +13,10 @@ import type {
 } from "../core/index.ts";
 import { idRules, toWireId } from "../shared/adapters/wire-names.ts";
 import { isOnWeb, isTextType, type MediaPart } from "../shared/media-source.ts";
-import {
-  isRecord,
-  type MediaForms,
-  memoize,
-  readAssistantMessage,
-  recordOf,
-  type RequestChange,
-  textOf,
-  type ToolCallPart,
-  writeMedia,
-} from "../core/kit.ts";
+import { isRecord, memoize, readAssistantMessage, recordOf, textOf, type ToolCallPart, writeMedia } from "../core/kit.ts";
+import type { MediaForms } from "../shared/adapters/write-media.ts";
 import { toSettingFields } from "../shared/adapters/sdk-provider.ts";
+import type { RequestChange } from "../core/types/provider.ts";
 import { toObjectSchema } from "../shared/adapters/object-schema.ts";
 import { toWireName } from "../shared/tool-arguments.ts";
 import {

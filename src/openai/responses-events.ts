@@ -1,5 +1,6 @@
 import { Answer, createEventReader } from "../shared/adapters/read-answer.ts";
-import { type EventReader, isRecord, recordOf, type RequestChange, textOf } from "../core/kit.ts";
+import { type EventReader, isRecord, recordOf, textOf } from "../core/kit.ts";
+import type { RequestChange } from "../core/types/provider.ts";
 import {
   type FinishReason,
   type Json,

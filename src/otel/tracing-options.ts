@@ -2,7 +2,8 @@
 // Format: github.com/open-telemetry/semantic-conventions-genai.
 
 import { assertNever } from "../shared/guards.ts";
-import { type AssistantPart, checkFields, type Checks, is, isRecord, type UserPart } from "../core/kit.ts";
+import { type AssistantPart, checkFields, type Checks, is, isRecord } from "../core/kit.ts";
+import type { UserPart } from "../core/types/common.ts";
 import { dropPromise } from "../shared/promises.ts";
 import type { Json, Message, ModelChunk } from "../core/index.ts";
 import { redactSecrets } from "../shared/redact-secrets.ts";

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { isLoopError } from "turnwright";
-import { genaiContextWindow, type GenaiContextWindowOptions } from "turnwright/prices";
+import { genaiContextWindow } from "turnwright/prices";
+import type { GenaiContextWindowOptions } from "./genai-prices.ts";
 
 describe("genaiContextWindow", () => {
   it.for<[provider: string, model: string, tokens: number]>([

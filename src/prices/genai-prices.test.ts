@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createLoopEvents, isLoopError, memoryJournal, runToolLoop, type Usage } from "turnwright";
-import { genaiPrices, type GenaiPricesOptions } from "turnwright/prices";
+import { genaiPrices } from "turnwright/prices";
+import type { GenaiPricesOptions } from "./genai-prices.ts";
 import { createMockProvider, text, usage as spends } from "turnwright/testing";
 
 function tokens(inputTokens: number, outputTokens: number, parts: Partial<Usage> = {}): Usage {

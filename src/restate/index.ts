@@ -2,5 +2,5 @@
 
 export { defineDurableHost, defineDurableLoop } from "./define-durable-loop.ts";
 export type * from "../host/durable/public-types.ts";
-export { readWaits, runInWorkflow, sendAnswer, type RestateContext, type SharedContext } from "./run-in-workflow.ts";
-export { launchWorker, type Worker, type WorkerOptions } from "./worker.ts";
+export { readWaits, runInWorkflow, sendAnswer, type RestateContext } from "./run-in-workflow.ts";
+export { launchWorker, type Worker } from "./worker.ts";

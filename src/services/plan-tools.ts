@@ -1,7 +1,7 @@
 import { type ForcedChoice, isForced, toForcedText } from "../shared/forced-choice.ts";
 import { isSameArguments, toWireName } from "../shared/tool-arguments.ts";
 import { type Json, type ModelRequest, providerError, type ToolChoice, type ToolDefinition } from "../core/index.ts";
-import type { RequestChange } from "../core/kit.ts";
+import type { RequestChange } from "../core/types/provider.ts";
 import type { Quirks } from "./service.ts";
 
 /** The tools of a request, in the form that the service accepts. */

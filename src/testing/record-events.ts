@@ -1,5 +1,6 @@
 import { EventEmitter } from "eventemitter3";
-import type { EmittedPart, LoopEmitter, LoopEventType } from "../core/kit.ts";
+import type { LoopEmitter } from "../core/kit.ts";
+import type { EmittedPart, LoopEventType } from "../core/types/loop-event.ts";
 import type { LoopEvent, LoopEvents } from "../core/index.ts";
 import { eventTypes, rowOf } from "../shared/event-table.ts";
 

@@ -3,17 +3,10 @@ import { sessionChecks } from "../core/loop/option-table.ts";
 import { executeToolCall } from "../core/loop/execute-tool-call.ts";
 import { toEmittedPart } from "../core/loop/tool-context.ts";
 import { startKey } from "../core/tools/inside-call.ts";
-import {
-  CancelScope,
-  checkFields,
-  type Checks,
-  type ContextOf,
-  type EmittedPart,
-  is,
-  timeoutRules,
-  type ToolQuestion,
-  type WaitOptions,
-} from "../core/kit.ts";
+import { CancelScope, checkFields, type Checks, type ContextOf, is, timeoutRules } from "../core/kit.ts";
+import type { EmittedPart } from "../core/types/loop-event.ts";
+import type { ToolQuestion } from "../core/types/tool-outcome.ts";
+import type { WaitOptions } from "../core/types/wait.ts";
 import { checkField } from "../shared/errors/check-fields.ts";
 import {
   type Clock,

@@ -1,5 +1,6 @@
 import type { AssistantMessage, Json, LoopEvents, Message, ToolOutcome, ToolResultPart, UserMessage } from "../core/index.ts";
-import { checkFields, is, type ToolCallPart, type UserPart } from "../core/kit.ts";
+import { checkFields, is, type ToolCallPart } from "../core/kit.ts";
+import type { UserPart } from "../core/types/common.ts";
 import { locateMedia } from "../shared/media-source.ts";
 import { isWaiting, toFailureText } from "../web/page-values.ts";
 import { findLostMessages, type LostContent } from "../shared/history/find-lost.ts";

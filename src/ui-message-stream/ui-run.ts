@@ -1,7 +1,8 @@
 // Makes the chunks of a UI message: its steps, its texts, and its tool parts with their approvals, questions and nested runs.
 
 import type { LoopEvent, LoopEvents } from "../core/index.ts";
-import type { EmittedPart, WaitingCall } from "../core/kit.ts";
+import type { WaitingCall } from "../core/kit.ts";
+import type { EmittedPart } from "../core/types/loop-event.ts";
 import type { NestedEvent } from "../web/page-mapper.ts";
 import {
   type DiscardedText,

@@ -1,7 +1,7 @@
 // The steps, texts and tool calls of a run on a page, for all page protocols. A protocol adds the shapes of its chunks.
 
 import type { Json, LoopEvent, LoopEvents } from "../core/index.ts";
-import type { EmittedPart, LoopEventType } from "../core/kit.ts";
+import type { EmittedPart, LoopEventType } from "../core/types/loop-event.ts";
 import { mayBeDiscarded } from "./page-values.ts";
 
 /**

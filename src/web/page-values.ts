@@ -11,7 +11,8 @@ import type {
   ToolResultPart,
   Usage,
 } from "../core/index.ts";
-import type { OutsideResult, WaitingCall } from "../core/kit.ts";
+import type { WaitingCall } from "../core/kit.ts";
+import type { OutsideResult } from "../core/types/middleware-options.ts";
 import { addCost, addUsage, noUsage } from "../shared/count-usage.ts";
 import type { SpendingEvent } from "../shared/event-table.ts";
 import { toJson } from "../shared/json.ts";

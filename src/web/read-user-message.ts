@@ -1,7 +1,7 @@
 // Reads the new user message of a request from a page, which is not trusted. Its length and its files are limited.
 
 import { type Checks, is, timeLimit } from "../shared/errors/check-fields.ts";
-import type { UserPart } from "../core/kit.ts";
+import type { UserPart } from "../core/types/common.ts";
 import type { UserMessage } from "../core/index.ts";
 import { isRecord, type UnknownRecord } from "../shared/guards.ts";
 import { isOnWeb, locateMedia } from "../shared/media-source.ts";

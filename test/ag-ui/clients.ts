@@ -2,7 +2,8 @@
 
 import * as ag1 from "@ag-ui/client";
 import * as ag0 from "ag-ui-client-0";
-import type { AGUIEvent, AGUIVersion } from "turnwright/ag-ui";
+import type { AGUIEvent } from "turnwright/ag-ui";
+import type { AGUIVersion } from "../../src/ag-ui/ag-ui-event.ts";
 
 export interface PageMessage {
   readonly id: string;

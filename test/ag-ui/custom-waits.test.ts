@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from "vitest";
-import type { AGUIVersion } from "turnwright/ag-ui";
+import type { AGUIVersion } from "../../src/ag-ui/ag-ui-event.ts";
 import { ids, setUpPermission } from "../ui-message-stream/permission.ts";
 import { openAgent, readMessages, versions } from "./clients.ts";
 import { type PageServer, readSent, serve } from "./page-server.ts";

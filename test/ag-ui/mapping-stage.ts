@@ -1,7 +1,8 @@
 import { EventSchema } from "@ag-ui/core/schemas";
 import { expect } from "vitest";
 import type { LoopEvent } from "turnwright";
-import { type AGUIEvent, type AGUIOptions, createAGUIMapper } from "turnwright/ag-ui";
+import { type AGUIEvent, createAGUIMapper } from "turnwright/ag-ui";
+import type { AGUIOptions } from "../../src/ag-ui/ag-ui-options.ts";
 
 export { play, saved } from "../ui-message-stream/mapping-stage.ts";
 

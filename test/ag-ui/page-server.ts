@@ -3,15 +3,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { isLoopError } from "turnwright";
-import {
-  type AGUIRequest,
-  type AGUIResponseOptions,
-  type AGUIVersion,
-  isRequestError,
-  pipeAGUIStream,
-  readAGUIRequest,
-  toAGUIThread,
-} from "turnwright/ag-ui";
+import { type AGUIRequest, isRequestError, pipeAGUIStream, readAGUIRequest, toAGUIThread } from "turnwright/ag-ui";
+import type { AGUIResponseOptions } from "../../src/ag-ui/ag-ui-options.ts";
+import type { AGUIVersion } from "../../src/ag-ui/ag-ui-event.ts";
 import type { ConversationStore } from "turnwright/conversation";
 import {
   createRunHost,

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import type { AGUIVersion } from "turnwright/ag-ui";
+import type { AGUIVersion } from "../../src/ag-ui/ag-ui-event.ts";
 import { sharedStore } from "../host/stage.ts";
 import { setUpPayment } from "../ui-message-stream/payment.ts";
 import { openAgent, type PageAgent, readMessages, resultsOf, textOf, versions } from "./clients.ts";

@@ -2,7 +2,7 @@
 // after the first words of its last answer.
 
 import { fileConversationStore } from "turnwright/conversation";
-import type { AGUIVersion } from "turnwright/ag-ui";
+import type { AGUIVersion } from "../../src/ag-ui/ag-ui-event.ts";
 import { createMockProvider, stall, text, toolCall } from "turnwright/testing";
 import { defineTool } from "turnwright";
 import { serve } from "./page-server.ts";

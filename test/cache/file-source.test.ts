@@ -14,7 +14,8 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createResultCache, fileSource, type FileSourceOptions } from "turnwright/cache";
+import { createResultCache, fileSource } from "turnwright/cache";
+import type { FileSourceOptions } from "../../src/cache/file-source.ts";
 import { makeFolder } from "../journal/folder.ts";
 import { readFrom, readPart } from "./read-stage.ts";
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { compactMessages, type CompactionOptions } from "turnwright/middleware";
+import { compactMessages } from "turnwright/middleware";
+import type { CompactionOptions } from "../../src/middleware/compaction/compact-messages.ts";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { play, tool } from "../loop/play.ts";
 import { start } from "./compaction-stage.ts";

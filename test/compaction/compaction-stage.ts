@@ -1,4 +1,5 @@
-import { compactMessages, type CompactionOptions } from "turnwright/middleware";
+import { compactMessages } from "turnwright/middleware";
+import type { CompactionOptions } from "../../src/middleware/compaction/compact-messages.ts";
 import type { LoopOptions, LoopResult, Message, ModelRequest, Provider } from "turnwright";
 import { createMockProvider, fail, type MockMessage, type MockPart, text, toolCall } from "turnwright/testing";
 import { play, type Playing, tool } from "../loop/play.ts";

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { deferTools, finalAnswer, maskResults } from "turnwright";
-import { compactMessages, type CompactionOptions, withToolSearch } from "turnwright/middleware";
+import { compactMessages, withToolSearch } from "turnwright/middleware";
+import type { CompactionOptions } from "../../src/middleware/compaction/compact-messages.ts";
 import { createMockProvider, createTestClock, text } from "turnwright/testing";
 import { tool } from "../loop/play.ts";
 import { outline, start } from "./compaction-stage.ts";

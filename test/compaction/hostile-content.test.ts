@@ -2,7 +2,8 @@
 
 import { describe, expect, it } from "vitest";
 import { type Message, type ModelRequest, runToolLoop } from "turnwright";
-import { compactMessages, type CompactionOptions } from "turnwright/middleware";
+import { compactMessages } from "turnwright/middleware";
+import type { CompactionOptions } from "../../src/middleware/compaction/compact-messages.ts";
 import { createMockProvider, type MockMessage, text } from "turnwright/testing";
 import { tool } from "../loop/play.ts";
 import { start } from "./compaction-stage.ts";

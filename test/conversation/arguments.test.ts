@@ -6,8 +6,8 @@ import {
   fileConversationStore,
   memoryConversationStore,
   postgresConversationStore,
-  type RunOverrides,
 } from "turnwright/conversation";
+import type { RunOverrides } from "../../src/conversation/conversation.ts";
 import { createMockProvider } from "turnwright/testing";
 import { open } from "./chat-stage.ts";
 

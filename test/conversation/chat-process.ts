@@ -5,12 +5,12 @@ import { Pool } from "pg";
 import { defineTool, type Journal } from "turnwright";
 import {
   type Conversation,
-  type ConversationLock,
   type ConversationStore,
   createConversation,
   fileConversationStore,
   postgresConversationStore,
 } from "turnwright/conversation";
+import type { ConversationLock } from "../../src/conversation/conversation-store.ts";
 import { fileJournal } from "turnwright/journal";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 

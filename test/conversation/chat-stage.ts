@@ -4,8 +4,8 @@ import {
   type ConversationOptions,
   createConversation,
   memoryConversationStore,
-  type RunOverrides,
 } from "turnwright/conversation";
+import type { RunOverrides } from "../../src/conversation/conversation.ts";
 import { createMockProvider, type MockProvider, type MockScript } from "turnwright/testing";
 import { show } from "./stage.ts";
 

@@ -3,7 +3,8 @@
 import { describe, expect, it } from "vitest";
 import { defineTool, type Message, type ModelRequest, type UserMessage } from "turnwright";
 import { compactMessages, guardrails, type InputCheck, createHandoffs, withoutToolCalls } from "turnwright/middleware";
-import { defineDurableHost, type DurableStartOptions } from "turnwright/dbos";
+import { defineDurableHost } from "turnwright/dbos";
+import type { DurableStartOptions } from "../../src/host/durable/durable-host.ts";
 import { createMockProvider, fail, type MockPart, text, toolCall, usage } from "turnwright/testing";
 import { show } from "../conversation/stage.ts";
 import { useWorker } from "./use-database.ts";

@@ -1,6 +1,7 @@
 import { describe, it } from "vitest";
 import type { Journal } from "turnwright";
-import { journalSuite, type JournalSuiteSetup } from "turnwright/testing";
+import { journalSuite } from "turnwright/testing";
+import type { JournalSuiteSetup } from "../../src/testing/journal-steps.ts";
 import { own } from "./own-run.ts";
 import { EventWriter } from "../../src/host/durable/event-writer.ts";
 import { createRecordJournal } from "../../src/host/durable/record-journal.ts";

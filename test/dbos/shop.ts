@@ -1,7 +1,8 @@
 // A durable host for tests with two processes. The answers contain the id of the process that executes the run.
 
 import { defineTool } from "turnwright";
-import { defineDurableHost, type DurableHost, type DurableHostFields } from "turnwright/dbos";
+import { defineDurableHost, type DurableHost } from "turnwright/dbos";
+import type { DurableHostFields } from "../../src/host/durable/durable-host.ts";
 import { createMockProvider, text, toolCall, wait } from "turnwright/testing";
 
 const order = defineTool({

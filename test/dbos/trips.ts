@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { appendFileSync, readFileSync } from "node:fs";
 import { defineAgentTool, defineTool, type LoopEvent, type Tool } from "turnwright";
-import { defineDurableLoop, type DurableLoop, type DurableLoopFields } from "turnwright/dbos";
+import { defineDurableLoop, type DurableLoop } from "turnwright/dbos";
+import type { DurableLoopFields } from "../../src/host/durable/durable-loop.ts";
 import { createMockProvider, text, toolCall, wait } from "turnwright/testing";
 
 export interface Note {

@@ -2,7 +2,8 @@
 
 import { Pool } from "pg";
 import { afterAll, beforeAll } from "vitest";
-import { launchWorker, type Worker, type WorkerOptions } from "turnwright/dbos";
+import { launchWorker, type Worker } from "turnwright/dbos";
+import type { WorkerOptions } from "../../src/dbos/worker.ts";
 import { type Postgres, startPostgres } from "../../examples/workers/start-postgres.ts";
 import { PostgresStore } from "../../src/dbos/postgres-store.ts";
 import { createOwners } from "./own-run.ts";

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import type { FallbackOptions, RetryOptions } from "turnwright/kit";
+import type { FallbackOptions } from "../../src/core/providers/with-fallback.ts";
+import type { RetryOptions } from "../../src/core/providers/with-retry.ts";
 import { readNames, readPage, readRows, readSection } from "./read-page.ts";
 
 const page = readPage("docs/guides/fallback-and-retries.md");

@@ -2,7 +2,7 @@
 
 import type { FinishReason, LoopStatus, ModelChunk, ModelRequest, ProviderErrorCode, EndReason } from "turnwright";
 import type { LoopErrorCode } from "../../src/shared/errors/loop-error.ts";
-import type { ToolTraits } from "turnwright/kit";
+import type { ToolTraits } from "../../src/core/types/tool.ts";
 
 type Names<Name extends PropertyKey> = { readonly [Key in Name]: true };
 

@@ -1,5 +1,7 @@
 import { expect, it } from "vitest";
-import type { PlanCommand, PlanDecision, PlannerOptions, PlanRecord } from "turnwright/middleware";
+import type { PlanRecord } from "turnwright/middleware";
+import type { PlanCommand, PlanDecision } from "../../src/middleware/plan/read-decision.ts";
+import type { PlannerOptions } from "../../src/middleware/plan/with-planner.ts";
 import { type DesignParts, firstNames, testMapping } from "./mapped-page.ts";
 import { readPage } from "./read-page.ts";
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { CacheBreakCause, PromptCacheUse } from "turnwright/middleware";
+import type { CacheBreakCause, PromptCacheUse } from "../../src/middleware/prompt-cache/types.ts";
 import { readNames, readPage, readRows, readSection, sorted } from "./read-page.ts";
 
 const page = readPage("docs/guides/prompt-cache.md");

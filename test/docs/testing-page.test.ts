@@ -1,6 +1,8 @@
 import { expect, it } from "vitest";
 import * as kit from "turnwright/testing";
-import type { MockOptions, MockPart, ReplayOptions } from "turnwright/testing";
+import type { MockPart } from "turnwright/testing";
+import type { MockOptions } from "../../src/testing/mock-provider.ts";
+import type { ReplayOptions } from "../../src/testing/cassettes/replay-from.ts";
 import { readNames, readPage, readRows, readSection, sorted } from "./read-page.ts";
 
 const section = readSection(readPage("docs/guides/testing.md"), "A scripted model");

@@ -5,12 +5,11 @@ import {
   isLoopError,
   IterationLimitError,
   LoopEndedError,
-  type ToolExecutor,
   toolResult,
   withFallback,
 } from "turnwright";
-import type { GenerateOptions } from "turnwright/kit";
-import type { GenerateRequest } from "../../src/core/loop/generate-with-tools.ts";
+
+import type { GenerateRequest, GenerateOptions, ToolExecutor } from "../../src/core/loop/generate-with-tools.ts";
 import { createMockProvider, fail, finish, reasoning, text, toolCall } from "turnwright/testing";
 import { endedBy, generate, recordExecutor } from "./play.ts";
 

@@ -1,6 +1,8 @@
-import { generateWithTools, type LoopEndedError, isLoopEndedError, type ToolExecutor } from "turnwright";
-import type { GenerateOptions } from "turnwright/kit";
-import { createMockProvider, type MockOptions, type MockProvider, type MockScript } from "turnwright/testing";
+import { generateWithTools, type LoopEndedError, isLoopEndedError } from "turnwright";
+import type { ToolExecutor } from "../../src/core/loop/generate-with-tools.ts";
+import type { GenerateOptions } from "../../src/core/loop/generate-with-tools.ts";
+import { createMockProvider, type MockProvider, type MockScript } from "turnwright/testing";
+import type { MockOptions } from "../../src/testing/mock-provider.ts";
 
 export interface Recording {
   readonly executor: ToolExecutor;

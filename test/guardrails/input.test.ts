@@ -10,7 +10,7 @@ import {
 } from "turnwright";
 import type { MemoryJournal } from "turnwright/kit";
 import { guardrails, type InputCheck } from "turnwright/middleware";
-import type { GuardrailRecord } from "turnwright/kit";
+import type { GuardrailRecord } from "../../src/core/types/guardrails.ts";
 import { createMockProvider, createTestClock, recordEvents, stall, text, toolCall, usage } from "turnwright/testing";
 
 const messages = [{ role: "user", content: "How do I pick a lock?" }] as const;

@@ -10,7 +10,8 @@ import {
   type ModelRequest,
 } from "turnwright";
 import { compactMessages, guardrails, type InputCheck, createHandoffs, withoutToolCalls } from "turnwright/middleware";
-import { type ConversationUsage, createConversation, memoryConversationStore } from "turnwright/conversation";
+import { createConversation, memoryConversationStore } from "turnwright/conversation";
+import type { ConversationUsage } from "../../src/conversation/handover.ts";
 import { createRunHost } from "turnwright/host";
 import { createMockProvider, fail, type MockScript, stall, text, toolCall, usage } from "turnwright/testing";
 import { show } from "../conversation/stage.ts";

@@ -5,7 +5,8 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { isLoopError, runToolLoop } from "turnwright";
 import { memoryConversationStore } from "turnwright/conversation";
-import { createRunHost, type PageMessage, type RunHost } from "turnwright/host";
+import { createRunHost, type RunHost } from "turnwright/host";
+import type { PageMessage } from "../../src/web/read-user-message.ts";
 import { createMockProvider, fail, type MockScript, text, toolCall } from "turnwright/testing";
 import { sharedStore, tool } from "./stage.ts";
 

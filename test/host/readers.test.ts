@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { defineAgentTool, type LoopEvent, type LoopOptions, streamToolLoop, type Tool } from "turnwright";
-import { type HostedEvent, type HostedStream } from "turnwright/host";
+import { type HostedEvent } from "turnwright/host";
+import type { HostedStream } from "../../src/host/run-host.ts";
 import {
   createMockProvider,
   createTestClock,

@@ -11,7 +11,8 @@ import {
   fileConversationStore,
   memoryConversationStore,
 } from "turnwright/conversation";
-import { createRunHost, type KeepRuns, type RunHost } from "turnwright/host";
+import { createRunHost, type RunHost } from "turnwright/host";
+import type { KeepRuns } from "../../src/conversation/keep-runs.ts";
 import { fileJournal } from "turnwright/journal";
 import { createMockProvider, fail, type MockScript, text, toolCall, usage } from "turnwright/testing";
 import { readStart, tool } from "./stage.ts";

@@ -3,7 +3,8 @@
 import { expect, it } from "vitest";
 import type { Message } from "turnwright";
 import type { ConversationStore } from "turnwright/conversation";
-import { createRunHost, type RunHostOptions } from "turnwright/host";
+import { createRunHost } from "turnwright/host";
+import type { RunHostOptions } from "../../src/host/run-host.ts";
 import { createMockProvider, createTestClock, stall, text, toolCall } from "turnwright/testing";
 import { readStart, sharedStore, tool, watchAppend } from "./stage.ts";
 

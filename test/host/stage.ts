@@ -8,14 +8,10 @@ import {
   type Tool,
   type ToolContext,
 } from "turnwright";
-import {
-  type ConversationLock,
-  type ConversationStore,
-  memoryConversationStore,
-  type StoredConversation,
-  type StoredRun,
-} from "turnwright/conversation";
-import { createRunHost, type HostedEvent, type RunHost, type RunHostOptions, type StartAnswer } from "turnwright/host";
+import { type ConversationStore, memoryConversationStore, type StoredConversation } from "turnwright/conversation";
+import type { ConversationLock, StoredRun } from "../../src/conversation/conversation-store.ts";
+import { createRunHost, type HostedEvent, type RunHost, type StartAnswer } from "turnwright/host";
+import type { RunHostOptions } from "../../src/host/run-host.ts";
 import { createMockProvider, createTestClock, type MockProvider, type MockScript, type TestClock } from "turnwright/testing";
 
 export interface Stage {

@@ -3,7 +3,8 @@
 import { describe, expect, it } from "vitest";
 import { isLoopError, type LoopOptions, type Message } from "turnwright";
 import { createConversation, memoryConversationStore } from "turnwright/conversation";
-import { createRunHost, type WhenSuspended } from "turnwright/host";
+import { createRunHost } from "turnwright/host";
+import type { WhenSuspended } from "../../src/conversation/waiting-calls.ts";
 import { createMockProvider, createTestClock, type MockScript, text, toolCall } from "turnwright/testing";
 import { show } from "../conversation/stage.ts";
 import { createStage, readAll, readStart, sharedStore, tool } from "./stage.ts";

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { defineTool, type LoopOptions, type LoopResult, runToolLoop } from "turnwright";
-import { parseRunLog, type RunLog, type RunLogOptions, runLog } from "turnwright/inspect";
+import { parseRunLog, type RunLog, runLog } from "turnwright/inspect";
+import type { RunLogOptions } from "../../src/inspect/log/middleware.ts";
 import { createMockProvider, createTestClock, type TestClock, text, toolCall } from "turnwright/testing";
 import type { ExecutableTool } from "turnwright/kit";
 import { addWatchers } from "../add-watchers.ts";

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { defineAgentTool, defineTool, type LoopOptions, runToolLoop, toolResult, type Tool } from "turnwright";
-import { parseRunLog, type RerunOptions, rerunFrom, type RunLog, runLog } from "turnwright/inspect";
+import { parseRunLog, rerunFrom, type RunLog, runLog } from "turnwright/inspect";
+import type { RerunOptions } from "../../src/inspect/rerun/rerun-from.ts";
 import { fileJournal } from "turnwright/journal";
 import {
   createMockProvider,

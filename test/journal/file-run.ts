@@ -1,5 +1,6 @@
 import type { LoopOptions } from "turnwright";
-import { fileJournal, type FileJournalOptions } from "turnwright/journal";
+import { fileJournal } from "turnwright/journal";
+import type { FileJournalOptions } from "../../src/journal/journal-session.ts";
 import { createMockProvider, type MockMessage, text, toolCall } from "turnwright/testing";
 import { tool } from "../loop/play.ts";
 

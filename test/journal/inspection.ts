@@ -1,5 +1,6 @@
 import type { LoopResult } from "turnwright";
-import type { JournalInspection, PendingCall } from "turnwright/journal";
+import type { JournalInspection } from "turnwright/journal";
+import type { PendingCall } from "../../src/journal/inspect/inspect-journal.ts";
 
 type Facts = { readonly [Fact in keyof JournalInspection]?: unknown };
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { gateTools, memoryJournal } from "turnwright";
-import type { DeliberateGate } from "turnwright/kit";
-import type { TriggerMatch } from "turnwright/kit";
+import type { DeliberateGate } from "../../src/core/types/middleware-options.ts";
+import type { TriggerMatch } from "../../src/core/types/loop-event.ts";
 import { text, toolCall } from "turnwright/testing";
 import { outcomesOf, play, tool, type Playing } from "./play.ts";
 

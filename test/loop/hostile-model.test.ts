@@ -14,7 +14,7 @@ import {
   type StandardSchema,
   structuredOutput,
 } from "turnwright";
-import type { DeliberateGate } from "turnwright/kit";
+import type { DeliberateGate } from "../../src/core/types/middleware-options.ts";
 import { finish, type MockMessage, refusal, text, toolCall, usage } from "turnwright/testing";
 import { endOf } from "./hostile-model.ts";
 import { play, tool } from "./play.ts";

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { approve, createToolRegistry, defineTool, type Json, type NeedsApproval, type Tool } from "turnwright";
+import { approve, createToolRegistry, defineTool, type Json, type Tool } from "turnwright";
+import type { NeedsApproval } from "../../src/core/types/tool.ts";
 import { text, toolCall } from "turnwright/testing";
 import { answersOf, outcomesOf, play, tool } from "./play.ts";
 

@@ -6,10 +6,10 @@ import {
   type LoopOptions,
   memoryJournal,
   type Middleware,
-  type NeedsApproval,
   type Tool,
   eagerTools,
 } from "turnwright";
+import type { NeedsApproval } from "../../src/core/types/tool.ts";
 import { finish, text, toolCall } from "turnwright/testing";
 import { savedOf } from "./asking-stage.ts";
 import { answersOf, never, outcomesOf, play, type Playing, tool } from "./play.ts";

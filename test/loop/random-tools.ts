@@ -8,7 +8,7 @@ import {
   toolResult,
 } from "turnwright";
 import type { ReleaseRequest } from "../../src/core/loop/context-tools.ts";
-import type { StandardResult } from "turnwright/kit";
+import type { StandardResult } from "../../src/core/types/common.ts";
 import type { TestClock } from "turnwright/testing";
 import { never, tool } from "./play.ts";
 import type { Plan } from "./random-run.ts";

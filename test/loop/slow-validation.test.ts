@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { approve, type Approve, defineTool, type LoopResult } from "turnwright";
-import type { StandardResult } from "turnwright/kit";
+import type { StandardResult } from "../../src/core/types/common.ts";
 import { replayJournal } from "turnwright/journal";
 import { text, toolCall } from "turnwright/testing";
 import { createDurableStore } from "./durable-store.ts";

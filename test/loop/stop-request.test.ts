@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { createLoopControl } from "turnwright";
-import type { StopRequest } from "turnwright/kit";
+import type { StopRequest } from "../../src/core/types/loop-options.ts";
 import { play } from "./play.ts";
 
 it.for<[title: string, given: unknown, received: string]>([

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type McpResourceClient, resourceSource } from "turnwright/mcp";
+import { resourceSource } from "turnwright/mcp";
+import type { McpResourceClient } from "../../src/mcp/resource-source.ts";
 import { readFrom } from "../cache/read-stage.ts";
 
 interface Answers {

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { isLoopError, type ToolDefinition, type ToolRegistry } from "turnwright";
-import type { ToolTraits } from "turnwright/kit";
+import type { ToolTraits } from "../../src/core/types/tool.ts";
 import { createMcpRegistry, type McpClient, type McpRegistry, type McpRegistryOptions } from "turnwright/mcp";
 import { text, toolCall } from "turnwright/testing";
 import { answersOf, play } from "../loop/play.ts";

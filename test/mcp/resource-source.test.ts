@@ -10,7 +10,8 @@ import {
 import { describe, expect, it, onTestFinished } from "vitest";
 import { maskResults, mergeRegistries } from "turnwright";
 import { createResultCache } from "turnwright/cache";
-import { createMcpRegistry, type McpResourceClient, resourceSource, type ResourceSourceOptions } from "turnwright/mcp";
+import { createMcpRegistry, resourceSource } from "turnwright/mcp";
+import type { McpResourceClient, ResourceSourceOptions } from "../../src/mcp/resource-source.ts";
 import { runTool, text, toolCall } from "turnwright/testing";
 import { countListeners } from "../loop/count-listeners.ts";
 import { answersOf, play } from "../loop/play.ts";

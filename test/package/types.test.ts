@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { copyFileSync, readdirSync } from "node:fs";
+import { copyFileSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { promisify } from "node:util";
 import ts from "typescript";
@@ -36,6 +36,11 @@ async function compile(compiler: Compiler, folder: string, parameters: readonly 
   );
 }
 
+function functionsOf(name: string): readonly string[] {
+  const lines = readFileSync(`test/package/surface/${name}.txt`, "utf8").matchAll(/^function (.+)$/gm);
+  return Array.from(lines, ([, called = ""]) => called);
+}
+
 describe.concurrent("published types", () => {
   it("have a test program for each entry", () => {
     expect([...programs].sort()).toEqual(entries.map(({ name }) => name).sort());
@@ -56,6 +61,22 @@ describe.concurrent("published types", () => {
     // Skips the declaration files of other packages, because checking those of the SDKs takes ten seconds.
     const flags = ["--module", module, "--moduleResolution", resolution, "--types", "node", "--skipLibCheck"];
     expect(await compile(compiler, folder, [...flags, ...files])).toBe("");
+  });
+
+  // An entry exports the types of what its functions return. Programs derive all other types.
+  it("name what each function returns, in the declarations of a program", async () => {
+    const folder = install([...imported, ...beside, "@types/node"]);
+    const lines = entries.flatMap(({ name, specifier }, index) => [
+      `import * as entry${index} from "${specifier}";`,
+      ...functionsOf(name).map(
+        (called) =>
+          `export const ${called}${index} = entry${index}.${called}(...(undefined as unknown as Given<typeof entry${index}.${called}>));`,
+      ),
+    ]);
+    lines.push("type Given<F extends (...args: never) => unknown> = [Parameters<F>] extends [never] ? [] : Parameters<F>;");
+    writeFileSync(join(folder, "all.mts"), lines.join("\n"));
+    const flags = ["--module", "node16", "--types", "node", "--skipLibCheck", "--declaration"];
+    expect(await compile("typescript-7", folder, [...flags, "all.mts"])).toBe("");
   });
 
   it("are found by the resolution node10, which ignores exports", () => {

@@ -3,7 +3,8 @@
 
 import { describe, expect, it } from "vitest";
 import { type Message, type Pricing, type Provider, providerError, type Usage, withFallback, withRetry } from "turnwright";
-import { type PlannerOptions, withPlanner } from "turnwright/middleware";
+import { withPlanner } from "turnwright/middleware";
+import type { PlannerOptions } from "../../src/middleware/plan/with-planner.ts";
 import {
   chunk,
   createMockProvider,

@@ -11,7 +11,8 @@ import {
   runToolLoop,
 } from "turnwright";
 import { tracing } from "turnwright/otel";
-import { type ExecutedCommand, executePlans, planLogs, type PlanExecutor, withPlanner } from "turnwright/middleware";
+import { executePlans, planLogs, type PlanExecutor, withPlanner } from "turnwright/middleware";
+import type { ExecutedCommand } from "../../src/middleware/plan/execute-plans.ts";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { createDurableStore, type Fate } from "../loop/durable-store.ts";
 import { tool } from "../loop/play.ts";

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { LoopOptions, ModelChunk } from "turnwright";
-import type { Planner, PlannerAnswer } from "turnwright/middleware";
+import type { Planner } from "turnwright/middleware";
+import type { PlannerAnswer } from "../../src/middleware/plan/planner-prompt.ts";
 import { createMockProvider, text } from "turnwright/testing";
 import { countListeners } from "../loop/count-listeners.ts";
 import { never, type Playing } from "../loop/play.ts";

@@ -1,5 +1,6 @@
 import type { LoopOptions, LoopResult, ModelChunk, ModelRequest, Provider } from "turnwright";
-import { type PlannerOptions, withPlanner } from "turnwright/middleware";
+import { withPlanner } from "turnwright/middleware";
+import type { PlannerOptions } from "../../src/middleware/plan/with-planner.ts";
 import { createMockProvider, type MockMessage, text } from "turnwright/testing";
 import { expect } from "vitest";
 import { countListeners } from "../loop/count-listeners.ts";

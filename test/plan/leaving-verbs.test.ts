@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { type ModelRequest, onIteration, streamToolLoop } from "turnwright";
-import { type PlannerOptions, withPlanner } from "turnwright/middleware";
+import { withPlanner } from "turnwright/middleware";
+import type { PlannerOptions } from "../../src/middleware/plan/with-planner.ts";
 import { createMockProvider, createTestClock, type MockMessage, scenarioTool, stall, text, wait } from "turnwright/testing";
 import { never, type Playing, tool } from "../loop/play.ts";
 import { linesOf, textsOf } from "../loop/transcript-lines.ts";

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type PlannerOptions, withPlanner } from "turnwright/middleware";
+import { withPlanner } from "turnwright/middleware";
+import type { PlannerOptions } from "../../src/middleware/plan/with-planner.ts";
 import { createMockProvider, text } from "turnwright/testing";
 import { command, execute, plan, respond } from "./plan-stage.ts";
 

@@ -1,5 +1,7 @@
 import type { LoopOptions, Message, ModelRequest, Tool } from "turnwright";
-import { type PlannerCommand, type PlannerOptions, withPlanner } from "turnwright/middleware";
+import { withPlanner } from "turnwright/middleware";
+import type { PlannerCommand } from "../../src/middleware/plan/planner-prompt.ts";
+import type { PlannerOptions } from "../../src/middleware/plan/with-planner.ts";
 import { createMockProvider, type MockPart, type MockProvider, type MockScript, text } from "turnwright/testing";
 import { play, type Playing, tool } from "../loop/play.ts";
 

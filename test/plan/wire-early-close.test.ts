@@ -1,5 +1,6 @@
 import { type LoopResult, runToolLoop } from "turnwright";
-import { type PlannerOptions, withPlanner } from "turnwright/middleware";
+import { withPlanner } from "turnwright/middleware";
+import type { PlannerOptions } from "../../src/middleware/plan/with-planner.ts";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { scenarioTool } from "turnwright/testing";
 import { countListeners } from "../loop/count-listeners.ts";

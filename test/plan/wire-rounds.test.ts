@@ -1,6 +1,7 @@
 import { LLMock } from "@copilotkit/aimock";
 import { type LoopOptions, type LoopResult, runToolLoop } from "turnwright";
-import { planLogs, type PlannerOptions, withPlanner } from "turnwright/middleware";
+import { planLogs, withPlanner } from "turnwright/middleware";
+import type { PlannerOptions } from "../../src/middleware/plan/with-planner.ts";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type Scripted, type Wire, wires } from "../wire/all-wires.ts";
 import { userTextsIn } from "../wire/read-body.ts";

@@ -12,7 +12,8 @@ import {
   type Tool,
 } from "turnwright";
 import { compactMessages, watchPromptCache } from "turnwright/middleware";
-import { createConversation, memoryConversationStore, type RunOverrides } from "turnwright/conversation";
+import { createConversation, memoryConversationStore } from "turnwright/conversation";
+import type { RunOverrides } from "../../src/conversation/conversation.ts";
 import { createMockProvider, expectPrefix, recordEvents, text } from "turnwright/testing";
 import { look, playWatched, rounds } from "./play-watched.ts";
 

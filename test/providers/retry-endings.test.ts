@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type Provider, withRetry } from "turnwright";
-import type { RetryOptions } from "turnwright/kit";
+import type { RetryOptions } from "../../src/core/providers/with-retry.ts";
 import { createTestClock, stall, text, wait } from "turnwright/testing";
 import { busy, single } from "./models.ts";
 import { callOf, goRequest, outline } from "./outline.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { providerError, withRetry } from "turnwright";
-import type { RetryOptions } from "turnwright/kit";
+import type { RetryOptions } from "../../src/core/providers/with-retry.ts";
 import {
   chunk,
   createMockProvider,

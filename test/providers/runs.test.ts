@@ -6,7 +6,6 @@ import {
   endEarly,
   fail,
   finish,
-  type MockOptions,
   type MockPart,
   type MockProvider,
   type MockMessage,
@@ -16,6 +15,7 @@ import {
   toolCall,
   usage,
 } from "turnwright/testing";
+import type { MockOptions } from "../../src/testing/mock-provider.ts";
 import { countListeners } from "../loop/count-listeners.ts";
 import { Crash, createDurableStore } from "../loop/durable-store.ts";
 import { outcomesOf, play, tool } from "../loop/play.ts";

@@ -1,4 +1,4 @@
-import type { StrictServiceKind } from "turnwright/testing";
+import type { StrictServiceKind } from "../../src/testing/strict/kinds.ts";
 import { jpeg, many, object, png, type RuleCase } from "./rule-case.ts";
 
 const user = { role: "user", content: "Hi" };

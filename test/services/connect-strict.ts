@@ -14,7 +14,8 @@ import { aiSdkModel, type AiSdkLanguageModel } from "turnwright/ai-sdk";
 import { anthropicMessages } from "turnwright/anthropic";
 import { googleGenerateContent } from "turnwright/google";
 import { openaiChat, openaiResponses } from "turnwright/openai";
-import type { StrictService, StrictServiceKind } from "turnwright/testing";
+import type { StrictService } from "turnwright/testing";
+import type { StrictServiceKind } from "../../src/testing/strict/kinds.ts";
 
 type Connect = (service: StrictService, url?: string) => Provider;
 

@@ -1,4 +1,4 @@
-import type { StrictServiceKind } from "turnwright/testing";
+import type { StrictServiceKind } from "../../src/testing/strict/kinds.ts";
 import { many, object, pdf, png, type RuleCase } from "./rule-case.ts";
 
 const text = (said = "Hi"): object => ({ type: "text", text: said });

@@ -23,7 +23,6 @@ import {
   type MockPart,
   reasoning,
   stall,
-  type StrictRequest,
   type StrictService,
   strictService,
   type TestClock,
@@ -31,6 +30,7 @@ import {
   toolCall,
   wait,
 } from "turnwright/testing";
+import type { StrictRequest } from "../../src/testing/strict/answer-request.ts";
 import { allRows, titleOf } from "./connect-strict.ts";
 import { question, toOptions, wrap } from "./program-options.ts";
 import { argsFor, toTool } from "./program-tools.ts";

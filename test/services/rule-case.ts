@@ -1,6 +1,6 @@
 // One case for each rule: a request that keeps the rule, and one that breaks only this rule.
 
-import type { StrictServiceKind } from "turnwright/testing";
+import type { StrictServiceKind } from "../../src/testing/strict/kinds.ts";
 
 export interface RuleCase {
   readonly kind: StrictServiceKind;

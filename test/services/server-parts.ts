@@ -1,7 +1,8 @@
 // Work of a service in a random program: searches, code, open calls, summaries and searches for tools.
 
 import type { Json } from "turnwright";
-import { finish, type MockPart, providerMetadata, type StrictRequest } from "turnwright/testing";
+import { finish, type MockPart, providerMetadata } from "turnwright/testing";
+import type { StrictRequest } from "../../src/testing/strict/answer-request.ts";
 
 /**
  * "open": the results of the run's tools come before the result of the service's tool. "paused": the service must be asked again.

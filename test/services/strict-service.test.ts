@@ -5,7 +5,6 @@ import { describe, expect, it } from "vitest";
 import { createLoopControl, defineTool, type LoopResult, type Provider, providerError, runToolLoop } from "turnwright";
 import { openaiChat } from "turnwright/openai";
 import {
-  type ChatOddity,
   createTestClock,
   endEarly,
   fail,
@@ -22,7 +21,7 @@ import {
   usage,
   wait,
 } from "turnwright/testing";
-import { chatOddities } from "../../src/services/oddities.ts";
+import { chatOddities, type ChatOddity } from "../../src/services/oddities.ts";
 import { strictRows, titleOf } from "./connect-strict.ts";
 
 const look = defineTool({

@@ -2,7 +2,8 @@
 
 import type { LoopOptions, LoopResult } from "turnwright";
 import type { WaitingCall } from "turnwright/kit";
-import { recordEvents, type StrictRequest } from "turnwright/testing";
+import { recordEvents } from "turnwright/testing";
+import type { StrictRequest } from "../../src/testing/strict/answer-request.ts";
 
 /** The moves that the programs of a test must have. */
 export const allMoves: readonly string[] = [

@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it, vi } from "vitest";
 import { type ModelChunk, type Provider } from "turnwright";
-import { type CutLine, memoryCassette, recordTo, replayFrom, text, wait } from "turnwright/testing";
+import { memoryCassette, recordTo, replayFrom, text, wait } from "turnwright/testing";
+import type { CutLine } from "../../src/testing/cassettes/cassette.ts";
 import { script, textsOf, linesOf, ask, echo, record, complaintOf } from "./cassette-kit.ts";
 import { play, request, setUp } from "./play.ts";
 

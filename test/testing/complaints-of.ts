@@ -4,11 +4,11 @@ import type { ModelChunk, Provider } from "turnwright";
 import {
   createScenarioProvider,
   createTestClock,
-  type ProviderFixture,
   type ProviderScenario,
   providerSuite,
   type SuiteCheck,
 } from "turnwright/testing";
+import type { ProviderFixture } from "../../src/testing/provider-suite.ts";
 
 export type Stream = Provider["stream"];
 

@@ -1,8 +1,9 @@
 import { diag, DiagLogLevel, type Span, type Tracer } from "@opentelemetry/api";
 import { MeterProvider } from "@opentelemetry/sdk-metrics";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { runToolLoop, runNested } from "turnwright";
-import { type TracingOptions, tracing } from "turnwright/otel";
+import { runNested, runToolLoop } from "turnwright";
+import { tracing } from "turnwright/otel";
+import type { TracingOptions } from "../../src/otel/tracing-options.ts";
 import { createMockProvider, recordEvents, text, toolCall } from "turnwright/testing";
 import { tool } from "../loop/play.ts";
 import { setUpTracing, type TracingStage } from "./stage.ts";

@@ -2,7 +2,8 @@ import { Client as ClientV2 } from "@modelcontextprotocol/client";
 import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { expect, expectTypeOf, it } from "vitest";
 import type { ToolRegistry } from "turnwright";
-import { createMcpRegistry, type McpClient, type McpClientV1, type McpClientV2, type McpRegistry } from "turnwright/mcp";
+import { createMcpRegistry, type McpClient, type McpRegistry } from "turnwright/mcp";
+import type { McpClientV1, McpClientV2 } from "../../src/mcp/mcp-client.ts";
 
 const info = { name: "test", version: "1.0.0" };
 

@@ -17,7 +17,8 @@ import {
   type ToolContext,
   toolResult,
 } from "turnwright";
-import type { ApprovalContext, ContextOf, RunCall, WaitingCall } from "turnwright/kit";
+import type { ContextOf, RunCall, WaitingCall } from "turnwright/kit";
+import type { ApprovalContext } from "../../src/core/types/middleware-options.ts";
 import type { CallArgs, CallResult } from "../../src/core/types/typed-call.ts";
 import { createHandoffs } from "turnwright/middleware";
 import { createMockProvider, text, toolCall as call } from "turnwright/testing";

@@ -1,13 +1,8 @@
 // A chat server in this process. Each message starts a run. A reloaded page gets the events of the last run.
 
 import { type LoopEvent, type LoopOptions, type LoopResult, memoryJournal, type SavedJournal, streamToolLoop } from "turnwright";
-import {
-  isRequestError,
-  readUIChatRequest,
-  toUIMessageStreamResponse,
-  type UIChatRequest,
-  type UIResponseOptions,
-} from "turnwright/ui-message-stream";
+import { isRequestError, readUIChatRequest, toUIMessageStreamResponse, type UIChatRequest } from "turnwright/ui-message-stream";
+import type { UIResponseOptions } from "../../src/ui-message-stream/to-ui-message-stream.ts";
 
 type Decisions = NonNullable<LoopOptions["answers"]>;
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { UIVersion } from "turnwright/ui-message-stream";
+import type { UIVersion } from "../../src/ui-message-stream/ui-message-chunk.ts";
 import { ChatServer } from "./chat-server.ts";
 import { lastOf, openPage, type PageChat, settle } from "./page.ts";
 import { ids, setUpPermission } from "./permission.ts";

@@ -1,7 +1,7 @@
 import { approve } from "turnwright";
 import { describe, expect, it } from "vitest";
 import { text, toolCall } from "turnwright/testing";
-import type { UIMessageOptions } from "turnwright/ui-message-stream";
+import type { UIMessageOptions } from "../../src/ui-message-stream/ui-message-options.ts";
 import { tool } from "../loop/play.ts";
 import { toChunks } from "./check-chunks.ts";
 import { check, lines, play, versions } from "./mapping-stage.ts";

@@ -1,7 +1,8 @@
 import { expect } from "vitest";
 import { type LoopEvent, type LoopOptions, type LoopResult, memoryJournal, type SavedJournal, streamToolLoop } from "turnwright";
 import { createMockProvider, type MockScript, text } from "turnwright/testing";
-import type { UIMessageChunk, UIVersion } from "turnwright/ui-message-stream";
+import type { UIMessageChunk } from "turnwright/ui-message-stream";
+import type { UIVersion } from "../../src/ui-message-stream/ui-message-chunk.ts";
 import { checkPairs } from "./check-chunks.ts";
 import { findProblems, type PageMessage, readMessage, vendors } from "./vendors.ts";
 

@@ -4,7 +4,7 @@ import * as ai6 from "ai";
 import * as ai5 from "ai-v5";
 import * as ai7 from "ai-v7";
 import { setImmediate } from "node:timers/promises";
-import type { UIVersion } from "turnwright/ui-message-stream";
+import type { UIVersion } from "../../src/ui-message-stream/ui-message-chunk.ts";
 import type { PageMessage, PagePart } from "./vendors.ts";
 
 type Fetch = (url: unknown, init?: RequestInit) => Promise<Response>;

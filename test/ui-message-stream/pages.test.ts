@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { UIVersion } from "turnwright/ui-message-stream";
+import type { UIVersion } from "../../src/ui-message-stream/ui-message-chunk.ts";
 import { ChatServer } from "./chat-server.ts";
 import { breakOff, callsOf, lastOf, openPage, type PageChat, settle } from "./page.ts";
 import { setUpPayment } from "./payment.ts";

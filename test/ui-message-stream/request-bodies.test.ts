@@ -2,7 +2,8 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { isRequestError, readAGUIRequest, type RequestLimits } from "turnwright/ag-ui";
+import { isRequestError, readAGUIRequest } from "turnwright/ag-ui";
+import type { RequestLimits } from "../../src/web/read-user-message.ts";
 import { createTestClock } from "turnwright/testing";
 import { readUIChatRequest } from "turnwright/ui-message-stream";
 

@@ -3,7 +3,8 @@
 import * as ai6 from "ai";
 import * as ai5 from "ai-v5";
 import * as ai7 from "ai-v7";
-import type { UIMessageChunk, UIVersion } from "turnwright/ui-message-stream";
+import type { UIMessageChunk } from "turnwright/ui-message-stream";
+import type { UIVersion } from "../../src/ui-message-stream/ui-message-chunk.ts";
 
 export interface PageMessage {
   readonly id: string;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { AiSdkWarning } from "turnwright/ai-sdk";
+import type { AiSdkWarning } from "../../src/ai-sdk/model-options.ts";
 import { hear, partsOf, typesOf } from "./ai-sdk-bench.ts";
 import { callParts, specs, type SpecStream, textParts } from "./ai-sdk-specs.ts";
 

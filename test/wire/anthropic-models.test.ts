@@ -8,7 +8,8 @@ import {
   runToolLoop,
   type ToolChoice,
 } from "turnwright";
-import { type AnthropicMessagesClient, anthropicMessages, type AnthropicMessagesOptions } from "turnwright/anthropic";
+import { anthropicMessages, type AnthropicMessagesOptions } from "turnwright/anthropic";
+import type { AnthropicMessagesClient } from "../../src/anthropic/messages-options.ts";
 import { describe, expect, it } from "vitest";
 import { createAnthropicService, type SentRequest, type WireBody, type WirePart } from "./anthropic-service.ts";
 

@@ -3,7 +3,8 @@
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { createLoopEvents, defineTool, type JsonSchema, runToolLoop, structuredOutput } from "turnwright";
 import { aiSdkModel } from "turnwright/ai-sdk";
-import { type StrictRequest, strictService, text, toolCall } from "turnwright/testing";
+import { strictService, text, toolCall } from "turnwright/testing";
+import type { StrictRequest } from "../../src/testing/strict/answer-request.ts";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { recordAt, recordsIn } from "../../src/services/rule-checks.ts";

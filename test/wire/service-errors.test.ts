@@ -3,7 +3,8 @@
 // Up to version 6, the SDK drops a body without the field "error".
 import OpenAI from "openai-6";
 import type { ProviderErrorCode } from "turnwright";
-import { openaiChat, type OpenAIChatClient } from "turnwright/openai";
+import { openaiChat } from "turnwright/openai";
+import type { OpenAIChatClient } from "../../src/openai/chat-options.ts";
 import { describe, expect, it } from "vitest";
 import { ask, runIteration } from "./provider-iteration.ts";
 import { answerWith, clients, events, refusal, wires } from "./service-clients.ts";

@@ -164,7 +164,7 @@ export function costOf(usage: Usage | undefined, by: Answerer, { pricing, events
   }
 }
 
-interface PricedAttempts {
+export interface PricedAttempts {
   readonly tokens: number;
   /** The sum of the known costs, in USD. */
   readonly costUSD: number;

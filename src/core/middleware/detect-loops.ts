@@ -22,9 +22,9 @@ const checks: Checks<LoopDetectionOptions> = {
  *
  * @example await runToolLoop({ provider, tools, messages, middleware: [detectLoops({ action: "stop" })] });
  */
-export function detectLoops(options: LoopDetectionOptions = {}): Middleware & Pick<LoopDetectionOptions, "action"> {
+export function detectLoops(options: LoopDetectionOptions = {}): Middleware {
   checkFields("detectLoops", options, checks);
-  return { name: "detect-loops", pure: true, action: options.action, begin: () => createDetection(options) };
+  return { name: "detect-loops", pure: true, begin: () => createDetection(options) };
 }
 
 function createDetection({ threshold = 3, action = "warn", maxCycle = 4, compareResults = false }: LoopDetectionOptions): Hooks {

@@ -7,9 +7,8 @@ import { assertNever } from "../../shared/guards.ts";
 import { EventQueue } from "../../shared/event-queue.ts";
 import { CancelScope } from "../../shared/cancellation/cancel-scope.ts";
 import { type StreamEnd, StreamGuard } from "./guard-stream.ts";
+import { answererOf, AttemptLog } from "../../shared/attempt-log.ts";
 import {
-  answererOf,
-  AttemptLog,
   AttemptReader,
   AttemptTally,
   type Fault,

@@ -1,5 +1,6 @@
 import type { CallDecision, Json, LoopStatus } from "../../core/index.ts";
-import { checkFields, type Checks, invalidOption, is, isRecord, type StopRequest } from "../../core/kit.ts";
+import { checkFields, type Checks, invalidOption, is, isRecord } from "../../core/kit.ts";
+import type { StopRequest } from "../../core/types/loop-options.ts";
 import type { HostedStream, WhenBusy } from "../run-host.ts";
 import { Lines, type Waiting } from "../../conversation/lines.ts";
 import { longestTimerMs, systemClock } from "../../shared/signals.ts";

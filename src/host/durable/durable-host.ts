@@ -1,12 +1,13 @@
 // Conversations whose runs any worker can execute and show.
 
-import type { AnyTool, EntryOptions, StopRequest } from "../../core/kit.ts";
+import type { EntryOptions, StopRequest } from "../../core/types/loop-options.ts";
+import type { AnyTool } from "../../core/types/tool.ts";
 import type { CallDecision, EndReason, Json, LoopOptions, LoopStatus, Message, Tool } from "../../core/index.ts";
 import type { PageMessage } from "../../web/read-user-message.ts";
 import type { HostedStatus, HostedStream, JoinOptions, StartAnswer, WhenBusy } from "../run-host.ts";
 import type { KeepRuns } from "../../conversation/keep-runs.ts";
 import type { WhenSuspended } from "../../conversation/waiting-calls.ts";
-import type { PendingCall } from "../../journal/index.ts";
+import type { PendingCall } from "../../journal/inspect/inspect-journal.ts";
 import type { DurableOwnOptions, DurableResult } from "./durable-loop.ts";
 
 /** The options of a run, as the function `options` of a durable host returns them. */

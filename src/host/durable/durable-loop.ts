@@ -1,6 +1,7 @@
 // A loop whose runs any worker can execute, stop and show, on any workflow engine.
 
-import type { AnyTool, EntryOptions, StopRequest } from "../../core/kit.ts";
+import type { AnyTool } from "../../core/types/tool.ts";
+import type { EntryOptions, StopRequest } from "../../core/types/loop-options.ts";
 import type { CallDecision, Json, LoopEvent, LoopOptions, LoopResult, Tool, UserMessage } from "../../core/index.ts";
 import type { JournalInspection } from "../../journal/index.ts";
 

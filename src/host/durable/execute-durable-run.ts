@@ -7,7 +7,7 @@ import {
   runToolLoop,
 } from "../../core/index.ts";
 import { longestTimerMs } from "../../shared/signals.ts";
-import type { OutsideResult } from "../../core/kit.ts";
+import type { OutsideResult } from "../../core/types/middleware-options.ts";
 import { createEmitter } from "../execute-run.ts";
 import type { DurableLoopFields, DurableResult } from "./durable-loop.ts";
 import { storeLargeParts } from "./durable-records.ts";

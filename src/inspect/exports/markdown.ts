@@ -1,4 +1,5 @@
-import { type AssistantPart, checkFields, type Checks, is, type UserPart } from "../../core/kit.ts";
+import { type AssistantPart, checkFields, type Checks, is } from "../../core/kit.ts";
+import type { UserPart } from "../../core/types/common.ts";
 import type { Message, PlainError, ProviderError, Usage } from "../../core/index.ts";
 import { assertNever } from "../../shared/guards.ts";
 import type {

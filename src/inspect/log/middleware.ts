@@ -1,4 +1,5 @@
-import { checkFields, type Checks, type EmittedPart, is, isRecord, textOf } from "../../core/kit.ts";
+import { checkFields, type Checks, is, isRecord, textOf } from "../../core/kit.ts";
+import type { EmittedPart } from "../../core/types/loop-event.ts";
 import type { LoopEvent, Message, Middleware, ModelChunk, ModelRequest, Provider, ToolContext } from "../../core/index.ts";
 import { isContent } from "../../shared/texts.ts";
 import { toPlainError } from "../../shared/plain-error.ts";

@@ -1,6 +1,7 @@
 // The fields that a run log has about events, the run and its tools.
 
-import { type EmittedPart, isRecord } from "../../core/kit.ts";
+import { isRecord } from "../../core/kit.ts";
+import type { EmittedPart } from "../../core/types/loop-event.ts";
 import type { Json, LoopEvent, ToolDefinition } from "../../core/index.ts";
 import type { ObservedRun } from "../../observe/run-observer.ts";
 import type { Cleaner } from "./clean-values.ts";

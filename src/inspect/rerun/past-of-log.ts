@@ -1,4 +1,5 @@
-import { type AssistantPart, type CompactionAnswer, type Outcome, recordOf } from "../../core/kit.ts";
+import { type AssistantPart, type Outcome, recordOf } from "../../core/kit.ts";
+import type { CompactionAnswer } from "../../core/types/middleware-options.ts";
 import type {
   ContentPart,
   Json,

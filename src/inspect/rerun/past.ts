@@ -1,4 +1,5 @@
-import { type Answer, type CompactionAnswer, toContextMessage } from "../../core/kit.ts";
+import { type Answer, toContextMessage } from "../../core/kit.ts";
+import type { CompactionAnswer } from "../../core/types/middleware-options.ts";
 import { type Json, LoopError, type Message, type ToolDefinition, type UserMessage } from "../../core/index.ts";
 import { malformedNote, warnOfLoop } from "../../shared/model-notes.ts";
 import type { LoggedRun } from "../log/run-log.ts";

@@ -5,14 +5,14 @@ import {
   type Answer,
   checkFields,
   type Checks,
-  type CompactedMessages,
-  type EntryOptions,
   type Hooks,
   isRecord,
   limitRules,
   type State,
   wrapJournal,
 } from "../../core/kit.ts";
+import type { CompactedMessages } from "../../core/types/middleware-options.ts";
+import type { EntryOptions } from "../../core/types/loop-options.ts";
 import {
   contextRestarts,
   type Journal,

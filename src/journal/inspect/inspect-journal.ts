@@ -1,4 +1,6 @@
-import { type CompactedMessages, type Handoff, invalidOption, readRecords, toReason } from "../../core/kit.ts";
+import { invalidOption, readRecords, toReason } from "../../core/kit.ts";
+import type { CompactedMessages } from "../../core/types/middleware-options.ts";
+import type { Handoff } from "../../core/types/tool-outcome.ts";
 import type { EndReason, Journal, LoopStatus, Message, Usage } from "../../core/index.ts";
 import { noUsage } from "../../shared/count-usage.ts";
 import { readJournal } from "../journal-session.ts";

@@ -2,16 +2,8 @@
 // refuse the request otherwise.
 
 import { providerCheck } from "../../shared/errors/provider-checks.ts";
-import {
-  checkFields,
-  type Checks,
-  type CompactedMessages,
-  type CompactionAnswer,
-  invalidOption,
-  is,
-  isCompaction,
-  memoize,
-} from "../../core/kit.ts";
+import { checkFields, type Checks, invalidOption, is, isCompaction, memoize } from "../../core/kit.ts";
+import type { CompactedMessages, CompactionAnswer } from "../../core/types/middleware-options.ts";
 import { fitsMessages, toCompacted } from "../../shared/transcript.ts";
 import { isFunction, isWithin } from "../../shared/errors/check-fields.ts";
 import type { ContentPart, Message, Middleware, PlainError, Provider, UserMessage } from "../../core/index.ts";

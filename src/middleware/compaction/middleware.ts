@@ -2,8 +2,6 @@
 
 import {
   CancelScope,
-  type CompactedMessages,
-  type CompactionAnswer,
   endWith,
   isCompaction,
   isRecord,
@@ -12,6 +10,7 @@ import {
   type RunFacts,
   type State,
 } from "../../core/kit.ts";
+import type { CompactedMessages, CompactionAnswer } from "../../core/types/middleware-options.ts";
 import { fitsMessages, refusedAsTooLong, toCompacted } from "../../shared/transcript.ts";
 import {
   LoopError,

@@ -2,7 +2,9 @@
 // the previous parts.
 
 import { addCost, addUsage } from "../../shared/count-usage.ts";
-import { type AttemptSpending, type CompactionAnswer, priceAttempts, readAssistantMessage, streamOnce } from "../../core/kit.ts";
+import { priceAttempts, readAssistantMessage, streamOnce } from "../../core/kit.ts";
+import type { AttemptSpending } from "../../core/types/provider.ts";
+import type { CompactionAnswer } from "../../core/types/middleware-options.ts";
 import { cutText } from "../../shared/texts.ts";
 import type {
   EndReason,

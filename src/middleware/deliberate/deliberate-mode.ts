@@ -1,15 +1,7 @@
-import {
-  checkFields,
-  type Checks,
-  invalidOption,
-  is,
-  isRecord,
-  isToolRegistry,
-  needed,
-  type TriggerMatch,
-  type DeliberateGate,
-} from "../../core/kit.ts";
+import { checkFields, type Checks, invalidOption, is, isRecord, isToolRegistry, needed } from "../../core/kit.ts";
+import type { TriggerMatch } from "../../core/types/loop-event.ts";
 import type { ToolDefinition, ToolRegistry } from "../../core/index.ts";
+import type { DeliberateGate } from "../../core/types/middleware-options.ts";
 import { isText } from "../../shared/errors/check-fields.ts";
 import { createTriggerTable, type TriggerProblem, type TriggerSearch, readText } from "./trigger-table.ts";
 

@@ -1,5 +1,5 @@
 import { cutText } from "../../shared/texts.ts";
-import type { TriggerMatch } from "../../core/kit.ts";
+import type { TriggerMatch } from "../../core/types/loop-event.ts";
 import { parseLinearRegExp } from "../../shared/linear-regexp.ts";
 
 /** The maximum length of a text, in UTF-16 code units. The rest of a longer text is ignored. */

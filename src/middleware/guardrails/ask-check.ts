@@ -1,4 +1,6 @@
-import { askCaller, type GuardrailRecord, isRecord } from "../../core/kit.ts";
+import { isRecord } from "../../core/kit.ts";
+import { askCaller } from "../../shared/ask-caller.ts";
+import type { GuardrailRecord } from "../../core/types/guardrails.ts";
 import type { Clock, Json } from "../../core/index.ts";
 import { describeValue } from "../../shared/texts.ts";
 import { textOrNone, toPlainError, toUsage } from "../../shared/plain-error.ts";

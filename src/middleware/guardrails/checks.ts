@@ -1,6 +1,6 @@
 // The checks that `guardrails` takes, their arguments and their verdicts.
 
-import type { ApprovalContext } from "../../core/kit.ts";
+import type { ApprovalContext } from "../../core/types/middleware-options.ts";
 import type { Json, Message, Session, ToolCall, Usage, UserMessage } from "../../core/index.ts";
 
 /** The facts about the run that a check gets. */

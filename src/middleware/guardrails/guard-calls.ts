@@ -9,7 +9,6 @@ import {
   type ToolDefinition,
 } from "../../core/index.ts";
 import {
-  askCaller,
   type CallRecorder,
   contextOf,
   type Hooks,
@@ -21,6 +20,7 @@ import {
   sendDecision,
   toShown,
 } from "../../core/kit.ts";
+import { askCaller } from "../../shared/ask-caller.ts";
 import { describeValue } from "../../shared/texts.ts";
 import { digest, isSameJson, stableJson, toJson } from "../../shared/json.ts";
 import { textOrNone, toPlainError } from "../../shared/plain-error.ts";

@@ -1,7 +1,8 @@
 // Passes the stream of a provider through the checks. The stream stays closed until the checks of the input have passed.
 
 import { followSignal } from "../../shared/signals.ts";
-import { type GuardrailRecord, iterateChunks, keepAlive, wrapProvider } from "../../core/kit.ts";
+import { iterateChunks, keepAlive, wrapProvider } from "../../core/kit.ts";
+import type { GuardrailRecord } from "../../core/types/guardrails.ts";
 import type { ModelCall, ModelChunk, ModelRequest, Provider } from "../../core/index.ts";
 import { type OutputGate, StoppedStream } from "./output-gate.ts";
 

@@ -1,15 +1,8 @@
 // The checks of the input and the output as middleware. The input checks are a step beside the request. The verdicts of the output
 // checks are a note in the record of the answer.
 
-import {
-  type Answer,
-  type GuardrailRecord,
-  type Hooks,
-  isRecord,
-  type Recorder,
-  type RunFacts,
-  type State,
-} from "../../core/kit.ts";
+import { type Answer, type Hooks, isRecord, type Recorder, type RunFacts, type State } from "../../core/kit.ts";
+import type { GuardrailRecord } from "../../core/types/guardrails.ts";
 import { LoopError, type Message, type UserMessage } from "../../core/index.ts";
 import { toJson } from "../../shared/json.ts";
 import { userTextOf } from "../../shared/transcript.ts";

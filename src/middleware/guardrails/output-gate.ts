@@ -1,5 +1,5 @@
 import { addCost, addUsage } from "../../shared/count-usage.ts";
-import type { GuardrailRecord } from "../../core/kit.ts";
+import type { GuardrailRecord } from "../../core/types/guardrails.ts";
 import type { ModelChunk } from "../../core/index.ts";
 import type { Asked } from "./ask-check.ts";
 import type { CheckedOutput, OutputCheck } from "./checks.ts";

@@ -3,7 +3,8 @@
 import type { AssistantMessage, Message } from "../../core/index.ts";
 import { repairMessages } from "../../shared/repair-messages.ts";
 import { describeValue } from "../../shared/texts.ts";
-import { type Handoff, isRecord } from "../../core/kit.ts";
+import { isRecord } from "../../core/kit.ts";
+import type { Handoff } from "../../core/types/tool-outcome.ts";
 
 /**
  * Filters the messages before the handoff to an agent. A resumed run calls the filter again with the same messages, so equal

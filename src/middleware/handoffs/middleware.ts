@@ -1,6 +1,7 @@
 // Carries out the handoffs of a run: each request is made as the current agent.
 
-import type { Answer, Handoff, Hooks, Recorder, RequestDraft, State } from "../../core/kit.ts";
+import type { Answer, Hooks, Recorder, RequestDraft, State } from "../../core/kit.ts";
+import type { Handoff } from "../../core/types/tool-outcome.ts";
 import { applyHandoff } from "../../shared/apply-handoff.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import { createHistoryView, type HandoffState } from "./filter-history.ts";

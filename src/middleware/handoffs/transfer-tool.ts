@@ -1,5 +1,6 @@
 import { argumentSchema } from "../../shared/own-schema.ts";
-import { handoffKey, markSignal, type StandardResult, type ToolSchema } from "../../core/kit.ts";
+import { handoffKey, markSignal, type ToolSchema } from "../../core/kit.ts";
+import type { StandardResult } from "../../core/types/common.ts";
 import { issue } from "../../shared/argument-schema.ts";
 import { takeStart } from "../../shared/texts.ts";
 import { type Tool, toolResult } from "../../core/index.ts";

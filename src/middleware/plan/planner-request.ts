@@ -1,5 +1,7 @@
 import { addUsage, noUsage } from "../../shared/count-usage.ts";
-import { answererOf, AttemptLog, type AttemptSpending, iterateChunks } from "../../core/kit.ts";
+import { iterateChunks } from "../../core/kit.ts";
+import { answererOf, AttemptLog } from "../../shared/attempt-log.ts";
+import type { AttemptSpending } from "../../core/types/provider.ts";
 import { estimateTokens } from "../../shared/estimate-tokens.ts";
 import { followSignal } from "../../shared/signals.ts";
 import type { ModelCall, ModelChunk, ModelRequest, Provider, Usage } from "../../core/index.ts";

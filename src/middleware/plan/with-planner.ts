@@ -1,5 +1,6 @@
 import { assertProvider } from "../../shared/errors/provider-checks.ts";
-import { checkFields, type Checks, continuesMessage, invalidOption, is, wrapProvider } from "../../core/kit.ts";
+import { checkFields, type Checks, invalidOption, is, wrapProvider } from "../../core/kit.ts";
+import { continuesMessage } from "../../shared/attempt-log.ts";
 import { type ModelChunk, type ModelRequest, type Provider, providerError, type ToolDefinition } from "../../core/index.ts";
 import { makePlan, type PlanSettings } from "./make-plan.ts";
 import { askForAnswer, conversationOf, userInputOf } from "./ask-for-answer.ts";

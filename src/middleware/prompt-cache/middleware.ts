@@ -1,7 +1,8 @@
 // The prompt cache watch as middleware: hears which bodies are sent, and records what they share with the request before.
 
 import { addUsage, noUsage } from "../../shared/count-usage.ts";
-import { type AttemptSpending, isRecord } from "../../core/kit.ts";
+import { isRecord } from "../../core/kit.ts";
+import type { AttemptSpending } from "../../core/types/provider.ts";
 import type { CacheWatcher, StreamCache, StreamWatch } from "./types.ts";
 import {
   LoopError,

@@ -1,7 +1,7 @@
 // The types of the measurements, which the run reports in events and in its result.
 
 import type { LoopResult, Middleware, ModelCall, ModelRequest, StreamResult, Usage } from "../../core/index.ts";
-import type { AttemptSpending } from "../../core/kit.ts";
+import type { AttemptSpending } from "../../core/types/provider.ts";
 
 /** How the requests of a run used the prompt cache. Sizes are UTF-8 bytes of the tools, the system text and the messages as JSON. */
 export type PromptCacheUse = NonNullable<LoopResult["cache"]>;

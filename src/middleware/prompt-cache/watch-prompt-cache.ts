@@ -1,5 +1,6 @@
 import { addCost } from "../../shared/count-usage.ts";
-import { type AttemptSpending, textOf } from "../../core/kit.ts";
+import { textOf } from "../../core/kit.ts";
+import type { AttemptSpending } from "../../core/types/provider.ts";
 import type {
   CacheBreakCause,
   CacheWatcher,

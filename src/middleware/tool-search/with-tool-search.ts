@@ -8,9 +8,9 @@ import {
   isRecord,
   markSignal,
   memoize,
-  type StandardResult,
   toRegistry,
 } from "../../core/kit.ts";
+import type { StandardResult } from "../../core/types/common.ts";
 import {
   createToolRegistry,
   LoopError,

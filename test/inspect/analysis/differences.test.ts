@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { maskResults, type Message } from "turnwright";
-import type { LoggedRequest, LoggedRun } from "turnwright/inspect";
+import type { LoggedRun } from "turnwright/inspect";
+import type { LoggedRequest } from "../../../src/inspect/log/run-log.ts";
 import { describe, expect, it } from "vitest";
 import type { MessageChange } from "../../../src/inspect/analysis/align-messages.ts";
 import { describeDifference, diffRequests, type RequestDifference } from "../../../src/inspect/analysis/diff-requests.ts";

@@ -2,8 +2,10 @@
 
 import type { ReadableSpan } from "@opentelemetry/sdk-trace-base";
 import { type LoopOptions, runToolLoop } from "turnwright";
-import { parseRunLog, type RunLog, type RunLogOptions, runLog } from "turnwright/inspect";
-import { recordSpans, type TracingOptions, tracing } from "turnwright/otel";
+import { parseRunLog, type RunLog, runLog } from "turnwright/inspect";
+import type { RunLogOptions } from "../../../src/inspect/log/middleware.ts";
+import { recordSpans, tracing } from "turnwright/otel";
+import type { TracingOptions } from "../../../src/otel/tracing-options.ts";
 import { createMockProvider, createTestClock, text } from "turnwright/testing";
 import { setUpTracing, type TracingStage } from "../../tracing/stage.ts";
 import { addWatchers } from "../../add-watchers.ts";

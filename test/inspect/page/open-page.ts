@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { expect } from "vitest";
-import { renderRunPage, type RunPageLog } from "turnwright/inspect";
+import { renderRunPage } from "turnwright/inspect";
+import type { RunPageLog } from "../../../src/inspect/page/render-run-page.ts";
 import { findChromium } from "../../find-chromium.ts";
 
 /** Chromium cannot start its sandbox as root, and most containers run as root. */

@@ -14,7 +14,7 @@ import {
   runNested,
 } from "turnwright";
 import { fromJsonSchema, withValidation } from "turnwright/json-schema";
-import type { ToolTraits } from "turnwright/kit";
+import type { ToolTraits } from "../../../src/core/types/tool.ts";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { createDurableStore } from "../durable-store.ts";
 import { answersOf, outcomesOf, play, type Playing, tool } from "../play.ts";

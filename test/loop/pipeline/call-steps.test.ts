@@ -11,7 +11,7 @@ import {
   onIteration,
   prepareIteration,
 } from "turnwright";
-import type { TriggerMatch } from "turnwright/kit";
+import type { TriggerMatch } from "../../../src/core/types/loop-event.ts";
 import { type MockMessage, text, toolCall } from "turnwright/testing";
 import { answersOf, never, outcomesOf, play, tool, type Playing } from "../play.ts";
 

@@ -2,13 +2,13 @@ import { describe, expect, it } from "vitest";
 import {
   contextRestart,
   contextRestarts,
-  type ContextSource,
   createContextStash,
   type Json,
   type LoopOptions,
   memoryJournal,
   toolResult,
 } from "turnwright";
+import type { ContextSource } from "../../../src/core/types/middleware-options.ts";
 import { createTestClock, type MockScript, text, toolCall } from "turnwright/testing";
 import { answersOf, never, play, tool, type Playing } from "../play.ts";
 

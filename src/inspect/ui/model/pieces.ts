@@ -1,7 +1,7 @@
 // The texts of an entry, in the order of the transcript. The search reads the same texts.
 
 import type { Message } from "../../../core/index.ts";
-import type { UserPart } from "../../../core/kit.ts";
+import type { UserPart } from "../../../core/types/common.ts";
 import type { LoggedAttempt, LoggedCall, LoggedIteration, LoggedRequest } from "../../log/run-log.ts";
 import { describeEnding } from "./describe-ending.ts";
 import { describeLine, reasonData } from "./describe-line.ts";

@@ -1,13 +1,5 @@
 import { type Message, streamToolLoop, type LoopOptions } from "turnwright";
-import {
-  type AGUIEvent,
-  type AGUIOptions,
-  type AGUIThread,
-  readAGUIRequest,
-  toAGUIResponse,
-  toAGUIStream,
-  toAGUIThread,
-} from "turnwright/ag-ui";
+import { type AGUIEvent, type AGUIThread, readAGUIRequest, toAGUIResponse, toAGUIStream, toAGUIThread } from "turnwright/ag-ui";
 import { lastEventId, type RunHost } from "turnwright/host";
 
 export async function answer(request: Request, run: Omit<LoopOptions, "messages">): Promise<Response> {
@@ -24,6 +16,6 @@ export async function load(host: RunHost, id: string): Promise<AGUIThread> {
   return toAGUIThread(await host.status(id));
 }
 
-export function stream(options: LoopOptions, how: AGUIOptions): ReadableStream<AGUIEvent> {
+export function stream(options: LoopOptions, how: Parameters<typeof toAGUIStream>[1]): ReadableStream<AGUIEvent> {
   return toAGUIStream(streamToolLoop(options), how);
 }

@@ -3,8 +3,8 @@
 // The package @ai-sdk/openai has only ES modules.
 import type { OpenAIProvider } from "@ai-sdk/openai" with { "resolution-mode": "import" };
 import type { Provider } from "turnwright";
-import { aiSdkModel, type AiSdkWarning } from "turnwright/ai-sdk";
+import { aiSdkModel, type AiSdkModelOptions } from "turnwright/ai-sdk";
 
-export function connect(openai: OpenAIProvider, onWarning: (warning: AiSdkWarning) => void): Provider {
+export function connect(openai: OpenAIProvider, onWarning: AiSdkModelOptions["onWarning"]): Provider {
   return aiSdkModel({ model: openai("gpt-5"), onWarning });
 }

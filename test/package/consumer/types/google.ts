@@ -3,8 +3,8 @@
 // The package @google/genai has types only for ES modules.
 import type { GoogleGenAI } from "@google/genai" with { "resolution-mode": "import" };
 import type { Provider } from "turnwright";
-import { googleGenerateContent, type GoogleThinking } from "turnwright/google";
+import { googleGenerateContent, type GoogleGenerateContentOptions } from "turnwright/google";
 
-export function connect(client: GoogleGenAI, thinking: GoogleThinking): Provider {
+export function connect(client: GoogleGenAI, thinking: GoogleGenerateContentOptions["thinking"]): Provider {
   return googleGenerateContent({ client, model: "gemini-3-pro-preview", thinking });
 }

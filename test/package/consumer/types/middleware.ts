@@ -9,33 +9,20 @@ import {
   type ToolRegistry,
   runToolLoop,
 } from "turnwright";
-import type { DeliberateGate, Handoff, LoopEmitter } from "turnwright/kit";
+import type { DeliberateGate, LoopEmitter } from "turnwright/kit";
 import {
   type AgentHandoffs,
   type AgentOptions,
-  type CheckContext,
-  type CheckSpending,
-  type CheckedInput,
-  type CheckedOutput,
   type CompactedMessages,
-  type CompactionOptions,
   type DeepPartial,
-  type GuardrailOptions,
-  type HandoffOptions,
   type HistoryFilter,
   type InputCheck,
-  type InputVerdict,
   type MemberReport,
   type OutputCheck,
-  type OutputVerdict,
   type PartialOutput,
-  type PlannerOptions,
   type RunNode,
   type Team,
-  type TeamOptions,
   type ToolCheck,
-  type ToolSearchOptions,
-  type ToolVerdict,
   compactMessages,
   createDeliberateMode,
   createHandoffs,
@@ -52,7 +39,7 @@ import {
 } from "turnwright/middleware";
 
 // compaction
-const compaction: CompactionOptions = {
+const compaction: Parameters<typeof compactMessages>[0] = {
   when: 0.8,
   keep: 30_000,
   contextWindow: (_, model) => (model === "large" ? 1_000_000 : undefined),
@@ -72,30 +59,33 @@ export function gateFor(text: string): DeliberateGate {
 }
 
 // guardrails
-export const spentBy = (result: LoopResult): CheckSpending => result;
+export const spendingCheck = (result: LoopResult): InputCheck => ({
+  name: "spends",
+  check: () => ({ kind: "pass", spent: result }),
+});
 
-async function judge({ text, newMessages }: CheckedInput, { signal, session }: CheckContext): Promise<InputVerdict> {
+const judge: InputCheck["check"] = async ({ text, newMessages }, { signal, session }) => {
   signal.throwIfAborted();
   if (newMessages.length > 3) return { kind: "refuse", reason: session.userId, info: { count: newMessages.length } };
   return { kind: text === "" ? "refuse" : "pass" };
-}
+};
 
-const redact = ({ text, part }: CheckedOutput): OutputVerdict =>
+const redact: OutputCheck["check"] = ({ text, part }) =>
   part === "text" ? { kind: "rewrite", text: text.trim() } : { kind: "pass" };
 
-const deny = (name: string): ToolVerdict => ({ kind: "refuse", reason: name, endsRun: true });
+const deny: ToolCheck["check"] = ({ name }) => ({ kind: "refuse", reason: name, endsRun: true });
 
 export const input: InputCheck = { name: "judge", check: judge };
 export const output: OutputCheck = { name: "redact", window: 40, parts: ["text"], check: redact };
-export const call: ToolCheck = { name: "deny", check: ({ name }) => deny(name) };
-export const checked: GuardrailOptions = { input: [input], output: [output], tools: [call] };
+export const call: ToolCheck = { name: "deny", check: deny };
+export const checked: Parameters<typeof guardrails>[0] = { input: [input], output: [output], tools: [call] };
 export const policy: Middleware = guardrails(checked);
 
 // handoffs
 const history: HistoryFilter = (messages) => withoutToolCalls(messages).slice(-5);
 const billing: AgentOptions = { description: "Knows invoices.", history, handoffs: ["triage"], tools: ["find_invoice"] };
 
-export const handedOver: HandoffOptions = {
+export const handedOver: Parameters<typeof createHandoffs>[0] = {
   start: "triage",
   maxHandoffs: 3,
   agents: { triage: { description: "Finds out the topic.", handoffs: ["billing"] }, billing },
@@ -105,7 +95,7 @@ export const agents: AgentHandoffs = createHandoffs(handedOver);
 export async function next(
   result: LoopResult,
   provider: Parameters<typeof runToolLoop>[0]["provider"],
-): Promise<readonly Handoff[]> {
+): Promise<NonNullable<LoopResult["handoffs"]>> {
   const current = agents.startWith(result.agent);
   const { handoffs = [] } = await runToolLoop({
     provider,
@@ -130,7 +120,7 @@ export async function last(stream: LoopStream<Report>): Promise<DeepPartial<Repo
 }
 
 // plan
-export async function plan(model: Provider, options: PlannerOptions): Promise<readonly string[]> {
+export async function plan(model: Provider, options: Parameters<typeof withPlanner>[1]): Promise<readonly string[]> {
   const provider = withPlanner(model, { ...options, maxRounds: 3 });
   const result = await runToolLoop({ provider, messages: [{ role: "user", content: "May we sail?" }] });
   return Array.from(planLogs(result), ({ purpose, success }) => `${purpose}: ${success}`);
@@ -144,7 +134,7 @@ export async function watch(options: LoopOptions): Promise<readonly [share: numb
 }
 
 // team
-export const teamOptions: TeamOptions = {
+export const teamOptions: Parameters<typeof createTeam>[0] = {
   members: { writer: { description: "Writes", system: "Write.", limits: { maxTokens: 1_000 }, maxTasks: 2 } },
 };
 
@@ -159,7 +149,11 @@ export function show(events: LoopEmitter): () => void {
 }
 
 // tool search
-export const searchOptions: ToolSearchOptions = { defer: ({ name }) => name !== "look", maxResults: 3, maxTokens: 900 };
+export const searchOptions: Parameters<typeof withToolSearch>[1] = {
+  defer: ({ name }) => name !== "look",
+  maxResults: 3,
+  maxTokens: 900,
+};
 
 export function searchable(tools: readonly Tool[]): ToolRegistry {
   return withToolSearch(tools, searchOptions);

@@ -4,7 +4,6 @@ import {
   toUIMessageStream,
   toUIMessageStreamResponse,
   type UIMessageChunk,
-  type UIMessageOptions,
 } from "turnwright/ui-message-stream";
 
 export async function answer(request: Request, run: Omit<LoopOptions, "messages">): Promise<Response> {
@@ -13,6 +12,6 @@ export async function answer(request: Request, run: Omit<LoopOptions, "messages"
   return toUIMessageStreamResponse(streamToolLoop({ ...run, messages, answers }), { version: 7, keepAliveMs: 10_000 });
 }
 
-export function stream(options: LoopOptions, how: UIMessageOptions): ReadableStream<UIMessageChunk> {
+export function stream(options: LoopOptions, how: Parameters<typeof toUIMessageStream>[1]): ReadableStream<UIMessageChunk> {
   return toUIMessageStream(streamToolLoop(options), how);
 }
