@@ -1,6 +1,6 @@
 // The checks of `remove` and `keepRuns`, for a durable host of any engine.
 
-import { deepEqual, equal, ok } from "node:assert/strict";
+import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import type { DurableHost } from "turnwright/dbos";
 
 /** Starts a run of the shop of shop.ts, and returns its id when it has ended. */
@@ -27,6 +27,11 @@ export async function checkRemoval(shop: DurableHost): Promise<void> {
   equal(await run(shop, id, "Hello again."), "removed/4");
   equal((await shop.status(id))?.messages.length, 2);
   equal(await shop.remove("nobody"), "removed");
+  const broken = await shop.start("broken", { message: "Hello.", input: "broken" });
+  ok(broken.kind === "started");
+  await rejects(broken.result(), /The options are broken/);
+  equal(await shop.remove("broken"), "removed");
+  equal(await shop.status("broken"), undefined);
 }
 
 /** `keeping` is the shop with `keepRuns: 2`. */

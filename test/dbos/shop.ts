@@ -17,7 +17,14 @@ const pack = defineTool({ name: "pack", description: "A person packs the tea", i
 /** The model obeys the last user message. */
 export const shopFields: DurableHostFields = {
   name: "shop",
-  options: ({ input }) => ({
+  options: ({ input }) => {
+    if (input === "broken") throw new Error("The options are broken.");
+    return createOptions(input);
+  },
+};
+
+function createOptions(input: unknown): ReturnType<DurableHostFields["options"]> {
+  return {
     provider: createMockProvider(({ messages }) => {
       const last = messages.at(-1);
       const wish = last?.role === "user" ? last.content : undefined;
@@ -29,8 +36,8 @@ export const shopFields: DurableHostFields = {
       return [text(`Message ${said}`), wait(50), text(` for ${JSON.stringify(input)} in ${process.pid}.`)];
     }),
     tools: [order, pack],
-  }),
-};
+  };
+}
 
 export function defineShop(): DurableHost {
   return defineDurableHost(shopFields);
