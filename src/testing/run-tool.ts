@@ -232,7 +232,7 @@ export async function runTool<T extends Tool>(
       clock,
       timeouts,
       scope,
-      exposed: new Map(registry.definitions().map((definition) => [definition.name, definition])),
+      shown: new Map(registry.definitions().map((definition) => [definition.name, definition])),
       contextFor: ({ name }, deadline) => {
         const heartbeat = (): void => deadline.heartbeat();
         const progress = (data: unknown): void => {

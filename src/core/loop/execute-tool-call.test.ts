@@ -26,7 +26,7 @@ function setUp(tools: readonly Tool[], more: Partial<ToolCallPorts> = {}): ToolC
     clock: createTestClock(),
     scope: new CancelScope(),
     timeouts: { streamIdleMs: 1, firstChunkMs: 1, toolMs: 1_000, settleMs: 100, approvalMs: 1, hookMs: 50 },
-    exposed: new Map(registry.definitions().map((definition) => [definition.name, definition])),
+    shown: new Map(registry.definitions().map((definition) => [definition.name, definition])),
     contextFor: ({ name }, deadline) =>
       createToolContext({
         name,

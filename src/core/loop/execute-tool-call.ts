@@ -1,6 +1,6 @@
 // Runs one tool call: decides if it may run, calls the tool, and turns whatever happens into an outcome.
 
-import { type ReadyCall, type ToolCallPorts } from "./ports.ts";
+import type { PreparePorts, ReadyCall, ToolCallPorts } from "./ports.ts";
 import type { ToolDefinition } from "../types/tool.ts";
 import type { ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
 import { findDeferralProblem, prepareCall, refuseUnknown } from "./prepare-call.ts";
@@ -11,7 +11,7 @@ import { findTool } from "../tools/registry.ts";
 import { isGenerator, toFailure, toolFailure, toOutcome } from "../../shared/to-outcome.ts";
 
 /** Refuses a call whose tool is another one now, or was removed. */
-export function refuseChanged(call: ToolCall, ports: ToolCallPorts): ToolOutcome {
+export function refuseChanged(call: ToolCall, ports: PreparePorts): ToolOutcome {
   if (findTool(ports.registry, call.name) === undefined) return refuseUnknown(call, ports);
   const message =
     "the tool changed after this call was made, so the call was not run; check the current parameters of the tool before you call it again";
@@ -71,7 +71,7 @@ async function raceOutput(ready: ReadyCall, output: Promise<unknown>, { ports, d
 }
 
 async function prepareAndExecute(call: ToolCall, ports: ToolCallPorts): Promise<ToolOutcome> {
-  return executeToolCall(await prepareCall(call, ports), ports);
+  return executeToolCall(await prepareCall(call, ports, ports.allowed), ports);
 }
 
 function maxAttemptsOf({ idempotent, retry }: ToolDefinition): number {

@@ -295,7 +295,7 @@ function portsOf(activity: Activity, signal?: AbortSignal): ToolCallPorts {
     timeouts,
     advice,
     scope: scopeOf(activity, signal),
-    exposed: run.shown,
+    shown: run.shown,
     mayDefer: run.mayWait,
     isCurrent: (definition) => isCurrent(run, definition),
     contextFor: (call, deadline) => {

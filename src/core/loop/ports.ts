@@ -29,20 +29,24 @@ export interface Advice {
   listed: number;
 }
 
-/** The part of a run that a tool call uses. */
-export interface ToolCallPorts extends DeadlinePorts {
+/** The part of a run that the check of a call needs. */
+export interface PreparePorts extends DeadlinePorts {
   readonly registry: ToolRegistry;
   readonly clock: Clock;
   readonly timeouts: Timeouts;
   readonly scope: CancelScope;
   /** The tools that the model may call in this iteration. */
-  readonly exposed: ReadonlyMap<string, ToolDefinition>;
-  /** The tool names that `gateTools` allows. Undefined if the gate is not active. */
-  readonly allowed?: ReadonlySet<string> | undefined;
+  readonly shown: ReadonlyMap<string, ToolDefinition>;
   /** The `toolChoice` that the loop enforces, because servers and models may ignore it. Default: any tool may run. */
-  readonly choice?: StreamResult["toolChoice"];
+  readonly toolChoice?: StreamResult["toolChoice"];
   /** Counts the advice that the results of the same message have given. Default: none so far. */
   readonly advice?: Advice | undefined;
+}
+
+/** The part of a run that a tool call uses. */
+export interface ToolCallPorts extends PreparePorts {
+  /** The tool names that `gateTools` allows. Undefined if the gate is not active. */
+  readonly allowed?: ReadonlySet<string> | undefined;
   /** Returns true if the registry still contains the tool that the model saw. Default: the registry is not checked. */
   isCurrent?(definition: ToolDefinition): boolean;
   /** False if the run cannot wait for a result from outside. Default true. */

@@ -4,7 +4,7 @@
 import { quote } from "../../shared/texts.ts";
 import type { ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
 import { isRecord, type UnknownRecord } from "../../shared/guards.ts";
-import type { Advice, ToolCallPorts, ReadyCall } from "./ports.ts";
+import type { Advice, PreparePorts, ToolCallPorts, ReadyCall } from "./ports.ts";
 import type { Issue, Validation } from "../types/common.ts";
 import { Deadline } from "../../shared/cancellation/deadline.ts";
 import { edges } from "../../shared/edges.ts";
@@ -24,30 +24,37 @@ const mostAdvice = { given: 16, listed: 200 };
 /** A hint compares all names, so their number is limited too. */
 const mostCompared = 20_000;
 
-export function refuseBlocked(call: ToolCall, allowed: ReadonlySet<string>, ports: Pick<ToolCallPorts, "advice">): ToolOutcome {
+export function refuseBlocked(call: ToolCall, allowed: ReadonlySet<string>, ports: Pick<PreparePorts, "advice">): ToolOutcome {
   const { listed, ...rest } = listNames(allowed, ports);
   return { call, durationMs: 0, kind: "blocked", allowed: listed, ...rest };
 }
 
-/** Checks in this order: complete arguments, `gateTools`, the existence of the tool, `toolChoice`, the schema of the tool. */
-export function prepareCall(call: ToolCall, ports: ToolCallPorts): ReadyCall | ToolOutcome | Promise<ReadyCall | ToolOutcome> {
+/**
+ * Checks in this order: complete arguments, the names that `gateTools` allows, the existence of the tool, `toolChoice`, the schema of the
+ * tool.
+ */
+export function prepareCall(
+  call: ToolCall,
+  ports: PreparePorts,
+  allowed?: ReadonlySet<string>,
+): ReadyCall | ToolOutcome | Promise<ReadyCall | ToolOutcome> {
   const { name, problem } = call;
   const refused = { call, durationMs: 0 };
   if (problem === "truncated") return { ...refused, kind: "truncated" };
   if (problem === "malformed") return { ...refused, kind: "malformed", message: parseErrorOf(call, ports) };
-  if (ports.allowed !== undefined && !ports.allowed.has(name)) return refuseBlocked(call, ports.allowed, ports);
-  const definition = ports.exposed.get(name);
+  if (allowed?.has(name) === false) return refuseBlocked(call, allowed, ports);
+  const definition = ports.shown.get(name);
   if (definition === undefined) return refuseUnknown(call, ports);
-  const chosen = ports.choice === undefined ? undefined : namesOf(ports.choice);
+  const chosen = ports.toolChoice === undefined ? undefined : namesOf(ports.toolChoice);
   if (chosen?.includes(name) === false) return { ...refused, kind: "blocked", allowed: chosen, by: "tool-choice" };
   const ready: ReadyCall = { kind: "ready", call, definition, args: toJson(call.args) };
   return validateCall(ready, ports);
 }
 
 /** Suggests the other tools that the model sees. The model may have seen the tool itself, before it was removed. */
-export function refuseUnknown(call: ToolCall, ports: ToolCallPorts): ToolOutcome {
+export function refuseUnknown(call: ToolCall, ports: PreparePorts): ToolOutcome {
   const { name } = call;
-  const known = ports.exposed.has(name) ? new Map([...ports.exposed].filter(([other]) => other !== name)) : ports.exposed;
+  const known = ports.shown.has(name) ? new Map([...ports.shown].filter(([other]) => other !== name)) : ports.shown;
   const nearest = findNearest(name, known, ports);
   const { listed, ...rest } = listNames(known, ports);
   return { call, durationMs: 0, kind: "unknown-tool", known: listed, nearest, ...rest };
@@ -55,8 +62,8 @@ export function refuseUnknown(call: ToolCall, ports: ToolCallPorts): ToolOutcome
 
 function findNearest(
   name: string,
-  known: ToolCallPorts["exposed"],
-  { advice = createAdvice() }: Pick<ToolCallPorts, "advice">,
+  known: PreparePorts["shown"],
+  { advice = createAdvice() }: Pick<PreparePorts, "advice">,
 ): string | undefined {
   if (advice.given >= mostAdvice.given || advice.given * known.size >= mostCompared) return undefined;
   advice.given += 1;
@@ -65,19 +72,19 @@ function findNearest(
 
 /** Limits the number of tool names in a result. Otherwise each of 1,000 calls could list each of 1,000 tools. */
 function listNames(
-  names: ReadonlySet<string> | ToolCallPorts["exposed"],
-  { advice = createAdvice() }: Pick<ToolCallPorts, "advice">,
+  names: ReadonlySet<string> | PreparePorts["shown"],
+  { advice = createAdvice() }: Pick<PreparePorts, "advice">,
 ): { readonly listed: readonly string[]; readonly more?: number } {
   const listed = advice.listed >= mostAdvice.listed ? [] : [...names.keys()].slice(0, mostListed);
   advice.listed += listed.length;
   return listed.length === names.size ? { listed } : { listed, more: names.size - listed.length };
 }
 
-function namesOf(choice: NonNullable<ToolCallPorts["choice"]>): readonly string[] {
+function namesOf(choice: NonNullable<PreparePorts["toolChoice"]>): readonly string[] {
   return choice === "none" ? [] : [choice.name];
 }
 
-export function validateCall(ready: ReadyCall, ports: ToolCallPorts): ReadyCall | ToolOutcome | Promise<ReadyCall | ToolOutcome> {
+export function validateCall(ready: ReadyCall, ports: PreparePorts): ReadyCall | ToolOutcome | Promise<ReadyCall | ToolOutcome> {
   const { registry } = ports;
   if (registry.validate === undefined) return ready;
   try {
@@ -91,7 +98,7 @@ export function validateCall(ready: ReadyCall, ports: ToolCallPorts): ReadyCall 
 async function awaitValidation(
   ready: ReadyCall,
   validation: PromiseLike<Validation>,
-  ports: ToolCallPorts,
+  ports: PreparePorts,
 ): Promise<ReadyCall | ToolOutcome> {
   const raced = await new Deadline({ limitMs: ports.timeouts.hookMs }, ports).race(validation);
   if (raced.kind === "value") return judgeInput(ready, raced.value);
@@ -120,7 +127,7 @@ function refuseInput({ call, approvedArgs }: ReadyCall, issues: readonly Issue[]
 }
 
 /** The message is the error of the JSON parser, or the limit that the arguments exceed. */
-function parseErrorOf({ argsText = "" }: ToolCall, { advice = createAdvice() }: ToolCallPorts): string | undefined {
+function parseErrorOf({ argsText = "" }: ToolCall, { advice = createAdvice() }: PreparePorts): string | undefined {
   if (advice.given >= mostAdvice.given) return undefined;
   advice.given += 1;
   try {

@@ -3,7 +3,6 @@
 import type { StreamResult, ToolChoice } from "../types/provider.ts";
 import type { Json } from "../types/common.ts";
 import type { NestedSpending, ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
-import type { ToolCallPorts } from "./ports.ts";
 import { priceAttempts } from "./meter.ts";
 import { frozenView } from "../../shared/transcript.ts";
 import { streamOnce } from "./stream-once.ts";
@@ -230,7 +229,7 @@ async function beginCall(run: Run, call: ToolCall, { journalAt, isRecorded }: Be
   if (!isRecorded) {
     // An earlier call of the message must not lose its place to a later one.
     if (run.meter.toolCallsLeft !== Number.POSITIVE_INFINITY) return undefined;
-    const ready = await prepareCall(call, portsFor(run));
+    const ready = await prepareCall(call, run);
     if (ready.kind !== "ready" || run.scope.cause !== undefined) return undefined;
   }
   const index = run.places.get(call.callId) ?? -1;
@@ -240,23 +239,6 @@ async function beginCall(run: Run, call: ToolCall, { journalAt, isRecorded }: Be
   activity.takeTurn = async () => run.control?.startToolChain();
   const end = await activity.settle(performCall(activity, call));
   return { call, outcome: "value" in end ? end.value : undefined, journal, spent: activity.spent };
-}
-
-function portsFor(run: Run, allowed?: readonly string[]): ToolCallPorts {
-  const { registry, clock, timeouts, scope, advice, shown, toolChoice } = run;
-  return {
-    registry,
-    clock,
-    timeouts,
-    scope,
-    advice,
-    exposed: shown,
-    ...(toolChoice !== undefined && { choice: toolChoice }),
-    ...(allowed !== undefined && { allowed: new Set(allowed) }),
-    contextFor: () => {
-      throw new Error("A call that is only prepared has no context.");
-    },
-  };
 }
 
 /**
@@ -271,8 +253,10 @@ async function prepareCalls(run: Run, answer: Answer, { allowedTools }: RequestD
   const ran = new Set([...early, ...(answer.eagerOutcomes ?? [])].map(({ call }) => call.callId));
   // From here on, `interrupt` comes too late.
   run.scope.withdrawInterrupt();
-  const ports = portsFor(run, allowedTools);
-  const checked = await Promise.all(calls.map(async (call) => (ran.has(call.callId) ? undefined : prepareCall(call, ports))));
+  const allowed = allowedTools && new Set(allowedTools);
+  const checked = await Promise.all(
+    calls.map(async (call) => (ran.has(call.callId) ? undefined : prepareCall(call, run, allowed))),
+  );
   const prepared = new Map<string, unknown>();
   const refusals: ToolOutcome[] = [];
   let left = run.meter.toolCallsLeft;
