@@ -1,18 +1,18 @@
 // A loop whose runs any worker can execute, stop and show. A run is a DBOS workflow.
 
 import { DBOS, DBOSWorkflowConflictError, Error as errors } from "@dbos-inc/dbos-sdk";
-import type { Json, Tool } from "../core/index.ts";
-import type { Plain } from "../core/kit.ts";
+import type { Json } from "../core/index.ts";
 import type { DefinedLoop } from "../host/durable/create-durable-loop.ts";
-import type { DurableHost, DurableHostFields } from "../host/durable/durable-host.ts";
-import type { DurableLoop, DurableLoopFields } from "../host/durable/durable-loop.ts";
+import type { DurableLoopFields } from "../host/durable/durable-loop.ts";
 import type { DurableEngine, FoundRun } from "../host/durable/durable-store.ts";
 import { executeDurableRun } from "../host/durable/execute-durable-run.ts";
-import { defineHostOn } from "../host/durable/process-loops.ts";
+import { type Definers, definersOf } from "../host/durable/process-loops.ts";
 import { attributesOf, deleteRuns, errorOf, queueOf, stateOf, workflowNameOf } from "./list-runs.ts";
 import { here, type WorkerProcess } from "./worker.ts";
 
 type Workflow = (input: string) => Promise<string>;
+
+const definers = /* @__PURE__ */ definersOf((fields) => define(fields));
 
 /**
  * Defines a loop whose runs survive their workers. A run is a DBOS workflow. The steps of the run are recorded in Postgres, and
@@ -30,12 +30,7 @@ type Workflow = (input: string) => Promise<string>;
  * await support.start("ticket-7", { question: "Where is my order?" });
  * const { text } = await support.result("ticket-7");
  */
-export function defineDurableLoop<Input, Output = unknown, T extends Tool = Tool>(
-  fields: DurableLoopFields<Input, Output, T>,
-): DurableLoop<Input, Plain<Output>, T> {
-  // The cast is safe: the schema and the tools in the options determine the types of the output, the calls and the events.
-  return define(fields as DurableLoopFields<Input>).loop as DurableLoop<Input, Plain<Output>, T>;
-}
+export const defineDurableLoop: Definers["defineDurableLoop"] = definers.defineDurableLoop;
 
 /**
  * Defines conversations whose runs survive their workers, for a web page. Any worker can serve the page, even if another worker
@@ -50,17 +45,12 @@ export function defineDurableLoop<Input, Output = unknown, T extends Tool = Tool
  * await host.start("chat-7", { message: "What is the weather in Oslo?" });
  * for await (const { id, event } of (await host.join("chat-7")) ?? []) console.log(id, event.type);
  */
-export function defineDurableHost<Output = unknown, T extends Tool = Tool, Input = Json>(
-  fields: DurableHostFields<Output, T, Input>,
-): DurableHost<Plain<Output>, T, Input> {
-  // The cast is safe, as in `defineDurableLoop`.
-  return defineHostOn(fields as unknown as DurableHostFields, define) as unknown as DurableHost<Plain<Output>, T, Input>;
-}
+export const defineDurableHost: Definers["defineDurableHost"] = definers.defineDurableHost;
 
-function define<Input>(fields: DurableLoopFields<Input>): DefinedLoop<Input> {
+function define(fields: DurableLoopFields<Json>): DefinedLoop<Json> {
   const { name } = fields;
   const defined = here.define(fields, (worker) => createEngine(name, workflow, worker));
-  const workflow = DBOS.registerWorkflow((input: string) => execute(fields as DurableLoopFields<Json>, input), {
+  const workflow = DBOS.registerWorkflow((input: string) => execute(fields, input), {
     name: workflowNameOf(name),
   });
   return defined;

@@ -1,11 +1,11 @@
 // The durable loops of a process, and its worker.
 
-import { invalidOption } from "../../core/kit.ts";
-import type { Json } from "../../core/index.ts";
+import { invalidOption, type Plain } from "../../core/kit.ts";
+import type { Json, Tool } from "../../core/index.ts";
 import { createDurableHost } from "./create-durable-host.ts";
 import { checkLoopFields, createDurableLoop, type DefinedLoop } from "./create-durable-loop.ts";
 import type { DurableHost, DurableHostFields } from "./durable-host.ts";
-import type { DurableLoopFields } from "./durable-loop.ts";
+import type { DurableLoop, DurableLoopFields } from "./durable-loop.ts";
 import type { DurableEngine } from "./durable-store.ts";
 import { toLoopFields } from "./host-options.ts";
 
@@ -64,10 +64,20 @@ export class ProcessLoops<Worker extends LaunchedWorker> {
   }
 }
 
-/** Defines a host on a loop that `define` defines. */
-export function defineHostOn(
-  fields: DurableHostFields,
-  define: (fields: DurableLoopFields<Json>) => DefinedLoop<Json>,
-): DurableHost {
-  return createDurableHost(fields, define(toLoopFields(fields)));
+/** The functions of an entry that define loops and hosts. */
+export interface Definers {
+  defineDurableLoop<Input, Output = unknown, T extends Tool = Tool>(
+    fields: DurableLoopFields<Input, Output, T>,
+  ): DurableLoop<Input, Plain<Output>, T>;
+  defineDurableHost<Output = unknown, T extends Tool = Tool, Input = Json>(
+    fields: DurableHostFields<Output, T, Input>,
+  ): DurableHost<Plain<Output>, T, Input>;
+}
+
+/** The casts are safe: the schema and the tools in the options determine the types of the output, the calls and the events. */
+export function definersOf(define: (fields: DurableLoopFields<Json>) => DefinedLoop<Json>): Definers {
+  return {
+    defineDurableLoop: (fields) => define(fields as never).loop as never,
+    defineDurableHost: (fields) => createDurableHost(fields as never, define(toLoopFields(fields as never))) as never,
+  };
 }
