@@ -7,6 +7,7 @@ import {
   type HistoryProvider,
   historyProviderCheck,
   type PieceWriter,
+  readEach,
   type ReadHistory,
   toMediaPart,
   toReadResult,
@@ -220,13 +221,8 @@ export function fromAnthropicMessages(messages: readonly object[], options: From
   const owner = options.provider;
   const draft = new HistoryDraft();
   const system = readSystem(options.system, draft);
-  readAnthropicMessages(
-    copyHistory(messages).map((fields, index) => new FieldReader(fields, index)),
-    draft,
-    owner,
-  );
-  const { messages: read, lost } = draft.finish(createBlockWriter(owner));
-  return system === "" ? { messages: read, lost } : { messages: read, system, lost };
+  readAnthropicMessages(readEach(copyHistory(messages)), draft, owner);
+  return draft.finish(createBlockWriter(owner), system);
 }
 
 function isSystem(value: unknown): boolean {
@@ -283,10 +279,6 @@ const acceptsAll: Accepted = { declares: () => true, hasTool: () => true, takes:
 
 function readUnit(wire: readonly object[], owner: HistoryProvider | undefined): readonly Message[] {
   const draft = new HistoryDraft();
-  readAnthropicMessages(
-    wire.map((message, index) => new FieldReader({ ...message }, index)),
-    draft,
-    owner,
-  );
+  readAnthropicMessages(readEach(wire), draft, owner);
   return draft.finish(undefined).messages;
 }

@@ -1,10 +1,11 @@
 import { checkMessages } from "../shared/check-messages.ts";
 import {
   copyHistory,
-  FieldReader,
+  type FieldReader,
   HistoryDraft,
   type HistoryProvider,
   historyProviderCheck,
+  readEach,
   type ReadHistory,
 } from "../shared/history/read-history.ts";
 import { findLostMessages, keepFitting, type LostContent } from "../shared/history/find-lost.ts";
@@ -92,13 +93,12 @@ const checks: Checks<OpenAIHistoryOptions> = {
  */
 export function fromOpenAIMessages(messages: readonly object[], options: OpenAIHistoryOptions = {}): ReadHistory {
   checkFields("options", options, checks);
-  const items = copyHistory(messages).map((fields, index) => new FieldReader(fields, index));
+  const items = readEach(copyHistory(messages));
   for (const item of items) refuseOtherFormat(item);
   const api = options.api ?? recognizeApi(items);
   const owner = toOwner(options);
   const { draft, system } = readHistory(items, api, owner);
-  const { messages: read, lost } = draft.finish(api === "chat" ? createChatWriter(owner) : createItemWriter(owner));
-  return system === "" ? { messages: read, lost } : { messages: read, system, lost };
+  return draft.finish(api === "chat" ? createChatWriter(owner) : createItemWriter(owner), system);
 }
 
 function toOwner({ provider, store = false }: OpenAIHistoryOptions): HistoryOwner {
@@ -180,12 +180,7 @@ export function toOpenAIMessages<Item extends object = OpenAIMessage>(
   const written = wire.write(toWellFormed(checked));
   const lost = findLostMessages(checked, {
     ...wire,
-    read: (items) =>
-      readHistory(
-        items.map((item, index) => new FieldReader({ ...item }, index)),
-        api,
-        owner,
-      ).draft.finish(undefined).messages,
+    read: (items) => readHistory(readEach(items), api, owner).draft.finish(undefined).messages,
   });
   const first = system === "" ? [] : [{ role: "system", content: toWellFormed(system) }];
   return { messages: [...first, ...written] as Item[], lost };

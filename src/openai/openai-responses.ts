@@ -1,9 +1,10 @@
 import { createMediaFitter } from "../shared/adapters/fit-media.ts";
 import { createRefusedReasoning } from "../shared/adapters/refused-parts.ts";
-import { createSdkProvider, isRecord, recordOf, withFinishReasons } from "../core/kit.ts";
+import { createSdkProvider, recordOf, withFinishReasons } from "../core/kit.ts";
 import { EventTail } from "../shared/adapters/event-filter.ts";
 import type { Message, Provider, ProviderError } from "../core/index.ts";
 import type { UnknownRecord } from "../shared/guards.ts";
+import { isStream } from "../shared/adapters/read-sdk-stream.ts";
 import { reportTo } from "../shared/adapters/request-changes.ts";
 import { buildResponsesBody, createInputConverter, createToolConverter, inputMedia } from "./responses-body.ts";
 import { createResponsesReader, toResponseError } from "./responses-events.ts";
@@ -104,8 +105,4 @@ async function checkStart(events: unknown): Promise<unknown> {
 function throwRefusal(said: unknown): void {
   const error = toResponseError(said);
   if (error.code === "request-changed") throw Object.assign(new Error(error.message), error);
-}
-
-function isStream(value: unknown): value is AsyncIterable<unknown> {
-  return isRecord(value) && typeof Reflect.get(value, Symbol.asyncIterator) === "function";
 }

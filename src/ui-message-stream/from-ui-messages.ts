@@ -1,6 +1,12 @@
 import { checkFields } from "../core/kit.ts";
 import type { Message } from "../core/index.ts";
-import { copyHistory, type HistoryProvider, historyProviderCheck, type ReadHistory } from "../shared/history/read-history.ts";
+import {
+  copyHistory,
+  type HistoryProvider,
+  historyProviderCheck,
+  readEach,
+  type ReadHistory,
+} from "../shared/history/read-history.ts";
 import { normalizePart, readUIMessages } from "./read-ui-messages.ts";
 import { writeUIMessages } from "./to-ui-messages.ts";
 
@@ -30,9 +36,8 @@ export interface FromUIOptions {
  */
 export function fromUIMessages(messages: readonly object[], options: FromUIOptions = {}): ReadHistory {
   checkFields("options", options, { provider: historyProviderCheck });
-  const { draft, system } = readUIMessages(copyHistory(messages), options.provider);
-  const { messages: read, lost } = draft.finish(writeParts);
-  return system === "" ? { messages: read, lost } : { messages: read, system, lost };
+  const { draft, system } = readUIMessages(readEach(copyHistory(messages)), options.provider);
+  return draft.finish(writeParts, system);
 }
 
 function writeParts(messages: readonly Message[]): ReturnType<typeof normalizePart>[] {

@@ -12,12 +12,13 @@ interface ReadMessages {
 }
 
 /** With `provider`, keeps the metadata of services for this provider and model. */
-export function readUIMessages(messages: readonly UnknownRecord[], provider: HistoryProvider | undefined): ReadMessages {
+export function readUIMessages(messages: readonly FieldReader[], provider: HistoryProvider | undefined): ReadMessages {
   const draft = new HistoryDraft();
   const system: string[] = [];
   let isBegun = false;
-  for (const [index, fields] of messages.entries()) {
-    const message = new FieldReader(fields, index);
+  for (const message of messages) {
+    const { fields } = message;
+    const { index } = message.piece;
     const role = message.text("role");
     const parts = message.records("parts");
     const metadata = readMetadata(role, fields.metadata);

@@ -4,6 +4,7 @@ import type { UserPart } from "../core/types/common.ts";
 import { locateMedia } from "../shared/media-source.ts";
 import { isWaiting, toFailureText } from "../web/page-values.ts";
 import { findLostMessages, type LostContent } from "../shared/history/find-lost.ts";
+import { readEach } from "../shared/history/read-history.ts";
 import { toMetadata } from "./ending-chunks.ts";
 import { readUIMessages } from "./read-ui-messages.ts";
 import type { UIUserPart, UIVersion } from "./ui-message-chunk.ts";
@@ -98,11 +99,7 @@ export function toUIMessages<Version extends UIVersion = 6>(
   const lost = findLostMessages(messages, {
     joins: [],
     write: (unit) => writeUIMessages(unit, options),
-    read: (shown) =>
-      readUIMessages(
-        shown.map((message) => ({ ...message })),
-        undefined,
-      ).draft.finish(undefined).messages,
+    read: (shown) => readUIMessages(readEach(shown), undefined).draft.finish(undefined).messages,
     keepsMetadata: () => false,
   });
   return { messages: writeUIMessages(messages, options), lost };

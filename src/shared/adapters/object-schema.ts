@@ -4,6 +4,7 @@ import type { JsonSchema } from "../../core/types/common.ts";
 import { mayBeObject, resolveReference } from "../root-schema.ts";
 import { isRecord, type UnknownRecord } from "../guards.ts";
 import { isSameJson, stableJson, toJson } from "../json.ts";
+import { listOf, recordOf } from "../plain-error.ts";
 import { memoize } from "../promises.ts";
 import { cutText } from "../texts.ts";
 
@@ -169,7 +170,7 @@ function makeShape(node: UnknownRecord, root: JsonSchema, read: (part: unknown) 
   const { allOf, anyOf, oneOf, enum: _values, const: _value, not: _not, ...keywords } = others;
   const own: Shape = {
     properties: new Map(Object.entries(isRecord(properties) ? properties : {})),
-    required: new Set(listIn(required).filter((name) => typeof name === "string")),
+    required: new Set(listOf(required).filter((name) => typeof name === "string")),
     rest,
     keywords,
     unions: [],
@@ -177,16 +178,12 @@ function makeShape(node: UnknownRecord, root: JsonSchema, read: (part: unknown) 
   const target = typeof reference === "string" ? [resolveReference(root, reference)] : [];
   const unions = [anyOf, oneOf].map((branches) =>
     uniteShapes(
-      listIn(branches)
+      listOf(branches)
         .filter((one) => mayBeObject(one, root))
         .map(read),
     ),
   );
-  return [...[...target, ...listIn(allOf)].map(read), ...unions].reduce(intersectShapes, own);
-}
-
-function listIn(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
+  return [...[...target, ...listOf(allOf)].map(read), ...unions].reduce(intersectShapes, own);
 }
 
 function intersectShapes(one: Shape, other: Shape): Shape {
@@ -249,17 +246,13 @@ function uniteSchemas(schemas: readonly unknown[]): unknown {
   if (distinct.length < 2) return first;
   const values = distinct.map(valuesOf);
   if (values.some((list) => list.length === 0)) return { anyOf: distinct };
-  const type = recordIn(first)["type"];
-  const isOneType = distinct.every((schema) => isSame(recordIn(schema)["type"], type));
+  const type = recordOf(first)["type"];
+  const isOneType = distinct.every((schema) => isSame(recordOf(schema)["type"], type));
   return { ...(isOneType && type !== undefined ? { type } : {}), enum: [...new Set(values.flat())] };
 }
 
-function recordIn(value: unknown): UnknownRecord {
-  return isRecord(value) ? value : {};
-}
-
 function valuesOf(schema: unknown): readonly unknown[] {
-  const { enum: values, const: value } = recordIn(schema);
+  const { enum: values, const: value } = recordOf(schema);
   const list = Array.isArray(values) ? values : value === undefined ? [] : [value];
   return list.some((one) => typeof one === "object" && one !== null) ? [] : list;
 }

@@ -230,6 +230,6 @@ function iterate(stream: unknown): AsyncIterator<unknown> {
   throw providerError("server", "The client did not return a stream.");
 }
 
-function isStream(value: unknown): value is AsyncIterable<unknown> {
+export function isStream(value: unknown): value is AsyncIterable<unknown> {
   return isRecord(value) && typeof Reflect.get(value, Symbol.asyncIterator) === "function";
 }

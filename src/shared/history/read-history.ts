@@ -134,12 +134,12 @@ export class HistoryDraft {
    * Returns the transcript and the lost content. Finds lost content by converting each message back to the format of the history
    * and comparing the two.
    */
-  finish(write: PieceWriter | undefined): Omit<ReadHistory, "system"> {
+  finish(write: PieceWriter | undefined, system = ""): ReadHistory {
     const units = this.#units.map((unit) => ({ pieces: unit.pieces, messages: toMessages(unit) }));
     const found = write === undefined ? [] : units.flatMap(({ pieces, messages }) => comparePieces(pieces, write(messages)));
     const strays = this.#stray.map(({ index, field }): LostContent => ({ index, field, reason: "omitted" }));
     const lost = [...found, ...this.#late, ...strays].sort((one, other) => one.index - other.index);
-    return { messages: units.flatMap(({ messages }) => messages), lost };
+    return { messages: units.flatMap(({ messages }) => messages), ...(system === "" ? {} : { system }), lost };
   }
 }
 
@@ -173,6 +173,11 @@ function copyItem(item: unknown, index: number): unknown {
   } catch (error) {
     throw new LoopError("invalid-messages", { index, problem: `cannot be written as JSON: ${toPlainError(error).message}` });
   }
+}
+
+/** Makes a reader for each message. */
+export function readEach(messages: readonly object[]): readonly FieldReader[] {
+  return messages.map((fields, index) => new FieldReader({ ...fields }, index));
 }
 
 /** Reads the fields of one message. Errors name the message and the path of the wrong field. */
