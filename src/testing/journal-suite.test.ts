@@ -113,7 +113,7 @@ const keys = "keeps the records of similar keys and of different runs apart";
 const failure = "runs a step again in a later execution if the step failed";
 const records = "returns the recorded results, and only these, from read()";
 const lateStep = "keeps the record of a new owner if the old owner finishes the same step later";
-const everyCut = "gives a run the same result after a crash at any step";
+const everyCut = "gives a run the same result after crashes at many steps";
 const owner = "refuses a second call of the optional method open() while the journal is open";
 
 describe("journalSuite", () => {
