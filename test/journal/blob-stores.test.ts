@@ -7,13 +7,9 @@ import { journalSuite } from "turnwright/testing";
 import { createStore } from "./blob-run.ts";
 import { makeFolder } from "./folder.ts";
 
-const wraps: readonly (readonly [what: string, minBytes: number | undefined])[] = [
-  ["almost every field", 10],
-  ["large fields", undefined],
-];
-
-describe.for(wraps)("withBlobs with blobs for %s", ([, minBytes]) => {
-  describe("over memoryJournal", () => {
+describe("withBlobs", () => {
+  describe("over memoryJournal, with blobs for almost every field", () => {
+    const minBytes = 10;
     const saved = new Map<string, string>();
     const store = createStore();
     const checks = journalSuite({
@@ -30,12 +26,12 @@ describe.for(wraps)("withBlobs with blobs for %s", ([, minBytes]) => {
     for (const { title, run } of checks) it(title, run);
   });
 
-  describe("over fileJournal", () => {
+  describe("over fileJournal, with blobs for large fields", () => {
     const checks = (folder: () => string): ReturnType<typeof journalSuite> =>
       journalSuite({
         execute: (runId, body) => {
           const journal = fileJournal(join(folder(), `${runId}.jsonl`), { fsync: false });
-          return body(withBlobs(journal, { store: fileBlobStore(join(folder(), "blobs")), minBytes }));
+          return body(withBlobs(journal, { store: fileBlobStore(join(folder(), "blobs")) }));
         },
       });
     for (const [index, { title }] of checks(() => "").entries()) {

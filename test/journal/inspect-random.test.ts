@@ -183,7 +183,7 @@ it("inspectJournal agrees with the state and the results of a random run after e
         keeping = keeping.copy();
       }
     }),
-    { numRuns: 60, seed: 20_260_101 },
+    { numRuns: 30, seed: 20_260_101 },
   );
 });
 
@@ -208,6 +208,6 @@ it("inspectJournal reads a random journal that was cut after any record, and the
       const again = await play({ plan: { ...plan, verbs: [] }, nested, keeping: killed });
       if (killed.size() > size) expect(factsIn(await inspectJournal(killed.open()))).toEqual(factsOf(again));
     }),
-    { numRuns: 30, seed: 20_260_101 },
+    { numRuns: 15, seed: 20_260_101 },
   );
 });
