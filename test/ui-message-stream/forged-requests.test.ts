@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { ChatServer } from "./chat-server.ts";
 import { openPage } from "./page.ts";
 import { setUpPayment } from "./payment.ts";
@@ -105,16 +105,30 @@ async function send(
 
 const rows = refused.map(([name, sent, status, headers]) => [name, { sent, status, headers }] as const);
 
-it.for(rows)("a forged chat request with %s is rejected", async ([, { sent, status, headers }]) => {
-  const { server, ran } = await wait();
-  const before = JSON.stringify(server.last.result?.journal);
-  const response = await send(server, sent, headers);
-  expect({ status: response.status, text: await response.text() }).toMatchObject({ status });
-  expect(ran).toEqual(["look tea"]);
-  expect(server.runs).toHaveLength(1);
-  expect(JSON.stringify(server.last.result?.journal)).toBe(before);
-  await (await send(server, body(assistant(answered(waiting, { approved: true }))))).text();
-  expect(ran).toEqual(["look tea", "pay 5"]);
+describe("a server whose run waits for an approval", () => {
+  let server: ChatServer;
+  let ran: string[];
+  let before: string;
+  const journalText = (): string => JSON.stringify(server.last.result?.journal);
+
+  // A request that is rejected changes nothing, so all requests can have the same server.
+  beforeAll(async () => {
+    ({ server, ran } = await wait());
+    before = journalText();
+  });
+
+  it.for(rows)("rejects a forged chat request with %s", async ([, { sent, status, headers }]) => {
+    const response = await send(server, sent, headers);
+    expect({ status: response.status, text: await response.text() }).toMatchObject({ status });
+    expect(ran).toEqual(["look tea"]);
+    expect(server.runs).toHaveLength(1);
+    expect(journalText()).toBe(before);
+  });
+
+  it("accepts the approval after all forged requests", async () => {
+    await (await send(server, body(assistant(answered(waiting, { approved: true }))))).text();
+    expect(ran).toEqual(["look tea", "pay 5"]);
+  });
 });
 
 const denied: readonly (readonly [name: string, approval: object])[] = [
