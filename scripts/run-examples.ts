@@ -10,7 +10,8 @@ import { reportProblems } from "./report-problems.ts";
 await import("./build-page.ts");
 const removePrograms = await compilePrograms();
 
-const timeoutMs = 120_000;
+/** An example that takes seconds on a quiet machine may take minutes beside other gates. */
+const timeoutMs = 300_000;
 
 function findExamples(): readonly string[] {
   return readdirSync("examples", { withFileTypes: true })

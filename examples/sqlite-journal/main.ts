@@ -14,7 +14,8 @@ import { inspectJournal, replayJournal } from "turnwright/journal";
 import { createMockProvider, journalSuite, type SuiteCheck, text, toolCall } from "turnwright/testing";
 import { sqliteJournal } from "./sqlite-journal.ts";
 
-const LEASE_MS = 1_000;
+// Long enough for a busy machine, on which a heartbeat may be late.
+const LEASE_MS = 4_000;
 
 interface Note {
   readonly text: string;
@@ -118,7 +119,7 @@ async function checkKilledProcess(folder: string): Promise<void> {
   try {
     for await (const line of createInterface({ input: child.stdout })) {
       assert.equal(line, "charging");
-      await sleep(2 * LEASE_MS); // the heartbeat must keep the lock while the tool runs
+      await sleep(LEASE_MS + 500); // the heartbeat must keep the lock while the tool runs
       await assert.rejects(runToolLoop({ ...optionsIn(folder), tools: [] }), isLocked);
       child.kill("SIGKILL");
     }
