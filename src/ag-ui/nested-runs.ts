@@ -15,6 +15,11 @@ interface NestedRun {
   isAnnounced: boolean;
 }
 
+interface Told {
+  readonly status: string;
+  readonly audience?: Audience;
+}
+
 interface OuterRun extends RunPlace {
   readonly events: AGUIRun;
 }
@@ -63,7 +68,7 @@ export class NestedRuns {
       if (this.#isShown) run.events.close(undefined);
       const interruptIds = interrupts.filter(({ subagentRunId }) => subagentRunId === run.runId).map(({ id }) => id);
       const suspended = { type: "suspended", ...(interruptIds.length > 0 && { interruptIds }) } as const;
-      this.#push(run, { type: "SUBAGENT_FINISHED", subagentRunId: run.runId, outcome: suspended }, "suspended");
+      this.#tell(run, { type: "SUBAGENT_FINISHED", subagentRunId: run.runId, outcome: suspended }, { status: "suspended" });
     }
   }
 
@@ -100,9 +105,7 @@ export class NestedRuns {
       parentToolCallId: this.#outer.prefix + path.join("/"),
       ...(isDeep && { parentSubagentRunId: around }),
     } as const;
-    const audience = isRecalled ? "recalled" : wasOpen ? "again" : "all";
-    if (this.#isShown) this.#outer.out.push({ chunk: start, audience });
-    else this.#custom(run, "running", audience);
+    this.#tell(run, start, { status: "running", audience: isRecalled ? "recalled" : wasOpen ? "again" : "all" });
   }
 
   #end(run: NestedRun, end: LoopEvents["run-end"]): void {
@@ -116,19 +119,14 @@ export class NestedRuns {
     const event = failedStatuses.has(status)
       ? ({ type: "SUBAGENT_ERROR", subagentRunId, message, code: reason.kind } as const)
       : ({ type: "SUBAGENT_FINISHED", subagentRunId, outcome: { type: "success" } } as const);
-    this.#push(run, event, status);
+    this.#tell(run, event, { status });
   }
 
-  #push(run: NestedRun, event: AGUIEvent, status: string): void {
-    const audience = run.isAnnounced ? "all" : "recalled";
-    if (this.#isShown) this.#outer.out.push({ chunk: event, audience });
-    else this.#custom(run, status, audience);
-  }
-
-  #custom({ runId, path }: NestedRun, status: string, audience: Audience): void {
+  #tell({ runId, path, isAnnounced }: NestedRun, event: AGUIEvent, { status, audience }: Told): void {
     const toolCallId = `${this.#outer.prefix}${path[0] ?? ""}`;
     const value = { subagentRunId: runId, toolCallId, name: this.#nameOf(path), status };
-    this.#outer.out.push({ chunk: { type: "CUSTOM", name: "subagent", value }, audience });
+    const chunk: AGUIEvent = this.#isShown ? event : { type: "CUSTOM", name: "subagent", value };
+    this.#outer.out.push({ chunk, audience: audience ?? (isAnnounced ? "all" : "recalled") });
   }
 
   #nameOf(path: readonly string[]): string {

@@ -5,7 +5,7 @@ import { parseJson } from "../shared/json.ts";
 import type { UnknownRecord } from "../shared/guards.ts";
 import { type NodeRequest, readRequestBody, refuseDeep, RequestError } from "../web/read-request-body.ts";
 import type { PageAnswer } from "../web/page-values.ts";
-import { readId, readUserMessage, requestChecks, type RequestLimits } from "../web/read-user-message.ts";
+import { readChatBody, readNeeded, readUserMessage, requestChecks, type RequestLimits } from "../web/read-user-message.ts";
 import { fromPageId, toResultMessageId } from "./page-ids.ts";
 
 /** The content of a request from an AG-UI client. */
@@ -58,10 +58,8 @@ export async function readAGUIRequest(
   options: RequestLimits = {},
 ): Promise<AGUIRequest> {
   checkFields("options", options, requestChecks);
-  const body = await readRequestBody(requestOrBody, options);
-  if (!isRecord(body) || Array.isArray(body)) throw new RequestError(400, "The body is not an object.");
+  const body = readChatBody(await readRequestBody(requestOrBody, options));
   const { messages } = body;
-  if (!Array.isArray(messages)) throw new RequestError(400, 'The body has no array "messages".');
   const ids = { threadId: readNeeded(body.threadId, "threadId"), runId: readNeeded(body.runId, "runId") };
   const last: unknown = messages.at(-1);
   const entries = readResume(body.resume);
@@ -72,12 +70,6 @@ export async function readAGUIRequest(
   if (!isFromUser && Object.keys(given.answers).length === 0)
     throw new RequestError(400, "The request has neither a new user message, nor answers to interrupts, nor results of tools.");
   return { ...ids, ...(isFromUser && { message: readUserMessage(messages, toParts(last.content), options) }), ...given };
-}
-
-function readNeeded(value: unknown, field: string): string {
-  const id = readId(value, field);
-  if (id === undefined) throw new RequestError(400, `The body has no "${field}".`);
-  return id;
 }
 
 function readAnswers(given: readonly Answer[]): Pick<AGUIRequest, "continues" | "answers"> {

@@ -36,9 +36,7 @@ export function toAGUIStream(events: AsyncIterable<EventItem>, options: AGUIOpti
  * };
  */
 export function toAGUIResponse(events: AsyncIterable<EventItem> | undefined, options: AGUIResponseOptions = {}): Response {
-  checkFields("options", options, checks);
-  if (events === undefined) return new Response(null, { status: 204, headers: { ...options.headers } });
-  return toLineResponse(toLines(events, options));
+  return toLineResponse(toLines(events, options), options);
 }
 
 /**
@@ -56,17 +54,14 @@ export async function pipeAGUIStream(
   res: NodeResponse,
   options: AGUIResponseOptions = {},
 ): Promise<void> {
-  checkFields("options", options, checks);
-  if (events !== undefined) return pipeLines(toLines(events, options), res);
-  if (res.destroyed || res.writableEnded) return;
-  res.writeHead(204, { ...options.headers });
-  res.end();
+  return pipeLines(toLines(events, options), res, options);
 }
 
 const checks: Checks<AGUIResponseOptions> = { ...optionChecks, ...sseChecks, after: is.text };
 
-function toLines(events: AsyncIterable<EventItem>, options: AGUIResponseOptions): SSELines<PlacedEvent> {
+function toLines(events: AsyncIterable<EventItem> | undefined, options: AGUIResponseOptions): SSELines<PlacedEvent> | undefined {
   checkFields("options", options, checks);
+  if (events === undefined) return undefined;
   const { headers, keepAliveMs, unreadMs, clock, after, ...mapping } = options;
   const batches = new ChunkBatches(events, new PlacedMapper(mapping, after));
   const write = ({ id, event }: PlacedEvent): string =>

@@ -57,10 +57,7 @@ export function toEventStream(source: EventSource, options: EventStreamOptions =
  * export const GET = (request: Request) => toEventStreamResponse(host.join(id, { from: lastEventId(request) }));
  */
 export function toEventStreamResponse(source: EventSource | undefined, options: EventStreamOptions = {}): Response {
-  checkFields("options", options, checks);
-  if (source !== undefined && !isEmpty(source)) return toLineResponse(toLines(source, options));
-  dropPromise(source?.[Symbol.asyncIterator]().return?.());
-  return new Response(null, { status: 204, headers: { ...options.headers } });
+  return toLineResponse(linesOf(source, options), options);
 }
 
 /**
@@ -75,13 +72,15 @@ export async function pipeEventStream(
   res: NodeResponse,
   options: EventStreamOptions = {},
 ): Promise<void> {
+  return pipeLines(linesOf(source, options), res, options);
+}
+
+/** Returns undefined for a source that has nothing to send. */
+function linesOf(source: EventSource | undefined, options: EventStreamOptions): SSELines<string> | undefined {
   checkFields("options", options, checks);
-  const lines = source === undefined ? undefined : toLines(source, options);
-  if (lines !== undefined && source !== undefined && !isEmpty(source)) return pipeLines(lines, res);
-  lines?.leave();
-  if (res.destroyed || res.writableEnded) return;
-  res.writeHead(204, { ...options.headers });
-  res.end();
+  if (source !== undefined && !isEmpty(source)) return toLines(source, options);
+  dropPromise(source?.[Symbol.asyncIterator]().return?.());
+  return undefined;
 }
 
 /** True if the source has nothing to send. A source with `restarted: true` must still send the event `reset`. */

@@ -4,7 +4,15 @@ import { isText } from "../shared/errors/check-fields.ts";
 import type { UnknownRecord } from "../shared/guards.ts";
 import { type NodeRequest, readRequestBody, RequestError } from "../web/read-request-body.ts";
 import type { PageAnswer } from "../web/page-values.ts";
-import { type PageMessage, readId, readUserMessage, requestChecks, type RequestLimits } from "../web/read-user-message.ts";
+import {
+  type PageMessage,
+  readChatBody,
+  readId,
+  readNeeded,
+  readUserMessage,
+  requestChecks,
+  type RequestLimits,
+} from "../web/read-user-message.ts";
 
 /** The content of a request from `useChat`. */
 export interface UIChatRequest {
@@ -58,11 +66,9 @@ export async function readUIChatRequest(
   return readBody(await readRequestBody(requestOrBody, options), options);
 }
 
-function readBody(body: unknown, limits: RequestLimits): UIChatRequest {
-  if (!isRecord(body) || Array.isArray(body)) throw new RequestError(400, "The body is not an object.");
-  const id = readId(body.id, "id");
-  if (id === undefined) throw new RequestError(400, 'The body has no "id".');
-  if (!Array.isArray(body.messages)) throw new RequestError(400, 'The body has no array "messages".');
+function readBody(given: unknown, limits: RequestLimits): UIChatRequest {
+  const body = readChatBody(given);
+  const id = readNeeded(body["id"], "id");
   const trigger = readTrigger(body.trigger);
   const messageId = readId(body.messageId, "messageId");
   const facts = { id, trigger, ...(messageId !== undefined && { messageId }) };

@@ -69,6 +69,20 @@ export function readId(value: unknown, field: string): string | undefined {
   throw new RequestError(400, `The "${field}" must be a string of 1 to ${longestId} characters.`);
 }
 
+export function readNeeded(value: unknown, field: string): string {
+  const id = readId(value, field);
+  if (id === undefined) throw new RequestError(400, `The body has no "${field}".`);
+  return id;
+}
+
+/** Returns the fields of the body of a request that contains the history of the page. */
+export function readChatBody(body: unknown): UnknownRecord & { readonly messages: readonly unknown[] } {
+  if (!isRecord(body) || Array.isArray(body)) throw new RequestError(400, "The body is not an object.");
+  const { messages } = body;
+  if (!Array.isArray(messages)) throw new RequestError(400, 'The body has no array "messages".');
+  return { ...body, messages };
+}
+
 /**
  * Creates a user message from the last of `messages`, whose parts are `given`: `{ type: "text", text }` and `{ type: "file", mediaType,
  * url }`. Ignores other parts. Throws RequestError if a part is invalid or a limit is exceeded.

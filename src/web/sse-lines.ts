@@ -196,16 +196,26 @@ export function toByteStream<Chunk>(lines: SSELines<Chunk>): ReadableStream<Uint
   );
 }
 
-export function toLineResponse<Chunk>(lines: SSELines<Chunk>): Response {
+/** Without lines, the status is 204, after which an `EventSource` does not reconnect. */
+export function toLineResponse<Chunk>(lines: SSELines<Chunk> | undefined, { headers }: SSEOptions = {}): Response {
+  if (lines === undefined) return new Response(null, { status: 204, headers: { ...headers } });
   return new Response(toByteStream(lines), { headers: lines.headers });
 }
 
 /**
  * Writes the lines to a node:http response. Resolves when the response has ended, when the page has disconnected, or when the page
- * has not read sent data in time.
+ * has not read sent data in time. Without lines, the status is 204.
  */
-export async function pipeLines<Chunk>(lines: SSELines<Chunk>, res: NodeResponse): Promise<void> {
-  if (res.destroyed || res.writableEnded) return lines.leave();
+export async function pipeLines<Chunk>(
+  lines: SSELines<Chunk> | undefined,
+  res: NodeResponse,
+  { headers }: SSEOptions = {},
+): Promise<void> {
+  if (res.destroyed || res.writableEnded) return lines?.leave();
+  if (lines === undefined) {
+    res.writeHead(204, { ...headers });
+    return void res.end();
+  }
   const writer = new LineSender(lines, res);
   try {
     await writer.send();
