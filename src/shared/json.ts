@@ -92,7 +92,8 @@ function decodeObject(text: string): unknown {
 export function freezeDeep<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
   Object.freeze(value);
-  for (const item of Object.values(value)) freezeDeep(item);
+  // An array of the values would be garbage at once.
+  for (const key in value) freezeDeep(value[key]);
   return value;
 }
 

@@ -4,6 +4,7 @@ import type { UserMessage } from "../types/message.ts";
 import type { NestedSpending, ToolCall } from "../types/tool-outcome.ts";
 import { whenParked } from "./journals.ts";
 import type { Deadline } from "../../shared/cancellation/deadline.ts";
+import type { Past } from "./past.ts";
 import type { Run } from "./run.ts";
 import type { Journal } from "../types/journal.ts";
 import type { Ending, Outcome, Wait } from "../types/middleware.ts";
@@ -99,7 +100,8 @@ export class Activity {
   #waits: readonly Wait[] = [];
   /** True after a wait without an answer. */
   isParked = false;
-  #used: Map<string, number>;
+  /** How often each key was used. Shared by the activities of one place. */
+  #used: Map<string, number> | undefined;
   /** The number of the calls of `inCore` that have not ended. */
   #pending = 0;
   #park: ((waits: readonly Wait[]) => void) | undefined;
@@ -107,7 +109,7 @@ export class Activity {
   constructor(
     run: Run,
     { place, path, journal, call, index = -1, isEarly = false, left = { isDrained: false, undelivered: [] } }: ActivityPlace,
-    used: Map<string, number> = new Map(),
+    used?: Map<string, number>,
   ) {
     this.#used = used;
     this.left = left;
@@ -123,20 +125,26 @@ export class Activity {
   /** The same place over another journal. */
   fork(journal: Journal): Activity {
     const { run, place, path, call, index } = this;
-    return new Activity(run, { place, path, journal, call, index, left: this.left }, this.#used);
+    return new Activity(run, { place, path, journal, call, index, left: this.left }, (this.#used ??= new Map()));
   }
 
   /** Records an effect. The key is a whole key. */
-  async record<T>(key: string, body: () => T | PromiseLike<T>): Promise<T> {
-    let isLive = false;
+  record<T>(key: string, body: () => T | PromiseLike<T>): Promise<T> {
     const { past } = this.run.root;
+    if (past !== undefined) return this.#recordOrReplay(past, key, body);
+    this.isLive = true;
+    return this.run.record<T>(key, body, this.journal);
+  }
+
+  async #recordOrReplay<T>(past: Past, key: string, body: () => T | PromiseLike<T>): Promise<T> {
+    let isLive = false;
     const live = (): T | PromiseLike<T> => {
       this.isLive = isLive = true;
-      past?.endReplay();
+      past.endReplay();
       return body();
     };
     const value = await this.run.record<T>(key, live, this.journal);
-    if (!isLive) past?.noteReplayed();
+    if (!isLive) past.noteReplayed();
     this.isLive = isLive;
     return value;
   }
@@ -182,8 +190,9 @@ export class Activity {
 
   /** Returns a key or an id that this activity has not used yet. The order of uses must be the same on a replay. */
   unique(name: string, mark = "~"): string {
-    const count = (this.#used.get(name) ?? 0) + 1;
-    this.#used.set(name, count);
+    const used = (this.#used ??= new Map());
+    const count = (used.get(name) ?? 0) + 1;
+    used.set(name, count);
     return count === 1 ? name : `${name}${mark}${count}`;
   }
 
@@ -226,14 +235,20 @@ export class Activity {
   }
 
   /** Resolves when `work` ends, or when it can only go on with an answer from outside. */
-  async settle<T>(work: Promise<T>): Promise<{ readonly value: T } | { readonly waits: readonly Wait[] }> {
-    try {
-      return await new Promise((resolve, reject) => {
-        this.#park = (waits) => resolve({ waits });
-        work.then((value) => resolve({ value }), reject);
-      });
-    } finally {
-      this.close();
-    }
+  settle<T>(work: Promise<T>): Promise<{ readonly value: T } | { readonly waits: readonly Wait[] }> {
+    return new Promise((resolve, reject) => {
+      const end = (settled: { readonly value: T } | { readonly waits: readonly Wait[] }): void => {
+        this.close();
+        resolve(settled);
+      };
+      this.#park = (waits) => end({ waits });
+      work.then(
+        (value) => end({ value }),
+        (error: unknown) => {
+          this.close();
+          reject(error);
+        },
+      );
+    });
   }
 }

@@ -32,14 +32,22 @@ export function buildResult(run: Run, ending: Ending): LoopResult {
   const { state, limits, session } = run;
   answerOpenCalls(state);
   const undelivered = takeUndelivered(run, ending);
-  const facts = summarize(run);
-  const { text } = facts;
+  const { runId, text, messages, streamResults, functionHistory, usage, costUSD, iterations, toolCallsExecuted } = summarize(run);
   const reason = toReason(ending.reason);
   const details = state.answers.findLast((answer) => answer.details.trim() !== "")?.details.trim() ?? "";
   const thoughtLog = state.answers.findLast((answer) => (answer.thoughtLog ?? null) !== null)?.thoughtLog;
   const { records } = run.root;
   const result: LoopResult = {
-    ...facts,
+    // Lists each field, because V8 needs ten times the memory for an object from a leading spread.
+    runId,
+    text,
+    messages,
+    streamResults,
+    functionHistory,
+    usage,
+    costUSD,
+    iterations,
+    toolCallsExecuted,
     status: ending.status,
     reason,
     details,

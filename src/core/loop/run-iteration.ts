@@ -246,18 +246,18 @@ async function beginCall(run: Run, call: ToolCall, { journalAt, isRecorded }: Be
  * calls get the places that `maxToolCalls` leaves. A call without a place is refused before anybody is asked about it.
  */
 async function prepareCalls(run: Run, answer: Answer, { allowedTools }: RequestDraft): Promise<Answer> {
-  run.prepared = new Map();
+  const prepared = new Map<string, unknown>();
+  run.prepared = prepared;
   if (answer.status !== "tool-calls") return answer;
   const { continuation, current } = run.state;
   const [calls, early] = continuation === 0 ? [answer.calls, []] : [[...current.calls, ...answer.calls], current.early];
-  const ran = new Set([...early, ...(answer.eagerOutcomes ?? [])].map(({ call }) => call.callId));
+  const ran = [...early, ...(answer.eagerOutcomes ?? [])].map(({ call }) => call.callId);
   // From here on, `interrupt` comes too late.
   run.scope.withdrawInterrupt();
   const allowed = allowedTools && new Set(allowedTools);
   const checked = await Promise.all(
-    calls.map(async (call) => (ran.has(call.callId) ? undefined : prepareCall(call, run, allowed))),
+    calls.map(async (call) => (ran.includes(call.callId) ? undefined : prepareCall(call, run, allowed))),
   );
-  const prepared = new Map<string, unknown>();
   const refusals: ToolOutcome[] = [];
   let left = run.meter.toolCallsLeft;
   for (const one of checked) {
@@ -267,6 +267,5 @@ async function prepareCalls(run: Run, answer: Answer, { allowedTools }: RequestD
     else prepared.set(one.call.callId, one.args);
     if (one.kind === "ready") left -= 1;
   }
-  run.prepared = prepared;
   return refusals.length === 0 ? answer : { ...answer, refusals };
 }

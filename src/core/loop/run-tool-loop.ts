@@ -107,11 +107,10 @@ export async function takeSteps(run: Run): Promise<Ending> {
 }
 
 /** Returns the ending of the run, or undefined if the run goes on. */
-async function perform(run: Run, next: NextStep, hasEnded: boolean): Promise<Ending | undefined> {
+function perform(run: Run, next: NextStep, hasEnded: boolean): Promise<Ending | undefined> {
   switch (next.kind) {
     case "calls":
-      await runCalls(run);
-      return undefined;
+      return runCalls(run);
     case "request":
       return runIteration(run);
     case "look":
@@ -128,7 +127,8 @@ async function perform(run: Run, next: NextStep, hasEnded: boolean): Promise<End
 async function look(run: Run, planned: Ending | undefined): Promise<Ending | undefined> {
   const { phase, consecutiveToolErrors } = run.state;
   const isCapped = consecutiveToolErrors >= run.limits.maxConsecutiveToolErrors;
-  const first = phase === "calls" && !isCapped ? await askAfterCalls(run, planned) : planned;
+  const isAsked = phase === "calls" && !isCapped && run.hooks.some(({ afterCalls }) => afterCalls !== undefined);
+  const first = isAsked ? await askAfterCalls(run, planned) : planned;
   const ending = first === undefined || isFinal(first) ? first : await askBeforeEnd(run, first);
   if (ending !== undefined && "waits" in ending.reason) return undone(run, ending);
   // Otherwise, middleware goes on.
@@ -254,7 +254,6 @@ async function askHooks(
 
 /** Asks the middleware after the calls of a message. Returns the ending, or undefined if the run goes on. */
 async function askAfterCalls(run: Run, planned: Ending | undefined): Promise<Ending | undefined> {
-  if (run.hooks.every(({ afterCalls }) => afterCalls === undefined)) return planned;
   const place = `${placeOf(run.state)}/after`;
   const { said } = await askHooks(run, { kind: "afterCalls", place }, async (hooks, at) => {
     const ending = await hooks.afterCalls?.(planned, at);
