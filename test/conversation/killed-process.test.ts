@@ -22,7 +22,7 @@ beforeAll(async () => {
     platform: "node",
     external: ["pg-native"],
   });
-});
+}, 60_000);
 
 afterAll(async () => {
   await database.stop();
