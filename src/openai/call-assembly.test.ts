@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ModelChunk } from "../core/index.ts";
-import { createCallAssembly } from "./call-assembly.ts";
+import { CallAssembly } from "./call-assembly.ts";
 
 /** The text `index id name arguments` with a hyphen for each missing field, or an object in the API format. */
 type Fragment = string | { readonly [field: string]: unknown };
@@ -19,7 +19,7 @@ function toEntry(fragment: Fragment): { readonly [field: string]: unknown } {
 
 function assemble(fragments: readonly Fragment[], cut = false): readonly ModelChunk[] {
   const out: ModelChunk[] = [];
-  const calls = createCallAssembly(out);
+  const calls = new CallAssembly(out);
   for (const fragment of fragments) if (!calls.add(toEntry(fragment))) return out;
   calls.settle(cut);
   return out;
@@ -141,7 +141,7 @@ describe("openaiChat: tool calls in the stream", () => {
     [{ function: null }],
   ])("creates no call for the fragment %j", ([entry]) => {
     const out: ModelChunk[] = [];
-    const calls = createCallAssembly(out);
+    const calls = new CallAssembly(out);
     expect(calls.add({ ...entry })).toBe(true);
     calls.settle(false);
     expect(out).toEqual([]);
@@ -210,7 +210,7 @@ describe("openaiChat: tool calls in the stream", () => {
   });
 
   it("returns the extra_content of a call with the position of the call", () => {
-    const calls = createCallAssembly([]);
+    const calls = new CallAssembly([]);
     calls.add(toEntry("0 a f {}"));
     calls.add({ ...toEntry("1 b g {"), extra_content: { google: { thought_signature: "s" } } });
     calls.add(toEntry("1 - - }"));

@@ -76,72 +76,63 @@ interface Fragment {
   readonly args: string;
 }
 
-interface CallIndex {
-  readonly all: readonly IndexedCall[];
-  add(call: IndexedCall): void;
-  identify(call: IndexedCall, id: string | undefined): void;
-  find(fragment: Fragment): IndexedCall | undefined;
-}
-
 /** Finds calls by id or index in constant time. If several calls share an id or index, a lookup returns the latest call. */
-function createCallIndex(): CallIndex {
-  const all: IndexedCall[] = [];
-  const byIndex = new Map<number, IndexedCall>();
-  const byId = new Map<string, IndexedCall>();
-  const byBoth = new Map<string, IndexedCall>();
+class CallIndex {
+  readonly all: IndexedCall[] = [];
+  readonly #byIndex = new Map<number, IndexedCall>();
+  readonly #byId = new Map<string, IndexedCall>();
+  readonly #byBoth = new Map<string, IndexedCall>();
 
-  function register(call: IndexedCall, id: string): void {
-    byId.set(id, call);
-    byBoth.set(`${call.index} ${id}`, call);
+  add(call: IndexedCall): void {
+    this.all.push(call);
+    if (call.index !== undefined) this.#byIndex.set(call.index, call);
+    if (call.id !== undefined) this.#register(call, call.id);
   }
 
-  function findByIndex(index: number, fragment: Fragment): IndexedCall | undefined {
-    const call = byIndex.get(index);
+  identify(call: IndexedCall, id: string | undefined): void {
+    if (call.id !== undefined || id === undefined) return;
+    call.id = id;
+    this.#register(call, id);
+  }
+
+  find(fragment: Fragment): IndexedCall | undefined {
+    const { id, index } = fragment;
+    const known = id === undefined ? undefined : (this.#byBoth.get(`${index} ${id}`) ?? this.#byId.get(id));
+    if (known !== undefined) {
+      const isOther = beginsAnother(known, fragment) || isHeadElsewhere(known, fragment);
+      return isRepetition(known, fragment) || !isOther ? known : undefined;
+    }
+    if (id !== undefined) return this.#findByUnknownId(fragment);
+    return index === undefined ? this.#findCurrent(fragment) : this.#findByIndex(index, fragment);
+  }
+
+  #register(call: IndexedCall, id: string): void {
+    this.#byId.set(id, call);
+    this.#byBoth.set(`${call.index} ${id}`, call);
+  }
+
+  #findByIndex(index: number, fragment: Fragment): IndexedCall | undefined {
+    const call = this.#byIndex.get(index);
     if (call !== undefined) return beginsAnother(call, fragment) ? undefined : call;
     // A fragment without a name cannot begin a call. A fragment with neither a name nor a known index therefore counts as part of
     // the newest call.
-    return fragment.name === "" ? all[all.length - 1] : undefined;
+    return fragment.name === "" ? this.all.at(-1) : undefined;
   }
 
-  function findCurrent(fragment: Fragment): IndexedCall | undefined {
-    const current = all[all.length - 1];
+  #findCurrent(fragment: Fragment): IndexedCall | undefined {
+    const current = this.all.at(-1);
     if (current === undefined || beginsAnother(current, fragment)) return undefined;
     const { name } = fragment;
     return name === "" || current.name === "" || name === current.name ? current : undefined;
   }
 
-  function findByUnknownId(fragment: Fragment): IndexedCall | undefined {
+  #findByUnknownId(fragment: Fragment): IndexedCall | undefined {
     const { index } = fragment;
-    const newest = all[all.length - 1];
-    const at = index === undefined ? newest : byIndex.get(index);
+    const newest = this.all.at(-1);
+    const at = index === undefined ? newest : this.#byIndex.get(index);
     if (at !== undefined) return continuesUnderOtherId(at, fragment) ? at : undefined;
     return newest !== undefined && continuesElsewhere(newest, fragment) ? newest : undefined;
   }
-
-  return {
-    all,
-    identify(call, id) {
-      if (call.id !== undefined || id === undefined) return;
-      call.id = id;
-      register(call, id);
-    },
-    add(call) {
-      all.push(call);
-      if (call.index !== undefined) byIndex.set(call.index, call);
-      if (call.id !== undefined) register(call, call.id);
-    },
-    find(fragment) {
-      const { id, index } = fragment;
-      const known = id === undefined ? undefined : (byBoth.get(`${index} ${id}`) ?? byId.get(id));
-      if (known !== undefined) {
-        const isOther = beginsAnother(known, fragment) || isHeadElsewhere(known, fragment);
-        return isRepetition(known, fragment) || !isOther ? known : undefined;
-      }
-      if (id !== undefined) return findByUnknownId(fragment);
-      if (index !== undefined) return findByIndex(index, fragment);
-      return findCurrent(fragment);
-    },
-  };
 }
 
 /**
@@ -215,24 +206,6 @@ function mayBePrefix(text: string): boolean {
   return text.length < 16 && /^\s*(?:\{\s*(?:\}\s*)?)?$/.test(text);
 }
 
-export interface CallAssembly {
-  readonly size: number;
-  /** True if the arguments of all calls are valid. */
-  readonly areWhole: boolean;
-  /** Adds an entry of `delta.tool_calls`. Returns false if the stream contradicts itself. The caller must then stop reading. */
-  add(entry: UnknownRecord): boolean;
-  /**
-   * Sends `call-ready` for all remaining calls. Set `cut` if the model was stopped early: the calls are then marked as truncated.
-   */
-  settle(cut: boolean): void;
-  /**
-   * Sends `call-ready` for all remaining calls of a stream without a finish reason. Marks only invalid arguments as truncated.
-   */
-  settleWhole(): void;
-  /** The `extra_content` of each call, by the position of the call. */
-  extras(): ReadonlyMap<number, unknown>;
-}
-
 /**
  * A fragment is an entry of `delta.tool_calls`. Servers differ in how a fragment identifies its call:
  *
@@ -249,62 +222,78 @@ export interface CallAssembly {
  * `call-ready` chunks are sent in the order of the calls. If the arguments of a call are certainly complete, the call becomes
  * ready when the next call begins. Every other call becomes ready after the finish reason.
  */
-export function createCallAssembly(out: ModelChunk[]): CallAssembly {
-  const calls = createCallIndex();
-  const streamed = new StreamedCalls(out);
+export class CallAssembly {
+  readonly #out: ModelChunk[];
+  readonly #calls = new CallIndex();
+  readonly #streamed: StreamedCalls;
   /** The ids of fragments that have neither a name nor arguments, by index. The call itself follows without the id. */
-  const heads = new Map<number | undefined, string>();
-  let readyCalls = 0;
+  readonly #heads = new Map<number | undefined, string>();
+  #readyCalls = 0;
 
-  function open({ index, id = heads.get(index) }: Fragment): IndexedCall {
-    heads.delete(index);
-    while (settleComplete(calls.all[readyCalls])) readyCalls += 1;
-    const call = new IndexedCall(streamed, `call-${calls.all.length}`, { index, id });
-    calls.add(call);
+  constructor(out: ModelChunk[]) {
+    this.#out = out;
+    this.#streamed = new StreamedCalls(out);
+  }
+
+  get size(): number {
+    return this.#calls.all.length;
+  }
+
+  /** True if the arguments of all calls are valid. */
+  get areWhole(): boolean {
+    return this.#calls.all.every(({ isReady, text }) => isReady || endArguments(text, false).problem === undefined);
+  }
+
+  /** Adds an entry of `delta.tool_calls`. Returns false if the stream contradicts itself. The caller must then stop reading. */
+  add(entry: UnknownRecord): boolean {
+    const fragment = toFragment(entry);
+    const found = this.#calls.find(fragment);
+    if (found === undefined && isEmpty(fragment)) {
+      if (fragment.id !== undefined) this.#heads.set(fragment.index, fragment.id);
+      return true;
+    }
+    const call = found ?? this.#open(fragment);
+    call.extra = entry.extra_content ?? call.extra;
+    this.#calls.identify(call, fragment.id);
+    if (found !== undefined && isRepetition(found, fragment)) return true;
+    call.takeName(fragment.name);
+    if (call.isReady) return fragment.args.trim() === "" || contradict(this.#out);
+    call.takeArguments(fragment.args);
+    return true;
+  }
+
+  /**
+   * Sends `call-ready` for all remaining calls. Set `cut` if the model was stopped early: the calls are then marked as truncated.
+   */
+  settle(cut: boolean): void {
+    this.#settleRest((text) => endArguments(text, cut));
+  }
+
+  /**
+   * Sends `call-ready` for all remaining calls of a stream without a finish reason. Marks only invalid arguments as truncated.
+   */
+  settleWhole(): void {
+    this.#settleRest((text) => endArguments(text, endArguments(text, false).problem !== undefined));
+  }
+
+  /** The `extra_content` of each call, by the position of the call. */
+  extras(): ReadonlyMap<number, unknown> {
+    const own = this.#calls.all.filter(({ first }) => first === undefined);
+    return new Map(own.map(({ extra }, position) => [position, extra] as const).filter(([, extra]) => extra !== undefined));
+  }
+
+  #open({ index, id = this.#heads.get(index) }: Fragment): IndexedCall {
+    this.#heads.delete(index);
+    while (settleComplete(this.#calls.all[this.#readyCalls])) this.#readyCalls += 1;
+    const call = new IndexedCall(this.#streamed, `call-${this.size}`, { index, id });
+    this.#calls.add(call);
     return call;
   }
 
-  function settleRest(end: (text: string) => EndedArguments): void {
-    for (const call of calls.all.slice(readyCalls)) if (!call.isReady) endCall(call, end(call.text));
-    readyCalls = calls.all.length;
+  #settleRest(end: (text: string) => EndedArguments): void {
+    for (const call of this.#calls.all.slice(this.#readyCalls)) if (!call.isReady) endCall(call, end(call.text));
+    this.#readyCalls = this.size;
   }
-
-  return {
-    get size() {
-      return calls.all.length;
-    },
-    get areWhole() {
-      return calls.all.every(({ isReady, text }) => isReady || endArguments(text, false).problem === undefined);
-    },
-    add(entry) {
-      const fragment = toFragment(entry);
-      const found = calls.find(fragment);
-      if (found === undefined && isEmpty(fragment)) {
-        if (fragment.id !== undefined) heads.set(fragment.index, fragment.id);
-        return true;
-      }
-      const call = found ?? open(fragment);
-      call.extra = entry.extra_content ?? call.extra;
-      calls.identify(call, fragment.id);
-      if (found !== undefined && isRepetition(found, fragment)) return true;
-      call.takeName(fragment.name);
-      if (call.isReady) return fragment.args.trim() === "" || contradict(out);
-      call.takeArguments(fragment.args);
-      return true;
-    },
-    settle: (cut) => settleRest((text) => endArguments(text, cut)),
-    settleWhole: () =>
-      settleRest((text) => {
-        const ended = endArguments(text, false);
-        return ended.problem === undefined ? ended : endArguments(text, true);
-      }),
-    extras() {
-      const extras = new Map<number, unknown>();
-      for (const [position, call] of calls.all.filter(({ first }) => first === undefined).entries())
-        if (call.extra !== undefined) extras.set(position, call.extra);
-      return extras;
-    },
-  };
 }
 
 function toFragment(entry: UnknownRecord): Fragment {

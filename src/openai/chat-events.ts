@@ -4,7 +4,7 @@ import type { EventTail } from "../shared/adapters/event-filter.ts";
 import { type FinishReason, type ModelChunk, providerError, type Usage } from "../core/index.ts";
 import type { FinishWords } from "../shared/judge-finish.ts";
 import type { UnknownRecord } from "../shared/guards.ts";
-import { type CallAssembly, createCallAssembly } from "./call-assembly.ts";
+import { CallAssembly } from "./call-assembly.ts";
 import { toUsage } from "./chat-usage.ts";
 import { AnswerText, type ThinkTags } from "./think-tags.ts";
 import { collectReasoningDetails, type ReasoningDetails, toChatMetadata } from "./chat-metadata.ts";
@@ -54,7 +54,7 @@ export function createChatReader(
   const answer = new Answer(out, words);
   const reading: Reading = {
     answer,
-    calls: createCallAssembly(out),
+    calls: new CallAssembly(out),
     text: new AnswerText(out, thinkTags),
     details: collectReasoningDetails(),
     hasSpoken: false,
