@@ -1,4 +1,4 @@
-import { parameterNames } from "./services.ts";
+import { parameterNames } from "./name-patterns.ts";
 import { findClaudeFacts } from "./claude-models.ts";
 import type { Refused, Rule, WireRequest } from "./rule.ts";
 import { callsWithoutTools, firstOf, recordAt, recordsIn, show, when } from "./rule-checks.ts";

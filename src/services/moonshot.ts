@@ -1,4 +1,4 @@
-import { newerKimi, alwaysThinkingKimi } from "./services.ts";
+import { newerKimi, alwaysThinkingKimi } from "./name-patterns.ts";
 import type { Rule } from "./rule.ts";
 import { eachSchema, firstOf, recordAt, show, when } from "./rule-checks.ts";
 import type { ChatStyle } from "./oddities.ts";

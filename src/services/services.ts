@@ -14,6 +14,7 @@ import {
   openaiMedia,
   vllmMedia,
 } from "./media-limits.ts";
+import { alwaysThinkingKimi, newerKimi, parameterNames } from "./name-patterns.ts";
 import { toMoonshotTool } from "./moonshot-schemas.ts";
 import type { ModelQuirks, Quirks, Service } from "./service.ts";
 import { forGemini, notPython, withItems, withoutDepth, withoutPatterns } from "./tool-schemas.ts";
@@ -43,12 +44,6 @@ const openaiSchemas: Quirks = { toTool: /* @__PURE__ */ withItems(notPython) };
 
 const bedrockQuirks: Quirks = { declaresOldTools: true, callIds: "plain", emptyText: "(empty)", alternates: true };
 
-/**
- * The names of a tool's parameters: `tools.0.custom.input_schema.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'`
- * (github.com/anthropics/claude-code/issues/79418, github.com/microsoft/azure-devops-mcp/issues/317).
- */
-export const parameterNames: RegExp = /^[\w.-]{1,64}$/;
-
 /** "Tool names are not allowed to be [search]" (github.com/tailcallhq/forgecode/issues/1580, github.com/QwenLM/qwen-code/issues/384). */
 const qwenNames: RegExp = /^(?!search$)/;
 
@@ -73,10 +68,6 @@ const grammarPatterns: Quirks = { toTool: /* @__PURE__ */ withoutPatterns(/\\[a-
  * (github.com/anomalyco/opencode/issues/50297).
  */
 const museSchemas: Quirks = { toTool: /* @__PURE__ */ withoutDepth(10) };
-
-export const newerKimi: RegExp = /kimi-(?:k2\.[5-9]|k[3-9]|for-coding)|^k[3-9]/i;
-
-export const alwaysThinkingKimi: RegExp = /kimi-(?:k2\.[7-9]|k2-thinking|for-coding)/i;
 
 /** 128 tools and 4 stop sequences at most (github.com/zed-industries/zed/issues/42393, types of the package `openai`). */
 export const openai: Service = {
