@@ -219,25 +219,22 @@ export function mayBeCut(raw: string, words: FinishWords = new Map()): boolean {
   return raw === "stop_sequence" || (reason !== "stop" && reason !== "tool-calls" && reason !== "paused");
 }
 
-interface UsageCounts {
-  /** The counts in each event are totals, not increments. A missing count keeps its earlier value. */
-  add(usage: unknown): Usage | undefined;
-}
-
 type Counts = { [Name in "input" | "cacheWrite" | "cacheRead" | "output" | "reasoning"]?: number | undefined };
 
-/** `input_tokens` excludes tokens that were read from or written to the cache. `Usage` includes these tokens in the input. */
-export function countUsage(): UsageCounts {
-  let counts: Counts = {};
-  let compactions: readonly Counts[] = [];
-  return {
-    add(usage) {
-      if (!isRecord(usage)) return undefined;
-      counts = readCounts(usage, counts);
-      if (Array.isArray(usage.iterations)) compactions = readCompactions(usage.iterations);
-      return toUsage(counts, compactions);
-    },
-  };
+/**
+ * The counts in each event are totals, not increments. A missing count keeps its earlier value. `input_tokens` excludes tokens that were
+ * read from or written to the cache. `Usage` includes these tokens in the input.
+ */
+export class MessagesUsage {
+  #counts: Counts = {};
+  #compactions: readonly Counts[] = [];
+
+  add(usage: unknown): Usage | undefined {
+    if (!isRecord(usage)) return undefined;
+    this.#counts = readCounts(usage, this.#counts);
+    if (Array.isArray(usage.iterations)) this.#compactions = readCompactions(usage.iterations);
+    return toUsage(this.#counts, this.#compactions);
+  }
 }
 
 function readCounts(usage: UnknownRecord, before: Counts): Counts {
@@ -273,7 +270,7 @@ function toUsage(last: Counts, compactions: readonly Counts[]): Usage | undefine
 interface Reading {
   readonly answer: Answer;
   readonly blocks: BlockAssembly;
-  readonly usage: UsageCounts;
+  readonly usage: MessagesUsage;
   /** True after the first event that follows `message_start`. */
   hasBegun: boolean;
   /** True after a second `message_start` in the middle of the answer. */
@@ -290,7 +287,7 @@ export function createMessagesReader(out: ModelChunk[], words: FinishWords = new
   const reading: Reading = {
     answer,
     blocks: new BlockAssembly(out),
-    usage: countUsage(),
+    usage: new MessagesUsage(),
     hasBegun: false,
     isDoubled: false,
     container: undefined,

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { countUsage } from "./messages-events.ts";
+import { MessagesUsage } from "./messages-events.ts";
 
 it("anthropicMessages: replaces earlier token counts unless the new counts are null or absent", () => {
-  const counts = countUsage();
+  const counts = new MessagesUsage();
   expect(counts.add({ input_tokens: 10, cache_creation_input_tokens: 5, cache_read_input_tokens: 20, output_tokens: 1 })).toEqual(
     { inputTokens: 35, outputTokens: 1, totalTokens: 36, cachedInputTokens: 20, cacheWriteTokens: 5 },
   );
@@ -25,7 +25,7 @@ it("anthropicMessages: replaces earlier token counts unless the new counts are n
 });
 
 it("anthropicMessages: adds the token counts of compactions to the token counts of the message", () => {
-  const counts = countUsage();
+  const counts = new MessagesUsage();
   const compaction = { type: "compaction", input_tokens: 100, cache_read_input_tokens: 55_000, output_tokens: 80 };
   const message = { type: "message", input_tokens: 180, cache_read_input_tokens: 3, output_tokens: 8 };
   counts.add({ input_tokens: 100, cache_read_input_tokens: 55_000, output_tokens: 7 });
@@ -49,5 +49,5 @@ it.for<[usage: unknown, sum: unknown]>([
   [{ output_tokens: 2 }, { inputTokens: 0, outputTokens: 2, totalTokens: 2 }],
   [{ input_tokens: 3 }, { inputTokens: 3, outputTokens: 0, totalTokens: 3 }],
 ])("anthropicMessages: reads the usage %j as %j", ([usage, sum]) => {
-  expect(countUsage().add(usage)).toEqual(sum);
+  expect(new MessagesUsage().add(usage)).toEqual(sum);
 });

@@ -10,12 +10,12 @@ import { endArguments } from "../shared/tool-arguments.ts";
 import { toJson } from "../shared/json.ts";
 import { toMetadataItems } from "./provider-metadata.ts";
 import type { WirePart } from "./generate-options.ts";
-import { createPartialArguments, type PartialArguments } from "./partial-arguments.ts";
+import { PartialArguments } from "./partial-arguments.ts";
 
 class GoogleCall extends StreamedCall {
   readonly part: { [field: string]: Json };
   readonly #call: { [field: string]: Json };
-  readonly #args: PartialArguments = createPartialArguments();
+  readonly #args: PartialArguments = new PartialArguments();
   #whole: string | undefined;
   #inPieces = false;
 
@@ -184,10 +184,6 @@ export function isKept(reason: FinishReason): boolean {
   return isCleanEnd(reason) || reason === "length" || reason === "continue";
 }
 
-interface UsageCounts {
-  add(metadata: unknown): Usage | undefined;
-}
-
 const fields = [
   "promptTokenCount",
   "toolUsePromptTokenCount",
@@ -203,21 +199,15 @@ type Counts = { [Field in (typeof fields)[number]]?: number };
  * Vertex AI sends objects without counts in the middle of a stream. Prompt counts include cached tokens, but not the input of tools
  * that the service runs. Candidate counts exclude thoughts.
  */
-export function countUsage(): UsageCounts {
-  const counts: Counts = {};
-  return {
-    add(metadata) {
-      if (!isRecord(metadata)) return undefined;
-      let isSaid = false;
-      for (const field of fields) {
-        const count = countOf(metadata[field]);
-        if (count === undefined) continue;
-        counts[field] = count;
-        isSaid = true;
-      }
-      return isSaid ? toUsage(counts, countOf(metadata.totalTokenCount) ?? 0) : undefined;
-    },
-  };
+export class GenerateUsage {
+  readonly #counts: Counts = {};
+
+  add(metadata: unknown): Usage | undefined {
+    const said = recordOf(metadata);
+    const known = fields.filter((field) => countOf(said[field]) !== undefined);
+    for (const field of known) this.#counts[field] = countOf(said[field]) ?? 0;
+    return known.length === 0 ? undefined : toUsage(this.#counts, countOf(said.totalTokenCount) ?? 0);
+  }
 }
 
 /**
@@ -239,7 +229,7 @@ function toUsage(counts: Counts, total: number): Usage | undefined {
 interface Reading {
   readonly answer: Answer;
   readonly parts: PartAssembly;
-  readonly usage: UsageCounts;
+  readonly usage: GenerateUsage;
   hasBegun: boolean;
   /** True while the service runs code. The result of the code and more text then follow, even after a finish reason. */
   runsCode: boolean;
@@ -256,7 +246,7 @@ export function createGenerateReader(out: ModelChunk[], words: FinishWords = gen
   const reading: Reading = {
     answer,
     parts: new PartAssembly(out),
-    usage: countUsage(),
+    usage: new GenerateUsage(),
     hasBegun: false,
     runsCode: false,
     token: "",

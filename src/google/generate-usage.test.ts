@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Usage } from "../core/index.ts";
-import { countUsage } from "./generate-events.ts";
+import { GenerateUsage } from "./generate-events.ts";
 
 it.for<[metadata: unknown, usage: Usage | undefined]>([
   [undefined, undefined],
@@ -28,11 +28,11 @@ it.for<[metadata: unknown, usage: Usage | undefined]>([
     { inputTokens: 3, outputTokens: 4, totalTokens: 9, reasoningTokens: 4 },
   ],
 ])("googleGenerateContent: reads the usageMetadata %j as %j", ([metadata, usage]) => {
-  expect(countUsage().add(metadata)).toEqual(usage);
+  expect(new GenerateUsage().add(metadata)).toEqual(usage);
 });
 
 it("googleGenerateContent: keeps the earlier value of a token count that is missing", () => {
-  const counts = countUsage();
+  const counts = new GenerateUsage();
   counts.add({ promptTokenCount: 9, candidatesTokenCount: 2, thoughtsTokenCount: 4, totalTokenCount: 15 });
   expect(counts.add({ thoughtsTokenCount: 5, totalTokenCount: 8 })).toEqual({
     inputTokens: 9,

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createPartialArguments } from "./partial-arguments.ts";
+import { PartialArguments } from "./partial-arguments.ts";
 
 interface Entry {
   readonly [field: string]: unknown;
@@ -20,7 +20,7 @@ interface Read {
 }
 
 function read(entries: readonly unknown[]): Read {
-  const args = createPartialArguments();
+  const args = new PartialArguments();
   const told = entries.map((entry) => args.add(entry)).join("");
   expect(args.toText().startsWith(told)).toBe(true);
   return { args: JSON.parse(args.toText()), problem: args.problem, told };
@@ -89,7 +89,7 @@ describe("googleGenerateContent: arguments that are streamed in partialArgs", ()
     ["a later value in an object that has ended", [count("$.a.x", 1), count("$.b", 2), count("$.b.c", 3)]],
     ["a path that is too deep", [count(`$${".a".repeat(65)}`, 1)]],
   ])("stay malformed after %s", ([, entries]) => {
-    const args = createPartialArguments();
+    const args = new PartialArguments();
     for (const entry of entries) args.add(entry);
     expect([args.add(count("$.later", 1)), args.problem]).toEqual(["", "malformed"]);
   });
@@ -99,7 +99,7 @@ describe("googleGenerateContent: arguments that are streamed in partialArgs", ()
   });
 
   it("may contain keys named __proto__ and constructor", () => {
-    const args = createPartialArguments();
+    const args = new PartialArguments();
     args.add(count("$.__proto__.polluted", 1));
     args.add(count("$.constructor.prototype.polluted", 2));
     expect(args.toText()).toBe('{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":2}}}');
@@ -107,7 +107,7 @@ describe("googleGenerateContent: arguments that are streamed in partialArgs", ()
   });
 
   it("yield a delta for each entry when the entry arrives", () => {
-    const args = createPartialArguments();
+    const args = new PartialArguments();
     const entries = [
       text("$.a", "Os", true),
       text("$.a", "lo", true),

@@ -42,63 +42,60 @@ function unquote(quoted: string): string | undefined {
   }
 }
 
-export interface PartialArguments {
-  /** Adds an entry of `partialArgs`. Returns the JSON text to send, which is empty if the entry cannot follow the entries before it. */
-  add(entry: unknown): string;
-  /** "malformed" if an entry could not follow the entries before it, "truncated" if a string is incomplete. */
-  readonly problem: "malformed" | "truncated" | undefined;
-  toText(): string;
-}
-
 type Scalar = string | number | boolean | null;
 
 /**
  * Writes the JSON text of the arguments while their values arrive. The service sends the values in the order of the text, so a value
  * inside an object or array that has ended, a second value for the same path, and a gap in an array are malformed.
  */
-export function createPartialArguments(): PartialArguments {
-  let text = "";
-  let last: readonly PathSegment[] = [];
+export class PartialArguments {
+  #text = "";
+  #last: readonly PathSegment[] = [];
   /** The paths of the values, objects and arrays that have ended. */
-  const ended = new Set<string>();
+  readonly #ended = new Set<string>();
   /** True inside a string that goes on. */
-  let isOpen = false;
-  let isBroken = false;
+  #isOpen = false;
+  #isBroken = false;
 
-  function write(path: readonly PathSegment[], value: Scalar): string | undefined {
-    const shared = sharedLength(last, path);
-    if (!isOpen) {
-      if (!follows(last, path) || ended.has(JSON.stringify(path.slice(0, shared + 1)))) return undefined;
-      ended.add(JSON.stringify(last.slice(0, shared + 1)));
-      return toHead(last, path) + JSON.stringify(value);
-    }
-    const isSame = path.length === last.length && shared === path.length;
-    return isSame && typeof value === "string" ? JSON.stringify(value).slice(1) : undefined;
+  /** "malformed" if an entry could not follow the entries before it, "truncated" if a string is incomplete. */
+  get problem(): "malformed" | "truncated" | undefined {
+    if (this.#isBroken) return "malformed";
+    return this.#isOpen ? "truncated" : undefined;
   }
 
-  function addOne(entry: UnknownRecord): string | undefined {
+  /** Adds an entry of `partialArgs`. Returns the JSON text to send, which is empty if the entry cannot follow the entries before it. */
+  add(entry: unknown): string {
+    const added = isRecord(entry) && !this.#isBroken ? this.#addOne(entry) : undefined;
+    this.#isBroken ||= added === undefined;
+    this.#text += added ?? "";
+    return added ?? "";
+  }
+
+  toText(): string {
+    return this.#text === "" ? "{}" : `${this.#text}${this.#isOpen ? '"' : ""}${closersOf(this.#last, 1)}}`;
+  }
+
+  #addOne(entry: UnknownRecord): string | undefined {
     const path = parseJsonPath(textOf(entry.jsonPath));
     const value = readScalar(entry);
-    const json = path === undefined || value === undefined ? undefined : write(path, value);
+    const json = path === undefined || value === undefined ? undefined : this.#write(path, value);
     if (path === undefined || json === undefined) return undefined;
-    last = path;
-    isOpen = typeof value === "string" && entry.willContinue === true;
-    return isOpen ? json.slice(0, -1) : json;
+    this.#last = path;
+    this.#isOpen = typeof value === "string" && entry.willContinue === true;
+    return this.#isOpen ? json.slice(0, -1) : json;
   }
 
-  return {
-    add(entry) {
-      const added = isRecord(entry) && !isBroken ? addOne(entry) : undefined;
-      isBroken ||= added === undefined;
-      text += added ?? "";
-      return added ?? "";
-    },
-    get problem() {
-      if (isBroken) return "malformed";
-      return isOpen ? "truncated" : undefined;
-    },
-    toText: () => (text === "" ? "{}" : `${text}${isOpen ? '"' : ""}${closersOf(last, 1)}}`),
-  };
+  #write(path: readonly PathSegment[], value: Scalar): string | undefined {
+    const last = this.#last;
+    const shared = sharedLength(last, path);
+    if (this.#isOpen) {
+      const isSame = path.length === last.length && shared === path.length;
+      return isSame && typeof value === "string" ? JSON.stringify(value).slice(1) : undefined;
+    }
+    if (!follows(last, path) || this.#ended.has(JSON.stringify(path.slice(0, shared + 1)))) return undefined;
+    this.#ended.add(JSON.stringify(last.slice(0, shared + 1)));
+    return toHead(last, path) + JSON.stringify(value);
+  }
 }
 
 function readScalar({ stringValue, numberValue, boolValue, nullValue }: UnknownRecord): Scalar | undefined {

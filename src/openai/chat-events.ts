@@ -7,7 +7,7 @@ import type { UnknownRecord } from "../shared/guards.ts";
 import { CallAssembly } from "./call-assembly.ts";
 import { toUsage } from "./chat-usage.ts";
 import { AnswerText, type ThinkTags } from "./think-tags.ts";
-import { collectReasoningDetails, type ReasoningDetails, toChatMetadata } from "./chat-metadata.ts";
+import { ReasoningDetails, toChatMetadata } from "./chat-metadata.ts";
 
 interface FinishedMessage {
   readonly hasCalls: boolean;
@@ -56,7 +56,7 @@ export function createChatReader(
     answer,
     calls: new CallAssembly(out),
     text: new AnswerText(out, thinkTags),
-    details: collectReasoningDetails(),
+    details: new ReasoningDetails(),
     hasSpoken: false,
     isCounted: false,
     refused: false,
@@ -201,7 +201,7 @@ function endReading(reading: Reading): void {
     out.push({ type: "error", error: providerError("context-too-long", message) });
     return;
   }
-  answer.keep(toChatMetadata(details.all(), calls.extras()));
+  answer.keep(toChatMetadata(details.all, calls.extras()));
   const reason = toFinishReason(finish?.reason ?? "stop", { hasCalls: calls.size > 0, refused });
   out.push({ type: "finish", reason, raw: finish?.raw });
 }

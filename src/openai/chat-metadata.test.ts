@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import type { Json } from "../core/index.ts";
-import { collectReasoningDetails, readChatMetadata, toChatMetadata } from "./chat-metadata.ts";
+import { ReasoningDetails, readChatMetadata, toChatMetadata } from "./chat-metadata.ts";
 
 function collect(...fragments: readonly object[]): readonly Json[] {
-  const details = collectReasoningDetails();
+  const details = new ReasoningDetails();
   for (const fragment of fragments) details.add([fragment]);
-  return details.all();
+  return details.all;
 }
 
 describe("openaiChat: provider metadata from reasoning_details", () => {
@@ -168,7 +168,7 @@ describe("openaiChat: provider metadata from reasoning_details", () => {
   });
 
   it("omits invalid details", () => {
-    const details = collectReasoningDetails();
+    const details = new ReasoningDetails();
     expect(details.add([{ text: "a" }, null, "x", { summary: "b" }, { data: "c" }])).toBe("ab");
     expect(details.add([{ text: "d" }])).toBe("d");
   });

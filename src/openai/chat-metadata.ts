@@ -7,11 +7,6 @@ import type { ProviderMetadata } from "../core/types/message.ts";
 import { setField, type UnknownRecord } from "../shared/guards.ts";
 import type { Json } from "../core/index.ts";
 
-export interface ReasoningDetails {
-  add(details: readonly unknown[]): string;
-  all(): readonly Json[];
-}
-
 type OpenDetail = { [field: string]: Json };
 
 /**
@@ -19,28 +14,27 @@ type OpenDetail = { [field: string]: Json };
  * index is part of the newest detail if both have the same type. The fields `text` and `summary` arrive in pieces and are joined.
  * For every other field, the newest non-empty value is kept, because gateways send `signature: ""` until the text is complete.
  */
-export function collectReasoningDetails(): ReasoningDetails {
-  const details: OpenDetail[] = [];
-  const byPlace = new Map<string, OpenDetail>();
+export class ReasoningDetails {
+  readonly all: OpenDetail[] = [];
+  readonly #byPlace = new Map<string, OpenDetail>();
 
-  function addOne(fragment: UnknownRecord): string {
+  /** Returns the text of the fragments. */
+  add(fragments: readonly unknown[]): string {
+    return fragments.map((fragment) => (isRecord(fragment) ? this.#addOne(fragment) : "")).join("");
+  }
+
+  #addOne(fragment: UnknownRecord): string {
     const { type, index } = fragment;
     const place = typeof index === "number" ? JSON.stringify([type, index]) : undefined;
-    const begun = place === undefined ? details[details.length - 1] : byPlace.get(place);
-    const isPlaced = place !== undefined;
-    if (begun !== undefined && begun.type === type && continues(begun, fragment, isPlaced)) extend(begun, fragment);
+    const begun = place === undefined ? this.all.at(-1) : this.#byPlace.get(place);
+    if (begun !== undefined && begun.type === type && continues(begun, fragment, place !== undefined)) extend(begun, fragment);
     else {
       const detail = copyFields(fragment);
-      details.push(detail);
-      if (place !== undefined) byPlace.set(place, detail);
+      this.all.push(detail);
+      if (place !== undefined) this.#byPlace.set(place, detail);
     }
     return textOf(fragment.text) + textOf(fragment.summary);
   }
-
-  return {
-    add: (fragments) => fragments.reduce<string>((text, fragment) => text + (isRecord(fragment) ? addOne(fragment) : ""), ""),
-    all: () => details,
-  };
 }
 
 /**

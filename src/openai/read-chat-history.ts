@@ -15,7 +15,7 @@ import { copyFields } from "../shared/plain-error.ts";
 import type { UnknownRecord } from "../shared/guards.ts";
 import { readFileName } from "./wire-values.ts";
 import { createMessageConverter } from "./chat-body.ts";
-import { collectReasoningDetails } from "./chat-metadata.ts";
+import { ReasoningDetails } from "./chat-metadata.ts";
 
 /** The provider whose model wrote the history. */
 export interface HistoryOwner {
@@ -117,7 +117,7 @@ function readAudio(audio: FieldReader): ContentPart {
 /** Servers other than OpenAI's send reasoning in one or more of these fields. */
 function readChatReasoning({ fields }: FieldReader): readonly AssistantPart[] {
   const { reasoning_content: content, reasoning, reasoning_details: details } = fields;
-  const text = textOf(content) || textOf(reasoning) || collectReasoningDetails().add(listOf(details));
+  const text = textOf(content) || textOf(reasoning) || new ReasoningDetails().add(listOf(details));
   return text === "" ? [] : [{ type: "reasoning", text }];
 }
 

@@ -2,7 +2,7 @@ import type { FileHandle } from "node:fs/promises";
 import { expect, it } from "vitest";
 import { textMatches, truncateResults } from "turnwright";
 import { createDeliberateMode } from "turnwright/middleware";
-import { createPartialArguments, parseJsonPath } from "../../src/google/partial-arguments.ts";
+import { parseJsonPath, PartialArguments } from "../../src/google/partial-arguments.ts";
 import { head, readLines, toLine } from "../../src/journal/journal-lines.ts";
 import { cutText, describeValue, quote } from "../../src/shared/texts.ts";
 import { compileLinearRegExp } from "../../src/shared/linear-regexp.ts";
@@ -144,28 +144,28 @@ const texts: readonly Row[] = [
     },
   ],
   [
-    "createPartialArguments: joining the fragments of one text",
+    "PartialArguments: joining the fragments of one text",
     5_000,
     (size) => () => {
-      const args = createPartialArguments();
+      const args = new PartialArguments();
       for (let at = 0; at < size; at += 1) args.add({ jsonPath: "$.a", stringValue: "x", willContinue: true });
       return args.toText();
     },
   ],
   [
-    "createPartialArguments: joining the items of a long list",
+    "PartialArguments: joining the items of a long list",
     5_000,
     (size) => () => {
-      const args = createPartialArguments();
+      const args = new PartialArguments();
       for (let at = 0; at < size; at += 1) args.add({ jsonPath: `$.a[${at}].b`, numberValue: at });
       return args.toText();
     },
   ],
   [
-    "createPartialArguments: joining many fields",
+    "PartialArguments: joining many fields",
     5_000,
     (size) => () => {
-      const args = createPartialArguments();
+      const args = new PartialArguments();
       for (let at = 0; at < size; at += 1) args.add({ jsonPath: `$.a${size - at}`, boolValue: true });
       return args.toText();
     },
