@@ -36,7 +36,7 @@ const shared = "shared|web|observe";
 const mayImportEntries = "^src/(conversation|host|testing|cli|dbos|restate|inspect/(journal|rerun))/|^src/mcp/read-server\\.ts$";
 
 /** Entries that import Node's modules. */
-const onNode = "cache|cli|conversation|dbos|diagnostics|host|inspect|journal|restate|testing";
+const onNode = "cache|cli|conversation|dbos|host|inspect|journal|observe/diagnostics|restate|testing";
 
 const modulesOfNode = `^(${builtinModules.join("|")})$`;
 const test = "\\.test(-d)?\\.ts$";

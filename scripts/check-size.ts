@@ -21,18 +21,21 @@ const peers = Object.keys(readJson<{ readonly peerDependencies: object }>("packa
 /** A program that runs the loop, and needs nothing else. */
 const smallest = 'export { defineTool, runToolLoop } from "./dist/index.js";';
 
-/** The features of turnwright/middleware, each as the only one of a program: a bundle must not contain the others. */
-const features = [
-  "compactMessages",
-  "createDeliberateMode",
-  "createHandoffs",
-  "createTeam",
-  "guardrails",
-  "partialOutputs",
-  "watchPromptCache",
-  "withPlanner",
-  "withToolSearch",
-];
+/** The features of entries that have several, each as the only one of a program: a bundle must not contain the others. */
+const features = {
+  middleware: [
+    "compactMessages",
+    "createDeliberateMode",
+    "createHandoffs",
+    "createTeam",
+    "guardrails",
+    "partialOutputs",
+    "watchPromptCache",
+    "withPlanner",
+    "withToolSearch",
+  ],
+  observe: ["diagnostics", "recordSpans", "tracing"],
+};
 
 async function measure(source: string): Promise<number> {
   const { outputFiles, metafile } = await build({
@@ -68,10 +71,12 @@ function findLoaded(file: string, { outputs }: Metafile): ReadonlySet<string> {
 const programs = [
   ...entries.map(({ name, specifier }) => ({ specifier, source: `export * from "./dist/${name}.js";` })),
   { specifier: "turnwright: runToolLoop, defineTool", source: smallest },
-  ...features.map((name) => ({
-    specifier: `turnwright/middleware: ${name}`,
-    source: `export { ${name} } from "./dist/middleware.js";`,
-  })),
+  ...Object.entries(features).flatMap(([entry, names]) =>
+    names.map((name) => ({
+      specifier: `turnwright/${entry}: ${name}`,
+      source: `export { ${name} } from "./dist/${entry}.js";`,
+    })),
+  ),
 ];
 
 const measured = await Promise.all(

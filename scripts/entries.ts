@@ -26,11 +26,11 @@ export const entries: readonly Entry[] = Object.entries(compilerOptions.paths).m
   return { specifier, subpath, name: subpath === "." ? "index" : subpath.slice(2), source: source.replace(/^\.\//, "") };
 });
 
-/** The files of turnwright/middleware that export something. The build compiles each as an entry, so that it gets files of its own. */
-export const features: readonly Pick<Entry, "name" | "source">[] = readFeatures("src/middleware");
+/** The files of entries with several features that export something. The build compiles each as an entry, so that it gets files of its own. */
+export const features: readonly Pick<Entry, "name" | "source">[] = ["middleware", "observe"].flatMap(readFeatures);
 
-function readFeatures(folder: string): readonly Pick<Entry, "name" | "source">[] {
-  const files = readFileSync(`${folder}/index.ts`, "utf8").matchAll(/ from "\.\/([^"]+)\.ts";/g);
+function readFeatures(entry: string): readonly Pick<Entry, "name" | "source">[] {
+  const files = readFileSync(`src/${entry}/index.ts`, "utf8").matchAll(/ from "\.\/([^"]+)\.ts";/g);
   const paths = new Set([...files].map(([, path = ""]) => path));
-  return [...paths].map((path) => ({ name: `middleware-${path.replace("/", "-")}`, source: `${folder}/${path}.ts` }));
+  return [...paths].map((path) => ({ name: `${entry}-${path.replace("/", "-")}`, source: `src/${entry}/${path}.ts` }));
 }

@@ -3,13 +3,12 @@
 
 import type { Meter, MeterProvider, Tracer, TracerProvider } from "@opentelemetry/api";
 import type { Journal, Json, LoopOptions, Middleware } from "turnwright";
-import * as diagnostics from "turnwright/diagnostics";
 import * as inspect from "turnwright/inspect";
-import * as otel from "turnwright/otel";
+import * as observe from "turnwright/observe";
 import { type ArgumentOf, type Differing, expectNone } from "./same-names.ts";
 
-type SpanOptions = ArgumentOf<typeof otel.recordSpans, 1>;
-type ContentKind = ArgumentOf<NonNullable<ArgumentOf<typeof otel.tracing>["redact"]>, 1>;
+type SpanOptions = ArgumentOf<typeof observe.recordSpans, 1>;
+type ContentKind = ArgumentOf<NonNullable<ArgumentOf<typeof observe.tracing>["redact"]>, 1>;
 type RerunPoint = ArgumentOf<typeof inspect.rerunFrom, 1>;
 type RerunOptions = ArgumentOf<typeof inspect.rerunFrom, 2>;
 type PageLog = Exclude<ArgumentOf<typeof inspect.renderRunPage>, readonly unknown[]>;
@@ -63,13 +62,11 @@ interface InspectEntry {
 }
 // #endregion inspect
 
-otel satisfies OtelEntry;
 inspect satisfies InspectEntry;
-diagnostics satisfies DiagnosticsEntry;
-expectNone<Differing<OtelEntry, typeof otel>>();
-expectNone<Differing<NonNullable<Parameters<OtelEntry["tracing"]>[0]>, ArgumentOf<typeof otel.tracing>>>();
-expectNone<Differing<DiagnosticsEntry, typeof diagnostics>>();
-expectNone<Differing<NonNullable<Parameters<DiagnosticsEntry["diagnostics"]>[0]>, ArgumentOf<typeof diagnostics.diagnostics>>>();
+observe satisfies OtelEntry & DiagnosticsEntry;
+expectNone<Differing<NonNullable<Parameters<OtelEntry["tracing"]>[0]>, ArgumentOf<typeof observe.tracing>>>();
+expectNone<Differing<OtelEntry & DiagnosticsEntry, typeof observe>>();
+expectNone<Differing<NonNullable<Parameters<DiagnosticsEntry["diagnostics"]>[0]>, ArgumentOf<typeof observe.diagnostics>>>();
 expectNone<Differing<InspectEntry, typeof inspect>>();
 expectNone<Differing<Parameters<InspectEntry["runLog"]>[0], ArgumentOf<typeof inspect.runLog>>>();
 expectNone<Differing<NonNullable<Parameters<InspectEntry["toMarkdown"]>[1]>, ArgumentOf<typeof inspect.toMarkdown, 1>>>();

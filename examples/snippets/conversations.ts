@@ -15,7 +15,7 @@ import {
 } from "turnwright/conversation";
 import { readRunLog, runLog } from "turnwright/inspect";
 import { fileJournal } from "turnwright/journal";
-import { tracing } from "turnwright/otel";
+import { tracing } from "turnwright/observe";
 import { conversationStoreSuite, createMockProvider, text, toolCall } from "turnwright/testing";
 
 const tools = [

@@ -6,7 +6,7 @@ import { defineTool, runToolLoop, type UserMessage } from "turnwright";
 import { defineDurableHost, defineDurableLoop, launchWorker, runInWorkflow } from "turnwright/dbos";
 import { lastEventId, toEventStreamResponse } from "turnwright/host";
 import { runLog } from "turnwright/inspect";
-import { tracing } from "turnwright/otel";
+import { tracing } from "turnwright/observe";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { startPostgres } from "../workers/start-postgres.ts";
 

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-base";
 import { defineTool, runToolLoop } from "turnwright";
 import { readRunLog, runLog, toChromeTrace, toMarkdown } from "turnwright/inspect";
-import { recordSpans } from "turnwright/otel";
+import { recordSpans } from "turnwright/observe";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 
 const findOrder = defineTool({

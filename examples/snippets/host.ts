@@ -15,7 +15,7 @@ import {
   toEventStreamResponse,
 } from "turnwright/host";
 import { readRunLog, runLog } from "turnwright/inspect";
-import { tracing } from "turnwright/otel";
+import { tracing } from "turnwright/observe";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { z } from "zod";
 

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { workflow, type WorkflowContext } from "@restatedev/restate-sdk";
 import { defineTool, runToolLoop, type UserMessage } from "turnwright";
-import { tracing } from "turnwright/otel";
+import { tracing } from "turnwright/observe";
 import { defineDurableHost, defineDurableLoop, launchWorker, runInWorkflow } from "turnwright/restate";
 import { createMockProvider, runTool, text } from "turnwright/testing";
 

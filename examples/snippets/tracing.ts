@@ -6,8 +6,7 @@ import { subscribe, tracingChannel, unsubscribe } from "node:diagnostics_channel
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-base";
 import { z } from "zod";
 import { defineTool, type Message, runToolLoop, streamToolLoop } from "turnwright";
-import { diagnostics, runChannel, toolChannel, type ToolMessage } from "turnwright/diagnostics";
-import { tracing } from "turnwright/otel";
+import { diagnostics, runChannel, toolChannel, type ToolMessage, tracing } from "turnwright/observe";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 
 const messages: readonly Message[] = [{ role: "user", content: "Where is order A-1042?" }];

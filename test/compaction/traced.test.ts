@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { runToolLoop } from "turnwright";
 import { compactMessages } from "turnwright/middleware";
-import { tracing } from "turnwright/otel";
+import { tracing } from "turnwright/observe";
 import { text, usage } from "turnwright/testing";
 import { tool } from "../loop/play.ts";
 import { setUpTracing } from "../tracing/stage.ts";

@@ -15,7 +15,7 @@ import {
   withRetry,
 } from "turnwright";
 import { createResultCache } from "turnwright/cache";
-import { tracing } from "turnwright/otel";
+import { tracing } from "turnwright/observe";
 import { planLogs, withPlanner } from "turnwright/middleware";
 import { createMockProvider, memoryCassette, recordTo, replayFrom, text } from "turnwright/testing";
 import { ask, createCall } from "../wire/provider-iteration.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { runToolLoop } from "turnwright";
-import { tracing } from "turnwright/otel";
+import { tracing } from "turnwright/observe";
 import { createHandoffs, withoutToolCalls } from "turnwright/middleware";
 import { createMockProvider, recordEvents, text, toolCall } from "turnwright/testing";
 import { createAgents, facts, messages, outline, shared, toBilling, tool, toTriage } from "./stage.ts";

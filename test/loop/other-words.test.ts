@@ -16,7 +16,7 @@ it.for<[bad: object, nearest: string, instead: string | undefined]>([
   [{ experimental_prepareStep: () => {} }, "middleware", "middleware: [prepareIteration((view) => ({}))]"],
   [{ experimental_output: {} }, "middleware", "middleware: [structuredOutput(schema)]"],
   [{ experimental_context: {} }, "context", undefined],
-  [{ experimental_telemetry: {} }, "events", 'middleware: [tracing()], from "turnwright/otel"'],
+  [{ experimental_telemetry: {} }, "events", 'middleware: [tracing()], from "turnwright/observe"'],
   [{ instructions: "Be brief." }, "system", 'system: "..."'],
   [{ model: "gpt-5" }, "provider", 'provider: openaiChat({ client, model: "..." })'],
   [{ abortSignal: undefined }, "signal", "signal: controller.signal"],

@@ -18,8 +18,7 @@ import {
 import { createMockProvider, type MockMessage, recordEvents, text, toolCall } from "turnwright/testing";
 import { createAGUIMapper } from "turnwright/ag-ui";
 import { createUIMessageMapper } from "turnwright/ui-message-stream";
-import { tracing } from "turnwright/otel";
-import { diagnostics, toolChannel, type ToolMessage } from "turnwright/diagnostics";
+import { tracing, diagnostics, toolChannel, type ToolMessage } from "turnwright/observe";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { setUpTracing } from "../tracing/stage.ts";
 import { play, tool } from "./play.ts";

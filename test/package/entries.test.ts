@@ -89,7 +89,6 @@ describe.for(exercises)("the built entry $specifier", ({ specifier, name, import
       "turnwright/cache",
       "turnwright/conversation",
       "turnwright/dbos",
-      "turnwright/diagnostics",
       "turnwright/host",
       "turnwright/inspect",
       "turnwright/journal",

@@ -68,7 +68,7 @@ describe("npm install", () => {
   });
 });
 
-describe("turnwright/otel beside @opentelemetry/api before 1.3", () => {
+describe("turnwright/observe beside @opentelemetry/api before 1.3", () => {
   let installed: Installed;
 
   beforeAll(() => {
@@ -82,9 +82,9 @@ describe("turnwright/otel beside @opentelemetry/api before 1.3", () => {
   afterAll(() => installed.remove());
 
   it.for(["load.mjs", "load.cjs"])("throws an error that names the needed version when imported by %s", (load) => {
-    const program = `import("./${load}").then(({ load }) => load("turnwright/otel")).catch(({ message }) => console.log(message))`;
+    const program = `import("./${load}").then(({ load }) => load("turnwright/observe")).catch(({ message }) => console.log(message))`;
     const { stdout } = spawnSync(process.execPath, ["--eval", program], { cwd: installed.folder, encoding: "utf8" });
-    expect(stdout).toMatch(/^"turnwright\/otel" needs @opentelemetry\/api 1\.3 or later\. Update it: /);
+    expect(stdout).toMatch(/^"turnwright\/observe" needs @opentelemetry\/api 1\.3 or later\. Update it: /);
   });
 });
 

@@ -10,7 +10,7 @@ import {
   type Middleware,
   runToolLoop,
 } from "turnwright";
-import { tracing } from "turnwright/otel";
+import { tracing } from "turnwright/observe";
 import { executePlans, planLogs, type PlanExecutor, withPlanner } from "turnwright/middleware";
 import type { ExecutedCommand } from "../../src/middleware/plan/execute-plans.ts";
 import { createMockProvider, text, toolCall } from "turnwright/testing";

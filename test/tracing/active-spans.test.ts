@@ -9,7 +9,7 @@ import {
   type ToolContext,
   runNested,
 } from "turnwright";
-import { tracing } from "turnwright/otel";
+import { tracing } from "turnwright/observe";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { tool } from "../loop/play.ts";
 import { keepContexts, setUpTracing } from "./stage.ts";

@@ -11,8 +11,8 @@ import {
   toolChannel,
   type ToolMessage,
   diagnostics,
-} from "turnwright/diagnostics";
-import { tracing } from "turnwright/otel";
+  tracing,
+} from "turnwright/observe";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { tool } from "../loop/play.ts";
 import { keepContexts, setUpTracing } from "./stage.ts";

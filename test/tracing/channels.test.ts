@@ -9,8 +9,8 @@ import {
   toolChannel,
   type ToolMessage,
   diagnostics,
-} from "turnwright/diagnostics";
-import { tracing } from "turnwright/otel";
+  tracing,
+} from "turnwright/observe";
 import { createMockProvider, fail, text, toolCall, usage } from "turnwright/testing";
 import { tool } from "../loop/play.ts";
 import { question } from "./trace.ts";

@@ -1,7 +1,7 @@
 import { SpanStatusCode } from "@opentelemetry/api";
 import { describe, expect, it } from "vitest";
 import { contextRestart, contextRestarts, withFallback } from "turnwright";
-import type { TracingOptions } from "../../src/otel/tracing-options.ts";
+import type { TracingOptions } from "../../src/observe/tracing/tracing-options.ts";
 import { chunk, createMockProvider, fail, reasoning, text, toolCall } from "turnwright/testing";
 import { tool } from "../loop/play.ts";
 import { question, settle, trace } from "./trace.ts";

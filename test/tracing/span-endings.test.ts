@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { approve, type LoopOptions, memoryJournal, type Middleware, prepareIteration, runToolLoop, stopWhen } from "turnwright";
-import { tracing } from "turnwright/otel";
+import { tracing } from "turnwright/observe";
 import { createMockProvider, endEarly, fail, type MockScript, stall, text, toolCall, usage } from "turnwright/testing";
 import { tool } from "../loop/play.ts";
 import { setUpTracing } from "./stage.ts";

@@ -10,7 +10,7 @@ import {
   runToolLoop,
   type Tool,
 } from "turnwright";
-import { tracing } from "turnwright/otel";
+import { tracing } from "turnwright/observe";
 import { createMockProvider, type MockScript, text, toolCall } from "turnwright/testing";
 import { tool } from "../loop/play.ts";
 import { setUpTracing } from "./stage.ts";

@@ -13,7 +13,7 @@ import {
   SimpleSpanProcessor,
   type SpanProcessor,
 } from "@opentelemetry/sdk-trace-base";
-import type { TracingOptions } from "../../src/otel/tracing-options.ts";
+import type { TracingOptions } from "../../src/observe/tracing/tracing-options.ts";
 
 /** Keeps the active context across `await`. */
 class StoredContexts implements ContextManager {

@@ -1,5 +1,5 @@
 import type { LoopOptions } from "turnwright";
-import type { TracingOptions } from "../../src/otel/tracing-options.ts";
+import type { TracingOptions } from "../../src/observe/tracing/tracing-options.ts";
 import { reasoning, text, toolCall, usage } from "turnwright/testing";
 import { tool } from "../loop/play.ts";
 import { type Scene, trace } from "./trace.ts";

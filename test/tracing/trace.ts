@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import type { LoopOptions, LoopResult } from "turnwright";
-import { tracing } from "turnwright/otel";
-import type { TracingOptions } from "../../src/otel/tracing-options.ts";
+import { tracing } from "turnwright/observe";
+import type { TracingOptions } from "../../src/observe/tracing/tracing-options.ts";
 import { createMockProvider, type MockScript } from "turnwright/testing";
 import { play, type Playing } from "../loop/play.ts";
 import { setUpTracing, type TracingStage } from "./stage.ts";

@@ -17,11 +17,10 @@ import {
 } from "turnwright";
 import { type Conversation, createConversation, memoryConversationStore } from "turnwright/conversation";
 import { defineDurableHost as defineDbosHost, defineDurableLoop as defineDbosLoop } from "turnwright/dbos";
-import { diagnostics } from "turnwright/diagnostics";
+import { diagnostics, tracing } from "turnwright/observe";
 import { type AgentFacts, createHandoffs, createTeam, type MemberReport } from "turnwright/middleware";
 import { createRunHost, type HostedLoopOptions } from "turnwright/host";
 import { rerunFrom, runLog } from "turnwright/inspect";
-import { tracing } from "turnwright/otel";
 import type { ContextOf, RunCall } from "turnwright/kit";
 import { defineDurableHost as defineRestateHost, defineDurableLoop as defineRestateLoop } from "turnwright/restate";
 import { createMockProvider, runTool, text, toolCall } from "turnwright/testing";

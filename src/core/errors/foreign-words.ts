@@ -214,7 +214,7 @@ const wallClock: Replacement = {
   instead: "limits: { wallClockMs: 60_000 } for the whole run, or timeouts: { toolMs } for each wait",
 };
 const cost: Replacement = { nearest: "limits.maxCostUSD", instead: "limits: { maxCostUSD: 0.5 }, and pricing: genaiPrices()" };
-const trace: Replacement = { nearest: "events", instead: 'middleware: [tracing()], from "turnwright/otel"' };
+const trace: Replacement = { nearest: "events", instead: 'middleware: [tracing()], from "turnwright/observe"' };
 
 const maxAttempts: Replacement = { nearest: "maxAttempts", instead: "maxAttempts: 3, which includes the first attempt" };
 const sdkClient: Replacement = { nearest: "client", instead: "client, an SDK client created with your key and base URL" };

@@ -6,6 +6,7 @@ import type * as path from "node:path";
 import { type FileFacts, followOwnLinks, isOwn, tightMode } from "../../shared/file-trust.ts";
 import { invalidOption, isRecord } from "../../core/kit.ts";
 import { isProviderError, type ModelChunk, type Provider, type ProviderError } from "../../core/index.ts";
+import { builtinLoader } from "../../shared/builtin-loader.ts";
 import { parseJson } from "../../shared/json.ts";
 import { toAbilities, toProviderFacts } from "../../shared/wrap-provider.ts";
 import type { UnknownRecord } from "../../shared/guards.ts";
@@ -190,8 +191,8 @@ function isCassette(value: unknown): value is Cassette {
 
 /** Writes synchronously, so that each chunk is in the file before the run gets it. */
 function fileCassette(path: string): Cassette {
-  const { dirname } = nodeModule("node:path");
-  const { closeSync, constants, ftruncateSync, mkdirSync, readFileSync, writeFileSync } = nodeModule("node:fs");
+  const { dirname } = loader()("node:path");
+  const { closeSync, constants, ftruncateSync, mkdirSync, readFileSync, writeFileSync } = loader()("node:fs");
   const withFile = (flags: number, use: (file: number) => void): void => {
     const file = openOwnFile(path, constants.O_WRONLY | constants.O_CREAT | flags);
     try {
@@ -212,8 +213,8 @@ function fileCassette(path: string): Cassette {
 
 /** Recordings may be private. The file is therefore readable only for its owner, and symbolic links of other users are rejected. */
 function openOwnFile(path: string, flags: number): number {
-  const { dirname, resolve } = nodeModule("node:path");
-  const { closeSync, constants, fchmodSync, fstatSync, lstatSync, openSync, readlinkSync } = nodeModule("node:fs");
+  const { dirname, resolve } = loader()("node:path");
+  const { closeSync, constants, fchmodSync, fstatSync, lstatSync, openSync, readlinkSync } = loader()("node:fs");
   const end = followOwnLinks(path, { lstatSync, readlinkSync, dirname, resolve });
   if ("refused" in end)
     throw new Error(`${end.refused} is a link that belongs to another user. Remove it, or pass the path of the file itself.`);
@@ -243,16 +244,8 @@ function tighten(facts: FileFacts, change: (mode: number) => void): void {
   }
 }
 
-interface NodeModules {
-  readonly "node:fs": typeof fs;
-  readonly "node:path": typeof path;
-}
-
-/** Loads a Node module when it is needed. With an import, `turnwright/testing` could not be loaded in browsers. */
-function nodeModule<Name extends keyof NodeModules>(name: Name): NodeModules[Name] {
-  const host: Partial<typeof process> | undefined = globalThis.process;
-  if (typeof host?.getBuiltinModule === "function") return host.getBuiltinModule(name);
-  throw new Error(
+function loader(): typeof process.getBuiltinModule {
+  return builtinLoader(
     "A cassette file needs Node 20.16 or later. On other platforms pass an object with the methods read, append and clear instead.",
   );
 }

@@ -18,7 +18,7 @@ import {
 } from "turnwright";
 import { compactMessages } from "turnwright/middleware";
 import { parseRunLog } from "turnwright/inspect";
-import { recordSpans } from "turnwright/otel";
+import { recordSpans } from "turnwright/observe";
 import { createMockProvider, fail, reasoning, text, toolCall, usage, wait } from "turnwright/testing";
 import { clock, logRun, optionsFor } from "../log-run.ts";
 import { keepContexts, setUpTracing } from "../../tracing/stage.ts";

@@ -1,7 +1,7 @@
 import { INVALID_SPAN_CONTEXT, trace } from "@opentelemetry/api";
 import { createLoopControl, createLoopEvents, type LoopOptions } from "turnwright";
 import type { LoopEventType } from "../../../src/core/types/loop-event.ts";
-import { tracing } from "turnwright/otel";
+import { tracing } from "turnwright/observe";
 import type { Fault } from "../faults.ts";
 import { called, type Port, type Ports, portsOf, question, usualProvider } from "./port.ts";
 import { addWatchers } from "../../add-watchers.ts";

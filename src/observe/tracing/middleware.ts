@@ -8,9 +8,9 @@ import type {
   Provider,
   ToolContext,
   ToolDefinition,
-} from "../core/index.ts";
-import { isRecord } from "../core/kit.ts";
-import { toPlainError } from "../shared/plain-error.ts";
+} from "../../core/index.ts";
+import { isRecord } from "../../core/kit.ts";
+import { toPlainError } from "../../shared/plain-error.ts";
 import {
   cleanName,
   errorTypeOf,
@@ -22,9 +22,9 @@ import {
   type RunObserver,
   type StartObserving,
   type StreamObserver,
-} from "../observe/run-observer.ts";
-import { rowOf } from "../shared/event-table.ts";
-import { countsAsError } from "../shared/to-outcome.ts";
+} from "../run-observer.ts";
+import { rowOf } from "../../shared/event-table.ts";
+import { countsAsError } from "../../shared/to-outcome.ts";
 import { ChatSpan, type StreamError, SummarySpan } from "./chat-span.ts";
 import { endingFacts, errorFacts, genAi, limitFacts, operations, otherError, own, settingsFacts, thrownType } from "./facts.ts";
 import { liveClock, type LiveSpan, noteFacts, type SpanClock } from "./live-span.ts";

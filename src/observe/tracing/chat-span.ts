@@ -1,8 +1,8 @@
 // The spans of model requests: `ChatSpan` for the stream of an iteration, `SummarySpan` for the summary of a compaction.
 
 import { type Attributes, type Context, context, SpanKind } from "@opentelemetry/api";
-import type { FinishReason, LoopEvents, ModelChunk, ModelRequest, Provider } from "../core/index.ts";
-import { isFailed, type StreamObserver } from "../observe/run-observer.ts";
+import type { FinishReason, LoopEvents, ModelChunk, ModelRequest, Provider } from "../../core/index.ts";
+import { isFailed, type StreamObserver } from "../run-observer.ts";
 import { SaidContent, toInputMessages, toInstructions } from "./tracing-options.ts";
 import {
   common,

@@ -1,9 +1,9 @@
 // Replays the lines of a log as the events of a run. The code that traces live runs makes spans from these events.
 
-import { type FinishReason, type Json, LoopError, type LoopEvent, type ModelChunk, type ModelRequest } from "../core/index.ts";
-import { isRecord, textOf } from "../core/kit.ts";
-import { wasDispatched } from "../shared/to-outcome.ts";
-import type { RunObserver, StartObserving, StreamObserver } from "../observe/run-observer.ts";
+import { type FinishReason, type Json, LoopError, type LoopEvent, type ModelChunk, type ModelRequest } from "../../core/index.ts";
+import { isRecord, textOf } from "../../core/kit.ts";
+import { wasDispatched } from "../../shared/to-outcome.ts";
+import type { RunObserver, StartObserving, StreamObserver } from "../run-observer.ts";
 import { otherError } from "./facts.ts";
 import { type Execution, type RecordedLine, type RecordedLog, type RecordedRun, toExecutions } from "./recorded-run.ts";
 import * as api from "@opentelemetry/api";

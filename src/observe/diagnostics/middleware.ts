@@ -1,7 +1,7 @@
-import { checkFields, type Checks, is, textOf } from "../core/kit.ts";
-import type { Json, LoopEvent, LoopEvents, Middleware, ToolContext } from "../core/index.ts";
-import { redactSecrets } from "../shared/redact-secrets.ts";
-import { toPlainError } from "../shared/plain-error.ts";
+import { checkFields, type Checks, is, textOf } from "../../core/kit.ts";
+import type { Json, LoopEvent, LoopEvents, Middleware, ToolContext } from "../../core/index.ts";
+import { redactSecrets } from "../../shared/redact-secrets.ts";
+import { toPlainError } from "../../shared/plain-error.ts";
 import {
   cleanName,
   errorTypeOf,
@@ -13,8 +13,8 @@ import {
   type RunObserver,
   type StartObserving,
   type StreamObserver,
-} from "../observe/run-observer.ts";
-import { countsAsError } from "../shared/to-outcome.ts";
+} from "../run-observer.ts";
+import { countsAsError } from "../../shared/to-outcome.ts";
 import {
   type ChannelTrace,
   iterationChannel,
@@ -24,6 +24,7 @@ import {
   type Scope,
   toolChannel,
   type ToolMessage,
+  loader,
   TraceSource,
 } from "./channels.ts";
 
@@ -184,7 +185,7 @@ const checks: Checks<DiagnosticsOptions> = { captureContent: is.flag };
  *
  * If no tracing channel has subscribers when a run begins, the run publishes nothing and has almost no overhead.
  *
- * Throws LoopError "invalid-option" or "unknown-option" for `options`.
+ * Throws LoopError "invalid-option" or "unknown-option" for `options`, and an Error on platforms without these channels.
  *
  * Source: nodejs.org/api/diagnostics_channel.html#class-tracingchannel.
  *
@@ -195,6 +196,7 @@ const checks: Checks<DiagnosticsOptions> = { captureContent: is.flag };
  */
 export function diagnostics(options: DiagnosticsOptions = {}): Middleware {
   checkFields("options", options, checks);
+  loader();
   const { captureContent = false } = options;
   const middleware = observeRuns("diagnostics", (run) => new RunChannels(run, { captureContent }));
   return { ...middleware, begin: (run) => (isAnyHeard() && middleware.begin?.(run)) || {} };

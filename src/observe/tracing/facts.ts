@@ -1,10 +1,10 @@
 // Span attributes for settings, usage and endings. Their values are numbers and fixed names, never free text, so that they are
 // safe to record without `captureContent`.
 
-import type { EndReason, FinishReason, LoopEvents, LoopLimits, ModelSettings, Usage } from "../core/index.ts";
-import { limitRules } from "../core/kit.ts";
-import { redactSecrets } from "../shared/redact-secrets.ts";
-import { cleanName, errorTypeOf } from "../observe/run-observer.ts";
+import type { EndReason, FinishReason, LoopEvents, LoopLimits, ModelSettings, Usage } from "../../core/index.ts";
+import { limitRules } from "../../core/kit.ts";
+import { redactSecrets } from "../../shared/redact-secrets.ts";
+import { cleanName, errorTypeOf } from "../run-observer.ts";
 import type { Attributes, AttributeValue } from "@opentelemetry/api";
 
 /**

@@ -1,9 +1,9 @@
 // The parts of a run log that spans are made from. `recordSpans` accepts a `RunLog` of `turnwright/inspect`, because a `RunLog`
 // has all of these parts.
 
-import { isRecord, textOf } from "../core/kit.ts";
-import type { Json, Message, ToolDefinition } from "../core/index.ts";
-import type { ObservedRun } from "../observe/run-observer.ts";
+import { isRecord, textOf } from "../../core/kit.ts";
+import type { Json, Message, ToolDefinition } from "../../core/index.ts";
+import type { ObservedRun } from "../run-observer.ts";
 
 /** A line of a log. `at` is in milliseconds since 1970. */
 export interface RecordedLine {

@@ -3,9 +3,9 @@
 
 import * as api from "@opentelemetry/api";
 import type { Attributes, Meter } from "@opentelemetry/api";
-import { memoize } from "../core/kit.ts";
-import { redactSecrets } from "../shared/redact-secrets.ts";
-import type { Usage } from "../core/index.ts";
+import { memoize } from "../../core/kit.ts";
+import { redactSecrets } from "../../shared/redact-secrets.ts";
+import type { Usage } from "../../core/index.ts";
 import { definedIn, genAi, unknownModality } from "./facts.ts";
 import { LiveSpan, quietly, type SpanClock } from "./live-span.ts";
 import { ContentWriter, type TracingOptions } from "./tracing-options.ts";
@@ -84,7 +84,7 @@ function createTokenCounts(meter: Meter): Instruments["tokens"] {
 // This check needs the namespace import. With a named import of `createNoopMeter`, an old version of `@opentelemetry/api` would
 // fail with an unclear error from Node before this line runs.
 if (!("createNoopMeter" in api)) {
-  throw new Error('"turnwright/otel" needs @opentelemetry/api 1.3 or later. Update it: npm install @opentelemetry/api@latest');
+  throw new Error('"turnwright/observe" needs @opentelemetry/api 1.3 or later. Update it: npm install @opentelemetry/api@latest');
 }
 
 const scope = "turnwright";

@@ -1,12 +1,12 @@
 // Converts messages to span attributes, which are JSON arrays of messages with parts. Only used if `captureContent` is true.
 // Format: github.com/open-telemetry/semantic-conventions-genai.
 
-import { assertNever } from "../shared/guards.ts";
-import { type AssistantPart, checkFields, type Checks, is, isRecord } from "../core/kit.ts";
-import type { UserPart } from "../core/types/common.ts";
-import { dropPromise } from "../shared/promises.ts";
-import type { Json, Message, ModelChunk } from "../core/index.ts";
-import { redactSecrets } from "../shared/redact-secrets.ts";
+import { assertNever } from "../../shared/guards.ts";
+import { type AssistantPart, checkFields, type Checks, is, isRecord } from "../../core/kit.ts";
+import type { UserPart } from "../../core/types/common.ts";
+import { dropPromise } from "../../shared/promises.ts";
+import type { Json, Message, ModelChunk } from "../../core/index.ts";
+import { redactSecrets } from "../../shared/redact-secrets.ts";
 import type { Meter, MeterProvider, Tracer, TracerProvider } from "@opentelemetry/api";
 
 /**

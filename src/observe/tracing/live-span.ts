@@ -1,11 +1,11 @@
 import { type Attributes, type AttributeValue, type Context, diag, type Span, SpanStatusCode, trace } from "@opentelemetry/api";
-import { dropPromise } from "../shared/promises.ts";
-import type { LoopEvent } from "../core/index.ts";
-import { textOf } from "../core/kit.ts";
-import { rowOf } from "../shared/event-table.ts";
-import { redactText } from "../shared/redact-secrets.ts";
-import { toPlainError } from "../shared/plain-error.ts";
-import { cleanName } from "../observe/run-observer.ts";
+import { dropPromise } from "../../shared/promises.ts";
+import type { LoopEvent } from "../../core/index.ts";
+import { textOf } from "../../core/kit.ts";
+import { rowOf } from "../../shared/event-table.ts";
+import { redactText } from "../../shared/redact-secrets.ts";
+import { toPlainError } from "../../shared/plain-error.ts";
+import { cleanName } from "../run-observer.ts";
 import { common, definedIn, genAi, thrownType } from "./facts.ts";
 
 /** Calls a function that uses a tracer or a meter. Errors are logged with OpenTelemetry's `diag` and do not affect the run. */

@@ -1,6 +1,13 @@
-import { AsyncResource } from "node:async_hooks";
-import { tracingChannel, type TracingChannel } from "node:diagnostics_channel";
-import type { EndReason, FinishReason, Json, LoopStatus, StreamResult, ToolOutcome, Usage } from "../core/index.ts";
+import type { AsyncResource } from "node:async_hooks";
+import type { TracingChannel } from "node:diagnostics_channel";
+import type { EndReason, FinishReason, Json, LoopStatus, StreamResult, ToolOutcome, Usage } from "../../core/index.ts";
+
+import { builtinLoader } from "../../shared/builtin-loader.ts";
+
+/** Throws on platforms without the channels. */
+export function loader(): typeof process.getBuiltinModule {
+  return builtinLoader("diagnostics() needs node:diagnostics_channel, and Node 20.16 or later.");
+}
 
 type StreamStatus = StreamResult["status"];
 
@@ -13,11 +20,14 @@ type Channel = TracingChannel<unknown, object>;
 
 export class TraceSource<Facts extends Message> {
   readonly #name: string;
-  readonly #channel: Channel;
+  #loaded: Channel | undefined;
 
   constructor(name: string) {
     this.#name = name;
-    this.#channel = tracingChannel<unknown, object>(name);
+  }
+
+  get #channel(): Channel {
+    return (this.#loaded ??= loader()("node:diagnostics_channel").tracingChannel<unknown, object>(this.#name));
   }
 
   /** Checks each part of the tracing channel. Node before 20.13 has no `hasSubscribers` for the tracing channel as a whole. */
@@ -31,7 +41,8 @@ export class TraceSource<Facts extends Message> {
     const message = facts();
     // Subscribers may bind AsyncLocalStorage stores to `start`. An AsyncResource that is created inside `runStores` captures
     // these stores. With this resource, `ChannelTrace.run` makes the stores available to later parts of the operation.
-    const hold = (): AsyncResource => new AsyncResource(this.#name, { requireManualDestroy: true });
+    const { AsyncResource: Resource } = loader()("node:async_hooks");
+    const hold = (): AsyncResource => new Resource(this.#name, { requireManualDestroy: true });
     const open = (): AsyncResource => this.#channel.start.runStores(message, hold);
     const resource = outer === undefined ? open() : outer.run(open);
     this.#channel.end.publish(message);

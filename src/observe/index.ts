@@ -1,0 +1,7 @@
+// The entry `turnwright/observe`: OpenTelemetry spans and metrics of runs, and tracing channels of Node.
+
+export { recordSpans } from "./tracing/record-spans.ts";
+export { tracing } from "./tracing/middleware.ts";
+export { iterationChannel, runChannel, toolChannel } from "./diagnostics/channels.ts";
+export type { IterationMessage, RunMessage, ToolMessage } from "./diagnostics/channels.ts";
+export { diagnostics } from "./diagnostics/middleware.ts";
