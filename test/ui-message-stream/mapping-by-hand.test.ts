@@ -187,3 +187,21 @@ it.each(vendors)(
     expect(marks).toEqual([undefined, "r:c", "r:d", "r:c", undefined]);
   },
 );
+
+it.each(vendors)(
+  'createUIMessageMapper: a page of AI SDK $version with from: "live" gets a call whose arguments are not JSON, although it has no part for it',
+  async (vendor) => {
+    const { version } = vendor;
+    const replayed = { replayed: true } as const;
+    const events: readonly LoopEvent[] = [
+      start,
+      { ...step(0), ...replayed },
+      { type: "tool-args-end", ...call, ...replayed, args: "{", problem: "malformed" },
+      { type: "run-end", ...end, status: "error", reason: { kind: "loop-detected", toolName: "look", count: 2 } },
+    ];
+    const chunks = toChunks(events, { version, from: "live" });
+    await check(chunks, version);
+    const message = await readMessage(vendor, chunks);
+    expect(message?.parts.map(({ toolCallId, state }) => [toolCallId, state])).toEqual([["r:c", "output-error"]]);
+  },
+);
