@@ -11,13 +11,12 @@ import { buildRows } from "../../src/inspect/ui/model/rows.ts";
 import { failedLog, nestedLog, suspendedLog } from "./page/sample-logs.ts";
 
 const values: readonly unknown[] = [7, "x", [], {}, [null], { a: null }];
-/** How many values each field gets beside `null`. The next field gets the next ones. */
-const share = 2;
 let turn = 0;
 
+/** Each field gets `null` and one of the values. The next field gets the next value. */
 function takeValues(): readonly unknown[] {
-  turn += share;
-  return [null, ...Array.from({ length: share }, (_, index) => values[(turn + index) % values.length])];
+  turn += 1;
+  return [null, values[turn % values.length]];
 }
 
 /** Returns copies of a line. In each copy, one field at a depth of up to 5 has another value. */
