@@ -1,6 +1,5 @@
 // One tool call: checked against the gate, passed through the middleware, and run once.
 
-import type { CallEvent } from "../types/loop-event.ts";
 import type { Json, PlainError } from "../types/common.ts";
 import type { NestedSpending, ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
 import { CancelScope } from "../../shared/cancellation/cancel-scope.ts";
@@ -304,10 +303,10 @@ function portsOf(activity: Activity, signal?: AbortSignal): ToolCallPorts {
     },
     onYield: (call, value) => {
       const data = events.wants("tool-progress") ? toPreliminary(value) : undefined;
-      if (data !== undefined) events.send({ type: "tool-progress", ...callEvent(run, call, false), data, preliminary: true });
+      if (data !== undefined) run.send("tool-progress", run.aboutCall(call, { data, preliminary: true }));
     },
     onMetadata: (call, metadata) => void metadataOf.set(call, metadata),
-    onLate: (call, success) => events.send({ type: "late-result", ...callEvent(run, call, false), success }),
+    onLate: (call, success) => run.send("late-result", run.aboutCall(call, { success })),
   };
 }
 
@@ -317,21 +316,8 @@ function scopeOf({ run, journal }: Activity, signal: AbortSignal | undefined): C
   return run.scope.within(signal);
 }
 
-export function callEvent(run: Run, { callId, name }: ToolCall, isReplayed: boolean): CallEvent {
-  const { runId, state, places } = run;
-  return {
-    runId,
-    iteration: state.iteration,
-    ...(isReplayed && { replayed: true }),
-    callId,
-    name,
-    index: places.get(callId) ?? -1,
-  };
-}
-
 export function sendStart(run: Run, call: ToolCall, isReplayed: boolean): void {
-  if (run.events.wants("tool-start"))
-    run.events.send({ type: "tool-start", ...callEvent(run, call, isReplayed), args: freezeDeep(call.args) });
+  run.send("tool-start", run.aboutCall(call, { args: freezeDeep(call.args) }), isReplayed);
 }
 
 export function sendEnd(run: Run, outcome: ToolOutcome, isReplayed: boolean): void {
@@ -341,12 +327,6 @@ export function sendEnd(run: Run, outcome: ToolOutcome, isReplayed: boolean): vo
   if (!run.events.wants("tool-end")) return;
   const isRestart = detectContextRestart(outcome, undefined) !== undefined;
   const result = isRestart ? restartedResult : freezeDeep(renderOutcome(outcome));
-  run.events.send({
-    type: "tool-end",
-    ...callEvent(run, call, isReplayed),
-    outcome: kind,
-    result,
-    durationMs,
-    ...(metadata !== undefined && { metadata }),
-  });
+  const fields = { outcome: kind, result, durationMs, ...(metadata !== undefined && { metadata }) };
+  run.send("tool-end", run.aboutCall(call, fields), isReplayed);
 }

@@ -1,7 +1,6 @@
 // The object with which middleware and durable tools record effects and wait for answers from outside.
 
 import type { Json, PlainError } from "../types/common.ts";
-import type { LoopEvent } from "../types/loop-event.ts";
 import type { ToolCall } from "../types/tool-outcome.ts";
 import type { ToolDefinition } from "../types/tool.ts";
 import { endingOfReason } from "../../shared/cancellation/cancel-scope.ts";
@@ -266,11 +265,9 @@ export class HookRecorder extends StepRecorder implements CallRecorder {
 
   get emit(): CallRecorder["emit"] {
     return (type, fields) => {
-      const { run, call, index, isReplayed } = this.#activity;
-      const { runId, state, events } = run;
-      const place = { runId, iteration: state.iteration, ...(isReplayed && { replayed: true }) };
-      const at = call === undefined ? place : { ...place, callId: call.callId, name: call.name, index };
-      events.send({ type, ...at, ...fields } as LoopEvent);
+      const { run, call, isReplayed } = this.#activity;
+      const about: object = call === undefined ? fields : run.aboutCall(call, fields);
+      run.send(type, about as never, isReplayed);
     };
   }
 

@@ -1,7 +1,7 @@
 // One run: its options, its state, and the ports through which it reaches the world.
 
 import type { Clock, Session, Timeouts } from "../types/common.ts";
-import type { EventBase, LoopEvent, LoopEvents, LoopEventType } from "../types/loop-event.ts";
+import type { CallEvent, EventBase, LoopEvent, LoopEvents, LoopEventType } from "../types/loop-event.ts";
 import type { RunOptions, ToolRegistry } from "../types/loop-options.ts";
 import type { Journal } from "../types/journal.ts";
 import type { LoopResult } from "../types/loop-result.ts";
@@ -42,6 +42,8 @@ import type {
   State,
 } from "../types/middleware.ts";
 import { createState } from "./state.ts";
+
+type CallPlace = Pick<CallEvent, "callId" | "name" | "index">;
 
 /** The options of a run on the seam. */
 export interface SeamOptions extends RunOptions {
@@ -250,6 +252,11 @@ export class Run {
     const { runId, state, events } = this;
     const base = { type, runId, iteration: state.iteration, ...(isReplayed === true && { replayed: true }) };
     if (events.wants(type)) events.send({ ...base, ...fields } as LoopEvent);
+  }
+
+  /** Adds the place of a call to the fields of its event. */
+  aboutCall<Fields extends object>({ callId, name }: Pick<ToolCall, "callId" | "name">, fields: Fields): Fields & CallPlace {
+    return { callId, name, index: this.places.get(callId) ?? -1, ...fields };
   }
 
   /** True if this run can wait: it records its steps in the journal of the outermost run. */

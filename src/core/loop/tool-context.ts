@@ -1,7 +1,7 @@
 // The second argument of a tool. A class with getters, so that only the values that the tool uses are built.
 
 import type { Json } from "../types/common.ts";
-import type { CallEvent, EmittedPart, LoopEventType } from "../types/loop-event.ts";
+import type { EmittedPart, LoopEventType } from "../types/loop-event.ts";
 import type { ToolContext } from "../types/loop-options.ts";
 import type { Message } from "../types/message.ts";
 import type { ToolBudget, ToolDefinition } from "../types/tool.ts";
@@ -91,14 +91,14 @@ export class CallContext extends StepRecorder implements Omit<ToolContext, "step
   // These getters return functions, so that tools may destructure the context.
   get progress(): (data: unknown) => void {
     return (data) => {
-      if (this.#isAlive("tool-progress")) this.#run.events.send({ type: "tool-progress", ...this.#place, data });
+      if (this.#isAlive("tool-progress")) this.#run.send("tool-progress", this.#run.aboutCall(this, { data }));
     };
   }
 
   get emit(): ToolContext["emit"] {
     return (given) => {
       const part = toEmittedPart(given);
-      if (this.#isAlive("tool-emit")) this.#run.events.send({ type: "tool-emit", ...this.#place, part });
+      if (this.#isAlive("tool-emit")) this.#run.send("tool-emit", this.#run.aboutCall(this, { part }));
     };
   }
 
@@ -107,11 +107,6 @@ export class CallContext extends StepRecorder implements Omit<ToolContext, "step
     if (this.#deadline.isOver) return false;
     this.#deadline.heartbeat();
     return this.#run.events.wants(type);
-  }
-
-  get #place(): CallEvent {
-    const { iteration, callId, name } = this;
-    return { runId: this.#run.runId, iteration, callId, name, index: this.#run.places.get(callId) ?? -1 };
   }
 }
 

@@ -1,9 +1,7 @@
 // Sends the events about the approval of a recorded call.
 
-import type { LoopEvent } from "../types/loop-event.ts";
 import type { ToolCall } from "../types/tool-outcome.ts";
 import { type Decided, sendDecision, toDecision } from "../middleware/decide-call.ts";
-import { callEvent } from "../loop/perform-call.ts";
 import type { Run } from "../loop/run.ts";
 import type { CallRecorder, Outcome } from "../types/middleware.ts";
 import { isRecord } from "../../shared/guards.ts";
@@ -20,8 +18,7 @@ interface Approval {
 /** A check of `guardrails` denies a call before anybody is asked. */
 export function sendApproval(run: Run, call: ToolCall, { decision, waits, ended }: Approval): void {
   const wait = waits.find(({ what }) => what === "approval");
-  const emit: CallRecorder["emit"] = (type, fields) =>
-    run.events.send({ type, ...callEvent(run, call, true), ...fields } as LoopEvent);
+  const emit: CallRecorder["emit"] = (type, fields) => run.send(type, run.aboutCall(call, fields) as never, true);
   if (ended?.kind === "denied" && ended.guardrail !== undefined)
     return sendDecision({ emit }, { kind: "deny", reason: ended.reason, guardrail: ended.guardrail }, wait?.id);
   if (wait === undefined && !isRecord(decision)) return;

@@ -10,7 +10,6 @@ import { partsOf } from "../call-drafts.ts";
 import { isUnfinished } from "../../../shared/judge-finish.ts";
 import { freezeDeep } from "../../../shared/json.ts";
 import { type Activity, Parked } from "../activity.ts";
-import { callEvent } from "../perform-call.ts";
 import { compareMiddleware, JournalFailure } from "../hooks.ts";
 import { type FirstRecord, isReplay, callPlace, nextKeyOf, placeOf, stepOf } from "../journals.ts";
 import { findLimit, type Looking, type NextStep } from "../next-step.ts";
@@ -190,7 +189,7 @@ export class RunPast implements AnsweredRun, CallPast {
       }
       for (const call of part.calls) {
         const { args, problem } = call;
-        run.events.send({ type: "tool-args-end", ...callEvent(run, call, true), args: freezeDeep(args), problem });
+        run.send("tool-args-end", run.aboutCall(call, { args: freezeDeep(args), problem }), true);
       }
     }
   }
