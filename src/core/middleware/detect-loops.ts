@@ -24,7 +24,9 @@ const checks: Checks<LoopDetectionOptions> = {
  */
 export function detectLoops(options: LoopDetectionOptions = {}): Middleware {
   checkFields("detectLoops", options, checks);
-  return { name: "detect-loops", pure: true, begin: () => createDetection(options) };
+  const middleware: Middleware = { name: "detect-loops", pure: true, begin: () => createDetection(options) };
+  // A rerun reads it, because it must not add a warning twice.
+  return Object.assign(middleware, { action: options.action });
 }
 
 function createDetection({ threshold = 3, action = "warn", maxCycle = 4, compareResults = false }: LoopDetectionOptions): Hooks {
