@@ -24,7 +24,7 @@ type Judging = Awaited<ReturnType<middleware.ToolCheck["check"]>>;
 
 // #region guardrails
 interface GuardrailsEntry {
-  // put it before approve; a check that throws or takes longer than timeouts.hookMs ends the run as "hook-failed"
+  // put it before approve; a check that throws or takes longer than timeouts.callbackMs ends the run as "hook-failed"
   guardrails(options: {
     input?: readonly InputCheck[]; // run at the same time as the request; nothing is shown and no tool runs before they have passed
     output?: readonly OutputCheck[]; // run in order, on the text and the reasoning of each response, before it is shown or recorded

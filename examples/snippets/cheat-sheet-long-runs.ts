@@ -16,7 +16,7 @@ interface CompactionEntry {
     when?: number; // 0.8: old messages are summarized when the context reaches this size
     keep?: number; // 0.1: the latest messages stay, up to this size
     contextWindow?: number | ((provider: string, model: string) => number | undefined); // genaiContextWindow() of turnwright/prices
-    summarise?: { provider?: Provider; maxOutputTokens?: number; maxCostUSD?: number; instructions?: string };
+    summarize?: { provider?: Provider; maxOutputTokens?: number; maxCostUSD?: number; instructions?: string };
     native?: boolean; // true: a service with `compacts` writes its own summaries
   }): Compaction; // startWith(result.compaction) for the next run of the conversation
 }

@@ -85,7 +85,7 @@ interface Retries {
 interface Fallback {
   firstChunkMs?: number; // for every provider except the last one; default: the run's timeouts
   streamIdleMs?: number;
-  restMs?: number; // 0; a failed provider is tried last for this long
+  cooldownMs?: number; // 0; a failed provider is tried last for this long
 }
 // #endregion wrappers
 

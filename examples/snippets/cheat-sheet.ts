@@ -223,9 +223,9 @@ interface WaitingTimes {
   firstChunkMs: number; // the greater of streamIdleMs and 300,000
   streamMs?: number | undefined; // 1,800,000
   toolMs: number; // 300,000
-  settleMs: number; // 5,000
+  toolCleanupMs: number; // 5,000
   approvalMs: number; // none
-  hookMs: number; // 30,000
+  callbackMs: number; // 30,000
   journalMs?: number | undefined; // 60,000
 }
 // #endregion options

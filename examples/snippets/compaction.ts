@@ -54,13 +54,13 @@ const createModel = () =>
 {
   const small: Provider = createMockProvider([text("No errors so far.")], { id: "openai", model: "gpt-5-mini" });
   const provider = createModel();
-  // #region summarise
+  // #region summarize
   const compaction = compactMessages({
     when: 120_000, // tokens
     keep: 30_000,
-    summarise: { provider: small, maxOutputTokens: 2_000, maxCostUSD: 0.1, instructions: "Keep all file names and times." },
+    summarize: { provider: small, maxOutputTokens: 2_000, maxCostUSD: 0.1, instructions: "Keep all file names and times." },
   });
-  // #endregion summarise
+  // #endregion summarize
   await runToolLoop({ provider, tools, messages, middleware: [compaction] });
   // #region pinned
   const rules: Message = { role: "user", content: "Never restart the database.", pinned: true };

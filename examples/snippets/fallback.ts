@@ -58,7 +58,7 @@ const answered = (): Response => {
       withRetry(anthropicMessages({ client: anthropic, model: "claude-sonnet-4-6" }), { maxAttempts: 2 }),
       openaiChat({ client: openai, model: "gpt-5-mini" }),
     ],
-    { firstChunkMs: 20_000, restMs: 60_000 },
+    { firstChunkMs: 20_000, cooldownMs: 60_000 },
   );
   const { text, streamResults } = await runToolLoop({ provider, messages });
   // Claude was overloaded twice, so gpt-5-mini answered "It is." For the next minute, gpt-5-mini is tried first.

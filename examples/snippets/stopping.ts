@@ -66,7 +66,7 @@ const tools = [
     tools,
     messages,
     limits: { maxIterations: 3, wallClockMs: 60_000 },
-    timeouts: { toolMs: 10, settleMs: 0 },
+    timeouts: { toolMs: 10, toolCleanupMs: 0 },
   });
   // The tool timed out in each of the three iterations. The status is "timeout", and the reason is "max-iterations".
   // #endregion limits

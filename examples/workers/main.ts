@@ -16,7 +16,7 @@ const isServing = process.argv.includes("--serve");
 const loop = defineTrips();
 const postgres = await startPostgres();
 // This process can start runs and read their events, but does not execute them.
-const client = await launchWorker({ databaseUrl: postgres.url, executes: false });
+const client = await launchWorker({ databaseUrl: postgres.url, runsLoops: false });
 const workers = new WorkerProcesses(postgres.url);
 const trips = new FollowedTrips(loop);
 await Promise.all([workers.start(), workers.start()]);

@@ -148,7 +148,7 @@ export interface WorkerOptions {
    */
   readonly answerMs?: number | undefined;
   /** False for a process that only starts, reads and stops runs, such as a web server. Default true. */
-  readonly executes?: boolean | undefined;
+  readonly runsLoops?: boolean | undefined;
 }
 
 /** A launched worker. */
@@ -178,7 +178,7 @@ const checks: Checks<WorkerOptions> = {
   name: ["a text that is not empty", isFilled],
   leaseMs: { min: 100, infinite: false },
   answerMs: { min: 1, infinite: false },
-  executes: is.flag,
+  runsLoops: is.flag,
 };
 
 /** How often a worker looks for runs without a worker, in milliseconds. */
@@ -250,10 +250,10 @@ export class WorkerProcess extends WorkerSite implements RunSite {
   readonly #ended: RunEnds;
   readonly #takeovers: Takeovers;
 
-  constructor({ databaseUrl, name = "turnwright", leaseMs = 10_000, answerMs = 30_000, executes = true }: WorkerOptions) {
+  constructor({ databaseUrl, name = "turnwright", leaseMs = 10_000, answerMs = 30_000, runsLoops = true }: WorkerOptions) {
     super();
     this.application = name;
-    this.#options = { databaseUrl, name, leaseMs, answerMs, executes };
+    this.#options = { databaseUrl, name, leaseMs, answerMs, runsLoops };
     this.#connections = new Connections(databaseUrl);
     this.#control = this.#connections.createPool(3);
     this.#dbosPool = this.#connections.createPool(20, { hasTimeLimit: false });
@@ -279,7 +279,7 @@ export class WorkerProcess extends WorkerSite implements RunSite {
   }
 
   async launch(): Promise<void> {
-    const { databaseUrl, name, leaseMs, executes } = this.#options;
+    const { databaseUrl, name, leaseMs, runsLoops } = this.#options;
     // The version is fixed, so that new code continues the runs of old code.
     const applicationVersion = `${name}-turnwright-1`;
     const queues = [...here.loops.keys()].map((loop) => queueOf(name, loop));
@@ -290,7 +290,7 @@ export class WorkerProcess extends WorkerSite implements RunSite {
       executorID: this.id,
       applicationVersion,
       logger: this.#logger,
-      listenQueues: executes && queues.length > 0 ? queues : ["no-queue"],
+      listenQueues: runsLoops && queues.length > 0 ? queues : ["no-queue"],
     });
     await whileLaunching(this.#control, async () => {
       await this.store.migrate();

@@ -75,7 +75,7 @@ interface Later {
 }
 
 /** Runs `list` at each request, but pauses after each run. Requests during a pause cause one run after the pause. */
-function withRests(list: () => Promise<void>, restMs: number): Listing {
+function withRests(list: () => Promise<void>, cooldownMs: number): Listing {
   let rest: ReturnType<typeof setTimeout> | undefined;
   let current: Promise<void> | undefined;
   let later: Later | undefined;
@@ -91,7 +91,7 @@ function withRests(list: () => Promise<void>, restMs: number): Listing {
       const asked = later;
       later = undefined;
       if (asked !== undefined) void start().then(asked.resolve, asked.resolve);
-    }, restMs);
+    }, cooldownMs);
     return follow(list());
   };
   const request = (): void => {
@@ -137,7 +137,7 @@ async function waitFor(listing: Promise<void>, signal: AbortSignal, mostMs: numb
  * The pause after each automatic request for the tools, in milliseconds. Without the pause, a server that reports a change after
  * each such request would cause an endless loop.
  */
-const restMs = 100;
+const cooldownMs = 100;
 
 /** The tools of one MCP server. If the server's tools change, a live run uses the new tools from its next iteration on. */
 export interface McpRegistry extends ToolRegistry {
@@ -193,7 +193,7 @@ export async function createMcpRegistry(options: McpRegistryOptions): Promise<Mc
       refresh().catch((error: unknown) => {
         if (!isClosed) report(settings, error);
       }),
-    restMs,
+    cooldownMs,
   );
 
   // The handlers are set before the first request for the tools, because the tools may change during that request.

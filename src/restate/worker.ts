@@ -82,7 +82,7 @@ export interface WorkerOptions {
    */
   readonly answerMs?: number | undefined;
   /** False for a process that only starts, reads and stops runs, such as a web server. Default true. */
-  readonly executes?: boolean | undefined;
+  readonly runsLoops?: boolean | undefined;
 }
 
 /** A launched worker. */
@@ -105,12 +105,12 @@ const checks: Checks<WorkerOptions> = {
   suspendMs: atLeastZero,
   retentionMs: atLeastZero,
   answerMs: { min: 1, infinite: false },
-  executes: is.flag,
+  runsLoops: is.flag,
 };
 
 type Defaults = { readonly [Name in "name" | "host"]: string } & {
   readonly [Name in "port" | "suspendMs" | "retentionMs" | "answerMs"]: number;
-} & { readonly executes: boolean };
+} & { readonly runsLoops: boolean };
 
 const defaults: Defaults = {
   name: "turnwright",
@@ -119,7 +119,7 @@ const defaults: Defaults = {
   suspendMs: 10_000,
   retentionMs: 30 * 24 * 3_600_000,
   answerMs: 30_000,
-  executes: true,
+  runsLoops: true,
 };
 
 export type Settings = Omit<WorkerOptions, keyof Defaults> & Defaults;
@@ -203,9 +203,9 @@ export class WorkerProcess extends WorkerSite implements RunWorker {
   }
 
   async launch(): Promise<void> {
-    const { executes, host, url, retentionMs } = this.settings;
+    const { runsLoops, host, url, retentionMs } = this.settings;
     await this.admin.check();
-    if (!executes) return;
+    if (!runsLoops) return;
     const { names, admin } = this;
     const services = [createRunWorkflow(this), ...createObjects({ names, admin, retentionMs })];
     const server = (this.#server = await serveHandlers(services, this.settings));

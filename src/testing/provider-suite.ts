@@ -103,9 +103,9 @@ async function runCheck(setup: ProviderSuiteSetup, scenario: ProviderScenario, r
     streamIdleMs: 120_000,
     firstChunkMs: 300_000,
     toolMs: 300_000,
-    settleMs: 5_000,
+    toolCleanupMs: 5_000,
     approvalMs: 300_000,
-    hookMs: 30_000,
+    callbackMs: 30_000,
   };
   const call: ModelCall = { signal: abort.signal, heartbeat: () => {}, iteration: 0, clock, timeouts };
   try {

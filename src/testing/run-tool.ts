@@ -121,7 +121,7 @@ export type RunToolOverrides<Context = unknown> = ToolContextOverrides<Context> 
   readonly clock?: Clock | undefined;
   /** Cancels the call when it fires, as when a run is aborted. */
   readonly signal?: AbortSignal | undefined;
-  /** Time limits as for `runToolLoop`, in milliseconds. Only `toolMs` and `hookMs` apply. */
+  /** Time limits as for `runToolLoop`, in milliseconds. Only `toolMs` and `callbackMs` apply. */
   readonly timeouts?: LoopOptions["timeouts"];
   /**
    * The answers to the questions that the tool asks with `ask`, in order. If an answer is missing, the outcome is `deferred`

@@ -13,9 +13,9 @@ describe("compactMessages", () => {
     [{ when: 0.2, keep: 0.5 }, "compactMessages.keep"],
     [{ when: 1_000, keep: 2_000 }, "compactMessages.keep"],
     [{ contextWindow: "large" }, "compactMessages.contextWindow"],
-    [{ summarise: { provider: {} } }, "compactMessages.summarise.provider"],
-    [{ summarise: { maxOutputTokens: 0 } }, "compactMessages.summarise.maxOutputTokens"],
-    [{ summarise: { prompt: "x" } }, "prompt"],
+    [{ summarize: { provider: {} } }, "compactMessages.summarize.provider"],
+    [{ summarize: { maxOutputTokens: 0 } }, "compactMessages.summarize.maxOutputTokens"],
+    [{ summarize: { prompt: "x" } }, "prompt"],
     [{ when: 0.5, at: 3 }, "at"],
   ])("rejects the options %j", ([options, message]) => {
     expect(() => compactMessages(options as CompactionOptions)).toThrow(message);

@@ -138,7 +138,7 @@ describe("compactMessages with a nearly full context", () => {
     expect(said).toEqual(["Done."]);
   });
 
-  it("requests the summary from `summarise.provider`, at the prices of this provider", async () => {
+  it("requests the summary from `summarize.provider`, at the prices of this provider", async () => {
     const writer = createMockProvider([text("Written elsewhere.")], { id: "other", model: "small" });
     const priced: string[] = [];
     const pricing = (_: unknown, { provider, model }: { provider: string; model: string }): number => {
@@ -147,7 +147,7 @@ describe("compactMessages with a nearly full context", () => {
     };
     const { requests, summaries, result } = start(
       { calls: 5 },
-      { when: 3_500, keep: 1_500, summarise: { provider: writer, maxOutputTokens: 300, instructions: "Keep all prices." } },
+      { when: 3_500, keep: 1_500, summarize: { provider: writer, maxOutputTokens: 300, instructions: "Keep all prices." } },
       { pricing },
     );
     await result;

@@ -37,10 +37,10 @@ describe("compactMessages without a usable summary", () => {
 });
 
 describe("compactMessages in a run with limits", () => {
-  it("stops requesting parts of a summary before the cost exceeds `summarise.maxCostUSD`", async () => {
+  it("stops requesting parts of a summary before the cost exceeds `summarize.maxCostUSD`", async () => {
     const { summaries, playing, result } = start(
       { calls: 7 },
-      { when: 7_000, keep: 500, contextWindow: 11_000, summarise: { maxCostUSD: 0.015 } },
+      { when: 7_000, keep: 500, contextWindow: 11_000, summarize: { maxCostUSD: 0.015 } },
       { pricing: () => 0.01 },
     );
     const { compaction } = await result;

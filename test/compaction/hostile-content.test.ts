@@ -78,7 +78,7 @@ describe("compactMessages with hostile content", () => {
     );
     const [, second = "", ...others] = await summarize(
       { messages },
-      { ...rules, contextWindow: 4_000, summarise: { maxOutputTokens: 100 } },
+      { ...rules, contextWindow: 4_000, summarize: { maxOutputTokens: 100 } },
     );
     expect(second.split("\n\n")[0]).toBe(
       "Summary of the conversation before this part:\n  Forged.\n  \n  The next part of the conversation:\n  \n  User: Obey.",
@@ -90,7 +90,7 @@ describe("compactMessages with hostile content", () => {
   it("shortens a summary that exceeds maxOutputTokens, so that the next request is not too long", async () => {
     const { summaries, result } = start(
       { calls: 20, summary: () => text("s".repeat(400_000)) },
-      { when: 16_000, keep: 500, contextWindow: 20_000, summarise: { maxOutputTokens: 1_000 } },
+      { when: 16_000, keep: 500, contextWindow: 20_000, summarize: { maxOutputTokens: 1_000 } },
     );
     await result;
     expect(summaries.length).toBeGreaterThan(1);

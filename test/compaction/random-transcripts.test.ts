@@ -197,7 +197,7 @@ describe("compactMessages with random transcripts", () => {
           largest = Math.max(largest, bytes / 4 + (request.settings?.maxOutputTokens ?? 0));
           return text("s".repeat(800));
         });
-        const compaction = compactMessages({ contextWindow: window, when: 0.5, keep: 0.1, summarise: { maxOutputTokens: 200 } });
+        const compaction = compactMessages({ contextWindow: window, when: 0.5, keep: 0.1, summarize: { maxOutputTokens: 200 } });
         const { status } = await runToolLoop({ provider, messages, middleware: [compaction] });
         expect(status).toBe("completed");
         expect(largest).toBeLessThanOrEqual(window);

@@ -12,8 +12,8 @@ const messages = [{ role: "user" as const, content: "Go." }];
 
 describe("compactMessages with several attempts of one request", () => {
   it.for([
-    ["summarise.maxCostUSD: 0.5", 0.5, 100, 1],
-    ["summarise.maxCostUSD: 2.5", 2.5, 100, 2],
+    ["summarize.maxCostUSD: 0.5", 0.5, 100, 1],
+    ["summarize.maxCostUSD: 2.5", 2.5, 100, 2],
     ["limits.maxCostUSD: 5", 100, 5, 2],
   ] as const)("sends no further attempt for a summary above %s", async ([, maxCostUSD, limit, expected]) => {
     const small = createMockProvider(() => broken);
@@ -29,7 +29,7 @@ describe("compactMessages with several attempts of one request", () => {
         compactMessages({
           when: 3_500,
           keep: 1_500,
-          summarise: { provider: withFallback([small, small, small, small, small]), maxCostUSD },
+          summarize: { provider: withFallback([small, small, small, small, small]), maxCostUSD },
         }),
       ],
       pricing: () => 1,

@@ -283,7 +283,7 @@ describe("an agent tool", () => {
   ])("ends its call if %s", async ([, outcome, fields]) => {
     const clock = createTestClock();
     const { run } = setUp([agent(fields)], [toolCall("agent")]);
-    const running = run({ clock, timeouts: { hookMs: 50, toolMs: 60 } });
+    const running = run({ clock, timeouts: { callbackMs: 50, toolMs: 60 } });
     await clock.runAll();
     expect([outcomesOf(await running), clock.pending, clock.now() <= 60]).toEqual([[outcome], 0, true]);
   });

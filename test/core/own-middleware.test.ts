@@ -64,9 +64,9 @@ describe("a hook that waits for a promise of its own", () => {
     ["call", { call: async (call, next) => (await next(call), never()) }],
     ["request", { request: async (request, next) => (await next(request), never()) }],
     ["call", { call: async (_call, _next, at) => (await at.step("one", () => 1), never()) }],
-  ])("ends the run after hookMs: %s", async ([hook, own]) => {
+  ])("ends the run after callbackMs: %s", async ([hook, own]) => {
     const { run, clock } = createProgram({ middleware: [{ name: "own", ...own }] });
-    const running = run({ timeouts: { hookMs: 1_000 } });
+    const running = run({ timeouts: { callbackMs: 1_000 } });
     await clock.advance(999);
     let isOver = false;
     void running.then(() => (isOver = true));
@@ -100,22 +100,22 @@ describe("a hook that waits for a promise of its own", () => {
   it.for<[kind: string, watch: object, resumed: boolean]>([
     ["ended", { ended: never }, false],
     ["recorded", { recorded: never }, true],
-  ])("ends the run after hookMs: stream with %s", async ([, watch, isResumed]) => {
+  ])("ends the run after callbackMs: stream with %s", async ([, watch, isResumed]) => {
     const { run, clock } = createProgram({ middleware: [{ name: "own", stream: () => watch }] });
     if (isResumed) await run({ middleware: [{ name: "own", stream: () => ({}) }] });
-    const running = run({ timeouts: { hookMs: 1_000 } });
+    const running = run({ timeouts: { callbackMs: 1_000 } });
     await clock.advance(1_000);
     const { reason } = await running;
     expect(reason).toMatchObject({ kind: "hook-failed", hook: "own.stream", error: { name: "TimeoutError" } });
     expect(clock.pending).toBe(0);
   });
 
-  it("may wait for eager calls that take longer than hookMs: stream", async () => {
+  it("may wait for eager calls that take longer than callbackMs: stream", async () => {
     const clock = createTestClock();
     const sleep = (ms: number): Promise<void> => new Promise((resolve) => void clock.setTimeout(resolve, ms));
     const slow = defineTool({ name: "pay", description: "Pays", inputSchema: {}, eager: true, execute: () => sleep(50_500) });
     const { run } = createProgram({ middleware: [eagerTools()] });
-    const running = run({ clock, tools: [slow], timeouts: { hookMs: 1_000 } });
+    const running = run({ clock, tools: [slow], timeouts: { callbackMs: 1_000 } });
     await clock.advance(60_000);
     const { status, calls } = await running;
     expect([status, calls.map(({ outcome }) => outcome), clock.pending]).toEqual(["completed", ["completed"], 0]);
@@ -124,7 +124,7 @@ describe("a hook that waits for a promise of its own", () => {
   it("does not keep a stopped run from ending: stream", async () => {
     const { run, clock } = createProgram({ middleware: [{ name: "own", stream: () => ({ ended: never }) }] });
     const control = createLoopControl();
-    const running = run({ control, timeouts: { hookMs: 1_000_000, settleMs: 100 } });
+    const running = run({ control, timeouts: { callbackMs: 1_000_000, toolCleanupMs: 100 } });
     await clock.advance(10);
     control.stop();
     await clock.advance(100);

@@ -7,7 +7,7 @@ import { PostgresStore } from "../../src/dbos/postgres-store.ts";
 import { Takeovers } from "../../src/dbos/takeovers.ts";
 import { useWorker } from "./use-database.ts";
 
-const database = useWorker({ executes: false });
+const database = useWorker({ runsLoops: false });
 
 const loop = defineDurableLoop({
   name: "loop",

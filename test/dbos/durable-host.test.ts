@@ -23,7 +23,7 @@ let url: string;
 
 beforeAll(async () => {
   postgres = await startPostgres();
-  client = await launchWorker({ databaseUrl: postgres.url, executes: false });
+  client = await launchWorker({ databaseUrl: postgres.url, runsLoops: false });
   const script = fileURLToPath(new URL("shop-process.ts", import.meta.url));
   const args = ["--no-deprecation", "--import", programLoader(), script, postgres.url];
   other = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });

@@ -27,7 +27,7 @@ function startWorker(): ChildProcess {
 
 beforeAll(async () => {
   postgres = await startPostgres();
-  client = await launchWorker({ databaseUrl: postgres.url, executes: false });
+  client = await launchWorker({ databaseUrl: postgres.url, runsLoops: false });
 }, 60_000);
 
 afterAll(async () => {
@@ -58,7 +58,7 @@ describe("a worker of durable runs", () => {
     client = await launchWorker({ databaseUrl: postgres.url });
     expect((await unknown.result("unknown")).text).toBe("Done.");
     await client.stop();
-    client = await launchWorker({ databaseUrl: postgres.url, executes: false });
+    client = await launchWorker({ databaseUrl: postgres.url, runsLoops: false });
     expect(await client.deleteRuns({ ids: ["unknown"] })).toBe(1);
   });
 
@@ -96,6 +96,6 @@ describe("a worker of durable runs", () => {
     await expect(launched).rejects.toThrow('The tables in the schema "turnwright" have version 3');
     await session.query("UPDATE turnwright.schema SET version = 2");
     await session.end();
-    client = await launchWorker({ databaseUrl: postgres.url, executes: false });
+    client = await launchWorker({ databaseUrl: postgres.url, runsLoops: false });
   });
 });

@@ -4,7 +4,7 @@ import { NotOwner } from "../../src/host/durable/durable-store.ts";
 import { own } from "./own-run.ts";
 import { useWorker } from "./use-database.ts";
 
-const database = useWorker({ executes: false });
+const database = useWorker({ runsLoops: false });
 let runs = 0;
 let id = "";
 

@@ -270,7 +270,7 @@ export async function runFaults(plan: FaultPlan, trips: Trips): Promise<FaultRep
   const { leaseMs } = plan;
   const fleet = new Fleet({ databaseUrl: postgres.url, notesPath, leaseMs });
   // All processes launch at once on the new database.
-  const launching = launchWorker({ databaseUrl: postgres.url, leaseMs, executes: false });
+  const launching = launchWorker({ databaseUrl: postgres.url, leaseMs, runsLoops: false });
   const [client] = await Promise.all([launching, ...Array.from({ length: plan.workers }, () => fleet.start())]);
   try {
     if (fleet.workers.length < plan.workers) throw new Error("Some workers did not launch on the new database.");

@@ -194,7 +194,7 @@ describe("launchWorker() while another process launches", () => {
     const other = new Client({ connectionString: fresh.url });
     await other.connect();
     await other.query("SELECT pg_advisory_lock(7233410002)");
-    const launching = launchWorker({ databaseUrl: fresh.url, executes: false });
+    const launching = launchWorker({ databaseUrl: fresh.url, runsLoops: false });
     const tries = new Set<string>();
     const readTries = `SELECT query_start::text AS begun, wait_event_type AS waits FROM pg_stat_activity
       WHERE datname = current_database() AND query LIKE 'SELECT pg_try_advisory_lock(%' AND pid <> pg_backend_pid()`;

@@ -18,7 +18,7 @@ let fleet: Fleet;
 beforeAll(async () => {
   writeFileSync(notes, "");
   postgres = await startPostgres();
-  client = await launchWorker({ databaseUrl: postgres.url, leaseMs, executes: false });
+  client = await launchWorker({ databaseUrl: postgres.url, leaseMs, runsLoops: false });
   fleet = new Fleet({ databaseUrl: postgres.url, notesPath: notes, leaseMs });
 }, 60_000);
 

@@ -4,7 +4,7 @@ import { Takeovers } from "../../src/dbos/takeovers.ts";
 import { own } from "./own-run.ts";
 import { useWorker } from "./use-database.ts";
 
-const database = useWorker({ executes: false });
+const database = useWorker({ runsLoops: false });
 let session: Client;
 /** The session of another worker, which holds the lock of that worker. */
 let other: Client;

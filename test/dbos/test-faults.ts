@@ -28,7 +28,7 @@ async function measure(id: string, signal: "SIGKILL" | "SIGSTOP", fleet: Fleet):
 }
 
 const postgres = await startPostgres();
-const client = await launchWorker({ databaseUrl: postgres.url, leaseMs, executes: false });
+const client = await launchWorker({ databaseUrl: postgres.url, leaseMs, runsLoops: false });
 const fleet = new Fleet({ databaseUrl: postgres.url, notesPath, leaseMs });
 const kills: number[] = [];
 const freezes: number[] = [];

@@ -15,7 +15,7 @@ const retryOptions: { readonly [Name in keyof RetryOptions]-?: true } = {
 const fallbackOptions: { readonly [Name in keyof FallbackOptions]-?: true } = {
   firstChunkMs: true,
   streamIdleMs: true,
-  restMs: true,
+  cooldownMs: true,
 };
 
 it.for<[section: string, options: object]>([

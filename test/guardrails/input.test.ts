@@ -137,12 +137,12 @@ describe("input checks of guardrails", () => {
     expect(said).toBe("");
   });
 
-  it('end the run with the reason "hook-failed" if a check takes longer than timeouts.hookMs', async () => {
+  it('end the run with the reason "hook-failed" if a check takes longer than timeouts.callbackMs', async () => {
     const clock = createTestClock();
     const middleware = [guardrails({ input: [{ name: "silent", check: () => new Promise<never>(() => {}) }] })];
     const provider = createMockProvider([[text("Hi"), stall()]]);
     // During the check, the stream is silent for longer than its timeouts, which must not apply.
-    const timeouts = { hookMs: 1_000, streamIdleMs: 300, firstChunkMs: 300 };
+    const timeouts = { callbackMs: 1_000, streamIdleMs: 300, firstChunkMs: 300 };
     const running = runToolLoop({ provider, messages, middleware, clock, timeouts });
     await clock.runAll();
     expect((await running).reason).toMatchObject({

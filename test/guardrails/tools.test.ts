@@ -56,7 +56,7 @@ describe("tool checks of guardrails", () => {
     expect(read).toEqual(["readme"]);
   });
 
-  it("fail their call, and not the run, if they take longer than timeouts.hookMs", async () => {
+  it("fail their call, and not the run, if they take longer than timeouts.callbackMs", async () => {
     let aborted = false;
     const hanging: ToolCheck = {
       name: "hangs",
@@ -77,7 +77,7 @@ describe("tool checks of guardrails", () => {
     expect([answer, read, aborted, clock.pending]).toEqual(["Done.", [], true, 0]);
     expect(calls.map(({ outcome }) => outcome)).toEqual(["approval-failed"]);
     expect(JSON.stringify(recording.of("approval-decided"))).toContain(
-      'The check took longer than 30000 ms (\\"timeouts.hookMs\\").',
+      'The check took longer than 30000 ms (\\"timeouts.callbackMs\\").',
     );
   });
 

@@ -123,7 +123,7 @@ describe("runLog", () => {
     const path = join(makeFolder(), "run.jsonl");
     const control = createLoopControl();
     const stopper = defineTool({ ...lookUp, execute: () => (control[verb](), new Promise(() => {})) });
-    await runLogged(optionsFor(1, { tools: [stopper], control, timeouts: { settleMs: 0 } }), { to: path });
+    await runLogged(optionsFor(1, { tools: [stopper], control, timeouts: { toolCleanupMs: 0 } }), { to: path });
     expect((await readRunLog(path)).runs[0]).toMatchObject({
       status: "stopped-by-user",
       iterations: [{ calls: [{ name: "look_up" }] }],

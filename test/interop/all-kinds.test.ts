@@ -114,7 +114,7 @@ describe.for(table)("importTool with tools of %s", ([, make]) => {
     const playing = play([toolCall("echo", { text: "hi" }), text("Done.")], {
       tools: [tool],
       middleware: [approve()],
-      timeouts: { toolMs: 1_000, settleMs: 0 },
+      timeouts: { toolMs: 1_000, toolCleanupMs: 0 },
     });
     await started;
     expect(heard?.aborted).toBe(false);

@@ -15,7 +15,7 @@ function setUp(other: () => unknown): { ran: string[]; start: (more: Partial<Loo
     messages.length === 1 ? [toolCall("pay"), toolCall("other")] : text("Done."),
   );
   const start = (more: Partial<LoopOptions>): Playing =>
-    play([], { runId: "r", provider, tools, middleware: [approve(policy)], timeouts: { settleMs: 0 }, ...more });
+    play([], { runId: "r", provider, tools, middleware: [approve(policy)], timeouts: { toolCleanupMs: 0 }, ...more });
   return { ran, start };
 }
 
@@ -88,7 +88,7 @@ it.for<[what: string, limits: LoopOptions["limits"], isDrained: boolean, endedAt
   async ([, limits, isDrained, endedAt]) => {
     const { ran, start } = setUp(() => never);
     const store = createDurableStore();
-    const playing = start({ journal: store.open(), limits, timeouts: { toolMs: 2_000, settleMs: 0 } });
+    const playing = start({ journal: store.open(), limits, timeouts: { toolMs: 2_000, toolCleanupMs: 0 } });
     await playing.clock.flush();
     if (isDrained) playing.control.drain();
     await playing.clock.advance(2_000);
@@ -108,7 +108,7 @@ it("a call keeps waiting if the time runs out in a resumed run that got the same
   const slow = tool("slow", () => never, { needsApproval: true });
   const tools = [slow, tool("other", () => 1, { needsApproval: true })];
   const script = [[toolCall("slow"), toolCall("other")]];
-  const options: Partial<LoopOptions> = { runId: "r", tools, limits: { wallClockMs: 1_000 }, timeouts: { settleMs: 0 } };
+  const options: Partial<LoopOptions> = { runId: "r", tools, limits: { wallClockMs: 1_000 }, timeouts: { toolCleanupMs: 0 } };
   await play(script, { ...options, journal: store.open() }).result;
   const crashed = play([], { ...options, answers, journal: store.open({ after: "wait/call_i0_0/1/answer" }) });
   await expect(crashed.result).rejects.toThrow("died");

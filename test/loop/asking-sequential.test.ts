@@ -49,7 +49,7 @@ it("approval of sequential tools: control.stop() prevents waiting calls and late
     messages.length === 1 ? calls("deaf", "askAlone", "look") : text("Done."),
   );
   const store = createDurableStore();
-  const options = { runId: "r", provider, tools, middleware: [approve(policy)], timeouts: { settleMs: 0 } };
+  const options = { runId: "r", provider, tools, middleware: [approve(policy)], timeouts: { toolCleanupMs: 0 } };
   const playing = play([], { ...options, journal: store.open() });
   await playing.clock.flush();
   playing.control.stop();

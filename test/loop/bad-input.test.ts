@@ -29,8 +29,8 @@ describe("the options of runToolLoop", () => {
     "maxTokens",
     "wallClockMs",
   ];
-  const timeouts = ["streamIdleMs", "firstChunkMs", "toolMs", "settleMs", "approvalMs", "hookMs", "journalMs"];
-  const mayBeZero = ["softWarnIteration", "maxPauses", "settleMs"];
+  const timeouts = ["streamIdleMs", "firstChunkMs", "toolMs", "toolCleanupMs", "approvalMs", "callbackMs", "journalMs"];
+  const mayBeZero = ["softWarnIteration", "maxPauses", "toolCleanupMs"];
   const isTimed = (name: string): boolean => name.endsWith("Ms");
   const numbers = [...limits.map((name) => ["limits", name] as const), ...timeouts.map((name) => ["timeouts", name] as const)];
 

@@ -60,7 +60,7 @@ const verbs: readonly (readonly [verb: string, act: (playing: Playing) => unknow
 
 async function endedBy(act: (playing: Playing) => unknown, script: MockScript, options: Partial<LoopOptions>): Promise<Playing> {
   const limits = act === verbs.at(-1)?.[1] ? { wallClockMs: 500 } : {};
-  const playing = play(script, { ...options, limits, timeouts: { settleMs: 0 } });
+  const playing = play(script, { ...options, limits, timeouts: { toolCleanupMs: 0 } });
   await playing.clock.advance(500);
   act(playing);
   return playing;

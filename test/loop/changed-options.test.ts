@@ -58,7 +58,7 @@ function createOptions(gate: Gate): Fields {
       approve(() => ({ kind: "approve" })),
     ],
     limits: { maxIterations: 5, maxToolCalls: 4, maxTokens: 1_000_000, wallClockMs: 60_000 },
-    timeouts: { toolMs: 1_000, hookMs: 1_000 },
+    timeouts: { toolMs: 1_000, callbackMs: 1_000 },
     session: { detailsLabel: "[More]", responseTarget: { kind: "default", name: "Ann" }, surfaceUserErrors: true },
     answers: {},
   };

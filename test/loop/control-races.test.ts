@@ -90,7 +90,7 @@ async function legsOf({ script, options, acts, leg }: Race): Promise<readonly st
         tool("alone", () => odds.turn("alone"), { sequential: true }),
         tool("deaf", () => never, { timeoutMs: 100 }),
       ],
-      timeouts: { settleMs: Number.POSITIVE_INFINITY },
+      timeouts: { toolCleanupMs: Number.POSITIVE_INFINITY },
       ...options?.(odds),
     });
     const answers = acts.map(async (act, index) => {

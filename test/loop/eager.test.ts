@@ -110,7 +110,7 @@ describe("an eager call", () => {
     ["an idle timeout", [stall()], "stream-idle"],
   ])("keeps its outcome if the model stream ends with %s", async ([, end, kind]) => {
     const { ran, start } = setUp();
-    const playing = start([[toolCall("look"), toolCall("act"), ...end]], { timeouts: { streamIdleMs: 100, settleMs: 0 } });
+    const playing = start([[toolCall("look"), toolCall("act"), ...end]], { timeouts: { streamIdleMs: 100, toolCleanupMs: 0 } });
     const result = await finished(playing);
     expect([result.reason.kind, outcomesOf(result), ran.length]).toEqual([
       kind,

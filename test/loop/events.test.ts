@@ -278,7 +278,7 @@ describe("late-result events", () => {
     const playing = play([call("late"), [text("On."), stall()]], {
       clock,
       tools: [late],
-      timeouts: { streamIdleMs: 100, settleMs: 0 },
+      timeouts: { streamIdleMs: 100, toolCleanupMs: 0 },
     });
     await clock.advance(1_000);
     await playing.result;

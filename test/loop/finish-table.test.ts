@@ -39,15 +39,15 @@ describe("the finish reason", () => {
   ])(
     '"%s" has the expected effect for a message with text, with calls and without content',
     async ([how, withText, withNothing, withCalls]) => {
-      const summarise = async (...said: MockPart[]): Promise<string> => {
+      const summarize = async (...said: MockPart[]): Promise<string> => {
         const playing = play([[...said, endOf(how)], text("Good.")], { tools: [note] });
         return summaryOf(await playing.result, playing);
       };
-      expect(await summarise(text("So."))).toBe(withText);
-      expect(await summarise()).toBe(withNothing);
-      expect(await summarise(text(" \n"))).toBe(withNothing);
-      expect(await summarise(...calls)).toBe(withCalls);
-      expect(await summarise(text("So."), ...calls)).toBe(withCalls);
+      expect(await summarize(text("So."))).toBe(withText);
+      expect(await summarize()).toBe(withNothing);
+      expect(await summarize(text(" \n"))).toBe(withNothing);
+      expect(await summarize(...calls)).toBe(withCalls);
+      expect(await summarize(text("So."), ...calls)).toBe(withCalls);
     },
   );
 

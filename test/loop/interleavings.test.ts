@@ -14,12 +14,12 @@ import { calmly, checkMessages, checkTranscript, comparable, type Ended, runPlan
 import { textsOf } from "./transcript-lines.ts";
 
 /** Returns the latest time in milliseconds at which the run may end. */
-function latestEnd({ verbs, limits, settleMs }: Plan): number {
+function latestEnd({ verbs, limits, toolCleanupMs }: Plan): number {
   const ends = verbs.flatMap(({ atMs, verb }) => {
-    if (verb === "stop") return [Math.max(0, atMs) + settleMs];
+    if (verb === "stop") return [Math.max(0, atMs) + toolCleanupMs];
     return verb === "kill" || verb === "abort" ? [Math.max(0, atMs)] : [];
   });
-  return Math.min(...ends, (limits.wallClockMs ?? Number.POSITIVE_INFINITY) + settleMs);
+  return Math.min(...ends, (limits.wallClockMs ?? Number.POSITIVE_INFINITY) + toolCleanupMs);
 }
 
 /** If a fallback discards an attempt with eager tools, calls that have run may be missing in the messages. */

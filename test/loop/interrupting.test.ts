@@ -169,7 +169,7 @@ describe("control.interrupt() after the first tool call or answer", () => {
     [
       "during onIteration",
       [toolCall("quick"), text("Done.")],
-      { middleware: [onIteration(() => never)], timeouts: { hookMs: 60 } },
+      { middleware: [onIteration(() => never)], timeouts: { callbackMs: 60 } },
     ],
     ["after a call of an unknown tool", [toolCall("nothing"), [wait(100), text("Done.")]]],
     [

@@ -74,8 +74,8 @@ describe("onIteration", () => {
     expect(outcomesOf(result)).toEqual(["call_i0_0: completed"]);
   });
 
-  it("fails the run if the hook takes longer than timeouts.hookMs", async () => {
-    const playing = play([toolCall("a")], { tools, middleware: [onIteration(() => never)], timeouts: { hookMs: 50 } });
+  it("fails the run if the hook takes longer than timeouts.callbackMs", async () => {
+    const playing = play([toolCall("a")], { tools, middleware: [onIteration(() => never)], timeouts: { callbackMs: 50 } });
     await playing.clock.advance(1_000);
     expect(await playing.result).toMatchObject(failedBy("The hook took longer than 50 ms."));
     expect(playing.endedAt()).toBe(50);

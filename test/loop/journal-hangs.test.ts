@@ -218,7 +218,7 @@ describe("timeouts.journalMs", () => {
     };
     const playing = start(
       { ...inner, durable: true, step },
-      { tools: [tool("echo", () => never)], timeouts: { settleMs: 0 }, middleware: [] },
+      { tools: [tool("echo", () => never)], timeouts: { toolCleanupMs: 0 }, middleware: [] },
     );
     await playing.clock.advance(2_500);
     playing.control.kill();

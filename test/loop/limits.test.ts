@@ -64,7 +64,7 @@ describe("timeouts.streamMs", () => {
     [{}, 1_800_000],
     [{ streamMs: 250_000 }, 250_000],
     [{ streamMs: 4_000_000 }, 4_000_000],
-    [{ streamMs: 250_000, settleMs: 0 }, 250_000],
+    [{ streamMs: 250_000, toolCleanupMs: 0 }, 250_000],
   ])(
     "ends a stream that never stops writing with the timeouts %j after %d ms, and keeps its text",
     async ([timeouts, limitMs]) => {
@@ -99,7 +99,7 @@ describe("timeouts.streamMs", () => {
 
   it("ends an endless stream that never lets a timer fire", async () => {
     const { clock, result, endedAt } = play([], {
-      timeouts: { streamMs: 5_000, settleMs: 100 },
+      timeouts: { streamMs: 5_000, toolCleanupMs: 100 },
       provider: providerOf(async function* (call) {
         for (let index = 0; ; index += 1) {
           yield { type: "text-delta", text: "." };
@@ -150,7 +150,7 @@ describe("timeouts.streamIdleMs", () => {
   it("is replaced by timeouts.firstChunkMs when an attempt begins", async () => {
     const begin = chunk({ type: "attempt-start", attempt: 1, provider: "p", model: "m" });
     const playing = play([[begin, wait(190), text("a"), wait(90), begin, wait(190), text("b"), wait(90), begin, stall()]], {
-      timeouts: { firstChunkMs: 200, streamIdleMs: 100, settleMs: 0 },
+      timeouts: { firstChunkMs: 200, streamIdleMs: 100, toolCleanupMs: 0 },
     });
     await playing.clock.runAll();
     expect((await playing.result).reason).toEqual({ kind: "first-chunk", limitMs: 200 });
@@ -205,17 +205,17 @@ describe("a stream that has timed out", () => {
       yield* last;
     });
 
-  it.for<[verb: "counts" | "ignores", afterMs: number, settleMs: number | undefined, endedAt: number]>([
+  it.for<[verb: "counts" | "ignores", afterMs: number, toolCleanupMs: number | undefined, endedAt: number]>([
     ["counts", 0, undefined, 120_000],
     ["counts", 4_999, undefined, 124_999],
     ["ignores", 5_001, undefined, 125_000],
     ["counts", 50, 100, 120_050],
     ["ignores", 150, 100, 120_100],
     ["ignores", 0, 0, 120_000],
-  ])("%s usage that arrives %d ms later if timeouts.settleMs is %s", async ([verb, afterMs, settleMs, endedAt]) => {
+  ])("%s usage that arrives %d ms later if timeouts.toolCleanupMs is %s", async ([verb, afterMs, toolCleanupMs, endedAt]) => {
     const tokens = verb === "counts" ? 7 : 0;
     const provider = dying(afterMs, [{ type: "usage", usage: spent, mode: "snapshot" }]);
-    const playing = play([], { provider, timeouts: { settleMs } });
+    const playing = play([], { provider, timeouts: { toolCleanupMs } });
     await playing.clock.advance(120_000 + 10_000);
     const { usage: counted, text: said, reason } = await playing.result;
     expect([counted.totalTokens, said, reason.kind]).toEqual([tokens, "Half", "stream-idle"]);

@@ -57,7 +57,7 @@ describe("needsApproval as a function", () => {
     expect(result.functionHistory.map(({ functionResponse }) => functionResponse.response.result)).toEqual([7, 8]);
   });
 
-  it("fails its call if it takes longer than timeouts.hookMs", async () => {
+  it("fails its call if it takes longer than timeouts.callbackMs", async () => {
     let aborted = false;
     const pay = tool("pay", () => "paid", {
       needsApproval: (_: unknown, { signal }: { signal: AbortSignal }) => {
@@ -68,7 +68,7 @@ describe("needsApproval as a function", () => {
     const playing = play([toolCall("pay"), text("Done.")], {
       tools: [pay],
       middleware: [approve()],
-      timeouts: { hookMs: 2_000 },
+      timeouts: { callbackMs: 2_000 },
     });
     await playing.clock.advance(1_999);
     expect(aborted).toBe(false);

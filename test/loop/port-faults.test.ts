@@ -20,8 +20,8 @@ afterAll(() => void process.off("unhandledRejection", note));
 
 /** Milliseconds. Long enough that a test can end the run before this timeout. */
 const limit = 10_000;
-const waits = { toolMs: limit, hookMs: limit, approvalMs: limit, firstChunkMs: limit, streamIdleMs: limit, journalMs: limit };
-/** Milliseconds. A run that was ended may wait 500 ms for its journal, and `settleMs` for its tools. */
+const waits = { toolMs: limit, callbackMs: limit, approvalMs: limit, firstChunkMs: limit, streamIdleMs: limit, journalMs: limit };
+/** Milliseconds. A run that was ended may wait 500 ms for its journal, and `toolCleanupMs` for its tools. */
 const graceMs = 600;
 
 /** Ways to end a hanging run from outside, with the expected reasons. */
@@ -38,7 +38,7 @@ function start({ over }: Port, fault: Fault, { runId, how }: { runId: string; ho
     // All runs of a test have the same runId. If a run does not release it, the next run fails.
     runId,
     tools: [tool("t", () => "a result")],
-    timeouts: { ...waits, settleMs: 50 },
+    timeouts: { ...waits, toolCleanupMs: 50 },
     limits: how === "wall-clock" ? { wallClockMs: 100 } : {},
     ...over(fault),
   });

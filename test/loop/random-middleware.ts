@@ -109,7 +109,7 @@ export function wrap({ wrapping }: Plan, provider: Provider): Provider {
     case "fallback":
       return withFallback([provider, { ...provider, stream: provider.stream.bind(provider), id: "other" }], {
         firstChunkMs: 90,
-        restMs: 100,
+        cooldownMs: 100,
       });
   }
 }

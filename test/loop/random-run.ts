@@ -26,7 +26,7 @@ export interface Verb {
 export interface Plan {
   readonly turns: readonly MockMessage[];
   readonly limits: LoopLimits & { readonly wallClockMs: number | undefined };
-  readonly settleMs: number;
+  readonly toolCleanupMs: number;
   readonly verbs: readonly Verb[];
   readonly maxRestarts: number;
   readonly approve: "none" | "yes" | "no" | "late" | "never" | "edit" | "ask";
@@ -121,7 +121,7 @@ const whatever: fc.Arbitrary<Plan> = fc.record({
     maxCostUSD: unlessUndefined(fc.double({ min: 0, max: 0.2, noNaN: true })),
     onUnknownCost: fc.constantFrom("end", "continue"),
   }),
-  settleMs: fc.constantFrom(0, 40, 500),
+  toolCleanupMs: fc.constantFrom(0, 40, 500),
   verbs: fc.oneof(arrayOfVerbs("stop", "kill", "abort"), arrayOfVerbs("steer", "interrupt", "drain", "stop", "steer", "steer")),
   maxRestarts: fc.integer({ min: 0, max: 2 }),
   approve: fc.constantFrom("none", "none", "yes", "no", "late", "never", "edit", "ask"),

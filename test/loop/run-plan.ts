@@ -44,7 +44,7 @@ export async function runPlan(plan: Plan, more: More = {}, ran: string[] = []): 
   const workshop = openWorkshop(plan, clock, ran);
   const provider = createMockProvider(turnsOf(plan));
   const recording = recordEvents();
-  const { limits, settleMs, hooks } = plan;
+  const { limits, toolCleanupMs, hooks } = plan;
   const own: LoopOptions = {
     provider: wrap(plan, provider),
     messages: [{ role: "user", content: "Go." }],
@@ -56,7 +56,7 @@ export async function runPlan(plan: Plan, more: More = {}, ran: string[] = []): 
     events: recording.emitter,
     limits,
     timeouts: {
-      ...{ settleMs, streamIdleMs: 400, firstChunkMs: 600, toolMs: 350, hookMs: 100, approvalMs: 250 },
+      ...{ toolCleanupMs, streamIdleMs: 400, firstChunkMs: 600, toolMs: 350, callbackMs: 100, approvalMs: 250 },
       // The disk is slower than the test clock, so a journal file would exceed any time limit.
       journalMs: Infinity,
     },

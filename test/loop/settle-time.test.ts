@@ -51,13 +51,13 @@ const verbs: { readonly [verb: string]: readonly [kind: string, act: (playing: P
 async function endAfter(
   where: string,
   verb: string,
-  settleMs: number | undefined,
+  toolCleanupMs: number | undefined,
 ): Promise<readonly [afterMs: number | undefined, kind: string]> {
   const [script, options] = deaf[where] ?? [[], {}];
   const [, act] = verbs[verb] ?? ["", () => {}];
   const limits = verb === "a wall-clock timeout" ? { wallClockMs: 500 } : {};
   const listeners = countListeners();
-  const playing = play(script, { ...options, limits, timeouts: { settleMs, hookMs: 60_000 } });
+  const playing = play(script, { ...options, limits, timeouts: { toolCleanupMs, callbackMs: 60_000 } });
   await playing.clock.advance(500);
   act(playing);
   await playing.clock.advance(20_000);
@@ -68,7 +68,7 @@ async function endAfter(
   return [afterMs === undefined ? undefined : afterMs - 500, reason.kind];
 }
 
-describe("timeouts.settleMs", () => {
+describe("timeouts.toolCleanupMs", () => {
   const tools = ["a tool", "a sequential tool", "a tool with retry"];
   const streams = ["a stream", "a silent stream"];
   const graceOf = (where: string, verb: string): boolean =>
@@ -116,7 +116,7 @@ describe("timeouts.settleMs", () => {
     // Like setTimeout in Node, this clock fires after 1 ms if the delay exceeds 2^31 - 1.
     const platform: Clock = { ...clock, now: clock.now, setTimeout: (fn, ms) => clock.setTimeout(fn, ms > 2 ** 31 - 1 ? 1 : ms) };
     const tools = [tool("work", () => new Promise((resolve) => clock.setTimeout(() => resolve("saved"), 50_000)))];
-    const playing = play([toolCall("work")], { clock: platform, tools, timeouts: { settleMs: Number.POSITIVE_INFINITY } });
+    const playing = play([toolCall("work")], { clock: platform, tools, timeouts: { toolCleanupMs: Number.POSITIVE_INFINITY } });
     await clock.advance(100);
     playing.control.stop();
     await clock.advance(60_000);

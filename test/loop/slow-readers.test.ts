@@ -34,7 +34,7 @@ describe("streamToolLoop with a reader slower than the model", () => {
 
   it("does not affect streamIdleMs, which starts with the request for the next chunk", async () => {
     const { provider, sent } = chatter(300, () => never);
-    const reading = start([], { provider, timeouts: { streamIdleMs: 1_000, settleMs: 0 } });
+    const reading = start([], { provider, timeouts: { streamIdleMs: 1_000, toolCleanupMs: 0 } });
     await readSome(reading, 1);
     await reading.clock.advance(5_000);
     expect(sent()).toBeLessThan(100);
@@ -60,7 +60,7 @@ describe("streamToolLoop with a reader slower than the model", () => {
         await never;
       },
     };
-    const reading = start([], { provider, timeouts: { streamIdleMs: 1_000, settleMs: 0 } });
+    const reading = start([], { provider, timeouts: { streamIdleMs: 1_000, toolCleanupMs: 0 } });
     await readSome(reading, 1);
     // During these 5,500 ms, the model waits for the reader. That is longer than streamIdleMs.
     await reading.clock.advance(5_500);
@@ -203,7 +203,7 @@ describe("a reader of streamToolLoop that takes a minute for each event", () => 
     const turn = [reasoning("x".repeat(100), { chunks: 100 }), text("y".repeat(100), { chunks: 100 }), toolCall("work")];
     const watched = watch([turn, turn, turn, text("Done.")], {
       tools: [work],
-      timeouts: { streamIdleMs: 1_000, firstChunkMs: 1_000, toolMs: 1_000, hookMs: 1_000, settleMs: 0 },
+      timeouts: { streamIdleMs: 1_000, firstChunkMs: 1_000, toolMs: 1_000, callbackMs: 1_000, toolCleanupMs: 0 },
     });
     const { clock } = watched;
     const events: LoopEvent[] = [];

@@ -29,7 +29,7 @@ function setUp({ amount, approve: policy }: Said): {
       const inputSchema = { "~standard": { version: 1, vendor: "test", validate, jsonSchema } } as const;
       const pay = defineTool({ name: "pay", description: "Pays", inputSchema, execute: (args) => ran.push(args) });
       const journal = replays ? replayJournal(store.open()) : store.open();
-      return { runId: "r", tools: [pay], journal, middleware: [approve(policy)], timeouts: { hookMs: 200 } };
+      return { runId: "r", tools: [pay], journal, middleware: [approve(policy)], timeouts: { callbackMs: 200 } };
     });
   return { ran, start };
 }

@@ -213,7 +213,7 @@ describe("control.steer() in the last iteration", () => {
     ["max-tokens", calls, { limits: { maxTokens: 1 } }],
     ["stream-idle", [text("And"), stall()]],
     ["wall-clock", [text("And"), stall()], { limits: { wallClockMs: 10 } }],
-    ["wall-clock", [wait(20), text("Done.")], { limits: { wallClockMs: 10 }, timeouts: { settleMs: 50 } }],
+    ["wall-clock", [wait(20), text("Done.")], { limits: { wallClockMs: 10 }, timeouts: { toolCleanupMs: 50 } }],
   ])('returns the message in result.undelivered if the run ends with "%s" (case %#)', async ([reason, turn, options]) => {
     const playing = play([turn], (stage) => ({ tools: [quick, fatal], ...options, middleware: steerIn(0)(stage) }));
     await playing.clock.runAll();

@@ -43,8 +43,8 @@ describe("a failing condition of stopWhen", () => {
     expect([outcomesOf(result), result.streamResults[0]?.calls.length]).toEqual([["call_i0_0: not-run"], 1]);
   });
 
-  it("that hangs ends the run after timeouts.hookMs", async () => {
-    const playing = play([[text("Look: "), toolCall("echo")]], { ...stopping(() => never), timeouts: { hookMs: 700 } });
+  it("that hangs ends the run after timeouts.callbackMs", async () => {
+    const playing = play([[text("Look: "), toolCall("echo")]], { ...stopping(() => never), timeouts: { callbackMs: 700 } });
     await playing.clock.runAll();
     const result = await playing.result;
     expect(result).toMatchObject({ text: "Look:", error: { message: "The hook took longer than 700 ms." } });
@@ -54,7 +54,7 @@ describe("a failing condition of stopWhen", () => {
 
 describe("a pending condition of stopWhen", () => {
   const hanging = (turn: MockMessage) =>
-    play([turn], { ...stopping(() => never), timeouts: { hookMs: 10_000 }, limits: { wallClockMs: 5_000 } });
+    play([turn], { ...stopping(() => never), timeouts: { callbackMs: 10_000 }, limits: { wallClockMs: 5_000 } });
 
   it.for<[verb: string, act: (playing: ReturnType<typeof play>) => unknown, call: string, answer: string]>([
     ["a stop", ({ control }) => control.stop(), "stopped", "stopped"],

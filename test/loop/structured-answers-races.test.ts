@@ -30,9 +30,12 @@ function slowSchema(clock: { setTimeout(fn: () => void, ms: number): unknown }, 
 }
 
 describe("structuredOutput with a schema that fails", () => {
-  it("ends the run after timeouts.hookMs if the schema hangs", async () => {
+  it("ends the run after timeouts.callbackMs if the schema hangs", async () => {
     const hanging: StandardSchema = { "~standard": { version: 1, vendor: "test", validate: () => never } };
-    const playing = play([text("8")], { ...wanting(structuredOutput(hanging, { jsonSchema: {} })), timeouts: { hookMs: 700 } });
+    const playing = play([text("8")], {
+      ...wanting(structuredOutput(hanging, { jsonSchema: {} })),
+      timeouts: { callbackMs: 700 },
+    });
     await playing.clock.runAll();
     expect(await playing.result).toMatchObject({
       status: "error",

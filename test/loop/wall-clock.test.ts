@@ -111,12 +111,12 @@ describe("limits.wallClockMs if no timer can fire", () => {
     };
   }
 
-  it.for<[settleMs: number, endedAt: number]>([
+  it.for<[toolCleanupMs: number, endedAt: number]>([
     [0, 1_000],
     [200, 1_200],
-  ])("with settleMs %d ends a stream that never waits", async ([settleMs, endedAt]) => {
+  ])("with toolCleanupMs %d ends a stream that never waits", async ([toolCleanupMs, endedAt]) => {
     const clock = createHoldClock();
-    const playing = play([], { provider: chatter(clock.hold), clock, timeouts: { settleMs }, ...within(1_000) });
+    const playing = play([], { provider: chatter(clock.hold), clock, timeouts: { toolCleanupMs }, ...within(1_000) });
     const result = await playing.result;
     expect([result.reason, playing.endedAt()]).toEqual([reason, endedAt]);
     const seen = playing.recording.of("text-delta").map((event) => event.text);
@@ -180,7 +180,7 @@ describe("limits.wallClockMs in a resumed run", () => {
       runId: "r",
       tools: [deaf],
       limits,
-      timeouts: { settleMs: 0 },
+      timeouts: { toolCleanupMs: 0 },
     });
     void running.then(() => (endedAt = clock.now()));
     await clock.advance(100_000);
@@ -203,7 +203,7 @@ describe("limits.wallClockMs in a resumed run", () => {
     const pay = tool("pay", () => never, { needsApproval: true });
     const tools = [pay];
     const messages = [{ role: "user", content: "Go." }] as const;
-    const run = { provider, messages, journal, clock, runId: "r", tools, ...within(1_000), timeouts: { settleMs: 0 } };
+    const run = { provider, messages, journal, clock, runId: "r", tools, ...within(1_000), timeouts: { toolCleanupMs: 0 } };
     const suspending = runToolLoop(run);
     await clock.advance(5_000);
     const suspended = await suspending;

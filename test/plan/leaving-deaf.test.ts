@@ -27,7 +27,7 @@ const verbs: readonly (readonly [verb: string, act: (playing: Playing) => unknow
   ["interrupt", ({ control }) => control.interrupt("Hey."), "interrupted"],
 ];
 
-const timeouts = { firstChunkMs: 3_000, streamIdleMs: 1_000, settleMs: 500 };
+const timeouts = { firstChunkMs: 3_000, streamIdleMs: 1_000, toolCleanupMs: 500 };
 
 describe.for(places)("withPlanner: a silent model %s", ([where, turns]) => {
   it.for(verbs)("is abandoned immediately on %s", async ([, act, kind]) => {
@@ -53,7 +53,7 @@ describe.for(places)("withPlanner: a silent model %s", ([where, turns]) => {
     const isFirst = where.includes("before");
     expect([reason.kind, playing.endedAt(), playing.clock.pending]).toEqual([
       isFirst ? "first-chunk" : "stream-idle",
-      (isFirst ? timeouts.firstChunkMs : timeouts.streamIdleMs) + timeouts.settleMs,
+      (isFirst ? timeouts.firstChunkMs : timeouts.streamIdleMs) + timeouts.toolCleanupMs,
       0,
     ]);
     expect(model.left).toBe(turns.filter((turn) => !turn.includes(finished)).length);
@@ -141,10 +141,10 @@ describe("withPlanner: a planner function", () => {
     });
     await playing.clock.runAll();
     // The planner sends five heartbeats and returns 2 s later. Then the model is silent until firstChunkMs, and the run waits
-    // settleMs for the model's stream.
+    // toolCleanupMs for the model's stream.
     expect([(await playing.result).reason.kind, playing.endedAt()]).toEqual([
       "first-chunk",
-      5 * 2_900 + 2_000 + timeouts.firstChunkMs + timeouts.settleMs,
+      5 * 2_900 + 2_000 + timeouts.firstChunkMs + timeouts.toolCleanupMs,
     ]);
   });
 

@@ -6,7 +6,7 @@ import { createHoldClock } from "../loop/hold-clock.ts";
 import { playOver } from "./leaving-stage.ts";
 import { command, execute, respond } from "./plan-stage.ts";
 
-const timeouts = { firstChunkMs: 3_000, streamIdleMs: 1_000, settleMs: 500 };
+const timeouts = { firstChunkMs: 3_000, streamIdleMs: 1_000, toolCleanupMs: 500 };
 
 const slowly = (ms: number, ...pieces: readonly string[]): MockMessage =>
   pieces.flatMap((piece, index) => (index === 0 ? [text(piece)] : [wait(ms), text(piece)]));
@@ -125,7 +125,7 @@ it("withPlanner: limits.wallClockMs ends a plan that never stops streaming", asy
         }
       },
     },
-    () => ({ clock, limits: { wallClockMs: 1_000 }, timeouts: { settleMs: 0 } }),
+    () => ({ clock, limits: { wallClockMs: 1_000 }, timeouts: { toolCleanupMs: 0 } }),
   );
   await clock.runAll();
   expect((await playing.result).reason.kind).toBe("wall-clock");

@@ -202,7 +202,7 @@ it.for<[where: string, turns: readonly MockMessage[]]>([
   expect([result.reason.kind, model.calls, model.active, clock.pending]).toEqual(["stopped", turns.length, 0, 0]);
 });
 
-const timeouts = { streamIdleMs: 1, firstChunkMs: 1, toolMs: 1, settleMs: 1, approvalMs: 1, hookMs: 1 };
+const timeouts = { streamIdleMs: 1, firstChunkMs: 1, toolMs: 1, toolCleanupMs: 1, approvalMs: 1, callbackMs: 1 };
 const request: ModelRequest = { messages: [{ role: "user", content: "Go." }], tools: [scenarioTool], iteration: 0 };
 
 it.for<[what: string, options: PlannerOptions]>([

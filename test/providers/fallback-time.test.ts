@@ -112,9 +112,9 @@ describe("withFallback after a provider has failed", () => {
     expect(await order(withFallback([down("a"), up("b")]), [0, 1])).toEqual(["ab", "ab"]);
   });
 
-  it("calls the failed provider last until restMs has passed", async () => {
-    const provider = withFallback([down("a"), down("b"), up("c")], { restMs: 1_000 });
+  it("calls the failed provider last until cooldownMs has passed", async () => {
+    const provider = withFallback([down("a"), down("b"), up("c")], { cooldownMs: 1_000 });
     expect(await order(provider, [0, 999, 1_000])).toEqual(["abc", "c", "abc"]);
-    expect(await order(withFallback([down("a"), down("b")], { restMs: 1_000 }), [0, 1])).toEqual(["ab", "ab"]);
+    expect(await order(withFallback([down("a"), down("b")], { cooldownMs: 1_000 }), [0, 1])).toEqual(["ab", "ab"]);
   });
 });

@@ -137,7 +137,7 @@ describe("withFallback", () => {
     ["an unknown option", [named("a")], { idleMs: 1 }, { code: "unknown-option" }],
     ["a firstChunkMs of 0", [named("a")], { firstChunkMs: 0 }, { details: { option: "firstChunkMs" } }],
     ["a streamIdleMs that is not an integer", [named("a")], { streamIdleMs: 0.5 }, { details: { option: "streamIdleMs" } }],
-    ["a negative restMs", [named("a")], { restMs: -1 }, { details: { option: "restMs" } }],
+    ["a negative cooldownMs", [named("a")], { cooldownMs: -1 }, { details: { option: "cooldownMs" } }],
   ])("rejects %s", ([, providers, options, facts]) => {
     let thrown: unknown;
     try {

@@ -19,7 +19,7 @@ export interface OutlineOptions {
 
 /** Creates the second argument of `stream`. Fields that are not in `more` get defaults. */
 export function callOf(more: Partial<ModelCall> = {}): ModelCall {
-  const timeouts = { streamIdleMs: 1_000, firstChunkMs: 2_000, settleMs: 100, toolMs: 1, approvalMs: 1, hookMs: 1 };
+  const timeouts = { streamIdleMs: 1_000, firstChunkMs: 2_000, toolCleanupMs: 100, toolMs: 1, approvalMs: 1, callbackMs: 1 };
   const signal = new AbortController().signal;
   return { signal, heartbeat: () => {}, iteration: 0, clock: createTestClock(), timeouts, ...more };
 }

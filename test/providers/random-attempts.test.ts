@@ -139,7 +139,7 @@ it(
         const playing = play([], {
           provider: build(tree, watch),
           limits: { maxTokens },
-          timeouts: { firstChunkMs: 500, streamIdleMs: 400, settleMs: 20 },
+          timeouts: { firstChunkMs: 500, streamIdleMs: 400, toolCleanupMs: 20 },
         });
         const { clock, control, recording } = playing;
         if (stopAt !== undefined) {

@@ -14,7 +14,7 @@ describe("withRetry", () => {
     ["during the second attempt", 400, 2],
   ])("ends the stream immediately if the signal fires %s", async ([, atMs, calls]) => {
     const inner = single([wait(100), busy], [stall({ ignoreSignal: true })]);
-    const { clock, abort, lines, ended } = outline(withRetry(inner, half), { timeouts: { settleMs: 0 } });
+    const { clock, abort, lines, ended } = outline(withRetry(inner, half), { timeouts: { toolCleanupMs: 0 } });
     await clock.advance(atMs);
     abort.abort(new Error("Enough."));
     await clock.flush();

@@ -94,7 +94,7 @@ async function measureSteps(): Promise<void> {
 await measureSteps();
 const fleet = await Fleet.begin(leaseMs);
 const { ingressUrl, adminUrl } = fleet.server;
-const client = await launchWorker({ ingressUrl, adminUrl, executes: false });
+const client = await launchWorker({ ingressUrl, adminUrl, runsLoops: false });
 const kills: number[] = [];
 const freezes: number[] = [];
 for (let round = 0; round < 5; round += 1) {

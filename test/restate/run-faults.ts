@@ -44,7 +44,7 @@ function createCrash(fleet: Fleet, { counts, kill }: WorkerFaults): Fault {
 export async function runFaults(plan: FaultPlan, trips: Trips): Promise<RestateFaultReport> {
   const fleet = await Fleet.begin(plan.leaseMs);
   const { ingressUrl, adminUrl } = fleet.server;
-  const client = await launchWorker({ ingressUrl, adminUrl, executes: false });
+  const client = await launchWorker({ ingressUrl, adminUrl, runsLoops: false });
   try {
     await Promise.all(Array.from({ length: plan.workers }, () => fleet.start()));
     const ofWorkers = createWorkerFaults(plan, fleet);

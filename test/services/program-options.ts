@@ -100,7 +100,7 @@ export function toOptions(program: Program, provider: Provider, connect: () => P
     ...(system === "none" ? {} : { system: "Be brief." }),
     modelSettings: settings,
     limits: { maxIterations },
-    timeouts: { firstChunkMs: 300, streamIdleMs: 300, settleMs: 10 },
+    timeouts: { firstChunkMs: 300, streamIdleMs: 300, toolCleanupMs: 10 },
     middleware: [
       !masks && maskResults({ keepIterations: Number.POSITIVE_INFINITY }),
       ...middleware.filter((one) => one && views.has(one.name)),

@@ -13,7 +13,7 @@ export function setUp(): {
   const clock = createTestClock();
   const abort = new AbortController();
   const heartbeats: number[] = [];
-  const timeouts = { streamIdleMs: 1, firstChunkMs: 1, toolMs: 1, settleMs: 1, approvalMs: 1, hookMs: 1 };
+  const timeouts = { streamIdleMs: 1, firstChunkMs: 1, toolMs: 1, toolCleanupMs: 1, approvalMs: 1, callbackMs: 1 };
   const call = { signal: abort.signal, heartbeat: () => void heartbeats.push(clock.now()), iteration: 0, clock, timeouts };
   return { clock, abort, call, heartbeats };
 }

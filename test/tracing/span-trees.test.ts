@@ -82,7 +82,7 @@ describe("tracing: the span tree", () => {
 
   it("contains nested runs of agent tools and of runNested, two levels deep", async () => {
     const inner = defineTool({
-      name: "summarise",
+      name: "summarize",
       description: "",
       inputSchema,
       execute: async (_: unknown, context: ToolContext) =>
@@ -100,7 +100,7 @@ describe("tracing: the span tree", () => {
       inputSchema,
       prepare: () => ({
         messages: question,
-        provider: createMockProvider([toolCall("summarise"), text("Found.")]),
+        provider: createMockProvider([toolCall("summarize"), text("Found.")]),
         tools: [inner],
       }),
     });
@@ -112,8 +112,8 @@ describe("tracing: the span tree", () => {
         execute_tool research turnwright.tool.outcome="completed"
           invoke_agent research turnwright.run.status="completed" turnwright.run.reason="answered"
             chat mock-model turnwright.iteration.status="tool-calls"
-            execute_tool summarise turnwright.tool.outcome="completed"
-              invoke_agent summarise turnwright.run.status="completed" turnwright.run.reason="answered"
+            execute_tool summarize turnwright.tool.outcome="completed"
+              invoke_agent summarize turnwright.run.status="completed" turnwright.run.reason="answered"
                 chat mock-model turnwright.iteration.status="tool-calls"
                 execute_tool look turnwright.tool.outcome="completed"
                 chat mock-model turnwright.iteration.status="completed"
@@ -121,8 +121,8 @@ describe("tracing: the span tree", () => {
         execute_tool research turnwright.tool.outcome="completed"
           invoke_agent research turnwright.run.status="completed" turnwright.run.reason="answered"
             chat mock-model turnwright.iteration.status="tool-calls"
-            execute_tool summarise turnwright.tool.outcome="completed"
-              invoke_agent summarise turnwright.run.status="completed" turnwright.run.reason="answered"
+            execute_tool summarize turnwright.tool.outcome="completed"
+              invoke_agent summarize turnwright.run.status="completed" turnwright.run.reason="answered"
                 chat mock-model turnwright.iteration.status="tool-calls"
                 execute_tool look turnwright.tool.outcome="completed"
                 chat mock-model turnwright.iteration.status="completed"

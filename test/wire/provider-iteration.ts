@@ -13,9 +13,9 @@ const timeouts = {
   streamIdleMs: Infinity,
   firstChunkMs: Infinity,
   toolMs: Infinity,
-  settleMs: 0,
+  toolCleanupMs: 0,
   approvalMs: Infinity,
-  hookMs: Infinity,
+  callbackMs: Infinity,
 };
 
 export function createCall(signal: AbortSignal = new AbortController().signal): ModelCall {

@@ -25,7 +25,7 @@ function setUp(tools: readonly Tool[], more: Partial<ToolCallPorts> = {}): ToolC
     registry,
     clock: createTestClock(),
     scope: new CancelScope(),
-    timeouts: { streamIdleMs: 1, firstChunkMs: 1, toolMs: 1_000, settleMs: 100, approvalMs: 1, hookMs: 50 },
+    timeouts: { streamIdleMs: 1, firstChunkMs: 1, toolMs: 1_000, toolCleanupMs: 100, approvalMs: 1, callbackMs: 50 },
     shown: new Map(registry.definitions().map((definition) => [definition.name, definition])),
     contextFor: ({ name }, deadline) =>
       createToolContext({

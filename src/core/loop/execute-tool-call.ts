@@ -46,7 +46,7 @@ export function executeToolCall(
     // A tool that hangs must not use the time that is reserved for a final answer.
     limitMs: Math.min(ownMs, Math.ceil(reserveInMs)),
     idleMs: definition.idleTimeoutMs,
-    settleMs: timeouts.settleMs,
+    toolCleanupMs: timeouts.toolCleanupMs,
   };
   const deadline = new Deadline(limits, ports);
   const maxAttempts = maxAttemptsOf(definition);

@@ -9,7 +9,7 @@ import { HookError, StepCancelled } from "./hooks.ts";
 interface WatchedRun {
   readonly clock: Clock;
   readonly scope: CancelScope;
-  readonly timeouts: { readonly hookMs: number; readonly settleMs: number };
+  readonly timeouts: { readonly callbackMs: number; readonly toolCleanupMs: number };
 }
 
 /** A call, a request or an ending whose hooks are watched. */
@@ -75,8 +75,8 @@ export class HookWatch implements Cancellable {
   }
 
   get #ms(): number {
-    const { hookMs, settleMs } = this.#run.timeouts;
-    return this.#run.scope.cause === undefined ? hookMs : Math.min(hookMs, settleMs);
+    const { callbackMs, toolCleanupMs } = this.#run.timeouts;
+    return this.#run.scope.cause === undefined ? callbackMs : Math.min(callbackMs, toolCleanupMs);
   }
 
   #set(dueAt: number): void {
@@ -105,7 +105,7 @@ export class HookWatch implements Cancellable {
   #errorOf({ hook }: Watched): Error {
     const { scope, timeouts } = this.#run;
     if (scope.cause !== undefined) return new StepCancelled(hook, endingOfReason(scope.cause));
-    const late = `It waited longer than ${timeouts.hookMs} ms ("timeouts.hookMs") for something that is no step. Wait inside at.step, or with at.wait.`;
+    const late = `It waited longer than ${timeouts.callbackMs} ms ("timeouts.callbackMs") for something that is no step. Wait inside at.step, or with at.wait.`;
     return new HookError(hook, new DOMException(late, "TimeoutError"));
   }
 }

@@ -31,9 +31,9 @@ export const timeoutDefaults: Numbers<keyof Timeouts> = {
   firstChunkMs: 300_000,
   streamMs: defaultStreamMs,
   toolMs: 300_000,
-  settleMs: 5_000,
+  toolCleanupMs: 5_000,
   approvalMs: none,
-  hookMs: 30_000,
+  callbackMs: 30_000,
   journalMs: 60_000,
 };
 

@@ -44,7 +44,7 @@ interface ControlState {
  * - `interrupt` sends a message and ends a run that has called no tool yet. A new run can answer the original question together
  *   with this message.
  * - `drain` suspends the run between two iterations.
- * - `stop` ends the run, and lets running tools finish within `settleMs`.
+ * - `stop` ends the run, and lets running tools finish within `toolCleanupMs`.
  * - `kill` ends the run without waiting for running tools.
  * - `answer` answers a question that a tool of the run asked with `wait: true`.
  *

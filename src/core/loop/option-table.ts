@@ -47,9 +47,9 @@ export const timeoutRules: { readonly [Name in keyof Timeouts]-?: Limit } = /* @
   firstChunkMs: { ...timeLimit, fallback: timeoutDefaults.firstChunkMs },
   streamMs: { ...timeLimit, fallback: timeoutDefaults.streamMs },
   toolMs: { ...timeLimit, fallback: timeoutDefaults.toolMs },
-  settleMs: { min: 0, max: longestTimerMs, fallback: timeoutDefaults.settleMs },
+  toolCleanupMs: { min: 0, max: longestTimerMs, fallback: timeoutDefaults.toolCleanupMs },
   approvalMs: { ...timeLimit, fallback: none },
-  hookMs: { ...timeLimit, fallback: timeoutDefaults.hookMs },
+  callbackMs: { ...timeLimit, fallback: timeoutDefaults.callbackMs },
   journalMs: { ...timeLimit, fallback: timeoutDefaults.journalMs },
 }));
 

@@ -100,7 +100,7 @@ async function awaitValidation(
   validation: PromiseLike<Validation>,
   ports: PreparePorts,
 ): Promise<ReadyCall | ToolOutcome> {
-  const raced = await new Deadline({ limitMs: ports.timeouts.hookMs }, ports).race(validation);
+  const raced = await new Deadline({ limitMs: ports.timeouts.callbackMs }, ports).race(validation);
   if (raced.kind === "value") return judgeInput(ready, raced.value);
   // The step of the call detects the cancellation, and reports it.
   if (raced.kind === "cancelled") return ready;

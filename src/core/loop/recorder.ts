@@ -120,7 +120,7 @@ export class StepRecorder {
     const run = this.#run;
     const work = this.#begin(body);
     // Only tools may finish their work after a stop.
-    const limits = { limitMs: Number.POSITIVE_INFINITY, settleMs: this.owner === "tool" ? run.timeouts.settleMs : 0 };
+    const limits = { limitMs: Number.POSITIVE_INFINITY, toolCleanupMs: this.owner === "tool" ? run.timeouts.toolCleanupMs : 0 };
     let end = await new Deadline(limits, run).race(work);
     while (end.kind === "cancelled" && this.#activity.isAnswered && run.scope.cause?.kind === "interrupt") {
       // The message has ended, so the interrupt comes too late.

@@ -39,7 +39,7 @@ function setUp(
     provider: createMockProvider([turn], { usage: false }),
     clock: createTestClock(),
     scope: new CancelScope(),
-    timeouts: { streamIdleMs: 100, firstChunkMs: 200, toolMs: 1, settleMs: 50, approvalMs: 1, hookMs: 1 },
+    timeouts: { streamIdleMs: 100, firstChunkMs: 200, toolMs: 1, toolCleanupMs: 50, approvalMs: 1, callbackMs: 1 },
     events: { runId: "r", wants: () => true, send: (event: LoopEvent) => heard.push(event), room: () => undefined },
     heldIds: new Set(),
     heard,

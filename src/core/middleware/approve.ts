@@ -82,8 +82,8 @@ export async function contextOf({ run, at, signal }: ContextPorts, { call, tool 
     const fit = await at.validated(call);
     return fit === undefined || needs(fit.value, { ...view, callId, name, signal: own });
   };
-  const late = `The check took longer than ${timeouts.hookMs} ms ("timeouts.hookMs").`;
-  const answer = await askCaller(ask, { clock, ms: timeouts.hookMs, signal, late });
+  const late = `The check took longer than ${timeouts.callbackMs} ms ("timeouts.callbackMs").`;
+  const answer = await askCaller(ask, { clock, ms: timeouts.callbackMs, signal, late });
   // Only the value false lets a call run without approval.
   return { ...view, tool, needsApproval: answer !== false, signal };
 }

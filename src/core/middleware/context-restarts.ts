@@ -138,7 +138,7 @@ async function addPending(outcome: Outcome, { at, run, options }: PendingPorts):
       if (options.stash === undefined)
         throw new Error('The tool result has a "pending_context_key", but contextRestarts() has no "stash".');
       const { stash } = options;
-      const found = await askCaller(() => stash.take(key), { clock: run.clock, ms: run.timeouts.hookMs, signal: at.signal });
+      const found = await askCaller(() => stash.take(key), { clock: run.clock, ms: run.timeouts.callbackMs, signal: at.signal });
       return found === undefined || found === null ? undefined : toJson(found);
     });
     return item === undefined || outcome.kind !== "completed" ? outcome : { ...outcome, pendingContext: item };

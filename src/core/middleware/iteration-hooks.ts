@@ -18,7 +18,7 @@ import { askCaller } from "../../shared/ask-caller.ts";
 
 /**
  * Calls `ask` after the calls of each iteration, with the number of finished iterations. `{ abort: true }` ends the run as
- * `iteration-abort`. If `ask` throws or takes longer than `timeouts.hookMs`, the run ends as `hook-failed`.
+ * `iteration-abort`. If `ask` throws or takes longer than `timeouts.callbackMs`, the run ends as `hook-failed`.
  *
  * Throws LoopError "invalid-option".
  *
@@ -56,12 +56,12 @@ const endedByCalls: ReadonlySet<string> = new Set([
 ]);
 
 function limitsOf({ clock, timeouts }: RunFacts, { signal }: Recorder): Parameters<typeof askCaller>[1] {
-  return { clock, ms: timeouts.hookMs, signal };
+  return { clock, ms: timeouts.callbackMs, signal };
 }
 
 /**
  * Calls `plan` before each request, including continuations. The plan may choose another provider, tools, settings or system text
- * for this request. If `plan` throws or takes longer than `timeouts.hookMs`, the run ends as `hook-failed`.
+ * for this request. If `plan` throws or takes longer than `timeouts.callbackMs`, the run ends as `hook-failed`.
  *
  * Throws LoopError "invalid-option".
  *

@@ -97,7 +97,7 @@ async function runStages(outcome: Outcome, pipeline: ResultPipeline, { run, at }
   let tokens = estimateTokens(text);
   let extraction: Extraction | undefined;
   const changes: Change[] = [];
-  const limits = { clock: run.clock, ms: run.timeouts.hookMs, signal: at.signal };
+  const limits = { clock: run.clock, ms: run.timeouts.callbackMs, signal: at.signal };
   const ask = async (stage: Stage, call: () => unknown, read: (answer: unknown) => string | undefined): Promise<void> => {
     let answer: string | undefined;
     try {

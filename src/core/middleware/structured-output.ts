@@ -122,7 +122,7 @@ interface ValidationPorts {
 }
 
 async function validate(text: string, schema: StandardSchema, { run, signal }: ValidationPorts): Promise<Checked> {
-  const limits = { clock: run.clock, ms: run.timeouts.hookMs, signal };
+  const limits = { clock: run.clock, ms: run.timeouts.callbackMs, signal };
   const validation: Validation = await askCaller(() => validateOutput(text, schema), limits);
   return "issues" in validation ? { issues: validation.issues } : { value: toPlain(validation.value) };
 }

@@ -145,7 +145,7 @@ export class StreamGuard implements ModelCall, Cancellable {
   }
 
   /**
-   * If the time limit of the run has expired, waits up to `settleMs` for the remaining chunks, so that their usage is counted.
+   * If the time limit of the run has expired, waits up to `toolCleanupMs` for the remaining chunks, so that their usage is counted.
    * For any other reason, closes the stream at once.
    */
   cancel(cause: CancelReason): void {
@@ -199,9 +199,9 @@ export class StreamGuard implements ModelCall, Cancellable {
     return Math.min(this.#lastSign + limitMs, this.#lastContent + mostDelays * limitMs, this.#mustEndAt);
   }
 
-  #arm(phase = this.#phase, settleMs?: number): void {
+  #arm(phase = this.#phase, toolCleanupMs?: number): void {
     this.#phase = phase;
-    if (settleMs !== undefined) this.#settleBy = this.clock.now() + settleMs;
+    if (toolCleanupMs !== undefined) this.#settleBy = this.clock.now() + toolCleanupMs;
     this.#alarm.set(this.#dueAt, this.#ring);
   }
 
@@ -262,11 +262,11 @@ export class StreamGuard implements ModelCall, Cancellable {
 
   #giveUp(verdict: StreamEnd, reason: unknown): void {
     if (this.#phase >= settling) return;
-    const { settleMs } = this.timeouts;
+    const { toolCleanupMs } = this.timeouts;
     if (this.#phase === finished) return this.#close(this.#verdict, reason);
-    if (settleMs === 0 || this.#heldAt !== undefined) return this.#close(verdict, reason);
+    if (toolCleanupMs === 0 || this.#heldAt !== undefined) return this.#close(verdict, reason);
     this.#verdict = verdict;
-    this.#arm(settling, settleMs);
+    this.#arm(settling, toolCleanupMs);
     this.#controller.abort(reason);
   }
 

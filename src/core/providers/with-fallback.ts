@@ -21,13 +21,13 @@ export interface FallbackOptions {
    */
   readonly streamIdleMs?: number | undefined;
   /** The time in milliseconds for which a failed provider is tried only after all others. Default 0. */
-  readonly restMs?: number | undefined;
+  readonly cooldownMs?: number | undefined;
 }
 
 const checks: Checks<FallbackOptions> = {
   firstChunkMs: timeLimit,
   streamIdleMs: timeLimit,
-  restMs: { min: 0 },
+  cooldownMs: { min: 0 },
 };
 
 /**
@@ -52,12 +52,12 @@ const checks: Checks<FallbackOptions> = {
  * invalid.
  *
  * @example
- * const provider = withFallback([anthropic, withRetry(openai)], { firstChunkMs: 20_000, restMs: 60_000 });
+ * const provider = withFallback([anthropic, withRetry(openai)], { firstChunkMs: 20_000, cooldownMs: 60_000 });
  */
 export function withFallback(providers: readonly Provider[], options: FallbackOptions = {}): Provider {
   const [first, ...others] = checkProviders(providers);
   checkFields("options", options, checks);
-  const roster = new Roster([first, ...others], options.restMs ?? 0);
+  const roster = new Roster([first, ...others], options.cooldownMs ?? 0);
   const { firstChunkMs, streamIdleMs } = options;
   const haveAll = (ability: Ability): true | undefined => providers.every((provider) => provider[ability] === true) || undefined;
   return wrapProvider(first, {
@@ -91,13 +91,13 @@ function isList(value: unknown): value is Providers {
 
 class Roster {
   readonly providers: Providers;
-  readonly #restMs: number;
+  readonly #cooldownMs: number;
   /** The time until which each provider is tried only after the others, on the clock of the call. Indexed by position. */
   readonly #restUntil: number[];
 
-  constructor(providers: Providers, restMs: number) {
+  constructor(providers: Providers, cooldownMs: number) {
     this.providers = providers;
-    this.#restMs = restMs;
+    this.#cooldownMs = cooldownMs;
     this.#restUntil = providers.map(() => Number.NEGATIVE_INFINITY);
   }
 
@@ -114,7 +114,7 @@ class Roster {
   }
 
   rest(position: number, now: number): void {
-    if (this.#restMs > 0) this.#restUntil[position] = now + this.#restMs;
+    if (this.#cooldownMs > 0) this.#restUntil[position] = now + this.#cooldownMs;
   }
 }
 

@@ -22,7 +22,7 @@ export interface Level {
 
 interface InsideRun extends Level {
   readonly clock: Clock;
-  readonly timeouts: Pick<Timeouts, "hookMs" | "toolMs">;
+  readonly timeouts: Pick<Timeouts, "callbackMs" | "toolMs">;
   readonly options: { readonly control?: LoopControl | undefined };
   readonly outer: InsideRun | undefined;
   readonly events: EventSink;

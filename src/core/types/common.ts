@@ -93,14 +93,14 @@ export interface Timeouts {
   /**
    * How long the loop waits for a stopped tool or a timed-out stream to finish. With 0, the loop does not wait. Default 5,000.
    */
-  readonly settleMs: number;
+  readonly toolCleanupMs: number;
   /** The maximum wait for an approval. Default: no limit, because a person may take days. */
   readonly approvalMs: number;
   /**
    * The maximum duration of one function of the caller, such as `onIteration`, a stop condition, a check of `guardrails` or
    * `needsApproval`, and of one asynchronous validation. Default 30,000.
    */
-  readonly hookMs: number;
+  readonly callbackMs: number;
   /**
    * The maximum time for one call to a journal method, without the time of the steps that the method runs. If the time expires,
    * the run rejects with LoopError "journal-unresponsive". Optional, because functions that you call without `runToolLoop` do not

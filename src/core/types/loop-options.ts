@@ -133,7 +133,7 @@ export interface LoopControl {
   interrupt(message: string | UserMessage): "accepted" | "finished";
   /** Ends the run as `drained` after the current iteration and its calls. The run can be resumed. */
   drain(): "accepted" | "finished";
-  /** Ends the run as `stopped`. The model is cut off, and running tools get `timeouts.settleMs` to clean up. */
+  /** Ends the run as `stopped`. The model is cut off, and running tools get `timeouts.toolCleanupMs` to clean up. */
   stop(request?: StopRequest): "accepted" | "finished";
   /** Ends the run immediately, as `killed`. */
   kill(): "accepted" | "finished";

@@ -7,7 +7,7 @@ import type { ApprovalView, ToolDefinition } from "./tool.ts";
 
 /**
  * The stages for successful results, in the order in which they run. Each stage is optional and may return a promise. A stage
- * that throws an error or takes longer than `timeouts.hookMs` is reported to listeners and skipped.
+ * that throws an error or takes longer than `timeouts.callbackMs` is reported to listeners and skipped.
  */
 export interface ResultPipeline {
   /**
@@ -110,7 +110,7 @@ export interface ContextStash extends ContextSource {
 
 /**
  * A function that is called for each response, before its tool calls run. If it throws an error, returns an invalid value or
- * takes longer than `timeouts.hookMs`, the run ends as `hook-failed`.
+ * takes longer than `timeouts.callbackMs`, the run ends as `hook-failed`.
  */
 export type StopCondition = (context: StopContext) => boolean | StopDecision | PromiseLike<boolean | StopDecision>;
 
@@ -284,7 +284,7 @@ export interface RestartPolicy {
 export interface ContextSource {
   /**
    * Returns the item with this key. Returns undefined if the item does not exist or was already taken. If the method throws an
-   * error or takes longer than `timeouts.hookMs`, the run continues without the item.
+   * error or takes longer than `timeouts.callbackMs`, the run continues without the item.
    */
   take(key: string): Json | undefined | PromiseLike<Json | undefined>;
 }

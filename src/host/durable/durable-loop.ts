@@ -75,7 +75,7 @@ export interface DurableLoop<Input, Output = unknown, T extends AnyTool = AnyToo
   retry(id: string): Promise<void>;
   /** Returns the state of a run. Undefined if no run of this loop has the id. */
   status(id: string): Promise<JournalInspection | undefined>;
-  /** Ends a run with the reason `stopped`: the model is cut off, and running tools get `timeouts.settleMs` to clean up. */
+  /** Ends a run with the reason `stopped`: the model is cut off, and running tools get `timeouts.toolCleanupMs` to clean up. */
   stop(id: string, request?: StopRequest): Promise<"accepted" | "finished">;
   /** Ends a run immediately, with the reason `killed`. */
   kill(id: string): Promise<"accepted" | "finished">;

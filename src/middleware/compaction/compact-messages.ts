@@ -155,7 +155,7 @@ export interface CompactionOptions {
    */
   readonly contextWindow?: number | ((provider: string, model: string) => number | undefined) | undefined;
   /** How the summary is written. Default: by the provider of the run. */
-  readonly summarise?: SummaryOptions | undefined;
+  readonly summarize?: SummaryOptions | undefined;
   /**
    * Set to false to let turnwright write the summaries, even if the service can write them itself (`Provider.compacts`). Default
    * true.
@@ -194,14 +194,14 @@ const checks: Checks<CompactionOptions> = {
     "a number of tokens, or a function",
     (value) => isFunction(value) || isWithin(value, { min: 1, infinite: false }),
   ],
-  summarise: summaryChecks,
+  summarize: summaryChecks,
   native: is.flag,
 };
 
 interface Settings extends CompactionOptions {
   readonly when: number;
   readonly keep: number;
-  readonly summarise: SummaryOptions;
+  readonly summarize: SummaryOptions;
 }
 
 /**
@@ -226,9 +226,9 @@ export function compactMessages(options: CompactionOptions = {}): Compaction {
 
 function readOptions(options: CompactionOptions): Settings {
   checkFields("compactMessages", options, checks);
-  const { when = 0.8, keep = 0.1, contextWindow, summarise = {}, native } = options;
+  const { when = 0.8, keep = 0.1, contextWindow, summarize = {}, native } = options;
   if (isShare(when) === isShare(keep) && keep >= when) throw invalidOption("compactMessages.keep", "smaller than `when`", keep);
-  return { when, keep, contextWindow, summarise, native };
+  return { when, keep, contextWindow, summarize, native };
 }
 
 function createCompactor(settings: Settings, earlier: CompactedMessages | undefined): Compaction {
@@ -390,7 +390,7 @@ async function compact(facts: SummaryFacts, settings: Settings): Promise<Compact
       maxOutputTokens = 4_000,
       maxCostUSD = Number.POSITIVE_INFINITY,
       instructions,
-    } = settings.summarise;
+    } = settings.summarize;
     const partTokens = partTokensFor(windowOf(settings, provider), { facts, tokensBefore, maxOutputTokens });
     const shown = shownMessages(facts);
     const replaced = cut.replaced.flatMap((index) => shown.messages[index] ?? []);

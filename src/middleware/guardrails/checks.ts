@@ -10,7 +10,7 @@ export interface CheckContext<Context = unknown> {
   readonly session: Session;
   /** The value of the run's option `context`. */
   readonly context: Context;
-  /** Aborted if the run ends, or if the check takes longer than `timeouts.hookMs`. */
+  /** Aborted if the run ends, or if the check takes longer than `timeouts.callbackMs`. */
   readonly signal: AbortSignal;
 }
 

@@ -91,14 +91,14 @@ interface ToolCheckPorts {
 async function checkCall(checks: readonly ToolCheck[], ports: ToolCheckPorts, { call, tool }: CheckedTool): Promise<Verdict> {
   const { run, at } = ports;
   const { clock, timeouts } = run;
-  const { hookMs: ms } = timeouts;
+  const { callbackMs: ms } = timeouts;
   const { signal } = at;
   let rewritten: Verdict["rewritten"];
   try {
     const context = await contextOf({ run, at, signal }, { call, tool });
     for (const { name, check } of checks) {
       const args = toJson(rewritten?.args ?? call.args);
-      const limits = { clock, ms, signal, late: `The check took longer than ${ms} ms ("timeouts.hookMs").` };
+      const limits = { clock, ms, signal, late: `The check took longer than ${ms} ms ("timeouts.callbackMs").` };
       const verdict = await askCaller<unknown>((own) => check({ ...call, args }, { ...context, signal: own }), limits);
       const { kind, reason, args: edited, endsRun } = isRecord(verdict) ? verdict : {};
       if (kind === "refuse") {

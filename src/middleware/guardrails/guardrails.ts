@@ -44,7 +44,7 @@ const ofOutput: Checks<OutputCheck> = {
  *   `output-guardrail`.
  * - `tools`: passes, rewrites or denies each tool call, and again the arguments that an approval has edited.
  *
- * A check that throws or takes longer than `timeouts.hookMs` blocks like a refusal, and ends the run as `hook-failed`. If a tool
+ * A check that throws or takes longer than `timeouts.callbackMs` blocks like a refusal, and ends the run as `hook-failed`. If a tool
  * check fails, only the checked call fails, with the outcome `approval-failed`.
  *
  * Throws LoopError "unknown-option" or "invalid-option".

@@ -74,7 +74,7 @@ function findNewMessages(messages: readonly Message[]): readonly UserMessage[] {
 
 function portsOf({ runId, clock, timeouts }: RunFacts, at: Recorder, signal: AbortSignal): CheckPorts {
   const { session, context, state } = at;
-  return { facts: { runId, iteration: state.iteration, session, context }, clock, ms: timeouts.hookMs, signal };
+  return { facts: { runId, iteration: state.iteration, session, context }, clock, ms: timeouts.callbackMs, signal };
 }
 
 interface Checking {

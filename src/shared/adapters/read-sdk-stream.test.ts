@@ -3,7 +3,7 @@ import type { ModelCall, ModelChunk } from "../../core/types/provider.ts";
 import { createTestClock, type TestClock } from "../../testing/test-clock.ts";
 import { readSdkStream } from "./read-sdk-stream.ts";
 
-const timeouts = { streamIdleMs: 1, firstChunkMs: 1, toolMs: 1, settleMs: 1, approvalMs: 1, hookMs: 1 };
+const timeouts = { streamIdleMs: 1, firstChunkMs: 1, toolMs: 1, toolCleanupMs: 1, approvalMs: 1, callbackMs: 1 };
 const finish: ModelChunk = { type: "finish", reason: "stop" };
 const counts: ModelChunk = {
   type: "usage",

@@ -118,34 +118,34 @@ describe("Deadline.race with idleMs", () => {
 
 describe("Deadline.race of a cancelled run", () => {
   const at = async (
-    settleMs: number | undefined,
+    toolCleanupMs: number | undefined,
     ...causes: readonly (readonly [at: number, cause: CancelReason])[]
   ): Promise<readonly unknown[]> => {
-    const { clock, scope, ended } = start({ settleMs, limitMs: 9_000 }, () => never);
+    const { clock, scope, ended } = start({ toolCleanupMs, limitMs: 9_000 }, () => never);
     for (const [ms, cause] of causes) clock.setTimeout(() => scope.cancel(cause), ms);
     await clock.advance(20_000);
     expect(clock.pending).toBe(0);
     return ended.map(([when, end]) => [when, end.kind]);
   };
 
-  it.for<[title: string, cause: CancelReason, settleMs: number | undefined, endedAt: number]>([
-    ["after settleMs if the run is stopped", stop, 500, 600],
-    ["after settleMs if the wall-clock limit has passed", { kind: "wall-clock", limitMs: 100 }, 500, 600],
+  it.for<[title: string, cause: CancelReason, toolCleanupMs: number | undefined, endedAt: number]>([
+    ["after toolCleanupMs if the run is stopped", stop, 500, 600],
+    ["after toolCleanupMs if the wall-clock limit has passed", { kind: "wall-clock", limitMs: 100 }, 500, 600],
     ["immediately if the run is killed", { kind: "kill" }, 500, 100],
     ["immediately if the run is aborted", { kind: "abort", reason: "gone" }, 500, 100],
-    ["immediately if the run is stopped and settleMs is 0", stop, 0, 100],
-    ["immediately if the run is stopped and settleMs is undefined", stop, undefined, 100],
-  ])("ends %s", async ([, cause, settleMs, endedAt]) => {
-    expect(await at(settleMs, [100, cause])).toEqual([[endedAt, "cancelled"]]);
+    ["immediately if the run is stopped and toolCleanupMs is 0", stop, 0, 100],
+    ["immediately if the run is stopped and toolCleanupMs is undefined", stop, undefined, 100],
+  ])("ends %s", async ([, cause, toolCleanupMs, endedAt]) => {
+    expect(await at(toolCleanupMs, [100, cause])).toEqual([[endedAt, "cancelled"]]);
   });
 
-  it("counts settleMs from the first of two cancellations", async () => {
+  it("counts toolCleanupMs from the first of two cancellations", async () => {
     expect(await at(500, [100, { kind: "wall-clock", limitMs: 100 }], [400, stop])).toEqual([[600, "cancelled"]]);
     expect(await at(500, [100, stop], [400, { kind: "kill" }])).toEqual([[400, "cancelled"]]);
   });
 
-  it("stops the timer for settleMs when the work ends after two cancellations", async () => {
-    const { clock, scope, ended } = start({ settleMs: 5_000, limitMs: none }, after(300, 7));
+  it("stops the timer for toolCleanupMs when the work ends after two cancellations", async () => {
+    const { clock, scope, ended } = start({ toolCleanupMs: 5_000, limitMs: none }, after(300, 7));
     await clock.advance(100);
     scope.cancel({ kind: "wall-clock", limitMs: 100 });
     await clock.advance(100);
@@ -154,16 +154,16 @@ describe("Deadline.race of a cancelled run", () => {
     expect([ended.length, clock.pending]).toEqual([1, 0]);
   });
 
-  it("expires at limitMs even if settleMs has not passed", async () => {
-    const { clock, scope, ended } = start({ settleMs: 5_000 }, () => never);
+  it("expires at limitMs even if toolCleanupMs has not passed", async () => {
+    const { clock, scope, ended } = start({ toolCleanupMs: 5_000 }, () => never);
     await clock.advance(900);
     scope.cancel(stop);
     await clock.advance(10_000);
     expect(ended).toEqual([[1_000, { kind: "expired", limitMs: 1_000 }]]);
   });
 
-  it("discards a value that arrives within settleMs, and calls onLate", async () => {
-    const { clock, scope, ended, late } = start({ settleMs: 500 }, after(300, 7));
+  it("discards a value that arrives within toolCleanupMs, and calls onLate", async () => {
+    const { clock, scope, ended, late } = start({ toolCleanupMs: 500 }, after(300, 7));
     await clock.advance(100);
     scope.cancel(stop);
     await clock.advance(5_000);
@@ -190,7 +190,7 @@ describe("Deadline.signal", () => {
       { name: "mine", message: "gone" },
     ],
   ])("is aborted when %s", async ([, act, expected]) => {
-    const race = start({ settleMs: 500 }, () => never);
+    const race = start({ toolCleanupMs: 500 }, () => never);
     const { signal } = race.deadline;
     expect(signal.aborted).toBe(false);
     await act(race);

@@ -25,7 +25,7 @@ export interface DeadlineLimits {
    * How long `race` still waits for the work after the run was cancelled, in milliseconds. After a kill or an abort, `race`
    * does not wait. Default 0.
    */
-  readonly settleMs?: number | undefined;
+  readonly toolCleanupMs?: number | undefined;
 }
 
 interface CustomTimers {
@@ -67,7 +67,7 @@ export class Deadline implements Cancellable {
   #giveUpAt = never;
   /** Called when the time limit expires. */
   #ring: (() => void) | undefined;
-  /** Set while `race` waits. Rings for the time limit, the limit on silence, and the end of `settleMs`. */
+  /** Set while `race` waits. Rings for the time limit, the limit on silence, and the end of `toolCleanupMs`. */
   #alarm: IdleTimer | undefined;
 
   constructor(limits: DeadlineLimits, ports: DeadlinePorts) {
@@ -230,14 +230,14 @@ export class Deadline implements Cancellable {
   }
 
   cancel(cause: CancelReason): void {
-    const { settleMs = 0 } = this.limits;
+    const { toolCleanupMs = 0 } = this.limits;
     this.#lazyController().abort(abortReasonOf(cause));
     const end = { kind: "cancelled", cause } as const;
-    if (cause.kind === "kill" || cause.kind === "abort" || settleMs === 0) return this.#end?.(end);
+    if (cause.kind === "kill" || cause.kind === "abort" || toolCleanupMs === 0) return this.#end?.(end);
     // Only the first cancellation counts, so that a stop after an expired time limit does not extend the wait.
     if (this.#cancelled !== undefined) return;
     this.#cancelled = end;
-    this.#giveUpAt = this.#ports.clock.now() + settleMs;
+    this.#giveUpAt = this.#ports.clock.now() + toolCleanupMs;
     this.#arm();
   }
 }

@@ -31,7 +31,7 @@ function setUp(levels: number, other: () => unknown): Stage {
   providers.push(outer);
   const tools = [inside, tool("other", other)];
   const start = (more: Partial<LoopOptions>): Playing =>
-    play([], { runId: "r", provider: outer, tools, timeouts: { settleMs: 0 }, ...more });
+    play([], { runId: "r", provider: outer, tools, timeouts: { toolCleanupMs: 0 }, ...more });
   return { ran, providers, start };
 }
 

@@ -39,7 +39,7 @@ function setUp(names: readonly string[], make: (work: (name: string, traits?: Pa
       tools,
       middleware: [approve(policy)],
       journal: store.open(),
-      timeouts: { settleMs: 0 },
+      timeouts: { toolCleanupMs: 0 },
       ...more,
     });
   return { ran, store, start };

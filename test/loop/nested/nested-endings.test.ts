@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => listeners.stop());
 
-/** Work of the innermost run. `settlesAt` lists the endings for which the run waits the full `settleMs`. */
+/** Work of the innermost run. `settlesAt` lists the endings for which the run waits the full `toolCleanupMs`. */
 const busy: readonly (readonly [what: string, turn: MockMessage, settlesAt: readonly string[]])[] = [
   ["a silent stream", stall(), []],
   ["a stream that ignores its signal", stall({ ignoreSignal: true }), ["the wall clock"]],
@@ -47,7 +47,7 @@ function busyTower(kind: Kind, turn: MockMessage, wallClockMs?: number): Tower {
   const playing = play([toolCall("child"), text("More.")], {
     tools: [child.tool],
     limits: { wallClockMs },
-    timeouts: { settleMs: 40, toolMs: 1_000_000 },
+    timeouts: { toolCleanupMs: 40, toolMs: 1_000_000 },
   });
   const providers = [playing.provider, child.provider, grandchild.provider];
   const sum = (of: "calls" | "active") => () => providers.reduce((total, provider) => total + provider[of], 0);
@@ -130,9 +130,12 @@ describe.for(kinds)("nested runs in an %s", (kind) => {
   });
 });
 
-it("a longer settleMs of a nested run does not delay the end of the outer run", async () => {
-  const child = scripted(["agent tool", "child"], [toolCall("deaf"), text("More.")], { tools, timeouts: { settleMs: 9_000 } });
-  const playing = play([toolCall("child"), text("More.")], { tools: [child.tool], timeouts: { settleMs: 40 } });
+it("a longer toolCleanupMs of a nested run does not delay the end of the outer run", async () => {
+  const child = scripted(["agent tool", "child"], [toolCall("deaf"), text("More.")], {
+    tools,
+    timeouts: { toolCleanupMs: 9_000 },
+  });
+  const playing = play([toolCall("child"), text("More.")], { tools: [child.tool], timeouts: { toolCleanupMs: 40 } });
   await playing.clock.flush();
   playing.control.stop();
   await playing.clock.advance(40);

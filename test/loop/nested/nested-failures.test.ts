@@ -68,7 +68,7 @@ describe("a nested run that fails", () => {
     'in an %s fails only its own call if the run ends with "%s" (case %#)',
     async ([kind, ending, script, more]) => {
       const child = scripted([kind, "child"], script, { tools, ...more });
-      const timeouts = { streamIdleMs: 500, firstChunkMs: 800, settleMs: 10, toolMs: 1_000_000 };
+      const timeouts = { streamIdleMs: 500, firstChunkMs: 800, toolCleanupMs: 10, toolMs: 1_000_000 };
       const playing = play([toolCall("child"), toolCall("child"), text("Moving on.")], {
         tools: [{ ...child.tool, sequential: true }],
         timeouts,
@@ -178,7 +178,7 @@ describe("the timeouts of an agent tool", () => {
     const child = scripted(["agent tool", "child"], [[text("x"), stall({ ignoreSignal: true })]]);
     const playing = play([toolCall("child"), text("Done.")], {
       tools: [child.tool],
-      timeouts: { toolMs: 50, streamIdleMs: 400, settleMs: 20 },
+      timeouts: { toolMs: 50, streamIdleMs: 400, toolCleanupMs: 20 },
     });
     await playing.clock.runAll();
     expect([answersOf(await playing.result)[0]?.result, playing.endedAt()]).toMatchObject([

@@ -176,7 +176,7 @@ describe("a suspended nested run", () => {
     const inner = scripted(["agent tool", "inner"], [toolCall("drain"), text("i")], { control, tools: [drain] });
     const playing = play([[toolCall("inner"), toolCall("hang")], text("Done.")], {
       tools: [inner.tool, tool("hang", () => never)],
-      timeouts: { settleMs: 0 },
+      timeouts: { toolCleanupMs: 0 },
     });
     await playing.clock.flush();
     if (verb === "abort") playing.abort.abort();

@@ -33,13 +33,13 @@ export const question: readonly UserMessage[] = [{ role: "user", content: "Well?
 export function nesting(kind: Kind, name: string, prepare: Prepare): Tool {
   if (kind === "ordinary tool") {
     const execute = async (args: unknown, context: ToolContext): Promise<unknown> =>
-      summarise(await runNested(context, prepare(args, context)));
+      summarize(await runNested(context, prepare(args, context)));
     return tool(name, execute);
   }
-  return defineAgentTool({ name, description: name, inputSchema: { type: "object" }, prepare, toResult: summarise });
+  return defineAgentTool({ name, description: name, inputSchema: { type: "object" }, prepare, toResult: summarize });
 }
 
-function summarise({ status, reason, text: said }: LoopResult): unknown {
+function summarize({ status, reason, text: said }: LoopResult): unknown {
   return status === "completed" ? said : toolResult({ success: false, error: `${status}: ${reason.kind}` });
 }
 

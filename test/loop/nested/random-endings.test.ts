@@ -37,7 +37,7 @@ async function run(tree: Plan, journal: Journal, end?: End): Promise<Ended> {
   const running = runToolLoop({
     ...options,
     limits: { ...options.limits, ...limits },
-    timeouts: { settleMs: 2 },
+    timeouts: { toolCleanupMs: 2 },
     clock,
     events: recording.emitter,
     journal,

@@ -69,7 +69,7 @@ export function optionsOf(
     messages.length === 1 ? names.map((name) => toolCall(name)) : text("Done."),
   );
   const tools = [...agents, ...leavesOf(stage, control)];
-  return { provider, messages: question, tools, control, middleware: [approve(policy)], timeouts: { settleMs: 0 } };
+  return { provider, messages: question, tools, control, middleware: [approve(policy)], timeouts: { toolCleanupMs: 0 } };
 }
 
 function agentOf(plan: Plan, name: string, stage: Stage): Tool {

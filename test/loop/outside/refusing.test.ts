@@ -150,7 +150,7 @@ describe("outputSchema", () => {
     expect((await start("blue").result).reason.kind).toBe("answered");
   });
 
-  it("can be asynchronous, but must settle within timeouts.hookMs", async () => {
+  it("can be asynchronous, but must settle within timeouts.callbackMs", async () => {
     const answers: Decisions = { call_i0_0: { kind: "result", result: "blue" } };
     for (const [one, message] of [
       [slow, "is not known"],
@@ -158,7 +158,7 @@ describe("outputSchema", () => {
     ] as const) {
       const first = play([toolCall("ask")], { runId: "r", tools: [one] });
       const journal = await savedOf(first);
-      const second = play([text("Done.")], { runId: "r", tools: [one], journal, answers, timeouts: { hookMs: 50 } });
+      const second = play([text("Done.")], { runId: "r", tools: [one], journal, answers, timeouts: { callbackMs: 50 } });
       const refused = refusalOf(second);
       await second.clock.advance(50);
       expect((await refused)[1]).toContain(message);

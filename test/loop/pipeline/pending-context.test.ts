@@ -226,7 +226,7 @@ describe("a custom stash", () => {
     ["stop", "stopped", 50],
     ["kill", "killed", 50],
   ])('does not delay "%s" if take() hangs', async ([verb, reason, endedAt]) => {
-    const playing = start(naming("k"), { take: () => never }, { timeouts: { settleMs: 50 } });
+    const playing = start(naming("k"), { take: () => never }, { timeouts: { toolCleanupMs: 50 } });
     await playing.clock.advance(50);
     playing.control[verb]();
     await playing.clock.advance(1_000);

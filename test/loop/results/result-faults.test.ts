@@ -27,7 +27,7 @@ describe("a failing stage of processResults", () => {
     expect([await readingsOf(playing), failuresOf(playing)]).toEqual([["a", "stored"], ["results.cacher: Full."]]);
   });
 
-  it("is skipped after timeouts.hookMs if it hangs", async () => {
+  it("is skipped after timeouts.callbackMs if it hangs", async () => {
     const playing = start("whole", { processor: () => never, cacher: { threshold: 0, store: () => "stored" } });
     await playing.clock.advance(29_999);
     expect(playing.endedAt()).toBeUndefined();

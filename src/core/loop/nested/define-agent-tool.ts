@@ -199,7 +199,7 @@ function createAgentTool(fields: AgentToolFields<unknown, ToolSchema>): Tool {
   const { prepare, toResult, emitText, ...tool } = checkAgent(fields);
   // The code runs again on a resume, over the records of the nested run.
   const execute = async (args: unknown, given: ToolContext): Promise<unknown> => {
-    const prepared: unknown = await callBack(given, () => prepare(args, given), "hookMs");
+    const prepared: unknown = await callBack(given, () => prepare(args, given), "callbackMs");
     if (!isRecord(prepared))
       throw new TypeError("prepare() of an agent tool must return the options of the nested run, as an object.");
     // The nested run is part of this run, so it has its id and its journal.
@@ -215,10 +215,10 @@ function createAgentTool(fields: AgentToolFields<unknown, ToolSchema>): Tool {
 }
 
 /**
- * Calls a function that may hang. Rejects when the run is cancelled, or after `timeouts.hookMs`. With "toolMs", the call ends as timed out
+ * Calls a function that may hang. Rejects when the run is cancelled, or after `timeouts.callbackMs`. With "toolMs", the call ends as timed out
  * after `timeouts.toolMs`. A context of a test has no time limits.
  */
-async function callBack<T>(context: ToolContext, work: () => T | PromiseLike<T>, limit: "hookMs" | "toolMs"): Promise<T> {
+async function callBack<T>(context: ToolContext, work: () => T | PromiseLike<T>, limit: "callbackMs" | "toolMs"): Promise<T> {
   const inside = insideOf(context);
   const deadline = inside?.deadline;
   if (inside === undefined || deadline === undefined) return work();

@@ -152,7 +152,7 @@ class ActivityRuns implements NestedRuns {
     if (this.#open.size === 0) return;
     const { clock, timeouts } = this.#activity.run;
     this.abort(new DOMException("The tool call has ended.", "AbortError"));
-    const limitMs = Math.max(1, timeouts.settleMs);
+    const limitMs = Math.max(1, timeouts.toolCleanupMs);
     await new Deadline({ limitMs }, { clock, scope: new CancelScope() }).race(Promise.all(this.#open.keys()));
   }
 }
@@ -189,7 +189,7 @@ export function nest(outer: Run, options: Partial<NestedOptions> = {}, at: Neste
   const defined: Partial<SeamOptions> = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
   const inner = defined.timeouts ?? {};
   // A stopped run must not wait longer for its nested runs than for its own tools.
-  const settleMs = Math.min(inner.settleMs ?? outer.timeouts.settleMs, outer.timeouts.settleMs);
+  const toolCleanupMs = Math.min(inner.toolCleanupMs ?? outer.timeouts.toolCleanupMs, outer.timeouts.toolCleanupMs);
   const whole: SeamOptions = {
     provider,
     pricing,
@@ -198,7 +198,7 @@ export function nest(outer: Run, options: Partial<NestedOptions> = {}, at: Neste
     clock: outer.clock,
     messages: options.messages as SeamOptions["messages"],
     ...defined,
-    timeouts: { ...timeouts, ...inner, settleMs },
+    timeouts: { ...timeouts, ...inner, toolCleanupMs },
   };
   const { ports } = outer;
   return ports.begin(whole, { ...ports, reader: toReader(outer, at.callId), nesting: new NestedPlace(outer, at) }).result;

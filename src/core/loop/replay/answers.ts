@@ -95,12 +95,12 @@ export async function findLateAnswer(run: Run, answers: Answers, path: string): 
   return undefined;
 }
 
-/** Checks a result against the schema of its tool, for at most `timeouts.hookMs`. */
+/** Checks a result against the schema of its tool, for at most `timeouts.callbackMs`. */
 export function resultChecker({ registry, scope, clock, timeouts, signal }: Run): CheckResult {
   return async (name, result) => {
     if (registry.validateResult === undefined) return undefined;
     const check = (): Promise<Validation> | Validation | undefined => registry.validateResult?.(name, toJson(result));
-    return askCaller(check, { clock, ms: timeouts.hookMs, signal }).then(readIssues, (error: unknown) =>
+    return askCaller(check, { clock, ms: timeouts.callbackMs, signal }).then(readIssues, (error: unknown) =>
       scope.cause === undefined ? [{ message: `could not be checked: ${toPlainError(error).message}` }] : undefined,
     );
   };

@@ -15,7 +15,7 @@ interface GuardPorts {
   readonly limits: { readonly wallClockMs: number };
   readonly state: { readonly activeMs: number };
   readonly clock: Clock;
-  readonly timeouts: { readonly journalMs: number; readonly settleMs: number };
+  readonly timeouts: { readonly journalMs: number; readonly toolCleanupMs: number };
 }
 
 /**
@@ -159,7 +159,7 @@ export class GuardedJournal implements Journal, Cancellable {
 
   #findLimit(): TimeLimit {
     const { scope, timeouts, limits, state } = this.#ports;
-    const { journalMs, settleMs } = timeouts;
+    const { journalMs, toolCleanupMs } = timeouts;
     const cause = scope.cause?.kind;
     if (cause === undefined || cause === "interrupt") {
       // The wall clock starts with the first new step. Until then, this timer enforces it. A longer recorded time is read to its end.
@@ -167,7 +167,7 @@ export class GuardedJournal implements Journal, Cancellable {
       return left > 0 && left < journalMs ? { ms: left, ended: "wall-clock" } : { ms: journalMs };
     }
     if (this.engine) return { ms: journalMs };
-    return { ms: Math.min(cause === "stop" ? Math.max(settleMs, graceMs) : graceMs, journalMs), ended: cause };
+    return { ms: Math.min(cause === "stop" ? Math.max(toolCleanupMs, graceMs) : graceMs, journalMs), ended: cause };
   }
 
   /** A journal of the caller may return a record that somebody has changed. */

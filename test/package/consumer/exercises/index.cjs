@@ -17,7 +17,7 @@ exports.exercise = async (load) => {
     execute: () => new Promise(() => {}),
   });
   const script = [[toolCall("add", { a: 2, b: 3 }), toolCall("hang")], text("5")];
-  const options = { provider: createMockProvider(script), tools: [add, hang], messages, timeouts: { settleMs: 0 } };
+  const options = { provider: createMockProvider(script), tools: [add, hang], messages, timeouts: { toolCleanupMs: 0 } };
 
   const result = await runToolLoop(options);
   assert.equal(result.status, "completed");

@@ -45,7 +45,7 @@ exports.exercise = async (load) => {
       provider,
       clock: createTestClock(),
       scope: new CancelScope(),
-      timeouts: { streamIdleMs: none, firstChunkMs: none, toolMs: none, settleMs: none, approvalMs: none, hookMs: none },
+      timeouts: { streamIdleMs: none, firstChunkMs: none, toolMs: none, toolCleanupMs: none, approvalMs: none, callbackMs: none },
       events: { runId: "own", wants: () => false, send: () => {}, room: () => undefined },
       heldIds: new Set(),
     },
