@@ -1,8 +1,6 @@
 // Reads and writes cassettes. A cassette is a file, or text in memory: a first line with the format and provider, then one line of
 // JSON for each request and each event of its stream.
 
-import type * as fs from "node:fs";
-import type * as path from "node:path";
 import { type FileFacts, followOwnLinks, isOwn, tightMode } from "../../shared/file-trust.ts";
 import { invalidOption, isRecord } from "../../core/kit.ts";
 import { isProviderError, type ModelChunk, type Provider, type ProviderError } from "../../core/index.ts";
