@@ -30,7 +30,7 @@ const phrases: readonly Phrase[] = [
 ];
 
 /** The limit for the average number of words in a sentence of a guide or the README. */
-const mostWords = 18;
+const maxWords = 18;
 
 const sources = ["src", "test", "examples", "scripts"]
   .flatMap((folder) => findFiles(folder, ".ts"))
@@ -55,8 +55,8 @@ function averageWords(path: string): number {
 
 function refuseLongSentences(path: string): readonly string[] {
   const average = averageWords(path);
-  if (average < mostWords) return [];
-  return [`${path}: the average sentence has ${average.toFixed(1)} words; split sentences until it is under ${mostWords}`];
+  if (average < maxWords) return [];
+  return [`${path}: the average sentence has ${average.toFixed(1)} words; split sentences until it is under ${maxWords}`];
 }
 
 if (process.argv.includes("--lengths")) {

@@ -7,7 +7,7 @@ import { strips } from "../examples/promises/strips.ts";
 const frame = { width: 205, height: 128, gap: 20, margin: 12 };
 const lineHeight = 18;
 const widest = 24;
-const mostLines = 4;
+const maxLines = 4;
 
 const colors: { readonly [Name in Tone]: readonly [dark: string, light: string] } = {
   user: ["#c9b0ff", "#6b3fc4"],
@@ -64,8 +64,8 @@ function wrap(lines: readonly Line[]): readonly Line[] {
     }
     return broken.map((row) => ({ tone, text: row }));
   });
-  if (rows.length > mostLines)
-    throw new Error(`A frame holds ${mostLines} lines of ${widest} characters. Shorten "${lines[0]?.text}".`);
+  if (rows.length > maxLines)
+    throw new Error(`A frame holds ${maxLines} lines of ${widest} characters. Shorten "${lines[0]?.text}".`);
   return rows;
 }
 

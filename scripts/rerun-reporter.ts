@@ -3,7 +3,7 @@
 import { relative } from "node:path";
 import type { Reporter, TestCase, TestModule, TestSuite } from "vitest/node";
 
-const mostPrinted = 20;
+const maxPrinted = 20;
 
 /** Replaces characters that have a meaning in shell quotes, or in the regular expression that vitest's `-t` takes. */
 function toPattern(title: string): string {
@@ -26,7 +26,7 @@ export default class RerunReporter implements Reporter {
     const failed = modules.flatMap((module) => [...module.children.allTests("failed")]);
     if (failed.length === 0) return;
     console.error("\nTo run one failed test only:");
-    for (const test of failed.slice(0, mostPrinted)) console.error(`  ${toCommand(test)}`);
-    if (failed.length > mostPrinted) console.error(`  ... and ${failed.length - mostPrinted} more`);
+    for (const test of failed.slice(0, maxPrinted)) console.error(`  ${toCommand(test)}`);
+    if (failed.length > maxPrinted) console.error(`  ... and ${failed.length - maxPrinted} more`);
   }
 }

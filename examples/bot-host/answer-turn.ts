@@ -74,7 +74,7 @@ export async function answerTurn(room: Room, turn: readonly Post[], ports: TurnP
     return;
   }
   room.unanswered = status === "stopped-by-user" ? [] : late;
-  room.said = [...room.said, ...posts].slice(-mostPosts);
+  room.said = [...room.said, ...posts].slice(-maxPosts);
   // #endregion turn
   await tell(room, result, ports);
 }
@@ -137,4 +137,4 @@ function toPost({ content }: UserMessage, [first]: readonly Post[]): Post {
   return { roomId, userId, text: typeof content === "string" ? content.slice(userId.length + 2) : "" };
 }
 
-const mostPosts = 100;
+const maxPosts = 100;

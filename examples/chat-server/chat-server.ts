@@ -85,7 +85,7 @@ async function sendPage(response: ServerResponse): Promise<void> {
   response.end(await readFile(new URL("index.html", import.meta.url)));
 }
 
-const longestBody = 16_384;
+const maxBodyLength = 16_384;
 const bodySchema = z.object({ text: z.string().trim().max(2_000) });
 
 /** Returns undefined if the body is invalid. Accepts only JSON, because forms on other sites cannot send JSON. */
@@ -95,7 +95,7 @@ async function readText(request: IncomingMessage): Promise<string | undefined> {
   let body = "";
   for await (const piece of request.setEncoding("utf8")) {
     body += String(piece);
-    if (body.length > longestBody) return undefined;
+    if (body.length > maxBodyLength) return undefined;
   }
   try {
     return bodySchema.parse(JSON.parse(body)).text;

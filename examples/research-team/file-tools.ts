@@ -5,10 +5,10 @@ import { join, relative, resolve, sep } from "node:path";
 import { defineTool, type Tool } from "turnwright";
 import { z } from "zod";
 
-const mostFiles = 200;
-const mostHits = 20;
-const mostLines = 60;
-const mostBytes = 500_000;
+const maxFiles = 200;
+const maxHits = 20;
+const maxLines = 60;
+const maxBytes = 500_000;
 
 /** The tools read only the Markdown files of the folder. */
 export async function createFileTools(folder: string): Promise<readonly Tool[]> {
@@ -19,7 +19,7 @@ export async function createFileTools(folder: string): Promise<readonly Tool[]> 
     const isInside = real !== undefined && real.startsWith(root + sep) && real.endsWith(".md");
     // One message for missing files and for files outside of the folder. Different messages would tell the model which files exist.
     if (!isInside) throw new Error("There is no such file. Call list_files.");
-    if ((await stat(real)).size > mostBytes) throw new Error(`The file is larger than ${mostBytes} bytes.`);
+    if ((await stat(real)).size > maxBytes) throw new Error(`The file is larger than ${maxBytes} bytes.`);
     return (await readFile(real, "utf8")).split("\n");
   }
 
@@ -27,19 +27,19 @@ export async function createFileTools(folder: string): Promise<readonly Tool[]> 
     const entries = await readdir(root, { recursive: true, withFileTypes: true });
     const files = entries.filter((entry) => entry.isFile() && entry.name.endsWith(".md"));
     const paths = files.map((entry) => relative(root, join(entry.parentPath, entry.name)).replaceAll(sep, "/"));
-    return paths.sort().slice(0, mostFiles);
+    return paths.sort().slice(0, maxFiles);
   }
 
   return [
     defineTool({
       name: "list_files",
-      description: `Lists the Markdown files, at most ${mostFiles}`,
+      description: `Lists the Markdown files, at most ${maxFiles}`,
       inputSchema: z.object({}),
       execute: listFiles,
     }),
     defineTool({
       name: "grep",
-      description: `Finds lines that contain a text, at most ${mostHits}`,
+      description: `Finds lines that contain a text, at most ${maxHits}`,
       inputSchema: z.object({ text: z.string().min(2).max(100) }),
       timeoutMs: 10_000,
       async execute({ text }, { signal }) {
@@ -48,7 +48,7 @@ export async function createFileTools(folder: string): Promise<readonly Tool[]> 
           signal.throwIfAborted();
           const lines = await readLines(path).catch(() => []);
           lines.forEach((line, index) => {
-            if (hits.length < mostHits && line.includes(text)) hits.push(`${path}:${index + 1}: ${line.slice(0, 200)}`);
+            if (hits.length < maxHits && line.includes(text)) hits.push(`${path}:${index + 1}: ${line.slice(0, 200)}`);
           });
         }
         return hits;
@@ -56,8 +56,8 @@ export async function createFileTools(folder: string): Promise<readonly Tool[]> 
     }),
     defineTool({
       name: "read_lines",
-      description: `Reads lines of a file, at most ${mostLines}`,
-      inputSchema: z.object({ path: z.string(), from: z.number().int().min(1), count: z.number().int().min(1).max(mostLines) }),
+      description: `Reads lines of a file, at most ${maxLines}`,
+      inputSchema: z.object({ path: z.string(), from: z.number().int().min(1), count: z.number().int().min(1).max(maxLines) }),
       async execute({ path, from, count }) {
         const lines = await readLines(path);
         return lines.slice(from - 1, from - 1 + count).map((line, index) => `${path}:${from + index}: ${line}`);

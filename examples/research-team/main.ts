@@ -37,9 +37,9 @@ const createResearchTeam = (maxTokens: number): Team =>
 
 const events = createLoopEvents();
 let working = 0;
-let mostWorking = 0;
+let maxWorking = 0;
 events.on("run-start", ({ path }) => {
-  if (path !== undefined) mostWorking = Math.max(mostWorking, (working += 1));
+  if (path !== undefined) maxWorking = Math.max(maxWorking, (working += 1));
 });
 events.on("run-end", ({ path }) => {
   if (path !== undefined) working -= 1;
@@ -66,7 +66,7 @@ try {
 
 async function checkReport({ status, text }: LoopResult): Promise<void> {
   assert.equal(status, "completed");
-  assert.equal(mostWorking, 3, "the researchers work at the same time");
+  assert.equal(maxWorking, 3, "the researchers work at the same time");
   const citations = [...text.matchAll(/^([\w./-]+\.md):(\d+): (.*)$/gm)];
   assert.equal(citations.length, 3);
   for (const [, path = "", line = "", cited] of citations) {

@@ -223,10 +223,10 @@ function isRetriedByRule(status: unknown): boolean {
   return typeof status === "number" && (status === 408 || status === 409 || status === 429 || status >= 500);
 }
 
-const longestBody = 100_000;
+const maxBodyLength = 100_000;
 
 function parseBody(text: unknown): unknown {
-  if (typeof text !== "string" || text.length > longestBody || text.trim() === "") return undefined;
+  if (typeof text !== "string" || text.length > maxBodyLength || text.trim() === "") return undefined;
   const parsed = parseJson(text);
   return isRecord(parsed) || Array.isArray(parsed) ? parsed : text;
 }

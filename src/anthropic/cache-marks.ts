@@ -6,7 +6,7 @@ import type { UnknownRecord } from "../shared/guards.ts";
 import type { CacheControl, WireBlock, WireMessage } from "./messages-options.ts";
 
 /** The server rejects requests with more marks than this number. */
-const mostMarks = 4;
+const maxMarks = 4;
 
 /** A message of the request. `parts` are the messages of the run that were joined to make `message`. */
 export interface JoinedMessage {
@@ -50,7 +50,7 @@ interface Part {
 type Marker = (request: MarkableRequest) => MarkedRequest;
 
 /**
- * Makes a function that adds marks to requests, at these places and in this order, until the request has `mostMarks` marks:
+ * Makes a function that adds marks to requests, at these places and in this order, until the request has `maxMarks` marks:
  *
  * 1. The end of the final user message. If that message was joined from several messages, the mark comes before the final part.
  *    The final part may be context, which has another position in the next request.
@@ -85,7 +85,7 @@ interface Chosen {
 }
 
 function chooseMarks({ system, tools, extra }: MarkableRequest, { end, read, kept }: Places): Chosen {
-  let left = mostMarks - countForeign({ tools, extra });
+  let left = maxMarks - countForeign({ tools, extra });
   const take = (isPossible: boolean): boolean => {
     if (!isPossible || left <= 0) return false;
     left -= 1;

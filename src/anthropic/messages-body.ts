@@ -113,10 +113,10 @@ function toTextDocument(media: ReadableMedia): WireBlock | undefined {
 }
 
 /** The longest title that the API accepts. */
-const longestTitle = 500;
+const maxTitleLength = 500;
 
 function toTitle({ filename }: ReadableMedia): { readonly title?: string } {
-  return filename === undefined ? {} : { title: takeStart(filename, longestTitle) };
+  return filename === undefined ? {} : { title: takeStart(filename, maxTitleLength) };
 }
 
 interface ConvertedMessage {

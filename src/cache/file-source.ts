@@ -35,7 +35,7 @@ const checks: Checks<FileSourceOptions> = { name: sourceName, maxBytes: { min: 1
 
 const fallbackBytes = 2 * 1_024 * 1_024 * 1_024;
 
-const mostListed = 10_000;
+const maxListed = 10_000;
 
 /** A file with a NUL among this many first bytes is binary. */
 const inspectedBytes = 8_192;
@@ -176,10 +176,10 @@ async function listFolder({ name, accepts }: Place, path: string, parts: readonl
     const inside = [...parts, entry.name];
     if (!isAccepted(inside, accepts)) continue;
     count += 1;
-    if (count > mostListed) break;
+    if (count > maxListed) break;
     lines.push([name, ...inside].join("/") + (entry.isDirectory() ? "/" : ""));
   }
-  const more = count > mostListed ? [`(The folder has more than ${mostListed} entries.)`] : [];
+  const more = count > maxListed ? [`(The folder has more than ${maxListed} entries.)`] : [];
   // A file name with a line break would look like two entries.
   return [...lines.sort().map((line) => line.replace(/[\n\r]/g, "?")), ...more].join("\n") || "(The folder is empty.)";
 }

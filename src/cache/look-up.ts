@@ -9,9 +9,9 @@ import type { TextLines } from "./text-lines.ts";
  * The work limit of one search: the number of instructions in the compiled pattern, multiplied by the number of searched
  * characters. The limit is reached after at most 0.4 seconds.
  */
-const mostSteps = 10_000_000;
+const maxSteps = 10_000_000;
 
-const longestSearched = 4_096;
+const maxSearchedLength = 4_096;
 
 const stepsPerLine = 100;
 
@@ -72,7 +72,7 @@ async function findLines(lines: TextLines, { pattern, ignoreCase, startLine }: G
   let steps = 0;
   let hasMore = false;
   for await (const line of lines.from(startLine)) {
-    hasMore = steps >= mostSteps;
+    hasMore = steps >= maxSteps;
     if (hasMore) break;
     const searched = find(line);
     steps += searched.steps + stepsPerLine;
@@ -96,7 +96,7 @@ function createSearch(pattern: string, ignoreCase: boolean): Search {
   if (loose.kind === "compiled") {
     const { regExp } = loose;
     const find = (line: string): { found: boolean; steps: number } => {
-      const searched = line.slice(0, longestSearched);
+      const searched = line.slice(0, maxSearchedLength);
       return { found: regExp.test(searched), steps: searched.length * regExp.size };
     };
     return { find, note: "" };
@@ -111,7 +111,7 @@ function createSearch(pattern: string, ignoreCase: boolean): Search {
  * The maximum size of an answer, in bytes. This is less than the default `threshold` of the cache, which is in tokens, so an
  * answer is not stored in the cache itself.
  */
-const mostBytes = 6_000;
+const maxBytes = 6_000;
 
 export class Answer {
   readonly #lines: string[] = [];
@@ -122,11 +122,11 @@ export class Answer {
   }
 
   /**
-   * Returns false if the line does not fit. The first line always fits, because callers cut each line to less than `mostBytes`.
+   * Returns false if the line does not fit. The first line always fits, because callers cut each line to less than `maxBytes`.
    */
   add(line: string): boolean {
     const bytes = countBytes(line) + 1;
-    if (this.#bytes + bytes > mostBytes) return false;
+    if (this.#bytes + bytes > maxBytes) return false;
     this.#lines.push(line);
     this.#bytes += bytes;
     return true;

@@ -24,21 +24,21 @@ async function queryJson(text: string, { path, startMatch }: JsonRequest): Promi
   const document = parseDocument(text);
   // The JSONPath library is half as large as the rest of `turnwright/cache`, so the library is loaded only when needed.
   const { selectNodes } = await import("./select-nodes.ts");
-  const { nodes, count, isWhole } = selectNodes(document, { path, startMatch, mostDepth });
+  const { nodes, count, isWhole } = selectNodes(document, { path, startMatch, maxDepth });
   const total = isWhole ? String(count) : `at least ${count}`;
   const stopped = isWhole ? "" : " The search stopped because the path needs too much work: use a narrower path.";
   if (count === 0) return isWhole ? "The path matches nothing. The path $ shows how the text begins." : stopped.trim();
   if (nodes.length === 0) return `The path has ${total} matches, and none from ${startMatch} on.${stopped}`;
   const answer = new Answer();
-  const longestValue = count === 1 ? longest.onlyValue : longest.value;
-  for (const node of nodes) if (!answer.add(describeMatch(node, longestValue))) break;
+  const maxValueLength = count === 1 ? longest.onlyValue : longest.value;
+  for (const node of nodes) if (!answer.add(describeMatch(node, maxValueLength))) break;
   const next = startMatch + answer.count;
   const more = next <= count ? ` The rest did not fit: continue with start_match ${next}.` : "";
   return answer.under(`Matches ${startMatch} to ${next - 1} of ${total}.${more}${stopped}`);
 }
 
-function describeMatch(node: Selection["nodes"][number], longestValue: number): string {
-  return `${cutText(node.getPath(), longest.path)}: ${briefJson(node.value, longestValue)}`;
+function describeMatch(node: Selection["nodes"][number], maxValueLength: number): string {
+  return `${cutText(node.getPath(), longest.path)}: ${briefJson(node.value, maxValueLength)}`;
 }
 
 /**
@@ -81,16 +81,16 @@ function scalarOf(value: unknown, longest: number): string {
 }
 
 /** The maximum size of a JSON text, in bytes. Parsing a text of this size takes about 0.1 seconds. */
-const mostJsonBytes: number = 8 * 1_024 * 1_024;
+const maxJsonBytes: number = 8 * 1_024 * 1_024;
 
-const mostValues = 1_000_000;
+const maxValues = 1_000_000;
 
 /** The library evaluates a path recursively, so deeper documents could overflow the stack. */
-const mostDepth = 100;
+const maxDepth = 100;
 
 function parseDocument(text: string): unknown {
   const bytes = countBytes(text);
-  if (bytes > mostJsonBytes) throw tooLarge(bytes);
+  if (bytes > maxJsonBytes) throw tooLarge(bytes);
   const written = text.startsWith("\uFEFF") ? text.slice(1) : text;
   checkShape(written);
   try {
@@ -103,7 +103,7 @@ function parseDocument(text: string): unknown {
 
 function tooLarge(bytes: number): Error {
   return new Error(
-    `The text has ${bytes} bytes, and json reads at most ${mostJsonBytes}. Use the actions grep and read to find the part that you need.`,
+    `The text has ${bytes} bytes, and json reads at most ${maxJsonBytes}. Use the actions grep and read to find the part that you need.`,
   );
 }
 
@@ -128,9 +128,8 @@ function checkShape(text: string): void {
       depth += 1;
       values += 1;
     } else if (closers.has(unit)) depth -= 1;
-    if (depth > mostDepth)
-      throw new Error(`The JSON is nested more than ${mostDepth} levels deep. Use the actions read and grep.`);
-    if (values > mostValues) throw new Error(`The JSON has more than ${mostValues} values. Use the actions read and grep.`);
+    if (depth > maxDepth) throw new Error(`The JSON is nested more than ${maxDepth} levels deep. Use the actions read and grep.`);
+    if (values > maxValues) throw new Error(`The JSON has more than ${maxValues} values. Use the actions read and grep.`);
   }
 }
 
@@ -207,7 +206,7 @@ function isRanged(value: unknown): value is RangedText {
 }
 
 async function readWhole(text: RangedText): Promise<string> {
-  if (text.bytes > mostJsonBytes) throw tooLarge(text.bytes);
+  if (text.bytes > maxJsonBytes) throw tooLarge(text.bytes);
   return new TextDecoder("utf-8", { ignoreBOM: true }).decode(await text.read(0, text.bytes));
 }
 
@@ -244,7 +243,7 @@ function callsOf(messages: Context["messages"], id: string): readonly string[] {
   });
 }
 
-const mostKept = 16;
+const maxKept = 16;
 
 export function rememberRecent<Made>(): (key: string, make: () => Made) => Made {
   const known = new Map<string, Made>();
@@ -253,7 +252,7 @@ export function rememberRecent<Made>(): (key: string, make: () => Made) => Made 
     known.delete(key);
     known.set(key, made);
     for (const oldest of known.keys()) {
-      if (known.size <= mostKept) break;
+      if (known.size <= maxKept) break;
       known.delete(oldest);
     }
     return made;

@@ -17,8 +17,8 @@ export type ReadRequest = { readonly id: string } & (
 
 const count: NumberRule = { min: 1, infinite: false };
 const fallbackLines = 20;
-const longestPattern = 1_000;
-const longestPath = 500;
+const maxPatternLength = 1_000;
+const maxPathLength = 500;
 const actions = ["read", "grep", "head", "tail", "json", "stats", "release"] as const;
 const counts = ["start_line", "end_line", "lines", "start_match"] as const;
 
@@ -75,12 +75,13 @@ function readGrep(
   place: { readonly id: string; readonly startLine: number },
 ): StandardResult<ReadRequest> {
   const { pattern, ignore_case: ignoreCase } = fields;
-  if (!isTextWithin(pattern, longestPattern)) return issue(`must be a string of 1 to ${longestPattern} characters`, "pattern");
+  if (!isTextWithin(pattern, maxPatternLength))
+    return issue(`must be a string of 1 to ${maxPatternLength} characters`, "pattern");
   return { value: { action: "grep", ...place, pattern, ignoreCase: ignoreCase === true } };
 }
 
 function readJson({ path, start_match: startMatch }: UnknownRecord, id: string): StandardResult<ReadRequest> {
-  if (!isTextWithin(path, longestPath)) return issue(`must be a string of 1 to ${longestPath} characters`, "path");
+  if (!isTextWithin(path, maxPathLength)) return issue(`must be a string of 1 to ${maxPathLength} characters`, "path");
   return { value: { action: "json", id, path, startMatch: countOf(startMatch) ?? 1 } };
 }
 

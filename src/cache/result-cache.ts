@@ -52,7 +52,7 @@ export interface ResultCache {
 }
 
 const previewLines = 10;
-const longestPreview = 600;
+const maxPreviewLength = 600;
 
 /**
  * Makes a cache for large results. The model gets the id, the size and the first lines of a large result. With the tool
@@ -117,7 +117,7 @@ interface Kept {
 function describeKept({ text, index }: Kept, id: string, name: string): string {
   const lines: string[] = [];
   for (const line of linesFrom(text, index, 1)) if (lines.push(line) === previewLines) break;
-  const preview = cutText(lines.join("\n"), longestPreview);
+  const preview = cutText(lines.join("\n"), maxPreviewLength);
   return [
     `[The result of ${name} is stored: about ${tokensOfBytes(index.bytes)} tokens, ${index.count} lines.`,
     ` To read or search it, use the tool ${toolName} with the id "${id}". The result begins:]\n${preview}`,

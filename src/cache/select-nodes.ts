@@ -13,7 +13,7 @@ import { isRecord } from "../core/kit.ts";
 import { toPlainError } from "../shared/plain-error.ts";
 import { parseLinearRegExp } from "../shared/linear-regexp.ts";
 
-const mostShown = 2_000;
+const maxShown = 2_000;
 
 export interface Selection {
   /** At most 2,000 matches, from number `startMatch` on. */
@@ -26,17 +26,17 @@ export interface Selection {
 interface Query {
   readonly path: string;
   readonly startMatch: number;
-  readonly mostDepth: number;
+  readonly maxDepth: number;
 }
 
-export function selectNodes(document: unknown, { path, startMatch, mostDepth }: Query): Selection {
-  const query = compile(path, mostDepth);
+export function selectNodes(document: unknown, { path, startMatch, maxDepth }: Query): Selection {
+  const query = compile(path, maxDepth);
   const nodes: JSONPathNode[] = [];
   let count = 0;
   const isWhole = runWithin(() => {
     for (const node of query.lazyQuery(document as never)) {
       count += 1;
-      if (count >= startMatch && nodes.length < mostShown) nodes.push(node);
+      if (count >= startMatch && nodes.length < maxShown) nodes.push(node);
     }
   });
   return { nodes, count, isWhole };
@@ -53,9 +53,9 @@ function runWithin(search: () => void): boolean {
   }
 }
 
-function compile(path: string, mostDepth: number): JSONPathQuery {
+function compile(path: string, maxDepth: number): JSONPathQuery {
   const charge = createBudget();
-  const environment = new JSONPathEnvironment({ maxRecursionDepth: mostDepth + 2 });
+  const environment = new JSONPathEnvironment({ maxRecursionDepth: maxDepth + 2 });
   limitLength(environment, charge);
   environment.functionRegister.set("match", linearFunction("match", charge));
   environment.functionRegister.set("search", linearFunction("search", charge));
@@ -129,10 +129,10 @@ type Charge = (steps: number) => void;
 class WorkLimitError extends Error {}
 
 /** The work limit of one query. A step takes about 0.2 microseconds. */
-const mostSteps = 2_000_000;
+const maxSteps = 2_000_000;
 
 function createBudget(): Charge {
-  let left = mostSteps;
+  let left = maxSteps;
   return (steps) => {
     left -= steps;
     if (left < 0) throw new WorkLimitError("The path needs too much work.");

@@ -2,10 +2,10 @@ import { countBytes } from "../shared/estimate-tokens.ts";
 import type { RangedText } from "./read-request.ts";
 
 /**
- * The maximum length of a line in UTF-16 code units. Longer lines are broken. Must be less than `longestSearched` in look-up.ts,
+ * The maximum length of a line in UTF-16 code units. Longer lines are broken. Must be less than `maxSearchedLength` in look-up.ts,
  * so that a search covers whole lines.
  */
-const longestLine = 1_000;
+const maxLineLength = 1_000;
 
 const slack = 200;
 
@@ -51,7 +51,7 @@ function findStarts(text: string): LineStarts {
   for (let start: number | undefined = 0; start !== undefined; count += 1) {
     if (count % stride === 0) starts.push(start);
     const end = Math.min(nextFeed(start), nextReturn(start));
-    const last = Math.min(text.length, start + longestLine);
+    const last = Math.min(text.length, start + maxLineLength);
     start = startAfter(text, end <= last ? end : lastOf(text, start));
   }
   return { count, starts };
@@ -85,7 +85,7 @@ const lineFeed = 10;
 const carriageReturn = 13;
 
 function endOf(text: string, start: number): number {
-  const last = Math.min(text.length, start + longestLine);
+  const last = Math.min(text.length, start + maxLineLength);
   for (let index = start; index <= last; index++) {
     const unit = text.charCodeAt(index);
     if (unit === lineFeed || unit === carriageReturn) return index;
@@ -94,7 +94,7 @@ function endOf(text: string, start: number): number {
 }
 
 function lastOf(text: string, start: number): number {
-  return text.length - start <= longestLine ? text.length : findBreak(text, start);
+  return text.length - start <= maxLineLength ? text.length : findBreak(text, start);
 }
 
 function startAfter(text: string, end: number): number | undefined {
@@ -106,7 +106,7 @@ function startAfter(text: string, end: number): number | undefined {
 }
 
 function findBreak(text: string, start: number): number {
-  const end = start + longestLine;
+  const end = start + maxLineLength;
   const tail = text.slice(end - slack, end);
   const near = Math.max(tail.lastIndexOf(","), tail.lastIndexOf(" ")) + 1;
   if (near > 0) return end - slack + near;
@@ -138,7 +138,7 @@ interface LoadedBlock extends Block {
 export function linesOfRanges(
   text: RangedText,
   { known, signal }: { readonly known: BlockIndex; readonly signal: AbortSignal },
-  mostBytes: number = blockBytes,
+  maxBytes: number = blockBytes,
 ): TextLines {
   const { blocks } = known;
 
@@ -148,7 +148,7 @@ export function linesOfRanges(
     const offset = before === undefined ? 0 : before.offset + before.bytes;
     const block = blocks[at];
     if (block === undefined && offset >= text.bytes && at > 0) return void (known.isComplete = true);
-    const wanted = block?.bytes ?? Math.min(mostBytes, text.bytes - offset);
+    const wanted = block?.bytes ?? Math.min(maxBytes, text.bytes - offset);
     const bytes = await text.read(offset, wanted);
     const loaded = cutBlock(bytes, offset + wanted >= text.bytes || bytes.length < wanted);
     const starts = findStarts(loaded.text);
@@ -206,11 +206,11 @@ function cutBlock(bytes: Uint8Array, isLast: boolean): { readonly text: string; 
   return { text: buffer.toString("utf8", 0, length), bytes: length };
 }
 
-const mostBytesOfCharacter = 4;
+const maxBytesOfCharacter = 4;
 
 function lengthOfWholeCharacters(bytes: Uint8Array): number {
   let start = bytes.length - 1;
-  while (bytes.length - start < mostBytesOfCharacter && isInside(bytes[start])) start -= 1;
+  while (bytes.length - start < maxBytesOfCharacter && isInside(bytes[start])) start -= 1;
   // A block must not be empty, because an empty block would be read again without end.
   return start > 0 ? start : bytes.length;
 }

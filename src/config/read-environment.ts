@@ -3,7 +3,7 @@
 import { z } from "zod";
 import { checkFields, type Checks, invalidOption, is, isRecord, limitRules, timeoutRules } from "../core/kit.ts";
 import { cutText, describeValue } from "../shared/texts.ts";
-import { longestTimerMs } from "../shared/signals.ts";
+import { maxTimerMs } from "../shared/signals.ts";
 import { redactSecrets } from "../shared/redact-secrets.ts";
 
 /**
@@ -62,8 +62,8 @@ const variables: Variables = {
     maxConsecutiveToolErrors: { name: "TURNWRIGHT_MAX_CONSECUTIVE_TOOL_ERRORS", min: 1, max: largestCount },
   },
   timeouts: {
-    streamIdleMs: { name: "TURNWRIGHT_STREAM_IDLE_MS", min: 10_000, max: longestTimerMs },
-    toolMs: { name: "TURNWRIGHT_TOOL_MS", min: 10_000, max: longestTimerMs },
+    streamIdleMs: { name: "TURNWRIGHT_STREAM_IDLE_MS", min: 10_000, max: maxTimerMs },
+    toolMs: { name: "TURNWRIGHT_TOOL_MS", min: 10_000, max: maxTimerMs },
   },
 };
 
@@ -83,7 +83,7 @@ const limitDefaults = {
 
 const timeoutDefaults = { streamIdleMs: timeoutRules.streamIdleMs.fallback, toolMs: timeoutRules.toolMs.fallback };
 
-const longestShown = 64;
+const maxShownLength = 64;
 
 /** `Number` alone would also accept "", "0x10" and "1e9", and `parseInt` would accept "10abc". */
 const wholeNumber = z.union([
@@ -176,5 +176,5 @@ function judge(value: unknown, { min, max }: Variable, fallback: number): Judgem
 }
 
 function show(value: unknown): string {
-  return typeof value === "string" ? cutText(redactSecrets(value), longestShown) : describeValue(value);
+  return typeof value === "string" ? cutText(redactSecrets(value), maxShownLength) : describeValue(value);
 }

@@ -2,14 +2,14 @@ import { type Check, invalidOption } from "../core/kit.ts";
 import { LoopError } from "../core/index.ts";
 import { toFileName } from "../journal/named-files.ts";
 
-const longestId = 200;
+const maxIdLength = 200;
 
 /** Slashes and control characters are refused because programs make file names from ids, for example for journals. */
 const forbidden = /[\p{Cc}\p{Cs}/\\]/u;
 
 export const idCheck: Check = [
-  `a string of 1 to ${longestId} characters without slashes, backslashes and control characters, and not "." or ".."`,
-  (id) => typeof id === "string" && id.length > 0 && id.length <= longestId && !forbidden.test(id) && id !== "." && id !== "..",
+  `a string of 1 to ${maxIdLength} characters without slashes, backslashes and control characters, and not "." or ".."`,
+  (id) => typeof id === "string" && id.length > 0 && id.length <= maxIdLength && !forbidden.test(id) && id !== "." && id !== "..",
 ];
 
 export function checkId(id: unknown): void {

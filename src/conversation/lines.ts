@@ -1,7 +1,7 @@
 // Lets the callers of one process use a conversation in the order in which they came.
 
 import type { Clock } from "../core/index.ts";
-import { longestTimerMs } from "../shared/signals.ts";
+import { maxTimerMs } from "../shared/signals.ts";
 import { busy } from "./check-id.ts";
 import type { ConversationStore } from "./conversation-store.ts";
 
@@ -35,7 +35,7 @@ export class Lines {
     const key = `${purpose} ${id}`;
     const line: Line = this.#all.get(key) ?? { isStopping: never, left: Promise.resolve(), count: 0 };
     const isFirst = line.count === 0;
-    const waitMs = line.isStopping() ? longestTimerMs : until - clock.now();
+    const waitMs = line.isStopping() ? maxTimerMs : until - clock.now();
     if (!isFirst && (waitMs <= 0 || signal?.aborted === true)) throw busy(id);
     this.#all.set(key, line);
     line.count += 1;

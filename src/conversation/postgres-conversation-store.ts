@@ -3,7 +3,7 @@
 
 import { checkFields, invalidOption, isRecord } from "../core/kit.ts";
 import { isFunction } from "../shared/errors/check-fields.ts";
-import { longestTimerMs } from "../shared/signals.ts";
+import { maxTimerMs } from "../shared/signals.ts";
 import type { Message } from "../core/index.ts";
 import { busy, checkId } from "./check-id.ts";
 import { type Lines, shareLines } from "./lines.ts";
@@ -101,7 +101,7 @@ const deleteChat = `
  */
 export function postgresConversationStore(pool: PostgresPool, options: PostgresConversationStoreOptions = {}): ConversationStore {
   if (!isRecord(pool) || !isFunction(pool.query)) throw invalidOption("pool", 'a pool of "pg"', pool);
-  checkFields("options", options, { leaseMs: { min: 100, max: longestTimerMs, infinite: false } });
+  checkFields("options", options, { leaseMs: { min: 100, max: maxTimerMs, infinite: false } });
   const { leaseMs = 30_000 } = options;
   let migrated: Promise<unknown> | undefined;
   const query: Query = async (text, values) => {

@@ -11,7 +11,7 @@ import {
 } from "../core/kit.ts";
 import { isFunction } from "../shared/errors/check-fields.ts";
 import type { LoopOptions, UserMessage } from "../core/index.ts";
-import { longestTimerMs } from "../shared/signals.ts";
+import { maxTimerMs } from "../shared/signals.ts";
 import { keepRunsCheck } from "./keep-runs.ts";
 import { toUserMessage } from "./new-message.ts";
 import { whenSuspendedCheck } from "./waiting-calls.ts";
@@ -33,7 +33,7 @@ const checks: Checks<ConversationOptions> = {
   keepRuns: keepRunsCheck,
   whenSuspended: whenSuspendedCheck,
   wrapOptions: is.fn,
-  waitMs: { min: 0, max: longestTimerMs },
+  waitMs: { min: 0, max: maxTimerMs },
 };
 
 export function checkConversation(options: ConversationOptions<never>): void {

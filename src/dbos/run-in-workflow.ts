@@ -43,7 +43,7 @@ export async function runInWorkflow(execute: (ports: WorkflowPorts) => Promise<L
 /**
  * How long one call of `DBOS.recv` waits, in seconds. The time is long, because each repeated call adds a record to the workflow.
  */
-const longestWait = 3_600;
+const maxWait = 3_600;
 
 class DbosEngine implements WorkflowEngine<Promise<StoredStep>> {
   readonly id: string;
@@ -77,7 +77,7 @@ class DbosEngine implements WorkflowEngine<Promise<StoredStep>> {
   /** Drops answers that nothing waits for, because any process can send messages to a workflow. */
   async receive(waits: readonly ShownWait[], limitMs: number | undefined): Promise<Answers> {
     for (;;) {
-      const timeoutSeconds = limitMs === undefined ? longestWait : Math.min(longestWait, limitMs / 1_000);
+      const timeoutSeconds = limitMs === undefined ? maxWait : Math.min(maxWait, limitMs / 1_000);
       const answer = await readAnswer(await DBOS.recv<unknown>(answersTopic, { timeoutSeconds }), waits);
       if (answer !== undefined || limitMs !== undefined) return answer ?? {};
     }

@@ -1,6 +1,6 @@
 import { checkFields, type Checks, is, refuseLoopOptions } from "../core/kit.ts";
 import { type Clock, enableJournals } from "../core/index.ts";
-import { longestTimerMs, systemClock } from "../shared/signals.ts";
+import { maxTimerMs, systemClock } from "../shared/signals.ts";
 import { boundStore } from "./bound-store.ts";
 import { Host } from "./host.ts";
 import type { RunHost, RunHostOptions } from "./run-host.ts";
@@ -22,10 +22,10 @@ const checks: Checks<RunHostOptions> = {
   whenSuspended: whenSuspendedCheck,
   keepRuns: keepRunsCheck,
   maxQueued: { min: 0 },
-  keepMs: { min: 0, max: longestTimerMs },
+  keepMs: { min: 0, max: maxTimerMs },
   maxBytes: { min: 0 },
   stopWhenUnread: is.flag,
-  storeMs: { min: 1, max: longestTimerMs },
+  storeMs: { min: 1, max: maxTimerMs },
   wrapOptions: is.fn,
   clock: ["an object with the methods now, setTimeout and clearTimeout", (value) => hasMethods(value, clockMethods)],
 };

@@ -2,14 +2,14 @@ import type { LoopEvent } from "../core/index.ts";
 import type { HostedEvent } from "./run-host.ts";
 
 /** The maximum number of values to count in one event. Counting a larger result would delay the run. */
-const mostValues = 10_000;
+const maxValues = 10_000;
 
 /** Estimates the memory that an event uses, in bytes. Strings and binary data count by length, and other values by a fixed size. */
 function countEventBytes(event: LoopEvent): number {
   const seen = new Set<object>();
   const todo: unknown[] = [event];
   let bytes = 0;
-  for (let count = 0; count < mostValues; count += 1) {
+  for (let count = 0; count < maxValues; count += 1) {
     const value = todo.pop();
     if (typeof value === "string") bytes += 2 * value.length;
     else if (typeof value === "object" && value !== null && !seen.has(value)) {
@@ -25,7 +25,7 @@ function countEventBytes(event: LoopEvent): number {
 function addFields(value: object, todo: unknown[]): number {
   try {
     const fields: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
-    for (let index = 0; index < Math.min(fields.length, mostValues); index += 1) todo.push(fields[index]);
+    for (let index = 0; index < Math.min(fields.length, maxValues); index += 1) todo.push(fields[index]);
     return 32 + 8 * fields.length;
   } catch {
     // A getter in a tool's data may throw. Such a value counts as 0 bytes.

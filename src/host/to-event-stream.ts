@@ -151,7 +151,7 @@ export interface EventRequest {
   readonly headers: { get(name: string): string | null } | { readonly [name: string]: string | readonly string[] | undefined };
 }
 
-const longestId = 100;
+const maxIdLength = 100;
 
 /**
  * Returns the id of the last event that a reconnecting page has received, for the option `from` of `host.join`. Reads the header
@@ -163,7 +163,7 @@ const longestId = 100;
 export function lastEventId({ headers, url = "" }: EventRequest): string | undefined {
   const given = typeof headers.get === "function" ? headers.get("last-event-id") : readHeader(headers, "last-event-id");
   const id = given === undefined || given === null || given === "" ? readOffset(url) : given;
-  return typeof id !== "string" || id === "" || id === "-1" || id.length > longestId ? undefined : id;
+  return typeof id !== "string" || id === "" || id === "-1" || id.length > maxIdLength ? undefined : id;
 }
 
 function readHeader(headers: object, name: string): unknown {

@@ -7,7 +7,7 @@ import {
   findAt,
   isHolder,
   type Keyword,
-  mostFaults,
+  maxFaults,
   pass,
   spendEntries,
   toLimit,
@@ -106,7 +106,7 @@ function checkContains(schema: unknown, { minContains = 1, maxContains }: Schema
     for (const [key, item] of items.entries()) {
       const found = visit.ports.find(schema, item, { key, up: visit.path });
       if (found.faults.length > 0) {
-        if (faults.length < mostFaults) faults.push(...found.faults);
+        if (faults.length < maxFaults) faults.push(...found.faults);
         continue;
       }
       count++;

@@ -26,7 +26,7 @@ type Issue = Extract<Validation, { readonly issues: unknown }>["issues"][number]
  * and strings cost more. An example that needs the limit: a schema that refers to itself twice in `anyOf` doubles the work with
  * each level.
  */
-const mostUnits = 500_000;
+const maxUnits = 500_000;
 export const tooLong = "it would take too long";
 
 /** Writing this number of characters costs one unit of work. Objects and arrays are written as JSON to compare them. */
@@ -86,7 +86,7 @@ function createChecker({ root, lookup, patterns, draft, tracksEvaluated }: Rules
 
     function spend(count: number): void {
       units += count;
-      if (units > mostUnits) throw new RangeError(tooLong);
+      if (units > maxUnits) throw new RangeError(tooLong);
     }
 
     function find(schema: unknown, held: unknown, path: Path | undefined): Finding {
@@ -135,7 +135,7 @@ function typeOf(value: unknown): TypeName {
 
 /** The check recurses for each level of a value. Real arguments have few levels. */
 const deepestLevel = 100;
-const mostValues = 20_000;
+const maxValues = 20_000;
 
 function findExcess(value: unknown): string | undefined {
   let count = 0;
@@ -143,11 +143,11 @@ function findExcess(value: unknown): string | undefined {
   for (let depth = 0; level.length > 0; depth++) {
     if (depth > deepestLevel) return `is nested more than ${deepestLevel} levels deep`;
     count += level.length;
-    if (count > mostValues) return `has more than ${mostValues} values`;
+    if (count > maxValues) return `has more than ${maxValues} values`;
     const next: unknown[] = [];
     for (const held of level) {
       const values: readonly unknown[] = Array.isArray(held) ? held : isRecord(held) ? Object.values(held) : [];
-      if (count + next.length + values.length > mostValues) return `has more than ${mostValues} values`;
+      if (count + next.length + values.length > maxValues) return `has more than ${maxValues} values`;
       for (const each of values) next.push(each);
     }
     level = next;

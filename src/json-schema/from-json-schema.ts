@@ -64,17 +64,17 @@ export function toStandardSchema<Output = unknown>(
 const addressKeys = ["$id", "id", "$ref", "$anchor", "$recursiveRef"] as const;
 
 /** The maximum length of an address, such as a `$id` or `$ref`, in characters. Resolving a very long address is slow. */
-const longestAddress = 2_000;
+const maxAddressLength = 2_000;
 
 /** The maximum nesting of schema parts with a `$id`. `dereference` reads the inner parts twice as often with each level. */
-const mostNested = 8;
+const maxNested = 8;
 
 function findCostlyAddress(part: unknown, nested = 0): string | undefined {
   if (!isRecord(part)) return undefined;
   const own = findLongAddress(part);
   if (own !== undefined) return own;
   const below = part["$id"] === undefined && part["id"] === undefined ? nested : nested + 1;
-  if (below > mostNested) return `has more than ${mostNested} nested parts with a "$id": define inner parts in "$defs" instead`;
+  if (below > maxNested) return `has more than ${maxNested} nested parts with a "$id": define inner parts in "$defs" instead`;
   for (const [key, value] of Object.entries(part)) {
     for (const inner of partsOf(key, value)) {
       const problem = findCostlyAddress(inner, below);
@@ -88,8 +88,8 @@ function findLongAddress(part: { readonly [key: string]: unknown }): string | un
   for (const key of addressKeys) {
     const address = part[key];
     if (typeof address === "object" && address !== null) return `has a "${key}" that is not a string`;
-    if (typeof address === "string" && address.length > longestAddress) {
-      return `has a "${key}" with more than ${longestAddress} characters`;
+    if (typeof address === "string" && address.length > maxAddressLength) {
+      return `has a "${key}" with more than ${maxAddressLength} characters`;
     }
   }
   return undefined;
@@ -107,7 +107,7 @@ type CompiledSchema = { readonly judge: (value: unknown) => Judgement } | { read
 /**
  * The maximum number of times that `dereference` reads schema parts. `dereference` reads parts inside nested `$id`s several times.
  */
-const mostParts = 100_000;
+const maxParts = 100_000;
 
 /** Resolving an address of this many characters takes as long as reading one schema part. */
 const unitsOfPart = 400;
@@ -149,7 +149,7 @@ function countReads(lookup: Lookup): Lookup {
   return new Proxy(lookup, {
     get(target, address) {
       count += 1 + (typeof address === "string" ? address.length / unitsOfPart : 0);
-      if (count > mostParts) throw new RangeError(tooLong);
+      if (count > maxParts) throw new RangeError(tooLong);
       return typeof address === "string" ? target[address] : undefined;
     },
   });
@@ -192,7 +192,7 @@ function addressOf({ __absolute_ref__: address }: Schema, ref: string): string {
 type Patterns = ReadonlyMap<string, LinearRegExp>;
 
 /** The maximum characters of all patterns in a schema together. Compiling may take 50 microseconds per character. */
-const mostCharacters = 20_000;
+const maxCharacters = 20_000;
 
 function readPatterns(
   parts: readonly Schema[],
@@ -204,7 +204,7 @@ function readPatterns(
   for (const expression of expressions) {
     const shown = quote(cutText(expression, 64));
     length += expression.length;
-    if (length > mostCharacters) return { problem: `has patterns with more than ${mostCharacters} characters in total` };
+    if (length > maxCharacters) return { problem: `has patterns with more than ${maxCharacters} characters in total` };
     if (!isExpression(expression)) return { problem: `has the pattern ${shown}, which is not a valid regular expression` };
     const compiled = compileLinearRegExp(expression);
     if (compiled !== undefined) patterns.set(expression, compiled);

@@ -59,7 +59,7 @@ export interface Keyword {
 /** Checking this number of array items or properties costs one unit of work. */
 const entriesPerUnit = 8;
 
-export const mostFaults = 20;
+export const maxFaults = 20;
 
 /**
  * The message for a value whose schema is `false`. `blame` replaces this message with the message of the keyword that contains the
@@ -72,11 +72,11 @@ export function spendEntries({ ports }: Visit, count: number): void {
 }
 
 export function fail({ faults, path }: Visit, message: string): void {
-  if (faults.length < mostFaults) faults.push({ message, path });
+  if (faults.length < maxFaults) faults.push({ message, path });
 }
 
 export function pass({ faults }: Visit, found: readonly Fault[]): void {
-  for (const fault of found) if (faults.length < mostFaults) faults.push(fault);
+  for (const fault of found) if (faults.length < maxFaults) faults.push(fault);
 }
 
 /** Reports the faults that a subschema found. If the subschema is `false`, reports `message`, which is more specific. */

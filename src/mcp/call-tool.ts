@@ -51,7 +51,7 @@ function reasonOf(texts: readonly string[], structuredContent: unknown): string 
 /**
  * A JSON text can be up to this many times shorter than another JSON text of the same value, for example with numbers like 1e20.
  */
-const mostShortened = 8;
+const maxShortened = 8;
 
 /**
  * The returned function returns true for a text that repeats the structured content. Servers send such texts to clients that do not
@@ -62,7 +62,7 @@ function compareWith(structuredContent: unknown): (text: string) => boolean {
   const written = JSON.stringify(copy);
   return (text) => {
     if (text === written) return true;
-    if (text.length * mostShortened < written.length) return false;
+    if (text.length * maxShortened < written.length) return false;
     try {
       return isSameJson(JSON.parse(text) as Json, copy);
     } catch {
@@ -120,7 +120,7 @@ function unknownPart(type: string): ContentPart {
  * The longest timeout that timers allow, in milliseconds. Replaces the SDK's timeout of 60 seconds, because the timeouts of the
  * loop apply.
  */
-export const longestMs: number = 2 ** 31 - 1;
+export const maxMs: number = 2 ** 31 - 1;
 
 interface McpCallTarget {
   readonly client: McpClient;
@@ -173,7 +173,7 @@ async function send({ client, tool }: McpCallTarget, params: McpCallParams, cont
   try {
     return await sendCall({ client, tool }, params, {
       signal: cancellation.signal,
-      timeout: longestMs,
+      timeout: maxMs,
       resetTimeoutOnProgress: true,
       onprogress: (progress) => context.progress(toPlainProgress(progress)),
     });

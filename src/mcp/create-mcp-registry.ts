@@ -49,7 +49,7 @@ function oneAfterAnother(act: () => Promise<void>): () => Promise<void> {
 }
 
 /** A call waits at most this many milliseconds for the list of tools. */
-const longestWaitMs = 1_000;
+const maxWaitMs = 1_000;
 
 /** The connection of the reports is this many milliseconds slower than the connection of the results. */
 const lateMs = 10;
@@ -106,7 +106,7 @@ function withRests(list: () => Promise<void>, cooldownMs: number): Listing {
   const settled = async (signal: AbortSignal, mayBeLate: boolean): Promise<void> => {
     if (pending() === undefined && mayBeLate) await waitFor(never, signal, lateMs);
     const listing = pending();
-    if (listing !== undefined) await waitFor(listing, signal, longestWaitMs);
+    if (listing !== undefined) await waitFor(listing, signal, maxWaitMs);
   };
   return { request, follow, settled, stop };
 }
@@ -117,12 +117,12 @@ function waitForLater(): Later {
   return { listed, resolve };
 }
 
-async function waitFor(listing: Promise<void>, signal: AbortSignal, mostMs: number): Promise<void> {
+async function waitFor(listing: Promise<void>, signal: AbortSignal, maxMs: number): Promise<void> {
   if (signal.aborted) return;
   let release = (): void => {};
   const ended = new Promise<void>((resolve) => {
     const end = (): void => resolve();
-    const timer = setTimeout(end, mostMs);
+    const timer = setTimeout(end, maxMs);
     signal.addEventListener("abort", end, { once: true });
     release = (): void => {
       clearTimeout(timer);

@@ -9,7 +9,7 @@ import { toPlainError } from "../shared/plain-error.ts";
 import type { UnknownRecord } from "../shared/guards.ts";
 import { type McpClient, onElicitation } from "./mcp-client.ts";
 
-const longestMessage = 2_000;
+const maxMessageLength = 2_000;
 
 type ElicitResult = { readonly action: "accept"; readonly content: unknown } | { readonly action: "decline" | "cancel" };
 
@@ -55,7 +55,7 @@ async function askUser(client: McpClient, params: Readonly<Record<string, unknow
   const { mode = "form", message, requestedSchema } = params;
   const schema = mode === "form" ? readRequestedSchema(requestedSchema) : undefined;
   if (schema === undefined) throw new Error("The MCP server asked a question with an unsupported mode or schema.");
-  const question = `The MCP server ${quote(serverNameOf(client))} asks: ${cutText(textOf(message), longestMessage)}`;
+  const question = `The MCP server ${quote(serverNameOf(client))} asks: ${cutText(textOf(message), maxMessageLength)}`;
   try {
     return { action: "accept", content: await ask(context, { question, schema, wait: true, fromPage: true }) };
   } catch (error) {
@@ -70,10 +70,10 @@ function serverNameOf(client: McpClient): string {
   return isRecord(version) ? textOf(version["title"]) || textOf(version["name"]) : "";
 }
 
-const mostProperties = 50;
-const mostOptions = 200;
-const longestText = 1_000;
-const longestName = 64;
+const maxProperties = 50;
+const maxOptions = 200;
+const maxTextLength = 1_000;
+const maxNameLength = 64;
 
 type Copied = { [keyword: string]: Json };
 
@@ -90,7 +90,7 @@ const numbers = ["minLength", "maxLength", "minimum", "maximum", "minItems", "ma
 export function readRequestedSchema(schema: unknown): StandardSchema | undefined {
   if (!isRecord(schema) || schema["type"] !== "object" || !isRecord(schema["properties"])) return undefined;
   const entries = Object.entries(schema["properties"]);
-  if (entries.length > mostProperties || entries.some(([name]) => name === "__proto__" || name.length > longestName))
+  if (entries.length > maxProperties || entries.some(([name]) => name === "__proto__" || name.length > maxNameLength))
     return undefined;
   const fields = entries.flatMap(([name, field]): [string, Copied][] => {
     const copied = copyField(field);
@@ -140,7 +140,7 @@ function copyKeywords(field: UnknownRecord): Copied {
   const copied: Copied = {};
   for (const keyword of texts) {
     const value = field[keyword];
-    if (typeof value === "string") copied[keyword] = takeStart(value, longestText);
+    if (typeof value === "string") copied[keyword] = takeStart(value, maxTextLength);
   }
   for (const keyword of numbers) {
     const value = field[keyword];
@@ -148,7 +148,7 @@ function copyKeywords(field: UnknownRecord): Copied {
   }
   const { default: preset } = field;
   if (typeof preset === "boolean" || typeof preset === "number") copied["default"] = preset;
-  if (typeof preset === "string") copied["default"] = takeStart(preset, longestText);
+  if (typeof preset === "string") copied["default"] = takeStart(preset, maxTextLength);
   return copied;
 }
 
@@ -167,8 +167,8 @@ function optionsOf({ enum: values, enumNames, oneOf, anyOf }: UnknownRecord): Co
 function isTexts(values: unknown): values is string[] {
   return (
     Array.isArray(values) &&
-    values.length <= mostOptions &&
-    values.every((one) => typeof one === "string" && one.length <= longestText)
+    values.length <= maxOptions &&
+    values.every((one) => typeof one === "string" && one.length <= maxTextLength)
   );
 }
 

@@ -7,7 +7,7 @@ import { compileForeignSchema } from "../json-schema/from-json-schema.ts";
 import { isConnected, type McpClient, type McpTool, type McpToolPage, requestPage } from "./mcp-client.ts";
 
 /** A faulty server could return another page forever. */
-const mostPages = 1_000;
+const maxPages = 1_000;
 
 export async function listTools(client: McpClient): Promise<readonly McpTool[]> {
   if (!isConnected(client)) throw new Error("Not connected");
@@ -15,7 +15,7 @@ export async function listTools(client: McpClient): Promise<readonly McpTool[]> 
   if (capabilities !== undefined && capabilities.tools === undefined) return [];
   const byName = new Map<string, McpTool>();
   const asked = new Set<string | undefined>();
-  for (let cursor: string | undefined; asked.size < mostPages;) {
+  for (let cursor: string | undefined; asked.size < maxPages;) {
     // Some servers send a cursor with their last page (github.com/DeusData/codebase-memory-mcp/issues/1247). Its page has been read.
     if (asked.has(cursor)) return [...byName.values()];
     asked.add(cursor);
@@ -24,7 +24,7 @@ export async function listTools(client: McpClient): Promise<readonly McpTool[]> 
     cursor = page.nextCursor;
     if (cursor === undefined) return [...byName.values()];
   }
-  throw new Error(`The MCP server has more than ${mostPages} pages of tools, which is the maximum.`);
+  throw new Error(`The MCP server has more than ${maxPages} pages of tools, which is the maximum.`);
 }
 
 export interface McpAnswer {

@@ -4,7 +4,7 @@ import { cutText } from "../shared/texts.ts";
 import { isFunction } from "../shared/errors/check-fields.ts";
 import { textOrNone, toPlainError } from "../shared/plain-error.ts";
 import type { UnknownRecord } from "../shared/guards.ts";
-import { describeLink, followSignal, longestMs } from "./call-tool.ts";
+import { describeLink, followSignal, maxMs } from "./call-tool.ts";
 import { isConnected, type McpRequestOptions } from "./mcp-client.ts";
 
 /** The methods of a client that read resources. Clients of version 1 and 2 of the MCP SDK have them. */
@@ -48,13 +48,13 @@ const checks: Checks<ResourceSourceOptions> = {
 };
 
 const fallbackBytes = 8 * 1_024 * 1_024;
-const longestUri = 2_000;
-const mostListed = 1_000;
-const longestListed = 2_500;
-const mostPages = 100;
-const longestType = 100;
-const mostTypes = 5;
-const longestError = 1_000;
+const maxUriLength = 2_000;
+const maxListed = 1_000;
+const maxListedLength = 2_500;
+const maxPages = 100;
+const maxTypeLength = 100;
+const maxTypes = 5;
+const maxErrorLength = 1_000;
 
 /**
  * Makes a source for `createResultCache` of `turnwright/cache`, with which the model reads the text resources of an MCP server in
@@ -78,7 +78,7 @@ export function resourceSource(client: McpResourceClient, options: ResourceSourc
     description: `MCP resources, whose ids are their URIs. The id "${name}" lists them`,
     open: async (id, signal) => {
       if (id === name) return listResources(client, accepts, signal);
-      const isUri = id.length <= longestUri && /^[a-z][a-z\d+.-]*:/i.test(id);
+      const isUri = id.length <= maxUriLength && /^[a-z][a-z\d+.-]*:/i.test(id);
       return isUri && isTrue(accepts(id)) ? readResource(client, { uri: id, maxBytes }, signal) : undefined;
     },
   };
@@ -110,13 +110,13 @@ async function readResource(
 }
 
 function describePart({ uri, mimeType, text }: UnknownRecord): string {
-  const type = toLine(textOf(mimeType), longestType) || "binary content";
-  return `Resource ${toLine(textOf(uri), longestUri)}:\n${typeof text === "string" ? text : `(${type}, which cannot be shown)`}`;
+  const type = toLine(textOf(mimeType), maxTypeLength) || "binary content";
+  return `Resource ${toLine(textOf(uri), maxUriLength)}:\n${typeof text === "string" ? text : `(${type}, which cannot be shown)`}`;
 }
 
 function describeBinary(contents: readonly UnknownRecord[]): string {
-  const types = contents.map(({ mimeType }) => toLine(textOf(mimeType), longestType)).filter((type) => type !== "");
-  const listed = [...new Set(types)].slice(0, mostTypes).join(", ");
+  const types = contents.map(({ mimeType }) => toLine(textOf(mimeType), maxTypeLength)).filter((type) => type !== "");
+  const listed = [...new Set(types)].slice(0, maxTypes).join(", ");
   return contents.length === 0 ? "" : ` but binary content${listed === "" ? "" : ` (${listed})`}`;
 }
 
@@ -128,13 +128,13 @@ async function listResources(client: McpResourceClient, accepts: (uri: string) =
   const lines: string[] = [];
   const asked = new Set<string>();
   let cursor: string | undefined;
-  for (let page = 0; page < mostPages; page += 1) {
+  for (let page = 0; page < maxPages; page += 1) {
     const params = cursor === undefined ? {} : { cursor };
     const answer = recordOf(await ask(client, signal, (options) => client.listResources(params, options)));
     for (const link of listOf(answer["resources"]).filter(isRecord)) {
       if (!isTrue(accepts(textOf(link["uri"])))) continue;
-      if (lines.length === mostListed) return [...lines, `(The server has more than ${mostListed} resources.)`].join("\n");
-      lines.push(toLine(describeLink(link), longestListed));
+      if (lines.length === maxListed) return [...lines, `(The server has more than ${maxListed} resources.)`].join("\n");
+      lines.push(toLine(describeLink(link), maxListedLength));
     }
     cursor = textOrNone(answer["nextCursor"]);
     if (cursor === undefined || asked.has(cursor)) break;
@@ -151,10 +151,10 @@ async function ask(
   if (!isConnected(client)) throw new Error("The MCP server is not connected. Do without this text.");
   const cancellation = followSignal(signal);
   try {
-    return await request({ signal: cancellation.signal, timeout: longestMs });
+    return await request({ signal: cancellation.signal, timeout: maxMs });
   } catch (error) {
     throw new Error(
-      `The MCP server did not return the resource. Its error: ${toLine(toPlainError(error).message, longestError)}`,
+      `The MCP server did not return the resource. Its error: ${toLine(toPlainError(error).message, maxErrorLength)}`,
       { cause: error },
     );
   } finally {

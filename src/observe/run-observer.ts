@@ -24,11 +24,11 @@ import { wrapProvider } from "../shared/wrap-provider.ts";
 type StreamStatus = StreamResult["status"];
 
 /** The maximum length of ids and names in traces, in UTF-16 code units. */
-const longestName = 128;
+const maxNameLength = 128;
 
 /** Cuts an id or a name, and removes credentials from it, because models choose some ids and names freely. */
 export function cleanName(name: string): string {
-  return redactText(name, longestName, "");
+  return redactText(name, maxNameLength, "");
 }
 
 export function isFailed(status: LoopStatus | StreamStatus): boolean {

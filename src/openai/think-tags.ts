@@ -15,7 +15,7 @@ const tags = [
 ] as const;
 
 /** Space is held back up to this length. The limit keeps the work proportional to the length of the answer. */
-const longestSpace = 64;
+const maxSpaceLength = 64;
 
 /**
  * Sends the text of an answer. Tagged text at the beginning of the answer becomes reasoning, without the tags and the space around
@@ -75,7 +75,7 @@ export class AnswerText {
       this.#isAssumed = false;
       return this.#enter(tag[1], text.slice(tag[0].length));
     }
-    if (this.#held.length < longestSpace && tags.some(([opening]) => opening.startsWith(text))) return;
+    if (this.#held.length < maxSpaceLength && tags.some(([opening]) => opening.startsWith(text))) return;
     if (this.#isAssumed) this.#enter(tags[0][1], this.#held);
     else this.#begin(this.#held);
   }
@@ -124,5 +124,5 @@ function tailOf(text: string, closing: string): number {
   let length = Math.min(text.length, closing.length - 1);
   while (length > 0 && !closing.startsWith(text.slice(text.length - length))) length -= 1;
   const tail = text.length - text.slice(0, text.length - length).trimEnd().length;
-  return tail < longestSpace ? tail : length;
+  return tail < maxSpaceLength ? tail : length;
 }

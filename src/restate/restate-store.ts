@@ -12,7 +12,7 @@ const repeatForMs = 60_000;
 const repeatAfterMs = 100;
 
 /** The maximum number of entries in `#places`. */
-const mostPlaces = 1_000;
+const maxPlaces = 1_000;
 
 export interface RestateStoreOptions {
   readonly ingressUrl: string;
@@ -89,7 +89,7 @@ export class RestateStore implements DurableStore {
     if (last !== undefined) {
       this.#places.delete(placeOf(runId, from));
       this.#places.set(placeOf(runId, last.seq + 1), found.chunk);
-      for (const [oldest] of this.#places) if (this.#places.size > mostPlaces) this.#places.delete(oldest);
+      for (const [oldest] of this.#places) if (this.#places.size > maxPlaces) this.#places.delete(oldest);
     }
     return found.rows;
   }

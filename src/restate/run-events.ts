@@ -47,8 +47,8 @@ interface Chunk {
 const fullLength = 8_192;
 
 /** A read ends after about this many characters or events. */
-const mostLength = 1_000_000;
-const mostEvents = 500;
+const maxLength = 1_000_000;
+const maxEvents = 500;
 
 export interface Appended extends Omit<Added, "blobs"> {
   readonly execution: number;
@@ -87,7 +87,7 @@ export async function readRecords(ctx: ObjectSharedContext, from: number): Promi
   const head = await readHead(ctx);
   const found: StepRecord[] = [];
   let length = 0;
-  for (let index = from; index < (head?.records ?? 0) && length < mostLength; index += 1) {
+  for (let index = from; index < (head?.records ?? 0) && length < maxLength; index += 1) {
     const record = await ctx.get<StepRecord>(`record ${index}`);
     if (record === null) break;
     found.push(record);
@@ -114,7 +114,7 @@ export async function readTexts(
     const text = await ctx.get<string>(blobPrefix + id);
     texts[id] = text;
     length += text?.length ?? 0;
-    if (length >= mostLength) break;
+    if (length >= maxLength) break;
   }
   return texts;
 }
@@ -139,7 +139,7 @@ export async function readEvents(ctx: ObjectSharedContext, { from, chunk: known 
     const found = rowsOf(await readChunk(ctx, number, head), from);
     rows.push(...found);
     length += found.reduce((sum, { body }) => sum + body.length, 0);
-    if (number >= head.chunks || length >= mostLength || rows.length >= mostEvents) return { rows, chunk: number };
+    if (number >= head.chunks || length >= maxLength || rows.length >= maxEvents) return { rows, chunk: number };
   }
 }
 

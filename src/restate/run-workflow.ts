@@ -83,10 +83,10 @@ function isExpected(error: unknown): boolean {
 const fenced = "Another execution of the run has begun.";
 
 /** How long a workflow rests at most, in milliseconds. A message or a retry wakes the workflow sooner. */
-const longestRestMs = 24 * 3_600_000;
+const maxRestMs = 24 * 3_600_000;
 
 /** Returns an error that ends the attempt. The next attempt begins at `until`, or when the workflow is woken. */
 function restUntilWoken(why: string, until: number = Number.POSITIVE_INFINITY): RetryableError {
-  const milliseconds = Math.min(longestRestMs, Math.max(1, until - Date.now()));
+  const milliseconds = Math.min(maxRestMs, Math.max(1, until - Date.now()));
   return new RetryableError(why, { retryAfter: { milliseconds } });
 }

@@ -136,13 +136,13 @@ const fullLooks = 50;
 /** The time between two reads of a polling reader, in milliseconds. The time grows while nothing changes. */
 const firstWaitMs = 30;
 const waitGrowth = 1.4;
-const longestWaitMs = 500;
+const maxWaitMs = 500;
 
 /**
  * The longest time between two reads if this process executes the run, in milliseconds. This time may be long, because `#look`
  * wakes the reader when the run has new messages.
  */
-const longestOwnWaitMs = 10_000;
+const maxOwnWaitMs = 10_000;
 
 /**
  * How long a stopping worker waits until its runs have called `resetStalls`, in milliseconds. With this call, a run reports that it
@@ -258,7 +258,7 @@ export class WorkerProcess extends WorkerSite implements RunWorker {
       clearTimeout(timer);
       const found = await look();
       if (found !== undefined) return found;
-      timer = setTimeout(() => waits.wake(runId), Math.min(waitMs, this.live.has(runId) ? longestOwnWaitMs : longestWaitMs));
+      timer = setTimeout(() => waits.wake(runId), Math.min(waitMs, this.live.has(runId) ? maxOwnWaitMs : maxWaitMs));
       waitMs *= waitGrowth;
       return undefined;
     };

@@ -86,7 +86,7 @@ function withTextValues(schema: UnknownRecord): UnknownRecord {
   const isText = Array.isArray(type) ? type.includes("string") : type === "string";
   const kept = isText ? values.filter((value) => typeof value === "string" && value !== "") : [];
   if (kept.length === values.length) return schema["type"] === undefined ? { ...schema, type } : schema;
-  const written = values.slice(0, mostListed).map((value) => JSON.stringify(value));
+  const written = values.slice(0, maxListed).map((value) => JSON.stringify(value));
   const list = `Values: ${written.join(", ")}.`;
   return {
     ...rest,
@@ -98,7 +98,7 @@ function withTextValues(schema: UnknownRecord): UnknownRecord {
 }
 
 /** Longer lists cost more tokens than they help. */
-const mostListed = 50;
+const maxListed = 50;
 
 /**
  * Replaces what contains itself with a schema that accepts everything, and keeps schemas down to `levels`, of which the root is the

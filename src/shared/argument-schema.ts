@@ -68,10 +68,10 @@ export function issue(message: string, field?: string): { readonly issues: reado
 const misfit = "does not fit the schema";
 
 // Limits for the issues that a model reads, because arguments may be huge or hostile.
-const mostIssues = 20;
-const longestMessage = 300;
-const longestPath = 16;
-const longestKey = 64;
+const maxIssues = 20;
+const maxMessageLength = 300;
+const maxPathLength = 16;
+const maxKeyLength = 64;
 
 type StandardIssue = Extract<StandardResult<unknown>, { readonly issues: readonly unknown[] }>["issues"][number];
 
@@ -94,21 +94,21 @@ function toValidation(result: StandardResult<unknown>): Validation {
   if (result.issues === undefined)
     return "value" in result ? { value: result.value } : toBrokenSchema(new TypeError("the schema returned no value"));
   if (result.issues.length === 0) return { issues: [{ message: misfit }] };
-  return { issues: result.issues.slice(0, mostIssues).map(toIssue) };
+  return { issues: result.issues.slice(0, maxIssues).map(toIssue) };
 }
 
 function toIssue({ message, path = [] }: StandardIssue): Issue {
   const said: unknown = message;
-  const text = typeof said === "string" ? cutText(said, longestMessage) : misfit;
+  const text = typeof said === "string" ? cutText(said, maxMessageLength) : misfit;
   // Copies to a plain array, because the `path` of arktype is an instance of a subclass of Array, whose methods return such instances.
-  return path.length === 0 ? { message: text } : { message: text, path: Array.from(path.slice(0, longestPath), toKey) };
+  return path.length === 0 ? { message: text } : { message: text, path: Array.from(path.slice(0, maxPathLength), toKey) };
 }
 
 function toKey(segment: PropertyKey | { readonly key: PropertyKey }): string | number {
   const key = typeof segment === "object" ? segment.key : segment;
-  return typeof key === "number" ? key : cutText(String(key), longestKey);
+  return typeof key === "number" ? key : cutText(String(key), maxKeyLength);
 }
 
 function toBrokenSchema(error: unknown): Validation {
-  return { issues: [{ message: cutText(`could not be checked: ${toPlainError(error).message}`, longestMessage) }] };
+  return { issues: [{ message: cutText(`could not be checked: ${toPlainError(error).message}`, maxMessageLength) }] };
 }

@@ -6,13 +6,13 @@ export interface ImageSize {
 }
 
 /** A JPEG may have a preview and a color profile before its size. */
-const longestHead = 400_000;
+const maxHeadLength = 400_000;
 
 /** Takes standard base64. Returns undefined if the format is another one, or if the bytes are damaged. */
 export function readImageSize(base64: string, mediaType: string): ImageSize | undefined {
   const read = Object.hasOwn(readers, mediaType) ? readers[mediaType] : undefined;
   if (read === undefined) return undefined;
-  const bytes = atob(base64.slice(0, mediaType === "image/jpeg" ? longestHead : 64));
+  const bytes = atob(base64.slice(0, mediaType === "image/jpeg" ? maxHeadLength : 64));
   const size = read(bytes);
   // A byte beyond the end is NaN.
   return size !== undefined && size.width > 0 && size.height > 0 ? size : undefined;

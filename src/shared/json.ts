@@ -151,14 +151,14 @@ export function stableJson(value: unknown): string {
 }
 
 /** The maximum number of values within a value. Copying this many values takes about two seconds. */
-const mostParts = 10_000_000;
+const maxParts = 10_000_000;
 
 let parts = 0;
 
 /** Counts parts, and throws if there are too many. Call this function before memory is allocated for the parts. */
 function countParts(count: number): void {
   parts += count;
-  if (parts > mostParts) throw new TypeError("a value of more than 10,000,000 parts");
+  if (parts > maxParts) throw new TypeError("a value of more than 10,000,000 parts");
 }
 
 function copyValue(given: unknown, depth: number, isSorted: boolean): Value {

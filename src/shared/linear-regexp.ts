@@ -12,7 +12,7 @@ export interface LinearRegExp {
 }
 
 /** Compiling this many instructions takes about 0.1 seconds. */
-const mostInstructions = 50_000;
+const maxInstructions = 50_000;
 
 /** The contents of classes such as `\s`, which differ between JavaScript and RE2. */
 const blanks = String.raw`\t-\r \x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000}\x{FEFF}`;
@@ -31,7 +31,7 @@ const token =
  */
 export function compileLinearRegExp(expression: string, flags = ""): LinearRegExp | undefined {
   try {
-    if (instructionsOf(expression) > mostInstructions) return undefined;
+    if (instructionsOf(expression) > maxInstructions) return undefined;
     const { CASE_INSENSITIVE, MULTILINE, DOTALL } = RE2JS;
     const bits = [...flags].reduce((sum, letter) => sum | ({ i: CASE_INSENSITIVE, m: MULTILINE, s: DOTALL }[letter] ?? 0), 0);
     const compiled = RE2JS.compile(toRe2(expression, flags.includes("s")), bits);
@@ -53,7 +53,7 @@ export type WrittenRegExp =
   | { readonly kind: "compiled"; readonly regExp: LinearRegExp }
   | { readonly kind: "refused"; readonly problem: string };
 
-const longestExpression = 500;
+const maxExpressionLength = 500;
 
 export function parseLinearRegExp(expression: string, flags: string): WrittenRegExp {
   const problem = findFlagProblem(flags) ?? findPatternProblem(expression, flags);
@@ -75,7 +75,7 @@ function findFlagProblem(flags: string): string | undefined {
 /** JavaScript parses the expression here, but never runs it. */
 function findPatternProblem(expression: string, flags: string): string | undefined {
   if (expression === "") return "is empty";
-  if (expression.length > longestExpression) return `is longer than ${longestExpression} characters`;
+  if (expression.length > maxExpressionLength) return `is longer than ${maxExpressionLength} characters`;
   if (!flags.includes("u") && /\\[pPu]\{/.test(expression)) return 'has "\\p{" or "\\u{", which need the flag u';
   try {
     return void new RegExp(expression, flags);

@@ -5,7 +5,7 @@ import { distance } from "fastest-levenshtein";
 /** Only this many characters are compared, because an untrusted name may be a megabyte long. */
 const comparedLength = 64;
 
-const mostCandidates = 10_000;
+const maxCandidates = 10_000;
 
 /**
  * Returns the candidate nearest to `name`, or undefined if none is near. At most a third of the letters may be wrong, missing or
@@ -22,7 +22,7 @@ export function nearestName(name: string, candidates: Iterable<string>): string 
   let place = 0;
   for (const candidate of candidates) {
     place += 1;
-    if (place > mostCandidates) break;
+    if (place > maxCandidates) break;
     const to = fold(candidate.slice(0, 2 * comparedLength));
     for (const from of wanted) {
       const mistakes = countMistakes(from, to);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { longestTimerMs } from "./signals.ts";
+import { maxTimerMs } from "./signals.ts";
 import { describeRule, isWithin, timeLimit } from "./errors/check-fields.ts";
 
 const none = Number.POSITIVE_INFINITY;
@@ -35,11 +35,11 @@ describe("isWithin and describeRule", () => {
 });
 
 describe("isWithin of a time limit", () => {
-  it.for<[value: unknown]>([[1], [longestTimerMs], [none]])("accepts $0", ([value]) => {
+  it.for<[value: unknown]>([[1], [maxTimerMs], [none]])("accepts $0", ([value]) => {
     expect(isWithin(value, timeLimit)).toBe(true);
   });
 
-  it.for<[value: unknown]>([[0], [-1], [0.5], [longestTimerMs + 1], ["5"], [undefined]])("rejects $0", ([value]) => {
+  it.for<[value: unknown]>([[0], [-1], [0.5], [maxTimerMs + 1], ["5"], [undefined]])("rejects $0", ([value]) => {
     expect(isWithin(value, timeLimit)).toBe(false);
     expect(describeRule(timeLimit)).toBe("a whole number from 1 to 2147483647, or Infinity");
   });

@@ -64,7 +64,7 @@ export function toUsage(value: unknown): Usage {
   return readUsage(value);
 }
 
-const longestMessage = 2_000;
+const maxMessageLength = 2_000;
 const deepestCause = 3;
 
 /**
@@ -90,7 +90,7 @@ function toPlain(thrown: unknown, depth: number): PlainError {
 }
 
 export function tidyMessage(message: string): string {
-  return edges.redactText(message, longestMessage, "");
+  return edges.redactText(message, maxMessageLength, "");
 }
 
 interface Facts {

@@ -67,13 +67,13 @@ function makePaired(where: "before" | "after"): RegExp {
 
 const nameBefore = /* @__PURE__ */ makePaired("before");
 const nameAfter = /* @__PURE__ */ makePaired("after");
-const longestPair = 160;
+const maxPairLength = 160;
 
 const line = /\S{4,64}[ \t]{0,8}(?=\r?\n|$)/y;
 
 /** This number of characters before a name is searched for the words of a secret, as in "Incorrect API key provided: …". */
-const longestContext = 32;
-const longestName = 80;
+const maxContextLength = 32;
+const maxNameLength = 80;
 
 /** Values that are not secret: placeholders for a secret, and descriptions of a problem with a secret. */
 const notSecret =
@@ -116,7 +116,7 @@ function readSecret(text: string, found: Found): Range | undefined {
   // In "Unexpected token: …", a message of parsers, "token" does not name a secret.
   if (/unexpected $/i.test(text.slice(Math.max(0, nameAt - 11), nameAt))) return undefined;
   const isAssigned = quote !== undefined || separator.includes("=") || /3d/i.test(separator);
-  if (!namesSecretInText(name.slice(-longestName), isAssigned)) {
+  if (!namesSecretInText(name.slice(-maxNameLength), isAssigned)) {
     return isAssigned ? readPaired(text, found) : readAfterContext(text, found);
   }
   if (quote !== undefined) return isList ? readList(text, at, quote) : readQuoted(text, at, quote);
@@ -163,14 +163,14 @@ function readList(text: string, from: number, quote: string): Range | undefined 
 }
 
 function readAfterContext(text: string, { name, nameAt, at }: Found): Range | undefined {
-  const context = text.slice(Math.max(0, nameAt - longestContext), nameAt) + name.slice(-longestName);
+  const context = text.slice(Math.max(0, nameAt - maxContextLength), nameAt) + name.slice(-maxNameLength);
   return namesSecretInText(context.replace(/^[\s\S]*[\n.:;,]/, ""), false) ? readBare(text, at, looksRandom) : undefined;
 }
 
 /** Returns the value in `{ "name": "api_key", "value": "…" }`: the name of the secret is in a field next to "value". */
 function readPaired(text: string, { name: field, nameAt, quote, at }: Found): Range | undefined {
   if (quote === undefined || !/^value$/i.test(field)) return undefined;
-  const before = nameBefore.exec(text.slice(Math.max(0, nameAt - longestPair), nameAt))?.[1];
+  const before = nameBefore.exec(text.slice(Math.max(0, nameAt - maxPairLength), nameAt))?.[1];
   const value = readQuoted(text, at, quote);
   if (value === undefined) return undefined;
   nameAfter.lastIndex = value.to;
@@ -190,11 +190,11 @@ function closes(text: string, at: number, escapes: number): boolean {
 
 /** Returns the value of a header without its scheme. Cookies and schemes with several values extend to the end of the line. */
 function readHeader(text: string, name: string, at: number): Range | undefined {
-  const long = matchAt(/cookie2?$/i.test(name.slice(-longestName)) ? cookies : longScheme, text, at);
+  const long = matchAt(/cookie2?$/i.test(name.slice(-maxNameLength)) ? cookies : longScheme, text, at);
   if (long !== undefined) return { from: at, to: at + long.length };
   const before = matchAt(scheme, text, at);
   if (before !== undefined) return readBare(text, at + before.length, isValue);
-  const other = /authorization$/i.test(name.slice(-longestName)) ? matchAt(anyScheme, text, at) : undefined;
+  const other = /authorization$/i.test(name.slice(-maxNameLength)) ? matchAt(anyScheme, text, at) : undefined;
   return other === undefined ? undefined : readBare(text, at + other.length, isNoProse);
 }
 

@@ -203,10 +203,10 @@ function findEnd(url: string, from: number, last: number): number | undefined {
   return found[0] === ":" && !port.test(url) ? last : undefined;
 }
 
-const longestText = 500;
-const longestKey = 100;
-const mostItems = 50;
-const mostValues = 500;
+const maxTextLength = 500;
+const maxKeyLength = 100;
+const maxItems = 50;
+const maxValues = 500;
 const deepestLevel = 8;
 
 /**
@@ -219,7 +219,7 @@ const deepestLevel = 8;
  * @example redactJson({ city: "Oslo", "x-api-key": "abc" }) // { city: "Oslo", "x-api-key": "[redacted]" }
  */
 export function redactJson(value: Json): Json {
-  return redactValue(value, 0, { valuesLeft: mostValues });
+  return redactValue(value, 0, { valuesLeft: maxValues });
 }
 
 interface Bounds {
@@ -228,7 +228,7 @@ interface Bounds {
 
 function redactValue(value: Json, depth: number, bounds: Bounds): Json {
   bounds.valuesLeft -= 1;
-  if (typeof value === "string") return redactText(value, longestText);
+  if (typeof value === "string") return redactText(value, maxTextLength);
   if (typeof value !== "object" || value === null) return value;
   if (depth === deepestLevel) return "…";
   return isArray(value) ? redactArray(value, depth, bounds) : redactRecord(value, depth, bounds);
@@ -237,7 +237,7 @@ function redactValue(value: Json, depth: number, bounds: Bounds): Json {
 function redactArray(values: readonly Json[], depth: number, bounds: Bounds): Json {
   const copy: Json[] = [];
   for (const value of values) {
-    if (copy.length === mostItems || bounds.valuesLeft <= 0) return [...copy, "…"];
+    if (copy.length === maxItems || bounds.valuesLeft <= 0) return [...copy, "…"];
     copy.push(redactValue(value, depth + 1, bounds));
   }
   return copy;
@@ -247,11 +247,11 @@ function redactRecord(record: { readonly [key: string]: Json | undefined }, dept
   const fields: [key: string, value: Json][] = [];
   for (const [key, value] of Object.entries(record)) {
     if (value === undefined) continue;
-    if (fields.length === mostItems || bounds.valuesLeft <= 0) {
+    if (fields.length === maxItems || bounds.valuesLeft <= 0) {
       fields.push(["…", "…"]);
       break;
     }
-    fields.push([redactText(key, longestKey), redactValue(namesSecret(key) ? redacted : value, depth + 1, bounds)]);
+    fields.push([redactText(key, maxKeyLength), redactValue(namesSecret(key) ? redacted : value, depth + 1, bounds)]);
   }
   // `fromEntries` makes "__proto__" an ordinary key, because it defines keys instead of assigning them.
   return Object.fromEntries(fields);

@@ -57,7 +57,7 @@ export function followSignal(signal: AbortSignal): FollowingSignal {
 }
 
 /** The longest delay of a timer, in milliseconds. A timer with a longer delay would fire at once. */
-export const longestTimerMs: number = 2 ** 31 - 1;
+export const maxTimerMs: number = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   now: () => performance.now(),

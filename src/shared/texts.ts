@@ -34,7 +34,7 @@ export function isContent(chunk: ModelChunk): boolean {
   return !bookkeeping.has(chunk.type);
 }
 
-const longestQuoted = 64;
+const maxQuotedLength = 64;
 
 /** Describes a value in error messages, without its content. Without the words in `edges`, names only its type. */
 export function describeValue(value: unknown): string {
@@ -43,7 +43,7 @@ export function describeValue(value: unknown): string {
 
 /** Quotes an untrusted name, cut to 64 characters. Escapes control characters and invisible characters. */
 export function quote(name: string): string {
-  return JSON.stringify(cutText(name, longestQuoted)).replace(unprintable, escapeUnits);
+  return JSON.stringify(cutText(name, maxQuotedLength)).replace(unprintable, escapeUnits);
 }
 
 /**

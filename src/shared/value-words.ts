@@ -1,7 +1,7 @@
 import { edges } from "./edges.ts";
 import { quote } from "./texts.ts";
 
-const longestShown = 24;
+const maxShownLength = 24;
 const harmless = /^[\w .:+-]*$/;
 
 /**
@@ -18,7 +18,7 @@ export function putInWords(value: unknown): string {
 }
 
 function describeText(text: string): string {
-  const shown = text.length <= longestShown && harmless.test(text) && edges.redactText(text, longestShown) === text;
+  const shown = text.length <= maxShownLength && harmless.test(text) && edges.redactText(text, maxShownLength) === text;
   return shown ? `"${text}"` : `a string of ${text.length} characters`;
 }
 

@@ -2,7 +2,7 @@ import type { CacheBreakCause, PromptCacheBreak } from "../middleware/prompt-cac
 import { invalidOption } from "../core/kit.ts";
 import type { LoopResult } from "../core/index.ts";
 
-const mostBreaks = 5;
+const maxBreaks = 5;
 
 /**
  * Throws an Error if the requests of a run repeated too little of their previous requests. `share` is the minimum: the repeated
@@ -30,9 +30,9 @@ export function expectPrefix({ cache }: Pick<LoopResult, "cache">, share = 0.95)
   if (cache.prefixBytes === 0) throw new Error(nothingCompared(cache.requests));
   if (cache.share >= share) return;
   const breaks = cache.breaks.filter(({ isIntended }) => !isIntended);
-  const more = breaks.length > mostBreaks ? [`and ${breaks.length - mostBreaks} more`] : [];
+  const more = breaks.length > maxBreaks ? [`and ${breaks.length - maxBreaks} more`] : [];
   const kept = `The requests kept ${toPercent(cache.share)} of the prefix that they could keep, but at least ${toPercent(share)} is expected.`;
-  const list = [...breaks.slice(0, mostBreaks).map(describeBreak), ...more].map((line) => `\n- ${line}`).join("");
+  const list = [...breaks.slice(0, maxBreaks).map(describeBreak), ...more].map((line) => `\n- ${line}`).join("");
   throw new Error(`${kept} These requests broke the prompt cache:${list}`);
 }
 

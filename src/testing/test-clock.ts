@@ -24,7 +24,7 @@ interface Timer {
  * `advance` and `runAll` throw after this number of timers. No test needs so many timers, unless some code sets a timer again and
  * again.
  */
-const mostTimers = 100_000;
+const maxTimers = 100_000;
 
 /**
  * Calls `fn` in the next turn of the event loop. `setImmediate` is read when the module loads, before a test runner can replace
@@ -59,7 +59,7 @@ export function createTestClock(startMs = 0): TestClock {
   let now = startMs;
 
   async function runUntil(endMs: number): Promise<void> {
-    for (let fired = 0; fired < mostTimers; fired += 1) {
+    for (let fired = 0; fired < maxTimers; fired += 1) {
       await drain();
       const next = earliestOf(timers.values());
       if (next === undefined || next.dueAt === Number.POSITIVE_INFINITY || next.dueAt > endMs) return;
@@ -68,7 +68,7 @@ export function createTestClock(startMs = 0): TestClock {
       next.fire();
     }
     throw new Error(
-      `The test clock fired ${mostTimers} timers and more are due. Find the code that sets its timer again and again.`,
+      `The test clock fired ${maxTimers} timers and more are due. Find the code that sets its timer again and again.`,
     );
   }
 

@@ -17,7 +17,7 @@ interface Run {
  */
 const share = 8;
 /** The minimum number of new characters before another preliminary output is sent. */
-const leastNew = 200;
+const minNew = 200;
 
 /** The nested runs of a call, as the preliminary output of the call. */
 export class NestedProgress {
@@ -50,7 +50,7 @@ export class NestedProgress {
     if (event.type !== "text-delta") return noteFact(run, event);
     run.text += event.text;
     this.#length += event.text.length;
-    return this.#length - this.#sent >= Math.max(leastNew, this.#sent / share);
+    return this.#length - this.#sent >= Math.max(minNew, this.#sent / share);
   }
 
   toOutput(): UINestedProgress {

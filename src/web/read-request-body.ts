@@ -46,7 +46,7 @@ export interface NodeRequest extends AsyncIterable<Uint8Array | string> {
  * The maximum nesting of arrays and objects. JSON.parse allows millions of levels, and recursive code would overflow the stack on
  * such a body.
  */
-const mostLevels = 200;
+const maxLevels = 200;
 
 /** The limits for the body of a request. */
 export interface BodyLimits {
@@ -72,7 +72,7 @@ export async function readRequestBody(source: unknown, limits: BodyLimits = {}):
 }
 
 export function refuseDeep(value: unknown, what: string): void {
-  if (isTooDeep(value)) throw new RequestError(400, `${what} is nested more than ${mostLevels} levels deep.`);
+  if (isTooDeep(value)) throw new RequestError(400, `${what} is nested more than ${maxLevels} levels deep.`);
 }
 
 async function toValue(source: unknown, limits: Limits): Promise<unknown> {
@@ -173,7 +173,7 @@ function tooLarge(maxBytes: number): RequestError {
 function isTooDeep(body: unknown): boolean {
   let level: readonly unknown[] = [body];
   for (let depth = 0; level.length > 0; depth += 1) {
-    if (depth > mostLevels) return true;
+    if (depth > maxLevels) return true;
     level = level.flatMap((value): unknown[] => (typeof value === "object" && value !== null ? Object.values(value) : []));
   }
   return false;

@@ -49,8 +49,8 @@ export const requestChecks: Checks<RequestLimits> = {
 };
 
 const mediaTypes = ["image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf"];
-const longestId = 500;
-const longestName = 500;
+const maxIdLength = 500;
+const maxNameLength = 500;
 
 /**
  * Reads the id of the last message of a page. Returns undefined if an earlier message of the page has the same id, because such an id
@@ -65,8 +65,8 @@ function readMessageId(messages: readonly unknown[]): string | undefined {
 
 export function readId(value: unknown, field: string): string | undefined {
   if (value === undefined || value === null) return undefined;
-  if (typeof value === "string" && value !== "" && value.length <= longestId) return value;
-  throw new RequestError(400, `The "${field}" must be a string of 1 to ${longestId} characters.`);
+  if (typeof value === "string" && value !== "" && value.length <= maxIdLength) return value;
+  throw new RequestError(400, `The "${field}" must be a string of 1 to ${maxIdLength} characters.`);
 }
 
 export function readNeeded(value: unknown, field: string): string {
@@ -140,7 +140,7 @@ function checkTypes(
 }
 
 function toName(filename: unknown): { readonly filename?: string } {
-  return typeof filename === "string" && filename !== "" ? { filename: takeStart(filename, longestName) } : {};
+  return typeof filename === "string" && filename !== "" ? { filename: takeStart(filename, maxNameLength) } : {};
 }
 
 function matches(mediaType: string, allowed: string): boolean {

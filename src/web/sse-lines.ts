@@ -1,6 +1,6 @@
 // Writes chunks as Server-Sent Events, only as fast as the page reads them.
 
-import { longestTimerMs, systemClock } from "../shared/signals.ts";
+import { maxTimerMs, systemClock } from "../shared/signals.ts";
 import { type Checks } from "../shared/errors/check-fields.ts";
 import type { Clock } from "../core/index.ts";
 import { isLiteral, isRecord } from "../shared/guards.ts";
@@ -30,8 +30,8 @@ export interface SSEOptions {
 
 export const sseChecks: Checks<SSEOptions> = {
   headers: ["a plain object whose values are strings (Object.fromEntries converts a Headers object)", isTexts],
-  keepAliveMs: { min: 1, max: longestTimerMs },
-  unreadMs: { min: 1, max: longestTimerMs },
+  keepAliveMs: { min: 1, max: maxTimerMs },
+  unreadMs: { min: 1, max: maxTimerMs },
   clock: [
     "an object with the methods setTimeout and clearTimeout",
     (value) => typeof value === "object" && value !== null && "setTimeout" in value && "clearTimeout" in value,
@@ -50,7 +50,7 @@ export interface LineWriter<Chunk> {
 }
 
 function defaultUnreadMs(keepAliveMs: number): number {
-  return keepAliveMs === Number.POSITIVE_INFINITY ? 60_000 : Math.min(4 * keepAliveMs, longestTimerMs);
+  return keepAliveMs === Number.POSITIVE_INFINITY ? 60_000 : Math.min(4 * keepAliveMs, maxTimerMs);
 }
 
 /** Data is sent in pieces of this size, so that a slow page shows progress while it reads a large result. */

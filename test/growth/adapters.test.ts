@@ -8,7 +8,7 @@ import { createTestClock } from "turnwright/testing";
 import { checkBody } from "../../src/shared/adapters/sdk-provider.ts";
 import { ask, createCall } from "../wire/provider-iteration.ts";
 import { collect, streamScript } from "../wire/scripted-stream.ts";
-import { growthOf, mostGrowth } from "./measure.ts";
+import { growthOf, maxGrowth } from "./measure.ts";
 import type { Row } from "./rows.ts";
 
 type Event = (index: number, size: number) => object;
@@ -246,5 +246,5 @@ const blanks: Row = [
 ];
 
 it.for<Row>([...adapters, ...requests, blanks])("%s in linear time", async ([, size, prepare]) => {
-  expect(await growthOf(prepare, size)).toBeLessThan(mostGrowth);
+  expect(await growthOf(prepare, size)).toBeLessThan(maxGrowth);
 });

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { createChatReader } from "../../src/openai/chat-events.ts";
 import type { ModelChunk } from "../../src/core/index.ts";
-import { growthOf, mostGrowth } from "./measure.ts";
+import { growthOf, maxGrowth } from "./measure.ts";
 
 const chunk = (delta: object, rest: object = {}): object => ({ choices: [{ index: 0, delta, finish_reason: null, ...rest }] });
 const call = (entry: object, rest: object = {}): object => chunk({ tool_calls: [entry] }, rest);
@@ -52,5 +52,5 @@ it.for<
     const begin = first === undefined ? [] : [first("z".repeat(20 * size))];
     return () => expect(countCalls([...begin, ...chunks])).toBe(size * perChunk + begin.length);
   }, 4_000);
-  expect(growth).toBeLessThan(mostGrowth);
+  expect(growth).toBeLessThan(maxGrowth);
 });

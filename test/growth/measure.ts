@@ -12,21 +12,21 @@ export type Prepare = (size: number) => () => unknown;
  * The maximum factor by which the time may grow for an input ten times as large. Linear growth gives 10, and quadratic growth
  * gives 100.
  */
-export const mostGrowth = 15;
+export const maxGrowth = 15;
 
 const factor = 10;
 
-/** The maximum number of measurements if the growth is far above `mostGrowth`. Then more measurements would not help. */
-const mostRounds = 3;
+/** The maximum number of measurements if the growth is far above `maxGrowth`. Then more measurements would not help. */
+const maxRounds = 3;
 
 /**
- * The maximum number of measurements if the growth is near `mostGrowth`. On a busy machine, even 15 measurements can all be too
+ * The maximum number of measurements if the growth is near `maxGrowth`. On a busy machine, even 15 measurements can all be too
  * slow.
  */
-const mostRoundsNear = 40;
+const maxRoundsNear = 40;
 
 /** In milliseconds. Shorter times are replaced with this time, because they cannot be measured exactly. */
-const leastMs = 10;
+const minMs = 10;
 
 /**
  * Returns how many times longer the function takes if its input is ten times as large. Uses the best of several measurements of
@@ -36,11 +36,11 @@ export async function growthOf(prepare: Prepare, size: number): Promise<number> 
   let small = Number.POSITIVE_INFINITY;
   let large = Number.POSITIVE_INFINITY;
   let growth = Number.POSITIVE_INFINITY;
-  const isOver = (round: number): boolean => round >= (growth < 3 * mostGrowth ? mostRoundsNear : mostRounds);
-  for (let round = 0; !isOver(round) && growth >= mostGrowth; round += 1) {
+  const isOver = (round: number): boolean => round >= (growth < 3 * maxGrowth ? maxRoundsNear : maxRounds);
+  for (let round = 0; !isOver(round) && growth >= maxGrowth; round += 1) {
     small = Math.min(small, await timeOf(prepare(size)));
     large = Math.min(large, await timeOf(prepare(size * factor)));
-    growth = large / Math.max(small, leastMs);
+    growth = large / Math.max(small, minMs);
   }
   return growth;
 }

@@ -20,7 +20,7 @@ import { planLogs, withPlanner } from "turnwright/middleware";
 import { createMockProvider, memoryCassette, recordTo, replayFrom, text } from "turnwright/testing";
 import { ask, createCall } from "../wire/provider-iteration.ts";
 import { collect } from "../wire/scripted-stream.ts";
-import { growthOf, mostGrowth, type Prepare } from "./measure.ts";
+import { growthOf, maxGrowth, type Prepare } from "./measure.ts";
 import type { Row } from "./rows.ts";
 import { addWatchers } from "../add-watchers.ts";
 
@@ -161,5 +161,5 @@ const runs: readonly Row[] = [
 ];
 
 it.for<Row>(runs)("%s takes linear time", async ([, size, prepare]) => {
-  expect(await growthOf(prepare, size)).toBeLessThan(mostGrowth);
+  expect(await growthOf(prepare, size)).toBeLessThan(maxGrowth);
 });

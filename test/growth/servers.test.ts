@@ -5,7 +5,7 @@ import { checkAnswer, readAnswer } from "../../src/mcp/read-server.ts";
 import { toToolNames } from "../../src/mcp/create-mcp-registry.ts";
 import { toOutcome } from "../../src/shared/to-outcome.ts";
 import { toContentResult } from "../../src/interop/foreign-tool.ts";
-import { growthOf, mostGrowth, timeOf } from "./measure.ts";
+import { growthOf, maxGrowth, timeOf } from "./measure.ts";
 import { onText, type Row, textOf } from "./rows.ts";
 
 const schema = fromJsonSchema({
@@ -186,5 +186,5 @@ it.for(addresses)(
 );
 
 it.for<Row>([...schemas, ...mcp])("%s takes linear time", async ([, size, prepare]) => {
-  expect(await growthOf(prepare, size)).toBeLessThan(mostGrowth);
+  expect(await growthOf(prepare, size)).toBeLessThan(maxGrowth);
 });

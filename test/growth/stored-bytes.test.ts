@@ -22,7 +22,7 @@ const conversationBytes = 800_000;
 const resultBytes = 5_000;
 
 /** The maximum number of bytes that a run may store for each call, in addition to the result of the call. */
-const mostBeside = 3_000;
+const maxBeside = 3_000;
 
 const conversation: readonly Message[] = Array.from({ length: 400 }, (_, index) => {
   const said = `${index} `.padEnd(conversationBytes / 400, "x");
@@ -119,7 +119,7 @@ describe.for(storages)("a run with %s", ([, create]) => {
       const storage = await store(calls, create(), options);
       bytes.push(storage.bytes());
       records.push(storage.records());
-      expect(storage.bytes()).toBeLessThan(conversationBytes * 1.1 + calls * (resultBytes + mostBeside));
+      expect(storage.bytes()).toBeLessThan(conversationBytes * 1.1 + calls * (resultBytes + maxBeside));
     }
     expect(growthOf(records)).toBe(2);
     expect(growthOf(bytes)).toBeCloseTo(2, 1);

@@ -17,7 +17,7 @@ import { readDecision } from "../../src/middleware/plan/read-decision.ts";
 import { printRequest } from "../../src/testing/cassettes/request-print.ts";
 import { readCassette, toHead, toLine as toCassetteLine } from "../../src/testing/cassettes/cassette.ts";
 import { toOutcome } from "../../src/shared/to-outcome.ts";
-import { growthOf, mostGrowth, type Prepare } from "./measure.ts";
+import { growthOf, maxGrowth, type Prepare } from "./measure.ts";
 import { onText, type Row, textOf } from "./rows.ts";
 
 const mode = createDeliberateMode({ triggers: { t: "/(a|aa)+b/i" } });
@@ -173,7 +173,7 @@ const texts: readonly Row[] = [
 ];
 
 it.for<Row>(texts)("%s takes linear time", async ([, size, prepare]) => {
-  expect(await growthOf(prepare, size)).toBeLessThan(mostGrowth);
+  expect(await growthOf(prepare, size)).toBeLessThan(maxGrowth);
 });
 
 it("growthOf: exceeds the limit of the growth tests for a function that takes quadratic time", async () => {
@@ -181,5 +181,5 @@ it("growthOf: exceeds the limit of the growth tests for a function that takes qu
     const seen: number[] = [];
     for (let at = 0; at < size; at += 1) if (!seen.includes(at)) seen.push(at);
   };
-  expect(await growthOf(prepare, 5_000)).toBeGreaterThan(mostGrowth);
+  expect(await growthOf(prepare, 5_000)).toBeGreaterThan(maxGrowth);
 });

@@ -8,7 +8,7 @@ import { logRun } from "./log-run.ts";
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
 /** The maximum number of bytes for an iteration, in addition to its new content. */
-const mostBeside = 2_000;
+const maxBeside = 2_000;
 
 interface Size {
   readonly log: number;
@@ -113,7 +113,7 @@ describe("the size of a run log", () => {
     { timeout: 60_000 },
     async ([, shape, iterations = 60]) => {
       const { log, content, firstHalf } = await measure(iterations, shape);
-      expect(log).toBeLessThan(1.3 * content + mostBeside * (iterations + 1));
+      expect(log).toBeLessThan(1.3 * content + maxBeside * (iterations + 1));
       expect((log - firstHalf) / firstHalf).toBeCloseTo(1, 1);
     },
   );
@@ -128,7 +128,7 @@ describe("the size of a run log", () => {
     });
     const { log, content, firstHalf } = await measure(100, { options: { tools: [ask] } });
     // Each iteration contains one iteration of a nested run.
-    expect(log).toBeLessThan(1.3 * content + mostBeside * 2 * 101);
+    expect(log).toBeLessThan(1.3 * content + maxBeside * 2 * 101);
     expect((log - firstHalf) / firstHalf).toBeCloseTo(1, 1);
   });
 });

@@ -22,7 +22,7 @@ import { textsOf } from "./transcript-lines.ts";
 
 const listeners = countListeners();
 /** The maximum real time in milliseconds for one run. Only a run that hangs takes this long. */
-const longestWaitMs = 10_000;
+const maxWaitMs = 10_000;
 
 export interface Ended {
   readonly result: LoopResult;
@@ -83,7 +83,7 @@ export async function runPlan(plan: Plan, more: More = {}, ran: string[] = []): 
     act(verb);
   }
   // This wait needs real time, because a journal file writes to the disk.
-  for (const giveUpAt = performance.now() + longestWaitMs; atEnd.length === 0 && performance.now() < giveUpAt;) {
+  for (const giveUpAt = performance.now() + maxWaitMs; atEnd.length === 0 && performance.now() < giveUpAt;) {
     await clock.runAll();
     if (atEnd.length === 0) await setImmediate();
   }

@@ -3,7 +3,7 @@
 
 import type { Clock } from "turnwright";
 
-const mostMarks = 4;
+const maxMarks = 4;
 const lookback = 20;
 const lifeMs = 300_000;
 
@@ -33,7 +33,7 @@ export class CacheServer {
     const blocks = listBlocks(body);
     const keys = toKeys(blocks);
     const marks = blocks.flatMap(({ isMarked }, at) => (isMarked ? [at + 1] : []));
-    if (marks.length > mostMarks) throw new Error(`A maximum of 4 blocks may have cache_control, but ${marks.length} have.`);
+    if (marks.length > maxMarks) throw new Error(`A maximum of 4 blocks may have cache_control, but ${marks.length} have.`);
     const read = Math.max(0, ...marks.map((mark) => this.#findEntry(keys, mark)));
     const until = this.#clock.now() + lifeMs;
     for (const end of [...marks, read]) if (end > 0) this.#entries.set(keys[end - 1] ?? "", until);

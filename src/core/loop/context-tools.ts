@@ -143,9 +143,9 @@ export interface ReleaseRequest {
 /** The type of the tool that `createContextRelease` returns. */
 export type ContextReleaseTool = ExecutableTool<ReleaseRequest, StandardSchema<unknown, ReleaseRequest>, ToolResult>;
 
-const mostIds = 1_000;
+const maxIds = 1_000;
 /** If the model names an unknown id, the result lists at most this many recent calls. */
-const mostKnown = 20;
+const maxKnown = 20;
 
 interface AnsweredCall {
   readonly call_id: string;
@@ -192,7 +192,7 @@ export function createContextRelease(): ContextReleaseTool {
       const answered = answeredCalls(messages);
       const released = callIds.filter((id) => answered.has(id));
       const unknown = callIds.filter((id) => !answered.has(id));
-      const data = unknown.length === 0 ? { released } : { released, unknown, known: [...answered.values()].slice(-mostKnown) };
+      const data = unknown.length === 0 ? { released } : { released, unknown, known: [...answered.values()].slice(-maxKnown) };
       return markSignal(toolResult({ data }), { release: released });
     },
   };
@@ -200,8 +200,8 @@ export function createContextRelease(): ContextReleaseTool {
 
 function readRequest({ call_ids: ids }: UnknownRecord): StandardResult<ReleaseRequest> {
   if (ids === undefined || ids === null) return { value: { callIds: undefined } };
-  const fits = Array.isArray(ids) && ids.length > 0 && ids.length <= mostIds;
-  if (!fits) return issue(`must be an array of 1 to ${mostIds} ids`, "call_ids");
+  const fits = Array.isArray(ids) && ids.length > 0 && ids.length <= maxIds;
+  if (!fits) return issue(`must be an array of 1 to ${maxIds} ids`, "call_ids");
   const texts = ids.filter((id) => typeof id === "string");
   return texts.length === ids.length ? { value: { callIds: [...new Set(texts)] } } : issue("must be strings", "call_ids");
 }

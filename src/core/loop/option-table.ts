@@ -17,7 +17,7 @@ import {
   table,
   timeLimit,
 } from "../../shared/errors/check-fields.ts";
-import { longestTimerMs } from "../../shared/signals.ts";
+import { maxTimerMs } from "../../shared/signals.ts";
 import { isApproval } from "../../shared/approval.ts";
 import { providerCheck } from "../../shared/errors/provider-checks.ts";
 import { isExactData, isOutsideResult } from "../../shared/to-outcome.ts";
@@ -47,7 +47,7 @@ export const timeoutRules: { readonly [Name in keyof Timeouts]-?: Limit } = /* @
   firstChunkMs: { ...timeLimit, fallback: timeoutDefaults.firstChunkMs },
   streamMs: { ...timeLimit, fallback: timeoutDefaults.streamMs },
   toolMs: { ...timeLimit, fallback: timeoutDefaults.toolMs },
-  toolCleanupMs: { min: 0, max: longestTimerMs, fallback: timeoutDefaults.toolCleanupMs },
+  toolCleanupMs: { min: 0, max: maxTimerMs, fallback: timeoutDefaults.toolCleanupMs },
   approvalMs: { ...timeLimit, fallback: none },
   callbackMs: { ...timeLimit, fallback: timeoutDefaults.callbackMs },
   journalMs: { ...timeLimit, fallback: timeoutDefaults.journalMs },

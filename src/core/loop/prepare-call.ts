@@ -13,16 +13,16 @@ import { promiseOrValue } from "../../shared/promises.ts";
 import { toJson } from "../../shared/json.ts";
 
 /** The maximum number of tool names in one result. */
-export const mostListed = 50;
+export const maxListed = 50;
 
 export function createAdvice(): Advice {
   return { given: 0, listed: 0 };
 }
 
-const mostAdvice = { given: 16, listed: 200 };
+const maxAdvice = { given: 16, listed: 200 };
 
 /** A hint compares all names, so their number is limited too. */
-const mostCompared = 20_000;
+const maxCompared = 20_000;
 
 export function refuseBlocked(call: ToolCall, allowed: ReadonlySet<string>, ports: Pick<PreparePorts, "advice">): ToolOutcome {
   const { listed, ...rest } = listNames(allowed, ports);
@@ -65,7 +65,7 @@ function findNearest(
   known: PreparePorts["shown"],
   { advice = createAdvice() }: Pick<PreparePorts, "advice">,
 ): string | undefined {
-  if (advice.given >= mostAdvice.given || advice.given * known.size >= mostCompared) return undefined;
+  if (advice.given >= maxAdvice.given || advice.given * known.size >= maxCompared) return undefined;
   advice.given += 1;
   return edges.nearestName?.(name, known.keys());
 }
@@ -75,7 +75,7 @@ function listNames(
   names: ReadonlySet<string> | PreparePorts["shown"],
   { advice = createAdvice() }: Pick<PreparePorts, "advice">,
 ): { readonly listed: readonly string[]; readonly more?: number } {
-  const listed = advice.listed >= mostAdvice.listed ? [] : [...names.keys()].slice(0, mostListed);
+  const listed = advice.listed >= maxAdvice.listed ? [] : [...names.keys()].slice(0, maxListed);
   advice.listed += listed.length;
   return listed.length === names.size ? { listed } : { listed, more: names.size - listed.length };
 }
@@ -128,7 +128,7 @@ function refuseInput({ call, approvedArgs }: ReadyCall, issues: readonly Issue[]
 
 /** The message is the error of the JSON parser, or the limit that the arguments exceed. */
 function parseErrorOf({ argsText = "" }: ToolCall, { advice = createAdvice() }: PreparePorts): string | undefined {
-  if (advice.given >= mostAdvice.given) return undefined;
+  if (advice.given >= maxAdvice.given) return undefined;
   advice.given += 1;
   try {
     toJson(JSON.parse(argsText));

@@ -44,7 +44,7 @@ interface Entry {
   readonly tokens: number;
 }
 
-const longestName = 64;
+const maxNameLength = 64;
 
 export interface Masked {
   readonly calls: readonly string[];
@@ -233,6 +233,6 @@ function estimateResult({ result, content = [] }: ToolResultPart): number {
 /** The note includes the call id, which a model needs to release results. */
 function describeMasked({ name, callId }: ToolResultPart, iteration: number, tokens: number): string {
   const count = String(tokens).replace(/\B(?=(\d{3})+$)/g, ",");
-  const call = `${cutText(name, longestName)} (call ${cutText(callId, longestName)})`;
+  const call = `${cutText(name, maxNameLength)} (call ${cutText(callId, maxNameLength)})`;
   return `[Result of ${call} from iteration ${iteration} left out: ${count} tokens.]`;
 }

@@ -17,8 +17,8 @@ import type { Answer, Hooks, RequestDraft, RunFacts, State, StructuredOutput } f
 import { askCaller } from "../../shared/ask-caller.ts";
 
 /** The maximum length of the listed issues in the message to the model, in characters. */
-const longestComplaint = 2_000;
-const longestParseError = 300;
+const maxComplaintLength = 2_000;
+const maxParseErrorLength = 300;
 
 const checks: Checks<StructuredOutputOptions> = {
   jsonSchema: ["a JSON Schema: an object of plain data", (value) => isRecord(value) && isPlainData(value)],
@@ -142,14 +142,14 @@ export function validateOutput(text: string, schema: StandardSchema): Validation
   try {
     value = parseModelJson(unwrapFence(text.trim()));
   } catch (error) {
-    const message = cutText(toPlainError(error).message, longestParseError);
+    const message = cutText(toPlainError(error).message, maxParseErrorLength);
     return { issues: [{ message: text.trim() === "" ? "there is no answer" : `it is not JSON: ${message}` }] };
   }
   return validateArgs(schema, value);
 }
 
 export function describeMisfit(issues: readonly Issue[]): string {
-  const complaint = cutText(renderIssues(issues), longestComplaint);
+  const complaint = cutText(renderIssues(issues), maxComplaintLength);
   return `${misfitNote.start}${complaint}${misfitNote.end}`;
 }
 

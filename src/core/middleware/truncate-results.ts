@@ -15,12 +15,12 @@ export interface TruncateResultsOptions {
 }
 
 /** The smallest limits that are allowed. Results of this length contain the note and a little text. */
-const leastBytes = 200;
-const leastTokens = leastBytes / bytesPerToken;
+const minBytes = 200;
+const minTokens = minBytes / bytesPerToken;
 
 const checks: Checks<TruncateResultsOptions> = {
-  maxTokens: { min: leastTokens, infinite: false },
-  maxBytes: { min: leastBytes, infinite: false },
+  maxTokens: { min: minTokens, infinite: false },
+  maxBytes: { min: minBytes, infinite: false },
   keep: ["head", "head-and-tail"],
 };
 

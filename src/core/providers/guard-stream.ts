@@ -48,7 +48,7 @@ export interface GuardedStream {
 }
 
 /** Heartbeats extend a limit on silence to at most this multiple of its length. */
-const mostDelays = 12;
+const maxDelays = 12;
 
 /** The default of `timeouts.streamMs`, in milliseconds. */
 export const defaultStreamMs = 1_800_000;
@@ -196,7 +196,7 @@ export class StreamGuard implements ModelCall, Cancellable {
   get #dueAt(): number {
     if (this.#phase >= finished) return this.#settleBy;
     const limitMs = this.#phase === firstChunk ? this.timeouts.firstChunkMs : this.timeouts.streamIdleMs;
-    return Math.min(this.#lastSign + limitMs, this.#lastContent + mostDelays * limitMs, this.#mustEndAt);
+    return Math.min(this.#lastSign + limitMs, this.#lastContent + maxDelays * limitMs, this.#mustEndAt);
   }
 
   #arm(phase = this.#phase, toolCleanupMs?: number): void {
@@ -252,7 +252,7 @@ export class StreamGuard implements ModelCall, Cancellable {
     const isLong = now >= this.#mustEndAt;
     const { firstChunkMs, streamIdleMs, streamMs = defaultStreamMs } = this.timeouts;
     const idleMs = this.#phase === firstChunk ? firstChunkMs : streamIdleMs;
-    const silentMs = now < this.#lastSign + idleMs ? mostDelays * idleMs : idleMs;
+    const silentMs = now < this.#lastSign + idleMs ? maxDelays * idleMs : idleMs;
     const limitMs = isLong ? streamMs : silentMs;
     const message = isLong ? `The model was still writing after ${limitMs} ms.` : `The model sent nothing for ${limitMs} ms.`;
     const silence = this.#phase === firstChunk ? "first-chunk" : "stream-idle";

@@ -2,7 +2,7 @@ import type { ProviderError, ProviderErrorCode } from "../types/common.ts";
 import type { Provider } from "../types/provider.ts";
 import { type Check, checkFields, type Checks, is, isWithin } from "../../shared/errors/check-fields.ts";
 import { assertProvider } from "../../shared/errors/provider-checks.ts";
-import { longestTimerMs } from "../../shared/signals.ts";
+import { maxTimerMs } from "../../shared/signals.ts";
 import { wrapProvider } from "../../shared/wrap-provider.ts";
 import { streamAttempts } from "./stream-attempts.ts";
 
@@ -27,8 +27,8 @@ export interface RetryOptions {
 }
 
 const delay: Check = [
-  `a whole number of milliseconds from 0 to ${longestTimerMs}`,
-  (value) => isWithin(value, { min: 0, max: longestTimerMs, infinite: false }),
+  `a whole number of milliseconds from 0 to ${maxTimerMs}`,
+  (value) => isWithin(value, { min: 0, max: maxTimerMs, infinite: false }),
 ];
 
 const checks: Checks<RetryOptions> = {
@@ -101,8 +101,8 @@ function toRules(options: RetryOptions): { readonly [Name in keyof RetryOptions]
 
 function findDelay({ code, retryable, retryAfterMs = 0 }: ProviderError, failed: number, rules: Rules): number | undefined {
   if (!retryable || final.has(code) || failed >= rules.maxAttempts || retryAfterMs > rules.maxRetryAfterMs) return undefined;
-  const longestMs = Math.min(rules.maxDelayMs, rules.baseDelayMs * 2 ** (failed - 1));
+  const maxMs = Math.min(rules.maxDelayMs, rules.baseDelayMs * 2 ** (failed - 1));
   const drawn = rules.random();
   const share = drawn > 0 ? Math.min(1, drawn) : 0;
-  return Math.ceil(Math.max(retryAfterMs, (longestMs * (1 + share)) / 2));
+  return Math.ceil(Math.max(retryAfterMs, (maxMs * (1 + share)) / 2));
 }

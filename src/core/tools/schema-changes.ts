@@ -32,7 +32,7 @@ const known = new Set([
 const lowerBounds = new Set(["minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"]);
 const upperBounds = new Set(["maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"]);
 
-const longestWord = 80;
+const maxWordLength = 80;
 
 /** Finds the changes of a tool that matter for calls that were recorded, or shown to a person. */
 export function listToolChanges(was: ShownTool, now: ShownTool): readonly SchemaChange[] {
@@ -184,7 +184,7 @@ function wordOf(value: unknown): string | undefined {
 }
 
 function cut(text: string | undefined): string | undefined {
-  return text === undefined ? undefined : cutText(text, longestWord);
+  return text === undefined ? undefined : cutText(text, maxWordLength);
 }
 
 function at(field: string): Pick<SchemaChange, "field"> {

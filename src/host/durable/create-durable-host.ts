@@ -3,7 +3,7 @@ import { checkFields, type Checks, invalidOption, is, isRecord } from "../../cor
 import type { StopRequest } from "../../core/types/loop-options.ts";
 import type { HostedStream, WhenBusy } from "../run-host.ts";
 import { Lines, type Waiting } from "../../conversation/lines.ts";
-import { longestTimerMs, systemClock } from "../../shared/signals.ts";
+import { maxTimerMs, systemClock } from "../../shared/signals.ts";
 import type { KeepRuns } from "../../conversation/keep-runs.ts";
 import { continueLast, isReplacing, placeMessages, refuseKnown } from "../../conversation/next-messages.ts";
 import { joinChecks } from "../start-options.ts";
@@ -49,7 +49,7 @@ interface Entering {
 
 /** A suspended run may wait for weeks. */
 function untilLate(): Waiting {
-  return { clock: systemClock, until: systemClock.now() + longestTimerMs, signal: undefined };
+  return { clock: systemClock, until: systemClock.now() + maxTimerMs, signal: undefined };
 }
 
 interface NextStart {

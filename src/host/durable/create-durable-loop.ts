@@ -40,9 +40,9 @@ export function checkLoopFields<Input>(fields: DurableLoopFields<Input>): void {
 }
 
 /** The maximum length of a run id. Ids must be short, because notifications and logs contain them. */
-const longestId = 512;
+const maxIdLength = 512;
 
-export function checkRunId(id: string, longest: number = longestId): void {
+export function checkRunId(id: string, longest: number = maxIdLength): void {
   const isFit = isFilled(id) && id.length <= longest && !/[\0\p{Surrogate}]/u.test(id);
   if (!isFit) throw invalidOption("id", `a text of 1 to ${longest} characters, without NUL and lone surrogates`, id);
 }

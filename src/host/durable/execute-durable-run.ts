@@ -6,7 +6,7 @@ import {
   type LoopResult,
   runToolLoop,
 } from "../../core/index.ts";
-import { longestTimerMs } from "../../shared/signals.ts";
+import { maxTimerMs } from "../../shared/signals.ts";
 import type { OutsideResult } from "../../core/types/middleware-options.ts";
 import { createEmitter } from "../execute-run.ts";
 import type { DurableLoopFields, DurableResult } from "./durable-loop.ts";
@@ -303,7 +303,7 @@ class Execution implements LiveRun {
     const timers = [
       // Another call of the run may still crash the process, so only a long wait counts as progress.
       setTimeout(() => void store.resetStalls(runId).catch(() => {}), calmMs),
-      limitMs && setTimeout(leave, Math.min(limitMs, longestTimerMs)),
+      limitMs && setTimeout(leave, Math.min(limitMs, maxTimerMs)),
       resting && setTimeout(() => this.#restSoon(wait, resting), resting.afterMs),
     ];
     try {

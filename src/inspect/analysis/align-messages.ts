@@ -25,7 +25,7 @@ interface ReplacedMessages {
   readonly after: readonly Message[];
 }
 
-const mostEdits = 1_000;
+const maxEdits = 1_000;
 
 /**
  * Returns how the messages of one request became those of the next. `masked` has the ids of the calls whose results were cleared.
@@ -101,7 +101,7 @@ function pairByPosition(left: readonly Message[], right: readonly Message[]): re
 const sameSection: Section = { same: 1, removed: 0, added: 0 };
 
 function findCommon(left: readonly Message[], right: readonly Message[]): readonly Section[] {
-  const changes = diffArrays([...left], [...right], { comparator: isSameText, maxEditLength: mostEdits });
+  const changes = diffArrays([...left], [...right], { comparator: isSameText, maxEditLength: maxEdits });
   if (changes === undefined) return [{ same: 0, removed: left.length, added: right.length }];
   const sections: { same: number; removed: number; added: number }[] = [];
   let open = { same: 0, removed: 0, added: 0 };

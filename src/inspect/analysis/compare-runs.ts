@@ -40,9 +40,9 @@ export function compareRuns(left: LoggedRun, right: LoggedRun): RunComparison {
 /**
  * Used to join the numbers of an iteration and of a continuation into one key. An iteration has fewer continuations than this.
  */
-const mostContinuations = 1_000_000;
+const maxContinuations = 1_000_000;
 
-const keyOf = ({ iteration, continuation }: LoggedIteration): number => iteration * mostContinuations + continuation;
+const keyOf = ({ iteration, continuation }: LoggedIteration): number => iteration * maxContinuations + continuation;
 
 function lastStreams(run: LoggedRun): ReadonlyMap<number, LoggedIteration> {
   return new Map(run.iterations.map((iteration) => [keyOf(iteration), iteration]));

@@ -3,7 +3,7 @@ import { countThings, formatCount, formatMs, joinTexts } from "../format.ts";
 import type { CacheBreak } from "./find-cache-breaks.ts";
 
 /** The maximum number of causes in a sentence. A request may remove or add dozens of tools. */
-const mostCauses = 5;
+const maxCauses = 5;
 
 /**
  * Returns one sentence or two about a cache break.
@@ -15,8 +15,8 @@ export function describeCacheBreak(found: CacheBreak): string {
   const other = otherRequest(found);
   if (isUnread(found))
     return `The prefix is the same, but the service read 0 tokens, ${formatMs(afterMs)} after ${other ?? "the previous request"}: its cache entry may have expired.`;
-  const more = causes.length - mostCauses;
-  const texts = causes.slice(0, mostCauses).map(describeCause);
+  const more = causes.length - maxCauses;
+  const texts = causes.slice(0, maxCauses).map(describeCause);
   const list = joinTexts(more > 0 ? [...texts, `${countThings(more, "more change")} followed`] : texts);
   const reasons = other === undefined ? list : `since ${other}, ${list}`;
   if (isUncertain(found)) return `The prompt cache may be broken here, depending on the service: ${reasons}.`;

@@ -8,10 +8,10 @@ export interface TextPiece {
 }
 
 /** Longer texts are compared only at their beginning and end. */
-const longestCompared = 200_000;
+const maxComparedLength = 200_000;
 
 /** The time of a comparison grows with the number of edits. Texts with more edits are compared only at their beginning and end. */
-const mostEdits = { lines: 1_000, words: 1_000 };
+const maxEdits = { lines: 1_000, words: 1_000 };
 
 /**
  * Returns the pieces of two texts, in order. If the texts are long, or have little in common, the result has at most four pieces:
@@ -19,8 +19,8 @@ const mostEdits = { lines: 1_000, words: 1_000 };
  */
 export function diffTexts(before: string, after: string, unit: "lines" | "words" = "lines"): readonly TextPiece[] {
   if (before === after) return before === "" ? [] : [{ kind: "same", text: before }];
-  if (Math.max(before.length, after.length) > longestCompared) return compareEnds(before, after);
-  const options = { maxEditLength: mostEdits[unit], timeout: 500 };
+  if (Math.max(before.length, after.length) > maxComparedLength) return compareEnds(before, after);
+  const options = { maxEditLength: maxEdits[unit], timeout: 500 };
   const changes = unit === "lines" ? diffLines(before, after, options) : diffWordsWithSpace(before, after, options);
   if (changes === undefined) return compareEnds(before, after);
   return changes.map(({ added, removed, value }) => ({ kind: added ? "added" : removed ? "removed" : "same", text: value }));

@@ -10,11 +10,11 @@ export function waitsOf({ waits }: Pick<LoggedIteration, "waits">, callId?: stri
  * The minimum duration of a wait that is shown, in milliseconds. Very short waits, for example for a policy that approves at
  * once, would hide the longer waits.
  */
-const leastWaitMs = 10;
+const minWaitMs = 10;
 
 /** Returns the waits to show: those that are still open or long enough. */
 export function longWaitsOf(iteration: Pick<LoggedIteration, "waits">, callId?: string): readonly LoggedWait[] {
-  return waitsOf(iteration, callId).filter(({ from, to }) => to === undefined || to - from >= leastWaitMs);
+  return waitsOf(iteration, callId).filter(({ from, to }) => to === undefined || to - from >= minWaitMs);
 }
 
 export const waitNames: { readonly [Kind in LoggedWait["kind"]]: string } = {

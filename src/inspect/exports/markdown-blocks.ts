@@ -2,9 +2,9 @@
 
 import { formatCount, showControls } from "../format.ts";
 
-const longestName = 200;
+const maxNameLength = 200;
 
-function longestRun(text: string): number {
+function maxRunLength(text: string): number {
   let longest = 0;
   for (const [run] of text.matchAll(/`+/g)) longest = Math.max(longest, run.length);
   return longest;
@@ -18,11 +18,11 @@ function cutChars(text: string, maxChars: number): string {
 }
 
 export function toCode(text: string): string {
-  const line = showControls(cutChars(text, longestName)).replace(/\s+/g, " ").trim();
+  const line = showControls(cutChars(text, maxNameLength)).replace(/\s+/g, " ").trim();
   if (line === "") return "(empty)";
-  const mark = "`".repeat(longestRun(line) + 1);
+  const mark = "`".repeat(maxRunLength(line) + 1);
   const space = line.startsWith("`") || line.endsWith("`") ? " " : "";
-  return `${mark}${space}${line}${space}${mark}${text.length > longestName ? " (cut)" : ""}`;
+  return `${mark}${space}${line}${space}${mark}${text.length > maxNameLength ? " (cut)" : ""}`;
 }
 
 interface BlockOptions {
@@ -40,15 +40,15 @@ export function toBlock(text: string, { language, maxChars, isWhole = true }: Bl
   const lines = text.replaceAll("\r\n", "\n");
   const cut = cutChars(lines, maxChars);
   const shown = showControls(cut);
-  const fence = "`".repeat(Math.max(3, longestRun(shown) + 1));
+  const fence = "`".repeat(Math.max(3, maxRunLength(shown) + 1));
   const block = `${fence}${language}\n${shown}\n${fence}`;
   if (isWhole && cut.length === lines.length) return block;
-  return `${block}\n\n_The first ${formatCount(cut.length)} of ${isWhole ? formatCount(lines.length) : `more than ${formatCount(Math.max(maxChars, mostCounted))}`} characters._`;
+  return `${block}\n\n_The first ${formatCount(cut.length)} of ${isWhole ? formatCount(lines.length) : `more than ${formatCount(Math.max(maxChars, maxCounted))}`} characters._`;
 }
 
 export function toDataBlock(value: unknown, maxChars: number): string {
   if (typeof value === "string") return toBlock(value, { language: "text", maxChars });
-  const { text, isWhole } = writeJson(value, Math.max(maxChars, mostCounted));
+  const { text, isWhole } = writeJson(value, Math.max(maxChars, maxCounted));
   return toBlock(text, { language: "json", maxChars, isWhole });
 }
 
@@ -72,7 +72,7 @@ export function toFolded(title: string, block: string): string {
  * The length of JSON is counted up to this number of characters, because counting takes time: with references, a log of a few KB
  * can stand for many results of 16 MB each.
  */
-const mostCounted = 100_000;
+const maxCounted = 100_000;
 
 interface Written {
   readonly text: string;

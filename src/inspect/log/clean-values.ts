@@ -61,16 +61,16 @@ const notPlain = "[not plain data]";
  * The clean form of a text is remembered if the text has at least this length. A long text is usually written twice: in a result,
  * and in a message.
  */
-const leastKept = 1_000;
-const mostKept = 32;
-const mostKeys = 1_000;
+const minKept = 1_000;
+const maxKept = 32;
+const maxKeys = 1_000;
 
 /** The number of levels that messages and events add around arguments and results. */
 const headroom = 32;
 
 function keepLast<Key, Value>(map: Map<Key, Value>, key: Key, value: Value): Value {
   const [oldest] = map.keys();
-  if (map.size >= mostKept && oldest !== undefined) map.delete(oldest);
+  if (map.size >= maxKept && oldest !== undefined) map.delete(oldest);
   map.set(key, value);
   return value;
 }
@@ -141,7 +141,7 @@ export class Cleaner {
     const known = this.#texts.get(text);
     if (known !== undefined) return known;
     const clean = redactSecrets(text);
-    return text.length < leastKept ? clean : keepLast(this.#texts, text, clean);
+    return text.length < minKept ? clean : keepLast(this.#texts, text, clean);
   }
 
   #content(value: Json, place: RunLogPlace): Json {
@@ -190,7 +190,7 @@ export class Cleaner {
     const known = this.#keys.get(text);
     if (known !== undefined) return known;
     const clean = redactSecrets(text);
-    if (this.#keys.size < mostKeys) this.#keys.set(text, clean);
+    if (this.#keys.size < maxKeys) this.#keys.set(text, clean);
     return clean;
   }
 

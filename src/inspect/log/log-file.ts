@@ -51,7 +51,7 @@ interface Found {
  * again.
  */
 const recent = new Map<string, Found>();
-const mostRecent = 8;
+const maxRecent = 8;
 
 /**
  * Opens a log file, and reads the lines that it has. Removes an incomplete last line. Throws LoopError "log-damaged" if the file
@@ -82,7 +82,7 @@ export function openLogFile(path: string): LineTarget {
 function keep(path: string, found: Found): void {
   recent.set(path, found);
   const [oldest] = recent.keys();
-  if (recent.size > mostRecent && oldest !== undefined) recent.delete(oldest);
+  if (recent.size > maxRecent && oldest !== undefined) recent.delete(oldest);
 }
 
 function openFile(path: string): OpenFile {

@@ -216,7 +216,7 @@ function callOf(parts: RunParts, line: LogLine): CallDraft {
 }
 
 /** The maximum number of calls around a nested run. Readers are recursive, so deeper runs could overflow the stack. */
-const mostNested = 100;
+const maxNested = 100;
 
 /** Adds lines to runs. The methods throw a TypeError for a line that does not fit. */
 class RunBuilder {
@@ -283,7 +283,7 @@ class RunBuilder {
     if (outer === undefined || parent >= requireCount(line, "run")) throw new TypeError('has no valid "parent"');
     if (parts.outer !== undefined && parts.outer !== outer) throw new TypeError("has another parent than before");
     [parts.outer, parts.depth] = [outer, outer.depth + 1];
-    if (parts.depth > mostNested) throw new TypeError(`has a nested run inside more than ${mostNested} calls`);
+    if (parts.depth > maxNested) throw new TypeError(`has a nested run inside more than ${maxNested} calls`);
     return outer;
   }
 

@@ -12,14 +12,14 @@ export function isList<T>(value: T): value is Extract<T, readonly unknown[]> {
 }
 
 /** The writer allows values of 1,000 levels. Messages and lists add some levels around them. */
-const mostLevels = 1_100;
-const tooDeep = `has a value of more than ${mostLevels} levels`;
+const maxLevels = 1_100;
+const tooDeep = `has a value of more than ${maxLevels} levels`;
 
 /**
  * The maximum size of a line with references, in values and characters. Without this limit, a few short lines could stand for
  * gigabytes.
  */
-const mostExpanded = 2 ** 24;
+const maxExpanded = 2 ** 24;
 
 /** A numbered value. `size` and `levels` include the numbered values inside `value`. */
 interface Known {
@@ -94,7 +94,7 @@ export class SharedReader {
   }
 
   #noteDepth(depth: number): void {
-    if (depth > mostLevels) throw new TypeError(tooDeep);
+    if (depth > maxLevels) throw new TypeError(tooDeep);
     this.#deepest = Math.max(this.#deepest, depth);
   }
 
@@ -127,8 +127,8 @@ export class SharedReader {
     this.#noteDepth(this.#depth + known.levels);
     // A log has a long result twice: with its number, and as a reference in the next request. So the content of a valid line may
     // be up to twice as large as all text of the log so far.
-    const most = Math.max(mostExpanded, 2 * (this.#written + this.#size - this.#referred));
-    if (this.#size > most) throw new TypeError(`refers to more than ${mostExpanded} values and characters`);
+    const most = Math.max(maxExpanded, 2 * (this.#written + this.#size - this.#referred));
+    if (this.#size > most) throw new TypeError(`refers to more than ${maxExpanded} values and characters`);
     return known.value;
   }
 }

@@ -7,7 +7,7 @@ import type { Json } from "../../core/index.ts";
 import { isList, marks, wrongMark } from "./shared-reader.ts";
 
 /** A value of at least this many characters gets a number. A numbered value inside it counts as one reference. */
-const leastShared = 128;
+const minShared = 128;
 
 const referenceLength = '{"@":100}'.length;
 
@@ -82,7 +82,7 @@ class Joined {
 
   end(): Piece {
     const parts = [...this.#parts, this.#text];
-    if (this.#length >= leastShared) return toShared(parts);
+    if (this.#length >= minShared) return toShared(parts);
     return parts.length === 1 ? this.#text : parts;
   }
 }
@@ -105,7 +105,7 @@ function pieceOf(value: Writable, read?: ReadMark): Piece {
   if (value instanceof Measured) return value.piece;
   if (typeof value !== "object" || value === null) {
     const text = JSON.stringify(value);
-    return text.length < leastShared ? text : toShared([text]);
+    return text.length < minShared ? text : toShared([text]);
   }
   return isList(value) ? pieceOfList(value, read) : pieceOfRecord(value, read);
 }

@@ -136,7 +136,7 @@ function Amount({ name, point, limits }: AmountProps): JSX.Element | null {
 }
 
 /** The table shows only the last iterations, because browsers are slow with more rows. */
-const mostRows = 2_000;
+const maxRows = 2_000;
 
 function BudgetTable({ series: { points, limits } }: { readonly series: BudgetSeries }): JSX.Element {
   return (
@@ -154,7 +154,7 @@ function BudgetTable({ series: { points, limits } }: { readonly series: BudgetSe
           </tr>
         </thead>
         <tbody>
-          {points.slice(-mostRows).map((point, at) => (
+          {points.slice(-maxRows).map((point, at) => (
             <tr key={at}>
               <th scope="row">{point.label}</th>
               {budgetNames.map((name) => (

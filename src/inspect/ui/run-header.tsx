@@ -86,7 +86,7 @@ function costText({ costUSD, status }: LoggedRun, sum: number | undefined): stri
   return status === undefined ? `${formatUSD(sum)} so far` : `at least ${formatUSD(sum)}`;
 }
 
-const mostBreaks = 12;
+const maxBreaks = 12;
 
 function CacheBreakLinks({ facts, linkOf }: Pick<RunHeaderProps, "facts" | "linkOf">): JSX.Element | null {
   const breaks = useContext(CacheBreaks);
@@ -98,12 +98,12 @@ function CacheBreakLinks({ facts, linkOf }: Pick<RunHeaderProps, "facts" | "link
   return (
     <p class="cache-breaks">
       Cache breaks:{" "}
-      {broken.slice(0, mostBreaks).map(({ key, label, found }) => (
+      {broken.slice(0, maxBreaks).map(({ key, label, found }) => (
         <a key={key} href={linkOf(key)} title={showControls(summarizeCacheBreak(found))}>
           {label}
         </a>
       ))}
-      {broken.length > mostBreaks && `and ${formatCount(broken.length - mostBreaks)} more`}
+      {broken.length > maxBreaks && `and ${formatCount(broken.length - maxBreaks)} more`}
     </p>
   );
 }

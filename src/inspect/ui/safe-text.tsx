@@ -21,12 +21,12 @@ export const TextWindows: Context<Map<string, TextWindow>> = createContext(new M
 
 export const windowStep = 20_000;
 
-const mostLines = 40;
+const maxLines = 40;
 
 /** Returns the part of a text that is shown at first: at most `limit` characters and 40 lines. */
 export function firstWindow(text: string, limit: number): TextWindow {
   let end = -1;
-  for (let line = 0; line < mostLines; line++) {
+  for (let line = 0; line < maxLines; line++) {
     const next = text.indexOf("\n", end + 1);
     if (next === -1 || next > limit) return { start: 0, end: limit };
     end = next;

@@ -94,7 +94,7 @@ interface HitPlace {
   readonly scroller: HTMLElement | null;
 }
 
-const mostFrames = 20;
+const maxFrames = 20;
 
 function showHit(hit: Hit, { scroller, ...text }: HitPlace): void {
   let frame = 0;
@@ -102,7 +102,7 @@ function showHit(hit: Hit, { scroller, ...text }: HitPlace): void {
     frame += 1;
     const range = scroller === null ? undefined : highlightHit(scroller, hit, text);
     if (range === undefined || scroller === null) {
-      if (frame < mostFrames) requestAnimationFrame(look);
+      if (frame < maxFrames) requestAnimationFrame(look);
       return;
     }
     const { top, bottom } = range.getBoundingClientRect();
@@ -120,17 +120,17 @@ function textOfHit(entry: Entry, { piece }: Hit): string {
 }
 
 /** The maximum number of highlighted hits, which is more than a screen shows. */
-const mostRanges = 2000;
+const maxRanges = 2000;
 
 function highlightAll(root: HTMLElement, pattern: RegExp | undefined): void {
   const ranges: Range[] = [];
   if (pattern === undefined) return setHighlight("found", ranges);
   const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
-  while (ranges.length < mostRanges && walker.nextNode()) {
+  while (ranges.length < maxRanges && walker.nextNode()) {
     const { currentNode: node } = walker;
     for (const { index, 0: found } of (node.nodeValue ?? "").matchAll(pattern)) {
       ranges.push(rangeOf(node, index, index + found.length));
-      if (ranges.length >= mostRanges) break;
+      if (ranges.length >= maxRanges) break;
     }
   }
   setHighlight("found", ranges);

@@ -46,7 +46,7 @@ export function useSearch(query: string, entries: readonly Entry[]): Search {
 export function countHits({ hits, isDone, pattern }: Search, current: number | undefined): string {
   if (pattern === undefined) return "";
   if (hits.length === 0) return isDone ? "no hits" : "searching";
-  const count = `${formatCount(hits.length)}${hits.length >= mostHits || !isDone ? "+" : ""}`;
+  const count = `${formatCount(hits.length)}${hits.length >= maxHits || !isDone ? "+" : ""}`;
   return current === undefined ? `${count} hit${hits.length === 1 ? "" : "s"}` : `${formatCount(current + 1)} of ${count}`;
 }
 
@@ -59,7 +59,7 @@ export interface Hit {
   readonly length: number;
 }
 
-const mostHits = 10_000;
+const maxHits = 10_000;
 
 export function patternOf(query: string): RegExp {
   return new RegExp(query.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"), "giu");
@@ -72,7 +72,7 @@ export function* findHits(entries: readonly Entry[], pattern: RegExp, hits: Hit[
     for (const { id, value } of texts) {
       for (const { index: offset, 0: found } of formatValue(value).matchAll(pattern)) {
         hits.push({ key: entry.key, piece: id, offset, length: found.length });
-        if (hits.length >= mostHits) return;
+        if (hits.length >= maxHits) return;
       }
     }
     yield;

@@ -285,7 +285,7 @@ function windowOf({ contextWindow }: Settings, { id, model }: Provider): number 
  * A compaction must free at least this share of `when`. Each compaction breaks the prompt cache, so a compaction that frees less
  * is not worth its cost.
  */
-const leastFreed = 0.1;
+const minFreed = 0.1;
 
 /** After a failure, the context must grow by this factor before the next attempt. */
 const growthAfterFailure = 1.1;
@@ -299,7 +299,7 @@ function isDue(facts: CompactionFacts, settings: Settings): boolean {
   const floor = failed?.kind === "failed" ? Math.max(limit, failed.tokensBefore * growthAfterFailure) : limit;
   if (tokens < floor) return false;
   const cut = cutOf(facts, settings, tokens);
-  return cut !== undefined && cut.tokens >= limit * leastFreed;
+  return cut !== undefined && cut.tokens >= limit * minFreed;
 }
 
 function cutOf(facts: CompactionFacts, settings: Settings, tokens: number): Cut | undefined {

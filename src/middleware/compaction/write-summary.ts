@@ -192,10 +192,10 @@ export function toError(message: string): PlainError {
   return { name: "Error", message };
 }
 
-const longestValue = 4_000;
+const maxValueLength = 4_000;
 
 /** In characters. Names are cut, because a model can call a tool by any name. */
-const longestName = 100;
+const maxNameLength = 100;
 
 /**
  * Writes a message as text for a summary. Cuts long results and arguments, and writes only the types of images and files. Indents
@@ -224,7 +224,7 @@ function renderResult({ name, outcome, result, content = [] }: ToolResultPart): 
 }
 
 function renderName(name: string): string {
-  return cutText(name.replace(/[\s\p{Cc}]+/gu, " "), longestName);
+  return cutText(name.replace(/[\s\p{Cc}]+/gu, " "), maxNameLength);
 }
 
 /** Indents all lines after the first one. The pattern includes rare characters, because a model may read them as line breaks. */
@@ -233,7 +233,7 @@ function indent(text: string): string {
 }
 
 function renderValue(value: unknown): string {
-  return cutText(typeof value === "string" ? value : JSON.stringify(value), longestValue);
+  return cutText(typeof value === "string" ? value : JSON.stringify(value), maxValueLength);
 }
 
 function renderContent(content: UserMessage["content"] | NonNullable<ToolResultPart["content"]>): string {

@@ -239,7 +239,7 @@ function checkTurn(turn: unknown): asserts turn is DeliberateTurn {
   checkFields("options", turn, turnChecks);
 }
 
-const longestLookBack = 20;
+const maxLookBackLength = 20;
 
 /**
  * Makes a deliberate tool mode, for any number of conversations. `forTurn` searches the user's text for triggers and returns the
@@ -300,7 +300,7 @@ export function createDeliberateMode(options: DeliberateModeOptions): Deliberate
 }
 
 function findLastAsked(search: TriggerSearch, recent: readonly string[]): ReadonlyMap<string, TriggerMatch> {
-  for (const text of recent.slice(-longestLookBack).reverse()) {
+  for (const text of recent.slice(-maxLookBackLength).reverse()) {
     const asked = [...search.find(text)].filter(([, { source }]) => source !== "always");
     if (asked.length > 0) return new Map(asked);
   }

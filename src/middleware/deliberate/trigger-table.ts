@@ -3,7 +3,7 @@ import type { TriggerMatch } from "../../core/types/loop-event.ts";
 import { parseLinearRegExp } from "../../shared/linear-regexp.ts";
 
 /** The maximum length of a text, in UTF-16 code units. The rest of a longer text is ignored. */
-const longestText = 16_384;
+const maxTextLength = 16_384;
 
 /**
  * Matches more than 30 combining marks on one letter. Marks after the 30th are dropped: no language uses so many marks, and the
@@ -13,7 +13,7 @@ const tooManyMarks = /(\p{M}{30})\p{M}+/gu;
 
 /** Cuts a text, and joins letters with their combining marks (Unicode normalization form C). */
 export function readText(text: string): string {
-  return text.slice(0, longestText).replace(tooManyMarks, "$1").normalize("NFC");
+  return text.slice(0, maxTextLength).replace(tooManyMarks, "$1").normalize("NFC");
 }
 
 /**
@@ -37,9 +37,9 @@ interface Trigger {
 /** `problem` is worded to follow the trigger in a message, for example "is empty". */
 type ParsedTrigger = Trigger | { readonly kind: "refused"; readonly problem: string };
 
-const longestPhrase = 500;
+const maxPhraseLength = 500;
 
-const longestSearched = 4_096;
+const maxSearchedLength = 4_096;
 
 /** Matches a regular expression between two slashes, then its flags. A trigger with one slash, such as "/remind", is a phrase. */
 const slashed = /^\/(.*)\/([^/]*)$/s;
@@ -55,7 +55,7 @@ const endsSpaced = new RegExp(`${spacedChar}$`, "u");
 const endsInWord = new RegExp(`${wordChar}$`, "u");
 
 export function parseTrigger(written: string): ParsedTrigger {
-  if (written.length > longestPhrase) return refuse(`is longer than ${longestPhrase} characters`);
+  if (written.length > maxPhraseLength) return refuse(`is longer than ${maxPhraseLength} characters`);
   const trigger = readText(written).trim();
   if (trigger === "") return refuse("is empty");
   if (trigger === "^") return { kind: "trigger", source: "always", find: () => "" };
@@ -68,7 +68,7 @@ function parseRegExp(pattern: string, flags: string): ParsedTrigger {
   if (compiled.kind === "refused") return compiled;
   const { regExp } = compiled;
   const find = (text: string, budget: SearchBudget): string | undefined => {
-    const searched = text.slice(0, longestSearched);
+    const searched = text.slice(0, maxSearchedLength);
     budget.steps -= searched.length * regExp.size;
     const found = regExp.find(searched);
     return found === undefined ? undefined : searched.slice(found.start, found.end);
@@ -103,9 +103,9 @@ function refuse(problem: string): ParsedTrigger {
   return { kind: "refused", problem };
 }
 
-const longestMatch = 200;
+const maxMatchLength = 200;
 
-const mostSteps = 10_000_000;
+const maxSteps = 10_000_000;
 
 /** An invalid trigger or follow-up phrase. */
 export interface TriggerProblem {
@@ -149,7 +149,7 @@ export function createTriggerTable(triggers: ReadonlyMap<string, string | readon
 }
 
 function createSearch(rows: readonly Row[]): TriggerSearch {
-  const budget: SearchBudget = { steps: mostSteps };
+  const budget: SearchBudget = { steps: maxSteps };
   const unsearched = new Set<string>();
 
   function find(text: string): ReadonlyMap<string, TriggerMatch> {
@@ -162,7 +162,7 @@ function createSearch(rows: readonly Row[]): TriggerSearch {
         continue;
       }
       const match = parsed.find(composed, budget);
-      if (match !== undefined) found.set(toolName, { trigger, match: cutText(match, longestMatch), source: parsed.source });
+      if (match !== undefined) found.set(toolName, { trigger, match: cutText(match, maxMatchLength), source: parsed.source });
     }
     return found;
   }

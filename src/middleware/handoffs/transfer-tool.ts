@@ -42,10 +42,10 @@ function createSchema(): ReturnType<typeof argumentSchema<Transfer>> {
   return argumentSchema<Transfer>({ type: "object", properties: { reason } }, readTransfer);
 }
 
-const longestReason = 500;
+const maxReasonLength = 500;
 
 function readTransfer({ reason }: UnknownRecord): StandardResult<Transfer> {
   if (reason === undefined || reason === null || reason === "") return { value: {} };
   if (typeof reason !== "string") return issue("must be a string", "reason");
-  return { value: { reason: takeStart(reason, longestReason) } };
+  return { value: { reason: takeStart(reason, maxReasonLength) } };
 }

@@ -196,7 +196,7 @@ export async function* partialOutputs<Output>(stream: LoopStream<Output>): Async
 /** The answer is parsed again when it has grown by this share. Parsing it after each piece would take quadratic time. */
 const growth = 1 / 32;
 
-const longestFence = 32;
+const maxFenceLength = 32;
 
 class Answer {
   /** The text of earlier streams in this iteration. The current stream continues it. */
@@ -260,7 +260,7 @@ class Answer {
     this.#head = (this.#head + text).trimStart();
     const isFence = this.#head.startsWith("`");
     const line = this.#head.indexOf("\n");
-    if (this.#head === "" || (isFence && line === -1 && this.#head.length < longestFence)) return;
+    if (this.#head === "" || (isFence && line === -1 && this.#head.length < maxFenceLength)) return;
     const [fence = ""] = /^```(?:json)?\s*\n\s*/i.exec(this.#head) ?? [];
     this.#isOther = isFence && fence === "";
     this.#json = new JsonPrefix();

@@ -47,7 +47,7 @@ const opening = /(?:^|```\w*)$/;
 
 const longest = 64;
 
-const longestLead = 32;
+const maxLeadLength = 32;
 
 /** Finds the first JSON object that is a plan, while the text streams. Reads each character once. */
 export class PlanScanner {
@@ -106,7 +106,7 @@ export class PlanScanner {
   #seek(text: string, from: number): number {
     const at = text.indexOf("{", from);
     const end = at === -1 ? text.length : at;
-    if (this.#objects === 0) this.#lead = (this.#lead + text.slice(from, end).trim()).slice(-longestLead);
+    if (this.#objects === 0) this.#lead = (this.#lead + text.slice(from, end).trim()).slice(-maxLeadLength);
     if (at === -1) return end;
     this.#objects += 1;
     this.#pieces = [];

@@ -115,11 +115,11 @@ export function isPlan(value: UnknownRecord): boolean {
 }
 
 /** The model gets at most this many issues of a plan, because each issue costs tokens. */
-const mostIssues = 5;
+const maxIssues = 5;
 
 function describeIssues({ issues }: z.ZodError): string {
-  const lines = issues.slice(0, mostIssues).map(({ path, message }) => `${path.join(".")}: ${message}.`);
-  const more = issues.length > mostIssues ? [`And ${issues.length - mostIssues} more.`] : [];
+  const lines = issues.slice(0, maxIssues).map(({ path, message }) => `${path.join(".")}: ${message}.`);
+  const more = issues.length > maxIssues ? [`And ${issues.length - maxIssues} more.`] : [];
   return `The plan is invalid: ${[...lines, ...more].join(" ")}`;
 }
 

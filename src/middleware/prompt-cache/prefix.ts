@@ -92,13 +92,13 @@ export function fromDigests(record: RequestPrefix, before: Prefix = emptyPrefix)
  * In the record of a run's final request, the newest messages are kept singly, up to this number. Older messages are grouped, and
  * each group is twice as large as the newer group after it.
  */
-const mostSingle = 8;
+const maxSingle = 8;
 
 /** The oldest group comes first. */
 function groupSizes(count: number): readonly number[] {
   const sizes: number[] = [];
   for (let left = count; left > 0; left -= sizes[0] ?? left) {
-    sizes.unshift(Math.min(left, sizes.length < mostSingle ? 1 : 2 ** (sizes.length - mostSingle + 1)));
+    sizes.unshift(Math.min(left, sizes.length < maxSingle ? 1 : 2 ** (sizes.length - maxSingle + 1)));
   }
   return sizes;
 }

@@ -198,7 +198,7 @@ function toMessage(args: unknown): string {
 }
 
 /** The maximum number of runs whose tasks a counter remembers. */
-const mostRuns = 1_000;
+const maxRuns = 1_000;
 
 /**
  * Makes a function that throws for each task beyond `maxTasks`. A resumed run prepares its tasks again with the same keys. Each
@@ -211,7 +211,7 @@ function createTaskCounter(name: string, maxTasks: number): (runId: string, key:
     tasks.delete(runId);
     tasks.set(runId, keys);
     for (const oldest of tasks.keys()) {
-      if (tasks.size <= mostRuns) break;
+      if (tasks.size <= maxRuns) break;
       tasks.delete(oldest);
     }
     if (!keys.has(key) && keys.size >= maxTasks)
@@ -221,7 +221,7 @@ function createTaskCounter(name: string, maxTasks: number): (runId: string, key:
 }
 
 /** The longest report of a task that was not completed, in characters. */
-const longestText = 2_000;
+const maxTextLength = 2_000;
 
 function toReport(result: LoopResult): MemberReport {
   const { status, reason, output, responseText, text } = result;
@@ -231,5 +231,5 @@ function toReport(result: LoopResult): MemberReport {
     return { ...facts, report };
   }
   if (status === "completed") return { status, report: (output as Json | undefined) ?? responseText };
-  return { status, reason: reason.kind, report: cutText(text, longestText) };
+  return { status, reason: reason.kind, report: cutText(text, maxTextLength) };
 }

@@ -35,9 +35,9 @@ const singles = "others";
 
 /** Lower than in estimates of ordinary text, because a name has more tokens than a sentence of the same length. */
 const bytesPerToken = 3;
-const longestName = 64;
+const maxNameLength = 64;
 /** A larger group is split, because the model would see only the beginning of one long list. */
-const mostInGroup = 40;
+const maxInGroup = 40;
 
 interface Group {
   readonly prefix: string;
@@ -51,7 +51,7 @@ interface Group {
 function describeFinder(definition: ToolDefinition, deferred: readonly ToolDefinition[], maxTokens: number): ToolDefinition {
   const withText = (description: string): ToolDefinition => Object.freeze({ ...definition, description });
   const empty = JSON.stringify(withText(`${intro} ${explanation}`));
-  const groups = toGroups(deferred.map(({ name }) => toLine(name, longestName)));
+  const groups = toGroups(deferred.map(({ name }) => toLine(name, maxNameLength)));
   const listing = fitListing(groups, maxTokens * bytesPerToken - countBytes(empty));
   return withText(`${intro} ${explanation}${listing}`);
 }
@@ -125,7 +125,7 @@ function split({ prefix, names }: Group): readonly Group[] {
     if (part === "" || members.length === 1) alone.push(...members);
     else {
       const group = { prefix: prefix + part, names: members.map((name) => name.slice(part.length)) };
-      groups.push(...(members.length > mostInGroup ? split(group) : [group]));
+      groups.push(...(members.length > maxInGroup ? split(group) : [group]));
     }
   }
   return alone.length === 0 ? groups : [...groups, { prefix, names: alone.sort() }];
@@ -145,10 +145,10 @@ interface IndexedTool {
 }
 
 /** In characters. The rest of a longer text is ignored, because the texts of tools may come from servers and have any length. */
-const longestText = 2_000;
+const maxTextLength = 2_000;
 const deepestSchema = 4;
-const mostParameters = 200;
-const mostTerms = 40;
+const maxParameters = 200;
+const maxTerms = 40;
 
 const fields = ["name", "description", "parameters"] as const;
 
@@ -173,7 +173,7 @@ class ToolIndex {
     this.#update(tools);
     const byName = new Map(tools.map((tool) => [tool.name, tool]));
     const exact = query.split(/[^\w-]+/).filter((word) => byName.has(word));
-    const terms = toTerms(query).slice(0, mostTerms).join(" ");
+    const terms = toTerms(query).slice(0, maxTerms).join(" ");
     const matches = this.#index.search(terms, searchOptions);
     const ranked = matches.map(({ id, score }) => ({ name: String(id), score }));
     ranked.sort((one, other) => other.score - one.score || (one.name < other.name ? -1 : 1));
@@ -196,8 +196,8 @@ function createIndex(tools: readonly ToolDefinition[]): MiniSearch<IndexedTool> 
   index.addAll(
     tools.map(({ name, description, inputSchema }) => ({
       name,
-      description: cutText(description, longestText),
-      parameters: cutText(listParameters(inputSchema).join(" "), longestText),
+      description: cutText(description, maxTextLength),
+      parameters: cutText(listParameters(inputSchema).join(" "), maxTextLength),
     })),
   );
   return index;
@@ -222,9 +222,9 @@ function listParameters(schema: unknown): readonly string[] {
     visit(items, depth + 1);
     if (!isRecord(properties)) return;
     for (const [name, field] of Object.entries(properties)) {
-      if (texts.length >= mostParameters) return;
+      if (texts.length >= maxParameters) return;
       const description = isRecord(field) ? field["description"] : undefined;
-      texts.push(typeof description === "string" ? `${name} ${cutText(description, longestText)}` : name);
+      texts.push(typeof description === "string" ? `${name} ${cutText(description, maxTextLength)}` : name);
       visit(field, depth + 1);
     }
   };
@@ -259,8 +259,8 @@ const checks: Checks<ToolSearchOptions> = {
 
 const finderName = "find_tools";
 
-const longestQuery = 500;
-const longestDescription = 160;
+const maxQueryLength = 500;
+const maxDescriptionLength = 160;
 
 interface FindRequest {
   readonly query: string;
@@ -344,7 +344,7 @@ function createFinder(search: Search): FinderTool {
     execute: ({ query }, context) => {
       const found = search(query, context.findableTools);
       if (found.length === 0) return toolResult({ data: { tools: [], hint: "No tool matches. Try other words for the task." } });
-      const tools = found.map(({ name, description }) => ({ name, description: toLine(description, longestDescription) }));
+      const tools = found.map(({ name, description }) => ({ name, description: toLine(description, maxDescriptionLength) }));
       return markSignal(toolResult({ data: { tools } }), { load: found.map(({ name }) => name) });
     },
   };
@@ -361,5 +361,5 @@ const inputSchema = /* @__PURE__ */ argumentSchema<FindRequest>(
 
 function readRequest({ query }: UnknownRecord): StandardResult<FindRequest> {
   if (typeof query !== "string" || query.trim() === "") return issue("must be a text with at least one word", "query");
-  return { value: { query: cutText(query, longestQuery) } };
+  return { value: { query: cutText(query, maxQueryLength) } };
 }

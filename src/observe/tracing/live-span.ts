@@ -62,8 +62,8 @@ export class LiveSpan {
 }
 
 /** The maximum number of characters to record from a string in a tool result. */
-const longestText = 128;
-const mostNames = 50;
+const maxTextLength = 128;
+const maxNames = 50;
 
 /** Returns what tells most about an object: a change of a request, a cause or a part. */
 function nameOf(value: object): unknown {
@@ -72,9 +72,9 @@ function nameOf(value: object): unknown {
 }
 
 function toAttribute(value: unknown): AttributeValue | undefined {
-  if (typeof value === "string") return redactText(value, longestText);
+  if (typeof value === "string") return redactText(value, maxTextLength);
   if (typeof value === "number" || typeof value === "boolean") return value;
-  if (Array.isArray(value)) return value.slice(0, mostNames).map((item) => String(toAttribute(item)));
+  if (Array.isArray(value)) return value.slice(0, maxNames).map((item) => String(toAttribute(item)));
   return typeof value === "object" && value !== null ? toAttribute(nameOf(value)) : undefined;
 }
 

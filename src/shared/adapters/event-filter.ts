@@ -7,7 +7,7 @@ import { cutText } from "../texts.ts";
 /** How many characters at the end of a stream are kept. */
 const tailLength = 4_096;
 
-const longestSaid = 1_000;
+const maxSaidLength = 1_000;
 
 /** Keeps the end of an event stream, to find what an SDK does not pass on. */
 export class EventTail {
@@ -34,7 +34,7 @@ export class EventTail {
   /** The text of the last event that is not JSON. */
   get plainText(): string | undefined {
     const text = this.#lines().findLast((line) => !/^(?:$|:|\[DONE\]$)/.test(line) && parseJson(line) === undefined);
-    return text === undefined ? undefined : cutText(text, longestSaid);
+    return text === undefined ? undefined : cutText(text, maxSaidLength);
   }
 
   #lines(): readonly string[] {
@@ -43,7 +43,7 @@ export class EventTail {
 }
 
 /** An event without data may be this long. The limit keeps the work proportional to the length of the stream. */
-const longestHeld = 4_096;
+const maxHeldLength = 4_096;
 
 /** A line with data. A space or a colon is the beginning of a comment, and never of JSON. */
 const dataLine = /^data:[ \t\r]*[^ \t\r\n:]/;
@@ -102,6 +102,6 @@ export class EventFilter {
 
   /** Also true for a complete line that is no field, so that it is never lost. */
   #isContent(line: string, isWhole: boolean): boolean {
-    return dataLine.test(line) || this.#held.length + line.length > longestHeld || (isWhole && !emptyLine.test(line));
+    return dataLine.test(line) || this.#held.length + line.length > maxHeldLength || (isWhole && !emptyLine.test(line));
   }
 }

@@ -224,7 +224,7 @@ function uniteShapes(branches: readonly Shape[]): Shape {
     unions: [
       branches
         .flatMap((branch) => (branch.unions.length === 0 ? [describeShape(branch)] : branch.unions.flat()))
-        .slice(0, mostBranches),
+        .slice(0, maxBranches),
     ],
   };
 }
@@ -257,13 +257,13 @@ function valuesOf(schema: unknown): readonly unknown[] {
   return list.some((one) => typeof one === "object" && one !== null) ? [] : list;
 }
 
-const mostBranches = 100;
-const longestNote = 4_000;
+const maxBranches = 100;
+const maxNoteLength = 4_000;
 
 function describeUnion(branches: readonly string[]): string {
   const distinct = [...new Set(branches)];
   const list = distinct.map((branch, index) => `(${index + 1}) ${branch}`).join("; ");
-  return distinct.length < 2 ? "" : cutText(`Use the properties of one of these groups: ${list}.`, longestNote);
+  return distinct.length < 2 ? "" : cutText(`Use the properties of one of these groups: ${list}.`, maxNoteLength);
 }
 
 function describeShape({ properties, required }: Shape): string {

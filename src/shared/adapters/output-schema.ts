@@ -63,9 +63,9 @@ export function isClientOf(client: object, host: string): boolean {
   return hostname === host || hostname.endsWith(`.${host}`);
 }
 
-const longestSchema = 15_000;
-const mostNodes = 500;
-const mostValues = 250;
+const maxSchemaLength = 15_000;
+const maxNodes = 500;
+const maxValues = 250;
 const deepestLevel = 32;
 
 interface Conversion {
@@ -87,10 +87,10 @@ interface SchemaPlace {
 function toOutputSchema(root: JsonSchema, { maxOptional, maxUnions, maxDepth }: OutputRules): JsonSchema | undefined {
   const work: Conversion = { root, maxDepth, fits: true, nodes: 0, values: 0, optional: 0, unions: 0 };
   const schema = convertNode(root, { level: 0, depth: 0 }, work);
-  const isSmall = work.nodes <= mostNodes && work.values <= mostValues;
+  const isSmall = work.nodes <= maxNodes && work.values <= maxValues;
   const isAllowed = work.fits && isSmall && work.optional <= maxOptional && work.unions <= maxUnions;
   if (!isAllowed || schema["type"] !== "object") return undefined;
-  return JSON.stringify(schema).length <= longestSchema ? schema : undefined;
+  return JSON.stringify(schema).length <= maxSchemaLength ? schema : undefined;
 }
 
 /** A schema with one of these keywords is refused, because the schema would have another meaning without the keyword. */
@@ -115,7 +115,7 @@ function convertNode(node: unknown, position: SchemaPlace, work: Conversion): Js
 }
 
 function isTooLarge({ level, depth }: SchemaPlace, { nodes, maxDepth }: Conversion): boolean {
-  return nodes > mostNodes || level > deepestLevel || depth > maxDepth;
+  return nodes > maxNodes || level > deepestLevel || depth > maxDepth;
 }
 
 function misfit(work: Conversion): JsonSchema {

@@ -8,7 +8,7 @@ export function reportTo(out: ModelChunk[]): (change: RequestChange) => void {
 }
 
 /** The number of changes per request is limited, because the journal records them. */
-const mostChanges = 100;
+const maxChanges = 100;
 
 /**
  * Reads the changes that a service says it made to a request. `read` returns undefined for entries that do not matter, and for types
@@ -19,7 +19,7 @@ export function readServiceChanges(
   read: (entry: UnknownRecord) => Omit<RequestChange, "by"> | undefined,
 ): readonly RequestChange[] {
   return listOf(given)
-    .slice(0, mostChanges)
+    .slice(0, maxChanges)
     .flatMap((entry) => {
       const change = read(recordOf(entry));
       return change === undefined ? [] : [{ by: "service" as const, ...change }];

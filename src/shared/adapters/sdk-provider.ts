@@ -325,7 +325,7 @@ export async function checkBody(response: Response, clock: Clock, watch: ByteWat
     size += sizeOf(value);
     text = decoder.decode(value, { stream: true }).trimStart();
     await lull.note(text !== "");
-    if (text === "" && size > mostBlanks) {
+    if (text === "" && size > maxBlanks) {
       reader.cancel().catch(() => {});
       throw errorInBody("only blank characters");
     }
@@ -333,11 +333,11 @@ export async function checkBody(response: Response, clock: Clock, watch: ByteWat
   const { status, statusText, headers } = response;
   const isStream = text === "" || (isTyped ? !isOtherText(text) : isEventText(text));
   if (isStream) return new Response(joinBody(read, reader, watch), { status, statusText, headers });
-  throw errorInBody((text + (await readRest({ reader, decoder }, longestText - text.length, clock))).trim());
+  throw errorInBody((text + (await readRest({ reader, decoder }, maxTextLength - text.length, clock))).trim());
 }
 
 /** Some proxies send blank bytes to keep a connection open. */
-const mostBlanks = 65_536;
+const maxBlanks = 65_536;
 
 /** One byte is added for each chunk, so that an endless series of empty chunks also reaches the limit. */
 function sizeOf(piece: Uint8Array): number {
@@ -379,13 +379,13 @@ function joinBody(
   });
 }
 
-const longestText = 100_000;
+const maxTextLength = 100_000;
 
 /**
  * How long to wait for the rest of an error text, in milliseconds. The time is limited, because the service may keep the
  * connection open.
  */
-const longestRestMs = 1_000;
+const maxRestMs = 1_000;
 
 async function readRest(
   { reader, decoder }: { readonly reader: ReadableStreamDefaultReader<Uint8Array>; readonly decoder: TextDecoder },
@@ -394,7 +394,7 @@ async function readRest(
 ): Promise<string> {
   let giveUp: () => void = () => {};
   const late = new Promise<undefined>((resolve) => (giveUp = () => resolve(undefined)));
-  const timer = clock.setTimeout(giveUp, longestRestMs);
+  const timer = clock.setTimeout(giveUp, maxRestMs);
   let text = "";
   let size = 0;
   try {

@@ -1,4 +1,4 @@
-import { longestTimerMs } from "../signals.ts";
+import { maxTimerMs } from "../signals.ts";
 import { describeValue } from "../texts.ts";
 import { isRecord } from "../guards.ts";
 import { type Advice, type AdvisedOption, edges } from "../edges.ts";
@@ -15,7 +15,7 @@ export interface NumberRule {
   readonly fallback?: number | undefined;
 }
 
-export const timeLimit: { readonly min: number; readonly max: number } = { min: 1, max: longestTimerMs };
+export const timeLimit: { readonly min: number; readonly max: number } = { min: 1, max: maxTimerMs };
 
 export function isWithin(
   value: unknown,

@@ -28,9 +28,9 @@ interface Place {
 }
 
 const deepest = 6;
-const longestRead = 10_000;
+const maxReadLength = 10_000;
 /** Each message is compared with many patterns, and a hostile body may contain thousands of them. */
-const mostMessages = 30;
+const maxMessages = 30;
 
 /**
  * Returns the reason that a body gives, or undefined. Notes every text, status and code word of the body.
@@ -51,17 +51,17 @@ export function readReason(value: unknown, place: Place): string | undefined {
 /** LiteLLM writes "AnthropicException - {…}", with the body of the other service as JSON (github.com/SciPhi-AI/R2R/issues/622). */
 function readText(text: string, place: Place): string | undefined {
   if (text.trim() === "") return undefined;
-  const said = cutText(text, longestRead);
-  if (place.facts.messages.length < mostMessages) place.facts.messages.push(said);
+  const said = cutText(text, maxReadLength);
+  if (place.facts.messages.length < maxMessages) place.facts.messages.push(said);
   const found = findBody(text);
   const reason = found && readReason(found.body, { ...place, level: place.facts.upstream, depth: place.depth + 1 });
   return reason === undefined ? pageTitle(said) : `${found?.before ?? ""}${reason}`;
 }
 
-const mostReasons = 3;
+const maxReasons = 3;
 
 function readList(items: readonly unknown[], place: Place): string | undefined {
-  const reasons = items.slice(0, mostReasons).flatMap((item) => {
+  const reasons = items.slice(0, maxReasons).flatMap((item) => {
     const reason = readReason(item, place);
     const steps = listOf(recordOf(item).loc).filter((step) => typeof step !== "object");
     const where = steps.join(".");
@@ -145,14 +145,14 @@ const wordFields = [
 ] as const;
 
 /** A body may be hostile, and each word is compared with many patterns. */
-const longestWord = 200;
+const maxWordLength = 200;
 
 export function noteWords(fields: UnknownRecord, { words }: ErrorLevel): void {
   const { name, constructor } = fields;
   if (name === "Error" && typeof constructor === "function") words.add(constructor.name.toLowerCase());
   for (const field of wordFields) {
     const word = fields[field];
-    if (typeof word === "string") words.add(word.slice(0, longestWord).toLowerCase());
+    if (typeof word === "string") words.add(word.slice(0, maxWordLength).toLowerCase());
   }
 }
 
@@ -176,7 +176,7 @@ export function parseBody(message: string): unknown {
 
 function readCutBody(text: string): unknown {
   const fields: { [field: string]: unknown } = {};
-  for (const [, field = "", value = ""] of text.slice(0, longestRead).matchAll(saidField)) fields[field] = parseJson(value);
+  for (const [, field = "", value = ""] of text.slice(0, maxReadLength).matchAll(saidField)) fields[field] = parseJson(value);
   return fields;
 }
 

@@ -21,7 +21,7 @@ export interface ErrorFacts {
 const deepest = 4;
 
 /** Only this many characters of a message are searched for known phrases. A JSON body in a message is parsed completely. */
-const longestRead = 10_000;
+const maxReadLength = 10_000;
 
 interface Draft extends BodyFacts {
   headers: unknown;
@@ -46,7 +46,7 @@ export function readErrorFacts(thrown: unknown): ErrorFacts {
     reason: undefined,
   };
   if (isRecord(thrown)) readError(thrown, draft, 0);
-  else draft.messages.push(cutText(String(thrown), longestRead));
+  else draft.messages.push(cutText(String(thrown), maxReadLength));
   const { own, upstream, messages, headers, reason, retryDelayMs } = draft;
   const { status } = own;
   const errorType = /^(?:.*#)?([\w.]+)/.exec(headerOf(headers, "x-amzn-errortype") ?? "")?.[1];
@@ -68,7 +68,7 @@ function readError(error: UnknownRecord, draft: Draft, depth: number): void {
   noteWords(error, draft.own);
   readResponse(error, draft);
   const message = typeof error.message === "string" ? error.message : undefined;
-  if (message !== undefined) draft.messages.push(cutText(message, longestRead));
+  if (message !== undefined) draft.messages.push(cutText(message, maxReadLength));
   const place = { facts: draft, level: draft.own, depth: 0 };
   // A stream may contain the inner object of a body in place of an error, so the error itself is read too.
   const values = [bodies.get(error) ?? error.error, parseBody(message ?? ""), error];

@@ -23,7 +23,7 @@ const retryableByCode: { readonly [Code in ProviderErrorCode]: boolean } = {
   server: true,
 };
 
-const longestWaitMs = Number.MAX_SAFE_INTEGER;
+const maxWaitMs = Number.MAX_SAFE_INTEGER;
 
 export function defaultRetryable(code: ProviderErrorCode): boolean {
   return retryableByCode[code];
@@ -55,8 +55,8 @@ export function providerError(code: ProviderErrorCode, message: string, facts: P
     code,
     retryable,
     ...(Number.isFinite(status) ? { status } : {}),
-    // JSON has no Infinity, so `longestWaitMs` replaces an infinite wait.
-    ...(typeof retryAfterMs === "number" && retryAfterMs >= 0 ? { retryAfterMs: Math.min(retryAfterMs, longestWaitMs) } : {}),
+    // JSON has no Infinity, so `maxWaitMs` replaces an infinite wait.
+    ...(typeof retryAfterMs === "number" && retryAfterMs >= 0 ? { retryAfterMs: Math.min(retryAfterMs, maxWaitMs) } : {}),
     ...(cause === undefined || cause === null ? {} : { cause: toPlainError(cause) }),
   };
 }

@@ -123,12 +123,12 @@ const lastLines: readonly Fields[] = [
 const start = 1_700_000_000_000;
 
 /**
- * All texts of all lines are attacks, even in lines that the library would never write. One result has `longestLine` characters
+ * All texts of all lines are attacks, even in lines that the library would never write. One result has `maxLineLength` characters
  * without a line break.
  */
-export function hostileLog(longestLine = 20_000): string {
+export function hostileLog(maxLineLength = 20_000): string {
   const image = `<img src=x onerror=${attack}>`;
-  const result = image.repeat(longestLine / image.length);
+  const result = image.repeat(maxLineLength / image.length);
   const lines = [...firstLines, { type: "tool-end", ...other, outcome: "completed", result, durationMs: 1 }, ...lastLines];
   const header = { type: "log", at: start, version: 1 };
   const whole = [header, ...lines.map((line, index) => ({ run: 0, ...line, at: start + index * 100 }))];

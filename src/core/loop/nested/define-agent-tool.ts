@@ -75,7 +75,7 @@ export function endingCallsOf({ functionHistory }: Pick<LoopResult, "functionHis
 }
 
 /** The outer model gets the final text of a failed agent, up to this length in characters. */
-const longestLastWords = 2_000;
+const maxLastWordsLength = 2_000;
 
 declare const inherited: unique symbol;
 
@@ -271,7 +271,7 @@ function describeResult(name: string, result: LoopResult): unknown {
   if (report !== undefined) return withContent(report, result);
   if (status === "completed") return output === undefined ? responseText : output;
   const why = error === undefined ? reason.kind : `${reason.kind}: ${error.message}`;
-  const lastWords = text === "" ? "" : ` It had said: ${cutText(text, longestLastWords)}`;
+  const lastWords = text === "" ? "" : ` It had said: ${cutText(text, maxLastWordsLength)}`;
   return toolResult({ success: false, error: `The agent ${name} ended as ${status} (${why}).${lastWords}` });
 }
 

@@ -76,9 +76,9 @@ export class NestedMeter extends Meter {
   }
 }
 
-function isFull(meter: Meter, { costUSD }: Expected, leastUSD: number): boolean {
+function isFull(meter: Meter, { costUSD }: Expected, minUSD: number): boolean {
   const expected = [...(meter.streams?.expected.values() ?? [])];
-  if (expected.length === 0 || meter.findOwnSpent(leastUSD) !== undefined) return false;
+  if (expected.length === 0 || meter.findOwnSpent(minUSD) !== undefined) return false;
   const sum = (field: keyof Expected): number => expected.reduce((total, stream) => total + stream[field], 0);
   return meter.findOwnSpent(costUSD, { tokens: sum("tokens"), costUSD: sum("costUSD") }) !== undefined;
 }

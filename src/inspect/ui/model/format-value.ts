@@ -1,4 +1,4 @@
-const longestLine = 76;
+const maxLineLength = 76;
 const deepest = 400;
 
 /**
@@ -30,7 +30,7 @@ function isShort(items: readonly string[]): boolean {
   let length = 0;
   for (const item of items) {
     length += item.length + 2;
-    if (length > longestLine || item.includes("\n")) return false;
+    if (length > maxLineLength || item.includes("\n")) return false;
   }
   return true;
 }
