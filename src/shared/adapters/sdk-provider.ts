@@ -259,17 +259,17 @@ export type RoleGroup<Item> = readonly [Item, ...Item[]];
 /** The names of the settings in the body of a request. Settings without a name are not sent. */
 export type SettingNames = { readonly [Name in keyof Omit<ModelSettings, "extra">]?: string };
 
+const settingOrder = ["maxOutputTokens", "temperature", "topP", "stopSequences", "seed"] as const;
+
 /** Returns the settings that are defined, without an empty list of stop sequences. Default names: those of turnwright. */
-export function toSettingFields({ extra: _, ...settings }: ModelSettings, names?: SettingNames): object {
-  const given = Object.entries(settings).filter(
-    ([, value]) => value !== undefined && !(Array.isArray(value) && value.length === 0),
-  );
-  return Object.fromEntries(
-    given.flatMap(([name, value]) => {
-      const field: string | undefined = names === undefined ? name : Reflect.get(names, name);
-      return field === undefined ? [] : [[field, value]];
-    }),
-  );
+export function toSettingFields(settings: ModelSettings, names?: SettingNames): object {
+  const fields = settingOrder.flatMap((name) => {
+    const value = settings[name];
+    const field = names === undefined ? name : names[name];
+    const isUnset = value === undefined || (Array.isArray(value) && value.length === 0);
+    return field === undefined || isUnset ? [] : [[field, value] as const];
+  });
+  return Object.fromEntries(fields);
 }
 
 /**
