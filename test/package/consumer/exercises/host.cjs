@@ -6,13 +6,14 @@ const { tmpdir } = require("node:os");
 const { join } = require("node:path");
 
 exports.exercise = async (load) => {
-  const { createRunHost, fileRunStore, lastEventId, toEventStreamResponse } = await load("turnwright/host");
+  const { fileConversationStore } = await load("turnwright/conversation");
+  const { createRunHost, lastEventId, toEventStreamResponse } = await load("turnwright/host");
   const { createMockProvider, text } = await load("turnwright/testing");
   const folder = mkdtempSync(join(tmpdir(), "host-"));
   try {
-    const host = createRunHost({ store: fileRunStore(folder) });
+    const host = createRunHost({ store: fileConversationStore(folder) });
     const provider = createMockProvider([text("One."), text("Two.")]);
-    const id = `consumer ${folder}`;
+    const id = "consumer";
     const first = await host.start(id, { provider, message: "Hello." });
     assert.equal(first.kind, "started");
     await first.result;
