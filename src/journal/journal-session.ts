@@ -61,7 +61,10 @@ async function checkFile(path: string, { file, place }: OpenFile): Promise<void>
   const facts = await file.stat();
   if (!facts.isFile()) throw refused(path, "it is not a regular file: choose another path");
   if (facts.nlink > 1)
-    throw refused(path, "the file has other hard links, where its lock file is not visible: remove these links, or copy the file");
+    throw refused(
+      path,
+      "the file has other hard links, where its lock file is not visible: remove these links, or copy the file",
+    );
   if (await isMountPoint(place)) {
     throw refused(path, "only the file itself is mounted, so other processes cannot see its lock file: mount its folder instead");
   }
