@@ -32,22 +32,14 @@ export function buildResult(run: Run, ending: Ending): LoopResult {
   const { state, limits, session } = run;
   answerOpenCalls(state);
   const undelivered = takeUndelivered(run, ending);
-  const { runId, text, messages, streamResults, functionHistory, usage, costUSD, iterations, toolCallsExecuted } = summarize(run);
+  const facts = summarize(run);
+  const { text } = facts;
   const reason = toReason(ending.reason);
   const details = state.answers.findLast((answer) => answer.details.trim() !== "")?.details.trim() ?? "";
   const thoughtLog = state.answers.findLast((answer) => (answer.thoughtLog ?? null) !== null)?.thoughtLog;
   const { records } = run.root;
-  const result: LoopResult = {
-    // Lists each field, because V8 needs ten times the memory for an object from a leading spread.
-    runId,
-    text,
-    messages,
-    streamResults,
-    functionHistory,
-    usage,
-    costUSD,
-    iterations,
-    toolCallsExecuted,
+  // V8 needs ten times the memory for an object from a leading spread.
+  const result: LoopResult = Object.assign(facts, {
     status: ending.status,
     reason,
     details,
@@ -66,7 +58,7 @@ export function buildResult(run: Run, ending: Ending): LoopResult {
     pendingCalls: reason.kind === "stop-condition" ? state.current.calls.filter(isNamed) : pendingOf(reason),
     undelivered,
     journal: records,
-  };
+  });
   for (const hooks of run.hooks) {
     const extra = hooks.result?.(state);
     if (extra !== undefined) Object.assign(result, extra);

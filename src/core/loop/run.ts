@@ -24,6 +24,7 @@ import { collectTools } from "../tools/registry.ts";
 import { waitForApproval } from "../middleware/decide-call.ts";
 import { forceFirstCall } from "../middleware/forced-choice.ts";
 import { edges } from "../../shared/edges.ts";
+import { isForced } from "../../shared/forced-choice.ts";
 import { freezeDeep, toJson } from "../../shared/json.ts";
 import { beginHooks, listMiddleware, type NamedHooks, wrapInHooks } from "./hooks.ts";
 import { HookWatch } from "./hook-watch.ts";
@@ -35,7 +36,6 @@ import type {
   Ending,
   InboxMessage,
   Middleware,
-  MiddlewareList,
   Outcome,
   RequestDraft,
   RunFacts,
@@ -186,7 +186,7 @@ export class Run {
     const { clock = systemClock, session = {} } = options;
     this.clock = clock;
     this.session = session;
-    this.middleware = withDefaults(options.middleware);
+    this.middleware = withDefaults(options);
     this.limits = resolveLimits(options.limits, this.middleware);
     this.timeouts = resolveTimeouts(options.timeouts);
     this.scope = new CancelScope(outer?.scope, this.limits.reserve.ms);
@@ -320,10 +320,12 @@ function refuseUnknownOptions(options: SeamOptions): void {
 }
 
 /** A tool with `needsApproval` never runs without a decision, even if no middleware decides. */
-function withDefaults(given: MiddlewareList = []): readonly Middleware[] {
+function withDefaults({ middleware: given, toolChoice }: SeamOptions): readonly Middleware[] {
   const middleware = listMiddleware(given);
   const decides = middleware.some(({ name, approves }) => name === "approve" || approves === true);
-  return [...middleware, ...(decides ? [] : [waitForApproval()]), forceFirstCall()];
+  // Only middleware changes the choice of the run.
+  const mayForce = isForced(toolChoice) || middleware.length > 0;
+  return [...middleware, ...(decides ? [] : [waitForApproval()]), ...(mayForce ? [forceFirstCall()] : [])];
 }
 
 /** Copies options that the run reads later, so that changes by the caller do not affect the run. */
