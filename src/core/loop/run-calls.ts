@@ -17,15 +17,14 @@ export async function runCalls(run: Run): Promise<undefined> {
   if (calls.length > 0) run.control?.startToolChain();
   run.isBarred = [...run.begun.values()].some(({ outcome }) => outcome !== undefined && isBarring(outcome));
   await past?.recallCalls(calls);
-  const { refusals: refusedNow } = state.answers.at(-1) ?? {};
-  const refusals = refusedNow && new Map(refusedNow.map((outcome) => [outcome.call.callId, outcome]));
+  const refusals = new Map((state.answers.at(-1)?.refusals ?? []).map((outcome) => [outcome.call.callId, outcome]));
   const turns = new Turns(run);
   const replayed = new Map<ToolCall, EndedCall>();
   // Listeners get what is recorded before anything new happens.
   for (const [index, call] of calls.entries())
     if (past?.recalled.get(call.callId)?.hasEnded === true) replayed.set(call, await runOne(run, { call, index }, turns));
   const begun = calls.map(async (call, index): Promise<EndedCall> => {
-    const refused = refusals?.get(call.callId);
+    const refused = refusals.get(call.callId);
     if (refused === undefined) return replayed.get(call) ?? runOne(run, { call, index }, turns);
     sendEnd(run, refused, isReplayed);
     return { call, outcome: refused, waits: [] };

@@ -251,12 +251,12 @@ async function prepareCalls(run: Run, answer: Answer, { allowedTools }: RequestD
   if (answer.status !== "tool-calls") return answer;
   const { continuation, current } = run.state;
   const [calls, early] = continuation === 0 ? [answer.calls, []] : [[...current.calls, ...answer.calls], current.early];
-  const ran = [...early, ...(answer.eagerOutcomes ?? [])].map(({ call }) => call.callId);
+  const ran = new Set([...early, ...(answer.eagerOutcomes ?? [])].map(({ call }) => call.callId));
   // From here on, `interrupt` comes too late.
   run.scope.withdrawInterrupt();
   const allowed = allowedTools && new Set(allowedTools);
   const checked = await Promise.all(
-    calls.map(async (call) => (ran.includes(call.callId) ? undefined : prepareCall(call, run, allowed))),
+    calls.map(async (call) => (ran.has(call.callId) ? undefined : prepareCall(call, run, allowed))),
   );
   const refusals: ToolOutcome[] = [];
   let left = run.meter.toolCallsLeft;
