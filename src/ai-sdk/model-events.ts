@@ -52,7 +52,7 @@ class MessageParts {
     return draft;
   }
 
-  /** Adds a piece to the text with this id. If no text has this id, begins a new text, so that no piece is lost. */
+  /** Adds a piece to the text with this id, or begins a text for an id that is new, so that each piece is kept. */
   extend(type: "text" | "reasoning", id: unknown, { text, metadata }: Omit<PartDraft, "part">): void {
     const draft = this.#open[type].get(id) ?? this.start(type, id, undefined);
     draft.text += text ?? "";

@@ -66,7 +66,7 @@ export type { LoopEmitter } from "./types/loop-event.ts";
 export type { ExecutableTool } from "./types/loop-options.ts";
 export type { CallOf, ContextOf, RunCall } from "./types/typed-call.ts";
 
-// What functions return
+// Types that functions return
 export type { ContextReleaseTool } from "./loop/context-tools.ts";
 export type { PricedAttempts } from "./loop/meter.ts";
 export type { MemoryJournal } from "./loop/journals.ts";
