@@ -4,34 +4,36 @@
 //
 //   <!-- from examples/hello.ts#run -->
 //
-// A region starts with `// #region run` and ends with `// #endregion run`. Guides and concept pages list the imports of their
-// snippets in the line below `<!-- imports -->`. This line is generated from the imports of the examples.
+// A region starts with `// #region run` and ends with `// #endregion run`. In guides and concept pages, each block begins with the
+// imports that it uses, copied from its example, and the line below `<!-- programs -->` links the examples.
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { posix } from "node:path";
 import { drawPromises } from "./draw-promises.ts";
 import { findPages } from "./find-pages.ts";
-import { describeImports, type Snippet } from "./page-imports.ts";
+import { importsOf } from "./page-imports.ts";
 import { reportProblems } from "./report-problems.ts";
 
 const source = /^<!-- from (?<path>[^\s#]+)(?:#(?<region>[\w-]+))? -->$/;
 const opening = /^\s*```\s*(ts|typescript|tsx|mts|cts|js|javascript|mjs|cjs|jsx)\b/;
 const marker = /^\s*\/\/ #(end)?region\b/;
 
-const importsMark = "<!-- imports -->";
-const needsImports = /^docs\/(?:guides|concepts)\//;
+const programsMark = "<!-- programs -->";
+const isGuide = /^docs\/(?:guides|concepts)\//;
 
-/** The code that a block of the docs must have, and the example that contains it. Or the problem, if there is no such example. */
-type Wanted = { readonly lines: readonly string[]; readonly example: string } | { readonly problem: string };
+/** The code that a block of the docs must have. Or the problem, if there is no such example. */
+type Wanted = { readonly lines: readonly string[]; readonly path: string } | { readonly problem: string };
 
-function readRegion(path: string, region: string | undefined): Wanted {
+function readRegion(path: string, region: string | undefined, page: string): Wanted {
   if (!existsSync(path)) return { problem: `there is no ${path}` };
   const example = readFileSync(path, "utf8").trimEnd();
   const lines = example.split("\n");
-  if (region === undefined) return { lines: lines.filter((line) => !marker.test(line)), example };
+  if (region === undefined) return { lines: lines.filter((line) => !marker.test(line)), path };
   const start = lines.findIndex((line) => line.trim() === `// #region ${region}`);
   const end = lines.findIndex((line) => line.trim() === `// #endregion ${region}`);
   if (start < 0 || end < start) return { problem: `${path} has no region "${region}"` };
-  return { lines: dedent(lines.slice(start + 1, end).filter((line) => !marker.test(line))), example };
+  const code = dedent(lines.slice(start + 1, end).filter((line) => !marker.test(line)));
+  return { lines: isGuide.test(page) ? [...importsOf(code.join("\n"), example), ...code] : code, path };
 }
 
 function dedent(lines: readonly string[]): readonly string[] {
@@ -40,22 +42,22 @@ function dedent(lines: readonly string[]): readonly string[] {
   return lines.map((line) => line.slice(depth));
 }
 
-function wantedBy(comment: string | undefined): Wanted {
+function wantedBy(comment: string | undefined, page: string): Wanted {
   const named = source.exec(comment?.trim() ?? "")?.groups;
   if (named?.["path"] === undefined)
     return { problem: "name the source of this block in the line above: <!-- from examples/…ts#region -->" };
-  return readRegion(named["path"], named["region"]);
+  return readRegion(named["path"], named["region"], page);
 }
 
 interface Checked {
   readonly lines: readonly string[];
-  readonly snippets: readonly Snippet[];
+  readonly examples: ReadonlySet<string>;
   readonly problems: readonly string[];
 }
 
 function checkPage(path: string, page: readonly string[]): Checked {
   const lines: string[] = [];
-  const snippets: Snippet[] = [];
+  const examples = new Set<string>();
   const problems: string[] = [];
   for (let index = 0; index < page.length; index += 1) {
     const line = page[index] ?? "";
@@ -67,36 +69,30 @@ function checkPage(path: string, page: readonly string[]): Checked {
     if (!opening.test(line)) continue;
     const length = page.slice(index + 1).findIndex((later) => later.trim() === "```");
     const said = page.slice(index + 1, index + 1 + Math.max(length, 0));
-    const wanted = length < 0 ? { problem: "the block has no end" } : wantedBy(page[index - 1]);
+    const wanted = length < 0 ? { problem: "the block has no end" } : wantedBy(page[index - 1], path);
     if ("problem" in wanted) problems.push(`${path}:${index + 1}: ${wanted.problem}`);
     else if (wanted.lines.join("\n") !== said.join("\n"))
       problems.push(`${path}:${index + 1}: differs from its source; run \`npm run docs:sync\``);
     lines.push(...("problem" in wanted ? said : wanted.lines));
-    if (!("problem" in wanted)) snippets.push({ code: wanted.lines.join("\n"), example: wanted.example });
+    if (!("problem" in wanted)) examples.add(wanted.path);
     index += said.length;
   }
-  return checkImports(path, { lines, snippets, problems });
+  return checkPrograms(path, { lines, examples, problems });
 }
 
-function checkImports(path: string, { lines, snippets, problems }: Checked): Checked {
-  const wanted = needsImports.test(path) ? describeImports(snippets) : undefined;
-  const mark = lines.indexOf(importsMark);
-  if (wanted === undefined) return { lines, snippets, problems };
-  if (mark < 0)
-    return {
-      lines,
-      snippets,
-      problems: [
-        ...problems,
-        `${path}: has no line for the imports of its snippets; add ${importsMark}, and run \`npm run docs:sync\``,
-      ],
-    };
-  // The list may have been wrapped by hand, so its whole paragraph is compared and replaced.
-  const end = lines.indexOf("", mark);
-  if (lines.slice(mark + 1, end).join("\n") === wanted) return { lines, snippets, problems };
-  const problem = `${path}:${mark + 2}: differs from the imports of the snippets; run \`npm run docs:sync\``;
-  const rest = lines.slice(lines[mark + 1]?.startsWith("Imported here:") === true ? end : mark + 1);
-  return { lines: [...lines.slice(0, mark + 1), wanted, ...rest], snippets, problems: [...problems, problem] };
+function checkPrograms(path: string, { lines, examples, problems }: Checked): Checked {
+  if (!isGuide.test(path) || examples.size === 0) return { lines, examples, problems };
+  const links = [...examples].map((example) => `[${posix.basename(example)}](${posix.relative(posix.dirname(path), example)})`);
+  const wanted = `Whole programs: ${links.join(", ")}.`;
+  const mark = lines.indexOf(programsMark);
+  if (mark < 0) {
+    const problem = `${path}: has no line for its programs; add ${programsMark}, and run \`npm run docs:sync\``;
+    return { lines, examples, problems: [...problems, problem] };
+  }
+  if (lines[mark + 1] === wanted) return { lines, examples, problems };
+  const problem = `${path}:${mark + 2}: differs from the examples of the snippets; run \`npm run docs:sync\``;
+  const rest = lines.slice(lines[mark + 1]?.startsWith("Whole programs:") === true ? mark + 2 : mark + 1);
+  return { lines: [...lines.slice(0, mark + 1), wanted, ...rest], examples, problems: [...problems, problem] };
 }
 
 function check(path: string): readonly string[] {

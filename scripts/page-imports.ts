@@ -1,36 +1,92 @@
-// Lists the imports that the code snippets of a page need. The imports are copied from the examples.
+// Writes the imports that a code snippet of a page needs. They are copied from the example that contains the snippet.
 
-export interface Snippet {
-  readonly code: string;
-  readonly example: string;
+import ts from "typescript";
+
+const maxWidth = 120;
+
+/** Returns the lines to put above a snippet: the imports of its example that the snippet uses, and an empty line. */
+export function importsOf(code: string, example: string): readonly string[] {
+  const { used, declared } = readNames(code);
+  const isNeeded = (name: string): boolean => used.has(name) && !declared.has(name);
+  const lines = parse(example)
+    .statements.filter(ts.isImportDeclaration)
+    .filter(({ moduleSpecifier }) => ts.isStringLiteral(moduleSpecifier) && !moduleSpecifier.text.startsWith("."))
+    .flatMap((statement) => writeImport(statement, isNeeded));
+  return lines.length === 0 ? [] : [...lines, ""];
 }
 
-const fromPackage = /import\s+(?:type\s+)?\{([^}]*)\}\s+from\s+"(turnwright[\w/-]*)"/g;
-
-/** Returns the text for the line below `<!-- imports -->`, or undefined if the snippets use nothing from the package. */
-export function describeImports(snippets: readonly Snippet[]): string | undefined {
-  const entries = new Map<string, Set<string>>();
-  for (const { code, example } of snippets) {
-    for (const [, list = "", entry = ""] of example.matchAll(fromPackage)) {
-      const names = list.split(",").map((name) => name.trim().replace(/^type /, ""));
-      const used = names.filter((name) => name !== "" && isUsed(name, code));
-      const known = entries.get(entry) ?? new Set<string>();
-      for (const name of used) known.add(name);
-      if (known.size > 0) entries.set(entry, known);
-    }
-  }
-  if (entries.size === 0) return undefined;
-  const byEntry = [...entries].sort(([a], [b]) => (a < b ? -1 : 1));
-  return `Imported here: ${byEntry.map(([entry, names]) => `${listOf(names)} from \`${entry}\``).join("; ")}.`;
+function parse(code: string): ts.SourceFile {
+  return ts.createSourceFile("snippet.tsx", code, ts.ScriptTarget.Latest, true, ts.ScriptKind.TSX);
 }
 
-/** A function counts as used only if the code calls it, because a field or variable may have the same name. */
-function isUsed(name: string, code: string): boolean {
-  const isType = /^[A-Z]/.test(name);
-  return new RegExp(`(?<!\\w|(?<!\\.\\.)\\.)${name}${isType ? "\\b" : "[(<]"}`).test(code);
+function writeImport(statement: ts.ImportDeclaration, isNeeded: (name: string) => boolean): readonly string[] {
+  const { whole, named } = namesOf(statement, isNeeded);
+  if (whole.length + named.length === 0) return [];
+  const isTypes = whole.length === 0 && named.every((name) => name.startsWith("type "));
+  const names = isTypes ? named.map((name) => name.replace("type ", "")) : named;
+  const isTypeOnly = isTypes || /^import type\b/.test(statement.getText());
+  const start = isTypeOnly ? "import type" : "import";
+  const from = `from ${statement.moduleSpecifier.getText()};`;
+  const line = `${start} ${[...whole, ...(names.length === 0 ? [] : [`{ ${names.join(", ")} }`])].join(", ")} ${from}`;
+  if (line.length <= maxWidth) return [line];
+  return [`${start} ${[...whole, "{"].join(", ")}`, ...names.map((name) => `  ${name},`), `} ${from}`];
 }
 
-function listOf(names: ReadonlySet<string>): string {
-  const sorted = [...names].sort((a, b) => a.localeCompare(b, "en"));
-  return sorted.map((name) => `\`${name}\``).join(", ");
+interface ImportedNames {
+  /** The default import, or `* as name`. */
+  readonly whole: readonly string[];
+  readonly named: readonly string[];
+}
+
+function namesOf({ importClause }: ts.ImportDeclaration, isNeeded: (name: string) => boolean): ImportedNames {
+  const bindings = importClause?.namedBindings;
+  const whole = importClause?.name !== undefined && isNeeded(importClause.name.text) ? [importClause.name.text] : [];
+  if (bindings === undefined) return { whole, named: [] };
+  if (!ts.isNamedImports(bindings))
+    return { whole: isNeeded(bindings.name.text) ? [...whole, bindings.getText()] : whole, named: [] };
+  return { whole, named: bindings.elements.filter(({ name }) => isNeeded(name.text)).map((element) => element.getText()) };
+}
+
+interface Names {
+  readonly used: ReadonlySet<string>;
+  readonly declared: ReadonlySet<string>;
+}
+
+function readNames(code: string): Names {
+  const used = new Set<string>();
+  const declared = new Set<string>();
+  const visit = (node: ts.Node): void => {
+    if (ts.isIdentifier(node)) (declares(node) ? declared : isKey(node) ? new Set<string>() : used).add(node.text);
+    ts.forEachChild(node, visit);
+  };
+  visit(parse(code));
+  return { used, declared };
+}
+
+function declares(node: ts.Identifier): boolean {
+  const { parent } = node;
+  const isNamed =
+    ts.isVariableDeclaration(parent) ||
+    ts.isParameter(parent) ||
+    ts.isBindingElement(parent) ||
+    ts.isFunctionDeclaration(parent) ||
+    ts.isInterfaceDeclaration(parent) ||
+    ts.isTypeAliasDeclaration(parent) ||
+    ts.isImportSpecifier(parent) ||
+    ts.isImportClause(parent);
+  return isNamed && parent.name === node;
+}
+
+/** Names of fields are not names of imports. */
+function isKey(node: ts.Identifier): boolean {
+  const { parent } = node;
+  if (ts.isBindingElement(parent)) return parent.propertyName === node;
+  const isField =
+    ts.isPropertyAccessExpression(parent) ||
+    ts.isPropertyAssignment(parent) ||
+    ts.isPropertySignature(parent) ||
+    ts.isMethodDeclaration(parent) ||
+    ts.isMethodSignature(parent) ||
+    ts.isJsxAttribute(parent);
+  return isField && parent.name === node;
 }

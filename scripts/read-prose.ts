@@ -14,17 +14,17 @@ export interface Sentence {
   readonly text: string;
 }
 
-const importsMark = "<!-- imports -->";
+const programsMark = "<!-- programs -->";
 
-/** Returns the sentences of a Markdown page. Omits code, headings, HTML comments, link targets and generated lists of imports. */
+/** Returns the sentences of a Markdown page. Omits code, headings, HTML comments, link targets and generated lists of programs. */
 export function readPageProse(page: string): readonly Sentence[] {
   let inCode = false;
-  let inImports = false;
+  let inPrograms = false;
   const lines = page.split("\n").map((line) => {
     const isFence = /^\s*(```|~~~)/.test(line);
     if (isFence) inCode = !inCode;
-    const isSkipped = isFence || inCode || inImports || /^#|^\s*<!--|^\s*\|?\s*:?-{3}/.test(line);
-    inImports = line.trim() === importsMark;
+    const isSkipped = isFence || inCode || inPrograms || /^#|^\s*<!--|^\s*\|?\s*:?-{3}/.test(line);
+    inPrograms = line.trim() === programsMark;
     return isSkipped ? "" : line;
   });
   const startsBlock = (line: string): boolean => /^\s*([-*+]|\d+\.)\s|^\s*>/.test(line);
