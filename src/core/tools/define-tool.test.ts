@@ -128,6 +128,10 @@ describe("assertTool", () => {
     ],
     [{ description: undefined }, 'search: has an invalid "description": it must be a string, but is undefined'],
     [
+      { inputSchema: undefined },
+      'search: has an invalid "inputSchema": it must be a Standard Schema or a JSON Schema, but is undefined. Write inputSchema: { type: "object" } for a tool without arguments, or a schema such as z.object({ city: z.string() })',
+    ],
+    [
       { inputSchema: "object" },
       'search: has an invalid "inputSchema": it must be a Standard Schema or a JSON Schema, but is "object"',
     ],

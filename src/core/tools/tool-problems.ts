@@ -87,10 +87,17 @@ export function checkTool(value: unknown): void {
   if (!isRecord(value)) throw refuseTool("", `must be an object, but is ${describeValue(value)}`);
   const { name, inputSchema, jsonSchema } = value;
   const problem = findShapeProblem(value);
-  const advice = problem === undefined ? undefined : adviseTool(value);
+  const advice = problem === undefined ? undefined : (adviseTool(value) ?? adviseField(problem));
   if (problem !== undefined) throw refuseTool(name, advice === undefined ? problem : `${problem}. ${advice}`);
   for (const schema of [inputSchema, jsonSchema])
     if (isRecord(schema) && isLiteral(schema) && !isStandardSchema(schema)) refuseSchema(String(name), explainSchema(schema));
+}
+
+const withoutSchema = /* @__PURE__ */ describeField("inputSchema", undefined);
+
+function adviseField(problem: string): string | undefined {
+  if (problem !== withoutSchema) return undefined;
+  return 'Write inputSchema: { type: "object" } for a tool without arguments, or a schema such as z.object({ city: z.string() })';
 }
 
 function refuseSchema(toolName: string, problem: string): void {
