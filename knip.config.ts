@@ -8,6 +8,7 @@ const config: KnipConfig = {
     ...entries.map(({ source }) => `${source}!`),
     "examples/*.ts",
     "examples/*/main.ts",
+    "examples/tutorial/*.ts",
     "examples/web-chat/page/page.tsx",
     "src/inspect/ui/main.tsx!",
     // The loop that takes middleware, and middleware, which no entry exports yet.
