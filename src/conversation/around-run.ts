@@ -9,7 +9,6 @@ import {
 } from "../core/index.ts";
 import { unlessMissing } from "../shared/plain-error.ts";
 import { inspectJournal, type JournalInspection } from "../journal/index.ts";
-import { followSignal } from "../shared/signals.ts";
 import type { ConversationOptions } from "./conversation.ts";
 import { leaveCutOff, type Left } from "./handover.ts";
 import { linesOf, type Waiting } from "./lines.ts";
@@ -125,18 +124,4 @@ export function startStream<Output, T extends Tool>(
     },
   };
   return { result, [Symbol.asyncIterator]: () => own };
-}
-
-/**
- * Does not use `AbortSignal.any`, because a long-lived signal of the caller would keep a part of each derived signal in memory.
- */
-export function joinSignals(
-  signal: AbortSignal | undefined,
-  lost: AbortSignal | undefined,
-): { readonly signal: AbortSignal; release(): void } | undefined {
-  if (signal === undefined) return lost === undefined ? undefined : { signal: lost, release: () => {} };
-  const joined = followSignal(signal);
-  if (lost?.aborted === true) joined.abort(lost.reason);
-  lost?.addEventListener("abort", () => joined.abort(lost.reason), { once: true });
-  return joined;
 }

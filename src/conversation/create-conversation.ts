@@ -1,5 +1,5 @@
 import { checkFields, type ResultFields } from "../core/kit.ts";
-import { systemClock } from "../shared/signals.ts";
+import { followSignal, systemClock } from "../shared/signals.ts";
 import {
   type Clock,
   enableJournals,
@@ -17,7 +17,7 @@ import {
 } from "../core/index.ts";
 import { pruneJournals } from "./keep-runs.ts";
 import { waitingCallsOf, waitingError } from "./waiting-calls.ts";
-import { hasBegun, joinSignals, lockConversation, recoverRun, startStream, waitABit } from "./around-run.ts";
+import { hasBegun, lockConversation, recoverRun, startStream, waitABit } from "./around-run.ts";
 import { checkId, refused, toRunId } from "./check-id.ts";
 import type { Conversation, ConversationOptions, ConversationStatus, ForkOptions, Listed, NewMessages } from "./conversation.ts";
 import {
@@ -319,13 +319,13 @@ class StoredChat {
     const { runId = "", start = 0 } = state.lastRun ?? {};
     const journal = this.#journalOf(runId) ?? memoryJournal();
     if (this.#given.journal === undefined) this.#last = { runId, journal };
-    const stop = joinSignals(options.signal, lock.lost);
+    const stop = followSignal(options.signal, lock.lost);
     return {
       start,
-      unlink: () => stop?.release(),
+      unlink: stop.release,
       options: {
         ...withHandover(options, state),
-        ...(stop !== undefined && { signal: stop.signal }),
+        signal: stop.signal,
         session: { conversationId: this.id, ...options.session },
         messages: messages.slice(0, start),
         runId,

@@ -1,8 +1,8 @@
 import { type LoopEmitter, wrapJournal } from "../core/kit.ts";
 import { createLoopEvents, type Journal, type LoopEvent, type LoopOptions, type LoopResult, runToolLoop } from "../core/index.ts";
 import { eventTypes } from "../shared/event-table.ts";
+import { followSignal } from "../shared/signals.ts";
 import type { Changed } from "../conversation/conversation-state.ts";
-import { joinSignals } from "../conversation/around-run.ts";
 import type { BoundLock } from "./bound-store.ts";
 import type { HostedLoopOptions } from "./run-host.ts";
 import type { RunTurn } from "./run-turn.ts";
@@ -52,11 +52,11 @@ export async function executeRun(
     turn.open(changed.stored, lock);
     if (!plan.isResumed) turn.begun.resolve(undefined);
   };
-  const stop = joinSignals(plan.loop.signal, lock.lost);
+  const stop = followSignal(plan.loop.signal, lock.lost);
   try {
     const journal = claimJournal(plan.journal, begin);
-    const signal = stop === undefined ? {} : { signal: stop.signal };
-    const options: LoopOptions = { ...plan.loop, ...signal, messages: plan.messages, runId, events, control, journal };
+    const { signal } = stop;
+    const options: LoopOptions = { ...plan.loop, signal, messages: plan.messages, runId, events, control, journal };
     const result = await runToolLoop(wrapOptions?.(options) ?? options);
     log.end();
     return { kind: "ended", result: withJournal(result, plan.journal) };
@@ -65,7 +65,7 @@ export async function executeRun(
     log.end(hasWorked || !plan.isContinued ? { error } : undefined);
     return { kind: "broken", error, isRefused: !hasWorked };
   } finally {
-    stop?.release();
+    stop.release();
   }
 }
 

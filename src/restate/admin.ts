@@ -1,5 +1,6 @@
 // The parts of Restate's admin API that a worker uses.
 
+import { followSignal } from "../shared/signals.ts";
 import { repeatFailed } from "../host/durable/repeat-failed.ts";
 
 /** How long a failed request is repeated, and the time between two repetitions, in milliseconds. */
@@ -13,17 +14,15 @@ const answerMs = 5_000;
  * Makes a request that ends when `signal` fires. Each request gets a signal of its own, because `fetch` leaves a listener on the
  * signal that it gets.
  */
-export async function untilAborted<T>(signal: AbortSignal, request: (own: AbortSignal) => Promise<T>): Promise<T> {
+export async function whileOpen<T>(signal: AbortSignal, request: (own: AbortSignal) => Promise<T>): Promise<T> {
   signal.throwIfAborted();
-  const own = new AbortController();
-  const abort = (): void => own.abort(signal.reason);
-  signal.addEventListener("abort", abort);
+  const own = followSignal(signal);
   const timer = setTimeout(() => own.abort(new Error(`Restate did not answer for ${answerMs} ms.`)), answerMs);
   try {
     return await request(own.signal);
   } finally {
     clearTimeout(timer);
-    signal.removeEventListener("abort", abort);
+    own.release();
   }
 }
 
@@ -71,7 +70,7 @@ export class Admin {
   }
 
   #request(method: string, path: string, body?: unknown): Promise<string> {
-    return untilAborted(this.#signal, async (signal) => {
+    return whileOpen(this.#signal, async (signal) => {
       const response = await fetch(`${this.#url}${path}`, {
         method,
         signal,

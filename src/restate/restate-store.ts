@@ -3,7 +3,7 @@
 import { connect, HttpCallError, Opts, type Ingress } from "@restatedev/restate-sdk-clients";
 import type { Added, Begun, DurableStore, Row, RunMessage, StepRecord } from "../host/durable/durable-store.ts";
 import { repeatFailed } from "../host/durable/repeat-failed.ts";
-import { untilAborted } from "./admin.ts";
+import { whileOpen } from "./admin.ts";
 import type { Appended, EventsFound, RunHead } from "./run-events.ts";
 import { type FailedBefore, jsonSerde, type ServiceNames } from "./run-object.ts";
 
@@ -180,7 +180,7 @@ export class RestateStore implements DurableStore {
       const opts = Opts.from<unknown, T>({ ...serdes, signal: own, ...(idempotencyKey && { idempotencyKey }) });
       return this.#ingress.call<unknown, T>({ service, ...call, opts });
     };
-    return repeatFailed(() => untilAborted(signal, request), {
+    return repeatFailed(() => whileOpen(signal, request), {
       everyMs: repeatAfterMs,
       mayRepeat: (error) => {
         signal.throwIfAborted();

@@ -3,7 +3,7 @@
 import { RestatePromise, TerminalError, type WorkflowContext, type WorkflowSharedContext } from "@restatedev/restate-sdk";
 import { describeValue } from "../shared/texts.ts";
 import { type Json, LoopError, type LoopResult } from "../core/index.ts";
-import { untilOver } from "../host/durable/repeat-failed.ts";
+import { untilAborted } from "../shared/signals.ts";
 import {
   type Answers,
   checkAnswerTo,
@@ -93,7 +93,7 @@ class RestateEngine implements WorkflowEngine<RestatePromise<StoredStep>> {
 
   /** A promise of Restate may never settle, for example after a lost connection. */
   #untilOver<T>(promise: PromiseLike<T>): Promise<T> {
-    return untilOver(
+    return untilAborted(
       promise,
       this.signal,
       () => new Error("This execution of the workflow is over. Restate continues it elsewhere."),

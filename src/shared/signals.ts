@@ -43,17 +43,38 @@ export interface FollowingSignal {
   release(): void;
 }
 
-/** Returns a signal to pass to an SDK instead of the caller's signal, because some SDKs never remove their listeners. */
-export function followSignal(signal: AbortSignal): FollowingSignal {
+/**
+ * Returns a signal that fires with the first of the given signals. SDKs get it instead of the caller's signal, because some of them
+ * never remove their listeners. Does not use `AbortSignal.any`, which Node 20.0 lacks, and with which a long-lived signal would keep a
+ * part of each derived signal in memory.
+ */
+export function followSignal(...given: readonly (AbortSignal | undefined)[]): FollowingSignal {
   const own = new AbortController();
-  const abort = (): void => own.abort(signal.reason);
-  const release = onAbort(signal, abort);
-  if (signal.aborted) abort();
+  const signals = given.filter((signal) => signal !== undefined);
+  const releases = signals.map((signal) => onAbort(signal, () => own.abort(signal.reason)));
+  const aborted = signals.find((signal) => signal.aborted);
+  if (aborted !== undefined) own.abort(aborted.reason);
   return {
     signal: own.signal,
     abort: (reason) => own.abort(reason),
-    release,
+    release: () => {
+      for (const release of releases) release();
+    },
   };
+}
+
+/** Waits for a promise that may never settle. Rejects when the signal fires, with its reason or with what `toError` returns. */
+export function untilAborted<T>(
+  promise: PromiseLike<T>,
+  signal: AbortSignal,
+  toError: () => unknown = () => signal.reason,
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const giveUp = (): void => reject(toError());
+    const forget = onAbort(signal, giveUp);
+    if (signal.aborted) giveUp();
+    promise.then(resolve, reject).then(forget);
+  });
 }
 
 /** The longest delay of a timer, in milliseconds. A timer with a longer delay would fire at once. */

@@ -4,7 +4,7 @@ import type { Journal, Json } from "../core/index.ts";
 import { systemClock } from "../shared/signals.ts";
 import { toPlainError } from "../shared/plain-error.ts";
 import { check, type Patience, within } from "./suite-check.ts";
-import { untilAborted } from "./scripted-stream.ts";
+import { untilFired } from "./scripted-stream.ts";
 
 /** Connects `journalSuite` to the journal to test. */
 export interface JournalSuiteSetup extends Patience {
@@ -97,7 +97,7 @@ export async function checkParallel(bench: JournalBench): Promise<void> {
 export async function checkCutParallel(bench: JournalBench): Promise<void> {
   const [fast, slow] = ["step fast", "step hanging"];
   await executeOpen(bench, async (journal) => {
-    const never = (): Promise<Json> => untilAborted(bench.signal).then(() => ({ text: "too late" }));
+    const never = (): Promise<Json> => untilFired(bench.signal).then(() => ({ text: "too late" }));
     const steps = [journal.step(fast, () => ({ text: "first" })), journal.step(slow, never)];
     for (const step of steps) Promise.resolve(step).catch(() => {});
     await pause(bench);

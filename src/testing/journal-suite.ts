@@ -33,7 +33,7 @@ import {
 } from "./journal-steps.ts";
 import { type MockMessage, text, toolCall } from "./mock-parts.ts";
 import { createMockProvider } from "./mock-provider.ts";
-import { untilAborted } from "./scripted-stream.ts";
+import { untilFired } from "./scripted-stream.ts";
 import { check, checkSame, checkSetup, duration, type SuiteCheck } from "./suite-check.ts";
 
 /**
@@ -221,7 +221,7 @@ async function checkKilledCall(bench: JournalBench): Promise<void> {
     execute: async (_, { signal }) => {
       tally.note("work");
       void pause(bench).then(() => abort.abort(new DOMException("Enough.", "AbortError")));
-      await untilAborted(signal);
+      await untilFired(signal);
     },
   });
   const provider = playing("model", [[toolCall("work", {})], [text("Done.")]], new Tally());

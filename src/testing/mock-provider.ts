@@ -9,7 +9,7 @@ import {
   type Usage,
 } from "../core/index.ts";
 import { checkScript, checkMockMessage, type MockCall, type MockPart, type MockMessage } from "./mock-parts.ts";
-import { reportRequest, sleep, untilAborted } from "./scripted-stream.ts";
+import { reportRequest, sleep, untilFired } from "./scripted-stream.ts";
 
 /** Estimates the usage of one iteration at four characters per token. */
 function estimateUsage(request: ModelRequest, parts: readonly MockPart[]): Usage {
@@ -182,7 +182,7 @@ function undergo(part: Exclude<MockPart, { kind: "chunks" | "call" | "end-early"
       return sleep(call, part.ms);
     case "stall":
       if (part.ignoreSignal) return new Promise<void>(() => {});
-      return untilAborted(call.signal);
+      return untilFired(call.signal);
     case "heartbeat":
       return call.heartbeat();
     case "fail":

@@ -6,7 +6,7 @@ import { type Conclusion, toFailure, toOutcome } from "../shared/to-outcome.ts";
 import { toPlainError } from "../shared/plain-error.ts";
 import { check, checkSetup, type Patience, type SuiteCheck, within } from "./suite-check.ts";
 import { createToolContext } from "./run-tool.ts";
-import { untilAborted } from "./scripted-stream.ts";
+import { untilFired } from "./scripted-stream.ts";
 
 /** A registry that contains the tools of the suite. */
 export interface RegistryFixture {
@@ -65,7 +65,7 @@ const tools: readonly Tool[] = [
     name: "hold",
     description: "Runs until it is cancelled.",
     inputSchema: noArguments,
-    execute: (_args: unknown, { signal }) => untilAborted(signal),
+    execute: (_args: unknown, { signal }) => untilFired(signal),
   },
 ];
 

@@ -73,7 +73,7 @@ export function createEngine(): Engine {
       const site: RunSite = {
         store,
         live,
-        waitFor: (id, look, signal) => waits.waitFor(id, look, signal === undefined ? [] : [signal]),
+        waitFor: (id, look, signal) => waits.waitFor({ runId: id, look, signal }, new AbortController().signal),
       };
       return async (own, more = {}) => {
         const all = { provider: createMockProvider([text("Hello.")]), messages: given };

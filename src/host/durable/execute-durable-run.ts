@@ -6,7 +6,7 @@ import {
   type LoopResult,
   runToolLoop,
 } from "../../core/index.ts";
-import { maxTimerMs } from "../../shared/signals.ts";
+import { followSignal, maxTimerMs, untilAborted } from "../../shared/signals.ts";
 import type { OutsideResult } from "../../core/types/middleware-options.ts";
 import { createEmitter } from "../execute-run.ts";
 import type { DurableLoopFields, DurableResult } from "./durable-loop.ts";
@@ -14,7 +14,7 @@ import { storeLargeParts } from "./durable-records.ts";
 import { type DurableEngine, type DurableStore, type LiveRun, NotOwner, type Row, type RunMessage } from "./durable-store.ts";
 import { EventWriter } from "./event-writer.ts";
 import { createRecordJournal, type StepHooks } from "./record-journal.ts";
-import { repeatFailed, untilOver } from "./repeat-failed.ts";
+import { repeatFailed } from "./repeat-failed.ts";
 import { type Answers, firstEnd, runUntilEnd, type ShownWait } from "./run-in-engine.ts";
 
 /** The fields of a result that are rebuilt from the records of the run, so that they are not stored twice. */
@@ -200,7 +200,7 @@ class Execution implements LiveRun {
     const { input = events.input ?? "null" } = this.#given;
     // An abandoned execution does not wait for `options`, so that the worker can stop.
     const made = (async () => fields.options(JSON.parse(input) as Json))();
-    const options = await untilOver(made, signal);
+    const options = await untilAborted(made, signal);
     const hooks = this.#createHooks(events);
     const earlier = await this.#repeat(() => store.readRecords(runId));
     /** The large texts of earlier executions. A replay needs all of them. */
@@ -251,7 +251,7 @@ class Execution implements LiveRun {
     const { store } = this.#site;
     try {
       const begun = this.#repeat(() => EventWriter.begin(store, this.#given.runId, this.#claim));
-      return await untilOver(begun, this.#over.signal);
+      return await untilAborted(begun, this.#over.signal);
     } catch (error) {
       if (error instanceof NotOwner) this.abandon();
       throw error;
@@ -281,7 +281,7 @@ class Execution implements LiveRun {
       record: async (record) => {
         signal.throwIfAborted();
         try {
-          await untilOver(events.writeRecord(record), signal);
+          await untilAborted(events.writeRecord(record), signal);
         } catch (error) {
           if (!signal.aborted) this.abandon();
           throw error;
@@ -296,14 +296,12 @@ class Execution implements LiveRun {
     const { store } = this.#site;
     const { runId, resting } = this.#given;
     const { signal: over } = this.#over;
-    const own = new AbortController();
-    const leave = (): void => own.abort(over.reason);
-    over.addEventListener("abort", leave);
+    const own = followSignal(over);
     const wait = { waits, isOver: false };
     const timers = [
       // Another call of the run may still crash the process, so only a long wait counts as progress.
       setTimeout(() => void store.resetStalls(runId).catch(() => {}), calmMs),
-      limitMs && setTimeout(leave, Math.min(limitMs, maxTimerMs)),
+      limitMs && setTimeout(() => own.abort(), Math.min(limitMs, maxTimerMs)),
       resting && setTimeout(() => this.#restSoon(wait, resting), resting.afterMs),
     ];
     try {
@@ -314,7 +312,7 @@ class Execution implements LiveRun {
       return {};
     } finally {
       wait.isOver = true;
-      over.removeEventListener("abort", leave);
+      own.release();
       for (const timer of timers) clearTimeout(timer);
     }
   }

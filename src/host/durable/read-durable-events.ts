@@ -1,4 +1,5 @@
 import { rowOf } from "../../shared/event-table.ts";
+import { followSignal } from "../../shared/signals.ts";
 import type { LoopEvent } from "../../core/index.ts";
 import type { JournalInspection } from "../../journal/index.ts";
 import { toReplayed } from "../log-reader.ts";
@@ -23,13 +24,11 @@ export function readDurableEvents(
   { from = 0, signal, endsWhenWaiting = false }: DurableEventsOptions,
   run: ReadRun,
 ): AsyncIterableIterator<DurableEvent> {
-  const left = new AbortController();
+  const left = followSignal(signal);
   const leave = (): void => {
-    signal?.removeEventListener("abort", leave);
+    left.release();
     left.abort();
   };
-  if (signal?.aborted === true) leave();
-  signal?.addEventListener("abort", leave);
   const events = new EventReader(run, endsWhenWaiting).read(from, left.signal);
   return {
     [Symbol.asyncIterator]() {

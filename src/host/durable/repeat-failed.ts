@@ -1,5 +1,7 @@
 // Repeats requests that fail, and limits how long a request is awaited.
 
+import { untilAborted } from "../../shared/signals.ts";
+
 export interface Repetition {
   /** The time between two requests, in milliseconds. */
   readonly everyMs: number;
@@ -38,31 +40,8 @@ export async function withinTime<T>(
     );
   const timer = setTimeout(refuse, ms);
   try {
-    return await untilOver(work(), over.signal);
+    return await untilAborted(work(), over.signal);
   } finally {
     clearTimeout(timer);
   }
-}
-
-/**
- * Waits for a promise that may never settle after an execution has ended. Rejects when `over` fires, with the reason of the signal
- * or with the error of `refusal`.
- */
-export function untilOver<T>(promise: PromiseLike<T>, over: AbortSignal, refusal?: () => Error): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const refuse = (): void => reject(refusal === undefined ? over.reason : refusal());
-    const done = (): void => over.removeEventListener("abort", refuse);
-    if (over.aborted) refuse();
-    else over.addEventListener("abort", refuse);
-    promise.then(
-      (value) => {
-        done();
-        resolve(value);
-      },
-      (error: unknown) => {
-        done();
-        reject(error);
-      },
-    );
-  });
 }

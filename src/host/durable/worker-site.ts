@@ -1,8 +1,7 @@
 // The parts of a worker that every engine needs: the runs that the worker executes, and the waits for changes of runs.
 
-import { setMaxListeners } from "node:events";
+import { followSignal, untilAborted } from "../../shared/signals.ts";
 import type { DurableEngine, DurableStore, LiveRun } from "./durable-store.ts";
-import { untilOver } from "./repeat-failed.ts";
 
 export class RunWaits {
   readonly #wakes = new Map<string, Set<() => void>>();
@@ -19,27 +18,24 @@ export class RunWaits {
   /**
    * Calls `look` now, and each time that `wake` is called for the run, until `look` returns a value. Rejects when a signal fires.
    */
-  async waitFor<T>(runId: string, look: () => Promise<T | undefined>, signals: readonly AbortSignal[]): Promise<T> {
+  async waitFor<T>({ runId, look, signal }: Looking<T>, stopping: AbortSignal): Promise<T> {
     let wake: () => void = () => {};
     const onChange = (): void => wake();
     const wakes = this.#wakes.get(runId) ?? new Set();
     this.#wakes.set(runId, wakes.add(onChange));
     // `look` may wait for a server that does not answer, so the signals also end a pending call of `look`.
-    const over = new AbortController();
-    const leave = (): void => over.abort(signals.find(({ aborted }) => aborted)?.reason);
-    for (const one of signals) one.addEventListener("abort", leave);
-    if (signals.some(({ aborted }) => aborted)) leave();
+    const over = followSignal(stopping, signal);
     try {
       for (;;) {
         // `woken` must be created before `look` is called. Otherwise, a change during the call of `look` would be missed.
         const woken = new Promise<void>((resolve) => (wake = resolve));
         over.signal.throwIfAborted();
-        const found = await untilOver(look(), over.signal);
+        const found = await untilAborted(look(), over.signal);
         if (found !== undefined) return found;
-        await untilOver(woken, over.signal);
+        await untilAborted(woken, over.signal);
       }
     } finally {
-      for (const one of signals) one.removeEventListener("abort", leave);
+      over.release();
       wakes.delete(onChange);
       if (wakes.size === 0) this.#wakes.delete(runId);
     }
@@ -56,11 +52,6 @@ export abstract class WorkerSite {
   abstract readonly store: DurableStore;
   abstract readonly answerMs: number;
   #stopped: Promise<void> | undefined;
-
-  constructor() {
-    // Without this call, Node prints a warning when more than 10 readers wait.
-    setMaxListeners(0, this.stopping.signal);
-  }
 
   stop(): Promise<void> {
     return (this.#stopped ??= this.end());
@@ -93,9 +84,8 @@ export abstract class WorkerSite {
 
   readonly waitFor: DurableEngine["waitFor"] = (runId, look, signal) => this.look(this.waits, { runId, look, signal });
 
-  protected look<T>(waits: RunWaits, { runId, look, signal }: Looking<T>): Promise<T> {
-    const { signal: stopping } = this.stopping;
-    return waits.waitFor(runId, look, signal === undefined ? [stopping] : [stopping, signal]);
+  protected look<T>(waits: RunWaits, looking: Looking<T>): Promise<T> {
+    return waits.waitFor(looking, this.stopping.signal);
   }
 }
 

@@ -3,6 +3,7 @@ import { constants, type FSWatcher, watch } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { unlessMissing } from "../../shared/plain-error.ts";
+import { onAbort } from "../../shared/signals.ts";
 import { isLogStart } from "../log/log-file.ts";
 
 /** How often a file or a folder is checked, in milliseconds. Some file systems report no changes. */
@@ -11,11 +12,14 @@ const pollMs = 1000;
 export class ChangeWatch {
   #watcher: FSWatcher | undefined;
   readonly #timer: NodeJS.Timeout;
+  readonly #forget: () => void;
   readonly #waiting = new Set<() => void>();
   #isClosed = false;
   #hasChanged = false;
 
-  constructor(path: string) {
+  /** Is closed when `signal` fires. */
+  constructor(path: string, signal: AbortSignal) {
+    this.#forget = onAbort(signal, () => this.close());
     this.#timer = setInterval(() => this.#wake(), pollMs).unref();
     try {
       this.#watcher = watch(path, { persistent: false }, () => this.#wake());
@@ -24,6 +28,7 @@ export class ChangeWatch {
       // `watch` throws if the file does not exist yet, or if the system has no watcher left. The timer finds changes without a
       // watcher.
     }
+    if (signal.aborted) this.close();
   }
 
   #wake(): void {
@@ -44,6 +49,7 @@ export class ChangeWatch {
 
   close(): void {
     this.#isClosed = true;
+    this.#forget();
     clearInterval(this.#timer);
     this.#watcher?.close();
     this.#wake();
@@ -104,13 +110,10 @@ export async function lookAtLog(path: string): Promise<SeenLog | undefined> {
 /** Resolves when a log is at the path, or when `signal` is aborted. Rejects if the file at the path is not a log. */
 export async function waitForLog(path: string, signal: AbortSignal): Promise<void> {
   // A file that does not exist cannot be watched, so the folder of the file is watched.
-  const changes = new ChangeWatch(dirname(path));
-  const stop = (): void => changes.close();
-  signal.addEventListener("abort", stop, { once: true });
+  const changes = new ChangeWatch(dirname(path), signal);
   try {
     while (!signal.aborted && (await lookAtLog(path)) === undefined) await changes.next();
   } finally {
-    signal.removeEventListener("abort", stop);
     changes.close();
   }
 }
@@ -127,9 +130,7 @@ interface Following {
  * the next run removes it after a crash. Ends if another log is at the path, or if the log became shorter.
  */
 export async function* followFile(path: string, { from, id, signal }: Following): AsyncGenerator<Buffer> {
-  const changes = new ChangeWatch(path);
-  const stop = (): void => changes.close();
-  signal.addEventListener("abort", stop, { once: true });
+  const changes = new ChangeWatch(path, signal);
   try {
     let position = from;
     do {
@@ -147,7 +148,6 @@ export async function* followFile(path: string, { from, id, signal }: Following)
       }
     } while (!signal.aborted && (await changes.next()));
   } finally {
-    signal.removeEventListener("abort", stop);
     changes.close();
   }
 }

@@ -3,7 +3,8 @@
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { once, setMaxListeners } from "node:events";
+import { once } from "node:events";
+import { followSignal } from "../../shared/signals.ts";
 import { logIdHeader, type PageLog } from "../page/page-data.ts";
 import { renderLivePage } from "../page/render-run-page.ts";
 import { ChangeWatch, followFile, lookAtLog, waitForLog } from "./follow-file.ts";
@@ -66,21 +67,23 @@ class LogHandler {
 
   constructor(options: ServeOptions) {
     this.#options = options;
-    // Each open response adds a listener. With many logs, Node would warn of a leak.
-    setMaxListeners(0, this.stop.signal);
   }
 
   async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const open = followSignal(this.stop.signal);
+    response.once("close", () => open.abort());
     try {
-      await this.#answer(request, response);
+      await this.#answer(request, response, open.signal);
     } catch {
       // The file was removed, or the connection was closed. The page repeats its request.
       if (response.headersSent) response.destroy();
       else end(response, 500);
+    } finally {
+      open.release();
     }
   }
 
-  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #answer(request: IncomingMessage, response: ServerResponse, signal: AbortSignal): Promise<void> {
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
     // Another site can point its own host name to this address. The Host header of such a request has the name of that site.
     const hosts = [`${host}:${this.port}`, `localhost:${this.port}`];
@@ -91,7 +94,7 @@ class LogHandler {
     if (!isSame(token, this.token)) return end(response, 404);
     if (request.method !== "GET") return end(response, 405);
     const wanted = new URLSearchParams(query);
-    const start = { from: Number(wanted.get("from")), id: wanted.get("id") ?? undefined };
+    const start = { from: Number(wanted.get("from")), id: wanted.get("id") ?? undefined, signal };
     return this.#send(response, rest.join("/"), start);
   }
 
@@ -99,7 +102,7 @@ class LogHandler {
     const { from } = start;
     if (place === "") return this.#sendPage(response);
     if (!Number.isSafeInteger(from) || from < 0) return end(response, 400);
-    if (place === "logs") return this.#sendList(response, from);
+    if (place === "logs") return this.#sendList(response, start);
     const log = /^log\/\d+$/.test(place) ? this.#logs[Number(place.slice("log/".length))] : undefined;
     return log === undefined ? end(response, 404) : this.#sendLog(response, log, start);
   }
@@ -120,13 +123,10 @@ class LogHandler {
   }
 
   /** Sends the logs from position `from` on, one JSON line for each. Keeps the response open, and sends logs that appear later. */
-  async #sendList(response: ServerResponse, from: number): Promise<void> {
+  async #sendList(response: ServerResponse, { from, signal }: Start): Promise<void> {
     const { folder } = this.#options;
     if (folder === undefined) return end(response, 404);
-    const changes = new ChangeWatch(folder);
-    const stop = (): void => changes.close();
-    response.once("close", stop);
-    this.stop.signal.addEventListener("abort", stop, { once: true });
+    const changes = new ChangeWatch(folder, signal);
     response.setHeader("Content-Type", ndjson);
     response.flushHeaders();
     try {
@@ -138,7 +138,6 @@ class LogHandler {
         if (lines.length > 0) response.write(lines.join(""));
       } while (await changes.next());
     } finally {
-      this.stop.signal.removeEventListener("abort", stop);
       changes.close();
       response.end();
     }
@@ -146,18 +145,10 @@ class LogHandler {
 
   async #sendLog(response: ServerResponse, { path, text }: ServedLog, start: Start): Promise<void> {
     response.setHeader("Content-Type", ndjson);
-    const closed = new AbortController();
-    const stop = (): void => closed.abort();
-    response.once("close", stop);
-    this.stop.signal.addEventListener("abort", stop, { once: true });
-    try {
-      // A text does not grow, but the response stays open, because the page would otherwise request the text again and again.
-      if (path === undefined || text !== undefined) await sendText(response, text ?? "", { ...start, signal: closed.signal });
-      else await sendFile(response, path, { ...start, signal: closed.signal });
-      response.end();
-    } finally {
-      this.stop.signal.removeEventListener("abort", stop);
-    }
+    // A text does not grow, but the response stays open, because the page would otherwise request the text again and again.
+    if (path === undefined || text !== undefined) await sendText(response, text ?? "", start);
+    else await sendFile(response, path, start);
+    response.end();
   }
 }
 
@@ -165,13 +156,11 @@ class LogHandler {
 interface Start {
   readonly from: number;
   readonly id: string | undefined;
-}
-
-interface Sending extends Start {
+  /** Fires when the response or the server is closed. */
   readonly signal: AbortSignal;
 }
 
-async function sendFile(response: ServerResponse, path: string, { from, id, signal }: Sending): Promise<void> {
+async function sendFile(response: ServerResponse, path: string, { from, id, signal }: Start): Promise<void> {
   const seen = await lookAtLog(path);
   const isOther = seen === undefined ? from > 0 : from > seen.size || (id !== undefined && id !== seen.id);
   if (isOther) return end(response, 409);
@@ -185,7 +174,7 @@ async function sendFile(response: ServerResponse, path: string, { from, id, sign
 
 const ndjson = "application/x-ndjson; charset=utf-8";
 
-async function sendText(response: ServerResponse, text: string, { from, signal }: Sending): Promise<void> {
+async function sendText(response: ServerResponse, text: string, { from, signal }: Start): Promise<void> {
   response.flushHeaders();
   response.write(Buffer.from(text).subarray(from));
   if (!signal.aborted) await once(signal, "abort");

@@ -1,5 +1,6 @@
 // Runs all commands of a plan with one function of the caller.
 
+import { followSignal } from "../../shared/signals.ts";
 import { describeValue } from "../../shared/texts.ts";
 import { invalidOption, isRecord } from "../../core/kit.ts";
 import { type Json, type Message, type Middleware, type ToolContext, toolResult } from "../../core/index.ts";
@@ -188,22 +189,12 @@ function toContext(contexts: readonly ToolContext[]): PlanExecutorContext {
   const { runId, iteration, messages, contextItems, budget, session, context, depth } = first;
   return {
     ...{ runId, iteration, messages, contextItems, budget, session, context, depth },
-    signal: joinSignals(contexts.map(({ signal }) => signal)),
+    // The signals of calls are short-lived, so the listeners need not be removed.
+    signal: followSignal(...contexts.map(({ signal }) => signal)).signal,
     callIds: contexts.map(({ callId }) => callId),
     idempotencyKeys: contexts.map(({ idempotencyKey }) => idempotencyKey),
     heartbeat: () => {
       for (const one of contexts) one.heartbeat();
     },
   };
-}
-
-/** Node 20.0 has no `AbortSignal.any`. The signals of calls are short-lived, so the listeners need not be removed. */
-function joinSignals(signals: readonly AbortSignal[]): AbortSignal {
-  const joined = new AbortController();
-  for (const signal of signals) {
-    const abort = (): void => joined.abort(signal.reason);
-    if (signal.aborted) abort();
-    else signal.addEventListener("abort", abort, { once: true });
-  }
-  return joined.signal;
 }

@@ -1,6 +1,6 @@
 import type { ModelCall, ModelChunk } from "../../core/types/provider.ts";
 import type { Clock } from "../../core/types/common.ts";
-import { type FollowingSignal, followSignal } from "../signals.ts";
+import { type FollowingSignal, followSignal, untilAborted } from "../signals.ts";
 import { isRecord } from "../guards.ts";
 import { Lull } from "../promises.ts";
 import { isContent } from "../texts.ts";
@@ -204,13 +204,8 @@ class Patience {
  * dropped.
  */
 function unlessAborted<Stream>(open: (signal: AbortSignal) => PromiseLike<Stream>, signal: AbortSignal): Promise<Stream> {
-  return new Promise((resolve, reject) => {
-    const giveUp = (): void => reject(new DOMException("This operation was aborted", "AbortError"));
-    if (signal.aborted) return giveUp();
-    signal.addEventListener("abort", giveUp, { once: true });
-    const letGo = (): void => signal.removeEventListener("abort", giveUp);
-    open(signal).then(resolve, reject).then(letGo);
-  });
+  const toError = (): Error => new DOMException("This operation was aborted", "AbortError");
+  return signal.aborted ? Promise.reject(toError()) : untilAborted(open(signal), signal, toError);
 }
 
 function isLeft(followed: FollowingSignal, { signal }: ModelCall): boolean {

@@ -1,7 +1,7 @@
 import { assertNever } from "../../shared/guards.ts";
 import { checkFields, type Checks, is } from "../../core/kit.ts";
 import type { ModelCall, ModelChunk, ModelRequest, Provider, ProviderError } from "../../core/index.ts";
-import { reportRequest, sleep, untilAborted } from "../scripted-stream.ts";
+import { reportRequest, sleep, untilFired } from "../scripted-stream.ts";
 import { type Cassette, type CutLine, type Moment, nameOf, readCassette, type Recording, toCassette } from "./cassette.ts";
 import { compare, keyOf, printRequest, type RequestPrint } from "./request-print.ts";
 
@@ -21,7 +21,7 @@ async function* playRecording(
   let wasCut = false;
   for (const moment of moments) {
     if (moment.type === "aborted") {
-      await untilAborted(signal).catch(() => {});
+      await untilFired(signal).catch(() => {});
       wasCut = true;
       startedAt = clock.now() - moment.atMs;
       continue;
@@ -47,7 +47,7 @@ function undergo(moment: Silent, call: ModelCall, wasCut: boolean): Promise<void
     case "left":
       if (!moment.waiting)
         throw new Error("The recording of this stream ends here, because its reader left it. Record it again to the end.");
-      return wasCut ? new Promise<void>(() => {}) : untilAborted(call.signal);
+      return wasCut ? new Promise<void>(() => {}) : untilFired(call.signal);
     default:
       return assertNever(moment);
   }

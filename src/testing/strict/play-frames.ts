@@ -1,5 +1,5 @@
 import type { Clock } from "../../core/index.ts";
-import { sleep, untilAborted } from "../scripted-stream.ts";
+import { sleep, untilFired } from "../scripted-stream.ts";
 import type { Frame } from "./answer.ts";
 
 interface PlayPorts {
@@ -16,7 +16,7 @@ export async function* playFrames(frames: readonly Frame[], ports: PlayPorts): A
     else if (frame.kind === "wait") await sleep(ports, frame.ms);
     else if (frame.kind === "heartbeat") yield ": keep-alive\n\n";
     else if (frame.kind === "fail") throw frame.error;
-    else await (frame.ignoreSignal ? new Promise<never>(() => {}) : untilAborted(ports.signal));
+    else await (frame.ignoreSignal ? new Promise<never>(() => {}) : untilFired(ports.signal));
   }
 }
 
