@@ -19,7 +19,7 @@ const opening = /^\s*```\s*(ts|typescript|tsx|mts|cts|js|javascript|mjs|cjs|jsx)
 const marker = /^\s*\/\/ #(end)?region\b/;
 
 const programsMark = "<!-- programs -->";
-const isGuide = /^docs\/(?:guides|concepts)\//;
+const isGuide = /^docs\/(?:(?:guides|concepts)\/|options\.md$)/;
 
 /** The code that a block of the docs must have. Or the problem, if there is no such example. */
 type Wanted = { readonly lines: readonly string[]; readonly path: string } | { readonly problem: string };

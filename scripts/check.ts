@@ -60,6 +60,7 @@ const gates: readonly Gate[] = [
   { name: "attw", command: "attw --pack . --profile node16", after: ["build"] },
   { name: "size", command: "tsx scripts/check-size.ts", after: ["build"] },
   { name: "snippets", command: "tsx scripts/check-snippets.ts" },
+  { name: "tables", command: "tsx scripts/check-tables.ts" },
   { name: "links", command: "tsx scripts/check-links.ts" },
   { name: "reference", command: "typedoc --emit none" },
 ];

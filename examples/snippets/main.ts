@@ -22,6 +22,7 @@ const snippets = [
   () => import("./cheat-sheet-watching.ts"),
   () => import("./config.ts"),
   () => import("./deliberate-mode.ts"),
+  () => import("./deleting.ts"),
   () => import("./durable.ts"),
   () => import("./endings.ts"),
   () => import("./events.ts"),

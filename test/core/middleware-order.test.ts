@@ -47,7 +47,7 @@ const made = {
   approve: () => approve(),
 } satisfies { readonly [name: string]: () => Middleware };
 
-const listed = readRows(readSection(readPage("docs/guides/options.md"), "Middleware")).flatMap(([names = ""]) =>
+const listed = readRows(readSection(readPage("docs/options.md"), "Middleware")).flatMap(([names = ""]) =>
   readNames(names),
 );
 
@@ -57,7 +57,7 @@ async function run(middleware: readonly Middleware[]): Promise<string> {
   return status;
 }
 
-it("docs/guides/options.md: lists all middleware, in an order that a run accepts", async () => {
+it("docs/options.md: lists all middleware, in an order that a run accepts", async () => {
   expect(Object.keys(made)).toEqual(listed);
   await expect(run(Object.values(made).map((make) => make()))).resolves.toBe("completed");
 });

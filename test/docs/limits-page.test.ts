@@ -2,28 +2,17 @@ import { expect, it } from "vitest";
 import { resolveLimits, resolveTimeouts } from "../../src/core/loop/limits.ts";
 import { readPage, readRows, readSection, sorted } from "./read-page.ts";
 
-const page = readPage("docs/guides/stopping-a-run.md");
+const page = readPage("docs/limits.md");
 
-/** Returns the names in a section's table. Each name is followed by its default from the second cell: a number or "none". */
-function listedIn(section: string): readonly string[] {
+it.for<[section: string, defaults: object]>([
+  ["`limits` of a run", resolveLimits()],
+  ["`timeouts` of a run", resolveTimeouts()],
+])("docs/limits.md: lists everything under %s once, with a meaning", ([section, defaults]) => {
   const rows = readRows(readSection(page, section));
-  return sorted(rows.map(([name = "", fallback = ""]) => `${name} ${/^(?:[\d,]*\d|none)/.exec(fallback)?.[0] ?? fallback}`));
-}
-
-function known(defaults: { readonly [name: string]: number }): readonly string[] {
-  const text = (value: number): string => (value === Number.POSITIVE_INFINITY ? "none" : value.toLocaleString("en"));
-  return sorted(Object.entries(defaults).map(([name, value]) => `\`${name}\` ${text(value)}`));
-}
-
-it("docs/guides/stopping-a-run.md: lists every limit once, with its default", () => {
-  const { unknownCostEnds, reserve: _, ...numbers } = resolveLimits();
-  expect(listedIn("Limits of the run")).toEqual(
-    sorted([...known(numbers), `\`onUnknownCost\` ${unknownCostEnds ? '"end"' : ""}`]),
-  );
-});
-
-it("docs/guides/stopping-a-run.md: lists every timeout once, with its default", () => {
-  expect(listedIn("Limits of one wait")).toEqual(known(resolveTimeouts()));
+  const known = Object.keys(defaults).filter((name) => name !== "reserve");
+  const names = known.map((name) => (name === "unknownCostEnds" ? "onUnknownCost" : name));
+  expect(sorted(rows.map(([name = ""]) => name))).toEqual(sorted(names.map((name) => `\`${name}\``)));
+  expect(rows.filter(([, , fallback, meaning]) => fallback === "" || meaning === "")).toEqual([]);
 });
 
 /** Returns the default in the comment of each field of an interface: a number or "no limit". */

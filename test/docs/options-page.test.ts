@@ -3,7 +3,7 @@ import type { IterationAnswer, IterationState, IterationView } from "../../src/c
 import { optionChecks, planChecks, sessionChecks } from "../../src/core/loop/option-table.ts";
 import { readNames, readPage, readRows, readSection } from "./read-page.ts";
 
-const page = readPage("docs/guides/options.md");
+const page = readPage("docs/options.md");
 
 /** An object with every property name of `Type`. A missing or unknown name does not compile. */
 type Names<Type> = { readonly [Name in keyof Required<Type>]: true };
@@ -23,14 +23,14 @@ const answer: Names<IterationAnswer> = { abort: true, reason: true };
 it.for<[section: string, rules: object]>([
   ["Options and hooks", optionChecks],
   ["Session", sessionChecks],
-])('docs/guides/options.md: lists every option under "%s" once, with the default of each flag', ([section, rules]) => {
+])('docs/options.md: lists every option under "%s" once, with the default of each flag', ([section, rules]) => {
   const rows = readRows(readSection(page, section)).map((cells) => cells.map((cell) => readNames(cell)[0] ?? cell));
   expect(rows.map(([name]) => name)).toEqual(Object.keys(rules));
   const flags = Object.entries(rules).filter(([, rule]) => typeof rule === "boolean");
   for (const [name, flag] of flags) expect(rows.find(([listed]) => listed === name)).toContain(String(flag));
 });
 
-it("docs/guides/options.md: lists every hook with the fields of its input and result", () => {
+it("docs/options.md: lists every hook with the fields of its input and result", () => {
   const listed = readRows(readSection(page, "Hooks")).map(([hook = "", , gets = "", gives = ""]) => [
     hook.replace(/\(.*/, "").replace("`", ""),
     readNames(gets),

@@ -27,9 +27,9 @@ function shapesOf(keys: readonly string[]): ReadonlySet<string> {
   );
 }
 
-const page = readPage("docs/guides/resuming-a-run.md");
+const page = readPage("docs/guides/what-runs-again.md");
 
-it("docs/guides/resuming-a-run.md: shows the journal keys of real runs", async () => {
+it("docs/guides/what-runs-again.md: shows the journal keys of real runs", async () => {
   const records = new Map<string, unknown>();
   const journal: Journal = {
     durable: true,

@@ -4,6 +4,7 @@ export interface Usage {
   readonly inputTokens: number;
   /** All output tokens, including reasoning tokens. */
   readonly outputTokens: number;
+  /** The sum of `inputTokens` and `outputTokens`. */
   readonly totalTokens: number;
   /** The part of `inputTokens` that the service read from a cache. */
   readonly cachedInputTokens?: number | undefined;
@@ -73,32 +74,32 @@ export interface Clock {
 /** The time limits for code outside the package, in milliseconds. `Infinity` means no limit. */
 export interface Timeouts {
   /**
-   * The maximum silence of a model stream after its first content. Heartbeats of the provider can extend this limit to at most
+   * The maximum silence of a model stream after its first content. Then the run ends as `stream-idle`. Heartbeats of the provider can extend this limit to at most
    * twelve times its length. Default 120,000.
    */
   readonly streamIdleMs: number;
   /**
-   * The maximum silence before the first content of a model stream. Heartbeats of the provider can extend this limit to at most
+   * The maximum silence before the first content of a model stream. Then the run ends as `first-chunk`. Heartbeats of the provider can extend this limit to at most
    * twelve times its length. Default: 300,000 or `streamIdleMs`, whichever is larger.
    */
   readonly firstChunkMs: number;
   /**
-   * The maximum duration of one model stream, with all its attempts and pauses. The time in which a slow reader of
+   * The maximum duration of one model stream, with all its attempts and pauses. Then the run ends as `stream-too-long`. The time in which a slow reader of
    * `streamToolLoop` holds the stream back does not count. Optional, because functions that you call without `runToolLoop` may
    * omit it. Default 1,800,000 (30 minutes).
    */
   readonly streamMs?: number | undefined;
-  /** The maximum duration of one tool call. Each call has its own timer. Default 300,000. */
+  /** The maximum duration of one tool call. Then the call gets the outcome `timed-out`, and the run goes on. Default 300,000. */
   readonly toolMs: number;
   /**
    * How long the loop waits for a stopped tool or a timed-out stream to finish. With 0, the loop does not wait. Default 5,000.
    */
   readonly toolCleanupMs: number;
-  /** The maximum wait for an approval. Default: no limit, because a person may take days. */
+  /** The maximum wait for an approval. Then the call is `approval-failed`. Default: no limit, because a person may take days. */
   readonly approvalMs: number;
   /**
    * The maximum duration of one function of the caller, such as `onIteration`, a stop condition, a check of `guardrails` or
-   * `needsApproval`, and of one asynchronous validation. Default 30,000.
+   * `needsApproval`, and of one asynchronous validation. A hook that takes longer ends the run as `hook-failed`. Default 30,000.
    */
   readonly callbackMs: number;
   /**

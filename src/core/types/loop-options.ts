@@ -23,7 +23,7 @@ import type { ContextFor, ContextOption, InheritedContextOption } from "./typed-
 
 /** The limits of a run. All are whole numbers, except the cost. `Infinity` means no limit. */
 export interface LoopLimits {
-  /** The maximum number of iterations. Default 100. */
+  /** The maximum number of iterations. Then the run ends as `max-iterations`. Default 100. */
   readonly maxIterations?: number | undefined;
   /**
    * A "still-working" notice is sent before this iteration, counted from 0. `ToolContext.showKillHint` is true in this and all
@@ -31,8 +31,8 @@ export interface LoopLimits {
    */
   readonly softWarnIteration?: number | undefined;
   /**
-   * The number of consecutive tool errors after which the run ends. The failed calls of one message count as one error. A message
-   * in which a call succeeded resets the count. Default 5.
+   * The number of consecutive tool errors after which the run ends as `tool-error-cap`. The failed calls of one message count as one
+   * error. A message in which a call succeeded resets the count. Default 5.
    */
   readonly maxConsecutiveToolErrors?: number | undefined;
   /**
@@ -40,22 +40,29 @@ export interface LoopLimits {
    * messages. Default 3.
    */
   readonly maxInterrupts?: number | undefined;
-  /** The maximum number of times that an iteration is continued after the service paused it. Default 10. */
+  /**
+   * The maximum number of times that an iteration is continued after the service paused it. Then the run ends as `max-pauses`.
+   * Default 10.
+   */
   readonly maxPauses?: number | undefined;
   /** The maximum number of nesting levels, including the outermost run. With 1, tools cannot start nested runs. Default 3. */
   readonly maxDepth?: number | undefined;
-  /** The maximum number of tool calls that run at the same time. Default 10. */
+  /** The maximum number of tool calls that run at the same time. Further calls wait. Default 10. */
   readonly toolConcurrency?: number | undefined;
   /**
    * The maximum number of tool calls that the run starts. If a message has more calls than are left, the first ones get the places, and
-   * the others the outcome "limit", even if one of the first is denied. Default: no limit.
+   * the others the outcome "limit", even if one of the first is denied. The model may then answer without tools. If it asks for more
+   * calls, the run ends as `max-tool-calls`. Default: no limit.
    */
   readonly maxToolCalls?: number | undefined;
-  /** The maximum number of input and output tokens. Checked before each stream. Default: no limit. */
+  /**
+   * The maximum number of input and output tokens, with nested runs. Checked before each stream: the run then ends as `max-tokens`.
+   * Default: no limit.
+   */
   readonly maxTokens?: number | undefined;
   /**
-   * The maximum cost in USD, as computed by `pricing`. Checked before each stream: the run ends if one more stream with the cost
-   * of the previous stream would exceed the limit. Default: no limit.
+   * The maximum cost in USD, as computed by `pricing`. Checked before each stream: the run ends as `max-cost` if one more stream
+   * with the cost of the previous stream would exceed the limit. Default: no limit.
    */
   readonly maxCostUSD?: number | undefined;
   /**
@@ -63,7 +70,10 @@ export interface LoopLimits {
    * counts only known costs. Default "end".
    */
   readonly onUnknownCost?: "continue" | "end" | undefined;
-  /** The maximum active time of the run, in milliseconds. Default: no limit. */
+  /**
+   * The maximum active time of the run, in milliseconds, without the time between two executions. Then the run ends as `wall-clock`.
+   * Default: no limit.
+   */
   readonly wallClockMs?: number | undefined;
 }
 

@@ -14,7 +14,9 @@ import type { Handoff, ToolCall, ToolHistoryEntry, WaitingCall } from "./tool-ou
  * `structuredOutput` creates from the answer, and `T` is the union of the types of the tools.
  */
 export interface LoopResult<Output = unknown, T extends AnyTool = AnyTool> {
+  /** How the run ended, in one word: "completed", "error", "timeout", "stopped-by-user", "suspended" or another status. */
   readonly status: LoopStatus;
+  /** Why the run ended. `reason.kind` is more exact than `status`, and some kinds have more fields. */
   readonly reason: EndReason;
   /** The last text from the model that is not blank, trimmed. */
   readonly text: string;
@@ -22,6 +24,7 @@ export interface LoopResult<Output = unknown, T extends AnyTool = AnyTool> {
   readonly details: string;
   /** The text. If there are details, they follow under their label. */
   readonly responseText: string;
+  /** The thought log of the last stream that had one. */
   readonly thoughtLog?: Json | undefined;
   /** The owner of the thought log. Present if there is a thought log. */
   readonly thoughtLogOwner?: ThoughtLogOwner | undefined;
@@ -82,7 +85,9 @@ export interface LoopResult<Output = unknown, T extends AnyTool = AnyTool> {
    * nested runs that were suspended, or that ended together with this run.
    */
   readonly undelivered: readonly UserMessage[];
+  /** The journal of the run: yours, or one in memory. Pass it to another call of `runToolLoop` to resume the run. */
   readonly journal: Journal;
+  /** The id of the run, from the option `runId` or generated. */
   readonly runId: string;
 }
 

@@ -137,6 +137,7 @@ export type ToolChoice = "auto" | "required" | "none" | { readonly name: string 
 
 /** Settings that every model service supports. Use `extra` for other settings. */
 export interface ModelSettings {
+  /** The maximum number of tokens in one answer. Default: the limit of the adapter or of the service. */
   readonly maxOutputTokens?: number | undefined;
   readonly temperature?: number | undefined;
   readonly topP?: number | undefined;

@@ -1,0 +1,165 @@
+// Writes docs/errors.md: every message of an error in src, with its code.
+
+import ts from "typescript";
+import { commentOf, parseSource } from "./read-interfaces.ts";
+
+interface Message {
+  readonly text: string;
+  readonly code: string;
+}
+
+const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll("\n", " ");
+
+/** Returns the texts that an expression may have. Values that only a run knows are written as "…". */
+function textsOf(node: ts.Node): readonly string[] {
+  if (ts.isStringLiteral(node) || ts.isNoSubstitutionTemplateLiteral(node)) return [node.text];
+  if (ts.isParenthesizedExpression(node)) return textsOf(node.expression);
+  if (ts.isConditionalExpression(node)) return [...textsOf(node.whenTrue), ...textsOf(node.whenFalse)];
+  if (ts.isTemplateExpression(node))
+    return [node.head.text + node.templateSpans.map(({ literal }) => `…${literal.text}`).join("")];
+  if (!ts.isBinaryExpression(node) || node.operatorToken.kind !== ts.SyntaxKind.PlusToken) return [];
+  const [left = "…"] = textsOf(node.left);
+  const [right = "…"] = textsOf(node.right);
+  return [left + right];
+}
+
+const tidy = (text: string): string =>
+  text
+    .replaceAll(/…(?:[.\s]*…)+/g, "…")
+    .replaceAll("…..", "….")
+    .trim();
+
+/** The texts of a function that returns a message. */
+function returnsOf(node: ts.Node): readonly string[] {
+  if (ts.isArrowFunction(node) && !ts.isBlock(node.body)) return textsOf(node.body);
+  const found: string[] = [];
+  const visit = (inner: ts.Node): void => {
+    if (ts.isReturnStatement(inner) && inner.expression !== undefined) found.push(...textsOf(inner.expression));
+    ts.forEachChild(inner, visit);
+  };
+  visit(node);
+  return found;
+}
+
+function propertiesOf(node: ts.Expression | undefined): ReadonlyMap<string, ts.Expression> {
+  const properties: readonly ts.ObjectLiteralElementLike[] =
+    node !== undefined && ts.isObjectLiteralExpression(node) ? node.properties : [];
+  return new Map(properties.filter(ts.isPropertyAssignment).map(({ name, initializer }) => [nameOf(name), initializer]));
+}
+
+const nameOf = (name: ts.PropertyName): string => (ts.isStringLiteral(name) ? name.text : name.getText());
+
+const withCode = (texts: readonly string[], code: string): readonly Message[] =>
+  texts.map((text) => ({ text: tidy(text), code }));
+
+/** Messages of LoopError whose text depends on `problem`: the places that set it have the words. */
+const frames: { readonly [code: string]: (problem: string) => string } = {
+  "invalid-option": (problem) => `Option … must be ${problem}, but is …`,
+  "invalid-tool": (problem) => `Tool … ${problem}`,
+  "invalid-schema": (problem) => `The input schema of tool … ${problem}`,
+  "invalid-messages": (problem) => `Message … ${problem}`,
+  "invalid-decision": (problem) => `The decision about call … ${problem}`,
+  "journal-refused": (problem) => `The file … cannot be used as a journal: ${problem}`,
+  "journal-damaged": (problem) => `The journal … is damaged: … ${problem}`,
+  "log-damaged": (problem) => `…: ${problem}`,
+  "rerun-refused": (problem) => `The run cannot be tried again from iteration …: ${problem}`,
+  "conversation-refused": (problem) => `Conversation … ${problem}`,
+};
+
+function readNew(node: ts.NewExpression): readonly Message[] {
+  const [first, second] = node.arguments ?? [];
+  const name = node.expression.getText();
+  if (first === undefined) return [];
+  if (name === "LoopError") {
+    const [code = ""] = textsOf(first);
+    const details = propertiesOf(second);
+    const problem = details.get("problem") ?? details.get("expected");
+    return problem === undefined
+      ? []
+      : withCode(
+          textsOf(problem).map((text) => frames[code]?.(text) ?? text),
+          code,
+        );
+  }
+  if (name === "RequestError" && second !== undefined) return withCode(textsOf(second), `RequestError ${first.getText()}`);
+  return /^(?:Type|Range)?Error$/.test(name) ? withCode(textsOf(first), name) : [];
+}
+
+function readCall(node: ts.CallExpression): readonly Message[] {
+  if (node.expression.getText() !== "invalidOption") return [];
+  const [option, expected] = (node.arguments ?? []).map((argument) => textsOf(argument)[0] ?? "…");
+  return withCode([`Option "${option}" must be ${expected}, but is …`], "invalid-option");
+}
+
+function readMessages(path: string): readonly Message[] {
+  const found: Message[] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isNewExpression(node)) found.push(...readNew(node));
+    if (ts.isCallExpression(node)) found.push(...readCall(node));
+    if (
+      path === "src/core/errors/error-messages.ts" &&
+      ts.isPropertyAssignment(node) &&
+      node.parent.parent.getText().startsWith("messages")
+    )
+      found.push(...withCode(returnsOf(node.initializer), nameOf(node.name)));
+    if (path === "src/core/errors/message-words.ts" && ts.isVariableDeclaration(node) && node.name.getText() === "words")
+      found.push(
+        ...[...propertiesOf(node.initializer).values()].flatMap((value) =>
+          withCode(
+            textsOf(value).map((text) => `Message … ${text}`),
+            "invalid-messages",
+          ),
+        ),
+      );
+    ts.forEachChild(node, visit);
+  };
+  visit(parseSource(path));
+  return found;
+}
+
+function readCodes(): readonly (readonly [code: string, comment: string])[] {
+  const details = parseSource("src/shared/errors/loop-error.ts").statements.find(
+    (node) => ts.isInterfaceDeclaration(node) && node.name.text === "LoopErrorDetails",
+  );
+  if (details === undefined || !ts.isInterfaceDeclaration(details)) throw new Error("There is no interface LoopErrorDetails.");
+  return details.members.filter(ts.isPropertySignature).map((member) => [nameOf(member.name), commentOf(member)] as const);
+}
+
+/** Leaves out parts of messages: they begin with a small letter, or have hardly any words. */
+function isWhole({ text, code }: Message): boolean {
+  const words = text.match(/\p{L}{2,}/gu)?.length ?? 0;
+  return words > 3 && (/^[a-z]/.test(code) || /^(?:["\p{Lu}…]|\w+\()/u.test(text));
+}
+
+/** Returns the page. Messages that begin with a value are sorted by their first word. */
+export function describeErrors(paths: readonly string[]): string {
+  const codes = readCodes();
+  const byText = new Map(paths.flatMap(readMessages).map(({ text, code }) => [`${text}\n${code}`, { text, code }] as const));
+  const key = (text: string): string => text.replace(/^[^\p{L}]+/u, "").toLowerCase();
+  const messages = [...byText.values()]
+    .filter(isWhole)
+    .sort((a, b) => key(a.text).localeCompare(key(b.text), "en") || a.code.localeCompare(b.code, "en"));
+  return `# Errors by code and message
+
+<!-- Generated by scripts/check-tables.ts -->
+
+Most failures are no errors: a run [ends with a status and a reason](concepts/endings.md). Errors are thrown for misuse, and the table of codes
+says what each one means. To find an error by its words, search the second table. "…" stands for a value of yours.
+
+\`isLoopError(error, code)\` recognizes a LoopError, and \`details\` has its data. [Provider
+errors](concepts/endings.md#codes-of-a-provider-error) have codes of their own. [Throwing errors](guides/throwing-errors.md) lists the errors
+of \`unwrap\`.
+
+## Codes of LoopError
+
+| Code | Meaning |
+|---|---|
+${codes.map(([code, comment]) => `| \`${code}\` | ${cell(comment)} |`).join("\n")}
+
+## Messages
+
+| Message | Error |
+|---|---|
+${messages.map(({ text, code }) => `| ${cell(text)} | ${/^[a-z]/.test(code) ? `\`${code}\`` : code} |`).join("\n")}
+`;
+}
