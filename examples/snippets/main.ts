@@ -4,6 +4,7 @@ const snippets = [
   () => import("./ag-ui.ts"),
   () => import("./ai-sdk.ts"),
   () => import("./approvals.ts"),
+  () => import("./browser.ts"),
   () => import("./budgets.ts"),
   () => import("./changing-code.ts"),
   () => import("./chat.ts"),

@@ -24,9 +24,9 @@ const samples: { readonly [Kind in ToolOutcome["kind"]]: ToolOutcome & { readonl
   deferred: { ...base, kind: "deferred" },
 };
 
-const page = readPage("docs/guides/writing-and-testing-tools.md");
+const page = readPage("docs/tools.md");
 
-it("docs/guides/writing-and-testing-tools.md: lists every outcome with its text and error count", () => {
+it("docs/tools.md: lists every outcome with its text and error count", () => {
   const listed = readRows(readSection(page, "What the model reads")).map(([kind, , reads, counts]) => [kind, reads, counts]);
   const known = Object.values(samples).map((outcome) => [
     `\`${outcome.kind}\``,
@@ -36,7 +36,7 @@ it("docs/guides/writing-and-testing-tools.md: lists every outcome with its text 
   expect(listed).toEqual(known);
 });
 
-it("docs/guides/writing-and-testing-tools.md: lists every trait once", () => {
-  const listed = readRows(readSection(page, "What a tool may say of itself")).map(([trait = ""]) => readNames(trait)[0]);
+it("docs/tools.md: lists every trait once", () => {
+  const listed = readRows(readSection(page, "Traits")).map(([trait = ""]) => readNames(trait)[0]);
   expect(listed).toEqual(Object.keys(traits));
 });

@@ -60,7 +60,7 @@ const about = `- *sent*: the service gets the part.
 - *described*: the model reads text that names the part.
 - *refused*: the iteration ends as \`bad-request\`, and no request is sent.
 
-The probes use PNG images, WAV audio, MP4 videos and plain text files. [Other types](guides/providers.md#images-and-files) may give other results.`;
+The probes use PNG images, WAV audio, MP4 videos and plain text files. [Other types](media.md) may give other results.`;
 
 export const mediaProbes: readonly ProbeGroup[] = [
   { title: "Media from the user", about, probes: probesOf(fromUser) },
