@@ -1,7 +1,7 @@
 // The types of the SDK are declared here instead of imported, so that models of the specifications v2, v3 and v4 work.
 
 import { adapterChecks, type AdapterOptions, refuseBare } from "../shared/adapters/adapter-options.ts";
-import { checkFields, type Checks, is, isRecord } from "../core/kit.ts";
+import { checkFields, type Check, type Checks, is, isRecord } from "../core/kit.ts";
 import type { FinishReason, Json } from "../core/index.ts";
 import { isFilled } from "../shared/errors/check-fields.ts";
 import { findQuirks } from "../services/find-quirks.ts";
@@ -180,14 +180,16 @@ export interface ModelSettings extends AiSdkModelOptions {
   readonly quirks: Quirks;
 }
 
+const languageModel: Check = [
+  'an AI SDK language model object (v2, v3 or v4), such as openai("gpt-5") (not a model id)',
+  isLanguageModel,
+  undefined,
+  true,
+];
+
 const checks: Checks<AiSdkModelOptions> = {
   ...adapterChecks,
-  model: [
-    'an AI SDK language model object (v2, v3 or v4), such as openai("gpt-5") (not a model id)',
-    isLanguageModel,
-    undefined,
-    true,
-  ],
+  model: languageModel,
   providerOptions: ["an object of objects", isRecordOf(isRecord)],
   headers: ["an object of strings", isRecordOf((value) => typeof value === "string")],
   providerTools: ['an object of tools with "id" and "args"', isRecordOf(isProviderTool)],
@@ -196,7 +198,7 @@ const checks: Checks<AiSdkModelOptions> = {
 };
 
 export function checkModelOptions(options: AiSdkModelOptions): ModelSettings {
-  refuseBare(options, isLanguageModel, ["model", 'aiSdkModel({ model: openai("gpt-5") })']);
+  refuseBare(options, languageModel, ["model", 'aiSdkModel({ model: openai("gpt-5") })']);
   checkFields("options", options, checks);
   const { provider, modelId } = options.model;
   const { forcedChoice, ...quirks } = findQuirks({ id: provider, model: modelId });

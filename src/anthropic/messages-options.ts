@@ -1,7 +1,14 @@
 // The options of the adapter for Anthropic, with the defaults that its client already sends. The types of the API are declared here instead
 // of imported from the SDK, so that any SDK version works.
 
-import { adapterChecks, type AdapterOptions, refuseBare, settle, type Settled } from "../shared/adapters/adapter-options.ts";
+import {
+  adapterChecks,
+  type AdapterOptions,
+  clientCheck,
+  refuseBare,
+  settle,
+  type Settled,
+} from "../shared/adapters/adapter-options.ts";
 import { checkFields, type Checks, createOutputPlanner, invalidOption, is, isRecord, listOf, recordOf } from "../core/kit.ts";
 import { isClientOf, type OutputPlan } from "../shared/adapters/output-schema.ts";
 import { isFilled } from "../shared/errors/check-fields.ts";
@@ -205,8 +212,10 @@ const usualMaxTokens = 16_384;
 /** The service requires this beta for the field `context_management`, and for requests with `compaction` blocks. */
 const compactionBeta = "compact-2026-01-12";
 
+const sdkClient = /* @__PURE__ */ clientCheck("an Anthropic client", "messages", "create");
+
 const checks: Checks<AnthropicMessagesOptions> = {
-  client: ["an Anthropic client", isMessagesClient, undefined, true],
+  client: sdkClient,
   ...adapterChecks,
   service: serviceCheck,
   maxTokens: ["a whole number of at least 1", isCount],
@@ -221,7 +230,7 @@ const checks: Checks<AnthropicMessagesOptions> = {
 };
 
 export function checkMessagesOptions(options: AnthropicMessagesOptions): MessagesSettings {
-  refuseBare(options, isMessagesClient, ["client", 'anthropicMessages({ client, model: "claude-opus-5" })']);
+  refuseBare(options, sdkClient, ["client", 'anthropicMessages({ client, model: "claude-opus-5" })']);
   checkFields("options", options, checks);
   const { client, model, cache, structuredOutput, dropsUnfitThinking } = options;
   const compaction = toCompactionEdit(options.compaction);
@@ -272,10 +281,6 @@ function toCompactionEdit(compaction: AnthropicMessagesOptions["compaction"]): C
 
 function toBetas(betas: readonly string[], compaction: CompactionEdit | undefined): readonly string[] {
   return compaction === undefined || betas.includes(compactionBeta) ? betas : [...betas, compactionBeta];
-}
-
-function isMessagesClient(value: unknown): boolean {
-  return isRecord(value) && isRecord(value.messages) && typeof value.messages.create === "function";
 }
 
 function isTyped(value: unknown): boolean {

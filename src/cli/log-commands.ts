@@ -20,7 +20,7 @@ import {
 import { toChromeTrace } from "../inspect/exports/chrome-trace.ts";
 import { toMarkdown } from "../inspect/exports/markdown.ts";
 import { parseRunLog } from "../inspect/log/read-run-log.ts";
-import type { RunLog } from "../inspect/log/run-log.ts";
+import type { RunLog } from "../shared/run-log.ts";
 
 const options = {
   out: { type: "string", short: "o" },

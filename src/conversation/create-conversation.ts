@@ -38,6 +38,7 @@ import type { ConversationLock, ConversationState, StoredConversation, Conversat
 import { linesOf, type Waiting } from "./lines.ts";
 import { type AnyOptions, checkConversation, mergeOptions, toNewMessages } from "./run-options.ts";
 import { isRefusedByPostgres } from "../shared/postgres-errors.ts";
+import { repeatFailed } from "../shared/repeat-failed.ts";
 
 /** The time between two attempts, in milliseconds. */
 const waitMs = 250;
@@ -60,19 +61,12 @@ async function appendEnd(
   { result, clock = systemClock }: Ended,
 ): Promise<void> {
   const until = clock.now() + (lock.lost === undefined ? repeatForMs.withoutLease : repeatForMs.withLease);
-  for (;;) {
-    try {
-      return await lock.append(change);
-    } catch (error) {
-      if (
-        lock.lost?.aborted === true ||
-        clock.now() >= until ||
-        isLoopError(error, "conversation-busy") ||
-        isRefusedByPostgres(error)
-      )
-        throw withResult(error, result);
-    }
-    await new Promise<void>((resolve) => void clock.setTimeout(resolve, waitMs));
+  const mayRepeat = (error: unknown): boolean =>
+    lock.lost?.aborted !== true && clock.now() < until && !isLoopError(error, "conversation-busy") && !isRefusedByPostgres(error);
+  try {
+    await repeatFailed(() => lock.append(change), { everyMs: waitMs, mayRepeat, clock });
+  } catch (error) {
+    throw withResult(error, result);
   }
 }
 

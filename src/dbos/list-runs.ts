@@ -1,6 +1,6 @@
 import { DBOS } from "@dbos-inc/dbos-sdk";
 import { checkFields, type Checks, invalidOption, is } from "../core/kit.ts";
-import { withinTime } from "../host/durable/repeat-failed.ts";
+import { answerWithin } from "../shared/repeat-failed.ts";
 import type { PostgresStore } from "./postgres-store.ts";
 
 /** Returns the queue of a loop. A worker takes runs only from the queues of its own loops, because it cannot execute other runs. */
@@ -160,7 +160,7 @@ export async function deleteRuns({ application, store, answerMs }: DeletingWorke
     return batch.length;
   };
   for (let count = 0; ;) {
-    const deleted = await withinTime(() => store.changeRuns(deleteBatch), { what: "deleteRuns", ms: answerMs });
+    const deleted = await answerWithin(() => store.changeRuns(deleteBatch), "deleteRuns", answerMs);
     if (deleted === 0) return count;
     count += deleted;
   }

@@ -2,7 +2,7 @@
 // runs.
 
 import type { Pool } from "pg";
-import { repeatFailed } from "../host/durable/repeat-failed.ts";
+import { repeatFailed } from "../shared/repeat-failed.ts";
 import { isRefusedByPostgres } from "../shared/postgres-errors.ts";
 import { whileLocked } from "./locks.ts";
 import {

@@ -9,7 +9,7 @@ import { isFilled } from "../shared/errors/check-fields.ts";
 import type { RunSite } from "../host/durable/execute-durable-run.ts";
 import { ProcessLoops } from "../host/durable/process-loops.ts";
 import { WorkerSite } from "../host/durable/worker-site.ts";
-import { withinTime } from "../host/durable/repeat-failed.ts";
+import { answerWithin } from "../shared/repeat-failed.ts";
 import { type DeleteFilter, deleteRuns, type DurableRun, listRuns, queueOf, type RunFilter } from "./list-runs.ts";
 import { whileLaunching } from "./locks.ts";
 import { Takeovers } from "./takeovers.ts";
@@ -210,7 +210,7 @@ export async function launchWorker(options: WorkerOptions): Promise<Worker> {
     id: worker.id,
     stop: () => worker.stop(),
     listRuns: async (filter) =>
-      worker.outside(() => withinTime(() => listRuns(worker.application, filter), { what: "listRuns", ms: worker.answerMs })),
+      worker.outside(() => answerWithin(() => listRuns(worker.application, filter), "listRuns", worker.answerMs)),
     deleteRuns: (filter) => worker.outside(() => deleteRuns(worker, filter)),
   };
 }

@@ -1,6 +1,13 @@
 // The types of the API are declared here instead of imported from the SDK, so that many SDK versions work.
 
-import { adapterChecks, type AdapterOptions, refuseBare, settle, type Settled } from "../shared/adapters/adapter-options.ts";
+import {
+  adapterChecks,
+  type AdapterOptions,
+  clientCheck,
+  refuseBare,
+  settle,
+  type Settled,
+} from "../shared/adapters/adapter-options.ts";
 import { checkFields, type Checks, createOutputPlanner, invalidOption, is, isRecord, listOf, recordOf } from "../core/kit.ts";
 import { isForced } from "../shared/forced-choice.ts";
 import type { Json, ModelRequest } from "../core/index.ts";
@@ -92,8 +99,10 @@ export interface GenerateSettings extends Settled<GoogleGenerateContentOptions, 
   readonly quirks: Quirks;
 }
 
+const sdkClient = /* @__PURE__ */ clientCheck("a Google client", "models", "generateContentStream");
+
 const checks: Checks<GoogleGenerateContentOptions> = {
-  client: ["a Google client", isClient, undefined, true],
+  client: sdkClient,
   ...adapterChecks,
   generation: [2, 3],
   thinking: is.object,
@@ -102,7 +111,7 @@ const checks: Checks<GoogleGenerateContentOptions> = {
 };
 
 export function checkGenerateOptions(options: GoogleGenerateContentOptions): GenerateSettings {
-  refuseBare(options, isClient, ["client", 'googleGenerateContent({ client, model: "gemini-3.5-flash" })']);
+  refuseBare(options, sdkClient, ["client", 'googleGenerateContent({ client, model: "gemini-3.5-flash" })']);
   checkFields("options", options, checks);
   const { client, model, streamArguments = false, structuredOutput } = options;
   // The Gemini API cannot stream arguments, so the SDK would reject every request.
@@ -124,10 +133,6 @@ export function checkGenerateOptions(options: GoogleGenerateContentOptions): Gen
 /** Model names without a version, such as "gemini-flash-latest", are treated as generation 3. */
 function generationOf(model: string): 2 | 3 {
   return /(?:^|\/)(?:gemini-[12](?![\d])|gemma)/i.test(model) ? 2 : 3;
-}
-
-function isClient(value: unknown): boolean {
-  return isRecord(value) && isRecord(value.models) && typeof value.models.generateContentStream === "function";
 }
 
 function isToolList(value: unknown): boolean {

@@ -3,6 +3,7 @@
 
 import { cutText, quote, takeStart } from "../shared/texts.ts";
 import { isRecord, textOf } from "../core/kit.ts";
+import { findAnswerIssue } from "../shared/answer-issue.ts";
 import { issue } from "../shared/argument-schema.ts";
 import { ask, type Json, type JsonSchema, LoopError, type StandardSchema, type ToolContext } from "../core/index.ts";
 import { toPlainError } from "../shared/plain-error.ts";
@@ -105,7 +106,7 @@ export function readRequestedSchema(schema: unknown): StandardSchema | undefined
     "~standard": {
       version: 1,
       vendor: "turnwright",
-      validate: (value) => validate(value, properties, required),
+      validate: (value) => validate(value, json, properties),
       jsonSchema: { input: () => ({ ...json }) },
     },
   };
@@ -113,13 +114,14 @@ export function readRequestedSchema(schema: unknown): StandardSchema | undefined
 
 type Checked = ReturnType<StandardSchema["~standard"]["validate"]>;
 
-function validate(value: unknown, properties: ReadonlyMap<string, Copied>, required: readonly string[]): Checked {
-  if (!isRecord(value) || Array.isArray(value)) return issue("must be an object with fields");
-  const missing = required.find((name) => !Object.hasOwn(value, name));
-  if (missing !== undefined) return issue("is required", missing);
+/** Checks an answer with the keywords that a copied field can have. */
+function validate(value: unknown, schema: JsonSchema, properties: ReadonlyMap<string, Copied>): Checked {
+  if (!isRecord(value)) return issue("must be an object with fields");
+  const found = findAnswerIssue(schema, value);
+  if (found !== undefined) return { issues: [found] };
   for (const [name, one] of Object.entries(value)) {
     const field = properties.get(name);
-    const problem = field === undefined ? "is not a field of this question" : findProblem(one, field);
+    const problem = field === undefined ? "is not a field of this question" : findRangeProblem(one, field);
     if (problem !== undefined) return issue(problem, name);
   }
   return { value };
@@ -172,35 +174,13 @@ function isTexts(values: unknown): values is string[] {
   );
 }
 
-function findProblem(value: unknown, { type, items, ...rules }: Copied): string | undefined {
-  if (type === "boolean") return typeof value === "boolean" ? undefined : "must be true or false";
-  if (type === "array") return findListProblem(value, isRecord(items) ? items["enum"] : undefined, rules);
-  if (type === "string") {
-    if (typeof value !== "string") return "must be a string";
-    return (
-      findRangeProblem(value.length, [rules["minLength"], rules["maxLength"]], "characters") ??
-      findChoiceProblem(value, rules["enum"])
-    );
-  }
-  if (typeof value !== "number" || !Number.isFinite(value)) return "must be a number";
-  if (type === "integer" && !Number.isInteger(value)) return "must be a whole number";
-  return findRangeProblem(value, [rules["minimum"], rules["maximum"]]);
+function findRangeProblem(value: unknown, rules: Copied): string | undefined {
+  if (typeof value === "number") return findOutside(value, [rules["minimum"], rules["maximum"]]);
+  if (typeof value === "string") return findOutside(value.length, [rules["minLength"], rules["maxLength"]], "characters");
+  return Array.isArray(value) ? findOutside(value.length, [rules["minItems"], rules["maxItems"]], "values") : undefined;
 }
 
-function findListProblem(value: unknown, choice: unknown, { minItems, maxItems }: Copied): string | undefined {
-  if (!Array.isArray(value)) return "must be an array";
-  for (const one of value) {
-    const problem = findChoiceProblem(one, choice);
-    if (problem !== undefined) return problem;
-  }
-  return findRangeProblem(value.length, [minItems, maxItems], "values");
-}
-
-function findChoiceProblem(value: unknown, choice: unknown): string | undefined {
-  return !Array.isArray(choice) || choice.includes(value) ? undefined : "must be one of the given values";
-}
-
-function findRangeProblem(size: number, [min, max]: readonly (Json | undefined)[], unit?: string): string | undefined {
+function findOutside(size: number, [min, max]: readonly (Json | undefined)[], unit?: string): string | undefined {
   const [verb, end] = unit === undefined ? ["be", ""] : ["have", ` ${unit}`];
   if (typeof min === "number" && size < min) return `must ${verb} at least ${min}${end}`;
   return typeof max === "number" && size > max ? `must ${verb} at most ${max}${end}` : undefined;

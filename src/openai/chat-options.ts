@@ -1,7 +1,14 @@
 // The types of the API are declared here instead of imported from the SDK, so that any SDK version works.
 
-import { adapterChecks, type AdapterOptions, refuseBare, settle, type Settled } from "../shared/adapters/adapter-options.ts";
-import { checkFields, type Checks, is, isRecord } from "../core/kit.ts";
+import {
+  adapterChecks,
+  type AdapterOptions,
+  clientCheck,
+  refuseBare,
+  settle,
+  type Settled,
+} from "../shared/adapters/adapter-options.ts";
+import { checkFields, type Checks, is } from "../core/kit.ts";
 import { idRules, toWireId } from "../shared/adapters/wire-names.ts";
 import { findQuirks, serviceCheck } from "../services/find-quirks.ts";
 import type { Quirks, ServiceName } from "../services/service.ts";
@@ -125,8 +132,10 @@ export interface ChatSettings extends Settled<OpenAIChatOptions, ChatDefaults> {
   readonly quirks: Quirks;
 }
 
+const sdkClient = /* @__PURE__ */ clientCheck("an OpenAI client", "chat", "completions", "create");
+
 const checks: Checks<OpenAIChatOptions> = {
-  client: ["an OpenAI client", isChatClient, undefined, true],
+  client: sdkClient,
   ...adapterChecks,
   service: serviceCheck,
   includeUsage: is.flag,
@@ -139,7 +148,7 @@ const checks: Checks<OpenAIChatOptions> = {
 };
 
 export function checkChatOptions(options: OpenAIChatOptions): ChatSettings {
-  refuseBare(options, isChatClient, ["client", 'openaiChat({ client, model: "gpt-5" })']);
+  refuseBare(options, sdkClient, ["client", 'openaiChat({ client, model: "gpt-5" })']);
   checkFields("options", options, checks);
   const quirks = findQuirks(options);
   const { structuredOutput, echoReasoning } = options;
@@ -161,9 +170,4 @@ function createIdConverter({ callIds }: Quirks): (callId: string) => string {
 
 function toThinkTags({ thinkTags, separatesReasoning }: Quirks): ThinkTags {
   return thinkTags === "opened" && separatesReasoning === true ? true : (thinkTags ?? true);
-}
-
-function isChatClient(value: unknown): boolean {
-  if (!isRecord(value) || !isRecord(value.chat) || !isRecord(value.chat.completions)) return false;
-  return typeof value.chat.completions.create === "function";
 }

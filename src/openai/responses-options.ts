@@ -1,6 +1,13 @@
 // The types of the API are declared here instead of imported from the SDK, so that any SDK version works.
 
-import { adapterChecks, type AdapterOptions, refuseBare, settle, type Settled } from "../shared/adapters/adapter-options.ts";
+import {
+  adapterChecks,
+  type AdapterOptions,
+  clientCheck,
+  refuseBare,
+  settle,
+  type Settled,
+} from "../shared/adapters/adapter-options.ts";
 import { checkFields, type Checks, is, isRecord } from "../core/kit.ts";
 import { isFilled } from "../shared/errors/check-fields.ts";
 import type { Json } from "../core/index.ts";
@@ -116,8 +123,10 @@ export interface ResponsesSettings extends Omit<Settled<OpenAIResponsesOptions, 
   readonly quirks: Quirks;
 }
 
+const sdkClient = /* @__PURE__ */ clientCheck("an OpenAI client", "responses", "create");
+
 const checks: Checks<OpenAIResponsesOptions> = {
-  client: ["an OpenAI client", isResponsesClient, undefined, true],
+  client: sdkClient,
   ...adapterChecks,
   service: serviceCheck,
   store: is.flag,
@@ -132,7 +141,7 @@ const checks: Checks<OpenAIResponsesOptions> = {
 };
 
 export function checkResponsesOptions(options: OpenAIResponsesOptions): ResponsesSettings {
-  refuseBare(options, isResponsesClient, ["client", 'openaiResponses({ client, model: "gpt-5" })']);
+  refuseBare(options, sdkClient, ["client", 'openaiResponses({ client, model: "gpt-5" })']);
   checkFields("options", options, checks);
   const { client, model, store = false, compaction, toolSearch, customTools = {}, structuredOutput } = options;
   return {
@@ -149,10 +158,6 @@ export function checkResponsesOptions(options: OpenAIResponsesOptions): Response
     structuresOutput: structuredOutput ?? enforcesSchemas(client, model),
     quirks: findQuirks(options),
   };
-}
-
-function isResponsesClient(value: unknown): boolean {
-  return isRecord(value) && isRecord(value.responses) && typeof value.responses.create === "function";
 }
 
 function isTyped(value: unknown): boolean {

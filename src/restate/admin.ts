@@ -1,7 +1,7 @@
 // The parts of Restate's admin API that a worker uses.
 
 import { followSignal } from "../shared/signals.ts";
-import { repeatFailed } from "../host/durable/repeat-failed.ts";
+import { repeatFailed } from "../shared/repeat-failed.ts";
 
 /** How long a failed request is repeated, and the time between two repetitions, in milliseconds. */
 const repeatForMs = 30_000;

@@ -2,7 +2,7 @@
 
 import { connect, HttpCallError, Opts, type Ingress } from "@restatedev/restate-sdk-clients";
 import type { Added, Begun, DurableStore, Row, RunMessage, StepRecord } from "../host/durable/durable-store.ts";
-import { repeatFailed } from "../host/durable/repeat-failed.ts";
+import { repeatFailed } from "../shared/repeat-failed.ts";
 import { whileOpen } from "./admin.ts";
 import type { Appended, EventsFound, RunHead } from "./run-events.ts";
 import { type FailedBefore, jsonSerde, type ServiceNames } from "./run-object.ts";

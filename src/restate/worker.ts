@@ -2,6 +2,7 @@
 
 import { checkFields, type Checks, invalidOption, is, needed } from "../core/kit.ts";
 import type { NumberRule } from "../shared/errors/check-fields.ts";
+import { settle, type Settled } from "../shared/adapters/adapter-options.ts";
 import { ProcessLoops } from "../host/durable/process-loops.ts";
 import { type Looking, type RunWaits, WorkerSite } from "../host/durable/worker-site.ts";
 import { Admin } from "./admin.ts";
@@ -108,11 +109,9 @@ const checks: Checks<WorkerOptions> = {
   runsLoops: is.flag,
 };
 
-type Defaults = { readonly [Name in "name" | "host"]: string } & {
-  readonly [Name in "port" | "suspendMs" | "retentionMs" | "answerMs"]: number;
-} & { readonly runsLoops: boolean };
+type Defaulted = "name" | "host" | "port" | "suspendMs" | "retentionMs" | "answerMs" | "runsLoops";
 
-const defaults: Defaults = {
+const defaults: { readonly [Name in Defaulted]-?: NonNullable<WorkerOptions[Name]> } = {
   name: "turnwright",
   port: 9_080,
   host: "127.0.0.1",
@@ -122,7 +121,7 @@ const defaults: Defaults = {
   runsLoops: true,
 };
 
-export type Settings = Omit<WorkerOptions, keyof Defaults> & Defaults;
+export type Settings = Settled<WorkerOptions, Defaulted>;
 
 /** How often a worker checks which of its runs have new messages, in milliseconds. */
 const lookMs = 200;
@@ -165,17 +164,12 @@ export const here: ProcessLoops<WorkerProcess> = new ProcessLoops();
 export async function launchWorker(options: WorkerOptions): Promise<Worker> {
   requireNode22();
   checkFields("options", options, checks);
-  const settings = settingsOf(options);
+  const settings: Settings = settle<WorkerOptions, Defaulted>(options, defaults);
   const { name } = settings;
   if (!/^[a-zA-Z][\w.-]*$/.test(name))
     throw invalidOption("name", "a letter and then letters, digits, dots, hyphens and _", name);
   const worker = await here.launch(() => new WorkerProcess(settings));
   return { id: worker.id, stop: () => worker.stop() };
-}
-
-function settingsOf(options: WorkerOptions): Settings {
-  const given = Object.entries(options).filter(([, value]) => value !== undefined);
-  return { ...defaults, ...(Object.fromEntries(given) as unknown as Settings) };
 }
 
 export class WorkerProcess extends WorkerSite implements RunWorker {

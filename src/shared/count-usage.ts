@@ -30,6 +30,11 @@ export function addCost(a: number | undefined, b: number | undefined): number | 
   return a === undefined || b === undefined ? undefined : a + b;
 }
 
+/** Adds two costs or counts, either of which may be unknown. Undefined only if both are unknown. */
+export function addKnown(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined || b === undefined ? (a ?? b) : a + b;
+}
+
 export function addSpending(sum: NestedSpending, spent: NestedSpending): NestedSpending {
   const costUSD = addCost(sum.costUSD, spent.costUSD);
   const knownCostUSD = (sum.costUSD ?? sum.knownCostUSD ?? 0) + (spent.costUSD ?? spent.knownCostUSD ?? 0);

@@ -2,7 +2,7 @@ import type { Message, UserMessage } from "../core/types/message.ts";
 import { freezeDeep, toJson } from "./json.ts";
 import type { StreamResult } from "../core/types/provider.ts";
 import type { ToolCall } from "../core/types/tool-outcome.ts";
-import type { Json } from "../core/types/common.ts";
+import type { ContentPart, Json } from "../core/types/common.ts";
 import type { CompactedMessages } from "../core/types/middleware-options.ts";
 import { memoize } from "./promises.ts";
 
@@ -57,6 +57,12 @@ export function lastUserText(messages: readonly Message[]): string {
 export function userTextOf({ content }: UserMessage): string {
   if (typeof content === "string") return content;
   return content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
+}
+
+/** Returns the content as parts. An empty text has none. */
+export function partsOf(content: UserMessage["content"]): readonly ContentPart[] {
+  if (typeof content !== "string") return content;
+  return content === "" ? [] : [{ type: "text", text: content }];
 }
 
 export const restartedResult: Json = { status: "context_restarted" };

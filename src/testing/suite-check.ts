@@ -3,7 +3,7 @@
 import { addUsage } from "../shared/count-usage.ts";
 import { type Check, checkFields, invalidOption, is } from "../core/kit.ts";
 import type { Clock, Json, ModelChunk, Usage } from "../core/index.ts";
-import { systemClock } from "../shared/signals.ts";
+import { withinTime } from "../shared/repeat-failed.ts";
 import { toPlainError } from "../shared/plain-error.ts";
 import { stableJson } from "../shared/json.ts";
 
@@ -104,17 +104,8 @@ export function check(condition: boolean, message: string): asserts condition {
   if (!condition) throw new Error(message);
 }
 
-export async function within<T>(work: PromiseLike<T>, complaint: string, patience: Patience): Promise<T> {
-  const { clock = systemClock, withinMs = 2_000 } = patience;
-  let timer: unknown;
-  const late = new Promise<never>((_, reject) => {
-    timer = clock.setTimeout(() => reject(new Error(`${complaint} within ${withinMs} ms.`)), withinMs);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clock.clearTimeout(timer);
-  }
+export function within<T>(work: PromiseLike<T>, complaint: string, { clock, withinMs: ms = 2_000 }: Patience): Promise<T> {
+  return withinTime(work, { ms, clock, toError: () => new Error(`${complaint} within ${ms} ms.`) });
 }
 
 export function checkSame(actual: unknown, expected: unknown, what: string): void {

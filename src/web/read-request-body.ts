@@ -4,6 +4,7 @@ import { systemClock } from "../shared/signals.ts";
 import type { Clock } from "../core/index.ts";
 import { hasBrand, isRecord } from "../shared/guards.ts";
 import { dropPromise } from "../shared/promises.ts";
+import { withinTime } from "../shared/repeat-failed.ts";
 import { countBytes } from "../shared/estimate-tokens.ts";
 
 const brand = Symbol.for("turnwright.RequestError");
@@ -106,20 +107,14 @@ function checkHeaders(read: (name: string) => string | undefined, maxBytes: numb
 type Pieces = Pick<AsyncIterator<Uint8Array | string, unknown>, "next" | "return">;
 
 async function collect(pieces: Pieces, { maxBytes, bodyMs, clock }: Limits): Promise<string> {
-  let timer: unknown;
-  const expired = new Promise<never>((_, reject) => {
-    if (bodyMs === Number.POSITIVE_INFINITY) return;
-    timer = clock.setTimeout(() => reject(new RequestError(408, `The body took longer than ${bodyMs} ms.`)), bodyMs);
-  });
+  const toError = (): Error => new RequestError(408, `The body took longer than ${bodyMs} ms.`);
   try {
-    return await Promise.race([readAll(pieces, maxBytes), expired]);
+    return await withinTime(readAll(pieces, maxBytes), { ms: bodyMs, clock, toError });
   } catch (error) {
     // The promise may never settle, so it is not awaited.
     dropPromise(pieces.return?.());
     if (error instanceof RequestError) throw error;
     throw new RequestError(400, "The connection ended before the body was complete.", { cause: error });
-  } finally {
-    if (timer !== undefined) clock.clearTimeout(timer);
   }
 }
 

@@ -20,7 +20,7 @@ import { createUIMessageMapper } from "turnwright/ui-message-stream";
 import { alignMessages } from "../../src/inspect/analysis/align-messages.ts";
 import { budgetSeriesOf, totalsOf } from "../../src/inspect/analysis/run-totals.ts";
 import { compareTotals } from "../../src/inspect/analysis/compare-runs.ts";
-import { findCacheBreaks } from "../../src/inspect/analysis/find-cache-breaks.ts";
+import { findCacheBreaks } from "../inspect/find-cache-breaks.ts";
 import { buildTree, titleOf } from "../../src/inspect/ui/model/entries.ts";
 import { buildRows } from "../../src/inspect/ui/model/rows.ts";
 import { makeFolder } from "../journal/folder.ts";

@@ -5,7 +5,7 @@ import { isLoopError } from "turnwright";
 import { parseRunLog, type RunLog, toChromeTrace, toMarkdown } from "turnwright/inspect";
 import { budgetSeriesOf, totalsOf } from "../../src/inspect/analysis/run-totals.ts";
 import { compareRuns } from "../../src/inspect/analysis/compare-runs.ts";
-import { findCacheBreaks } from "../../src/inspect/analysis/find-cache-breaks.ts";
+import { findCacheBreaks } from "./find-cache-breaks.ts";
 import { buildTree, titleOf } from "../../src/inspect/ui/model/entries.ts";
 import { buildRows } from "../../src/inspect/ui/model/rows.ts";
 import { failedLog, nestedLog, suspendedLog } from "./page/sample-logs.ts";

@@ -11,7 +11,7 @@ import type { RunFacts } from "./execute-durable-run.ts";
 import { readLargeParts } from "./durable-records.ts";
 import { readDurableEvents } from "./read-durable-events.ts";
 import { toDecided, unknownDecision } from "./check-decisions.ts";
-import { withinTime } from "./repeat-failed.ts";
+import { answerWithin } from "../../shared/repeat-failed.ts";
 import { isExactData } from "../../shared/to-outcome.ts";
 import { toUserMessage } from "../../conversation/new-message.ts";
 import { signalCheck } from "../start-options.ts";
@@ -64,7 +64,7 @@ export function createDurableLoop<Input>(
   engineOf: () => DurableEngine,
 ): DefinedLoop<Input> {
   const verbs = new DurableVerbs(name, (input) => options(JSON.parse(input) as Input), engineOf);
-  const bounded: DefinedLoop<Input>["bounded"] = (what, work) => withinTime(work, { what, ms: engineOf().answerMs });
+  const bounded: DefinedLoop<Input>["bounded"] = (what, work) => answerWithin(work, what, engineOf().answerMs);
   const decideAll: DefinedLoop<Input>["decideAll"] = (id, decisions) => bounded("decide", () => verbs.decide(id, decisions));
   const loop: DurableLoop<Input> = {
     start: async (id, input) => bounded("start", () => verbs.start(id, input)),

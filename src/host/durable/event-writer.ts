@@ -5,7 +5,7 @@ import type { LoopEvent } from "../../core/index.ts";
 import { rowOf } from "../../shared/event-table.ts";
 import { packEvent, type StoredEvent } from "./durable-records.ts";
 import type { Begun, DurableStore, StepRecord } from "./durable-store.ts";
-import { repeatFailed } from "./repeat-failed.ts";
+import { repeatFailed } from "../../shared/repeat-failed.ts";
 
 /** How long events are collected before they are written together, in milliseconds. */
 const collectMs = 20;

@@ -14,7 +14,7 @@ import { storeLargeParts } from "./durable-records.ts";
 import { type DurableEngine, type DurableStore, type LiveRun, NotOwner, type Row, type RunMessage } from "./durable-store.ts";
 import { EventWriter } from "./event-writer.ts";
 import { createRecordJournal, type StepHooks } from "./record-journal.ts";
-import { repeatFailed } from "./repeat-failed.ts";
+import { repeatFailed } from "../../shared/repeat-failed.ts";
 import { type Answers, firstEnd, runUntilEnd, type ShownWait } from "./run-in-engine.ts";
 
 /** The fields of a result that are rebuilt from the records of the run, so that they are not stored twice. */

@@ -1,6 +1,6 @@
 import { isSameJson } from "../../shared/json.ts";
 import type { Json, Message } from "../../core/index.ts";
-import type { LoggedCall, LoggedIteration, LoggedRequest, LoggedRun } from "../log/run-log.ts";
+import type { LoggedCall, LoggedIteration, LoggedRequest, LoggedRun } from "../../shared/run-log.ts";
 import { type RequestStep, walkRequests } from "./request-messages.ts";
 import { jsonLength } from "./json-parts.ts";
 import { activeMsOf, activeMsUntil, executionsOf, type RunTotals, totalsOf } from "./run-totals.ts";

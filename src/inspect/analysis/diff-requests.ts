@@ -1,5 +1,5 @@
 import type { ToolDefinition } from "../../core/index.ts";
-import type { LoggedRequest } from "../log/run-log.ts";
+import type { LoggedRequest } from "../../shared/run-log.ts";
 import { formatCount, joinTexts } from "../format.ts";
 import { alignMessages, countChanges, type MessageChange } from "./align-messages.ts";
 import type { MaskedCalls } from "./request-messages.ts";

@@ -2,7 +2,7 @@
 // a request that equals the beginning of an earlier request.
 
 import type { CacheBreakCause } from "./cache-break.ts";
-import type { LoggedIteration, LoggedRequest, LoggedRun } from "../log/run-log.ts";
+import type { LoggedIteration, LoggedRequest, LoggedRun } from "../../shared/run-log.ts";
 import { alignMessages, countChanges } from "./align-messages.ts";
 import { diffFields, diffTools } from "./diff-requests.ts";
 import { isSameText, jsonLength, sharedLength } from "./json-parts.ts";
@@ -41,12 +41,10 @@ export interface CacheBreak {
   readonly possibleTokens: number | undefined;
 }
 
-/** Returns the requests of a run that break the prompt cache. A request that only adds messages breaks nothing. */
-export function findCacheBreaks(run: LoggedRun): readonly CacheBreak[] {
-  return [...walkCacheBreaks(run)].filter((found) => found !== undefined);
-}
-
-/** Yields the break of each request, or undefined. A long run takes a second, so the caller can pause between requests. */
+/**
+ * Yields the break of each request, or undefined: a request that only adds messages breaks nothing. A long run takes a second, so the
+ * caller can pause between requests.
+ */
 export function* walkCacheBreaks(run: LoggedRun): Generator<CacheBreak | undefined, void> {
   const places = new Map(run.iterations.map((iteration, index) => [iteration, index]));
   const masking = findMasking(run);

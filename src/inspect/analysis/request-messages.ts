@@ -2,7 +2,7 @@
 
 import type { Message, ToolResultPart } from "../../core/index.ts";
 import { summaryTitle } from "../../shared/transcript.ts";
-import type { LoggedIteration, LoggedRequest, LoggedRun } from "../log/run-log.ts";
+import type { LoggedIteration, LoggedRequest, LoggedRun } from "../../shared/run-log.ts";
 import { isSameText } from "./json-parts.ts";
 
 /** The ids of the calls whose results were cleared. */

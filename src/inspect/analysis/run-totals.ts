@@ -1,7 +1,8 @@
 // Sums what a run and its nested runs have spent, in total and over time.
 
+import { addKnown } from "../../shared/count-usage.ts";
 import { wasDispatched } from "../../shared/to-outcome.ts";
-import type { LoggedCompaction, LoggedIteration, LoggedRun } from "../log/run-log.ts";
+import type { LoggedCompaction, LoggedIteration, LoggedRun } from "../../shared/run-log.ts";
 
 export interface RunTotals {
   readonly inputTokens: number;
@@ -70,10 +71,6 @@ export function addTotals(one: RunTotals, other: RunTotals): RunTotals {
     calls: one.calls + other.calls,
     nestedRuns: one.nestedRuns + other.nestedRuns,
   };
-}
-
-function addKnown(one: number | undefined, other: number | undefined): number | undefined {
-  return one === undefined ? other : one + (other ?? 0);
 }
 
 /** Returns the part of the input tokens that services read from a cache, from 0 to 1. Undefined if no service reported any. */

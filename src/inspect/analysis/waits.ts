@@ -1,5 +1,5 @@
 import { formatMs } from "../format.ts";
-import type { LoggedIteration, LoggedWait } from "../log/run-log.ts";
+import type { LoggedIteration, LoggedWait } from "../../shared/run-log.ts";
 
 /** Returns the waits of a call. Without an id, returns the waits between the attempts of the stream. */
 export function waitsOf({ waits }: Pick<LoggedIteration, "waits">, callId?: string): readonly LoggedWait[] {

@@ -6,7 +6,7 @@ import { checkFields, type Checks, is } from "../../core/kit.ts";
 import type { Json } from "../../core/index.ts";
 import { cleanName } from "../../observe/run-observer.ts";
 import { rowOf } from "../../shared/event-table.ts";
-import type { LoggedCompaction, LoggedIteration, LoggedRun, RunLog, LoggedCall, LoggedWait } from "../log/run-log.ts";
+import type { LoggedCompaction, LoggedIteration, LoggedRun, RunLog, LoggedCall, LoggedWait } from "../../shared/run-log.ts";
 import { toIsoTime } from "../format.ts";
 import { executionsOf, stepsOf } from "../analysis/run-totals.ts";
 import { waitNames, waitsOf } from "../analysis/waits.ts";

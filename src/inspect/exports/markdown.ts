@@ -10,7 +10,7 @@ import type {
   LoggedRequest,
   LoggedRun,
   LoggedWait,
-} from "../log/run-log.ts";
+} from "../../shared/run-log.ts";
 import { stepsOf } from "../analysis/run-totals.ts";
 import { describeWait, waitsOf } from "../analysis/waits.ts";
 import { formatCount, formatMs, formatTime, formatUSD } from "../format.ts";

@@ -6,7 +6,7 @@ import type { Json, Message } from "../../core/index.ts";
 import { toUsage } from "../../shared/plain-error.ts";
 import type { LogLine } from "./parse-line.ts";
 import { isList } from "./shared-reader.ts";
-import type { LoggedCall, LoggedIteration, LoggedOutput, LoggedRequest, LoggedWait } from "./run-log.ts";
+import type { LoggedCall, LoggedIteration, LoggedOutput, LoggedRequest, LoggedWait } from "../../shared/run-log.ts";
 
 export function toRequest(earlier: readonly LoggedRequest[], line: LogLine): LoggedRequest {
   const keptCount = requireCount(line, "keep");

@@ -10,7 +10,7 @@ import type {
   LoggedLine,
   LoggedRequest,
   LoggedRun,
-} from "./run-log.ts";
+} from "../../shared/run-log.ts";
 import { SharedReader } from "./shared-reader.ts";
 import { isRecord, listOf } from "../../core/kit.ts";
 import type { Json } from "../../core/index.ts";

@@ -17,7 +17,7 @@ import { isSameJson } from "../../shared/json.ts";
 import { textOrNone } from "../../shared/plain-error.ts";
 import { renderOutcome } from "../../shared/to-outcome.ts";
 import type { UnknownRecord } from "../../shared/guards.ts";
-import type { LoggedCall, LoggedIteration, LoggedRun, LoggedCompaction, LoggedRequest } from "../log/run-log.ts";
+import type { LoggedCall, LoggedIteration, LoggedRun, LoggedCompaction, LoggedRequest } from "../../shared/run-log.ts";
 import { noOutput } from "../log/read-parts.ts";
 import {
   findAdded,

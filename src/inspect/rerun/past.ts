@@ -2,7 +2,7 @@ import { type Answer, toContextMessage } from "../../core/kit.ts";
 import type { CompactionAnswer } from "../../core/types/middleware-options.ts";
 import { type Json, LoopError, type Message, type ToolDefinition, type UserMessage } from "../../core/index.ts";
 import { malformedNote, warnOfLoop } from "../../shared/model-notes.ts";
-import type { LoggedRun } from "../log/run-log.ts";
+import type { LoggedRun } from "../../shared/run-log.ts";
 
 /** A repeated iteration. Its last answer has the outcomes of all its calls, so that the replay needs no steps for calls. */
 export type PastIteration = readonly Answer[];

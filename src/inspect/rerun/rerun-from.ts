@@ -27,7 +27,7 @@ import { toCompacted } from "../../shared/transcript.ts";
 import { readJournalRun, type RecordedPlace, type RecordedRun } from "../../journal/inspect/inspect-journal.ts";
 import { findStart } from "../log/log-file.ts";
 import { readRunLog } from "../log/read-run-log.ts";
-import type { LoggedRun, RunLog } from "../log/run-log.ts";
+import type { LoggedRun, RunLog } from "../../shared/run-log.ts";
 import {
   findAdded,
   isLoopWarning,

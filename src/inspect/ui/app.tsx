@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { LoggedRun } from "../log/run-log.ts";
+import type { LoggedRun } from "../../shared/run-log.ts";
 import type { PageLog } from "../page/page-data.ts";
 import { showControls } from "../format.ts";
 import { Boundary } from "./shared-parts.tsx";

@@ -3,7 +3,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { type BudgetName, budgetNames, type BudgetPoint, type BudgetSeries, budgetSeriesOf } from "../analysis/run-totals.ts";
 import { formatCount, formatMs, formatShare, formatUSD } from "../format.ts";
 import { type Curve, layOutPlot, plotHeight, type PlotLayout } from "../analysis/plot-layout.ts";
-import type { LoggedRun } from "../log/run-log.ts";
+import type { LoggedRun } from "../../shared/run-log.ts";
 import { LazyFold } from "./shared-parts.tsx";
 import "./budget-plot.css";
 

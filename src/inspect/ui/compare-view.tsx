@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { type ComparedIteration, type ComparedTotals, compareRuns, type ComparedCall } from "../analysis/compare-runs.ts";
 import { formatCount, formatMs, formatUSD, joinTexts, showControls } from "../format.ts";
-import type { LoggedRun, LoggedCall, LoggedIteration } from "../log/run-log.ts";
+import type { LoggedRun, LoggedCall, LoggedIteration } from "../../shared/run-log.ts";
 import { LazyFold, ShowMore, TextPieces } from "./shared-parts.tsx";
 import { readRunFacts } from "./model/run-facts.ts";
 import "./compare-view.css";

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { useContext } from "preact/hooks";
-import type { LoggedCall, LoggedIteration } from "../log/run-log.ts";
+import type { LoggedCall, LoggedIteration } from "../../shared/run-log.ts";
 import { countThings, formatCount, formatMs, formatUSD, showControls } from "../format.ts";
 import { summarizeCacheBreak } from "../analysis/describe-cache-break.ts";
 import { describeWait, longWaitsOf } from "../analysis/waits.ts";

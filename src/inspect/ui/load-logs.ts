@@ -1,6 +1,6 @@
 // Loads the logs of the page: from its own elements, or from its server while runs write them.
 
-import type { RunLog } from "../log/run-log.ts";
+import type { RunLog } from "../../shared/run-log.ts";
 import { LogReader } from "../log/read-run-log.ts";
 import { logIdHeader, type PageData, pageDataId, type PageLog } from "../page/page-data.ts";
 

@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import { useMemo, useState } from "preact/hooks";
+import { useContext, useMemo, useState } from "preact/hooks";
 import { describeCacheBreak, isUnread } from "../analysis/describe-cache-break.ts";
 import {
   describeDifference,
@@ -8,10 +8,10 @@ import {
   type RequestDifference,
   type ToolsDifference,
 } from "../analysis/diff-requests.ts";
-import { type CacheBreak, findCacheBreaks } from "../analysis/find-cache-breaks.ts";
+import type { CacheBreak } from "../analysis/find-cache-breaks.ts";
 import { countThings, formatCount, showControls } from "../format.ts";
 import { findMasking, maskedUpTo } from "../analysis/request-messages.ts";
-import type { LoggedIteration, LoggedRun } from "../log/run-log.ts";
+import type { LoggedIteration, LoggedRun } from "../../shared/run-log.ts";
 import { type MessageContext, SentRequest, SentMessage } from "./sent-request.tsx";
 import "./request-view.css";
 import type { Message } from "../../core/index.ts";
@@ -20,6 +20,7 @@ import { diffTexts } from "../analysis/diff-texts.ts";
 import { LazyFold, TextPieces } from "./shared-parts.tsx";
 import { formatValue } from "./model/format-value.ts";
 import { JsonText } from "./safe-text.tsx";
+import { CacheBreaks } from "./use-cache-breaks.ts";
 
 interface RequestChangesProps extends MessageContext {
   readonly difference: RequestDifference;
@@ -156,7 +157,8 @@ export function RequestView({ iteration, previous, run }: RequestViewProps): JSX
   const { request } = iteration;
   const before = previous?.request;
   const [isSentShown, setSentShown] = useState(before === undefined);
-  const { breaks, masking } = requestFactsOf(run);
+  const found = useContext(CacheBreaks).get(iteration);
+  const masking = useMemo(() => findMasking(run), [run, run.lines.length]);
   const context: MessageContext = { run, masked: maskedUpTo(masking, iteration.iteration) };
   const difference = useMemo(
     () => before && request && diffRequests(before, request, maskedUpTo(masking, iteration.iteration)),
@@ -165,7 +167,6 @@ export function RequestView({ iteration, previous, run }: RequestViewProps): JSX
   if (request === undefined) return <p class="request-view">No request was sent for this iteration.</p>;
   const kind = previous === undefined ? "The first request" : "The request before this one is not in the log";
   const size = `${countThings(request.messageCount, "message")}, ${countThings(request.tools.length, "tool")}`;
-  const found = breaks.get(iteration);
   return (
     <section class="request-view" aria-label={`Request of iteration ${iteration.iteration}`}>
       <div class="request-line">
@@ -200,28 +201,4 @@ function describeTokens(found: CacheBreak): string {
   if (cachedTokens === undefined || isUnread(found)) return "";
   const read = `The service read ${formatCount(cachedTokens)} tokens from its cache`;
   return possibleTokens === undefined ? `${read}.` : `${read}; the kept prefix has about ${formatCount(possibleTokens)}.`;
-}
-
-interface RequestFacts {
-  /**
-   * The number of lines that the run had when these facts were found. If a live run has more lines, the facts are found again.
-   */
-  readonly lines: number;
-  readonly breaks: ReadonlyMap<LoggedIteration, CacheBreak>;
-  readonly masking: ReadonlyMap<string, number>;
-}
-
-const known = new WeakMap<LoggedRun, RequestFacts>();
-
-function requestFactsOf(run: LoggedRun): RequestFacts {
-  const last = known.get(run);
-  if (last?.lines === run.lines.length) return last;
-  const breaks = new Map<LoggedIteration, CacheBreak>();
-  for (const found of findCacheBreaks(run)) {
-    const iteration = run.iterations[found.index];
-    if (iteration !== undefined) breaks.set(iteration, found);
-  }
-  const facts: RequestFacts = { lines: run.lines.length, breaks, masking: findMasking(run) };
-  known.set(run, facts);
-  return facts;
 }

@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useContext, useState } from "preact/hooks";
-import type { LoggedRun } from "../log/run-log.ts";
+import type { LoggedRun } from "../../shared/run-log.ts";
 import { activeMsOf, cacheShareOf, modelsOf, totalsOf } from "../analysis/run-totals.ts";
 import { summarizeCacheBreak } from "../analysis/describe-cache-break.ts";
 import { formatCount, formatLocalTime, formatMs, formatShare, formatUSD, showControls } from "../format.ts";

@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { formatCount, formatLocalTime, formatMs, formatShare, formatUSD, showControls } from "../format.ts";
 import { activeMsOf, cacheShareOf, modelsOf, totalsOf } from "../analysis/run-totals.ts";
-import type { LoggedRun } from "../log/run-log.ts";
+import type { LoggedRun } from "../../shared/run-log.ts";
 import "./run-list.css";
 
 interface ListedRun {

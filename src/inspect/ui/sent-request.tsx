@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import type { Message, ToolResultPart } from "../../core/index.ts";
 import { countThings, formatCount, showControls } from "../format.ts";
 import { jsonLength } from "../analysis/json-parts.ts";
-import type { LoggedRequest, LoggedRun } from "../log/run-log.ts";
+import type { LoggedRequest, LoggedRun } from "../../shared/run-log.ts";
 import { findOriginal, type MaskedCalls } from "../analysis/request-messages.ts";
 import { LazyFold, ShowMore } from "./shared-parts.tsx";
 import { JsonText, PieceView, SafeText } from "./safe-text.tsx";

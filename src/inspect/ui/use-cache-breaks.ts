@@ -3,34 +3,31 @@
 import { type Context, createContext } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { type CacheBreak, walkCacheBreaks } from "../analysis/find-cache-breaks.ts";
-import type { LoggedIteration, LoggedRun } from "../log/run-log.ts";
+import type { LoggedIteration, LoggedRun } from "../../shared/run-log.ts";
 import type { RunTree } from "./model/entries.ts";
+import { workInSlices } from "./work-in-slices.ts";
 
 type BreakMap = ReadonlyMap<LoggedIteration, CacheBreak>;
 
 export const CacheBreaks: Context<BreakMap> = createContext<BreakMap>(new Map());
 
-const sliceMs = 12;
 /** The cache breaks of a live run are searched again after this pause, in milliseconds. */
 const againMs = 1_000;
 
 export function useCacheBreaks(tree: RunTree): BreakMap {
   const [state, setState] = useState<{ readonly tree?: RunTree; readonly found: BreakMap }>({ found: new Map() });
-  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  const stop = useRef<(() => void) | undefined>(undefined);
   useEffect(() => {
-    if (timer.current !== undefined || state.tree === tree) return;
+    if (stop.current !== undefined || state.tree === tree) return;
     const found = new Map<LoggedIteration, CacheBreak>();
     const steps = findIn(runsOf(tree), found);
-    const work = (): void => {
-      const end = performance.now() + sliceMs;
-      let isDone = false;
-      while (!isDone && performance.now() < end) isDone = steps.next().done === true;
-      timer.current = isDone ? undefined : setTimeout(work);
-      if (isDone) setState({ tree, found });
-    };
-    timer.current = setTimeout(work, state.tree === undefined ? 0 : againMs);
+    stop.current = workInSlices(steps, state.tree === undefined ? 0 : againMs, (isDone) => {
+      if (!isDone) return;
+      stop.current = undefined;
+      setState({ tree, found });
+    });
   }, [tree, state.tree]);
-  useEffect(() => () => clearTimeout(timer.current), []);
+  useEffect(() => () => stop.current?.(), []);
   return state.found;
 }
 

@@ -2,7 +2,7 @@
 
 import type { RefObject } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { LoggedRun } from "../log/run-log.ts";
+import type { LoggedRun } from "../../shared/run-log.ts";
 import { buildTree, type Entry, type RunTree } from "./model/entries.ts";
 import { type Hit, type Search, useSearch } from "./use-search.ts";
 import { formatValue } from "./model/format-value.ts";

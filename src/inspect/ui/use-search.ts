@@ -3,6 +3,7 @@ import { formatCount } from "../format.ts";
 import { type Entry, titleOf } from "./model/entries.ts";
 import { formatValue } from "./model/format-value.ts";
 import { piecesOf } from "./model/pieces.ts";
+import { workInSlices } from "./work-in-slices.ts";
 
 export interface Search {
   readonly pattern: RegExp | undefined;
@@ -12,8 +13,6 @@ export interface Search {
 
 const idle: Search = { pattern: undefined, hits: [], isDone: true };
 
-/** The search pauses after this time, in milliseconds, to keep the page responsive. */
-const sliceMs = 12;
 const typingMs = 120;
 const showEachMs = 150;
 
@@ -26,18 +25,11 @@ export function useSearch(query: string, entries: readonly Entry[]): Search {
     const hits: Hit[] = [];
     const steps = findHits(entries, pattern, hits);
     let shownAt = 0;
-    const work = (): void => {
-      const end = performance.now() + sliceMs;
-      let isDone = false;
-      while (!isDone && performance.now() < end) isDone = steps.next().done === true;
-      if (isDone || performance.now() - shownAt > showEachMs) {
-        shownAt = performance.now();
-        setFound({ query, search: { pattern, hits: [...hits], isDone } });
-      }
-      if (!isDone) timer = setTimeout(work);
-    };
-    let timer = setTimeout(work, typingMs);
-    return () => clearTimeout(timer);
+    return workInSlices(steps, typingMs, (isDone) => {
+      if (!isDone && performance.now() - shownAt <= showEachMs) return;
+      shownAt = performance.now();
+      setFound({ query, search: { pattern, hits: [...hits], isDone } });
+    });
   }, [query]);
   // The effect starts the search only after the next frame. Until the search has started, it must not look finished.
   return found.query === query ? found.search : { ...idle, isDone: query === "" };

@@ -9,7 +9,7 @@ import {
 } from "../../core/index.ts";
 import { groupByRole } from "../../shared/adapters/sdk-provider.ts";
 
-import { userTextOf } from "../../shared/transcript.ts";
+import { partsOf, userTextOf } from "../../shared/transcript.ts";
 import {
   isPlanMetadata,
   type MadePlan,
@@ -151,11 +151,6 @@ export function joinUserMessages(messages: readonly Message[]): readonly Message
 
 function joinContents(contents: readonly UserMessage["content"][]): UserMessage {
   const texts = contents.filter((content) => typeof content === "string");
-  if (texts.length < contents.length) return { role: "user", content: contents.flatMap(toParts) };
+  if (texts.length < contents.length) return { role: "user", content: contents.flatMap(partsOf) };
   return { role: "user", content: texts.filter((text) => text !== "").join("\n\n") };
-}
-
-function toParts(content: UserMessage["content"]): Exclude<UserMessage["content"], string> {
-  if (typeof content !== "string") return content;
-  return content === "" ? [] : [{ type: "text", text: content }];
 }

@@ -1,3 +1,4 @@
+import { addKnown } from "../../shared/count-usage.ts";
 import { isSpending } from "../../shared/event-table.ts";
 import { checkFields, type Checks, is } from "../../core/kit.ts";
 import type { EndReason, LoopEvent, LoopStatus } from "../../core/index.ts";
@@ -122,7 +123,7 @@ function update(node: Node, event: LoopEvent): void {
   } else if (event.type === "tool-end") node.calls.delete(event.callId);
   else if (isSpending(event)) {
     node.tokens += event.usage?.totalTokens ?? 0;
-    node.costUSD = addCost(node.costUSD, event.costUSD);
+    node.costUSD = addKnown(node.costUSD, event.costUSD);
   } else if (event.type === "run-end") {
     node.state = event.status;
     node.reason = event.reason.kind;
@@ -136,10 +137,6 @@ function firstText(args: unknown): string | undefined {
   return Object.values(args).find((value): value is string => typeof value === "string");
 }
 
-function addCost(one: number | undefined, other: number | undefined): number | undefined {
-  return one === undefined || other === undefined ? (one ?? other) : one + other;
-}
-
 function toRunNode({ runId, call, state, reason, tokens, costUSD, startedAt, end, ...node }: Node): RunNode {
   const nested = node.nested.map(toRunNode);
   return {
@@ -150,7 +147,7 @@ function toRunNode({ runId, call, state, reason, tokens, costUSD, startedAt, end
     reason,
     tools: [...node.calls.values()].filter((open) => open.nested === 0).map((open) => open.name),
     tokens: end?.tokens ?? nested.reduce((sum, inner) => sum + inner.tokens, tokens),
-    costUSD: end?.costUSD ?? nested.reduce((sum, inner) => addCost(sum, inner.costUSD), costUSD),
+    costUSD: end?.costUSD ?? nested.reduce((sum, inner) => addKnown(sum, inner.costUSD), costUSD),
     startedAt,
     durationMs: end?.durationMs,
     nested,

@@ -126,25 +126,11 @@ function toSnakeCase(name: string): string {
 
 type KeysOf<Reason> = Reason extends Reason ? keyof Reason : never;
 
-/**
- * Attribute names for the fields of an end reason. Fields with text from outside the program, such as error messages, are not in
- * this list, so they are not recorded.
- */
-const reasonNames: { readonly [Key in KeysOf<EndReason>]?: string } = {
-  attempts: "turnwright.reason.attempts",
-  count: "turnwright.reason.count",
-  expectedUSD: "turnwright.reason.expected_usd",
-  hook: "turnwright.reason.hook",
-  iteration: "turnwright.reason.iteration",
-  limit: "turnwright.reason.limit",
-  limitMs: "turnwright.reason.limit_ms",
-  limitUSD: "turnwright.reason.limit_usd",
-  model: "turnwright.reason.model",
-  provider: "turnwright.reason.provider",
-  spent: "turnwright.reason.spent",
-  spentUSD: "turnwright.reason.spent_usd",
-  toolName: "turnwright.reason.tool_name",
-};
+/** The recorded fields of an end reason. Fields with text from outside the program, such as error messages, are not recorded. */
+const reasonFields: readonly KeysOf<EndReason>[] = [
+  ...(["attempts", "count", "expectedUSD", "hook", "iteration", "limit", "limitMs", "limitUSD", "model"] as const),
+  ...(["provider", "spent", "spentUSD", "toolName"] as const),
+];
 
 function factOf(reason: EndReason, key: string): AttributeValue | undefined {
   const fact: AttributeValue | undefined = Reflect.get(reason, key);
@@ -152,7 +138,7 @@ function factOf(reason: EndReason, key: string): AttributeValue | undefined {
 }
 
 export function endingFacts({ status, reason, ...spent }: LoopEvents["run-end"]): Attributes {
-  const facts = Object.entries(reasonNames).map(([key, name]) => [name, factOf(reason, key)] as const);
+  const facts = reasonFields.map((field) => [`turnwright.reason.${toSnakeCase(field)}`, factOf(reason, field)] as const);
   return definedIn({
     ...Object.fromEntries(facts),
     ...usageFacts(spent.usage),

@@ -5,7 +5,8 @@ import { isRecord, textOf } from "../../core/kit.ts";
 import { wasDispatched } from "../../shared/to-outcome.ts";
 import type { RunObserver, StartObserving, StreamObserver } from "../run-observer.ts";
 import { otherError } from "./facts.ts";
-import { type Execution, type RecordedLine, type RecordedLog, type RecordedRun, toExecutions } from "./recorded-run.ts";
+import type { LoggedLine, LoggedRun, RunLog } from "../../shared/run-log.ts";
+import { type Execution, toExecutions } from "./recorded-run.ts";
 import * as api from "@opentelemetry/api";
 import type { SpanClock } from "./live-span.ts";
 import { RunTrace } from "./middleware.ts";
@@ -41,14 +42,14 @@ export type RecordSpansOptions = Pick<TracingOptions, "tracer" | "tracerProvider
  * @example
  * recordSpans(await readRunLog("run.jsonl"), { tracerProvider, agentName: "support" });
  */
-export function recordSpans(log: RecordedLog, options: RecordSpansOptions = {}): void {
+export function recordSpans(log: RunLog, options: RecordSpansOptions = {}): void {
   const tracing = { ...checkTracingOptions(options), meter: undefined, meterProvider: noMeters };
   for (const run of log.runs) recordRun(run, tracing);
 }
 
 const noMeters: api.MeterProvider = { getMeter: () => api.createNoopMeter() };
 
-function recordRun(run: RecordedRun, tracing: TracingOptions): void {
+function recordRun(run: LoggedRun, tracing: TracingOptions): void {
   const { agentName } = tracing;
   let at = run.startedAt;
   const clock: SpanClock = { now: () => at, wallTime: () => at };
@@ -137,7 +138,7 @@ class ExecutionPlayer {
     }
   }
 
-  #take(line: RecordedLine): void {
+  #take(line: LoggedLine): void {
     const callId = textOf(line["callId"]);
     const name = textOf(line["name"]);
     switch (line.type) {
@@ -169,7 +170,7 @@ class ExecutionPlayer {
     return this.#observer.onEvent(line as unknown as LoopEvent);
   }
 
-  #startStream(line: RecordedLine): void {
+  #startStream(line: LoggedLine): void {
     const { iteration, settings, system } = line;
     const messages = this.#execution.messagesOf.get(line);
     const request = {
@@ -189,7 +190,7 @@ class ExecutionPlayer {
     this.#stream?.onChunk?.(chunk);
   }
 
-  #takeOutput({ text, reasoning, calls, finish, iteration = null }: RecordedLine): void {
+  #takeOutput({ text, reasoning, calls, finish, iteration = null }: LoggedLine): void {
     if (typeof reasoning === "string") this.#send({ type: "reasoning-delta", text: reasoning });
     if (typeof text === "string") this.#send({ type: "text-delta", text });
     for (const call of Array.isArray(calls) ? calls : []) this.#sendCall(call, iteration);
@@ -228,7 +229,7 @@ class ExecutionPlayer {
 
 interface NestedRuns {
   readonly name: string;
-  readonly runs: readonly RecordedRun[];
+  readonly runs: readonly LoggedRun[];
 }
 
 /**
@@ -245,6 +246,6 @@ function findNested({ run }: Execution): ReadonlyMap<string, NestedRuns> {
   return nested;
 }
 
-function keyOf({ iteration, continuation = 0 }: RecordedLine): string {
+function keyOf({ iteration, continuation = 0 }: LoggedLine): string {
   return JSON.stringify([iteration, continuation]);
 }

@@ -1,52 +1,24 @@
-// The parts of a run log that spans are made from. `recordSpans` accepts a `RunLog` of `turnwright/inspect`, because a `RunLog`
-// has all of these parts.
+// The executions of a run in a log.
 
 import { isRecord, textOf } from "../../core/kit.ts";
-import type { Json, Message, ToolDefinition } from "../../core/index.ts";
+import type { Message, ToolDefinition } from "../../core/index.ts";
+import type { LoggedLine, LoggedRun } from "../../shared/run-log.ts";
 import type { ObservedRun } from "../run-observer.ts";
-
-/** A line of a log. `at` is in milliseconds since 1970. */
-export interface RecordedLine {
-  readonly type: string;
-  readonly at: number;
-  readonly [field: string]: Json;
-}
-
-export interface RecordedCall {
-  readonly callId: string;
-  readonly name: string;
-  readonly runs: readonly RecordedRun[];
-}
-
-export interface RecordedRun {
-  readonly runId: string;
-  readonly startedAt: number;
-  readonly lines: readonly RecordedLine[];
-  readonly iterations: readonly {
-    readonly request?: { messages(): readonly Message[] } | undefined;
-    readonly calls: readonly RecordedCall[];
-  }[];
-}
-
-/** The part of a `RunLog` that `recordSpans` reads. */
-export interface RecordedLog {
-  readonly runs: readonly RecordedRun[];
-}
 
 /** The lines of a run from one `run-start` to the next. A resumed run has several executions. */
 export interface Execution {
-  readonly run: RecordedRun;
+  readonly run: LoggedRun;
   readonly observed: ObservedRun;
-  readonly first: RecordedLine;
-  readonly lines: readonly RecordedLine[];
+  readonly first: LoggedLine;
+  readonly lines: readonly LoggedLine[];
   /** The lines of the earlier executions. */
-  readonly before: readonly RecordedLine[];
+  readonly before: readonly LoggedLine[];
   /** The time at which the next execution starts, in milliseconds since 1970, or `Infinity`. */
   readonly until: number;
-  readonly messagesOf: ReadonlyMap<RecordedLine, () => readonly Message[]>;
+  readonly messagesOf: ReadonlyMap<LoggedLine, () => readonly Message[]>;
 }
 
-export function toExecutions(run: RecordedRun): readonly Execution[] {
+export function toExecutions(run: LoggedRun): readonly Execution[] {
   const { lines } = run;
   const messagesOf = findMessages(run);
   const definitions = findTools(lines);
@@ -62,26 +34,26 @@ export function toExecutions(run: RecordedRun): readonly Execution[] {
 }
 
 /** Pairs each `request` line with the request at the same position. */
-function findMessages({ lines, iterations }: RecordedRun): Execution["messagesOf"] {
+function findMessages({ lines, iterations }: LoggedRun): Execution["messagesOf"] {
   const requests = iterations.flatMap(({ request }) => (request === undefined ? [] : [request]));
   const sent = lines.filter(({ type }) => type === "request");
   return new Map(sent.map((line, index) => [line, () => requests[index]?.messages() ?? []]));
 }
 
-function findTools(lines: readonly RecordedLine[]): readonly ToolDefinition[] {
+function findTools(lines: readonly LoggedLine[]): readonly ToolDefinition[] {
   const lists = new Set(lines.flatMap(({ type, tools }) => (type === "request" && Array.isArray(tools) ? [tools] : [])));
   const definitions = [...lists].flat() as unknown as readonly ToolDefinition[];
   return [...new Map(definitions.map((definition) => [definition.name, definition])).values()];
 }
 
 interface Facts {
-  readonly first: RecordedLine;
-  readonly own: readonly RecordedLine[];
+  readonly first: LoggedLine;
+  readonly own: readonly LoggedLine[];
   readonly definitions: readonly ToolDefinition[];
 }
 
-function toObserved({ runId, lines }: RecordedRun, { first, own, definitions }: Facts): ObservedRun {
-  const isRequest = ({ type }: RecordedLine): boolean => type === "request";
+function toObserved({ runId, lines }: LoggedRun, { first, own, definitions }: Facts): ObservedRun {
+  const isRequest = ({ type }: LoggedLine): boolean => type === "request";
   const { limits, session } = first;
   const options = {
     modelSettings: (own.find(isRequest) ?? lines.find(isRequest))?.["settings"],

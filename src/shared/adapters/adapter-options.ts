@@ -1,9 +1,10 @@
-import { type Checks, is, isFilled } from "../errors/check-fields.ts";
+import { type Check, type Checks, is, isFilled } from "../errors/check-fields.ts";
 import type { ErrorWord } from "../errors/error-words.ts";
 import { LoopError } from "../errors/loop-error.ts";
 import { errorWordsCheck } from "../errors/provider-checks.ts";
 import type { FinishReason } from "../../core/types/provider.ts";
 import { finishReasonsCheck } from "../judge-finish.ts";
+import { recordOf } from "../plain-error.ts";
 
 /** The options that all adapters to model services have. */
 export interface AdapterOptions {
@@ -35,12 +36,14 @@ export function settle<Options extends object, Name extends keyof Options>(
   return { ...defaults, ...Object.fromEntries(given) } as Settled<Options, Name>;
 }
 
+/** Checks the client of an SDK by one of its methods. */
+export function clientCheck(expected: string, ...path: readonly string[]): Check {
+  const methodOf = (client: unknown): unknown => path.reduce((found, name) => recordOf(found)[name], client);
+  return [expected, (client) => typeof methodOf(client) === "function", undefined, true];
+}
+
 /** Throws LoopError "invalid-option" if the caller passed the client or the model itself instead of an object with it. */
-export function refuseBare(
-  value: unknown,
-  fits: (value: unknown) => boolean,
-  [name, write]: readonly [name: string, write: string],
-): void {
+export function refuseBare(value: unknown, [, fits]: Check, [name, write]: readonly [name: string, write: string]): void {
   if (!fits(value)) return;
   const [expected, received] = [`an object with the ${name}`, `the ${name} itself`];
   throw new LoopError("invalid-option", { option: "options", expected, received, instead: write });

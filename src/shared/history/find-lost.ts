@@ -1,10 +1,11 @@
 // Finds the content that a conversion to another format loses: converts to the format and back, and compares both.
 
 import type { ContentPart, Json } from "../../core/types/common.ts";
-import type { AssistantMessage, AssistantPart, Message, ToolResultPart, UserMessage } from "../../core/types/message.ts";
+import type { AssistantMessage, AssistantPart, Message, ToolResultPart } from "../../core/types/message.ts";
 import { assertNever, isRecord } from "../guards.ts";
 import { isSameJson, toJson } from "../json.ts";
 import { locateMedia, toBase64 } from "../media-source.ts";
+import { partsOf } from "../transcript.ts";
 import { type MediaForms, writeMedia } from "../adapters/write-media.ts";
 
 /** Content that a conversion could not keep as it was. The content itself is not included. */
@@ -160,7 +161,7 @@ export function omitFields(fields: object, isOmitted: (name: string, value: unkn
 function normalize(message: Message): Json {
   switch (message.role) {
     case "user":
-      return toJson({ ...message, id: undefined, content: toParts(message.content).map(normalizePart) });
+      return toJson({ ...message, id: undefined, content: partsOf(message.content).map(normalizePart) });
     case "assistant":
       return toJson({ ...message, providerMetadata: undefined, content: message.content.map(normalizeCall) });
     case "tool":
@@ -168,11 +169,6 @@ function normalize(message: Message): Json {
     default:
       return assertNever(message);
   }
-}
-
-function toParts(content: UserMessage["content"]): readonly ContentPart[] {
-  if (typeof content !== "string") return content;
-  return content === "" ? [] : [{ type: "text", text: content }];
 }
 
 function normalizeCall(part: AssistantPart): object {

@@ -3,7 +3,7 @@ import { defineTool, maskResults, withFallback } from "turnwright";
 import { createMockProvider, fail, text, toolCall, usage } from "turnwright/testing";
 import { describe, expect, it } from "vitest";
 import { describeCacheBreak, summarizeCacheBreak } from "../../../src/inspect/analysis/describe-cache-break.ts";
-import { findCacheBreaks } from "../../../src/inspect/analysis/find-cache-breaks.ts";
+import { findCacheBreaks } from "../find-cache-breaks.ts";
 import { cacheShareOf, totalsOf } from "../../../src/inspect/analysis/run-totals.ts";
 import { logRun, lookUp, optionsFor } from "../log-run.ts";
 import { editMessages, logEdited, editAt, type RequestEdit } from "./logged-runs.ts";

@@ -1,7 +1,7 @@
 import { createMockProvider, text, toolCall, usage } from "turnwright/testing";
 import { describe, expect, it } from "vitest";
 import { describeCacheBreak, summarizeCacheBreak } from "../../../src/inspect/analysis/describe-cache-break.ts";
-import { findCacheBreaks } from "../../../src/inspect/analysis/find-cache-breaks.ts";
+import { findCacheBreaks } from "../find-cache-breaks.ts";
 import { modelsOf } from "../../../src/inspect/analysis/run-totals.ts";
 import { optionsFor } from "../log-run.ts";
 import { editAt, logEdited } from "./logged-runs.ts";

@@ -37,7 +37,13 @@ beforeAll(async () => {
     import { h, render } from "preact";
     import { flushSync } from "preact/compat";
     const components = { ${Object.keys(names).join(", ")} };
-    export const show = (name, props) => flushSync(() => render(h(components[name], props), document.body));
+    import { walkCacheBreaks } from "../analysis/find-cache-breaks.ts";
+    import { CacheBreaks } from "./use-cache-breaks.ts";
+    const breaksOf = ({ run }) => [...(run ? walkCacheBreaks(run) : [])].flatMap((one) => one ? [[run.iterations[one.index], one]] : []);
+    export const show = (name, props) => {
+      const inside = h(CacheBreaks.Provider, { value: new Map(breaksOf(props)) }, h(components[name], props));
+      flushSync(() => render(inside, document.body));
+    };
     export const clear = () => render(null, document.body);`;
   const { outputFiles } = await build({
     stdin: { contents, resolveDir: resolve("src/inspect/ui"), loader: "tsx" },

@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { maskResults, type Message } from "turnwright";
 import type { LoggedRun } from "turnwright/inspect";
-import type { LoggedRequest } from "../../../src/inspect/log/run-log.ts";
+import type { LoggedRequest } from "../../../src/shared/run-log.ts";
 import { describe, expect, it } from "vitest";
 import type { MessageChange } from "../../../src/inspect/analysis/align-messages.ts";
 import { describeDifference, diffRequests, type RequestDifference } from "../../../src/inspect/analysis/diff-requests.ts";
-import { findCacheBreaks } from "../../../src/inspect/analysis/find-cache-breaks.ts";
+import { findCacheBreaks } from "../find-cache-breaks.ts";
 import { diffTexts } from "../../../src/inspect/analysis/diff-texts.ts";
 import { findMasking, findOriginal, maskedUpTo } from "../../../src/inspect/analysis/request-messages.ts";
 import { logRun, optionsFor } from "../log-run.ts";

@@ -1,6 +1,6 @@
 import type { EndReason, PlainError } from "../../../core/index.ts";
 import type { WaitingCall } from "../../../core/kit.ts";
-import type { LoggedRun } from "../../log/run-log.ts";
+import type { LoggedRun } from "../../../shared/run-log.ts";
 import { countThings, formatCount, formatMs, formatUSD } from "../../format.ts";
 import { lookUp } from "./format-value.ts";
 

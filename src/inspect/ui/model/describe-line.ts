@@ -1,7 +1,7 @@
 // Describes calls, and the notes of a transcript: lines that are about neither a stream nor a call.
 
 import type { EndReason, Json } from "../../../core/index.ts";
-import type { LoggedCall, LoggedIteration, LoggedLine, LoggedRun } from "../../log/run-log.ts";
+import type { LoggedCall, LoggedIteration, LoggedLine, LoggedRun } from "../../../shared/run-log.ts";
 import { countThings, formatCount } from "../../format.ts";
 import { waitsOf } from "../../analysis/waits.ts";
 import { describeEnding, type Tone } from "./describe-ending.ts";

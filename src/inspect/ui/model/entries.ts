@@ -1,7 +1,7 @@
 // The entries of the transcript, in order: a message, stream, call or note of a run or of its nested runs.
 
 import type { Message } from "../../../core/index.ts";
-import type { LoggedCall, LoggedLine, LoggedRun } from "../../log/run-log.ts";
+import type { LoggedCall, LoggedLine, LoggedRun } from "../../../shared/run-log.ts";
 import { isSummary, newMessagesOf } from "../../analysis/request-messages.ts";
 import { describeEnding } from "./describe-ending.ts";
 import { describeLine } from "./describe-line.ts";

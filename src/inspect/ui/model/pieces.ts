@@ -2,7 +2,7 @@
 
 import type { Message } from "../../../core/index.ts";
 import type { UserPart } from "../../../core/types/common.ts";
-import type { LoggedAttempt, LoggedCall, LoggedIteration, LoggedRequest } from "../../log/run-log.ts";
+import type { LoggedAttempt, LoggedCall, LoggedIteration, LoggedRequest } from "../../../shared/run-log.ts";
 import { describeEnding } from "./describe-ending.ts";
 import { describeLine, reasonData } from "./describe-line.ts";
 import type { Entry } from "./entries.ts";

@@ -1,6 +1,6 @@
 // The rows of the timeline: a stream, summary, attempt or call of a run or of its nested runs.
 
-import type { LoggedCall, LoggedCompaction, LoggedIteration, LoggedWait } from "../../log/run-log.ts";
+import type { LoggedCall, LoggedCompaction, LoggedIteration, LoggedWait } from "../../../shared/run-log.ts";
 import { stepsOf } from "../../analysis/run-totals.ts";
 import { longWaitsOf, waitNames } from "../../analysis/waits.ts";
 import { describeTokens, outcomeOf } from "./describe-line.ts";

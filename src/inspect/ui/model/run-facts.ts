@@ -2,7 +2,7 @@
 
 import { isSameJson } from "../../../shared/json.ts";
 import type { Json } from "../../../core/index.ts";
-import type { LoggedCall, LoggedIteration, LoggedLine, LoggedRun } from "../../log/run-log.ts";
+import type { LoggedCall, LoggedIteration, LoggedLine, LoggedRun } from "../../../shared/run-log.ts";
 import { lookUp, wordOf } from "./format-value.ts";
 
 export interface StreamFacts {

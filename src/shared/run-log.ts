@@ -1,17 +1,10 @@
 // The types of a run log that was read. All times are in milliseconds since 1970, all durations in milliseconds.
 
-import type {
-  FinishReason,
-  Json,
-  JsonSchema,
-  LoopEvents,
-  Message,
-  ModelSettings,
-  PlainError,
-  ProviderError,
-  ToolChoice,
-  ToolDefinition,
-} from "../../core/index.ts";
+import type { Json, JsonSchema, PlainError, ProviderError } from "../core/types/common.ts";
+import type { LoopEvents } from "../core/types/loop-event.ts";
+import type { Message } from "../core/types/message.ts";
+import type { FinishReason, ModelSettings, ToolChoice } from "../core/types/provider.ts";
+import type { ToolDefinition } from "../core/types/tool.ts";
 
 /** The content of a run log. */
 export interface RunLog {

@@ -1,0 +1,57 @@
+// Repeats requests that fail, and limits how long a request is awaited.
+
+import type { Clock } from "../core/types/common.ts";
+import { systemClock } from "./signals.ts";
+
+export interface Repetition {
+  /** The time between two requests, in milliseconds. */
+  readonly everyMs: number;
+  readonly mayRepeat: (error: unknown) => boolean;
+  /** Default: the system clock. */
+  readonly clock?: Clock | undefined;
+}
+
+/**
+ * Repeats a request that fails, for example while a server restarts. Rejects with the first error for which `mayRepeat` returns
+ * false.
+ */
+export async function repeatFailed<T>(
+  request: () => PromiseLike<T> | T,
+  { everyMs, mayRepeat, clock = systemClock }: Repetition,
+): Promise<T> {
+  for (;;) {
+    try {
+      return await request();
+    } catch (error) {
+      if (!mayRepeat(error)) throw error;
+      await new Promise<void>((resolve) => void clock.setTimeout(resolve, everyMs));
+    }
+  }
+}
+
+export interface TimeLimit {
+  /** In milliseconds. `Infinity` sets no limit. */
+  readonly ms: number;
+  /** Default: the system clock. */
+  readonly clock?: Pick<Clock, "setTimeout" | "clearTimeout"> | undefined;
+  /** Makes the error after this time. */
+  readonly toError: () => unknown;
+}
+
+/** Waits for `work` until the time is over, and then rejects. The work goes on, but its result is dropped. */
+export async function withinTime<T>(work: PromiseLike<T>, { ms, clock = systemClock, toError }: TimeLimit): Promise<T> {
+  if (ms === Number.POSITIVE_INFINITY) return work;
+  let timer: unknown;
+  const late = new Promise<never>((_, reject) => (timer = clock.setTimeout(() => reject(toError()), ms)));
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clock.clearTimeout(timer);
+  }
+}
+
+/** Waits for the answer of the server of the runs. `what` is the name of the method that the caller has called. */
+export function answerWithin<T>(work: () => Promise<T>, what: string, ms: number): Promise<T> {
+  const problem = `"${what}" got no answer within ${ms} ms, and may still take effect. Check that the server of the runs can be reached, then call "${what}" again.`;
+  return withinTime(work(), { ms, toError: () => new Error(problem) });
+}
