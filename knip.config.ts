@@ -10,6 +10,9 @@ const config: KnipConfig = {
     "examples/*/main.ts",
     "examples/tutorial/*.ts",
     "examples/web-chat/page/page.tsx",
+    // Programs of the projects that `turnwright create` makes.
+    "examples/create/*/{src/{main,worker,job},test/*}.ts",
+    "examples/create/chat-page/src/page/page.tsx",
     "src/inspect/ui/main.tsx!",
     // The loop that takes middleware, and middleware, which no entry exports yet.
     "src/core/loop/run-tool-loop.ts!",

@@ -7,9 +7,13 @@ export interface CliIO {
   readonly env: { readonly [name: string]: string | undefined };
   /** True if a person reads the output. Only then may a browser be opened. */
   readonly isTerminal: boolean;
+  /** The folder of this package. */
+  readonly packageFolder: string;
   out(line: string): void;
   /** Writes a line about the progress or a problem. */
   note(line: string): void;
+  /** Asks the person at the terminal. Undefined if nobody can answer. */
+  readonly ask?: ((question: string) => Promise<string>) | undefined;
   /** Opens a file or a URL in the browser. Returns false if the system has no program to open it with. */
   open(target: string): boolean;
   /**

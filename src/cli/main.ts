@@ -1,28 +1,38 @@
 #!/usr/bin/env node
 
 import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline/promises";
+import { fileURLToPath } from "node:url";
 import { runCli } from "./run-cli.ts";
 import { spawn } from "node:child_process";
 import type { CliIO } from "./cli-io.ts";
 
-/** Reads the version from package.json, which is one folder above the bundle and two above this source file. */
-function readVersion(): string {
-  const found = ["../package.json", "../../package.json"]
-    .map((path) => new URL(path, import.meta.url))
-    .find((url) => existsSync(url));
-  const description = found === undefined ? {} : (JSON.parse(readFileSync(found, "utf8")) as { readonly version?: string });
+/** The folder of package.json, which is one folder above the bundle and two above this source file. */
+function findPackage(): string {
+  const found = ["..", "../.."].find((path) => existsSync(new URL(`${path}/package.json`, import.meta.url)));
+  return fileURLToPath(new URL(found ?? "..", import.meta.url));
+}
+
+function readVersion(packageFolder: string): string {
+  const path = join(packageFolder, "package.json");
+  const description = existsSync(path) ? (JSON.parse(readFileSync(path, "utf8")) as { readonly version?: string }) : {};
   return description.version ?? "unknown";
 }
 
-const ended = runCli(process.argv.slice(2), { ...createProcessIO(), version: readVersion() });
+const packageFolder = findPackage();
+const version = readVersion(packageFolder);
+const ended = runCli(process.argv.slice(2), { ...createProcessIO(packageFolder), version });
 
 // There is no top-level await, because the build also makes a CommonJS form of this file, where top-level await is an error.
 void ended.then((exitCode) => {
   process.exitCode = exitCode;
 });
 
-function createProcessIO(): CliIO {
+function createProcessIO(packageFolder: string): CliIO {
   return {
+    packageFolder,
+    ask: process.stdin.isTTY && process.stdout.isTTY ? askInTerminal : undefined,
     cwd: process.cwd(),
     env: process.env,
     isTerminal: process.stdout.isTTY,
@@ -31,6 +41,15 @@ function createProcessIO(): CliIO {
     open: openTarget,
     stopSignal: () => createStopSignal(),
   };
+}
+
+async function askInTerminal(question: string): Promise<string> {
+  const terminal = createInterface({ input: process.stdin, output: process.stdout });
+  // Without an answer, such as after Ctrl+C or Ctrl+D, the question would wait forever.
+  const closed = new Promise<string>((resolve) => terminal.once("close", () => resolve("")));
+  const answer = await Promise.race([terminal.question(question), closed]);
+  terminal.close();
+  return answer;
 }
 
 interface Opener {

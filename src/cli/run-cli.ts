@@ -1,6 +1,7 @@
 import { isLoopError } from "../core/index.ts";
 import { showControls } from "../inspect/format.ts";
 import { CliError, type CliIO, wrongUsage } from "./cli-io.ts";
+import { createProject, templates } from "./create-command.ts";
 import { exportLog, inspectLogs } from "./log-commands.ts";
 import { rerunLog } from "./rerun-command.ts";
 
@@ -9,7 +10,17 @@ interface Usage {
   readonly text: string;
 }
 
-const usages: { readonly [Name in "inspect" | "export" | "rerun"]: Usage } = {
+const templateLines = Object.entries(templates)
+  .map(([name, text]) => `  ${name.padEnd(19)} ${text}`)
+  .join("\n");
+
+const usages: { readonly [Name in "create" | "inspect" | "export" | "rerun"]: Usage } = {
+  create: {
+    forms: ["create [template] [folder] [--name my-app]"],
+    text: `create makes a project that starts offline, and goes live with a key. The templates:
+${templateLines}
+  --name <name>       the name in package.json. Default: the name of the folder`,
+  },
   inspect: {
     forms: ["inspect <log...> [-o page.html] [--no-open]", "inspect <log...> --live [--port 8080] [--no-open]"],
     text: `inspect writes a page that shows runs, and opens it. A log is a file of runLog, a file of
@@ -48,6 +59,7 @@ interface Command {
 }
 
 const commands: { readonly [name: string]: Command | undefined } = {
+  create: { run: createProject, usage: usages.create },
   inspect: { run: inspectLogs, usage: usages.inspect },
   export: { run: exportLog, usage: usages.export },
   rerun: { run: rerunLog, usage: usages.rerun },

@@ -1,6 +1,6 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { onTestFinished } from "vitest";
 import type { CliIO } from "../../src/cli/cli-io.ts";
 import { runCli } from "../../src/cli/run-cli.ts";
@@ -26,6 +26,7 @@ export async function runCommand(cwd: string, args: readonly string[], how: Part
     cwd,
     env: {},
     isTerminal: true,
+    packageFolder: resolve("."),
     version: "1.2.3",
     stopSignal: () => new AbortController().signal,
     out: (line) => void out.push(line),
