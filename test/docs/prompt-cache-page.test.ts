@@ -46,5 +46,5 @@ it("docs/guides/prompt-cache.md: lists each cause of a cache break once", () => 
 });
 
 it("docs/guides/prompt-cache.md: lists each field of result.cache once", () => {
-  expect(namesIn("Prompt cache")).toEqual(Object.keys(fields));
+  expect(namesIn("What the run reports")).toEqual(Object.keys(fields));
 });
