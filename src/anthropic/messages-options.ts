@@ -156,7 +156,7 @@ export interface AnthropicMessagesOptions extends AdapterOptions {
    * True to let the service drop thinking that no longer fits a changed request, instead of refusing the request (beta
    * `thinking-binding-controls-2026-08-01`). The dropped blocks are reported with the event `request-adjusted`. If false, or if the
    * service refuses the beta, the adapter leaves such thinking out itself. Default: true for models that check their thinking, except
-   * on Bedrock, Vertex AI and Microsoft Foundry: docs/guides/models-of-autumn-2026.md.
+   * on Bedrock, Vertex AI and Microsoft Foundry: docs/models-of-autumn-2026.md.
    */
   readonly dropsUnfitThinking?: boolean | undefined;
   /**
