@@ -28,7 +28,7 @@ const config: KnipConfig = {
   ],
   // A test may look at a function that its own file uses.
   ignoreExportsUsedInFile: true,
-  project: ["src/**/*.{ts,tsx}!", "!src/**/*.test.ts!", "test/**/*.ts", "examples/**/*.{ts,tsx}", "scripts/**/*.ts"],
+  project: ["src/**/*.{ts,tsx}!", "!src/**/*.test.ts!", "test/**/*.ts", "examples/**/*.{ts,tsx}", "scripts/**/*.ts", "site/*.ts"],
   vitest: { config: ["vitest.config.ts", "test/package/vitest.config.ts"] },
   ignoreBinaries: ["mkfifo"],
   ignoreDependencies: [

@@ -3,6 +3,7 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { findPages } from "./find-pages.ts";
+import { anchorOf } from "./heading-anchors.ts";
 import { reportProblems } from "./report-problems.ts";
 
 const link =
@@ -26,11 +27,7 @@ function anchorsOf(path: string): ReadonlySet<string> {
   const seen = new Map<string, number>();
   const headings = proseOf(path).flatMap((line) => /^#{1,6}\s+(.*?)\s*#*$/.exec(line)?.[1] ?? []);
   const anchors = headings.map((heading) => {
-    const anchor = heading
-      .replace(/\[([^\]]*)\]\([^)]*\)/g, "$1")
-      .toLowerCase()
-      .replace(/[^\p{L}\p{N}\s_-]/gu, "")
-      .replace(/\s/g, "-");
+    const anchor = anchorOf(heading.replace(/\[([^\]]*)\]\([^)]*\)/g, "$1"));
     const count = seen.get(anchor) ?? 0;
     seen.set(anchor, count + 1);
     return count === 0 ? anchor : `${anchor}-${count}`;

@@ -1,0 +1,23 @@
+import { readFileSync } from "node:fs";
+import { defineConfig } from "vitepress";
+import { anchorOf } from "../../scripts/heading-anchors.ts";
+
+const nav = JSON.parse(readFileSync(new URL("../.pages/nav.json", import.meta.url), "utf8"));
+
+export default defineConfig({
+  title: "turnwright",
+  description: "The tool loop for LLMs: it always ends, says why, loses nothing and can go on elsewhere.",
+  srcDir: ".pages",
+  outDir: "dist",
+  // A site of GitHub Pages is in a folder of its name.
+  base: process.env["SITE_BASE"] ?? "/",
+  cleanUrls: false,
+  lastUpdated: false,
+  markdown: { anchor: { slugify: anchorOf } },
+  themeConfig: {
+    search: { provider: "local" },
+    outline: { level: [2, 3] },
+    nav: [{ text: "Tutorial", link: "/tutorial/1-answer" }, { text: "Guides", link: "/contents" }, ...nav.top],
+    sidebar: nav.sidebar,
+  },
+});
