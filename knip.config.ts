@@ -13,6 +13,9 @@ const config: KnipConfig = {
     // Programs of the projects that `turnwright create` makes.
     "examples/create/*/{src/{main,worker,job},test/*}.ts",
     "examples/create/chat-page/src/page/page.tsx",
+    "site/playground/page.tsx",
+    // Named in text that site/bundle-playground.ts gives to the bundler.
+    "site/playground/create-hash.ts",
     "src/inspect/ui/main.tsx!",
     // The loop that takes middleware, and middleware, which no entry exports yet.
     "src/core/loop/run-tool-loop.ts!",
@@ -28,7 +31,15 @@ const config: KnipConfig = {
   ],
   // A test may look at a function that its own file uses.
   ignoreExportsUsedInFile: true,
-  project: ["src/**/*.{ts,tsx}!", "!src/**/*.test.ts!", "test/**/*.ts", "examples/**/*.{ts,tsx}", "scripts/**/*.ts", "site/*.ts"],
+  project: [
+    "src/**/*.{ts,tsx}!",
+    "!src/**/*.test.ts!",
+    "test/**/*.ts",
+    "examples/**/*.{ts,tsx}",
+    "scripts/**/*.ts",
+    "site/*.ts",
+    "site/playground/*.{ts,tsx}",
+  ],
   vitest: { config: ["vitest.config.ts", "test/package/vitest.config.ts"] },
   ignoreBinaries: ["mkfifo"],
   ignoreDependencies: [
@@ -36,6 +47,9 @@ const config: KnipConfig = {
     "@arethetypeswrong/cli",
     "publint",
     "@restatedev/restate-server",
+    // The editor of the playground, in site/package.json.
+    "codemirror",
+    "@codemirror/lang-javascript",
     // Older SDKs, which test/package/sdk-versions.test.ts links by folder name.
     "anthropic-0",
     "genai-2",

@@ -1,14 +1,16 @@
-// Builds the site into site/dist: collects its pages, writes the reference, and lets VitePress render them. Fails if a link of the built
-// site leads nowhere. `--no-reference` leaves the reference out, which takes most of the time.
+// Builds the site into site/dist: collects its pages, lets VitePress render them, and adds the reference and the playground. Fails if a
+// link of the built site leads nowhere. `--no-reference` leaves the reference out, which TypeDoc builds.
 
 import { spawnSync } from "node:child_process";
-import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { bundlePlayground } from "../site/bundle-playground.ts";
 import { collectPages } from "../site/pages.ts";
 import { findDeadLinks } from "../site/dead-links.ts";
-import type { SidebarGroup } from "../site/sidebar.ts";
-import { entries } from "./entries.ts";
 import { reportProblems } from "./report-problems.ts";
+
+// The playground shows the page of turnwright/inspect, which is built and not in the repository.
+await import("./build-page.ts");
 
 const pages = "site/.pages";
 const dist = "site/dist";
@@ -33,32 +35,9 @@ for (const [path, text] of texts) writeFileSync(place(path), text);
 for (const [path, from] of copies) copyFileSync(from, place(path));
 copyFileSync("llms.txt", place("public/llms.txt"));
 
-/** Writes the reference, and returns its part of the sidebar. */
-function writeReference(): SidebarGroup {
-  run("node_modules/typedoc/bin/typedoc", ["--options", "site/typedoc.config.mjs"]);
-  const named = entries.map(({ specifier, source }) => ({ specifier, name: source.replace(/^src\/(.*?)(\/index)?\.ts$/, "$1") }));
-  const index = readFileSync(`${pages}/reference/index.md`, "utf8");
-  // TypeDoc calls an entry by its folder.
-  writeFileSync(
-    `${pages}/reference/index.md`,
-    named
-      .reduce((text, { specifier, name }) => text.replace(`[${name}](`, `[${specifier}](`), index)
-      .replace("# turnwright", "# API"),
-  );
-  for (const { specifier, name } of named) {
-    const path = `${pages}/reference/${name}.md`;
-    writeFileSync(path, readFileSync(path, "utf8").replace(`# ${name}\n`, `# ${specifier}\n`));
-  }
-  return {
-    text: "API",
-    collapsed: true,
-    items: named.map(({ specifier, name }) => ({ text: specifier, link: `/reference/${name}` })),
-  };
-}
-
-const groups = hasReference ? [...sidebar, writeReference()] : sidebar;
-const top = hasReference ? [{ text: "API", link: "/reference/" }] : [];
-writeFileSync(place("nav.json"), JSON.stringify({ sidebar: groups, top }));
+if (hasReference) run("node_modules/typedoc/bin/typedoc", ["--out", `${pages}/public/reference`]);
+for (const [name, text] of await bundlePlayground()) writeFileSync(place(`public/playground/${name}`), text);
+writeFileSync(place("nav.json"), JSON.stringify({ sidebar, hasReference }));
 
 run(`${tools}/vitepress/bin/vitepress.js`, ["build", "site"]);
 reportProblems(findDeadLinks(dist));

@@ -48,6 +48,7 @@ const gates: readonly Gate[] = [
   { name: "types", command: `${tsc} .` },
   { name: "page", command: `${tsc} examples/web-chat/page` },
   { name: "inspector", command: `${tsc} src/inspect/ui` },
+  { name: "playground", command: `${tsc} site/playground` },
   { name: "manifest", command: "tsx scripts/check-manifest.ts" },
   { name: "format", command: "oxfmt --check" },
   { name: "lint", command: "oxlint --deny-warnings" },

@@ -12,7 +12,7 @@ export const isOutside = (target: string): boolean => /^([a-z][a-z+.-]*:|\/\/|#)
 /** Returns the page with other targets. `change` gets each target that is not code and not outside. */
 export function changeLinks(page: string, change: (target: string) => string): string {
   const kept: string[] = [];
-  const keep = (text: string): string => `\u0000${kept.push(text) - 1}\u0000`;
+  const keep = (text: string): string => `\uE000${kept.push(text) - 1}\uE000`;
   const changed = page
     .replaceAll(code, (text) => keep(text))
     .replaceAll(link, (whole: string, ...parts: (string | undefined)[]) => {
@@ -23,5 +23,5 @@ export function changeLinks(page: string, change: (target: string) => string): s
       ];
       return isOutside(target) ? whole : `${before}${change(target)}${after}`;
     });
-  return changed.replaceAll(/\u0000(\d+)\u0000/g, (_mark, index: string) => kept[Number(index)] ?? "");
+  return changed.replaceAll(/\uE000(\d+)\uE000/g, (_mark, index: string) => kept[Number(index)] ?? "");
 }

@@ -17,7 +17,12 @@ export default defineConfig({
   themeConfig: {
     search: { provider: "local" },
     outline: { level: [2, 3] },
-    nav: [{ text: "Tutorial", link: "/tutorial/1-answer" }, { text: "Guides", link: "/contents" }, ...nav.top],
+    nav: [
+      { text: "Tutorial", link: "/tutorial/1-answer" },
+      { text: "Guides", link: "/contents" },
+      { text: "Playground", link: "/playground/", target: "_self" },
+      ...(nav.hasReference ? [{ text: "API", link: "/reference/", target: "_self" }] : []),
+    ],
     sidebar: nav.sidebar,
   },
 });
