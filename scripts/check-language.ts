@@ -1,10 +1,10 @@
-// Checks that comments and pages are in plain English. Reports phrases that are hard to read, and pages with long sentences.
+// Checks that comments, pages with their headings, and strings in src are in plain English. Reports phrases that are hard to read, and pages with long sentences.
 // `--lengths` prints the average sentence length of every page instead.
 
 import { existsSync, readFileSync } from "node:fs";
 import { findFiles } from "./find-files.ts";
 import { findPages } from "./find-pages.ts";
-import { countWords, readCommentProse, readPageProse, type Sentence } from "./read-prose.ts";
+import { countWords, readCommentProse, readPageProse, readStringProse, type Sentence } from "./read-prose.ts";
 import { reportProblems } from "./report-problems.ts";
 
 interface Phrase {
@@ -29,6 +29,12 @@ const phrases: readonly Phrase[] = [
   { pattern: /, for (it|they|there|he|she) [a-z]+/, why: 'write "because"' },
 ];
 
+/** For strings and headings only, because in other text these words may be right. */
+const shortPhrases: readonly Phrase[] = [
+  { pattern: /^a text\b|\bmust be a text\b/, why: 'write "a string"' },
+  { pattern: /\bof (?:itself|himself)\b/i, why: "name the thing" },
+];
+
 /** The limit for the average number of words in a sentence of a guide or the README. */
 const maxWords = 18;
 
@@ -39,9 +45,12 @@ const roots = ["CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "examples/READM
 const pages = [...findPages(), ...roots];
 
 function refusePhrases(path: string, sentences: readonly Sentence[]): readonly string[] {
-  return sentences.flatMap(({ line, text }) =>
-    phrases.filter(({ pattern }) => pattern.test(text)).map(({ why }) => `${path}:${line}: ${why}: ${text}`),
-  );
+  return sentences.flatMap(({ kind, line, text }) => {
+    const isShort = kind === "string" || kind === "heading";
+    return [...phrases, ...(isShort ? shortPhrases : [])]
+      .filter(({ pattern }) => pattern.test(text))
+      .map(({ why }) => `${path}:${line}: ${why}: ${text}`);
+  });
 }
 
 /** Does not count tables. */
@@ -64,6 +73,9 @@ if (process.argv.includes("--lengths")) {
 } else {
   reportProblems([
     ...sources.flatMap((path) => refusePhrases(path, readCommentProse(readFileSync(path, "utf8")))),
+    ...sources
+      .filter((path) => path.startsWith("src/") && !path.endsWith(".test.ts"))
+      .flatMap((path) => refusePhrases(path, readStringProse(readFileSync(path, "utf8")))),
     ...pages.flatMap((path) => refusePhrases(path, readPageProse(readFileSync(path, "utf8")))),
     ...pages.filter((path) => path === "README.md" || path.startsWith("docs/guides/")).flatMap(refuseLongSentences),
   ]);

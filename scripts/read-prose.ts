@@ -1,8 +1,10 @@
-// Splits the text of pages and comments into sentences with line numbers.
+// Splits the text of pages, comments and strings into sentences with line numbers.
 
-/** A paragraph, a list item, a table cell or a comment. `line` is the 1-based number of its first line. */
+import ts from "typescript";
+
+/** A paragraph, a list item, a heading, a table cell, a comment or a string. `line` is the 1-based number of its first line. */
 interface Block {
-  readonly kind: "text" | "cell";
+  readonly kind: "text" | "cell" | "heading" | "string";
   readonly line: number;
   readonly text: string;
 }
@@ -16,15 +18,18 @@ export interface Sentence {
 
 const programsMark = "<!-- programs -->";
 
-/** Returns the sentences of a Markdown page. Omits code, headings, HTML comments, link targets and generated lists of programs. */
+/** Returns the sentences and headings of a Markdown page. Omits code, HTML comments, link targets and generated lists of programs. */
 export function readPageProse(page: string): readonly Sentence[] {
   let inCode = false;
   let inPrograms = false;
-  const lines = page.split("\n").map((line) => {
+  const headings: Block[] = [];
+  const lines = page.split("\n").map((line, index) => {
     const isFence = /^\s*(```|~~~)/.test(line);
     if (isFence) inCode = !inCode;
     const isSkipped = isFence || inCode || inPrograms || /^#|^\s*<!--|^\s*\|?\s*:?-{3}/.test(line);
     inPrograms = line.trim() === programsMark;
+    const heading = inCode ? undefined : /^#+\s+(.*)$/.exec(line)?.[1];
+    if (heading !== undefined) headings.push({ kind: "heading", line: index + 1, text: heading });
     return isSkipped ? "" : line;
   });
   const startsBlock = (line: string): boolean => /^\s*([-*+]|\d+\.)\s|^\s*>/.test(line);
@@ -37,7 +42,7 @@ export function readPageProse(page: string): readonly Sentence[] {
       ? line.split("|").map((cell): Block => ({ kind: "cell", line: index + 1, text: cell.trim() }))
       : [],
   );
-  return [...text, ...cells].flatMap(toSentences);
+  return [...headings, ...text, ...cells].flatMap(toSentences);
 }
 
 /** Returns the sentences in the comments of a TypeScript file. Omits markers such as `#region`. */
@@ -49,6 +54,27 @@ export function readCommentProse(source: string): readonly Sentence[] {
     return /^\s*(#(end)?region|@ts-)/.test(text) ? "" : text;
   });
   return toBlocks(lines, (line) => /^\s*([-*]\s|@\w+)/.test(line)).flatMap(toSentences);
+}
+
+/** Returns the sentences in the strings of a TypeScript file, such as messages of errors. Values in a template are written as "…". */
+export function readStringProse(source: string): readonly Sentence[] {
+  const file = ts.createSourceFile("strings.ts", source, ts.ScriptTarget.Latest, true);
+  const blocks: Block[] = [];
+  const visit = (node: ts.Node): void => {
+    const text = textOf(node);
+    // Shorter strings are names and codes.
+    if (text !== undefined && countWords(text) > 3)
+      blocks.push({ kind: "string", line: file.getLineAndCharacterOfPosition(node.getStart()).line + 1, text });
+    ts.forEachChild(node, visit);
+  };
+  visit(file);
+  return blocks.flatMap(toSentences);
+}
+
+function textOf(node: ts.Node): string | undefined {
+  if (ts.isStringLiteral(node) || ts.isNoSubstitutionTemplateLiteral(node)) return node.text;
+  if (!ts.isTemplateExpression(node)) return undefined;
+  return node.head.text + node.templateSpans.map(({ literal }) => `…${literal.text}`).join("");
 }
 
 /** A block ends before an empty line, and before a line for which `startsBlock` returns true. */

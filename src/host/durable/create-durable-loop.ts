@@ -44,7 +44,7 @@ const maxIdLength = 512;
 
 export function checkRunId(id: string, longest: number = maxIdLength): void {
   const isFit = isFilled(id) && id.length <= longest && !/[\0\p{Surrogate}]/u.test(id);
-  if (!isFit) throw invalidOption("id", `a text of 1 to ${longest} characters, without NUL and lone surrogates`, id);
+  if (!isFit) throw invalidOption("id", `a string of 1 to ${longest} characters, without NUL and lone surrogates`, id);
 }
 
 export interface DefinedLoop<Input> {

@@ -360,6 +360,6 @@ const inputSchema = /* @__PURE__ */ argumentSchema<FindRequest>(
 );
 
 function readRequest({ query }: UnknownRecord): StandardResult<FindRequest> {
-  if (typeof query !== "string" || query.trim() === "") return issue("must be a text with at least one word", "query");
+  if (typeof query !== "string" || query.trim() === "") return issue("must be a string with at least one word", "query");
   return { value: { query: cutText(query, maxQueryLength) } };
 }
