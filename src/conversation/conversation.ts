@@ -96,7 +96,7 @@ export type OwnList = readonly [] | readonly unknown[] | undefined;
 /** The fields that middleware adds to the result of one run: those of its own list, or `Fields`, those of the conversation. */
 export type RunFields<List, Fields> = List extends readonly unknown[] ? ResultFields<List> : Fields;
 
-/** New messages of the user: a text, a message, or several messages. */
+/** New messages of the user: a string, a message, or several messages. */
 export type NewMessages = string | UserMessage | readonly UserMessage[];
 
 /** How the last run of a conversation ended, and the messages that wait for the next run. */

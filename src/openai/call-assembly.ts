@@ -7,7 +7,7 @@ import type { UnknownRecord } from "../shared/guards.ts";
 import { parseJson } from "../shared/json.ts";
 import { JsonScan } from "../shared/json-scan.ts";
 
-/** Finds the end of the JSON object in a text that arrives in pieces. Brackets that do not match are found by the JSON parser later. */
+/** Finds the end of the JSON object in a string that arrives in pieces. Brackets that do not match are found by the JSON parser later. */
 class ObjectScan {
   readonly #json = new JsonScan();
   /** "closed": the JSON object is closed, and only whitespace has followed. "broken": the text is not one JSON object. */

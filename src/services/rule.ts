@@ -102,7 +102,7 @@ interface HistoryItem {
 
 /** A call in the history. */
 export interface WireCall extends HistoryItem {
-  /** The arguments: a text or an object, as the API has them. */
+  /** The arguments: a string or an object, as the API has them. */
   readonly args: unknown;
 }
 

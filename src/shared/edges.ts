@@ -10,7 +10,7 @@ import type { ToolDefinition } from "../core/types/tool.ts";
 import type { ShownTool, ToolChange } from "../core/types/tool-outcome.ts";
 
 export interface Edges {
-  /** Removes credentials, and cuts the text to at most `longest` UTF-16 units. Appends `ending` to a text that was cut. */
+  /** Removes credentials, and cuts the text to at most `longest` UTF-16 units. Appends `ending` to a string that was cut. */
   redactText(text: string, longest: number, ending?: string): string;
   /** Copies data for display, without credentials. */
   redactJson(value: Json): Json;

@@ -3,7 +3,7 @@
 import type { Json } from "../core/types/common.ts";
 import { setField, type UnknownRecord } from "./guards.ts";
 
-/** Parses a text as JSON. Returns undefined if the text is not valid JSON. */
+/** Parses a string as JSON. Returns undefined if the string is not valid JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -18,7 +18,7 @@ export type ParsedArguments = { readonly args: unknown } | { readonly problem: "
 /**
  * Parses the text of a call's arguments. A blank text and `null` give `{}`, because services send these values for tools without
  * parameters. A JSON string that contains a JSON object gives the object, because some models encode their arguments twice. An integer
- * with more digits than a number can hold becomes a text with all its digits. Texts in the JSON may have raw control characters. Any
+ * with more digits than a number can hold becomes a string with all its digits. Texts in the JSON may have raw control characters. Any
  * other text must be valid JSON, and is not repaired. A key "__proto__" is kept like any other key.
  *
  * @example
@@ -192,7 +192,7 @@ function copyObject(value: object, depth: number, isSorted: boolean): Json {
 }
 
 /**
- * Returns a 53-bit hash of a text as 14 hexadecimal digits. The result is the same on every platform. The hash detects accidental
+ * Returns a 53-bit hash of a string as 14 hexadecimal digits. The result is the same on every platform. The hash detects accidental
  * differences. It is not secure: a deliberate search can find two texts with the same digest.
  */
 export function digest(text: string): string {

@@ -74,7 +74,7 @@ const credentials: readonly (readonly [pattern: RegExp, replace: Replace])[] = /
 const awsSecret = /(?<![\w/+=-])[A-Za-z0-9/+]{40}(?![\w/+=-])/g;
 
 /**
- * Removes credentials from a text: vendor keys, bearer tokens, JSON web tokens, private keys and passwords in URLs. Also removes
+ * Removes credentials from a string: vendor keys, bearer tokens, JSON web tokens, private keys and passwords in URLs. Also removes
  * the values of fields, headers, variables and query parameters with the name of a secret. These values are found even if they are
  * percent-encoded or inside a JSON string. The result may be logged or shown.
  *
@@ -101,7 +101,7 @@ export function redactText(text: string, longest: number, ending = "…"): strin
 }
 
 /**
- * Returns where to cut a text. Omits the last word unless it is very long, because a credential that is cut in two might not be
+ * Returns where to cut a string. Omits the last word unless it is very long, because a credential that is cut in two might not be
  * recognized.
  */
 function endOfWord(text: string, most: number): number {

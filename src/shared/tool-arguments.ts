@@ -20,7 +20,7 @@ export function isSameArguments(one: string, other: string): boolean {
   return one === other || argumentsKey(one) === argumentsKey(other);
 }
 
-/** Returns a text that is the same for two argument texts with the same JSON. */
+/** Returns a string that is the same for two argument texts with the same JSON. */
 export function argumentsKey(text: string): string {
   const parsed = parseToolArguments(text);
   if (!("args" in parsed)) return text;

@@ -56,7 +56,7 @@ function defaultUnreadMs(keepAliveMs: number): number {
 /** Data is sent in pieces of this size, so that a slow page shows progress while it reads a large result. */
 const pieceSize = 65_536;
 
-/** Splits a text, but not between the halves of a surrogate pair. */
+/** Splits a string, but not between the halves of a surrogate pair. */
 function* splitText(text: string): Generator<string> {
   for (let start = 0; start < text.length;) {
     let end = start + pieceSize;

@@ -25,7 +25,7 @@ export const waitNames: { readonly [Kind in LoggedWait["kind"]]: string } = {
   "outside-result": "wait for a result from outside",
 };
 
-/** Returns a text such as "waited 3.20 s for approval". */
+/** Returns a string such as "waited 3.20 s for approval". */
 export function describeWait({ kind, from, to }: LoggedWait): string {
   const words = waitNames[kind].slice("wait ".length);
   return to === undefined ? `waits ${words}` : `waited ${formatMs(to - from)} ${words}`;

@@ -10,7 +10,7 @@ function maxRunLength(text: string): number {
   return longest;
 }
 
-/** Cuts a text, but not within a character that takes two UTF-16 units. */
+/** Cuts a string, but not within a character that takes two UTF-16 units. */
 function cutChars(text: string, maxChars: number): string {
   if (text.length <= maxChars) return text;
   const isSplit = /[\uD800-\uDBFF]/.test(text.charAt(maxChars - 1));

@@ -58,7 +58,7 @@ const secret = "[redacted]";
 const notPlain = "[not plain data]";
 
 /**
- * The clean form of a text is remembered if the text has at least this length. A long text is usually written twice: in a result,
+ * The clean form of a string is remembered if the string has at least this length. A long string is usually written twice: in a result,
  * and in a message.
  */
 const minKept = 1_000;

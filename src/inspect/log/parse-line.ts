@@ -23,7 +23,7 @@ class LineError extends Error {
 
 /**
  * Converts a LineError to LoopError "log-damaged", and returns any other error unchanged. The default of `path` is for a log that
- * was passed as a text.
+ * was passed as a string.
  */
 export function toDamaged(error: unknown, path = "run log"): unknown {
   if (!(error instanceof LineError)) return error;

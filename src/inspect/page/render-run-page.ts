@@ -47,7 +47,7 @@ async function insert(data: PageData, texts: readonly string[]): Promise<string>
   return template.replace(dataMark, () => inserted);
 }
 
-/** Escapes "<", so that a text cannot end its element. In JSON, "<" is only in strings, where the escape has the same meaning. */
+/** Escapes "<", so that a string cannot end its element. In JSON, "<" is only in strings, where the escape has the same meaning. */
 function toData(id: string, type: string, text: string): string {
   return `<script type="${type}" id="${id}">${text.replaceAll("<", "\\u003c")}</script>`;
 }

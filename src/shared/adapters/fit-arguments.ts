@@ -9,7 +9,7 @@ import { mapItems } from "./well-formed.ts";
  * Returns the arguments of a call in the form that the schema of the tool describes. Changes only values that cannot fit the schema as
  * they are:
  *
- * - A text that contains JSON becomes this JSON, if the schema accepts its type and no text. Claude writes arrays in this way
+ * - A string that contains JSON becomes this JSON, if the schema accepts its type and no text. Claude writes arrays in this way
  *   (github.com/anthropics/claude-code/issues/86459).
  * - An optional property that is null is left out, if the schema accepts no null. GPT and other models write all properties
  *   (github.com/livekit/agents-js/pull/2308).
@@ -57,11 +57,11 @@ function fitValue(value: unknown, schema: unknown): unknown {
   return types === undefined || types.has("string") ? value : fitParts(decode(value, types), schema);
 }
 
-/** Returns the JSON in a text if its type is one of `types`, otherwise the text. */
+/** Returns the JSON in a string if its type is one of `types`, otherwise the string. */
 function decode(text: string, types: ReadonlySet<unknown>): unknown {
   const value = parseJson(text);
   if (!types.has(typeOf(value)) && !(types.has("integer") && Number.isInteger(value))) return text;
-  // A number that JavaScript cannot hold exactly stays a text.
+  // A number that JavaScript cannot hold exactly stays a string.
   if (typeof value === "number" && !Number.isSafeInteger(Math.trunc(value))) return text;
   try {
     return toJson(value);

@@ -182,7 +182,7 @@ function readCutBody(text: string): unknown {
 
 const saidField = /"(message|type|code|status|reason)"\s{0,9}:\s{0,9}("(?:[^"\\]|\\.){0,2000}"|\d{1,9})/g;
 
-/** Finds the body of an error in a text, which may have words before and after it. */
+/** Finds the body of an error in a string, which may have words before and after it. */
 function findBody(text: string): { readonly before: string; readonly body: unknown } | undefined {
   const start = text.search(/[{[]\s{0,9}["{[]/);
   if (start < 0) return undefined;
