@@ -37,7 +37,7 @@ import { type ConversationUsage, type Left, reopenable, withHandover } from "./h
 import type { ConversationLock, ConversationState, StoredConversation, ConversationChange } from "./conversation-store.ts";
 import { linesOf, type Waiting } from "./lines.ts";
 import { type AnyOptions, checkConversation, mergeOptions, toNewMessages } from "./run-options.ts";
-import { isRefusedByPostgres } from "../shared/postgres-errors.ts";
+import { isRefusedByPostgres } from "../shared/postgres.ts";
 import { repeatFailed } from "../shared/repeat-failed.ts";
 
 /** The time between two attempts, in milliseconds. */

@@ -3,6 +3,7 @@
 
 import { checkFields, invalidOption, isRecord } from "../core/kit.ts";
 import { isFunction } from "../shared/errors/check-fields.ts";
+import { openSchema } from "../shared/postgres.ts";
 import { maxTimerMs } from "../shared/signals.ts";
 import type { Message } from "../core/index.ts";
 import { busy, checkId } from "./check-id.ts";
@@ -30,17 +31,10 @@ export interface PostgresConversationStoreOptions {
   readonly leaseMs?: number | undefined;
 }
 
-/**
- * The number of the advisory lock that a process holds while it creates the tables. `turnwright/dbos` must use the same number:
- * both entries create the schema, which fails if two processes create it at the same time.
- */
-const migrationLock = 7_233_410_001;
-
 const pageSize = 500;
 
 const tables = `
-  SELECT pg_advisory_xact_lock(${migrationLock});
-  CREATE SCHEMA IF NOT EXISTS turnwright;
+  ${openSchema}
   CREATE TABLE IF NOT EXISTS turnwright.chats (id text PRIMARY KEY, state text, holder text, held_until timestamptz);
   ALTER TABLE turnwright.chats ADD COLUMN IF NOT EXISTS changed_at timestamptz NOT NULL DEFAULT now();
   CREATE TABLE IF NOT EXISTS turnwright.chat_messages (

@@ -3,7 +3,7 @@
 
 import type { Pool } from "pg";
 import { repeatFailed } from "../shared/repeat-failed.ts";
-import { isRefusedByPostgres } from "../shared/postgres-errors.ts";
+import { isRefusedByPostgres, openSchema } from "../shared/postgres.ts";
 import { whileLocked } from "./locks.ts";
 import {
   type Added,
@@ -21,15 +21,8 @@ import {
  */
 const schemaVersion = 2;
 
-/**
- * The key of the lock that a process holds while it creates tables in the schema `turnwright`. `postgresConversationStore` uses the
- * same key, because two processes that create the schema at the same time would fail.
- */
-const migrationLock = 7_233_410_001;
-
 const tables = `
-  SELECT pg_advisory_xact_lock(${migrationLock});
-  CREATE SCHEMA IF NOT EXISTS turnwright;
+  ${openSchema}
   CREATE TABLE IF NOT EXISTS turnwright.schema (id boolean PRIMARY KEY CHECK (id), version integer NOT NULL);
   INSERT INTO turnwright.schema VALUES (true, ${schemaVersion}) ON CONFLICT DO NOTHING;
   CREATE TABLE IF NOT EXISTS turnwright.workers (id text PRIMARY KEY, application text NOT NULL, lease_ms double precision NOT NULL, beat timestamptz NOT NULL);

@@ -8,3 +8,11 @@ export function isRefusedByPostgres(error: unknown): boolean {
   const code = isRecord(error) ? error["code"] : undefined;
   return typeof code === "string" && /^(22|23|42)[0-9A-Z]{3}$/.test(code);
 }
+
+/**
+ * The statements that open a migration in Postgres. The lock holds until the transaction ends: two processes that create the schema
+ * at the same time would fail.
+ */
+export const openSchema = `
+  SELECT pg_advisory_xact_lock(7233410001);
+  CREATE SCHEMA IF NOT EXISTS turnwright;`;
