@@ -147,7 +147,7 @@ Most failures are no errors: a run [ends with a status and a reason](concepts/en
 says what each one means. To find an error by its words, search the second table. "…" stands for a value of yours.
 
 \`isLoopError(error, code)\` recognizes a LoopError, and \`details\` has its data. [Provider
-errors](concepts/endings.md#codes-of-a-provider-error) have codes of their own. [Throwing errors](guides/throwing-errors.md) lists the errors
+errors](concepts/endings.md#codes-of-a-provider-error) have codes of their own. [Throw errors](guides/throwing-errors.md) lists the errors
 of \`unwrap\`.
 
 ## Codes of LoopError
