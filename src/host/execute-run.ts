@@ -1,6 +1,7 @@
 import { type LoopEmitter, wrapJournal } from "../core/kit.ts";
 import { createLoopEvents, type Journal, type LoopEvent, type LoopOptions, type LoopResult, runToolLoop } from "../core/index.ts";
 import { eventTypes } from "../shared/event-table.ts";
+import { listenTo } from "../shared/listen-to.ts";
 import { followSignal } from "../shared/signals.ts";
 import type { Changed } from "../conversation/conversation-state.ts";
 import type { BoundLock } from "./bound-store.ts";
@@ -91,8 +92,7 @@ function withJournal(result: LoopResult, journal: Journal): LoopResult {
 
 export function createEmitter(take: (event: LoopEvent) => void): LoopEmitter {
   const events = createLoopEvents();
-  // The cast is safe, because every event of the loop has a `type`.
-  for (const type of eventTypes) events.on(type, (event) => take(event as LoopEvent));
+  listenTo(events, eventTypes, take);
   return events;
 }
 

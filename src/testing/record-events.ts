@@ -3,6 +3,7 @@ import type { LoopEmitter } from "../core/kit.ts";
 import type { EmittedPart, LoopEventType } from "../core/types/loop-event.ts";
 import type { LoopEvent, LoopEvents } from "../core/index.ts";
 import { eventTypes, rowOf } from "../shared/event-table.ts";
+import { listenTo } from "../shared/listen-to.ts";
 
 type ResultEvent = LoopEvents["result-processed"];
 
@@ -45,28 +46,19 @@ export function recordEvents(
   types: readonly LoopEventType[] = eventTypes,
 ): EventRecording {
   const events: LoopEvent[] = [];
-  const stops = types.map((type) => listen(emitter, type, (event) => events.push(event)));
+  const stop = listenTo(emitter, types, (event) => events.push(event));
   return {
     emitter,
     events,
     types: () => events.map((event) => event.type),
     of: (type) => events.filter((event) => isOfType(event, type)),
     outline: () => outlineEvents(events),
-    stop: () => {
-      for (const stop of stops) stop();
-    },
+    stop,
   };
 }
 
 function isOfType<Type extends LoopEventType>(event: LoopEvent, type: Type): event is EventsByType[Type] {
   return event.type === type;
-}
-
-function listen(emitter: LoopEmitter, type: LoopEventType, take: (event: LoopEvent) => void): () => void {
-  // Without the cast, the compiler does not know that the payload fits the `type`.
-  const listener = (event: LoopEvents[LoopEventType]): void => take({ type, ...event } as LoopEvent);
-  emitter.on(type, listener);
-  return () => void emitter.off(type, listener);
 }
 
 type Outline<Type extends LoopEventType> = (event: LoopEvents[Type]) => readonly unknown[];

@@ -47,9 +47,7 @@ const made = {
   approve: () => approve(),
 } satisfies { readonly [name: string]: () => Middleware };
 
-const listed = readRows(readSection(readPage("docs/options.md"), "Middleware")).flatMap(([names = ""]) =>
-  readNames(names),
-);
+const listed = readRows(readSection(readPage("docs/options.md"), "Middleware")).flatMap(([names = ""]) => readNames(names));
 
 async function run(middleware: readonly Middleware[]): Promise<string> {
   const provider = createMockProvider([text('{"said":"Hi."}')]);

@@ -2,6 +2,7 @@ import { type Check, checkFields, type Checks, invalidOption, is, type LoopEmitt
 import type { Clock, LoopEvent } from "../../core/index.ts";
 import { isEmitter } from "../../shared/guards.ts";
 import { isText } from "../../shared/errors/check-fields.ts";
+import { listenTo } from "../../shared/listen-to.ts";
 import { systemClock } from "../../shared/signals.ts";
 import { renderTree, toLine } from "./render-tree.ts";
 import { createRunTree, type RunNode, type RunTreeOptions } from "./run-tree.ts";
@@ -78,18 +79,14 @@ export function showTeam(events: LoopEmitter, options: ShowTeamOptions): () => v
     else schedule();
     if (event.type === "run-end" && event.path === undefined) stop();
   };
-  const listeners = watched.map((type) => {
-    const listener = (payload: object): void => hear({ ...payload, type } as LoopEvent);
-    return [type, listener] as const;
-  });
+  const forget = listenTo(events, watched, hear);
   function stop(): void {
     if (isOver) return;
     isOver = true;
     if (timer !== undefined) clock.clearTimeout(timer);
-    for (const [type, listener] of listeners) events.off(type, listener);
+    forget();
     draw();
   }
-  for (const [type, listener] of listeners) events.on(type, listener);
   return stop;
 }
 

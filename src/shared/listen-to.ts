@@ -1,0 +1,16 @@
+import type { LoopEmitter, LoopEvent, LoopEventType } from "../core/types/loop-event.ts";
+
+/**
+ * Passes the events of these types to `take`. Returns a function that removes the listeners. An event of the loop has its type, but
+ * code of the caller may emit an event without it.
+ */
+export function listenTo(events: LoopEmitter, types: readonly LoopEventType[], take: (event: LoopEvent) => void): () => void {
+  const listeners = types.map((type) => {
+    const listener = (event: object): void => take(("type" in event ? event : { type, ...event }) as LoopEvent);
+    events.on(type, listener);
+    return () => events.off(type, listener);
+  });
+  return () => {
+    for (const remove of listeners) remove();
+  };
+}
