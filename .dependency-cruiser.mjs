@@ -201,6 +201,8 @@ export default {
   ],
   options: {
     doNotFollow: { path: "node_modules" },
+    // Parts of other projects, which scripts/test-frameworks.ts builds.
+    exclude: { path: "^examples/in-a-server/frameworks/" },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: "tsconfig.json" },
     enhancedResolveOptions: { exportsFields: ["exports"], conditionNames: ["import", "types", "default"] },

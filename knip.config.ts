@@ -29,6 +29,8 @@ const config: KnipConfig = {
     "test/restate/*-checks.ts",
     "test/package/consumer/types/*.ts",
   ],
+  // Parts of other projects, which scripts/test-frameworks.ts builds.
+  ignore: ["examples/in-a-server/frameworks/**"],
   // A test may look at a function that its own file uses.
   ignoreExportsUsedInFile: true,
   project: [

@@ -1,26 +1,25 @@
 import { provider, tools } from "./scene.ts";
-import { headers, toFrame } from "./to-frame.ts";
 
 // #region express
-import { once } from "node:events";
 import express, { type Express, type Request, type Response } from "express";
-import { streamToolLoop } from "turnwright";
+import { type Message, streamToolLoop } from "turnwright";
+import { isRequestError, pipeUIMessageStream, readUIChatRequest } from "turnwright/ui-message-stream";
 
-export const app: Express = express().use(express.json({ limit: "16kb" }));
-app.post("/chat", (request, response, next) => void answer(request, response).catch(next));
+const histories = new Map<string, readonly Message[]>(); // in your program: a database
 
 async function answer(request: Request, response: Response): Promise<void> {
-  const { question }: { question?: unknown } = request.body ?? {};
-  if (typeof question !== "string" || question === "") return void response.sendStatus(400);
-  const client = new AbortController();
-  response.on("close", () => client.abort(new Error("The client went away.")));
-  response.writeHead(200, headers);
-  const messages = [{ role: "user" as const, content: question }];
-  for await (const event of streamToolLoop({ provider, tools, messages, signal: client.signal })) {
-    const frame = toFrame(event);
-    if (frame === undefined || client.signal.aborted || response.write(frame)) continue;
-    await once(response, "drain", { signal: client.signal }).catch(() => {}); // a slow client slows the model down
-  }
-  response.end();
+  const { id, message } = await readUIChatRequest(request); // check here that the user may use the chat `id`
+  if (message === undefined) return void response.status(400).send("There is no new message.");
+  const stream = streamToolLoop({ provider, tools, messages: [...(histories.get(id) ?? []), message] });
+  await pipeUIMessageStream(stream, response, { version: 7 }); // stops the run if the page disconnects
+  histories.set(id, (await stream.result).messages);
 }
+
+export const app: Express = express();
+app.post("/api/chat", (request, response, next) => {
+  answer(request, response).catch((error: unknown) => {
+    if (isRequestError(error)) response.status(error.status).send(error.message);
+    else next(error);
+  });
+});
 // #endregion express

@@ -1,8 +1,8 @@
-import { handler } from "./handler.ts";
+import { answer } from "./chat.ts";
 
 // #region hono
 import { Hono } from "hono";
 
 export const app: Hono = new Hono();
-app.post("/chat", (context) => handler(context.req.raw));
+app.post("/api/chat", (context) => answer(context.req.raw));
 // #endregion hono

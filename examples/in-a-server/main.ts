@@ -8,9 +8,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createLoopControl } from "turnwright";
 import { app as expressApp } from "./express.ts";
+import { answer } from "./chat.ts";
 import { handler } from "./handler.ts";
 import { app as honoApp } from "./hono.ts";
-import { POST } from "./next.ts";
 import { forecasts, provider } from "./scene.ts";
 import { work } from "./worker.ts";
 
@@ -37,20 +37,33 @@ async function untilIdle(): Promise<void> {
 async function leaveEarly(response: Response): Promise<void> {
   assert(response.body !== null);
   const reader = response.body.getReader();
-  const first = await reader.read();
-  assert.match(new TextDecoder().decode(first.value), /One moment/);
+  const decoder = new TextDecoder();
+  for (let read = ""; !read.includes("One moment");) read += decoder.decode((await reader.read()).value, { stream: true });
   assert.equal(provider.active, 1);
   await reader.cancel();
   await untilIdle();
 }
 
-async function check(name: string, serve: Serve, url = "http://localhost/chat"): Promise<void> {
-  const answer = await serve(post(url, { question: "Do I need a coat in Oslo?" }));
-  assert.equal(answer.headers.get("content-type"), "text/event-stream");
-  assert.deepEqual(await readFrames(answer), wholeAnswer);
-  assert.equal((await serve(post(url, { question: "" }))).status, 400);
-  await leaveEarly(await serve(post(url, { question: "Wait." })));
+/** Checks a route for pages with `useChat`. Each check has a chat of its own. */
+async function check(name: string, serve: Serve, url = "http://localhost/api/chat"): Promise<void> {
+  const ask = (id: string, text: string): object => ({ id, messages: [{ id, role: "user", parts: [{ type: "text", text }] }] });
+  const whole = await serve(post(url, ask(`${name} 1`, "Do I need a coat in Oslo?")));
+  assert.equal(whole.headers.get("content-type"), "text/event-stream");
+  const said = Array.from((await whole.text()).matchAll(/"delta":"([^"]*)"/g), ([, delta]) => delta);
+  assert.deepEqual(said, ["Yes, tak", "e a coat."]);
+  assert.equal((await serve(post(url, {}))).status, 400);
+  await leaveEarly(await serve(post(url, ask(`${name} 2`, "Wait."))));
   console.log(`✓ ${name}`);
+}
+
+async function checkFrames(): Promise<void> {
+  const url = "http://localhost/chat";
+  const whole = await handler(post(url, { question: "Do I need a coat in Oslo?" }));
+  assert.equal(whole.headers.get("content-type"), "text/event-stream");
+  assert.deepEqual(await readFrames(whole), wholeAnswer);
+  assert.equal((await handler(post(url, { question: "" }))).status, 400);
+  await leaveEarly(await handler(post(url, { question: "Wait." })));
+  console.log("✓ frames of your own");
 }
 
 async function readFrames(response: Response): Promise<readonly string[]> {
@@ -74,7 +87,7 @@ async function checkExpress(): Promise<void> {
   await once(server, "listening");
   const address = server.address();
   assert(address !== null && typeof address === "object");
-  await check("Express", (request) => fetch(request), `http://127.0.0.1:${address.port}/chat`);
+  await check("Express", (request) => fetch(request), `http://127.0.0.1:${address.port}/api/chat`);
   server.close();
   server.closeAllConnections();
 }
@@ -93,9 +106,9 @@ async function checkWorker(): Promise<void> {
   console.log("✓ a worker continues the job of another worker");
 }
 
-await check("a web-standard handler", handler);
-await check("Next.js", POST);
+await check("a web-standard route", (request) => answer(request));
 await check("Hono", (request) => honoApp.fetch(request));
-await checkSignal();
 await checkExpress();
+await checkFrames();
+await checkSignal();
 await checkWorker();

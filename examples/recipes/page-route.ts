@@ -11,7 +11,11 @@ export async function answerPage(request: Request, provider: Provider): Promise<
     if (message === undefined) return new Response("There is no new message.", { status: 400 });
     const messages = [...(histories.get(id) ?? []), message];
     const stream = streamToolLoop({ provider, messages, signal: request.signal });
-    void stream.result.then((result) => histories.set(id, result.messages));
+    // Without the second function, an option that the run refuses would end the process.
+    void stream.result.then(
+      (result) => histories.set(id, result.messages),
+      (error: unknown) => console.error(error),
+    );
     return toUIMessageStreamResponse(stream, { version: 7 }); // the major version of `ai` in the page
   } catch (error) {
     if (isRequestError(error)) return new Response(error.message, { status: error.status });

@@ -29,7 +29,7 @@ async function postMessage(request: Request): Promise<Response> {
   const { id, trigger, message } = await readUIChatRequest(request); // check here that the user may use this chat
   if (message === undefined || trigger === "regenerate") return new Response("There is no new message.", { status: 400 });
   const stream = streamToolLoop({ provider, messages: [...(histories.get(id) ?? []), message] });
-  void stream.result.then(({ messages }) => histories.set(id, messages));
+  void stream.result.then(({ messages }) => histories.set(id, messages), console.error);
   return toUIMessageStreamResponse(stream, { version: 7 }); // the major version of `ai` in the page
 }
 // #endregion simple-route
@@ -63,7 +63,8 @@ async function answer(request: Request): Promise<Response> {
   if (chat.run === undefined || (message === undefined && continues !== chat.run.runId))
     return new Response("Nothing waits here.", { status: 409 });
   const stream = streamToolLoop({ provider, tools, ...chat.run, answers });
-  void stream.result.then(({ messages }) => (chat.history = messages));
+  // An answer that a page sends twice is refused. Without `console.error`, this would end the process.
+  void stream.result.then(({ messages }) => (chat.history = messages), console.error);
   return toUIMessageStreamResponse(stream, { version: 7, from: message === undefined ? "live" : "start" });
 }
 // #endregion answer

@@ -1,0 +1,27 @@
+import { provider, tools } from "./scene.ts";
+
+// #region chat
+import { type Message, streamToolLoop } from "turnwright";
+import { isRequestError, readUIChatRequest, toUIMessageStreamResponse } from "turnwright/ui-message-stream";
+
+const histories = new Map<string, readonly Message[]>(); // in your program: a database
+
+/** POST /api/chat, for a page with `useChat`. Platforms that end a request with its response pass their `waitUntil`. */
+export async function answer(request: Request, waitUntil?: (work: Promise<unknown>) => void): Promise<Response> {
+  try {
+    const { id, message } = await readUIChatRequest(request); // check here that the user may use the chat `id`
+    if (message === undefined) return new Response("There is no new message.", { status: 400 });
+    const messages = [...(histories.get(id) ?? []), message];
+    const stream = streamToolLoop({ provider, tools, messages, signal: request.signal });
+    const stored = stream.result.then(
+      (result) => void histories.set(id, result.messages),
+      (error: unknown) => console.error(error), // otherwise, a rejected run could end the process
+    );
+    waitUntil?.(stored);
+    return toUIMessageStreamResponse(stream, { version: 7 }); // the major version of `ai` in the page
+  } catch (error) {
+    if (isRequestError(error)) return new Response(error.message, { status: error.status });
+    throw error;
+  }
+}
+// #endregion chat
