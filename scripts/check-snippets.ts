@@ -5,13 +5,13 @@
 //   <!-- from examples/hello.ts#run -->
 //
 // A region starts with `// #region run` and ends with `// #endregion run`. In guides and concept pages, each block begins with the
-// imports that it uses, copied from its example, and the line below `<!-- programs -->` links the examples.
+// imports that it uses, copied from its example. The line below `<!-- programs -->` links the examples, and names what else they declare.
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { posix } from "node:path";
 import { drawPromises } from "./draw-promises.ts";
 import { findPages } from "./find-pages.ts";
-import { importsOf } from "./page-imports.ts";
+import { importsOf, namesIn, type SnippetNames } from "./page-imports.ts";
 import { reportProblems } from "./report-problems.ts";
 
 const source = /^<!-- from (?<path>[^\s#]+)(?:#(?<region>[\w-]+))? -->$/;
@@ -22,7 +22,9 @@ const programsMark = "<!-- programs -->";
 const isGuide = /^docs\/(?:(?:guides|concepts)\/|options\.md$)/;
 
 /** The code that a block of the docs must have. Or the problem, if there is no such example. */
-type Wanted = { readonly lines: readonly string[]; readonly path: string } | { readonly problem: string };
+type Wanted =
+  | { readonly lines: readonly string[]; readonly path: string; readonly names?: SnippetNames }
+  | { readonly problem: string };
 
 function readRegion(path: string, region: string | undefined, page: string): Wanted {
   if (!existsSync(path)) return { problem: `there is no ${path}` };
@@ -33,7 +35,9 @@ function readRegion(path: string, region: string | undefined, page: string): Wan
   const end = lines.findIndex((line) => line.trim() === `// #endregion ${region}`);
   if (start < 0 || end < start) return { problem: `${path} has no region "${region}"` };
   const code = dedent(lines.slice(start + 1, end).filter((line) => !marker.test(line)));
-  return { lines: isGuide.test(page) ? [...importsOf(code.join("\n"), example), ...code] : code, path };
+  if (!isGuide.test(page)) return { lines: code, path };
+  const snippet = code.join("\n");
+  return { lines: [...importsOf(snippet, example), ...code], path, names: namesIn(snippet, example) };
 }
 
 function dedent(lines: readonly string[]): readonly string[] {
@@ -52,12 +56,14 @@ function wantedBy(comment: string | undefined, page: string): Wanted {
 interface Checked {
   readonly lines: readonly string[];
   readonly examples: ReadonlySet<string>;
+  readonly names: readonly SnippetNames[];
   readonly problems: readonly string[];
 }
 
 function checkPage(path: string, page: readonly string[]): Checked {
   const lines: string[] = [];
   const examples = new Set<string>();
+  const names: SnippetNames[] = [];
   const problems: string[] = [];
   for (let index = 0; index < page.length; index += 1) {
     const line = page[index] ?? "";
@@ -75,24 +81,33 @@ function checkPage(path: string, page: readonly string[]): Checked {
       problems.push(`${path}:${index + 1}: differs from its source; run \`npm run docs:sync\``);
     lines.push(...("problem" in wanted ? said : wanted.lines));
     if (!("problem" in wanted)) examples.add(wanted.path);
+    if ("names" in wanted && wanted.names !== undefined) names.push(wanted.names);
     index += said.length;
   }
-  return checkPrograms(path, { lines, examples, problems });
+  return checkPrograms(path, { lines, examples, names, problems });
 }
 
-function checkPrograms(path: string, { lines, examples, problems }: Checked): Checked {
-  if (!isGuide.test(path) || examples.size === 0) return { lines, examples, problems };
+/** The names that the snippets of a page use, and that only their examples declare. */
+function listBorrowed(names: readonly SnippetNames[]): string {
+  const declared = new Set(names.flatMap((snippet) => [...snippet.declared]));
+  const borrowed = [...new Set(names.flatMap((snippet) => snippet.borrowed))].filter((name) => !declared.has(name));
+  return borrowed.length === 0 ? "" : ` They also declare ${borrowed.map((name) => `\`${name}\``).join(", ")}.`;
+}
+
+function checkPrograms(path: string, checked: Checked): Checked {
+  const { lines, examples, names, problems } = checked;
+  if (!isGuide.test(path) || examples.size === 0) return checked;
   const links = [...examples].map((example) => `[${posix.basename(example)}](${posix.relative(posix.dirname(path), example)})`);
-  const wanted = `Whole programs: ${links.join(", ")}.`;
+  const wanted = `Whole programs: ${links.join(", ")}.${listBorrowed(names)}`;
   const mark = lines.indexOf(programsMark);
   if (mark < 0) {
     const problem = `${path}: has no line for its programs; add ${programsMark}, and run \`npm run docs:sync\``;
-    return { lines, examples, problems: [...problems, problem] };
+    return { ...checked, problems: [...problems, problem] };
   }
-  if (lines[mark + 1] === wanted) return { lines, examples, problems };
+  if (lines[mark + 1] === wanted) return checked;
   const problem = `${path}:${mark + 2}: differs from the examples of the snippets; run \`npm run docs:sync\``;
   const rest = lines.slice(lines[mark + 1]?.startsWith("Whole programs:") === true ? mark + 2 : mark + 1);
-  return { lines: [...lines.slice(0, mark + 1), wanted, ...rest], examples, problems: [...problems, problem] };
+  return { lines: [...lines.slice(0, mark + 1), wanted, ...rest], examples, names, problems: [...problems, problem] };
 }
 
 function check(path: string): readonly string[] {

@@ -1,4 +1,4 @@
-// Writes the imports that a code snippet of a page needs. They are copied from the example that contains the snippet.
+// Writes the imports that a code snippet of a page needs, and names what else it uses. Both come from the example that contains it.
 
 import ts from "typescript";
 
@@ -47,20 +47,36 @@ function namesOf({ importClause }: ts.ImportDeclaration, isNeeded: (name: string
   return { whole, named: bindings.elements.filter(({ name }) => isNeeded(name.text)).map((element) => element.getText()) };
 }
 
+/** The names that the code snippets of a page declare, and those that they use from the rest of their examples. */
+export interface SnippetNames {
+  readonly declared: ReadonlySet<string>;
+  readonly borrowed: readonly string[];
+}
+
+export function namesIn(code: string, example: string): SnippetNames {
+  const { used, declared } = readNames(code);
+  const whole = readNames(example);
+  const isBorrowed = (name: string): boolean => whole.declared.has(name) && !whole.imported.has(name) && !declared.has(name);
+  return { declared, borrowed: [...used].filter(isBorrowed) };
+}
+
 interface Names {
   readonly used: ReadonlySet<string>;
   readonly declared: ReadonlySet<string>;
+  readonly imported: ReadonlySet<string>;
 }
 
 function readNames(code: string): Names {
   const used = new Set<string>();
   const declared = new Set<string>();
+  const imported = new Set<string>();
   const visit = (node: ts.Node): void => {
-    if (ts.isIdentifier(node)) (declares(node) ? declared : isKey(node) ? new Set<string>() : used).add(node.text);
+    if (ts.isIdentifier(node) && !isKey(node)) (declares(node) ? declared : used).add(node.text);
+    if (ts.isIdentifier(node) && (ts.isImportSpecifier(node.parent) || ts.isImportClause(node.parent))) imported.add(node.text);
     ts.forEachChild(node, visit);
   };
   visit(parse(code));
-  return { used, declared };
+  return { used, declared, imported };
 }
 
 function declares(node: ts.Identifier): boolean {
