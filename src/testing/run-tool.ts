@@ -1,6 +1,7 @@
 import { resolveTimeouts } from "../core/loop/limits.ts";
 import { sessionChecks } from "../core/loop/option-table.ts";
 import { executeToolCall } from "../core/loop/execute-tool-call.ts";
+import { createAdvice } from "../core/loop/prepare-call.ts";
 import { toEmittedPart } from "../core/loop/tool-context.ts";
 import { startKey } from "../core/tools/inside-call.ts";
 import { CancelScope, checkFields, type Checks, type ContextOf, is, timeoutRules } from "../core/kit.ts";
@@ -232,6 +233,7 @@ export async function runTool<T extends Tool>(
       clock,
       timeouts,
       scope,
+      advice: createAdvice(),
       shown: new Map(registry.definitions().map((definition) => [definition.name, definition])),
       contextFor: ({ name }, deadline) => {
         const heartbeat = (): void => deadline.heartbeat();

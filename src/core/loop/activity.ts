@@ -69,13 +69,15 @@ export class Activity {
   /** Called when its tool has ended. A control withdraws the questions of the tool. */
   onToolEnd: (() => void) | undefined;
   /** Waits until the tool of the call may begin. Undefined if it need not wait for other calls. */
-  takeTurn: ((isTogether: boolean) => Promise<void | Parked>) | undefined;
+  takeTurn: ((isTogether: boolean) => Promise<void | Parked> | Parked | undefined) | undefined;
   /** The ending that an inner call has caused, which ends the run even if the code around it catches the error. */
   ends: Ending | undefined;
   /** Called when it has nothing more to wait for in the core. */
   onIdle: (() => void) | undefined;
   /** The time limits of its tool. Undefined until the tool begins. */
   deadline: Deadline | undefined;
+  /** The newest outcome of its call, before middleware has changed it. */
+  made: Outcome | undefined;
   /** Sends the end of its call once. */
   end: (outcome: Outcome) => void = () => {};
   isOver = false;
@@ -101,7 +103,7 @@ export class Activity {
   /** True after a wait without an answer. */
   isParked = false;
   /** How often each key was used. Shared by the activities of one place. */
-  #used: Map<string, number> | undefined;
+  readonly used: Map<string, number>;
   /** The number of the calls of `inCore` that have not ended. */
   #pending = 0;
   #park: ((waits: readonly Wait[]) => void) | undefined;
@@ -109,9 +111,9 @@ export class Activity {
   constructor(
     run: Run,
     { place, path, journal, call, index = -1, isEarly = false, left = { isDrained: false, undelivered: [] } }: ActivityPlace,
-    used?: Map<string, number>,
+    used: Map<string, number> = new Map(),
   ) {
-    this.#used = used;
+    this.used = used;
     this.left = left;
     this.call = call;
     this.run = run;
@@ -122,14 +124,8 @@ export class Activity {
     this.isEarly = isEarly;
   }
 
-  /** The same place over another journal. */
-  fork(journal: Journal): Activity {
-    const { run, place, path, call, index } = this;
-    return new Activity(run, { place, path, journal, call, index, left: this.left }, (this.#used ??= new Map()));
-  }
-
   /** Records an effect. The key is a whole key. */
-  record<T>(key: string, body: () => T | PromiseLike<T>): Promise<T> {
+  record<T>(key: string, body: () => T | PromiseLike<T>): T | PromiseLike<T> {
     const { past } = this.run.root;
     if (past !== undefined) return this.#recordOrReplay(past, key, body);
     this.isLive = true;
@@ -190,10 +186,15 @@ export class Activity {
 
   /** Returns a key or an id that this activity has not used yet. The order of uses must be the same on a replay. */
   unique(name: string, mark = "~"): string {
-    const used = (this.#used ??= new Map());
+    const { used } = this;
     const count = (used.get(name) ?? 0) + 1;
     used.set(name, count);
     return count === 1 ? name : `${name}${mark}${count}`;
+  }
+
+  /** Returns the whole key of a step that this activity has not begun yet. */
+  keyOf(name: string): string {
+    return `${this.run.prefix}${this.place}/${this.unique(name)}`;
   }
 
   /** True while it waits for the core: for a step, a nested run, or its turn. */
@@ -202,7 +203,7 @@ export class Activity {
   }
 
   /** After a wait, never resolves: the code is left where it is, and the next execution runs it again from its start. */
-  async inCore<T>(work: () => PromiseLike<T | Parked>): Promise<T> {
+  async inCore<T>(work: () => T | Parked | PromiseLike<T | Parked>): Promise<T> {
     if (this.isOver) return forever();
     this.#pending += 1;
     try {

@@ -26,6 +26,7 @@ function setUp(tools: readonly Tool[], more: Partial<ToolCallPorts> = {}): ToolC
     clock: createTestClock(),
     scope: new CancelScope(),
     timeouts: { streamIdleMs: 1, firstChunkMs: 1, toolMs: 1_000, toolCleanupMs: 100, approvalMs: 1, callbackMs: 50 },
+    advice: { given: 0, listed: 0 },
     shown: new Map(registry.definitions().map((definition) => [definition.name, definition])),
     contextFor: ({ name }, deadline) =>
       createToolContext({

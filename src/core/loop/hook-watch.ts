@@ -105,7 +105,7 @@ export class HookWatch implements Cancellable {
   #errorOf({ hook }: Watched): Error {
     const { scope, timeouts } = this.#run;
     if (scope.cause !== undefined) return new StepCancelled(hook, endingOfReason(scope.cause));
-    const late = `It waited longer than ${timeouts.callbackMs} ms ("timeouts.callbackMs") for something that is no step. Wait inside at.step, or with at.wait.`;
+    const late = `It waited longer than ${timeouts.callbackMs} ms ("timeouts.callbackMs"). Wait in at.step or at.wait.`;
     return new HookError(hook, new DOMException(late, "TimeoutError"));
   }
 }

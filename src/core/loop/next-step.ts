@@ -170,13 +170,14 @@ export function findLimit(state: State, seen: Seen, limits: ResolvedLimits): End
     return error({ kind: "tool-error-cap", count: maxConsecutiveToolErrors });
   if (state.countedIterations >= maxIterations) return timeout({ kind: "max-iterations", limit: maxIterations });
   const { maxToolCalls: limit } = seen;
-  if (limit !== none && state.lastBatch.length > 0 && hasReachedLimit(state)) return error({ kind: "max-tool-calls", limit });
+  if (limit !== none && state.lastBatch.length > 0 && hasLimitedCall(state, state.iteration))
+    return error({ kind: "max-tool-calls", limit });
   return findOwnSpent(state, limits) ?? (seen.spentOutside && error(seen.spentOutside));
 }
 
-/** True if a call of an earlier message was beyond the limit, so that the model was asked to answer without tools. */
-function hasReachedLimit({ functionHistory, iteration: now }: State): boolean {
-  return functionHistory.some(({ outcome, iteration }) => outcome === "limit" && iteration < now);
+/** True if a call before this iteration was beyond `maxToolCalls`, so that the model is asked to answer without tools. */
+export function hasLimitedCall({ functionHistory }: State, before: number): boolean {
+  return functionHistory.some(({ outcome, iteration }) => outcome === "limit" && iteration < before);
 }
 
 /** True if there is no room for a request that may use the reserve. */

@@ -28,12 +28,11 @@ import { CallContext } from "./tool-context.ts";
 /** Runs one call. Rejects only if the journal fails. A call that waits stays pending: see `Activity.settle`. */
 export async function performCall(activity: Activity, call: ToolCall): Promise<Outcome> {
   const { run } = activity;
-  let made: Outcome | undefined;
   activity.end = (outcome) => {
     activity.end = () => {};
     sendEnd(run, outcome, activity.isReplayed);
   };
-  const last: Next<NextCall, Outcome> = async (given, signal) => (made = await runCall(activity, { made: call, given, signal }));
+  const last: Next<NextCall, Outcome> = (given, signal) => runCall(activity, { made: call, given, signal });
   const recorderOf = (name: string, given: ToolCall): HookRecorder => new HookRecorder(activity, name, given);
   const inner = chainHooks(run.hooks, "execute", { last, recorderOf, activity });
   const chain = chainHooks(run.hooks, "call", { last: inner, recorderOf, activity });
@@ -41,7 +40,7 @@ export async function performCall(activity: Activity, call: ToolCall): Promise<O
   try {
     outcome = await activity.watched(chain(call));
   } catch (error) {
-    if (error instanceof StepCancelled) outcome = made ?? { call, durationMs: 0, kind: "not-run" };
+    if (error instanceof StepCancelled) outcome = activity.made ?? { call, durationMs: 0, kind: "not-run" };
     else if (!(error instanceof HookError)) throw error;
     else {
       // The reason of the run has the error. The model must not read it, because it may tell about the program.
@@ -51,13 +50,14 @@ export async function performCall(activity: Activity, call: ToolCall): Promise<O
         kind: "failed",
         error: { name: error.name, message: "A check of this call failed." },
       };
-      outcome = { ...(made ?? failed), ends: error.ending };
+      outcome = { ...(activity.made ?? failed), ends: error.ending };
     }
   }
   const { ends = outcome.ends } = activity;
   if (ends !== outcome.ends) outcome = { ...outcome, ends };
   barAfter(activity, outcome);
-  await recordCallEnd(activity, outcome, made);
+  const end = findEnd(activity, outcome);
+  if (end !== undefined) await run.step<EndRecord>(`${activity.place}/ended`, () => end, activity.journal);
   activity.end(outcome);
   return outcome;
 }
@@ -70,14 +70,11 @@ function barAfter({ run, isEarly }: Activity, outcome: Outcome): void {
 /** The record of a call whose outcome or spending middleware has changed, for readers that do not run the middleware. */
 export type EndRecord = Outcome & { readonly spent?: NestedSpending | undefined };
 
-async function recordCallEnd(
-  { run, place, journal, spent: all }: Activity,
-  outcome: Outcome,
-  made: Outcome | undefined,
-): Promise<void> {
+/** Returns undefined if middleware has changed nothing. */
+function findEnd({ spent: all, made }: Activity, outcome: Outcome): EndRecord | undefined {
   const spent = sumSpending(all);
-  if (spent === undefined && made !== undefined && isSameJson(outcome as unknown as Json, made as unknown as Json)) return;
-  await run.step<EndRecord>(`${place}/ended`, () => ({ ...outcome, ...(spent !== undefined && { spent }) }), journal);
+  if (spent !== undefined) return { ...outcome, spent };
+  return made !== undefined && isSameJson(outcome as unknown as Json, made as unknown as Json) ? undefined : outcome;
 }
 
 interface Given {
@@ -86,6 +83,8 @@ interface Given {
   /** The call with the arguments that middleware has chosen. */
   readonly given: NextCall;
   readonly signal: AbortSignal | undefined;
+  /** True if an earlier execution may have run the tool without recording an outcome. */
+  readonly mayHaveRun?: boolean;
 }
 
 export interface Begun {
@@ -96,39 +95,41 @@ export interface Begun {
 }
 
 async function runCall(activity: Activity, call: Given): Promise<Outcome> {
-  const { run, place, journal, takeTurn } = activity;
-  const begunKey = `${run.prefix}${place}/${activity.unique("begun")}`;
-  const outcomeKey = `${run.prefix}${place}/${activity.unique("outcome")}`;
+  const { run, journal, takeTurn } = activity;
+  const begunKey = activity.keyOf("begun");
+  const outcomeKey = activity.keyOf("outcome");
   const { together } = call.given;
   together?.join();
-  if (takeTurn !== undefined) {
+  const turn = takeTurn?.(together !== undefined);
+  if (turn !== undefined) {
     activity.isHeld = true;
-    await activity.inCore(() => takeTurn(together !== undefined));
+    await activity.inCore(() => turn);
     activity.isHeld = false;
   }
   const past = pastOf(run);
   // Middleware that refused a call may allow it now, but the model has read that the call did not run.
   const ended = past && (await activity.inCore(async () => past.findEnd(activity, [outcomeKey, begunKey])));
-  if (ended !== undefined) return ended;
-  if (isDurable(run, call.made.name)) return runDurable(activity, call, { begunKey, outcomeKey });
+  if (ended !== undefined) return (activity.made = ended);
+  if (isDurable(run, call.made.name)) return (activity.made = await runDurable(activity, call, { begunKey, outcomeKey }));
   let isLive = false;
-  const outcome = await activity.inCore(async () => {
-    // A token of this execution says on a replay without an outcome that the tool may have run.
-    const { token }: Begun = journal.durable === true ? await activity.record(begunKey, () => ({ token: run.token })) : run;
-    return activity.record(outcomeKey, () => {
+  const record = ({ token }: Begun): Outcome | PromiseLike<Outcome> =>
+    activity.record(outcomeKey, () => {
       // An engine may run the body of a step twice.
       const mayHaveRun = isLive || token !== run.token;
       isLive = true;
-      return runPlain(activity, call, mayHaveRun);
+      return runPlain(activity, { ...call, mayHaveRun });
     });
-  });
+  // A token of this execution says on a replay without an outcome that the tool may have run.
+  const begin = async (): Promise<Outcome> => record(await activity.record(begunKey, () => ({ token: run.token })));
+  const outcome = await activity.inCore(journal.durable === true ? begin : () => record(run));
+  activity.made = outcome;
   if (!isLive) noteReplayed(run, outcome);
   if (outcome.kind !== "deferred") return outcome;
   activity.hasBegun = true;
   // Counted while the call waits too.
   if (outcome.nested !== undefined) activity.spent.push(outcome.nested);
   sendEnd(run, outcome, !isLive);
-  return waitForResult(activity, outcome);
+  return (activity.made = await waitForResult(activity, outcome));
 }
 
 /** Counts a recorded call, and sends its start. */
@@ -166,7 +167,7 @@ async function runDurable(activity: Activity, call: Given, { begunKey, outcomeKe
   const begun = await activity.inCore(() =>
     activity.record<Begun>(begunKey, async () => {
       isLive = true;
-      const ready = admit(run, call, { prepared: await prepare(activity, call, portsOf(activity, call.signal)) });
+      const ready = await admit(activity, call, portsOf(activity, call.signal));
       return { token: run.token, durable: true, ...(ready.kind !== "ready" && { refused: ready }) };
     }),
   );
@@ -194,27 +195,29 @@ async function addNested(activity: Activity, outcome: Outcome, mark: number): Pr
 }
 
 /** Runs an ordinary tool, unless the call must not begin or its arguments do not fit. */
-async function runPlain(activity: Activity, call: Given, mayHaveRun: boolean): Promise<Outcome> {
+async function runPlain(activity: Activity, call: Given): Promise<Outcome> {
   const { run } = activity;
   const ports = portsOf(activity, call.signal);
-  const ready = admit(run, call, { prepared: await prepare(activity, call, ports), mayHaveRun });
+  const admitted = admit(activity, call, ports);
+  // Nothing else may begin between the check and the tool.
+  const ready = admitted instanceof Promise ? await admitted : admitted;
   if (ready.kind !== "ready") return ready;
   sendStart(run, call.made, false);
   const mark = activity.spent.length;
-  return addNested(activity, await runReady(activity, ready, ports), mark);
+  const made = executeToolCall(ready, ports);
+  // A fatal error of a synchronous tool bars the next call of the message.
+  const outcome = endTool(activity, made instanceof Promise ? await made : made);
+  return activity.nested === undefined ? outcome : addNested(activity, outcome, mark);
 }
 
 /** Runs the code of a durable tool, from its start. */
 async function execute(activity: Activity, call: Given): Promise<Outcome> {
   const ports = portsOf(activity, call.signal);
   const ready = await prepare(activity, call, ports);
-  return ready.kind === "ready" ? runReady(activity, ready, ports) : ready;
+  return ready.kind === "ready" ? endTool(activity, await executeToolCall(ready, ports)) : ready;
 }
 
-async function runReady(activity: Activity, ready: ReadyCall, ports: ToolCallPorts): Promise<Outcome> {
-  const made = executeToolCall(ready, ports);
-  // A fatal error of a synchronous tool bars the next call of the message.
-  const outcome = made instanceof Promise ? await made : made;
+function endTool(activity: Activity, outcome: Outcome): Outcome {
   activity.onToolEnd?.();
   barAfter(activity, outcome);
   // Nothing else would add its material, and the model would miss it.
@@ -226,37 +229,40 @@ async function runReady(activity: Activity, ready: ReadyCall, ports: ToolCallPor
 
 const noRestarts: PlainError = {
   name: "ToolFailure",
-  message: "The tool restarts the context, which has no effect in a run without contextRestarts() in its middleware.",
+  message: "The tool restarts the context, but the run has no contextRestarts() in its middleware.",
 };
 
-interface Admission {
-  readonly prepared: ReadyCall | ToolOutcome;
-  /** True if an earlier execution may have run the tool without recording an outcome. */
-  readonly mayHaveRun?: boolean;
+/**
+ * Prepares and counts a call that begins now. Returns its outcome instead if it must not begin. Returns no promise if nothing is to be
+ * awaited, so that calls begin in their order.
+ */
+function admit(activity: Activity, call: Given, ports: ToolCallPorts): ReadyCall | Outcome | Promise<ReadyCall | Outcome> {
+  const prepared = prepare(activity, call, ports);
+  const count = (one: ReadyCall | ToolOutcome): ReadyCall | Outcome => countCall(activity.run, call, one);
+  return prepared instanceof Promise ? prepared.then(count) : count(prepared);
 }
 
-/** Counts a call that begins now. Returns its outcome instead if it must not begin. Parallel calls share the limits. */
-function admit(run: Run, call: Given, { prepared, mayHaveRun = false }: Admission): ReadyCall | Outcome {
+/** Parallel calls share the limits. */
+function countCall(run: Run, call: Given, prepared: ReadyCall | ToolOutcome): ReadyCall | Outcome {
   const { meter, places, draft } = run;
   const { made, given } = call;
-  const kind = findCut(run, call, mayHaveRun);
-  const facts = factsOf(made, given);
-  if (kind !== undefined) return { ...facts, kind };
+  const kind = findCut(run, call);
+  if (kind !== undefined) return { ...factsOf(made, given), kind };
   if (prepared.kind !== "ready") return prepared;
   // A resumed run may have another gate than the run that made the request.
   const allowed = places.has(made.callId) ? draft?.allowedTools : undefined;
-  if (allowed?.includes(made.name) === false) return refuseBlocked(made, new Set(allowed), {});
-  if (meter.toolCallsLeft < 1) return { ...facts, kind: "limit" };
+  if (allowed?.includes(made.name) === false) return refuseBlocked(made, new Set(allowed), run);
+  if (meter.toolCallsLeft < 1) return { ...factsOf(made, given), kind: "limit" };
   meter.add({ toolCalls: 1 });
   return prepared;
 }
 
 /** Returns the kind of the outcome of a call that must not begin, because the run ends or the call may have run before. */
-function findCut(run: Run, { made, signal }: Given, mayHaveRun: boolean): "interrupted" | "not-run" | undefined {
+function findCut(run: Run, { made, signal, mayHaveRun }: Given): "interrupted" | "not-run" | undefined {
   const { scope, clock, meter, registry } = run;
   scope.checkDeadline(clock.now());
   const isOver = scope.cause !== undefined || run.isBarred || signal?.aborted === true;
-  if (!mayHaveRun) return isOver ? "not-run" : undefined;
+  if (mayHaveRun !== true) return isOver ? "not-run" : undefined;
   const { replay, eager } = findTool(registry, made.name) ?? {};
   if (!isOver && (replay === "safe" || eager === true)) return undefined;
   if (!isOver) meter.add({ toolCalls: 1 });
@@ -271,7 +277,11 @@ function factsOf(made: ToolCall, given: ToolCall): Pick<Outcome, "call" | "durat
 }
 
 /** Validates the arguments, unless they were validated when the message ended. */
-async function prepare(activity: Activity, { made, given }: Given, ports: ToolCallPorts): Promise<ReadyCall | ToolOutcome> {
+function prepare(
+  activity: Activity,
+  { made, given }: Given,
+  ports: ToolCallPorts,
+): ReadyCall | ToolOutcome | Promise<ReadyCall | ToolOutcome> {
   const { run } = activity;
   const definition = run.registered.get(made.name) ?? findTool(run.registry, made.name);
   if (definition === undefined || !isCurrent(run, definition)) return refuseChanged(made, ports);
@@ -279,7 +289,7 @@ async function prepare(activity: Activity, { made, given }: Given, ports: ToolCa
   const args = approvedArgs === undefined ? run.prepared.get(made.callId) : undefined;
   const { together } = given;
   const ready: ReadyCall = { kind: "ready", call: made, definition, args: args ?? toJson(given.args), approvedArgs, together };
-  return args === undefined ? activity.inCore(async () => validateCall(ready, ports)) : ready;
+  return args === undefined ? activity.inCore(() => validateCall(ready, ports)) : ready;
 }
 
 /** The metadata of results, by call, until `tool-end` is sent. */

@@ -39,8 +39,8 @@ export interface PreparePorts extends DeadlinePorts {
   readonly shown: ReadonlyMap<string, ToolDefinition>;
   /** The `toolChoice` that the loop enforces, because servers and models may ignore it. Default: any tool may run. */
   readonly toolChoice?: StreamResult["toolChoice"];
-  /** Counts the advice that the results of the same message have given. Default: none so far. */
-  readonly advice?: Advice | undefined;
+  /** Counts the advice that the results of the same message have given. */
+  readonly advice: Advice;
 }
 
 /** The part of a run that a tool call uses. */

@@ -60,11 +60,7 @@ export function refuseUnknown(call: ToolCall, ports: PreparePorts): ToolOutcome 
   return { call, durationMs: 0, kind: "unknown-tool", known: listed, nearest, ...rest };
 }
 
-function findNearest(
-  name: string,
-  known: PreparePorts["shown"],
-  { advice = createAdvice() }: Pick<PreparePorts, "advice">,
-): string | undefined {
+function findNearest(name: string, known: PreparePorts["shown"], { advice }: Pick<PreparePorts, "advice">): string | undefined {
   if (advice.given >= maxAdvice.given || advice.given * known.size >= maxCompared) return undefined;
   advice.given += 1;
   return edges.nearestName?.(name, known.keys());
@@ -73,7 +69,7 @@ function findNearest(
 /** Limits the number of tool names in a result. Otherwise each of 1,000 calls could list each of 1,000 tools. */
 function listNames(
   names: ReadonlySet<string> | PreparePorts["shown"],
-  { advice = createAdvice() }: Pick<PreparePorts, "advice">,
+  { advice }: Pick<PreparePorts, "advice">,
 ): { readonly listed: readonly string[]; readonly more?: number } {
   const listed = advice.listed >= maxAdvice.listed ? [] : [...names.keys()].slice(0, maxListed);
   advice.listed += listed.length;
@@ -127,7 +123,7 @@ function refuseInput({ call, approvedArgs }: ReadyCall, issues: readonly Issue[]
 }
 
 /** The message is the error of the JSON parser, or the limit that the arguments exceed. */
-function parseErrorOf({ argsText = "" }: ToolCall, { advice = createAdvice() }: PreparePorts): string | undefined {
+function parseErrorOf({ argsText = "" }: ToolCall, { advice }: PreparePorts): string | undefined {
   if (advice.given >= maxAdvice.given) return undefined;
   advice.given += 1;
   try {

@@ -91,8 +91,7 @@ export class StepRecorder {
   get step(): CallRecorder["step"] {
     this.#assertDurable("step");
     return <T>(name: string, body: () => T | PromiseLike<T>, { recordErrors = true } = {}): Promise<T> => {
-      if (this.#isInBody)
-        return Promise.reject(new Error(`The step "${name}" begins inside another step. Move it out of the body of that step.`));
+      if (this.#isInBody) return Promise.reject(new Error(`The step "${name}" begins inside another step. Move it out.`));
       const key = keyOf(this.#activity, this.owner, this.#unique("step", name));
       return this.#activity.inCore(async () => {
         let record: StepRecord;
@@ -207,24 +206,20 @@ export class HookRecorder extends StepRecorder implements CallRecorder {
     this.#activity = activity;
   }
 
-  get #run(): Activity["run"] {
-    return this.#activity.run;
-  }
-
   get state(): CallRecorder["state"] {
-    return this.#run.state;
+    return this.#activity.run.state;
   }
 
   get signal(): AbortSignal {
-    return this.#run.signal;
+    return this.#activity.run.signal;
   }
 
   get isReplayed(): boolean {
-    return this.#run.isReplayed;
+    return this.#activity.run.isReplayed;
   }
 
   get mayWait(): boolean {
-    return this.#run.mayWait;
+    return this.#activity.run.mayWait;
   }
 
   get tool(): CallRecorder["tool"] {
@@ -237,21 +232,21 @@ export class HookRecorder extends StepRecorder implements CallRecorder {
   }
 
   get isOver(): boolean {
-    const { past } = this.#run;
+    const { past } = this.#activity.run;
     return past?.isSealed === true || past?.recalled.get(this.callId)?.hasRun === true;
   }
 
   get wasAsked(): boolean {
-    return this.#run.past?.recalled.get(this.callId)?.wasAsked === true;
+    return this.#activity.run.past?.recalled.get(this.callId)?.wasAsked === true;
   }
 
   get mayBeRecorded(): boolean {
-    return this.#run.past?.isRecalling === true;
+    return this.#activity.run.past?.isRecalling === true;
   }
 
   get validated(): CallRecorder["validated"] {
     return async ({ name, args }) => {
-      const { registry } = this.#run;
+      const { registry } = this.#activity.run;
       const value = toJson(args);
       if (registry.validate === undefined) return { value };
       const made: unknown = await registry.validate(name, value);
@@ -273,7 +268,7 @@ export class HookRecorder extends StepRecorder implements CallRecorder {
 
   get price(): CallRecorder["price"] {
     return (usage, model) => {
-      const { options, events, state } = this.#run;
+      const { options, events, state } = this.#activity.run;
       const { pricing, provider } = options;
       const by = model ?? { provider: provider.id, model: provider.model };
       const cost = costOf(usage, { ...by, iteration: state.iteration }, { pricing, events });
@@ -284,17 +279,17 @@ export class HookRecorder extends StepRecorder implements CallRecorder {
   get spend(): CallRecorder["spend"] {
     return (spending) => {
       const { usage = noUsage, costUSD, knownCostUSD } = spending;
-      this.#run.meter.addUsage(spending);
+      this.#activity.run.meter.addUsage(spending);
       this.#activity.spent.push({ usage, costUSD, knownCostUSD, toolCallsExecuted: 0 });
     };
   }
 
   get addMessage(): CallRecorder["addMessage"] {
-    return (message) => void this.#run.state.messages.push(message);
+    return (message) => void this.#activity.run.state.messages.push(message);
   }
 
   get findSpent(): CallRecorder["findSpent"] {
-    return (expectedUSD, spent) => this.#run.meter.findSpent(expectedUSD, spent);
+    return (expectedUSD, spent) => this.#activity.run.meter.findSpent(expectedUSD, spent);
   }
 
   get end(): CallRecorder["end"] {

@@ -17,17 +17,16 @@ export async function runCalls(run: Run): Promise<undefined> {
   if (calls.length > 0) run.control?.startToolChain();
   run.isBarred = [...run.begun.values()].some(({ outcome }) => outcome !== undefined && isBarring(outcome));
   await past?.recallCalls(calls);
-  const refusals = new Map((state.answers.at(-1)?.refusals ?? []).map((outcome) => [outcome.call.callId, outcome]));
+  const refusals = sendRefusals(run, isReplayed);
   const turns = new Turns(run);
-  const replayed = new Map<ToolCall, EndedCall>();
+  const replayed = past && new Map<ToolCall, EndedCall>();
   // Listeners get what is recorded before anything new happens.
   for (const [index, call] of calls.entries())
-    if (past?.recalled.get(call.callId)?.hasEnded === true) replayed.set(call, await runOne(run, { call, index }, turns));
-  const begun = calls.map(async (call, index): Promise<EndedCall> => {
+    if (past?.recalled.get(call.callId)?.hasEnded === true) replayed?.set(call, await runOne(run, { call, index }, turns));
+  const begun = calls.map((call, index): Promise<EndedCall> => {
     const refused = refusals.get(call.callId);
-    if (refused === undefined) return replayed.get(call) ?? runOne(run, { call, index }, turns);
-    sendEnd(run, refused, isReplayed);
-    return { call, outcome: refused, waits: [] };
+    const ended = refused === undefined ? replayed?.get(call) : { call, outcome: refused, waits: [] };
+    return ended === undefined ? runOne(run, { call, index }, turns) : Promise.resolve(ended);
   });
   turns.start();
   const all = await Promise.all(begun);
@@ -36,6 +35,13 @@ export async function runCalls(run: Run): Promise<undefined> {
   for (const { undelivered = [] } of all)
     run.returned.push(...undelivered.map((message) => ({ verb: "keep", message }) as const));
   return undefined;
+}
+
+/** Sends the ends of the refused calls of the message, and returns their outcomes by call id. */
+function sendRefusals(run: Run, isReplayed: boolean): ReadonlyMap<string, ToolOutcome> {
+  const { refusals = [] } = run.state.answers.at(-1) ?? {};
+  for (const refused of refusals) sendEnd(run, refused, isReplayed);
+  return new Map(refusals.map((outcome) => [outcome.call.callId, outcome]));
 }
 
 /** Sends the ends of the calls that waited when their run ended. */
@@ -63,13 +69,6 @@ async function runOne(run: Run, { call, index }: PlacedCall, turns: Turns): Prom
   return { call, outcome, waits: end.waits, isOpen: true, isDrained, undelivered };
 }
 
-/** Takes the place of a call that waits, until the work begins. */
-function takePlace(root: Run, begins: Promise<unknown> | undefined): void {
-  root.hungryCalls += 1;
-  root.held?.check();
-  void begins?.then(() => (root.hungryCalls -= 1));
-}
-
 interface Turn {
   readonly activity: Activity;
   /** True for a sequential tool: no call overtakes it, and it overtakes none. */
@@ -78,10 +77,10 @@ interface Turn {
   isTogether?: boolean;
   /** "asked" until the call has passed the middleware. "waiting" if it can only go on in a later execution. */
   phase: "asked" | "ready" | "running" | "waiting" | "ended";
-  /** Resolves when the tool may begin. */
-  begins?: Promise<void | Parked>;
+  /** Resolves when the tool may begin. Undefined if it need not wait. */
+  begins?: Promise<void | Parked> | Parked | undefined;
   begin(held?: Parked): void;
-  /** True if it needs the place of a call that waits. */
+  /** True while it needs the place of a call that waits. */
   isHungry?: boolean;
 }
 
@@ -91,9 +90,7 @@ interface Turn {
  */
 class Turns {
   readonly #run: Run;
-  /** In the order of the calls. Refused calls have none. */
-  readonly #turns: Turn[] = [];
-  /** The turns that have not ended, in the order of the calls. */
+  /** The turns that have not ended, in the order of the calls. Refused calls have none. */
   #open = new Set<Turn>();
   #asked = 0;
   #running = 0;
@@ -104,6 +101,9 @@ class Turns {
 
   constructor(run: Run) {
     this.#run = run;
+    // Without hooks, nobody has to see all calls before the first tool begins.
+    if (run.past === undefined && run.hooks.every(({ call, execute }) => (call ?? execute) === undefined))
+      this.#phase = "running";
   }
 
   /** Adds a call. A call that ran in an earlier execution only replays its records, so it need not wait. */
@@ -111,8 +111,13 @@ class Turns {
     const { past, shown } = this.#run;
     const hasRun = past?.recalled.get(callId)?.hasRun === true;
     const isAlone = shown.get(name)?.sequential === true;
-    const turn: Turn = { activity, isAlone, phase: hasRun ? "running" : "asked", begin: () => {} };
-    this.#turns.push(turn);
+    const turn: Turn = {
+      activity,
+      isAlone,
+      phase: hasRun ? "running" : "asked",
+      begin: (held) => void (turn.begins = held),
+    };
+    this.#open.add(turn);
     if (hasRun) this.#running += 1;
     if (hasRun) return turn;
     this.#asked += 1;
@@ -122,8 +127,11 @@ class Turns {
         turn.isTogether = isTogether;
         this.#move(turn, "ready");
       }
-      turn.begins ??= new Promise<void | Parked>((resolve) => (turn.begin = resolve));
+      const wait = (): unknown => (turn.begins ??= new Promise<void | Parked>((resolve) => (turn.begin = resolve)));
+      // The calls before begin first.
+      if (this.#phase !== "running") wait();
       this.#advance();
+      if (turn.phase === "ready") wait();
       return turn.begins;
     };
     return turn;
@@ -131,9 +139,9 @@ class Turns {
 
   /** Called when all calls have joined. */
   start(): void {
+    if (this.#phase !== "joining") return;
     this.#phase = "asking";
-    this.#turns.sort((one, other) => one.activity.index - other.activity.index);
-    this.#open = new Set(this.#turns.filter(({ phase }) => phase !== "ended"));
+    this.#open = new Set([...this.#open].sort((one, other) => one.activity.index - other.activity.index));
     this.#advance();
     this.#watch();
   }
@@ -159,7 +167,8 @@ class Turns {
     this.#isWatching = true;
     whenParked(() => {
       this.#isWatching = false;
-      if (this.#phase !== "asking" || this.#turns.some(({ phase, activity }) => phase === "asked" && activity.isInCore)) return;
+      if (this.#phase !== "asking" || [...this.#open].some(({ phase, activity }) => phase === "asked" && activity.isInCore))
+        return;
       this.#phase = "running";
       this.#advance();
     });
@@ -183,16 +192,23 @@ class Turns {
   }
 
   #offer(turn: Turn, before: number): void {
-    if (turn.isTogether === true || (before === 0 && this.#running < this.#run.limits.toolConcurrency)) {
-      this.#move(turn, "running");
-      turn.begin();
+    const { root, limits } = this.#run;
+    if (turn.isTogether === true || (before === 0 && this.#running < limits.toolConcurrency)) {
+      this.#begin(turn, "running");
     } else if (before === 2) {
       // The call runs when the run is resumed.
-      this.#move(turn, "waiting");
-      turn.begin(new Parked([]));
+      this.#begin(turn, "waiting", new Parked([]));
     } else if (before === 0 && turn.isHungry !== true) {
       turn.isHungry = true;
-      takePlace(this.#run.root, turn.begins);
+      root.hungryCalls += 1;
+      root.held?.check();
     }
+  }
+
+  #begin(turn: Turn, phase: Turn["phase"], held?: Parked): void {
+    this.#move(turn, phase);
+    if (turn.isHungry === true) this.#run.root.hungryCalls -= 1;
+    turn.isHungry = false;
+    turn.begin(held);
   }
 }

@@ -21,6 +21,8 @@ import type { Answer, BegunCall, Ending, Next, RequestDraft, StreamRecorder, Mes
 import { callPlace, placeOf, stepOf } from "./journals.ts";
 import { byName, readTools, withShown } from "./shown-tools.ts";
 import { applyAnswer, waitFor } from "./state.ts";
+import { none } from "./limits.ts";
+import { hasLimitedCall } from "./next-step.ts";
 
 /** Returns the ending of a run whose middleware waits. */
 export async function runIteration(run: Run): Promise<Ending | undefined> {
@@ -37,8 +39,7 @@ export async function runIteration(run: Run): Promise<Ending | undefined> {
   const last: Next<RequestDraft, Answer> = (draft, signal) =>
     activity.inCore(async () => {
       run.draft = draft;
-      const key = `${run.prefix}${place}/${activity.unique("model")}`;
-      streamed = await activity.record<Answer>(key, async () => {
+      streamed = await activity.record<Answer>(activity.keyOf("model"), async () => {
         const stopped = findStop(run);
         const made = stopped === undefined ? await stream(run, draft, signal) : endWith(stopped, draft.provider);
         const added = state.messages.slice(length);
@@ -55,9 +56,15 @@ export async function runIteration(run: Run): Promise<Ending | undefined> {
   const recorderOf = (name: string): HookRecorder => new HookRecorder(activity, name);
   const chain = chainHooks(run.hooks, "request", { last, recorderOf, activity });
   const { provider, system, toolChoice, modelSettings: settings } = options;
-  const begin = async (): Promise<Answer> =>
-    chain({ provider, messages: frozenView(state.messages), tools: readTools(run), system, toolChoice, settings });
-  const end = await activity.settle(activity.watched(begin()).catch((error: unknown) => endFailed(run, streamed, error)));
+  const ask = async (): Promise<Answer> => {
+    try {
+      const messages = frozenView(state.messages);
+      return await activity.watched(chain({ provider, messages, tools: readTools(run), system, toolChoice, settings }));
+    } catch (error) {
+      return endFailed(run, streamed, error);
+    }
+  };
+  const end = await activity.settle(ask());
   if ("waits" in end) return waitFor(state, end.waits);
   const answer = end.value;
   // A reader has the changes from the record.
@@ -105,9 +112,9 @@ function endFailed({ options: { provider } }: Run, streamed: Answer | undefined,
 function sendAdjustments(run: Run, adjustments: NonNullable<Answer["adjustments"]>): void {
   const { told } = run;
   for (const { provider, model, changes } of adjustments) {
-    const untold = changes.filter(({ field, action, reason }) => {
+    const untold = changes.filter((change) => {
       const { size } = told;
-      return told.add(JSON.stringify([provider, model, field, action, reason])).size > size;
+      return told.add(JSON.stringify([provider, model, change])).size > size;
     });
     if (untold.length > 0) run.send("request-adjusted", { provider, model, changes: untold }, run.isRequestReplayed);
   }
@@ -125,7 +132,9 @@ export function sendIterationStart(run: Run, isReplayed: boolean): void {
 async function stream(run: Run, draft: RequestDraft, signal: AbortSignal | undefined): Promise<Answer> {
   const { state, clock, timeouts, alarm, events, options } = run;
   sendIterationStart(run, false);
-  run.shown = byName([...draft.tools, ...(draft.findableTools ?? [])]);
+  const { findableTools = [] } = draft;
+  const isWhole = draft.tools === run.definitions && findableTools.length === 0;
+  run.shown = isWhole ? run.registered : byName([...draft.tools, ...findableTools]);
   run.toolChoice = toRestriction(draft.toolChoice) ?? toRestriction(draft.enforced);
   const scope = run.scope.within(signal);
   const { current, continuation } = state;
@@ -135,7 +144,8 @@ async function stream(run: Run, draft: RequestDraft, signal: AbortSignal | undef
     messages,
     tools,
     system,
-    toolChoice: hasLimitedCall(run) ? "none" : toolChoice,
+    // Calls that the model makes all the same get the outcome "limit".
+    toolChoice: run.meter.maxToolCalls < none && hasLimitedCall(state, none) ? "none" : toolChoice,
     settings,
     compactAt,
     output,
@@ -163,11 +173,6 @@ async function stream(run: Run, draft: RequestDraft, signal: AbortSignal | undef
   if (scope !== run.scope) scope.release();
   const chosen = run.toolChoice === undefined ? result : { ...result, toolChoice: run.toolChoice };
   return prepareCalls(run, withShown(run, chosen), draft);
-}
-
-/** After a call beyond `maxToolCalls`, the model should answer without tools. Calls that it makes all the same get the outcome "limit". */
-function hasLimitedCall({ meter, state: { functionHistory } }: Run): boolean {
-  return meter.maxToolCalls !== Number.POSITIVE_INFINITY && functionHistory.some(({ outcome }) => outcome === "limit");
 }
 
 function toRestriction(choice: ToolChoice | undefined): StreamResult["toolChoice"] {
@@ -228,7 +233,7 @@ interface Beginning {
 async function beginCall(run: Run, call: ToolCall, { journalAt, isRecorded }: Beginning): Promise<BegunCall | undefined> {
   if (!isRecorded) {
     // An earlier call of the message must not lose its place to a later one.
-    if (run.meter.toolCallsLeft !== Number.POSITIVE_INFINITY) return undefined;
+    if (run.meter.toolCallsLeft !== none) return undefined;
     const ready = await prepareCall(call, run);
     if (ready.kind !== "ready" || run.scope.cause !== undefined) return undefined;
   }
@@ -236,7 +241,10 @@ async function beginCall(run: Run, call: ToolCall, { journalAt, isRecorded }: Be
   const place = callPlace(run.state, index, call.name);
   const journal = journalAt(run.prefix + place, run.journal);
   const activity = new Activity(run, { place, path: call.callId, journal, call, index, isEarly: true });
-  activity.takeTurn = async () => run.control?.startToolChain();
+  activity.takeTurn = () => {
+    run.control?.startToolChain();
+    return undefined;
+  };
   const end = await activity.settle(performCall(activity, call));
   return { call, outcome: "value" in end ? end.value : undefined, journal, spent: activity.spent };
 }
@@ -251,17 +259,16 @@ async function prepareCalls(run: Run, answer: Answer, { allowedTools }: RequestD
   if (answer.status !== "tool-calls") return answer;
   const { continuation, current } = run.state;
   const [calls, early] = continuation === 0 ? [answer.calls, []] : [[...current.calls, ...answer.calls], current.early];
-  const ran = new Set([...early, ...(answer.eagerOutcomes ?? [])].map(({ call }) => call.callId));
+  const { eagerOutcomes = [] } = answer;
+  const ran = new Set([...early, ...eagerOutcomes].map(({ call }) => call.callId));
   // From here on, `interrupt` comes too late.
   run.scope.withdrawInterrupt();
   const allowed = allowedTools && new Set(allowedTools);
-  const checked = await Promise.all(
-    calls.map(async (call) => (ran.has(call.callId) ? undefined : prepareCall(call, run, allowed))),
-  );
+  const called = calls.filter(({ callId }) => !ran.has(callId));
+  const checked = await Promise.all(called.map((call) => Promise.resolve(prepareCall(call, run, allowed))));
   const refusals: ToolOutcome[] = [];
   let left = run.meter.toolCallsLeft;
   for (const one of checked) {
-    if (one === undefined) continue;
     if (one.kind !== "ready") refusals.push(one);
     else if (left < 1) refusals.push({ call: one.call, durationMs: 0, kind: "limit" });
     else prepared.set(one.call.callId, one.args);

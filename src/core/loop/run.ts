@@ -24,6 +24,7 @@ import { collectTools } from "../tools/registry.ts";
 import { waitForApproval } from "../middleware/decide-call.ts";
 import { forceFirstCall } from "../middleware/forced-choice.ts";
 import { edges } from "../../shared/edges.ts";
+import { isThenable } from "../../shared/guards.ts";
 import { isForced } from "../../shared/forced-choice.ts";
 import { freezeDeep, toJson } from "../../shared/json.ts";
 import { beginHooks, listMiddleware, type NamedHooks, wrapInHooks } from "./hooks.ts";
@@ -41,6 +42,7 @@ import type {
   RunFacts,
   State,
 } from "../types/middleware.ts";
+import { byName } from "./shown-tools.ts";
 import { createState } from "./state.ts";
 
 type CallPlace = Pick<CallEvent, "callId" | "name" | "index">;
@@ -199,11 +201,12 @@ export class Run {
     const { runId, limits, timeouts, root } = this;
     const definitions = (): readonly ToolDefinition[] => this.registry.definitions();
     const facts = { runId, messages, clock, limits, timeouts, session, root, options, definitions };
-    this.hooks = beginHooks(this.middleware, facts, nesting);
-    this.registry = wrapInHooks(this.hooks, "registry", collectTools(options.tools, this.hooks));
+    const hooks = beginHooks(this.middleware, facts, nesting);
+    this.registry = wrapInHooks(hooks, "registry", collectTools(options.tools, hooks));
     this.definitions = this.registry.definitions();
+    this.hooks = neededHooks(hooks, this, place);
     edges.checkTraits?.(this.definitions, listMiddleware(options.middleware), options.provider);
-    this.registered = new Map(this.definitions.map((tool) => [tool.name, tool]));
+    this.registered = byName(this.definitions);
     this.#claims = claimRun(this, nesting);
     this.control = this.#claims.control;
     this.records = place.records;
@@ -217,18 +220,24 @@ export class Run {
   }
 
   /** Records an effect of this run. */
-  step<T>(key: string, body: () => T | PromiseLike<T>, journal?: Journal): Promise<T> {
+  step<T>(key: string, body: () => T | PromiseLike<T>, journal?: Journal): T | PromiseLike<T> {
     return this.record(this.prefix + key, body, journal);
   }
 
   /** Like `step`, with a whole key. */
-  async record<T>(key: string, body: () => T | PromiseLike<T>, journal: Journal = this.journal): Promise<T> {
-    const { root, past } = this;
+  record<T>(key: string, body: () => T | PromiseLike<T>, journal: Journal = this.journal): T | PromiseLike<T> {
+    const { past } = this;
+    const made = past === undefined ? journal.step(key, body) : past.record(key, body, journal);
+    return isThenable(made) ? this.#count(made, journal) : made;
+  }
+
+  async #count<T>(step: PromiseLike<T>, journal: Journal): Promise<T> {
+    const { root } = this;
     // A step without a record stays pending in a replay.
     const count = isReplay(journal) ? 0 : 1;
     root.openSteps += count;
     try {
-      return await (past === undefined ? journal.step(key, body) : past.record(key, body, journal));
+      return await step;
     } finally {
       root.openSteps -= count;
       root.held?.check();
@@ -238,8 +247,7 @@ export class Run {
   /** The active time of earlier executions counts too. */
   startWallClock(): void {
     const { limits, state, clock } = this;
-    if (limits.wallClockMs !== Number.POSITIVE_INFINITY)
-      this.scope.startWallClock(limits.wallClockMs, clock.now() - state.activeMs, clock);
+    this.scope.startWallClock(limits.wallClockMs, clock.now() - state.activeMs, clock);
   }
 
   /** True until this execution does something new. */
@@ -326,6 +334,19 @@ function withDefaults({ middleware: given, toolChoice }: SeamOptions): readonly 
   // Only middleware changes the choice of the run.
   const mayForce = isForced(toolChoice) || middleware.length > 0;
   return [...middleware, ...(decides ? [] : [waitForApproval()]), ...(mayForce ? [forceFirstCall()] : [])];
+}
+
+/**
+ * Leaves out `waitForApproval`, which is first, if no call can need an approval: without middleware of the caller, nothing changes the
+ * tools of an array.
+ */
+function neededHooks(
+  all: readonly NamedHooks[],
+  { options, definitions, watch, nesting }: Run,
+  { isKept }: Place,
+): readonly NamedHooks[] {
+  const isFixed = !isKept && watch === undefined && nesting === undefined && Array.isArray(options.tools ?? []);
+  return isFixed && definitions.every(({ needsApproval = false }) => needsApproval === false) ? all.slice(1) : all;
 }
 
 /** Copies options that the run reads later, so that changes by the caller do not affect the run. */

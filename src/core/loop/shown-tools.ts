@@ -37,8 +37,7 @@ export function byName(tools: readonly ToolDefinition[]): ReadonlyMap<string, To
 /** Adds the called tools that the first record describes in another way. */
 export function withShown(run: Run, answer: Answer): Answer {
   if (answer.calls.length === 0) return answer;
-  const called = new Set(answer.calls.map(({ name }) => name));
-  const later = [...called].flatMap((name) => {
+  const later = answer.calls.flatMap(({ name }) => {
     const tool = run.shown.get(name);
     if (tool === undefined || tool === run.described.get(name)) return [];
     const shown = toShown(tool);

@@ -18,15 +18,16 @@ export async function takeLook(run: Run, looking: Looking): Promise<undefined> {
   }
   run.planned = looking.planned;
   let taken = 0;
-  const look = await run.step<Look>(lookKey(state), async () => {
-    if (looking.planned === undefined)
-      for (let room = nesting?.findRoom(run); room !== undefined; room = nesting?.findRoom(run)) await room;
+  const decide = (): Look | Promise<Look> => {
+    const room = looking.planned === undefined ? nesting?.findRoom(run) : undefined;
+    if (room !== undefined) return room.then(decide);
     // Nothing may be awaited before the decision: a message that arrives in between would be lost, and another run would begin a
     // stream with the same budget.
     const seen = see(run);
     taken = (seen.messages?.length ?? 0) - run.returned.length;
     return toLook(run, seen, looking);
-  });
+  };
+  const look = await run.step<Look>(lookKey(state), decide);
   run.control?.takeMessages(taken);
   run.returned.length = 0;
   if (look.retries === true) run.past?.takeBack();

@@ -29,52 +29,48 @@ export class CallContext extends StepRecorder implements Omit<ToolContext, "step
     this.#deadline = deadline;
   }
 
-  get #run(): Activity["run"] {
-    return this.#activity.run;
-  }
-
   get runId(): string {
-    return this.#run.runId;
+    return this.#activity.run.runId;
   }
 
   get signal(): AbortSignal {
     const { signal } = this.#deadline;
-    noteLevel(signal, this.#run);
+    noteLevel(signal, this.#activity.run);
     return signal;
   }
 
   get messages(): readonly Message[] {
-    return frozenView(this.#run.state.messages);
+    return frozenView(this.#activity.run.state.messages);
   }
 
   get contextItems(): readonly Json[] {
-    return this.#run.draft?.contextItems ?? [];
+    return this.#activity.run.draft?.contextItems ?? [];
   }
 
   get findableTools(): readonly ToolDefinition[] {
-    return this.#run.draft?.findableTools ?? [];
+    return this.#activity.run.draft?.findableTools ?? [];
   }
 
   get messageIdMap(): unknown {
-    return this.#run.options.messageIdMap;
+    return this.#activity.run.options.messageIdMap;
   }
 
   get provider(): { readonly id: string; readonly model: string } {
-    const { state, options } = this.#run;
+    const { state, options } = this.#activity.run;
     const { provider = options.provider.id, model = options.provider.model } = state.answers.at(-1) ?? {};
     return { id: provider, model };
   }
 
   get showKillHint(): boolean {
-    return this.iteration >= this.#run.limits.softWarnIteration;
+    return this.iteration >= this.#activity.run.limits.softWarnIteration;
   }
 
   get suppressProgressNotices(): boolean {
-    return this.#run.session.surfaceUserErrors === false;
+    return this.#activity.run.session.surfaceUserErrors === false;
   }
 
   get budget(): ToolBudget {
-    const { state, limits, meter, scope, clock } = this.#run;
+    const { state, limits, meter, scope, clock } = this.#activity.run;
     return {
       iterations: Math.max(0, limits.maxIterations - state.countedIterations),
       toolCalls: meter.toolCallsLeft,
@@ -85,20 +81,20 @@ export class CallContext extends StepRecorder implements Omit<ToolContext, "step
   }
 
   get depth(): number {
-    return this.#run.depth;
+    return this.#activity.run.depth;
   }
 
   // These getters return functions, so that tools may destructure the context.
   get progress(): (data: unknown) => void {
     return (data) => {
-      if (this.#isAlive("tool-progress")) this.#run.send("tool-progress", this.#run.aboutCall(this, { data }));
+      if (this.#isAlive("tool-progress")) this.#activity.run.send("tool-progress", this.#activity.run.aboutCall(this, { data }));
     };
   }
 
   get emit(): ToolContext["emit"] {
     return (given) => {
       const part = toEmittedPart(given);
-      if (this.#isAlive("tool-emit")) this.#run.send("tool-emit", this.#run.aboutCall(this, { part }));
+      if (this.#isAlive("tool-emit")) this.#activity.run.send("tool-emit", this.#activity.run.aboutCall(this, { part }));
     };
   }
 
@@ -106,7 +102,7 @@ export class CallContext extends StepRecorder implements Omit<ToolContext, "step
   #isAlive(type: LoopEventType): boolean {
     if (this.#deadline.isOver) return false;
     this.#deadline.heartbeat();
-    return this.#run.events.wants(type);
+    return this.#activity.run.events.wants(type);
   }
 }
 

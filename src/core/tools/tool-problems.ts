@@ -82,8 +82,12 @@ const expected: { readonly [Field in keyof Tool]-?: string } = {
 
 const fieldNames = /* @__PURE__ */ Object.keys(expected) as readonly (keyof Tool)[];
 
+/** `defineTool` checks a tool, and so does the registry of each run. */
+const checked = new WeakSet<object>();
+
 /** Throws LoopError "invalid-tool" for a wrong shape, and "invalid-schema" for a schema that is not JSON. */
 export function checkTool(value: unknown): void {
+  if (isRecord(value) && checked.has(value)) return;
   if (!isRecord(value)) throw refuseTool("", `must be an object, but is ${describeValue(value)}`);
   const { name, inputSchema, jsonSchema } = value;
   const problem = findShapeProblem(value);
@@ -91,6 +95,7 @@ export function checkTool(value: unknown): void {
   if (problem !== undefined) throw refuseTool(name, advice === undefined ? problem : `${problem}. ${advice}`);
   for (const schema of [inputSchema, jsonSchema])
     if (isRecord(schema) && isLiteral(schema) && !isStandardSchema(schema)) refuseSchema(String(name), explainSchema(schema));
+  checked.add(value);
 }
 
 const withoutSchema = /* @__PURE__ */ describeField("inputSchema", undefined);

@@ -1,6 +1,7 @@
 import { maxTimerMs } from "../signals.ts";
 import { describeValue } from "../texts.ts";
 import { isRecord } from "../guards.ts";
+import { memoize } from "../promises.ts";
 import { type Advice, type AdvisedOption, edges } from "../edges.ts";
 import { invalidOption, LoopError } from "./loop-error.ts";
 
@@ -106,14 +107,18 @@ const top = "options";
 export function checkFields(group: string, value: unknown, fields: Fields): void {
   if (!isRecord(value)) throw invalidOption(group, "an object", value);
   const ruleOf = (name: string): Rule | undefined => fields[Object.hasOwn(fields, name) ? name : "*"];
-  for (const name of Object.keys(value)) if (ruleOf(name) === undefined) throw unknownOption(name, group, fields);
-  for (const name of Object.keys({ ...value, ...fields })) {
+  const names = Object.keys(value);
+  for (const name of names) if (ruleOf(name) === undefined) throw unknownOption(name, group, fields);
+  // A needed field may also be a getter of a class.
+  for (const name of new Set([...names, ...neededIn(fields)])) {
     const rule = ruleOf(name);
-    // A needed field may also be a getter of a class.
-    const isRead = Object.hasOwn(value, name) || (name !== "*" && isNeeded(rule));
-    if (isRead && rule !== undefined) checkField(pathOf(group, name), value[name], rule);
+    if (rule !== undefined) checkField(pathOf(group, name), value[name], rule);
   }
 }
+
+const neededIn = /* @__PURE__ */ memoize((fields: Fields) =>
+  Object.keys(fields).filter((name) => name !== "*" && isNeeded(fields[name])),
+);
 
 /** Throws LoopError "invalid-option" if the value breaks the rule. An absent value passes, unless it is needed. */
 export function checkField(option: string, value: unknown, rule: Rule): void {

@@ -44,7 +44,7 @@ export class NestedMeter extends Meter {
   }
 
   override findSpent(costUSD: number, unsettled?: Spending, isFinal?: boolean): SpentLimit {
-    return this.findOwnSpent(costUSD, unsettled, isFinal) ?? this.findSpentOutside(costUSD, unsettled);
+    return super.findSpent(costUSD, unsettled, isFinal) ?? this.findSpentOutside(costUSD, unsettled);
   }
 
   /** Returns the limit of an outer run that a stream with this cost would exceed. */
@@ -78,9 +78,14 @@ export class NestedMeter extends Meter {
 
 function isFull(meter: Meter, { costUSD }: Expected, minUSD: number): boolean {
   const expected = [...(meter.streams?.expected.values() ?? [])];
-  if (expected.length === 0 || meter.findOwnSpent(minUSD) !== undefined) return false;
+  if (expected.length === 0 || findOwnSpent(meter, minUSD) !== undefined) return false;
   const sum = (field: keyof Expected): number => expected.reduce((total, stream) => total + stream[field], 0);
-  return meter.findOwnSpent(costUSD, { tokens: sum("tokens"), costUSD: sum("costUSD") }) !== undefined;
+  return findOwnSpent(meter, costUSD, { tokens: sum("tokens"), costUSD: sum("costUSD") }) !== undefined;
+}
+
+/** Leaves out the limits of the outer runs. */
+function findOwnSpent(meter: Meter, costUSD: number, unsettled?: Spending): SpentLimit {
+  return Meter.prototype.findSpent.call(meter, costUSD, unsettled);
 }
 
 function onSettled({ onSettled: waiting }: NestedStreams, resume: Resume): () => void {

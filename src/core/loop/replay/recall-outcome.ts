@@ -1,7 +1,7 @@
 // Runs a durable tool over its records.
 
 import type { Outcome, Wait } from "../../types/middleware.ts";
-import type { Activity } from "../activity.ts";
+import { Activity } from "../activity.ts";
 import { ReplayJournal } from "./replay-journal.ts";
 
 interface Recalling {
@@ -44,7 +44,8 @@ export async function recallOutcome(
  */
 async function replayTool(activity: Activity, execute: Recalling["execute"]): Promise<readonly Wait[] | undefined> {
   const replay = new ReplayJournal(activity.journal);
-  const fork = activity.fork(replay);
+  const { run, place, path, call, index, left, used } = activity;
+  const fork = new Activity(run, { place, path, journal: replay, call, index, left }, used);
   const ended = fork.settle(execute(fork));
   const waits = await Promise.race([ended.then((end) => ("waits" in end ? end.waits : undefined)), replay.stuck]);
   fork.close();
