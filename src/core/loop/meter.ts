@@ -15,7 +15,7 @@ interface Inside {
 }
 
 /** A signal gets a plain property, because `Object.defineProperty` takes longer than the rest of a synchronous call. */
-export function noteLevel(signal: Inside, { depth, maxDepth }: Level): void {
+export function noteLevel(signal: AbortSignal & Inside, { depth, maxDepth }: Level): void {
   signal[insideKey] ??= { run: { depth, maxDepth } };
 }
 

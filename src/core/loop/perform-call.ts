@@ -56,7 +56,7 @@ export async function performCall(activity: Activity, call: ToolCall): Promise<O
   const { ends = outcome.ends } = activity;
   if (ends !== outcome.ends) outcome = { ...outcome, ends };
   barAfter(activity, outcome);
-  const end = findEnd(activity, outcome);
+  const end = findChange(activity, outcome);
   if (end !== undefined) await run.step<EndRecord>(`${activity.place}/ended`, () => end, activity.journal);
   activity.end(outcome);
   return outcome;
@@ -71,7 +71,7 @@ function barAfter({ run, isEarly }: Activity, outcome: Outcome): void {
 export type EndRecord = Outcome & { readonly spent?: NestedSpending | undefined };
 
 /** Returns undefined if middleware has changed nothing. */
-function findEnd({ spent: all, made }: Activity, outcome: Outcome): EndRecord | undefined {
+function findChange({ spent: all, made }: Activity, outcome: Outcome): EndRecord | undefined {
   const spent = sumSpending(all);
   if (spent !== undefined) return { ...outcome, spent };
   return made !== undefined && isSameJson(outcome as unknown as Json, made as unknown as Json) ? undefined : outcome;

@@ -12,7 +12,7 @@ import { toPlainError } from "../../shared/plain-error.ts";
 import { convertSchema } from "../../shared/argument-schema.ts";
 import { edges } from "../../shared/edges.ts";
 import { isRecord } from "../../shared/guards.ts";
-import { type InsideCall, insideKey } from "../tools/inside-call.ts";
+import { insideKey } from "../tools/inside-call.ts";
 import { findTool, toShown } from "../tools/registry.ts";
 import { Activity, Parked } from "./activity.ts";
 import { isReplay, waitKey } from "./journals.ts";
@@ -35,6 +35,15 @@ export class StepError extends Error {
 
 type StepRecord = { readonly value?: Json } | { readonly failed: PlainError } | { readonly cancelled: Ending };
 
+interface InActivity {
+  [insideKey]: Activity;
+}
+
+/** Returns the activity of a recorder or a context. */
+export function activityOf(holder: object): Activity {
+  return (holder as InActivity)[insideKey];
+}
+
 /**
  * Records effects for one user of an activity: a middleware ("@name"), or the tool ("tool"). Its getters return functions, so that the
  * functions may be destructured, and only those that are used are made.
@@ -43,37 +52,24 @@ export class StepRecorder {
   readonly callId: string;
   /** Undefined for a tool that is not durable, which records nothing. */
   readonly owner: string | undefined;
-  readonly #activity: Activity;
   /** The call that the hook got. */
   readonly #given: ToolCall | undefined;
   #isInBody = false;
 
   constructor(activity: Activity, owner: string | undefined, given: ToolCall | undefined = activity.call) {
-    if (!(insideKey in this)) StepRecorder.#addKey();
     this.callId = activity.call?.callId ?? activity.path;
     this.owner = owner;
-    this.#activity = activity;
+    // Gives access to `runNested`, `ask`, agent tools, and nested runs that get this object as the option `context`.
+    (this as unknown as InActivity)[insideKey] = activity;
     this.#given = given;
   }
 
-  /**
-   * Gives access to `runNested`, `ask`, agent tools, and nested runs that get this object as the option `context`. Not a static block, which
-   * would keep the class in bundles that do not use it.
-   */
-  static #addKey(): void {
-    Object.defineProperty(this.prototype, insideKey, {
-      get(this: StepRecorder): InsideCall {
-        return this.#activity;
-      },
-    });
-  }
-
   get #run(): Activity["run"] {
-    return this.#activity.run;
+    return activityOf(this).run;
   }
 
   get idempotencyKey(): string {
-    return `${this.#run.runId}/${this.#activity.place}`;
+    return `${this.#run.runId}/${activityOf(this).place}`;
   }
 
   get session(): CallRecorder["session"] {
@@ -85,18 +81,18 @@ export class StepRecorder {
   }
 
   get heartbeat(): CallRecorder["heartbeat"] {
-    return () => this.#activity.deadline?.heartbeat();
+    return () => activityOf(this).deadline?.heartbeat();
   }
 
   get step(): CallRecorder["step"] {
     this.#assertDurable("step");
     return <T>(name: string, body: () => T | PromiseLike<T>, { recordErrors = true } = {}): Promise<T> => {
       if (this.#isInBody) return Promise.reject(new Error(`The step "${name}" begins inside another step. Move it out.`));
-      const key = keyOf(this.#activity, this.owner, this.#unique("step", name));
-      return this.#activity.inCore(async () => {
+      const key = keyOf(activityOf(this), this.owner, this.#unique("step", name));
+      return activityOf(this).inCore(async () => {
         let record: StepRecord;
         try {
-          record = await this.#activity.record<StepRecord>(key, () => this.#runStep(body, recordErrors));
+          record = await activityOf(this).record<StepRecord>(key, () => this.#runStep(body, recordErrors));
         } catch (error) {
           // Passes hooks and tools, and rejects the run.
           throw error instanceof JournalFailure ? error : new JournalFailure("A step has failed.", { cause: error });
@@ -111,7 +107,7 @@ export class StepRecorder {
   #assertDurable(method: string): void {
     if (this.owner === undefined)
       throw new Error(
-        `Only a tool with "durable: true" can use context.${method}. Add it to the tool "${this.#activity.call?.name}".`,
+        `Only a tool with "durable: true" can use context.${method}. Add it to the tool "${activityOf(this).call?.name}".`,
       );
   }
 
@@ -121,7 +117,7 @@ export class StepRecorder {
     // Only tools may finish their work after a stop.
     const limits = { limitMs: Number.POSITIVE_INFINITY, toolCleanupMs: this.owner === "tool" ? run.timeouts.toolCleanupMs : 0 };
     let end = await new Deadline(limits, run).race(work);
-    while (end.kind === "cancelled" && this.#activity.isAnswered && run.scope.cause?.kind === "interrupt") {
+    while (end.kind === "cancelled" && activityOf(this).isAnswered && run.scope.cause?.kind === "interrupt") {
       // The message has ended, so the interrupt comes too late.
       run.scope.withdrawInterrupt();
       end = await new Deadline(limits, run).race(work);
@@ -147,13 +143,15 @@ export class StepRecorder {
 
   #unique(kind: string, name: string): string {
     const used = `${this.owner}/${kind}/`;
-    return this.#activity.unique(used + name).slice(used.length);
+    return activityOf(this)
+      .unique(used + name)
+      .slice(used.length);
   }
 
   get wait(): CallRecorder["wait"] {
     this.#assertDurable("wait");
     return (what, facts, options = {}) => {
-      const activity = this.#activity;
+      const activity = activityOf(this);
       const { run, path } = activity;
       if (!run.mayWait) return Promise.reject(new Error("A run that an ordinary tool started cannot wait for answers."));
       if (this.owner !== "tool" && !isReplay(activity.journal)) edges.checkGiven?.("wait", { what, by: this.owner });
@@ -168,14 +166,14 @@ export class StepRecorder {
     if (given === undefined || what === "approval" || what === "result") return {};
     const { name, args } = given;
     if (this.owner === "tool") return { call: { name, args } };
-    const tool = toolOf(this.#activity);
+    const tool = toolOf(activityOf(this));
     return { call: { name, args, ...(tool !== undefined && { tool: toShown(tool) }) } };
   }
 
   get call(): CallRecorder["call"] {
     this.#assertDurable("call");
     return (name, args) => {
-      const activity = this.#activity;
+      const activity = activityOf(this);
       const { run, place, path, journal } = activity;
       // Keyed by content, because the order of parallel calls depends on how long each takes.
       const id = this.#unique("call", `${name}-${digest(stableJson(args))}`).replaceAll("/", "%2F");
@@ -199,54 +197,51 @@ export class StepRecorder {
 
 /** The recorder of a hook. */
 export class HookRecorder extends StepRecorder implements CallRecorder {
-  readonly #activity: Activity;
-
   constructor(activity: Activity, name: string, given?: ToolCall) {
     super(activity, `@${name}`, given);
-    this.#activity = activity;
   }
 
   get state(): CallRecorder["state"] {
-    return this.#activity.run.state;
+    return activityOf(this).run.state;
   }
 
   get signal(): AbortSignal {
-    return this.#activity.run.signal;
+    return activityOf(this).run.signal;
   }
 
   get isReplayed(): boolean {
-    return this.#activity.run.isReplayed;
+    return activityOf(this).run.isReplayed;
   }
 
   get mayWait(): boolean {
-    return this.#activity.run.mayWait;
+    return activityOf(this).run.mayWait;
   }
 
   get tool(): CallRecorder["tool"] {
-    return toolOf(this.#activity);
+    return toolOf(activityOf(this));
   }
 
   get isChanged(): boolean {
-    const { run, call } = this.#activity;
+    const { run, call } = activityOf(this);
     return call !== undefined && run.past?.isChanged(call) === true;
   }
 
   get isOver(): boolean {
-    const { past } = this.#activity.run;
+    const { past } = activityOf(this).run;
     return past?.isSealed === true || past?.recalled.get(this.callId)?.hasRun === true;
   }
 
   get wasAsked(): boolean {
-    return this.#activity.run.past?.recalled.get(this.callId)?.wasAsked === true;
+    return activityOf(this).run.past?.recalled.get(this.callId)?.wasAsked === true;
   }
 
   get mayBeRecorded(): boolean {
-    return this.#activity.run.past?.isRecalling === true;
+    return activityOf(this).run.past?.isRecalling === true;
   }
 
   get validated(): CallRecorder["validated"] {
     return async ({ name, args }) => {
-      const { registry } = this.#activity.run;
+      const { registry } = activityOf(this).run;
       const value = toJson(args);
       if (registry.validate === undefined) return { value };
       const made: unknown = await registry.validate(name, value);
@@ -255,12 +250,12 @@ export class HookRecorder extends StepRecorder implements CallRecorder {
   }
 
   get afterMessage(): CallRecorder["afterMessage"] {
-    return async () => (this.#activity.isEarly ? this.#activity.park([]) : undefined);
+    return async () => (activityOf(this).isEarly ? activityOf(this).park([]) : undefined);
   }
 
   get emit(): CallRecorder["emit"] {
     return (type, fields) => {
-      const { run, call, isReplayed } = this.#activity;
+      const { run, call, isReplayed } = activityOf(this);
       const about: object = call === undefined ? fields : run.aboutCall(call, fields);
       run.send(type, about as never, isReplayed);
     };
@@ -268,7 +263,7 @@ export class HookRecorder extends StepRecorder implements CallRecorder {
 
   get price(): CallRecorder["price"] {
     return (usage, model) => {
-      const { options, events, state } = this.#activity.run;
+      const { options, events, state } = activityOf(this).run;
       const { pricing, provider } = options;
       const by = model ?? { provider: provider.id, model: provider.model };
       const cost = costOf(usage, { ...by, iteration: state.iteration }, { pricing, events });
@@ -279,27 +274,27 @@ export class HookRecorder extends StepRecorder implements CallRecorder {
   get spend(): CallRecorder["spend"] {
     return (spending) => {
       const { usage = noUsage, costUSD, knownCostUSD } = spending;
-      this.#activity.run.meter.addUsage(spending);
-      this.#activity.spent.push({ usage, costUSD, knownCostUSD, toolCallsExecuted: 0 });
+      activityOf(this).run.meter.addUsage(spending);
+      activityOf(this).spent.push({ usage, costUSD, knownCostUSD, toolCallsExecuted: 0 });
     };
   }
 
   get addMessage(): CallRecorder["addMessage"] {
-    return (message) => void this.#activity.run.state.messages.push(message);
+    return (message) => void activityOf(this).run.state.messages.push(message);
   }
 
   get findSpent(): CallRecorder["findSpent"] {
-    return (expectedUSD, spent) => this.#activity.run.meter.findSpent(expectedUSD, spent);
+    return (expectedUSD, spent) => activityOf(this).run.meter.findSpent(expectedUSD, spent);
   }
 
   get end(): CallRecorder["end"] {
-    return (outcome) => this.#activity.end(outcome);
+    return (outcome) => activityOf(this).end(outcome);
   }
 
   get isRecorded(): CallRecorder["isRecorded"] {
-    const { journal } = this.#activity;
+    const { journal } = activityOf(this);
     return (name) =>
-      this.#activity.inCore(async () => (await journal.read(keyOf(this.#activity, this.owner, name))) !== undefined);
+      activityOf(this).inCore(async () => (await journal.read(keyOf(activityOf(this), this.owner, name))) !== undefined);
   }
 }
 

@@ -20,7 +20,7 @@ import { findOuterLevel, Meter, type SharedLimits } from "./meter.ts";
 import type { Advice, ControlClaim } from "./ports.ts";
 import { createAdvice } from "./prepare-call.ts";
 import { checkMessages } from "../../shared/check-messages.ts";
-import { collectTools } from "../tools/registry.ts";
+import { byName, collectTools } from "../tools/registry.ts";
 import { waitForApproval } from "../middleware/decide-call.ts";
 import { forceFirstCall } from "../middleware/forced-choice.ts";
 import { edges } from "../../shared/edges.ts";
@@ -42,7 +42,6 @@ import type {
   RunFacts,
   State,
 } from "../types/middleware.ts";
-import { byName } from "./shown-tools.ts";
 import { createState } from "./state.ts";
 
 type CallPlace = Pick<CallEvent, "callId" | "name" | "index">;

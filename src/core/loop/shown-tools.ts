@@ -2,7 +2,7 @@
 
 import type { ShownTool } from "../types/tool-outcome.ts";
 import type { ToolDefinition } from "../types/tool.ts";
-import { findTool, isSameTool, toShown } from "../tools/registry.ts";
+import { byName, findTool, isSameTool, toShown } from "../tools/registry.ts";
 import { stableJson } from "../../shared/json.ts";
 import { HookError } from "./hooks.ts";
 import type { Run } from "./run.ts";
@@ -28,10 +28,6 @@ export function readTools(run: Run): readonly ToolDefinition[] {
   } catch (error) {
     throw new HookError("tools.definitions", error);
   }
-}
-
-export function byName(tools: readonly ToolDefinition[]): ReadonlyMap<string, ToolDefinition> {
-  return new Map(tools.map((tool) => [tool.name, tool]));
 }
 
 /** Adds the called tools that the first record describes in another way. */

@@ -13,64 +13,62 @@ import { noteLevel } from "./meter.ts";
 import { frozenView } from "../../shared/transcript.ts";
 import { isDurable } from "../tools/inside-call.ts";
 import type { Activity } from "./activity.ts";
-import { StepRecorder } from "./recorder.ts";
+import { activityOf, StepRecorder } from "./recorder.ts";
 
 export class CallContext extends StepRecorder implements Omit<ToolContext, "step" | "wait" | "call"> {
   readonly name: string;
   readonly iteration: number;
-  readonly #activity: Activity;
   readonly #deadline: Deadline;
 
   constructor(activity: Activity, { name }: ToolCall, deadline: Deadline) {
     super(activity, isDurable(activity.run, name) ? "tool" : undefined);
     this.name = name;
     this.iteration = activity.run.state.iteration;
-    this.#activity = activity;
     this.#deadline = deadline;
   }
 
   get runId(): string {
-    return this.#activity.run.runId;
+    return activityOf(this).run.runId;
   }
 
   get signal(): AbortSignal {
     const { signal } = this.#deadline;
-    noteLevel(signal, this.#activity.run);
+    noteLevel(signal, activityOf(this).run);
     return signal;
   }
 
   get messages(): readonly Message[] {
-    return frozenView(this.#activity.run.state.messages);
+    return frozenView(activityOf(this).run.state.messages);
   }
 
   get contextItems(): readonly Json[] {
-    return this.#activity.run.draft?.contextItems ?? [];
+    return activityOf(this).run.draft?.contextItems ?? [];
   }
 
   get findableTools(): readonly ToolDefinition[] {
-    return this.#activity.run.draft?.findableTools ?? [];
+    return activityOf(this).run.draft?.findableTools ?? [];
   }
 
   get messageIdMap(): unknown {
-    return this.#activity.run.options.messageIdMap;
+    return activityOf(this).run.options.messageIdMap;
   }
 
   get provider(): { readonly id: string; readonly model: string } {
-    const { state, options } = this.#activity.run;
+    const { state, options } = activityOf(this).run;
     const { provider = options.provider.id, model = options.provider.model } = state.answers.at(-1) ?? {};
     return { id: provider, model };
   }
 
   get showKillHint(): boolean {
-    return this.iteration >= this.#activity.run.limits.softWarnIteration;
+    return this.iteration >= activityOf(this).run.limits.softWarnIteration;
   }
 
   get suppressProgressNotices(): boolean {
-    return this.#activity.run.session.surfaceUserErrors === false;
+    return activityOf(this).run.session.surfaceUserErrors === false;
   }
 
   get budget(): ToolBudget {
-    const { state, limits, meter, scope, clock } = this.#activity.run;
+    const { state, limits, meter, scope, clock } = activityOf(this).run;
     return {
       iterations: Math.max(0, limits.maxIterations - state.countedIterations),
       toolCalls: meter.toolCallsLeft,
@@ -81,20 +79,21 @@ export class CallContext extends StepRecorder implements Omit<ToolContext, "step
   }
 
   get depth(): number {
-    return this.#activity.run.depth;
+    return activityOf(this).run.depth;
   }
 
   // These getters return functions, so that tools may destructure the context.
   get progress(): (data: unknown) => void {
     return (data) => {
-      if (this.#isAlive("tool-progress")) this.#activity.run.send("tool-progress", this.#activity.run.aboutCall(this, { data }));
+      if (this.#isAlive("tool-progress"))
+        activityOf(this).run.send("tool-progress", activityOf(this).run.aboutCall(this, { data }));
     };
   }
 
   get emit(): ToolContext["emit"] {
     return (given) => {
       const part = toEmittedPart(given);
-      if (this.#isAlive("tool-emit")) this.#activity.run.send("tool-emit", this.#activity.run.aboutCall(this, { part }));
+      if (this.#isAlive("tool-emit")) activityOf(this).run.send("tool-emit", activityOf(this).run.aboutCall(this, { part }));
     };
   }
 
@@ -102,7 +101,7 @@ export class CallContext extends StepRecorder implements Omit<ToolContext, "step
   #isAlive(type: LoopEventType): boolean {
     if (this.#deadline.isOver) return false;
     this.#deadline.heartbeat();
-    return this.#activity.run.events.wants(type);
+    return activityOf(this).run.events.wants(type);
   }
 }
 

@@ -23,6 +23,10 @@ export function findTool(registry: ToolRegistry, name: string): ToolDefinition |
   return undefined;
 }
 
+export function byName(tools: readonly ToolDefinition[]): ReadonlyMap<string, ToolDefinition> {
+  return new Map(tools.map((tool) => [tool.name, tool]));
+}
+
 /** A global symbol that marks the tools of `createHandoffs`, so that a run without their middleware can refuse them. */
 export const handoffKey: unique symbol = Symbol.for("turnwright.Handoff");
 
