@@ -23,21 +23,21 @@ const isGuide = /^docs\/(?:(?:guides|concepts)\/|options\.md$)/;
 
 /** The code that a block of the docs must have. Or the problem, if there is no such example. */
 type Wanted =
-  | { readonly lines: readonly string[]; readonly path: string; readonly names?: SnippetNames }
+  | { readonly lines: readonly string[]; readonly path: string; readonly names: readonly SnippetNames[] }
   | { readonly problem: string };
 
 function readRegion(path: string, region: string | undefined, page: string): Wanted {
   if (!existsSync(path)) return { problem: `there is no ${path}` };
   const example = readFileSync(path, "utf8").trimEnd();
   const lines = example.split("\n");
-  if (region === undefined) return { lines: lines.filter((line) => !marker.test(line)), path };
+  if (region === undefined) return { lines: lines.filter((line) => !marker.test(line)), path, names: [] };
   const start = lines.findIndex((line) => line.trim() === `// #region ${region}`);
   const end = lines.findIndex((line) => line.trim() === `// #endregion ${region}`);
   if (start < 0 || end < start) return { problem: `${path} has no region "${region}"` };
   const code = dedent(lines.slice(start + 1, end).filter((line) => !marker.test(line)));
-  if (!isGuide.test(page)) return { lines: code, path };
+  if (!isGuide.test(page)) return { lines: code, path, names: [] };
   const snippet = code.join("\n");
-  return { lines: [...importsOf(snippet, example), ...code], path, names: namesIn(snippet, example) };
+  return { lines: [...importsOf(snippet, example), ...code], path, names: [namesIn(snippet, example)] };
 }
 
 function dedent(lines: readonly string[]): readonly string[] {
@@ -80,8 +80,10 @@ function checkPage(path: string, page: readonly string[]): Checked {
     else if (wanted.lines.join("\n") !== said.join("\n"))
       problems.push(`${path}:${index + 1}: differs from its source; run \`npm run docs:sync\``);
     lines.push(...("problem" in wanted ? said : wanted.lines));
-    if (!("problem" in wanted)) examples.add(wanted.path);
-    if ("names" in wanted && wanted.names !== undefined) names.push(wanted.names);
+    if (!("problem" in wanted)) {
+      examples.add(wanted.path);
+      names.push(...wanted.names);
+    }
     index += said.length;
   }
   return checkPrograms(path, { lines, examples, names, problems });
