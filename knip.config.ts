@@ -42,7 +42,7 @@ const config: KnipConfig = {
     "site/*.ts",
     "site/playground/*.{ts,tsx}",
   ],
-  vitest: { config: ["vitest.config.ts", "test/package/vitest.config.ts"] },
+  vitest: { config: ["vitest.config.ts", "test/package/vitest.config.ts", "site/vitest.config.ts"] },
   ignoreBinaries: ["mkfifo"],
   ignoreDependencies: [
     // The programs of the first two are called by scripts/check.ts, and the server by test/restate.

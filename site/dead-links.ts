@@ -8,30 +8,30 @@ import { isOutside } from "./links.ts";
 const attribute = /<(?:a|img|link|script)\b[^>]*?\b(?:href|src)="([^"]+)"/g;
 
 export function findDeadLinks(folder: string, base: string = process.env["SITE_BASE"] ?? "/"): readonly string[] {
-  const pages = findFiles(folder, ".html");
-  const anchors = new Map(pages.map((page) => [page, idsOf(readFileSync(page, "utf8"))]));
-  return pages.flatMap((page) => {
-    const targets = new Set(Array.from(readFileSync(page, "utf8").matchAll(attribute), ([, target = ""]) => target));
+  const texts = new Map(findFiles(folder, ".html").map((page) => [page, readFileSync(page, "utf8")]));
+  const anchors = new Map([...texts].map(([page, html]) => [page, idsOf(html)]));
+  return [...texts].flatMap(([page, html]) => {
+    const targets = new Set(Array.from(html.matchAll(attribute), ([, target = ""]) => target.replaceAll("&amp;", "&")));
     return [...targets].flatMap((target) => {
       if (isOutside(target) && !target.startsWith("#")) return [];
-      const [path = "", anchor] = target.replaceAll("&amp;", "&").split("#");
+      const [path = "", anchor = ""] = target.split("#");
+      if (path.startsWith("/") && !path.startsWith(base)) return [`${page}: ${target}: is not below ${base}`];
       const file =
         path === ""
           ? page
-          : fileAt(
+          : fileOf(
+              path.startsWith("/") ? path.slice(base.length) : posix.join(posix.relative(folder, posix.dirname(page)), path),
               folder,
-              path.startsWith(base) ? path.slice(base.length) : posix.relative(folder, posix.join(posix.dirname(page), path)),
             );
       if (!existsSync(file)) return [`${page}: ${target}: there is no ${file}`];
-      const known = anchors.get(file);
-      const isKnown = anchor === undefined || anchor === "" || known === undefined || known.has(decodeURIComponent(anchor));
+      const isKnown = anchor === "" || anchors.get(file)?.has(decodeURIComponent(anchor)) !== false;
       return isKnown ? [] : [`${page}: ${target}: ${file} has no heading with this anchor`];
     });
   });
 }
 
-function fileAt(folder: string, path: string): string {
-  const file = posix.join(folder, decodeURIComponent(path));
+function fileOf(path: string, folder: string): string {
+  const file = posix.join(folder, decodeURIComponent(path.replace(/\?.*$/, "")));
   return path === "" || path.endsWith("/") ? posix.join(file, "index.html") : file;
 }
 

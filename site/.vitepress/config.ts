@@ -11,13 +11,15 @@ export default defineConfig({
   outDir: "dist",
   // A site of GitHub Pages is in a folder of its name.
   base: process.env["SITE_BASE"] ?? "/",
-  cleanUrls: false,
+  // Programs of the guides print such links. All other dead links fail the build, also those to headings (site/dead-links.ts).
+  ignoreDeadLinks: "localhostLinks",
   lastUpdated: false,
   markdown: { anchor: { slugify: anchorOf } },
   themeConfig: {
     search: { provider: "local" },
     outline: { level: [2, 3] },
     nav: [
+      { text: "Quick start", link: "/quick-start" },
       { text: "Tutorial", link: "/tutorial/1-answer" },
       { text: "Guides", link: "/contents" },
       { text: "Playground", link: "/playground/", target: "_self" },

@@ -34,3 +34,10 @@ it("findDeadLinks: names the page and the target of a link that leads nowhere", 
     "site/index.html: #top: site/index.html has no heading with this anchor",
   ]);
 });
+
+it("findDeadLinks: names a link that leaves the base of the site", () => {
+  const folder = build({ "index.html": '<a href="/guides/a.html">A</a><a href="guides/a.html">A</a>', "guides/a.html": "" });
+  expect(findDeadLinks(folder, "/base/").map((problem) => problem.replaceAll(folder, "site"))).toEqual([
+    "site/index.html: /guides/a.html: is not below /base/",
+  ]);
+});
