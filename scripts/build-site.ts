@@ -35,7 +35,9 @@ for (const [path, text] of texts) writeFileSync(place(path), text);
 for (const [path, from] of copies) copyFileSync(from, place(path));
 copyFileSync("llms.txt", place("public/llms.txt"));
 
-if (hasReference) run("node_modules/typedoc/bin/typedoc", ["--out", `${pages}/public/reference`]);
+// The pages link to headings of the summary that it does not have.
+if (hasReference)
+  run("node_modules/typedoc/bin/typedoc", ["--out", `${pages}/public/reference`, "--includeHierarchySummary", "false"]);
 for (const [name, text] of await bundlePlayground()) writeFileSync(place(`public/playground/${name}`), text);
 writeFileSync(place("nav.json"), JSON.stringify({ sidebar, hasReference }));
 

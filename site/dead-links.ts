@@ -10,29 +10,29 @@ const attribute = /<(?:a|img|link|script)\b[^>]*?\b(?:href|src)="([^"]+)"/g;
 export function findDeadLinks(folder: string, base: string = process.env["SITE_BASE"] ?? "/"): readonly string[] {
   const texts = new Map(findFiles(folder, ".html").map((page) => [page, readFileSync(page, "utf8")]));
   const anchors = new Map([...texts].map(([page, html]) => [page, idsOf(html)]));
+  const problemWith = (target: string, page: string): string | undefined => {
+    const [path = "", anchor = ""] = target.split("#");
+    if (path.startsWith("/") && !path.startsWith(base)) return `is not below ${base}`;
+    const file =
+      path === ""
+        ? page
+        : fileOf(path.startsWith("/") ? `${folder}/${path.slice(base.length)}` : `${posix.dirname(page)}/${path}`);
+    if (!existsSync(file)) return `there is no ${file}`;
+    const isKnown = anchor === "" || anchors.get(file)?.has(decodeURIComponent(anchor)) !== false;
+    return isKnown ? undefined : `${file} has no heading with this anchor`;
+  };
   return [...texts].flatMap(([page, html]) => {
     const targets = new Set(Array.from(html.matchAll(attribute), ([, target = ""]) => target.replaceAll("&amp;", "&")));
     return [...targets].flatMap((target) => {
-      if (isOutside(target) && !target.startsWith("#")) return [];
-      const [path = "", anchor = ""] = target.split("#");
-      if (path.startsWith("/") && !path.startsWith(base)) return [`${page}: ${target}: is not below ${base}`];
-      const file =
-        path === ""
-          ? page
-          : fileOf(
-              path.startsWith("/") ? path.slice(base.length) : posix.join(posix.relative(folder, posix.dirname(page)), path),
-              folder,
-            );
-      if (!existsSync(file)) return [`${page}: ${target}: there is no ${file}`];
-      const isKnown = anchor === "" || anchors.get(file)?.has(decodeURIComponent(anchor)) !== false;
-      return isKnown ? [] : [`${page}: ${target}: ${file} has no heading with this anchor`];
+      const problem = isOutside(target) && !target.startsWith("#") ? undefined : problemWith(target, page);
+      return problem === undefined ? [] : [`${page}: ${target}: ${problem}`];
     });
   });
 }
 
-function fileOf(path: string, folder: string): string {
-  const file = posix.join(folder, decodeURIComponent(path.replace(/\?.*$/, "")));
-  return path === "" || path.endsWith("/") ? posix.join(file, "index.html") : file;
+function fileOf(path: string): string {
+  const file = posix.normalize(decodeURIComponent(path.replace(/\?.*$/, "")));
+  return file.endsWith("/") ? `${file}index.html` : file;
 }
 
 function idsOf(html: string): ReadonlySet<string> {

@@ -3,7 +3,7 @@
 import { render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { JSX } from "preact";
-import { createLoopControl, type LoopControl, type LoopEvent, type LoopOptions, type LoopResult } from "turnwright";
+import { createLoopControl, type Json, type LoopControl, type LoopEvent, type LoopOptions, type LoopResult } from "turnwright";
 import { execute } from "./execute.ts";
 import { showLive } from "./live-page.ts";
 import { forgetRun, readProgram, readSavedRun, type SavedRun, saveProgram } from "./saved-run.ts";
@@ -188,11 +188,11 @@ interface WaitingProps {
 }
 
 function WaitingCall({ call, goOn }: WaitingProps): JSX.Element {
-  const [answer, setAnswer] = useState("null");
+  const [answer, setAnswer] = useState("");
   const { id = call.callId, name, args, waitsFor, question } = call;
   const asked = (
     <code>
-      {name} {JSON.stringify(args)} {question?.text}
+      {name} {JSON.stringify(args)} {question?.text ?? `waits for: ${waitsFor}`}
     </code>
   );
   if (waitsFor === "approval")
@@ -210,7 +210,7 @@ function WaitingCall({ call, goOn }: WaitingProps): JSX.Element {
   return (
     <div class="controls">
       {asked}
-      <input aria-label="Answer, as JSON" value={answer} onInput={({ currentTarget }) => setAnswer(currentTarget.value)} />
+      <input aria-label="Answer" value={answer} onInput={({ currentTarget }) => setAnswer(currentTarget.value)} />
       <button type="button" onClick={() => goOn({ [id]: toAnswer(answer, waitsFor) })}>
         Answer
       </button>
@@ -218,9 +218,15 @@ function WaitingCall({ call, goOn }: WaitingProps): JSX.Element {
   );
 }
 
+/** Text that is not JSON is a string. */
 function toAnswer(text: string, waitsFor: Waiting["waitsFor"]): NonNullable<LoopOptions["answers"]>[string] {
-  const value = JSON.parse(text) as string;
-  return waitsFor === "result" ? { kind: "result", result: value } : { kind: "answer", value };
+  let value: Json = text;
+  try {
+    value = JSON.parse(text) as Json;
+  } catch {
+    // The answer is the text.
+  }
+  return waitsFor === "result" ? { kind: "result", result: value } : value;
 }
 
 const root = document.getElementById("app");

@@ -29,7 +29,7 @@ beforeAll(async () => {
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/playground/`;
   // Chromium cannot start its sandbox as root, and most containers run as root.
   browser = await chromium.launch({ executablePath: findChromium() ?? "", args: ["--no-sandbox"] });
-});
+}, 60_000);
 
 afterAll(async () => {
   await browser.close();
@@ -119,6 +119,34 @@ export const script = [toolCall("pay"), text("Then I do not pay.")];`);
     await press(page, "Deny");
     await shows(page, "completed: answered");
     expect(await story(page)).toContain("[pay: denied]");
+    expect(problems).toEqual([]);
+  });
+
+  it("answers the question of a tool, and then a wait", async () => {
+    const page = await open(`import { ask } from "turnwright";
+${head}
+const pay = defineTool({
+  name: "pay",
+  description: "Pays",
+  inputSchema: { type: "object" },
+  durable: true,
+  async execute(_args, context) {
+    const card = await ask(context, { question: "Which card?" });
+    const { ok } = await context.wait("check", { card });
+    return card + " " + ok;
+  },
+});
+export const tools = [pay];
+export const script = [toolCall("pay"), text("It is paid.")];`);
+    await press(page, "Run");
+    await shows(page, "Which card?");
+    await page.getByLabel("Answer").fill("the blue one");
+    await press(page, "Answer");
+    await page.getByText("waits for: answer").waitFor();
+    await page.getByLabel("Answer").fill('{"ok":true}');
+    await press(page, "Answer");
+    await shows(page, "completed: answered");
+    await runPage(page).getByText("the blue one true").first().waitFor({ state: "attached" });
     expect(problems).toEqual([]);
   });
 
