@@ -113,6 +113,13 @@ const parts = [{ type: "tool-pay", toolCallId: "chat/0:call_i0_0", state: "appro
 const second = await (await answer(post({ id: "chat", messages: [user, { id: "chat/0", role: "assistant", parts }] }))).text();
 assert.doesNotMatch(second, /I pay/);
 assert.match(second, /"delta":"Paid\."/);
+const other = [{ ...parts[0], approval: { id: "chat/0:other", approved: true } }];
+await (
+  await answer(post({ id: "chat", messages: [user, { id: "chat/0", role: "assistant", parts: other }] }))
+)
+  .text()
+  .catch(() => {});
+await new Promise((resolve) => setImmediate(resolve)); // the run refuses the decision, and the process goes on
 assert.deepEqual(payments, [20]);
 
 {

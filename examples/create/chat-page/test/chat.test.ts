@@ -43,7 +43,8 @@ for (const [approved, answer] of [
     const [, messageId = ""] = /"messageId":"([^"]+)"/.exec(first) ?? [];
     const approval = { id: approvalId, approved };
     const parts = [{ type: "tool-place_order", toolCallId, state: "approval-responded", input: {}, approval }];
-    const second = await (await send(url, [user, { id: messageId, role: "assistant", parts }])).text();
+    const decided = [user, { id: messageId, role: "assistant", parts }];
+    const second = await (await send(url, decided)).text();
     const said = Array.from(second.matchAll(/"delta":"([^"]*)"/g), ([, delta]) => delta).join("");
     assert.match(said, answer);
   });
@@ -63,4 +64,14 @@ await test("a request that is no message is refused", async () => {
   const url = await serve(script);
   const response = await fetch(`${url}/api/chat`, { method: "POST", body: "{", headers: { "content-type": "application/json" } });
   assert.equal(response.status, 400);
+});
+
+await test("a decision about another call is refused, and the server goes on", async () => {
+  const url = await serve(script);
+  const first = await (await send(url, [user])).text();
+  const [, messageId = ""] = /"messageId":"([^"]+)"/.exec(first) ?? [];
+  const approval = { id: `${messageId}:other`, approved: true };
+  const parts = [{ type: "tool-place_order", toolCallId: "other", state: "approval-responded", input: {}, approval }];
+  await (await send(url, [user, { id: messageId, role: "assistant", parts }])).text().catch(() => {});
+  assert.equal((await fetch(url)).status, 200);
 });
