@@ -1,7 +1,7 @@
 import { checkFields, type Checks, is, isRecord } from "../core/kit.ts";
 import { describeValue } from "../shared/texts.ts";
 import { rowOf } from "../shared/event-table.ts";
-import { dropPromise } from "../shared/promises.ts";
+import { dropIterator } from "../shared/promises.ts";
 import type { LoopEvent } from "../core/index.ts";
 import type { UnknownRecord } from "../shared/guards.ts";
 import { ChunkBatches, type EventItem } from "../web/chunk-batches.ts";
@@ -79,7 +79,7 @@ export async function pipeEventStream(
 function linesOf(source: EventSource | undefined, options: EventStreamOptions): SSELines<string> | undefined {
   checkFields("options", options, checks);
   if (source !== undefined && !isEmpty(source)) return toLines(source, options);
-  dropPromise(source?.[Symbol.asyncIterator]().return?.());
+  dropIterator(source?.[Symbol.asyncIterator]());
   return undefined;
 }
 

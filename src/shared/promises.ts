@@ -28,6 +28,15 @@ export function dropPromise(value: unknown): void {
   if (dropped instanceof Promise) dropped.catch(() => {});
 }
 
+/** Ends an iterator whose values are no longer read. Does not wait, because the iterator may never end, and ignores its errors. */
+export function dropIterator(iterator: Pick<AsyncIterator<unknown, unknown>, "return"> | undefined): void {
+  try {
+    dropPromise(iterator?.return?.());
+  } catch {
+    // Nobody waits for the iterator.
+  }
+}
+
 /**
  * Wraps a function so that it runs once for each object. The result is kept as long as the object exists, and every later call
  * with this object returns it. The other arguments may therefore affect errors, but not the result.

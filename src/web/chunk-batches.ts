@@ -1,7 +1,7 @@
 // Reads events and converts them to chunks, for the entries that convert the events of a run for web pages.
 
 import type { LoopEvent } from "../core/index.ts";
-import { dropPromise } from "../shared/promises.ts";
+import { dropIterator } from "../shared/promises.ts";
 
 /** An event from `streamToolLoop`, or an item from `turnwright/host` that contains an event and its `id`. */
 export type EventItem = LoopEvent | { readonly id: string; readonly event: LoopEvent };
@@ -43,11 +43,7 @@ export class ChunkBatches<Chunk> {
   leave(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    try {
-      dropPromise(this.#iterator.return?.());
-    } catch {
-      // The chunks are no longer read, so this error cannot be reported.
-    }
+    dropIterator(this.#iterator);
   }
 
   async #read(): Promise<readonly Chunk[]> {

@@ -3,7 +3,7 @@
 import { systemClock } from "../shared/signals.ts";
 import type { Clock } from "../core/index.ts";
 import { hasBrand, isRecord } from "../shared/guards.ts";
-import { dropPromise } from "../shared/promises.ts";
+import { dropIterator } from "../shared/promises.ts";
 import { withinTime } from "../shared/repeat-failed.ts";
 import { countBytes } from "../shared/estimate-tokens.ts";
 
@@ -111,8 +111,7 @@ async function collect(pieces: Pieces, { maxBytes, bodyMs, clock }: Limits): Pro
   try {
     return await withinTime(readAll(pieces, maxBytes), { ms: bodyMs, clock, toError });
   } catch (error) {
-    // The promise may never settle, so it is not awaited.
-    dropPromise(pieces.return?.());
+    dropIterator(pieces);
     if (error instanceof RequestError) throw error;
     throw new RequestError(400, "The connection ended before the body was complete.", { cause: error });
   }

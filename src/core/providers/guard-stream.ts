@@ -6,7 +6,7 @@ import type { Clock, Timeouts } from "../types/common.ts";
 import type { EventSink } from "../types/loop-event.ts";
 import type { ModelCall, ModelChunk } from "../types/provider.ts";
 import { IdleTimer } from "../../shared/signals.ts";
-import { dropPromise, Lull } from "../../shared/promises.ts";
+import { dropIterator, dropPromise, Lull } from "../../shared/promises.ts";
 import { isContent } from "../../shared/texts.ts";
 import { abortReasonOf, type Cancellable, type CancelReason, type CancelScope } from "../../shared/cancellation/cancel-scope.ts";
 
@@ -285,7 +285,7 @@ export class StreamGuard implements ModelCall, Cancellable {
     try {
       if (this.#ports.alarm === undefined) this.#alarm.stop();
       else this.#alarm.silence();
-      if (this.#isLeft) this.#iterator?.return?.()?.then(undefined, () => {});
+      if (this.#isLeft) dropIterator(this.#iterator);
     } catch {
       // The stream has ended all the same.
     }

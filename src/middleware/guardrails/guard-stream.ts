@@ -1,5 +1,6 @@
 // Passes the stream of a provider through the checks. The stream stays closed until the checks of the input have passed.
 
+import { dropIterator } from "../../shared/promises.ts";
 import { followSignal } from "../../shared/signals.ts";
 import { iterateChunks, keepAlive, wrapProvider } from "../../core/kit.ts";
 import type { GuardrailRecord } from "../../core/types/guardrails.ts";
@@ -65,7 +66,7 @@ async function* checkChunks(
   } catch (error) {
     if (!(error instanceof StoppedStream)) throw error;
   } finally {
-    source.return?.()?.then(undefined, () => {});
+    dropIterator(source);
   }
 }
 

@@ -2,6 +2,7 @@ import { addUsage, noUsage } from "../../shared/count-usage.ts";
 import { iterateChunks } from "../../core/kit.ts";
 import { answererOf, AttemptLog } from "../../shared/attempt-log.ts";
 import type { AttemptSpending } from "../../core/types/provider.ts";
+import { dropIterator } from "../../shared/promises.ts";
 import { estimateTokens } from "../../shared/estimate-tokens.ts";
 import { followSignal } from "../../shared/signals.ts";
 import type { ModelCall, ModelChunk, ModelRequest, Provider, Usage } from "../../core/index.ts";
@@ -225,7 +226,7 @@ export async function* readChunks(
   } finally {
     if (isOpen) {
       own.abort(givenUp());
-      abandon(chunks);
+      dropIterator(chunks);
     }
     own.release();
   }
@@ -240,11 +241,6 @@ function toCall(call: ModelCall, signal: AbortSignal, before: readonly AttemptSp
 
 export function mayAskOn({ call, account }: Asking): boolean {
   return call.mayAsk?.(account.spendings) !== false;
-}
-
-/** Closes a stream without waiting for its end. */
-function abandon(chunks: AsyncIterator<ModelChunk> | undefined): void {
-  new Promise((resolve) => resolve(chunks?.return?.())).catch(() => {});
 }
 
 /** The reader can stop while a value is pending. A plain generator would first wait for the value. */

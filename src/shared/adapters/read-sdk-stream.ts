@@ -2,7 +2,7 @@ import type { ModelCall, ModelChunk } from "../../core/types/provider.ts";
 import type { Clock } from "../../core/types/common.ts";
 import { type FollowingSignal, followSignal, untilAborted } from "../signals.ts";
 import { isRecord } from "../guards.ts";
-import { Lull } from "../promises.ts";
+import { dropIterator, Lull } from "../promises.ts";
 import { isContent } from "../texts.ts";
 import type { ErrorWord } from "../errors/error-words.ts";
 import { providerError } from "../errors/provider-error.ts";
@@ -124,7 +124,7 @@ async function* readChunks(
     followed.release();
     if (!hasEnded) {
       followed.abort();
-      leave(events);
+      dropIterator(events);
     }
   }
   reader.end();
@@ -210,14 +210,6 @@ function unlessAborted<Stream>(open: (signal: AbortSignal) => PromiseLike<Stream
 
 function isLeft(followed: FollowingSignal, { signal }: ModelCall): boolean {
   return followed.signal.aborted && !signal.aborted;
-}
-
-function leave(events: AsyncIterator<unknown> | undefined): void {
-  try {
-    events?.return?.()?.then(undefined, () => {});
-  } catch {
-    // Errors while closing a stream are ignored.
-  }
 }
 
 function iterate(stream: unknown): AsyncIterator<unknown> {

@@ -1,6 +1,6 @@
 import { assertProvider } from "../../shared/errors/provider-checks.ts";
 import { checkFields, type Checks, invalidOption, is, iterateChunks, wrapProvider } from "../../core/kit.ts";
-import { dropPromise } from "../../shared/promises.ts";
+import { dropIterator, dropPromise } from "../../shared/promises.ts";
 import { type ModelCall, type ModelChunk, type Provider, toProviderError } from "../../core/index.ts";
 import {
   type Cassette,
@@ -73,7 +73,7 @@ class RecordedStream implements AsyncIterableIterator<ModelChunk, undefined> {
       // A chunk that cannot be recorded ends the stream. A replay of this recording fails as incomplete, because the recording
       // has no end event.
       this.#close();
-      this.#iterator?.return?.().then(undefined, () => {});
+      dropIterator(this.#iterator);
       throw error;
     }
   }
