@@ -142,7 +142,7 @@ export async function writePrivate(path: string, text: string): Promise<void> {
     if (/^\/(?:dev|proc)\//.test(path)) await writeFile(path, text, { flag: "a" });
     else await replaceFile(path, text);
   } catch (error) {
-    throw new CliError(`The file cannot be written: ${messageOf(error)}. Choose another path with -o.`, 1, { cause: error });
+    throw new CliError(`The file cannot be written: ${messageOf(error)}. Choose another path.`, 1, { cause: error });
   }
 }
 

@@ -89,6 +89,7 @@ describe.for(exercises)("the built entry $specifier", ({ specifier, name, import
       "turnwright/cache",
       "turnwright/conversation",
       "turnwright/dbos",
+      "turnwright/evals",
       "turnwright/host",
       "turnwright/inspect",
       "turnwright/journal",

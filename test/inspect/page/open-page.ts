@@ -25,14 +25,20 @@ export interface OpenPage {
   close(): Promise<void>;
 }
 
+type OpenOptions = BrowserContextOptions & { readonly hash?: string };
+
 export async function openRunPage(
   browser: Browser,
   logs: RunPageLog | readonly RunPageLog[],
-  options: BrowserContextOptions & { readonly hash?: string } = {},
+  options: OpenOptions = {},
 ): Promise<OpenPage> {
+  return openHtml(browser, await renderRunPage(logs), options);
+}
+
+export async function openHtml(browser: Browser, html: string, options: OpenOptions = {}): Promise<OpenPage> {
   const folder = mkdtempSync(join(tmpdir(), "run-page-"));
   const file = join(folder, "run.html");
-  writeFileSync(file, await renderRunPage(logs));
+  writeFileSync(file, html);
   const { hash = "", ...rest } = options;
   const context = await browser.newContext({ viewport: { width: 1200, height: 800 }, ...rest });
   context.setDefaultTimeout(10_000);

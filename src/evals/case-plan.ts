@@ -1,0 +1,92 @@
+// The trials of one case: how many have begun, what came out, and whether more are needed.
+
+import type { EvalCase, TrialReport } from "./evaluation.ts";
+import { chanceOfPassing } from "./statistics.ts";
+
+export interface CaseRule {
+  /** The largest number of trials. */
+  readonly trials: number;
+  readonly passRate: number;
+  /** From 0.5 to 1. With 1, trials stop early only if nothing can change. */
+  readonly certainty: number;
+  /** The numbers of the trials to play again. Undefined for new trials. */
+  readonly replayed?: readonly number[] | undefined;
+}
+
+/** How many more trials than wanted may run, to replace those with an error. */
+const spareTrials = 2;
+
+export class CasePlan<Case extends EvalCase> {
+  readonly item: Case;
+  readonly reports: TrialReport[] = [];
+  begun = 0;
+  readonly #rule: CaseRule;
+  #active = 0;
+
+  constructor(item: Case, rule: CaseRule) {
+    this.item = item;
+    this.#rule = rule;
+  }
+
+  get passed(): number {
+    return this.#count("passed");
+  }
+
+  get failed(): number {
+    return this.#count("failed");
+  }
+
+  get errors(): number {
+    return this.#count("error");
+  }
+
+  #count(status: TrialReport["status"]): number {
+    return this.reports.reduce((sum, report) => sum + (report.status === status ? 1 : 0), 0);
+  }
+
+  /** The number of trials that the case has at the end, as far as is known. */
+  get expected(): number {
+    return this.isOpen || this.#active > 0 ? Math.max(this.#rule.trials, this.begun) : this.reports.length;
+  }
+
+  /** True if another trial should begin. */
+  get isOpen(): boolean {
+    const { trials, certainty, replayed } = this.#rule;
+    if (replayed !== undefined) return this.begun < replayed.length;
+    const missing = trials - this.passed - this.failed - this.#active;
+    if (missing <= 0 || this.begun >= trials + spareTrials) return false;
+    return certainty === 1 || this.#verdict(certainty) === undefined;
+  }
+
+  /** How the case ends. "undecided" if trials are missing that could decide it. */
+  get status(): "passed" | "failed" | "error" | "undecided" {
+    const { certainty } = this.#rule;
+    return this.#verdict(certainty) ?? (this.errors > 0 ? "error" : "undecided");
+  }
+
+  #verdict(certainty: number): "passed" | "failed" | undefined {
+    const { trials, passRate } = this.#rule;
+    // 0.7 of 10 trials are 7, although 0.7 * 10 is a little more in floating point.
+    const needed = Math.ceil(trials * passRate - 1e-9);
+    const chance = chanceOfPassing({
+      passed: this.passed,
+      trials: this.passed + this.failed,
+      maxTrials: Math.max(trials, this.passed + this.failed),
+      needed,
+    });
+    if (chance >= Math.min(certainty, 1 - 1e-9)) return "passed";
+    return 1 - chance >= Math.min(certainty, 1 - 1e-9) ? "failed" : undefined;
+  }
+
+  begin(): number {
+    this.begun += 1;
+    this.#active += 1;
+    return this.#rule.replayed?.[this.begun - 1] ?? this.begun;
+  }
+
+  /** `report` is undefined if the trial was stopped. */
+  end(report: TrialReport | undefined): void {
+    this.#active -= 1;
+    if (report !== undefined) this.reports.push(report);
+  }
+}

@@ -1,0 +1,250 @@
+// Runs an evaluation: plans its trials, keeps to its limits, and reports.
+
+import { mkdir, readFile, rm } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import type { Clock } from "../core/index.ts";
+import { checkFields, invalidOption, isRecord } from "../core/kit.ts";
+import { renderRunPage } from "../inspect/page/render-run-page.ts";
+import { writeWhole } from "../journal/named-files.ts";
+import { IdleTimer, onAbort, systemClock } from "../shared/signals.ts";
+import { casesOf, defineEvaluation, optionChecks } from "./evaluation.ts";
+import type { EvalCase, EvalLimits, EvalOptions, EvalReplay, EvalReport, Evaluation, TrialReport } from "./evaluation.ts";
+import { CasePlan, type CaseRule } from "./case-plan.ts";
+import { findTrials, type KeptTrial } from "./kept-trials.ts";
+import { fileNameOf } from "./words.ts";
+import { makeReport } from "./make-report.ts";
+import { renderEvalPage } from "./reports/eval-page.ts";
+import { runTrial, type Spent, trialFiles } from "./run-trial.ts";
+
+type EndReason = EvalReport["ended"];
+
+/**
+ * Runs an evaluation and reports. Trials of different cases take turns, and up to `limits.concurrency` run at the same time. `options`
+ * replace the options of the evaluation.
+ *
+ * A trial is a run, or whatever the function `run` does, in a fresh world. With `trial.options`, each run has a journal, a log and a
+ * recording of the model. Trials that failed keep these files, in a folder for each trial.
+ *
+ * Rejects with LoopError "invalid-option" or "unknown-option", and with errors of the disk. Errors of `setup`, `run` and `teardown` do
+ * not reject: they are in the report.
+ *
+ * @example
+ * const report = await evaluate(support, { trials: 5, limits: { maxCostUSD: 1 } });
+ * assert(report.ok, toMarkdownReport(report));
+ */
+export async function evaluate<Case extends EvalCase, Result, World>(
+  evaluation: Evaluation<Case, Result, World>,
+  options: EvalOptions = {},
+): Promise<EvalReport> {
+  checkFields("options", options, optionChecks);
+  const all = { ...defineEvaluation(evaluation), ...options, limits: { ...evaluation.limits, ...options.limits } };
+  const { name, passRate = 1, clock = systemClock, keep = "failed", limits } = all;
+  const { concurrency = 4, trialMs = 600_000 } = limits;
+  const kept = await keptTrials(all);
+  const files = filesOf(all, kept !== undefined);
+  const plans = (await chooseCases<Case>(all, kept)).map((item) => new CasePlan(item, ruleOf(all, kept, item.id)));
+  const startedAt = clock.now();
+  const startTime = new Date().toISOString();
+  const budget = new Budget(limits, clock, all.signal);
+  await Promise.all(plans.map(({ item }) => files.clear(item.id)));
+
+  const runNext = async (): Promise<boolean> => {
+    const next = budget.ended === undefined ? nextOf(plans) : undefined;
+    if (next === undefined) return false;
+    const { plan, number } = next;
+    const { item } = plan;
+    const own = kept?.find((trial) => trial.case === item.id && trial.number === number);
+    const planned = {
+      item,
+      number,
+      directory: files.folderOf(item.id, number),
+      replay: own && { ...(all.replay === true ? {} : all.replay), directory: own.directory },
+    };
+    const report = await runTrial(all, planned, {
+      clock,
+      trialMs,
+      signal: budget.signal,
+      onSpent: (spent) => budget.spend(spent),
+    });
+    plan.end(report && (await keepFiles(report, keep)));
+    if (report !== undefined) all.onTrial?.(report, progressOf(plans, budget));
+    return true;
+  };
+  const work = async (): Promise<void> => {
+    while (await runNext());
+  };
+  try {
+    await Promise.all(Array.from({ length: concurrency }, work));
+  } finally {
+    budget.release();
+  }
+  const { ended = "complete", tokens, cachedTokens, costUSD } = budget;
+  const facts = { name, trials: all.trials ?? 1, passRate, ended, startedAt: startTime, tokens, cachedTokens, costUSD };
+  const report = makeReport(plans, { ...facts, durationMs: Math.round(clock.now() - startedAt) });
+  await files.write(report);
+  return report;
+}
+
+type Options = EvalOptions & Pick<Evaluation, "name">;
+
+/** Returns the kept trials to play. Undefined if the trials are new. */
+async function keptTrials({ replay, directory, name }: Options): Promise<readonly KeptTrial[] | undefined> {
+  if (replay === undefined) return undefined;
+  const { directory: from, trials } = replay === true ? ({} as EvalReplay) : replay;
+  const root = from ?? (directory === false ? undefined : rootOf(directory, name));
+  if (root === undefined)
+    throw invalidOption("replay.directory", "a folder with kept trials, because the option directory is false", from);
+  const found = await findTrials(from === undefined ? join(root, "cases") : from);
+  const missing = trials?.find((id) => !found.some((trial) => trial.id === id));
+  if (missing !== undefined || found.length === 0)
+    throw invalidOption(
+      "replay",
+      `trials that were kept in ${root} (${found.map(({ id }) => id).join(", ") || "none"})`,
+      missing ?? replay,
+    );
+  return found.filter(({ id }) => trials === undefined || trials.includes(id));
+}
+
+async function chooseCases<Case extends EvalCase>(
+  { cases, only }: Pick<Evaluation<Case>, "cases" | "only">,
+  kept: readonly KeptTrial[] | undefined,
+): Promise<readonly Case[]> {
+  const all = await casesOf<Case>(cases);
+  const wanted = kept?.map((trial) => trial.case) ?? only;
+  const unknown = wanted?.find((id) => !all.some((item) => item.id === id));
+  if (unknown !== undefined)
+    throw invalidOption(
+      kept === undefined ? "only" : "replay",
+      `cases of the evaluation: ${all.map(({ id }) => id).join(", ")}`,
+      unknown,
+    );
+  return all.filter(({ id }) => (wanted === undefined || wanted.includes(id)) && (only === undefined || only.includes(id)));
+}
+
+function ruleOf(
+  { trials = 1, passRate = 1, stopEarly = false }: EvalOptions,
+  kept: readonly KeptTrial[] | undefined,
+  id: string,
+): CaseRule {
+  const certainty = stopEarly === true ? 0.99 : stopEarly === false ? 1 : stopEarly;
+  if (kept === undefined) return { trials, passRate, certainty };
+  const replayed = kept.filter((trial) => trial.case === id).map(({ number }) => number);
+  return { trials: replayed.length, passRate, certainty, replayed };
+}
+
+/** The page of the whole evaluation. */
+export const reportPage = "report.html";
+
+/** Returns the folder of an evaluation. */
+export function rootOf(directory = ".turnwright/evals", name: string): string {
+  return resolve(directory, fileNameOf(name));
+}
+
+/** The files of an evaluation. All methods do nothing if it writes none. */
+interface Files {
+  clear(caseId: string): Promise<void>;
+  folderOf(caseId: string, number: number): string | undefined;
+  write(report: EvalReport): Promise<void>;
+}
+
+function filesOf({ directory, name }: Options, isReplay: boolean): Files {
+  if (directory === false) return { clear: async () => {}, folderOf: () => undefined, write: async () => {} };
+  const root = join(rootOf(directory, name), isReplay ? "replay" : "");
+  const folderOf = (caseId: string): string => join(root, "cases", fileNameOf(caseId));
+  return {
+    // An earlier evaluation may have kept trials that now pass.
+    clear: (caseId) => rm(folderOf(caseId), { recursive: true, force: true }),
+    folderOf: (caseId, number) => join(folderOf(caseId), String(number)),
+    async write(report) {
+      await mkdir(root, { recursive: true });
+      await writeWhole(join(root, "report.json"), `${JSON.stringify(report, undefined, 2)}\n`);
+      await writeWhole(join(root, reportPage), renderEvalPage(report, { folder: root }));
+    },
+  };
+}
+
+/** Removes the files of a trial, or adds a page to those that are kept. */
+async function keepFiles(report: TrialReport, keep: EvalOptions["keep"]): Promise<TrialReport> {
+  const { directory, ...rest } = report;
+  if (directory === undefined || keep === "all" || report.status !== "passed") return addPage(report);
+  await rm(directory, { recursive: true, force: true });
+  return rest;
+}
+
+/** Adds the page of the runs, if there is a log. */
+async function addPage(report: TrialReport): Promise<TrialReport> {
+  const { directory, id } = report;
+  if (directory === undefined) return report;
+  let text: string;
+  try {
+    text = await readFile(join(directory, trialFiles.log), "utf8");
+  } catch (error) {
+    if (isRecord(error) && error["code"] === "ENOENT") return report;
+    throw error;
+  }
+  const page = join(directory, trialFiles.page);
+  await writeWhole(page, await renderRunPage({ name: id, text }));
+  return { ...report, page };
+}
+
+/** Chooses a trial of the case with the fewest trials so far, so that a stopped evaluation has tried all cases alike. */
+function nextOf<Case extends EvalCase>(
+  plans: readonly CasePlan<Case>[],
+): { readonly plan: CasePlan<Case>; readonly number: number } | undefined {
+  const open = plans.filter((plan) => plan.isOpen);
+  const [first] = open.sort((one, other) => one.begun - other.begun);
+  return first && { plan: first, number: first.begin() };
+}
+
+function progressOf(
+  plans: readonly CasePlan<EvalCase>[],
+  { costUSD }: Budget,
+): Parameters<NonNullable<EvalOptions["onTrial"]>>[1] {
+  const ended = plans.reduce((sum, { reports }) => sum + reports.length, 0);
+  return { ended, total: plans.reduce((sum, plan) => sum + plan.expected, 0), costUSD };
+}
+
+/** The limits of an evaluation, and what it has spent. Its signal is aborted when a limit is reached. */
+class Budget {
+  tokens = 0;
+  cachedTokens = 0;
+  costUSD: number | undefined = 0;
+  ended: EndReason | undefined;
+  readonly #limits: EvalLimits;
+  readonly #stop = new AbortController();
+  readonly #releases: (() => void)[] = [];
+
+  constructor(limits: EvalLimits, clock: Clock, signal: AbortSignal | undefined) {
+    this.#limits = limits;
+    const { maxDurationMs = Number.POSITIVE_INFINITY } = limits;
+    const timer = new IdleTimer(clock);
+    timer.set(clock.now() + maxDurationMs, () => this.#end("max-duration"));
+    this.#releases.push(() => timer.stop());
+    if (signal === undefined) return;
+    this.#releases.push(onAbort(signal, () => this.#end("stopped")));
+    if (signal.aborted) this.#end("stopped");
+  }
+
+  get signal(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  spend({ tokens, cachedTokens, costUSD }: Spent): void {
+    const { maxCostUSD = Number.POSITIVE_INFINITY, maxTokens = Number.POSITIVE_INFINITY } = this.#limits;
+    this.tokens += tokens;
+    this.cachedTokens += cachedTokens;
+    this.costUSD = costUSD === undefined || this.costUSD === undefined ? undefined : this.costUSD + costUSD;
+    if (this.costUSD === undefined && maxCostUSD < Number.POSITIVE_INFINITY) this.#end("cost-unknown");
+    else if ((this.costUSD ?? 0) >= maxCostUSD) this.#end("max-cost");
+    else if (this.tokens >= maxTokens) this.#end("max-tokens");
+  }
+
+  #end(ended: EndReason): void {
+    this.ended ??= ended;
+    this.#stop.abort(new DOMException(`The evaluation has ended (${this.ended}).`, "AbortError"));
+  }
+
+  release(): void {
+    for (const release of this.#releases) release();
+  }
+}

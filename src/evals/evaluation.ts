@@ -1,0 +1,320 @@
+// The parts that a user writes: cases, how one is run, and how its result is checked.
+
+import type { Clock, Json, LoopOptions } from "../core/index.ts";
+import { checkFields, type Checks as FieldChecks, invalidOption, is, isRecord, needed } from "../core/kit.ts";
+
+/** A case of an evaluation. Other fields, such as the input and the expected answer, are yours. */
+export interface EvalCase {
+  /** The name of the case, which is unique in its evaluation. Kept trials are found by it. */
+  readonly id: string;
+}
+
+/**
+ * One check of a trial. A boolean is a hard check: the trial fails if it is false. A number from 0 to 1 is a score: it is reported, and
+ * fails no trial. With `min`, a score below it fails the trial too.
+ */
+export type EvalCheck =
+  | boolean
+  | number
+  | { readonly pass: boolean; readonly reason?: string | undefined }
+  | { readonly score: number; readonly reason?: string | undefined; readonly min?: number | undefined };
+
+/** The result of `check`: nothing if it throws for a problem, as `assert` does; one hard check; or checks by name. */
+export type EvalChecks = void | undefined | boolean | { readonly [name: string]: EvalCheck };
+
+/** One run of one case. */
+export interface Trial<World = unknown, Case extends EvalCase = EvalCase> {
+  /** Such as "refund/2": the case, and the number of the trial, counted from 1. Different for each trial, so it is a good name for a run. */
+  readonly id: string;
+  /** The number of the trial of this case, counted from 1. */
+  readonly number: number;
+  readonly case: Case;
+  /** The value that `setup` has returned. */
+  readonly world: World;
+  /** Aborted if the trial takes too long, or the evaluation is stopped. `options` passes it on. */
+  readonly signal: AbortSignal;
+  /** True if the model is played from a kept trial. */
+  readonly isReplay: boolean;
+  /** The option `model` of the evaluation. `run` decides what to do with it. */
+  readonly model: string | undefined;
+  /**
+   * Adds to the options of a run what the evaluation needs: the journal, the log, the recording of the model, the signal and a `runId`.
+   * Options that are set stay. Use it for each run of the trial. It fits the option `wrapOptions` of a conversation and of a host.
+   */
+  readonly options: <const Options extends Pick<LoopOptions, "provider" | "middleware" | "journal" | "runId" | "signal">>(
+    options: Options,
+  ) => Options;
+}
+
+/** The limits of a whole evaluation. When one is reached, no trial begins, and those that run are stopped and not counted. */
+export interface EvalLimits {
+  /** The maximum cost in USD, as computed by the option `pricing` of the runs. If a cost is unknown, the evaluation ends. */
+  readonly maxCostUSD?: number | undefined;
+  /** The maximum number of input and output tokens. */
+  readonly maxTokens?: number | undefined;
+  /** The maximum duration, in milliseconds. */
+  readonly maxDurationMs?: number | undefined;
+  /** The maximum duration of one trial with its setup and checks, in milliseconds. Such a trial is an error. Default 600,000. */
+  readonly trialMs?: number | undefined;
+  /** The number of trials that run at the same time. Default 4. */
+  readonly concurrency?: number | undefined;
+}
+
+/** How `evaluate` runs an evaluation. */
+export interface EvalOptions {
+  /** The number of trials of each case. With `stopEarly`, the largest number. Default 1. */
+  readonly trials?: number | undefined;
+  /** The share of trials that must pass so that a case passes, above 0 and at most 1. Default 1. */
+  readonly passRate?: number | undefined;
+  /**
+   * True to stop the trials of a case when it is at least 99 % certain whether all of them would pass the case. Or this certainty, from
+   * 0.5 to 1. Default false.
+   */
+  readonly stopEarly?: boolean | number | undefined;
+  readonly limits?: EvalLimits | undefined;
+  /**
+   * The folder for the files of trials: journals, logs, recordings and the report. Default ".turnwright/evals". With `false`, nothing is
+   * written.
+   */
+  readonly directory?: string | false | undefined;
+  /** Which trials keep their files after the evaluation. Default "failed": those that failed or had an error. */
+  readonly keep?: "failed" | "all" | undefined;
+  /** The ids of the cases to run. Default: all. */
+  readonly only?: readonly string[] | undefined;
+  /** The name of a model, which `run` gets as `trial.model`. */
+  readonly model?: string | undefined;
+  /**
+   * Plays kept trials again: the model is played from their recordings, at no cost, while tools and checks run in a fresh world. With
+   * `true`, those that the last evaluation kept.
+   */
+  readonly replay?: true | EvalReplay | undefined;
+  /** Stops the evaluation. The report has the trials that ended before. */
+  readonly signal?: AbortSignal | undefined;
+  /** Called after each trial. */
+  readonly onTrial?: ((trial: TrialReport, progress: EvalProgress) => void) | undefined;
+  /** The source of time. Default: the system clock. */
+  readonly clock?: Clock | undefined;
+}
+
+/** Which kept trials are played again, and how. */
+export interface EvalReplay {
+  /** A folder with kept trials. Default: the folder of the evaluation. */
+  readonly directory?: string | undefined;
+  /** The ids of the trials, such as "refund/2". Default: all that were kept. */
+  readonly trials?: readonly string[] | undefined;
+  /**
+   * From this iteration on, requests go to the model of the run, for example to try another prompt or model. Counted from 0, in the
+   * outermost run. Default: none does.
+   */
+  readonly from?: number | undefined;
+  /**
+   * "request" plays a recording only for an equal request. "order" plays the recordings in their order, so that prompts and tools may have
+   * changed. Default "request", or "order" with `from`.
+   */
+  readonly match?: "request" | "order" | undefined;
+}
+
+/** How far an evaluation is. */
+export interface EvalProgress {
+  readonly ended: number;
+  /** The number of trials that may still run. With `stopEarly`, fewer may be enough. */
+  readonly total: number;
+  readonly costUSD: number | undefined;
+}
+
+/**
+ * An evaluation: cases, how to run one, and how to check the result. `Result` is what `run` returns: the result of a run, a stream, or any
+ * value. If it has a promise `result`, such as a stream, the checks get its value.
+ */
+export interface Evaluation<Case extends EvalCase = EvalCase, Result = unknown, World = unknown> extends EvalOptions {
+  /** Names the evaluation in reports and folders. */
+  readonly name: string;
+  readonly cases: readonly Case[] | (() => readonly Case[] | PromiseLike<readonly Case[]>);
+  /** Makes a fresh world for a trial, such as a database. Default: none. */
+  setup?(item: Case): World | PromiseLike<World>;
+  run(item: Case, trial: Trial<World, Case>): Result | PromiseLike<Result>;
+  check(result: Ended<Result>, world: World, trial: Trial<World, Case>): EvalChecks | PromiseLike<EvalChecks>;
+  /** Removes the world. Called after each trial with a world, also after errors. */
+  teardown?(world: World): void | PromiseLike<void>;
+}
+
+/** The value that the checks get: that of the promise `result` if there is one, as for a stream. */
+export type Ended<Result> = Awaited<Result> extends { readonly result: PromiseLike<infer Value> } ? Value : Awaited<Result>;
+
+/** A check as the report has it. */
+export interface CheckReport {
+  readonly name: string;
+  /** False if the check fails the trial. A score without `min` is never false. */
+  readonly pass: boolean;
+  readonly score?: number | undefined;
+  readonly reason?: string | undefined;
+}
+
+/** One trial of the report. */
+export interface TrialReport {
+  readonly id: string;
+  readonly case: string;
+  readonly number: number;
+  /**
+   * "passed" or "failed" by the hard checks. "error" if the trial could not be judged: `setup`, `run` or `teardown` threw, the trial took
+   * too long, or a run ended because the service was not available. It does not count in rates, but the evaluation does not pass.
+   */
+  readonly status: "passed" | "failed" | "error";
+  readonly checks: readonly CheckReport[];
+  /** Why the trial has an error. */
+  readonly error?: string | undefined;
+  /** How each outermost run ended: its `reason.kind`. */
+  readonly endings: readonly string[];
+  readonly tokens: number;
+  /** Undefined if a cost is unknown. */
+  readonly costUSD: number | undefined;
+  readonly durationMs: number;
+  /** The folder of the trial. Undefined if its files were not kept. */
+  readonly directory?: string | undefined;
+  /** The path of the page that shows the runs of the trial. Undefined if the files were not kept, or there is no run. */
+  readonly page?: string | undefined;
+}
+
+/** The trials of one case, with their statistics. */
+export interface CaseReport {
+  readonly id: string;
+  /** The case as plain data. */
+  readonly case: Json;
+  readonly status: "passed" | "failed" | "error" | "undecided";
+  /** True if some trials passed and others failed. */
+  readonly isFlaky: boolean;
+  readonly passed: number;
+  readonly failed: number;
+  readonly errors: number;
+  /** The 95 % Wilson interval of the pass rate. */
+  readonly interval: readonly [low: number, high: number];
+  readonly trials: readonly TrialReport[];
+}
+
+/** The result of an evaluation. Plain data. */
+export interface EvalReport {
+  readonly format: "turnwright-evals";
+  readonly version: 1;
+  readonly name: string;
+  /** True if all trials could run, and each case passed. */
+  readonly ok: boolean;
+  /** "complete", or why the evaluation ended before. */
+  readonly ended: "complete" | "max-cost" | "cost-unknown" | "max-tokens" | "max-duration" | "stopped";
+  readonly startedAt: string;
+  readonly durationMs: number;
+  readonly trials: number;
+  readonly passRate: number;
+  readonly cases: readonly CaseReport[];
+  readonly totals: EvalTotals;
+}
+
+/** Numbers over all cases. Rates are from 0 to 1. */
+export interface EvalTotals {
+  readonly cases: number;
+  readonly passedCases: number;
+  readonly trials: number;
+  readonly passed: number;
+  readonly failed: number;
+  readonly errors: number;
+  /** The 95 % Wilson interval of the share of passed trials. Trials of one case are alike, so the true interval may be wider. */
+  readonly interval: readonly [low: number, high: number];
+  /** The mean over cases of pass@k and pass^k, for each `k` that every case has trials for. */
+  readonly passAt: readonly { readonly k: number; readonly any: number; readonly all: number }[];
+  readonly flaky: readonly string[];
+  /** The mean of each score by name. */
+  readonly scores: { readonly [name: string]: number };
+  readonly tokens: number;
+  readonly cachedTokens: number;
+  readonly costUSD: number | undefined;
+}
+
+const positive = { min: 1 } as const;
+
+const share = (value: unknown): boolean => typeof value === "number" && value > 0 && value <= 1;
+
+const limitChecks: FieldChecks<EvalLimits> = {
+  maxCostUSD: { min: 0, fraction: true },
+  maxTokens: positive,
+  maxDurationMs: positive,
+  trialMs: positive,
+  concurrency: { ...positive, max: 1_000, infinite: false },
+};
+
+const replayChecks: FieldChecks<EvalReplay> = {
+  directory: is.name,
+  trials: is.texts,
+  from: { min: 0, infinite: false },
+  match: ["request", "order"],
+};
+
+const isReplay = (value: unknown): boolean => {
+  if (value !== true) checkFields("replay", value, replayChecks);
+  return true;
+};
+
+export const optionChecks: FieldChecks<EvalOptions> = {
+  trials: { ...positive, max: 100_000, infinite: false },
+  passRate: ["a share above 0 and at most 1", share],
+  stopEarly: [
+    "true, false, or a certainty from 0.5 to 1",
+    (value) => typeof value === "boolean" || (share(value) && Number(value) >= 0.5),
+  ],
+  limits: limitChecks,
+  directory: ["the path of a folder, or false", (value) => value === false || (typeof value === "string" && value !== "")],
+  keep: ["failed", "all"],
+  only: is.texts,
+  model: is.name,
+  replay: ["true, or an object", isReplay],
+  signal: ["an AbortSignal", (value) => value instanceof AbortSignal],
+  onTrial: is.fn,
+  clock: is.object,
+};
+
+const evaluationChecks: FieldChecks<Evaluation> = {
+  ...optionChecks,
+  name: needed(is.name),
+  cases: needed([
+    "an array of cases, or a function that returns one",
+    (value) => Array.isArray(value) || typeof value === "function",
+  ]),
+  setup: is.fn,
+  run: needed(is.fn),
+  check: needed(is.fn),
+  teardown: is.fn,
+};
+
+/**
+ * Checks an evaluation and returns it, with its types inferred. Export it from a file such as support.eval.ts, and run it with
+ * `npx turnwright eval`, or in a test with `evaluate`.
+ *
+ * Throws LoopError "invalid-option" or "unknown-option".
+ *
+ * @example
+ * export const support = defineEvaluation({
+ *   name: "support",
+ *   cases: [{ id: "refund", text: "I want my money back." }],
+ *   setup: () => ({ refunds: [] }),
+ *   run: ({ text }, trial) => runToolLoop(trial.options({ ...agent(trial.world), messages: [{ role: "user", content: text }] })),
+ *   check: (result, world) => ({ refunded: world.refunds.length === 1, short: result.text.length < 300 }),
+ * });
+ */
+export function defineEvaluation<Case extends EvalCase, Result, World = undefined>(
+  evaluation: Evaluation<Case, Result, World>,
+): Evaluation<Case, Result, World> {
+  checkFields("evaluation", evaluation, evaluationChecks);
+  return evaluation;
+}
+
+/** Returns the cases. Throws LoopError "invalid-option" if one has no id, or the id of another. */
+export async function casesOf<Case extends EvalCase>(cases: Evaluation<Case>["cases"]): Promise<readonly Case[]> {
+  const list: unknown = typeof cases === "function" ? await cases() : cases;
+  if (!Array.isArray(list) || list.length === 0) throw invalidOption("cases", "at least one case", list);
+  const ids = new Set<string>();
+  for (const [index, item] of list.entries()) {
+    const id = isRecord(item) ? item["id"] : undefined;
+    if (typeof id !== "string" || id === "") throw invalidOption(`cases[${index}].id`, "a name for the case", id);
+    if (ids.has(id)) throw invalidOption(`cases[${index}].id`, "a name that no other case has", id);
+    ids.add(id);
+  }
+  return list as readonly Case[];
+}

@@ -1,0 +1,70 @@
+// Sums up the trials of an evaluation.
+
+import { toJson } from "../shared/json.ts";
+import type { CasePlan } from "./case-plan.ts";
+import type { CaseReport, EvalCase, EvalReport, EvalTotals } from "./evaluation.ts";
+import { passAtK, passHatK, wilsonInterval } from "./statistics.ts";
+
+type Facts = Pick<EvalReport, "name" | "trials" | "passRate" | "ended" | "startedAt" | "durationMs"> &
+  Pick<EvalTotals, "tokens" | "cachedTokens" | "costUSD">;
+
+export function makeReport(plans: readonly CasePlan<EvalCase>[], facts: Facts): EvalReport {
+  const { tokens, cachedTokens, costUSD, ...head } = facts;
+  const cases = plans.map(reportCase);
+  const ok = cases.every(({ status, errors }) => status === "passed" && errors === 0);
+  return {
+    format: "turnwright-evals",
+    version: 1,
+    ok,
+    ...head,
+    totals: { ...sumUp(cases), tokens, cachedTokens, costUSD },
+    cases,
+  };
+}
+
+function reportCase({ item, passed, failed, errors, status, reports }: CasePlan<EvalCase>): CaseReport {
+  return {
+    id: item.id,
+    case: toJson(item),
+    status,
+    isFlaky: passed > 0 && failed > 0,
+    passed,
+    failed,
+    errors,
+    interval: wilsonInterval(passed, passed + failed),
+    trials: [...reports].sort((one, other) => one.number - other.number),
+  };
+}
+
+function sumUp(cases: readonly CaseReport[]): Omit<EvalTotals, "tokens" | "cachedTokens" | "costUSD"> {
+  const sum = (count: (report: CaseReport) => number): number => cases.reduce((total, report) => total + count(report), 0);
+  const [passed, failed, errors] = [sum((one) => one.passed), sum((one) => one.failed), sum((one) => one.errors)];
+  return {
+    cases: cases.length,
+    passedCases: cases.filter(({ status }) => status === "passed").length,
+    trials: passed + failed + errors,
+    passed,
+    failed,
+    errors,
+    interval: wilsonInterval(passed, passed + failed),
+    passAt: passAt(cases),
+    flaky: cases.filter(({ isFlaky }) => isFlaky).map(({ id }) => id),
+    scores: meanScores(cases),
+  };
+}
+
+function passAt(cases: readonly CaseReport[]): EvalTotals["passAt"] {
+  const most = Math.min(...cases.map(({ passed, failed }) => passed + failed));
+  const mean = (chance: typeof passAtK, k: number): number =>
+    cases.reduce((sum, { passed, failed }) => sum + (chance(passed, passed + failed, k) ?? 0), 0) / cases.length;
+  return Array.from({ length: most }, (_, index) => index + 1).map((k) => ({ k, any: mean(passAtK, k), all: mean(passHatK, k) }));
+}
+
+function meanScores(cases: readonly CaseReport[]): { readonly [name: string]: number } {
+  const found = new Map<string, number[]>();
+  for (const { name, score } of cases.flatMap(({ trials }) => trials.flatMap(({ checks }) => checks)))
+    if (score !== undefined) found.set(name, [...(found.get(name) ?? []), score]);
+  return Object.fromEntries(
+    [...found].map(([name, scores]) => [name, scores.reduce((sum, one) => sum + one, 0) / scores.length]),
+  );
+}

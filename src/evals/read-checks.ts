@@ -1,0 +1,67 @@
+// Reads what the function `check` of an evaluation has returned or thrown.
+
+import { describeValue } from "../shared/texts.ts";
+import { isRecord } from "../core/kit.ts";
+import type { CheckReport, EvalChecks } from "./evaluation.ts";
+import { JudgeError } from "./judge.ts";
+import { messageOf } from "./words.ts";
+
+/** The name of the check if there is only one without a name. */
+const only = "check";
+
+/**
+ * Calls `check`. If it throws, that is a failed check: assertions say what is wrong in this way. Rejects if the checks are no checks, or a
+ * judge gave no verdict.
+ */
+export async function readChecks(check: () => EvalChecks | PromiseLike<EvalChecks>): Promise<readonly CheckReport[]> {
+  let checks: unknown;
+  try {
+    checks = await check();
+  } catch (error) {
+    if (error instanceof JudgeError) throw error;
+    return [{ name: only, pass: false, reason: messageOf(error) }];
+  }
+  if (checks === undefined) return [{ name: only, pass: true }];
+  if (typeof checks === "boolean") return [{ name: only, pass: checks }];
+  if (!isRecord(checks)) throw wrongCheck(only, checks);
+  const entries = Object.entries(checks);
+  const found = entries.map(([name, given]) => readCheck(name, given));
+  const hard = entries.filter(([, given]) => canFail(given));
+  if (hard.length > 0 && hard.every(([, given]) => isJudged(given)))
+    throw new TypeError(
+      `Only a judge can fail this trial (${hard.map(([name]) => name).join(", ")}). Add a check of the result or the world, leave out "min", or set "isAlone" of the judge to true.`,
+    );
+  return found;
+}
+
+/** True for a hard check, and for a score with a minimum. */
+function canFail(given: unknown): boolean {
+  return typeof given === "boolean" || (isRecord(given) && (typeof given["pass"] === "boolean" || given["min"] !== undefined));
+}
+
+function isJudged(given: unknown): boolean {
+  return isRecord(given) && given["isJudged"] === true;
+}
+
+function readCheck(name: string, given: unknown): CheckReport {
+  if (typeof given === "boolean") return { name, pass: given };
+  if (typeof given === "number") return readScore(name, given);
+  if (!isRecord(given)) throw wrongCheck(name, given);
+  const { pass, score, min } = given;
+  const reason = typeof given["reason"] === "string" ? { reason: given["reason"] } : {};
+  if (typeof pass === "boolean") return { name, pass, ...reason };
+  if (typeof score === "number" && (min === undefined || typeof min === "number"))
+    return { ...readScore(name, score, min), ...reason };
+  throw wrongCheck(name, given);
+}
+
+function readScore(name: string, score: number, min = 0): CheckReport {
+  if (!(score >= 0 && score <= 1)) throw new TypeError(`The check "${name}" must be a score from 0 to 1, but is ${score}.`);
+  return { name, pass: score >= min, score };
+}
+
+function wrongCheck(name: string, given: unknown): TypeError {
+  return new TypeError(
+    `The check "${name}" must be a boolean, a score from 0 to 1, { pass, reason } or { score, reason, min }, but is ${describeValue(given)}.`,
+  );
+}

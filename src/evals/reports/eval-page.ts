@@ -1,0 +1,185 @@
+// Writes a report as one HTML page, which works without a network.
+
+import { createHash } from "node:crypto";
+import { dirname, relative, sep } from "node:path";
+import { countThings, formatMs, formatShare, formatTime, showControls } from "../../inspect/format.ts";
+import type { EvalComparison } from "../compare-reports.ts";
+import type { CaseReport, CheckReport, EvalReport, TrialReport } from "../evaluation.ts";
+import { pageScript, pageStyle } from "./eval-page-code.ts";
+import {
+  describeCase,
+  describeComparison,
+  describeCost,
+  describeOutcome,
+  describePassAt,
+  describeRate,
+  describeScores,
+  describeSpent,
+  describeStanding,
+  findComparison,
+  listChanges,
+  listReports,
+  type ReportOptions,
+  sortCases,
+  sumSpent,
+} from "./report-texts.ts";
+
+/** The options of `renderEvalPage`. */
+export interface EvalPageOptions extends ReportOptions {
+  /** The folder of the page: links to the pages of trials are relative to it. Default: the folder of the evaluation. */
+  readonly folder?: string | undefined;
+}
+
+/**
+ * Returns a report as an HTML page: a table of cases and trials, with filters. A trial opens its checks with their reasons, its ending and
+ * cost, and a link to the page of its runs if these were kept. The page works without a network, and its policy forbids it to load
+ * anything. All texts of cases, checks and models are shown as text only.
+ *
+ * @example
+ * await writeFile("evals.html", renderEvalPage(report));
+ */
+export function renderEvalPage(report: EvalReport | readonly EvalReport[], options: EvalPageOptions = {}): string {
+  const reports = listReports(report);
+  const title = `Evaluation ${reports.map(({ name }) => name).join(", ")}`;
+  const policy = `default-src 'none'; script-src '${hashOf(pageScript)}'; style-src '${hashOf(pageStyle)}'; base-uri 'none'; form-action 'none'`;
+  const ids = { next: 0 };
+  const sections = reports.map((one) =>
+    writeSection(one, { comparison: findComparison(one, options), folder: options.folder, ids }),
+  );
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<title>${toHtml(title)}</title>
+<style>${pageStyle}</style>
+</head>
+<body>
+<form id="filters" hidden>
+<label>Status <select id="status"><option value="">all</option>${statuses.map((name) => `<option>${name}</option>`).join("")}</select></label>
+<label>Case <input id="text" type="search" placeholder="text of the case" autocomplete="off"></label>
+<output id="count"></output>
+</form>
+<main>
+${sections.join("\n")}
+</main>
+<script>${pageScript}</script>
+</body>
+</html>
+`;
+}
+
+const statuses = ["failed", "flaky", "error", "undecided", "passed"] as const;
+
+function hashOf(text: string): string {
+  return `sha256-${createHash("sha256").update(text).digest("base64")}`;
+}
+
+const escapes: { readonly [character: string]: string | undefined } = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
+
+function toHtml(text: string): string {
+  return showControls(text).replace(/[&<>"']/g, (character) => escapes[character] ?? "");
+}
+
+interface Place {
+  readonly comparison: EvalComparison | undefined;
+  readonly folder: string | undefined;
+  /** The number of the next element that needs an id. */
+  readonly ids: { next: number };
+}
+
+function writeSection(report: EvalReport, place: Place): string {
+  const { name, ok, startedAt, totals } = report;
+  const facts = [
+    `${totals.passed} of ${countThings(totals.passed + totals.failed, "trial")} passed, ${describeRate(report.totals)}`,
+    describePassAt(report),
+    describeSpent(report),
+    ...describeScores(report).map((score) => `mean score ${score}`),
+    `started ${formatTime(Date.parse(startedAt))}`,
+  ];
+  const rows = sortCases(report.cases).map((one) => writeCaseRow(one, place));
+  return `<section>
+<h1><span class="mark ${ok ? "passed" : "failed"}">${ok ? "✓" : "✗"}</span> ${toHtml(name)}</h1>
+<p class="outcome">${toHtml(describeOutcome(report))}</p>
+<ul class="facts">${facts.map((fact) => (fact === undefined ? "" : `<li>${toHtml(fact)}</li>`)).join("")}</ul>
+${place.comparison === undefined ? "" : writeChanges(place.comparison)}
+<table class="matrix">
+<thead><tr><th>Case</th><th>Passed</th><th>Trials</th></tr></thead>
+<tbody>
+${rows.join("\n")}
+</tbody>
+</table>
+</section>`;
+}
+
+function writeCaseRow(report: CaseReport, place: Place): string {
+  const words = describeCase(report);
+  const { tokens, costUSD } = sumSpent(report);
+  const trials = report.trials.map((trial) => writeTrial(trial, place));
+  return `<tr data-status="${toHtml(words.join(" "))}">
+<th scope="row"><span class="name">${toHtml(report.id)}</span> ${words.map((word) => writeWord(word)).join(" ")}
+<details><summary>case</summary><pre>${toHtml(JSON.stringify(report.case, undefined, 2))}</pre></details></th>
+<td>${report.passed}/${report.passed + report.failed}<small>${toHtml(describeRate(report))}<br>${countThings(tokens, "token")}, ${describeCost(costUSD)}</small></td>
+<td class="trials">${trials.join("")}</td>
+</tr>`;
+}
+
+function writeWord(word: string): string {
+  return `<span class="word ${toHtml(word)}">${toHtml(word)}</span>`;
+}
+
+const marks = { passed: "✓", failed: "✗", error: "!" } as const;
+
+function writeTrial(trial: TrialReport, place: Place): string {
+  const { id, number, status, checks, error, endings, tokens, costUSD, durationMs } = trial;
+  place.ids.next += 1;
+  const element = `trial-${place.ids.next}`;
+  const facts: readonly (readonly [name: string, value: string])[] = [
+    ["Ended", endings.join(", ") || "no run"],
+    ["Tokens", countThings(tokens, "token")],
+    ["Cost", describeCost(costUSD)],
+    ["Time", formatMs(durationMs)],
+  ];
+  return `<button type="button" class="trial ${status}" popovertarget="${element}" aria-label="Trial ${number}: ${status}">${marks[status]}</button><div popover id="${element}" class="card">
+<h2>${toHtml(id)} ${writeWord(status)}</h2>
+${error === undefined ? "" : `<pre class="error">${toHtml(error)}</pre>`}
+<ul class="checks">${checks.map(writeCheck).join("")}</ul>
+<dl>${facts.map(([name, value]) => `<dt>${name}</dt><dd>${toHtml(value)}</dd>`).join("")}</dl>
+${writeLink(trial, place.folder)}</div>`;
+}
+
+function writeCheck({ name, pass, score, reason }: CheckReport): string {
+  const value = score === undefined ? "" : ` <b>${formatShare(score)}</b>`;
+  const why = reason === undefined ? "" : `<pre>${toHtml(reason)}</pre>`;
+  return `<li class="${pass ? "passed" : "failed"}"><span class="mark">${pass ? "✓" : "✗"}</span> ${toHtml(name)}${value}${why}</li>`;
+}
+
+/** Returns a link that is relative, so that the folder can be moved. Each part is encoded, so it is no other kind of link. */
+function writeLink({ directory, page }: TrialReport, folder: string | undefined): string {
+  if (page === undefined || directory === undefined) return "";
+  // A trial is in the folder "cases/<case>/<number>" of its evaluation.
+  const root = folder ?? dirname(dirname(dirname(directory)));
+  const path = relative(root, page).split(sep).map(encodeURIComponent).join("/");
+  return `<p><a href="${toHtml(path)}">Open the runs of this trial</a></p>`;
+}
+
+function writeChanges(comparison: EvalComparison): string {
+  const lines = describeComparison(comparison).map((line) => `<p>${toHtml(line)}</p>`);
+  const rows = listChanges(comparison).map(({ id, change, before, after, difference }) => {
+    const found = difference === undefined ? "" : `${difference.text} (${difference.before} and ${difference.after})`;
+    const cells = [change, describeStanding(before), describeStanding(after), found];
+    return `<tr><th scope="row">${toHtml(id)}</th>${cells.map((cell) => `<td>${toHtml(cell)}</td>`).join("")}</tr>`;
+  });
+  const head = ["Case", "Change", "Before", "Now", "First difference"].map((name) => `<th>${name}</th>`).join("");
+  const table = `<table class="changes"><thead><tr>${head}</tr></thead><tbody>${rows.join("")}</tbody></table>`;
+  return `<div class="comparison ${comparison.isWorse ? "failed" : ""}"><h2>Against the version before</h2>${lines.join("")}${rows.length === 0 ? "" : table}</div>`;
+}

@@ -1,0 +1,150 @@
+// The words that all reports share: rates, costs, and why a trial failed.
+
+import { countThings, formatMs, formatShare, formatUSD } from "../../inspect/format.ts";
+import type { EvalComparison } from "../compare-reports.ts";
+import type { CaseReport, EvalReport, TrialReport } from "../evaluation.ts";
+
+/** The second argument of the functions that write a report. */
+export interface ReportOptions {
+  /** The comparison with an earlier report, from `compareReports`. If there are several, each is shown with the report of its name. */
+  readonly comparison?: EvalComparison | readonly EvalComparison[] | undefined;
+}
+
+export function listReports(reports: EvalReport | readonly EvalReport[]): readonly EvalReport[] {
+  return Array.isArray(reports) ? (reports as readonly EvalReport[]) : [reports as EvalReport];
+}
+
+export function findComparison({ name }: EvalReport, { comparison = [] }: ReportOptions): EvalComparison | undefined {
+  const all = Array.isArray(comparison) ? (comparison as readonly EvalComparison[]) : [comparison as EvalComparison];
+  return all.find((one) => one.name === name);
+}
+
+/** Returns a rate with its interval, such as "75 % (30.1 % to 95.4 %)". */
+export function describeRate({ passed, failed, interval }: Pick<CaseReport, "passed" | "failed" | "interval">): string {
+  const [low, high] = interval;
+  const range = `${formatShare(low)} to ${formatShare(high)}`;
+  return passed + failed === 0 ? "no trial" : `${formatShare(passed / (passed + failed))} (${range})`;
+}
+
+export function describeCost(costUSD: number | undefined): string {
+  return costUSD === undefined ? "cost unknown" : formatUSD(costUSD);
+}
+
+/** Returns what an evaluation has spent, such as "700 tokens, 60 % of them from the cache · $3.50 · 12.0 s". */
+export function describeSpent({ totals, durationMs }: EvalReport): string {
+  const { tokens, cachedTokens, costUSD } = totals;
+  const cached = cachedTokens > 0 ? `, ${formatShare(cachedTokens / tokens)} of them from the cache` : "";
+  return `${countThings(tokens, "token")}${cached} · ${describeCost(costUSD)} · ${formatMs(durationMs)}`;
+}
+
+const endings: { readonly [Ended in Exclude<EvalReport["ended"], "complete">]: string } = {
+  "max-cost": "the cost has reached limits.maxCostUSD",
+  "cost-unknown": "the cost is unknown; set the option pricing of the runs, or leave out limits.maxCostUSD",
+  "max-tokens": "the tokens have reached limits.maxTokens",
+  "max-duration": "the time has reached limits.maxDurationMs",
+  stopped: "it was stopped",
+};
+
+/** Returns the outcome of an evaluation, such as "failed: 1 of 2 cases passed". */
+export function describeOutcome({ ok, ended, totals }: EvalReport): string {
+  const { cases, passedCases, errors } = totals;
+  const facts = [
+    `${passedCases} of ${countThings(cases, "case")} passed`,
+    ...(errors > 0 ? [countThings(errors, "trial") + " with an error"] : []),
+    ...(ended === "complete" ? [] : [`ended before all trials (${endings[ended]})`]),
+  ];
+  return `${ok ? "passed" : "failed"}: ${facts.join(", ")}`;
+}
+
+/** Returns pass@k and pass^k for the largest k above 1, such as "pass@5 100 %, pass^5 40 %". */
+export function describePassAt({ totals }: EvalReport): string | undefined {
+  const last = totals.passAt.at(-1);
+  if (last === undefined || last.k === 1) return undefined;
+  return `pass@${last.k} ${formatShare(last.any)}, pass^${last.k} ${formatShare(last.all)}`;
+}
+
+export function describeScores({ totals }: EvalReport): readonly string[] {
+  return Object.entries(totals.scores).map(([name, score]) => `${name} ${Number(score.toFixed(3))}`);
+}
+
+export interface CaseSpent {
+  readonly tokens: number;
+  readonly costUSD: number | undefined;
+  readonly durationMs: number;
+}
+
+export function sumSpent({ trials }: CaseReport): CaseSpent {
+  const sum = (read: (trial: TrialReport) => number): number => trials.reduce((total, trial) => total + read(trial), 0);
+  const isKnown = trials.every(({ costUSD }) => costUSD !== undefined);
+  return {
+    tokens: sum((trial) => trial.tokens),
+    costUSD: isKnown ? sum((trial) => trial.costUSD ?? 0) : undefined,
+    durationMs: sum((trial) => trial.durationMs),
+  };
+}
+
+/** A failed check, or an error, of a trial. */
+export interface Problem {
+  /** The name of the check. Undefined for an error. */
+  readonly check?: string | undefined;
+  readonly reason: string;
+}
+
+export function listProblems({ checks, error }: TrialReport): readonly Problem[] {
+  const failed = checks.filter(({ pass }) => !pass);
+  return [
+    ...(error === undefined ? [] : [{ reason: error }]),
+    ...failed.map(({ name, score, reason }) => ({
+      check: name,
+      reason: [...(score === undefined ? [] : [`score ${score}`]), ...(reason === undefined ? [] : [reason])].join(", "),
+    })),
+  ];
+}
+
+export function writeProblem({ check, reason }: Problem): string {
+  if (check === undefined) return `error: ${reason}`;
+  return reason === "" ? check : `${check}: ${reason}`;
+}
+
+/** Returns the words for a case: its status, and what else a reader must know. */
+export function describeCase({ status, isFlaky, errors }: CaseReport): readonly string[] {
+  return [status, ...(isFlaky ? ["flaky"] : []), ...(errors > 0 && status !== "error" ? ["error"] : [])];
+}
+
+const ranks = { failed: 0, error: 1, undecided: 2, passed: 4 } as const;
+
+/** Sorts the cases that need attention to the front. */
+export function sortCases(cases: readonly CaseReport[]): readonly CaseReport[] {
+  const rank = (report: CaseReport): number =>
+    describeCase(report).length > 1 ? Math.min(3, ranks[report.status]) : ranks[report.status];
+  return [...cases].sort((one, other) => rank(one) - rank(other));
+}
+
+/** Returns what became better or worse, such as "2 cases are worse and 1 is better (p = 0.5)". */
+export function describeComparison({ worse, better, p, passRate, tokens, costUSD, reason }: EvalComparison): readonly string[] {
+  return [
+    reason === undefined ? "Not worse than before." : `Worse than before: ${reason}.`,
+    `Cases that only passed before: ${worse}. Cases that only pass now: ${better}. Exact McNemar test: p = ${Number(p.toPrecision(2))}.`,
+    ...change("Pass rate", passRate, formatShare),
+    ...change("Tokens of a trial", tokens, (count) => countThings(Math.round(count), "token")),
+    ...change("Cost of a trial", costUSD, formatUSD),
+  ];
+}
+
+function change(
+  name: string,
+  { before, after }: EvalComparison["passRate"],
+  write: (value: number) => string,
+): readonly string[] {
+  return before === undefined || after === undefined ? [] : [`${name}: ${write(before)} → ${write(after)}.`];
+}
+
+/** Returns the cases whose verdict has changed, and those that only one report has. */
+export function listChanges({ cases }: EvalComparison): EvalComparison["cases"] {
+  return cases.filter(({ change: kind }) => kind !== "same");
+}
+
+/** Returns the standing of a case in one report, such as "passed 3/3". */
+export function describeStanding(standing: EvalComparison["cases"][number]["before"]): string {
+  return standing === undefined ? "not there" : `${standing.status} ${standing.passed}/${standing.passed + standing.failed}`;
+}

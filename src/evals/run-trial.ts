@@ -1,0 +1,237 @@
+// Runs one trial: its world, its run, its checks and its files.
+
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type Clock, type LoopEvent, type LoopOptions, type Middleware, memoryJournal } from "../core/index.ts";
+import { type Hooks, isRecord } from "../core/kit.ts";
+import { runLog } from "../inspect/log/middleware.ts";
+import { fileJournal } from "../journal/file-journal.ts";
+import { isSpending, type SpendingEvent } from "../shared/event-table.ts";
+import { messageOf } from "./words.ts";
+import { onAbort } from "../shared/signals.ts";
+import { CancelScope, signalOf } from "../shared/cancellation/cancel-scope.ts";
+import { Deadline } from "../shared/cancellation/deadline.ts";
+import { readChecks } from "./read-checks.ts";
+import { playTape, recordTape, type Tape } from "./tape.ts";
+import type { EvalCase, Evaluation, Trial, TrialReport } from "./evaluation.ts";
+
+/** A trial that is to run. */
+export interface PlannedTrial<Case extends EvalCase> {
+  readonly item: Case;
+  readonly number: number;
+  /** The folder for its files. Undefined: no files. */
+  readonly directory: string | undefined;
+  /** A kept trial whose recording is played. */
+  readonly replay?: Replay | undefined;
+}
+
+/** How a kept trial is played again. */
+export interface Replay {
+  /** The folder of the kept trial. */
+  readonly directory: string;
+  /** "request": each request must be as it was. "order": requests may have changed. Default "request". */
+  readonly match?: "request" | "order" | undefined;
+  /** From this iteration of an outermost run on, requests go to the model. Default: none does. */
+  readonly from?: number | undefined;
+}
+
+export interface TrialPorts {
+  readonly clock: Clock;
+  readonly trialMs: number;
+  /** Aborted if the evaluation is stopped. */
+  readonly signal: AbortSignal;
+  /** Called as soon as a run of the trial has spent something. */
+  onSpent(spent: Spent): void;
+}
+
+export interface Spent {
+  readonly tokens: number;
+  readonly cachedTokens: number;
+  /** Undefined if it is unknown. */
+  readonly costUSD: number | undefined;
+}
+
+export const trialFiles = { log: "log.jsonl", cassette: "model.jsonl", report: "trial.json", page: "page.html" } as const;
+
+/** How long a stopped trial may take to end, in milliseconds. */
+const cleanupMs = 10_000;
+
+/** The codes of errors that say nothing about the agent: the service could not be used. */
+const unavailable: ReadonlySet<string> = new Set(["auth", "rate-limit", "overloaded", "network", "server"]);
+
+/** Notes what the runs of one trial have done. */
+class Watch {
+  readonly endings: string[] = [];
+  /** Set if the last outermost run could not use its service. */
+  outage: string | undefined;
+  /** The largest number of an iteration of an outermost run so far. */
+  iteration = 0;
+  tokens = 0;
+  costUSD: number | undefined = 0;
+  readonly #onSpent: TrialPorts["onSpent"];
+  /** Earlier iterations are played from a recording, so they cost nothing. */
+  readonly #liveFrom: number;
+
+  constructor(onSpent: TrialPorts["onSpent"], replay: Replay | undefined) {
+    this.#onSpent = onSpent;
+    this.#liveFrom = replay === undefined ? 0 : (replay.from ?? Number.POSITIVE_INFINITY);
+  }
+
+  get isLive(): boolean {
+    return this.iteration >= this.#liveFrom;
+  }
+
+  readonly take = (event: LoopEvent): void => {
+    if (event.path === undefined) this.#follow(event);
+    if (this.isLive && isSpending(event) && event.replayed !== true) this.#count(event);
+  };
+
+  #follow(event: LoopEvent): void {
+    if (event.type === "iteration-start") this.iteration = Math.max(this.iteration, event.iteration);
+    if (event.type !== "run-end") return;
+    const { reason } = event;
+    this.endings.push(reason.kind);
+    this.outage = reason.kind === "provider-error" && unavailable.has(reason.error.code) ? reason.error.message : undefined;
+  }
+
+  #count({ usage, costUSD }: SpendingEvent): void {
+    const spent = { tokens: usage?.totalTokens ?? 0, cachedTokens: usage?.cachedInputTokens ?? 0, costUSD };
+    this.tokens += spent.tokens;
+    this.costUSD = costUSD === undefined || this.costUSD === undefined ? undefined : this.costUSD + costUSD;
+    this.#onSpent(spent);
+  }
+}
+
+/** Runs the trial. Never rejects, except with errors of the disk. Resolves to undefined if the evaluation was stopped meanwhile. */
+export async function runTrial<Case extends EvalCase, Result, World>(
+  evaluation: Evaluation<Case, Result, World>,
+  planned: PlannedTrial<Case>,
+  { clock, trialMs, signal, onSpent }: TrialPorts,
+): Promise<TrialReport | undefined> {
+  const { item, number, directory } = planned;
+  const watch = new Watch(onSpent, planned.replay);
+  const scope = new CancelScope();
+  const stop = (): void => scope.cancel({ kind: "stop" });
+  const releases = [onAbort(signal, stop)];
+  if (signal.aborted) stop();
+  if (directory !== undefined) await makeEmpty(directory);
+  const id = `${item.id}/${number}`;
+  const startedAt = clock.now();
+  scope.startWallClock(trialMs, startedAt, clock);
+  const deadline = new Deadline({ limitMs: Number.POSITIVE_INFINITY, toolCleanupMs: cleanupMs }, { clock, scope });
+  const raced = await deadline.race(
+    judge(evaluation, item, {
+      id,
+      number,
+      case: item,
+      signal: signalOf(scope),
+      isReplay: planned.replay !== undefined,
+      model: evaluation.model,
+      options: wrapOptions({ id, directory, scope, releases, tape: makeTape(planned, watch), watch }),
+    }),
+  );
+  const wasStopped = scope.cause !== undefined && scope.cause.kind !== "wall-clock";
+  scope.release();
+  for (const release of releases) release();
+  if (wasStopped) return undefined;
+  const late: Judged = { checks: [], error: `The trial took longer than ${trialMs} ms.` };
+  const judged = raced.kind === "value" ? raced.value : late;
+  const durationMs = Math.round(clock.now() - startedAt);
+  const report: TrialReport = {
+    id,
+    case: item.id,
+    number,
+    ...statusOf(judged, watch.outage),
+    checks: judged.checks,
+    endings: watch.endings,
+    tokens: watch.tokens,
+    costUSD: watch.costUSD,
+    durationMs,
+    ...(directory !== undefined && { directory }),
+  };
+  if (directory !== undefined) await writeFile(join(directory, trialFiles.report), `${JSON.stringify(report, undefined, 2)}\n`);
+  return report;
+}
+
+async function makeEmpty(directory: string): Promise<void> {
+  await rm(directory, { recursive: true, force: true });
+  await mkdir(directory, { recursive: true });
+}
+
+/** A failed trial says nothing about the agent if its service could not be used. */
+function statusOf(judged: Judged, outage: string | undefined): Pick<TrialReport, "status" | "error"> {
+  const hasFailed = judged.checks.some(({ pass }) => !pass);
+  const error = judged.error ?? (hasFailed ? outage : undefined);
+  if (error !== undefined) return { status: "error", error };
+  return { status: hasFailed ? "failed" : "passed" };
+}
+
+interface Judged {
+  readonly checks: TrialReport["checks"];
+  readonly error?: string | undefined;
+}
+
+/** Never rejects. */
+async function judge<Case extends EvalCase, Result, World>(
+  { setup, run, check, teardown }: Evaluation<Case, Result, World>,
+  item: Case,
+  facts: Omit<Trial<World, Case>, "world">,
+): Promise<Judged> {
+  let trial: Trial<World, Case> | undefined;
+  let judged: Judged;
+  try {
+    const made = { ...facts, world: (await setup?.(item)) as World };
+    trial = made;
+    const result = await run(item, made);
+    const ended = (isRecord(result) && isThenable(result["result"]) ? await result["result"] : result) as never;
+    judged = { checks: await readChecks(() => check(ended, made.world, made)) };
+  } catch (error) {
+    judged = { checks: [], error: messageOf(error) };
+  }
+  try {
+    if (trial !== undefined) await teardown?.(trial.world);
+  } catch (error) {
+    judged = { ...judged, error: judged.error ?? `teardown failed: ${messageOf(error)}` };
+  }
+  return judged;
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return isRecord(value) && typeof value["then"] === "function";
+}
+
+function makeTape({ directory, replay }: Pick<PlannedTrial<EvalCase>, "directory" | "replay">, watch: Watch): Tape {
+  if (replay !== undefined) {
+    const { from, match = from === undefined ? "request" : "order" } = replay;
+    return playTape(join(replay.directory, trialFiles.cassette), match, () => watch.isLive);
+  }
+  return directory === undefined ? (provider) => provider : recordTape(join(directory, trialFiles.cassette));
+}
+
+interface Wrapping {
+  readonly id: string;
+  readonly directory: string | undefined;
+  readonly scope: CancelScope;
+  readonly releases: (() => void)[];
+  readonly tape: Tape;
+  readonly watch: Watch;
+}
+
+function wrapOptions({ id, directory, scope, releases, tape, watch }: Wrapping): Trial["options"] {
+  let runs = 0;
+  const taped: Hooks = { provider: tape, nest: () => taped };
+  const observer: Middleware = { name: "trial", pure: true, ...taped, on: watch.take };
+  const log = directory === undefined ? [] : [runLog({ to: join(directory, trialFiles.log) })];
+  return (options) => {
+    runs += 1;
+    const { runId = runs === 1 ? id : `${id}/${runs}`, middleware = [] } = options;
+    const journal =
+      options.journal ??
+      (directory === undefined ? memoryJournal() : fileJournal(join(directory, `journal-${encodeURIComponent(runId)}.jsonl`)));
+    const given: LoopOptions["middleware"] = middleware;
+    const inner = new CancelScope(scope);
+    inner.follow(options.signal);
+    releases.push(() => inner.release());
+    return { ...options, runId, journal, signal: signalOf(inner), middleware: [observer, ...log, ...(given ?? [])] };
+  };
+}

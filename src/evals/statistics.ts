@@ -1,0 +1,106 @@
+// Statistics of trials: rates with intervals, pass@k and pass^k, the test for pairs, and the decision to stop early.
+
+/** The lower and upper end of a 95 % interval, from 0 to 1. */
+export type Interval = readonly [low: number, high: number];
+
+/** The 97.5 % quantile of the normal distribution, for intervals of 95 %. */
+const z = 1.959963984540054;
+
+/**
+ * Returns the 95 % Wilson interval of a pass rate. With few trials, it is wide: 5 of 5 passed trials give 0.57 to 1. With no trial, it
+ * is 0 to 1. The method: Wilson, "Probable inference, the law of succession, and statistical inference", 1927.
+ *
+ * @example
+ * const [low, high] = wilsonInterval(5, 5);
+ */
+export function wilsonInterval(passed: number, trials: number): Interval {
+  if (trials === 0) return [0, 1];
+  const rate = passed / trials;
+  const square = z ** 2 / trials;
+  const middle = (rate + square / 2) / (1 + square);
+  const half = (z / (1 + square)) * Math.sqrt((rate * (1 - rate)) / trials + square / (4 * trials));
+  return [passed === 0 ? 0 : middle - half, passed === trials ? 1 : middle + half];
+}
+
+/**
+ * Returns pass@k: the probability that at least one of `k` trials passes. Unbiased for `trials` at least as large as `k`; otherwise
+ * undefined. The method: Chen et al., "Evaluating large language models trained on code", 2021.
+ *
+ * @example
+ * const chance = passAtK(3, 5, 2);
+ */
+export function passAtK(passed: number, trials: number, k: number): number | undefined {
+  const allFail = passHatK(trials - passed, trials, k);
+  return allFail === undefined ? undefined : 1 - allFail;
+}
+
+/**
+ * Returns pass^k: the probability that all of `k` trials pass, for users who rely on every answer. Unbiased for `trials` at least as
+ * large as `k`; otherwise undefined. The measure: Yao et al., "tau-bench", 2024.
+ *
+ * @example
+ * const chance = passHatK(4, 5, 3);
+ */
+export function passHatK(passed: number, trials: number, k: number): number | undefined {
+  if (k > trials) return undefined;
+  let chance = 1;
+  for (let drawn = 0; drawn < k; drawn += 1) chance *= Math.max(0, passed - drawn) / (trials - drawn);
+  return chance;
+}
+
+/**
+ * Returns the two-sided p-value of the exact McNemar test: how likely such a difference is if no version is better. `worse` and `better`
+ * count the pairs in which only the first, or only the second version passed. Pairs with the same outcome say nothing.
+ *
+ * @example
+ * const p = mcNemarTest(1, 9); // 0.021: the second version is better
+ */
+export function mcNemarTest(worse: number, better: number): number {
+  const pairs = worse + better;
+  let tail = 0;
+  for (let count = 0; count <= Math.min(worse, better); count += 1) tail += Math.exp(logChoose(pairs, count) - pairs * Math.LN2);
+  return Math.min(1, 2 * tail);
+}
+
+/** The logarithm of the number of ways to choose `count` of `total`. */
+function logChoose(total: number, count: number): number {
+  return logFactorial(total) - logFactorial(count) - logFactorial(total - count);
+}
+
+const logFactorials: number[] = [0];
+
+function logFactorial(n: number): number {
+  for (let next = logFactorials.length; next <= n; next += 1) logFactorials.push((logFactorials[next - 1] ?? 0) + Math.log(next));
+  return logFactorials[n] ?? 0;
+}
+
+/** The knowledge of a case after some of its trials. */
+export interface Standing {
+  readonly passed: number;
+  readonly trials: number;
+  /** The number of trials that the case has at most. */
+  readonly maxTrials: number;
+  /** The number of trials that must pass, of `maxTrials`. */
+  readonly needed: number;
+}
+
+/**
+ * Returns the probability that enough trials will have passed after all of them. The pass rate of the case is unknown, and before the
+ * first trial, every rate is equally likely: the number of later passes then has a beta-binomial distribution.
+ */
+export function chanceOfPassing({ passed, trials, maxTrials, needed }: Standing): number {
+  const left = maxTrials - trials;
+  let chance = 0;
+  for (let more = Math.max(0, needed - passed); more <= left; more += 1)
+    chance += Math.exp(
+      logChoose(left, more) +
+        logBeta(passed + more + 1, trials + left - passed - more + 1) -
+        logBeta(passed + 1, trials - passed + 1),
+    );
+  return Math.min(1, chance);
+}
+
+/** The logarithm of the beta function of two whole numbers. */
+function logBeta(a: number, b: number): number {
+  return logFactorial(a - 1) + logFactorial(b - 1) - logFactorial(a + b - 1);
+}

@@ -1,0 +1,42 @@
+// The recording of the model in one trial. All requests of a trial, of all its runs and agents, are in one cassette.
+
+import type { ModelCall, ModelRequest, Provider } from "../core/index.ts";
+import { isRecord, wrapProvider } from "../core/kit.ts";
+import { type Cassette } from "../testing/cassettes/cassette.ts";
+import { recordTo } from "../testing/cassettes/record-to.ts";
+import { replayFrom } from "../testing/cassettes/replay-from.ts";
+
+/** Wraps each provider of the trial. */
+export type Tape = (provider: Provider) => Provider;
+
+type Stream = Provider["stream"];
+
+/** Records the streams of all providers. A request knows its provider, because the cassette has room for only one. */
+export function recordTape(file: string | Cassette): Tape {
+  const asked = new WeakMap<ModelRequest, Stream>();
+  const recorder = recordTo(file, {
+    id: "trial",
+    model: "trial",
+    stream: (request, call) => (asked.get(request) as Stream)(request, call),
+  });
+  return (provider) =>
+    wrapAny(provider, (request, call) => {
+      asked.set(request, (own, ownCall) => provider.stream(own, ownCall));
+      return recorder.stream(request, call);
+    });
+}
+
+/**
+ * Plays a recording instead of the model. `isLive` is asked before each request: the first request for which it returns true, and all
+ * others, go to the provider of the run. In "order", requests may have changed.
+ */
+export function playTape(file: string | Cassette, match: "request" | "order", isLive: () => boolean = () => false): Tape {
+  const player = replayFrom(file, { match });
+  return (provider) =>
+    wrapAny(provider, (request, call) => (isLive() ? provider.stream(request, call) : player.stream(request, call)));
+}
+
+/** Leaves a value that is no provider to the run, which says what is wrong with it. */
+function wrapAny(provider: Provider, stream: (request: ModelRequest, call: ModelCall) => ReturnType<Stream>): Provider {
+  return isRecord(provider) && typeof provider.stream === "function" ? wrapProvider(provider, { stream }) : provider;
+}
