@@ -12,6 +12,11 @@ export interface CliIO {
   out(line: string): void;
   /** Writes a line about the progress or a problem. */
   note(line: string): void;
+  /**
+   * Runs another command of this program in a process of its own, and resolves to its exit code. Passes its notes on. Ends the process
+   * when the signal is aborted.
+   */
+  runSelf(args: readonly string[], how: SelfRun): Promise<number>;
   /** Asks the person at the terminal. Undefined if nobody can answer. */
   readonly ask?: ((question: string) => Promise<string>) | undefined;
   /** Opens a file or a URL in the browser. Returns false if the system has no program to open it with. */
@@ -22,6 +27,10 @@ export interface CliIO {
    * is aborted.
    */
   stopSignal(): AbortSignal;
+}
+
+export interface SelfRun extends Pick<CliIO, "cwd" | "env" | "note"> {
+  readonly signal: AbortSignal;
 }
 
 /** A problem that the person at the terminal can solve. Its message says what is wrong, then what to do. */
@@ -46,12 +55,22 @@ export function messageOf(error: unknown): string {
 }
 
 type Values<Options extends NonNullable<ParseArgsConfig["options"]>> = {
-  readonly [Name in keyof Options]?: Options[Name] extends { type: "boolean" } ? boolean : string;
+  readonly [Name in keyof Options]?: Options[Name] extends { type: "boolean" }
+    ? boolean
+    : Options[Name] extends { multiple: true }
+      ? readonly string[]
+      : string;
 };
 
 interface Parsed<Options extends NonNullable<ParseArgsConfig["options"]>> {
   readonly values: Values<Options>;
   readonly positionals: readonly string[];
+}
+
+/** Reads an iteration such as "i3" or "3". Returns undefined for another text. */
+export function toIteration(text: string): number | undefined {
+  const digits = /^i?(\d{1,9})$/.exec(text)?.[1];
+  return digits === undefined ? undefined : Number(digits);
 }
 
 export function parseArguments<const Options extends NonNullable<ParseArgsConfig["options"]>>(

@@ -6,7 +6,8 @@ import { createInterface } from "node:readline/promises";
 import { fileURLToPath } from "node:url";
 import { runCli } from "./run-cli.ts";
 import { spawn } from "node:child_process";
-import type { CliIO } from "./cli-io.ts";
+import { createInterface as readLines } from "node:readline";
+import type { CliIO, SelfRun } from "./cli-io.ts";
 
 /** The folder of package.json, which is one folder above the bundle and two above this source file. */
 function findPackage(): string {
@@ -39,6 +40,7 @@ function createProcessIO(packageFolder: string): CliIO {
     out: (line) => void process.stdout.write(`${line}\n`),
     note: (line) => void process.stderr.write(`${line}\n`),
     open: openTarget,
+    runSelf: (args, how) => startSelf(args, how),
     stopSignal: () => createStopSignal(),
   };
 }
@@ -55,6 +57,29 @@ async function askInTerminal(question: string): Promise<string> {
 interface Opener {
   readonly program: string;
   readonly args: readonly string[];
+}
+
+type Self = Pick<NodeJS.Process, "argv" | "execArgv" | "execPath">;
+
+/** Runs this program again, with the same options of Node. */
+export function startSelf(args: readonly string[], { cwd, env, note, signal }: SelfRun, from: Self = process): Promise<number> {
+  const [, program = ""] = from.argv;
+  const child = spawn(from.execPath, [...from.execArgv, program, ...args], {
+    cwd,
+    env,
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  const stop = (): void => void child.kill("SIGTERM");
+  signal.addEventListener("abort", stop, { once: true });
+  if (signal.aborted) stop();
+  readLines({ input: child.stderr }).on("line", note);
+  return new Promise((settle, reject) => {
+    child.on("error", reject);
+    child.on("close", (code) => {
+      signal.removeEventListener("abort", stop);
+      settle(code ?? 1);
+    });
+  });
 }
 
 /** Returns the program that opens a URL. The URL is an argument of its own, so that no shell interprets it. */

@@ -19,7 +19,8 @@ import { runLog } from "../inspect/log/middleware.ts";
 import { findStart } from "../inspect/log/log-file.ts";
 import type { Past } from "../inspect/rerun/past.ts";
 import { continuePast, readPast, type RerunOptions } from "../inspect/rerun/rerun-from.ts";
-import { CliError, type CliIO, messageOf, parseArguments, wrongUsage } from "./cli-io.ts";
+import { CliError, type CliIO, messageOf, parseArguments, toIteration, wrongUsage } from "./cli-io.ts";
+import { importModule } from "./import-module.ts";
 import { besideLog, notALog } from "./log-files.ts";
 import { pathToFileURL } from "node:url";
 import { createRequire } from "node:module";
@@ -70,16 +71,6 @@ async function loadModule(given: string, cwd: string, facts: ModuleFacts): Promi
 }
 
 type Factory = (facts: ModuleFacts) => unknown;
-
-async function importModule(given: string, cwd: string): Promise<{ readonly [name: string]: unknown }> {
-  try {
-    return (await import(pathToFileURL(resolve(cwd, given)).href)) as { readonly [name: string]: unknown };
-  } catch (error) {
-    const isTypeScript = isRecord(error) && error["code"] === "ERR_UNKNOWN_FILE_EXTENSION";
-    const advice = isTypeScript ? "Use Node 22.18 or later for TypeScript, or pass a .mjs file" : "Check the path and the module";
-    throw new CliError(`${given} cannot be loaded: ${messageOf(error)}. ${advice}.`, 1, { cause: error });
-  }
-}
 
 async function callFactory(factory: Factory, given: string, facts: ModuleFacts): Promise<unknown> {
   try {
@@ -228,8 +219,8 @@ async function runLive(live: LoopOptions, { events, iteration, out }: Live): Pro
 }
 
 function readIteration(from: string | undefined): number {
-  const digits = /^i?(\d{1,9})$/.exec(from ?? "")?.[1];
-  if (digits !== undefined) return Number(digits);
+  const iteration = toIteration(from ?? "");
+  if (iteration !== undefined) return iteration;
   throw wrongUsage(
     from === undefined
       ? "`rerun` needs --from with an iteration, such as --from i3."

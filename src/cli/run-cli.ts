@@ -2,6 +2,7 @@ import { isLoopError } from "../core/index.ts";
 import { showControls } from "../inspect/format.ts";
 import { CliError, type CliIO, wrongUsage } from "./cli-io.ts";
 import { createProject, templates } from "./create-command.ts";
+import { runEvals } from "./eval-command.ts";
 import { exportLog, inspectLogs } from "./log-commands.ts";
 import { rerunLog } from "./rerun-command.ts";
 
@@ -14,7 +15,7 @@ const templateLines = Object.entries(templates)
   .map(([name, text]) => `  ${name.padEnd(19)} ${text}`)
   .join("\n");
 
-const usages: { readonly [Name in "create" | "inspect" | "export" | "rerun"]: Usage } = {
+const usages: { readonly [Name in "create" | "eval" | "inspect" | "export" | "rerun"]: Usage } = {
   create: {
     forms: ["create [template] [folder] [--name my-app]"],
     text: `create makes a project that starts offline, and goes live with a key. The templates:
@@ -46,6 +47,35 @@ fileJournal, or a folder with such files.
   --run <id>          the run, if the log has several
   -o, --out <path>    the new log. Default: beside the first one`,
   },
+  eval: {
+    forms: [
+      "eval [files...] [--trials 5] [--case id] [--against main]",
+      "eval [files...] --replay [--trial id] [--from i3]",
+      "eval [files...] --trial id --save-test test",
+    ],
+    text: `eval runs evaluations: what files such as support.eval.mjs export from defineEvaluation.
+Without files, those below this folder. Failed trials keep their files in .turnwright/evals.
+  --trials <number>   the number of trials of each case
+  --case <id>         only this case. Repeat it for several cases
+  --pass-rate <share> the share of trials that must pass, such as 0.8
+  --stop-early        stop the trials of a case when its outcome is 99 % certain
+  --max-cost <USD>    stop when all evaluations together have cost this amount
+  --concurrency <n>   the number of trials that run at the same time
+  --model <name>      the model. Evaluations get it as trial.model
+  --keep <which>      keep the files of all trials, or of failed ones
+  --directory <path>  the folder for the files of trials
+  --replay            play kept trials again, at no cost for the model, and check them
+  --trial <id>        play only this kept trial, such as refund/2. Repeat it for several trials
+  --from <iteration>  play kept trials, and go on with the model from this iteration, such as i3
+  --save-test <dir>   write a test for each kept trial, with the recording of the model
+  --against <version> compare with a commit such as main, whose evaluations run in a worktree of
+                      git, or with a stored report. Only a worse version then fails
+  --max-drop <share>  by how much the pass rate may be lower. Default: 0.05
+  --save-baseline <path>  store the reports for a later --against
+  --markdown <path>   write a report for a pull request. In GitHub Actions, the job gets it too
+  --junit <path>      write a report for CI systems
+  --html <path>       write a page with all evaluations`,
+  },
 };
 
 const generalOptions = `  -h, --help          show this help, or the help of a command
@@ -63,6 +93,7 @@ const commands: { readonly [name: string]: Command | undefined } = {
   inspect: { run: inspectLogs, usage: usages.inspect },
   export: { run: exportLog, usage: usages.export },
   rerun: { run: rerunLog, usage: usages.rerun },
+  eval: { run: runEvals, usage: usages.eval },
 };
 
 /** Runs the command line. Resolves to the exit code, and never rejects. */

@@ -32,6 +32,10 @@ export async function runCommand(cwd: string, args: readonly string[], how: Part
     out: (line) => void out.push(line),
     note: (line) => void notes.push(line),
     open: (target) => opened.push(target) > 0,
+    runSelf: async (ownArgs, { cwd: ownCwd, env, note, signal }) => {
+      const end = await runCommand(ownCwd, ownArgs, { env, note, stopSignal: () => signal });
+      return end.exitCode;
+    },
     ...how,
   });
   return { exitCode, out, notes, opened };

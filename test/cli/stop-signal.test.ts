@@ -2,7 +2,7 @@ import { EventEmitter } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createStopSignal } from "../../src/cli/main.ts";
+import { createStopSignal, startSelf } from "../../src/cli/main.ts";
 import { makeCliFolder, runCommand } from "./run-command.ts";
 
 describe("createStopSignal", () => {
@@ -12,6 +12,36 @@ describe("createStopSignal", () => {
     expect(signal.aborted).toBe(false);
     from.emit(name);
     expect([signal.aborted, from.listenerCount("SIGINT"), from.listenerCount("SIGTERM")]).toEqual([true, 0, 0]);
+  });
+});
+
+describe("startSelf", () => {
+  const start = async (signal: AbortSignal) => {
+    const folder = makeCliFolder();
+    const program = join(folder, "program.mjs");
+    const said = "process.argv.slice(2).join() + process.cwd().includes('turnwright-cli') + process.env.KEY";
+    writeFileSync(
+      program,
+      `console.log("ignored"); console.error("first\\n" + ${said});
+if (process.argv[2] === "wait") setInterval(() => {}, 1_000); else process.exitCode = 3;`,
+    );
+    const notes: string[] = [];
+    const note = (line: string): void => void notes.push(line);
+    const from = { argv: ["node", program], execPath: process.execPath, execArgv: [] };
+    const exitCode = await startSelf(
+      [signal.aborted ? "wait" : "go", "--x"],
+      { cwd: folder, env: { KEY: "yes" }, note, signal },
+      from,
+    );
+    return { exitCode, notes };
+  };
+
+  it("passes the exit code and the notes of the other process on", async () => {
+    expect(await start(new AbortController().signal)).toEqual({ exitCode: 3, notes: ["first", "go,--xtrueyes"] });
+  });
+
+  it("ends the other process when the signal is aborted", async () => {
+    expect(await start(AbortSignal.abort())).toEqual({ exitCode: 1, notes: [] });
   });
 });
 

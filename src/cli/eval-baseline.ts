@@ -1,0 +1,151 @@
+// The reports to compare with: those of a stored baseline, or of another commit, whose evaluations run in a worktree of git.
+
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, readFile, rm, stat, symlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join, relative, resolve } from "node:path";
+import { promisify } from "node:util";
+import { isRecord } from "../core/kit.ts";
+import type { EvalReport } from "../evals/evaluation.ts";
+import { parseJson } from "../shared/json.ts";
+import { CliError, type CliIO, messageOf } from "./cli-io.ts";
+import { writePrivate } from "./log-files.ts";
+
+export interface Baseline {
+  readonly reports: readonly EvalReport[];
+  /** Removes the temporary files. The logs of trials are needed until then. */
+  remove(): Promise<void>;
+}
+
+export interface BaselinePlan {
+  /** The path of a stored baseline, or a reference of git. */
+  readonly against: string;
+  /** The files with evaluations, relative to the working directory. */
+  readonly files: readonly string[];
+  /** The other arguments for the evaluation of the commit. */
+  readonly args: readonly string[];
+  readonly signal: AbortSignal;
+}
+
+/** Reads the stored baseline, or else evaluates the commit. */
+export async function findBaseline(plan: BaselinePlan, io: CliIO): Promise<Baseline> {
+  const path = resolve(io.cwd, plan.against);
+  if (await isThere(path, "file")) return { reports: await readBaseline(path, plan.against), remove: async () => {} };
+  return evaluateCommit(plan, io);
+}
+
+async function isThere(path: string, kind: "file" | "folder"): Promise<boolean> {
+  return stat(path).then(
+    (found) => (kind === "file" ? found.isFile() : found.isDirectory()),
+    () => false,
+  );
+}
+
+/** Paths of trials are relative to the file, so that it may be in a repository. */
+export async function saveBaseline(path: string, reports: readonly EvalReport[]): Promise<void> {
+  const saved = reports.map((report) => movePaths(report, (given) => relative(dirname(path), given)));
+  await mkdir(dirname(path), { recursive: true });
+  await writePrivate(path, `${JSON.stringify(saved.length === 1 ? saved[0] : saved, undefined, 2)}\n`);
+}
+
+async function readBaseline(path: string, given: string): Promise<readonly EvalReport[]> {
+  const stored: unknown = parseJson(await readFile(path, "utf8"));
+  const reports: readonly unknown[] = Array.isArray(stored) ? stored : [stored];
+  if (!reports.every(isReport))
+    throw new CliError(`${given} is no report of an evaluation. Pass a report.json, or a file of --save-baseline.`);
+  return reports.map((report) => movePaths(report, (own) => resolve(dirname(path), own)));
+}
+
+function isReport(value: unknown): value is EvalReport {
+  return (
+    isRecord(value) &&
+    value["format"] === "turnwright-evals" &&
+    value["version"] === 1 &&
+    isRecord(value["totals"]) &&
+    Array.isArray(value["cases"])
+  );
+}
+
+function movePaths(report: EvalReport, move: (path: string) => string): EvalReport {
+  const cases = report.cases.map((one) => ({
+    ...one,
+    trials: one.trials.map(({ directory, page, ...trial }) => ({
+      ...trial,
+      ...(directory !== undefined && { directory: move(directory) }),
+      ...(page !== undefined && { page: move(page) }),
+    })),
+  }));
+  return { ...report, cases };
+}
+
+async function evaluateCommit({ against, files, args, signal }: BaselinePlan, io: CliIO): Promise<Baseline> {
+  const { cwd } = io;
+  const commit = await findCommit(against, cwd);
+  const top = await git(["rev-parse", "--show-toplevel"], cwd);
+  const prefix = await git(["rev-parse", "--show-prefix"], cwd);
+  const folder = await mkdtemp(join(tmpdir(), "turnwright-eval-"));
+  const tree = join(folder, "tree");
+  const remove = async (): Promise<void> => {
+    // The folder may be incomplete, and git forgets a worktree whose folder is gone.
+    await rm(folder, { recursive: true, force: true });
+    await git(["worktree", "prune"], cwd);
+  };
+  try {
+    await git(["worktree", "add", "--detach", tree, commit], cwd);
+    await linkModules(top, tree, prefix);
+    const place = join(tree, prefix);
+    const known: string[] = [];
+    for (const file of files) {
+      if (await isThere(join(place, file), "file")) known.push(file);
+      else io.note(`${against} does not have ${file}.`);
+    }
+    const saved = join(folder, "before.json");
+    const own = [`--directory=${join(folder, "evals")}`, `--save-baseline=${saved}`, "--keep=all"];
+    if (known.length > 0)
+      await io.runSelf(["eval", ...args, ...own, "--", ...known], {
+        cwd: place,
+        // The summary of the job is for the current version.
+        env: { ...io.env, GITHUB_STEP_SUMMARY: undefined },
+        note: (line) => io.note(`${against}: ${line}`),
+        signal,
+      });
+    if (signal.aborted) throw new CliError("Stopped.");
+    if (known.length > 0 && !(await isThere(saved, "file")))
+      throw new CliError(`${against} could not be evaluated. See the lines above.`);
+    return { reports: known.length === 0 ? [] : await readBaseline(saved, saved), remove };
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+}
+
+async function findCommit(against: string, cwd: string): Promise<string> {
+  try {
+    return await git(["rev-parse", "--verify", "--quiet", "--end-of-options", `${against}^{commit}`], cwd);
+  } catch (error) {
+    throw new CliError(`${against} is neither a file nor a commit of git.`, 2, { cause: error });
+  }
+}
+
+const run = promisify(execFile);
+
+async function git(args: readonly string[], cwd: string): Promise<string> {
+  try {
+    const { stdout } = await run("git", [...args], { cwd });
+    return stdout.trim();
+  } catch (error) {
+    throw new CliError(`git ${args[0] ?? ""} has failed: ${messageOf(error)}.`, 1, { cause: error });
+  }
+}
+
+/** Links the installed packages into the worktree: those of the repository, and those of each folder down to the working directory. */
+async function linkModules(top: string, tree: string, prefix: string): Promise<void> {
+  const parts = prefix.split("/").filter((part) => part !== "");
+  for (let depth = 0; depth <= parts.length; depth += 1) {
+    const place = join(...parts.slice(0, depth), "node_modules");
+    const isInstalled = await isThere(join(top, place), "folder");
+    if (!isInstalled || (await isThere(join(tree, place), "folder")) || !(await isThere(dirname(join(tree, place)), "folder")))
+      continue;
+    await symlink(join(top, place), join(tree, place), "junction");
+  }
+}

@@ -1,0 +1,224 @@
+// The command `turnwright eval`: runs evaluations, reports, and compares with another version.
+
+import { existsSync } from "node:fs";
+import { appendFile, mkdir } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { dirname, join, relative, resolve } from "node:path";
+import { compareReports, type EvalComparison } from "../evals/compare-reports.ts";
+import { evaluate, reportPage, rootOf } from "../evals/evaluate.ts";
+import { casesOf, type EvalOptions, type EvalReport } from "../evals/evaluation.ts";
+import { findTrials, type KeptTrial } from "../evals/kept-trials.ts";
+import { isTaken, type SavePlace, saveTrial } from "../evals/save-trial.ts";
+import { renderEvalPage } from "../evals/reports/eval-page.ts";
+import { toJUnitReport } from "../evals/reports/junit-report.ts";
+import { toMarkdownReport } from "../evals/reports/markdown-report.ts";
+import { writeProgress, writeTerminalReport } from "../evals/reports/terminal-report.ts";
+import { joinTexts } from "../inspect/format.ts";
+import { CliError, type CliIO, messageOf, wrongUsage } from "./cli-io.ts";
+import { type Baseline, findBaseline, saveBaseline } from "./eval-baseline.ts";
+import { findEvalFiles, type FoundEvaluation, loadEvaluations } from "./eval-files.ts";
+import { type EvalSettings, readEvalSettings } from "./eval-options.ts";
+import { writePrivate } from "./log-files.ts";
+
+/** An evaluation that runs, with the options from the command line. */
+interface Job extends FoundEvaluation {
+  readonly options: EvalOptions;
+  /** The kept trials to play. Undefined for new trials. */
+  readonly kept?: readonly KeptTrial[] | undefined;
+}
+
+interface Results {
+  readonly reports: readonly EvalReport[];
+  readonly comparisons: readonly EvalComparison[];
+}
+
+export async function runEvals(args: readonly string[], io: CliIO): Promise<void> {
+  const settings = readEvalSettings(args);
+  const { against, repeated } = settings;
+  if (against !== undefined && settings.replay !== undefined)
+    throw wrongUsage("--against needs new trials, so leave out --replay.");
+  const files = await findEvalFiles(settings.files, io.cwd);
+  const jobs = await planJobs(await loadEvaluations(files, io.cwd), settings, io.cwd);
+  if (settings.saveTest !== undefined) return saveTests(jobs, settings.saveTest, io);
+  const signal = io.stopSignal();
+  const baseline = against === undefined ? undefined : await findBaseline({ against, files, args: repeated, signal }, io);
+  try {
+    const results = await runJobs(jobs, { settings, baseline, io, signal });
+    await writeReports(results, settings, io);
+    judgeResults(results, { isCompared: baseline !== undefined, isStopped: signal.aborted });
+  } finally {
+    await baseline?.remove();
+  }
+}
+
+/** Chooses the cases or the kept trials of each evaluation. Evaluations without any are left out. */
+async function planJobs(evaluations: readonly FoundEvaluation[], settings: EvalSettings, cwd: string): Promise<readonly Job[]> {
+  const { shared, replay, cases } = settings;
+  const withPaths = evaluations.map((found): Job => {
+    const own = settings.directory ?? found.evaluation.directory ?? ".turnwright/evals";
+    return { ...found, options: { ...shared, directory: own === false ? false : resolve(cwd, own) } };
+  });
+  if (replay !== undefined) return planReplays(withPaths, settings);
+  if (cases === undefined) return withPaths;
+  const known = await Promise.all(withPaths.map(async ({ evaluation }) => (await casesOf(evaluation.cases)).map(({ id }) => id)));
+  const chosen = withPaths.map((job, index) => {
+    const only = cases.filter((id) => known[index]?.includes(id) === true);
+    return { ...job, options: { ...job.options, only } };
+  });
+  const missing = cases.find((id) => !known.flat().includes(id));
+  if (missing !== undefined) throw wrongUsage(`There is no case "${missing}" (cases: ${known.flat().join(", ")}).`);
+  return chosen.filter(({ options }) => options.only.length > 0);
+}
+
+async function planReplays(jobs: readonly Job[], { replay, cases }: EvalSettings): Promise<readonly Job[]> {
+  const wanted = replay?.trials;
+  const kept = await Promise.all(
+    jobs.map(async ({ evaluation, options: { directory } }) =>
+      directory === false ? [] : findTrials(join(rootOf(directory, evaluation.name), "cases")),
+    ),
+  );
+  const ids = kept.flat().map(({ id }) => id);
+  const missing = wanted?.find((id) => !ids.includes(id));
+  if (missing !== undefined) throw wrongUsage(`The trial "${missing}" was not kept (kept trials: ${ids.join(", ") || "none"}).`);
+  const planned = jobs.flatMap((job, index): readonly Job[] => {
+    const chosen = (kept[index] ?? []).filter(
+      (trial) => (wanted?.includes(trial.id) ?? true) && (cases?.includes(trial.case) ?? true),
+    );
+    if (chosen.length === 0) return [];
+    const trials = chosen.map(({ id }) => id);
+    const from = replay?.from === undefined ? {} : { from: replay.from };
+    return [{ ...job, kept: chosen, options: { ...job.options, replay: { trials, ...from } } }];
+  });
+  if (planned.length === 0) throw new CliError("No trial was kept. Run the evaluation first: trials that fail are kept.");
+  return planned;
+}
+
+/** Writes a test for each kept trial, with the recording of its model. */
+async function saveTests(jobs: readonly Job[], folder: string, io: CliIO): Promise<void> {
+  const { cwd } = io;
+  const runner = isInstalled("vitest", cwd) ? "vitest" : "node:test";
+  const place = { folder: resolve(cwd, folder), runner } as const;
+  for (const { file, exportName, kept = [] } of jobs)
+    for (const trial of kept) {
+      const path = await saveTest(trial, { ...place, evaluationFile: resolve(cwd, file), exportName });
+      io.out(relative(cwd, path));
+    }
+}
+
+async function saveTest(trial: KeptTrial, place: SavePlace): Promise<string> {
+  try {
+    return await saveTrial(trial, place);
+  } catch (error) {
+    const advice = isTaken(error) ? "Remove the test first, or choose another folder" : "Choose another trial";
+    throw new CliError(`The trial "${trial.id}" cannot be saved: ${messageOf(error)}. ${advice}.`, 1, { cause: error });
+  }
+}
+
+function isInstalled(packageName: string, cwd: string): boolean {
+  const folders = createRequire(join(cwd, "resolve.js")).resolve.paths(packageName) ?? [];
+  return folders.some((folder) => existsSync(join(folder, packageName, "package.json")));
+}
+
+interface Work {
+  readonly settings: EvalSettings;
+  readonly baseline: Baseline | undefined;
+  readonly io: CliIO;
+  readonly signal: AbortSignal;
+}
+
+async function runJobs(jobs: readonly Job[], work: Work): Promise<Results> {
+  const { settings, baseline, io, signal } = work;
+  const reports: EvalReport[] = [];
+  const comparisons: EvalComparison[] = [];
+  let spentUSD = 0;
+  for (const job of jobs) {
+    if (signal.aborted) break;
+    const report = await runJob(job, spentUSD, work);
+    reports.push(report);
+    spentUSD += report.totals.costUSD ?? 0;
+    const before = baseline?.reports.find(({ name }) => name === report.name);
+    if (baseline !== undefined && before === undefined) io.note(`${report.name} is new, so it is not compared.`);
+    const { maxDrop } = settings;
+    const comparison = before && (await compareReports(before, report, maxDrop === undefined ? {} : { maxDrop }));
+    if (comparison !== undefined) comparisons.push(comparison);
+    for (const line of writeTerminalReport(report, comparison)) io.out(line);
+    await showPage(job, { report, comparison, io });
+  }
+  return { reports, comparisons };
+}
+
+async function runJob({ evaluation, options }: Job, spentUSD: number, { settings, io, signal }: Work): Promise<EvalReport> {
+  const { maxCostUSD } = settings;
+  const limits = {
+    ...options.limits,
+    ...(maxCostUSD !== undefined && { maxCostUSD: Math.max(0, maxCostUSD - spentUSD) }),
+  };
+  return evaluate(evaluation, {
+    ...options,
+    limits,
+    signal,
+    onTrial(trial, progress) {
+      evaluation.onTrial?.(trial, progress);
+      io.note(writeProgress(trial, progress));
+    },
+  });
+}
+
+interface Page {
+  readonly report: EvalReport;
+  readonly comparison: EvalComparison | undefined;
+  readonly io: CliIO;
+}
+
+/** Names the page that `evaluate` has written. Writes it again if it shows a comparison too. */
+async function showPage({ evaluation, options }: Job, { report, comparison, io }: Page): Promise<void> {
+  const { directory = false, replay } = options;
+  if (directory === false) return;
+  const folder = join(rootOf(directory, evaluation.name), replay === undefined ? "" : "replay");
+  const path = join(folder, reportPage);
+  if (comparison !== undefined) await writePrivate(path, renderEvalPage(report, { comparison, folder }));
+  io.out(`Page: ${relative(io.cwd, path)}`);
+  if (report.totals.failed > 0 && replay === undefined)
+    io.out("Check the failed trials again at no cost with --replay, or go on with the model with --from i1.");
+}
+
+async function writeReports({ reports, comparisons }: Results, settings: EvalSettings, io: CliIO): Promise<void> {
+  const options = { comparison: comparisons };
+  const write = async (path: string | undefined, render: (folder: string) => string): Promise<void> => {
+    if (path === undefined) return;
+    const full = resolve(io.cwd, path);
+    await mkdir(dirname(full), { recursive: true });
+    await writePrivate(full, render(dirname(full)));
+  };
+  await write(settings.markdown, () => toMarkdownReport(reports, options));
+  await write(settings.junit, () => toJUnitReport(reports));
+  await write(settings.html, (folder) => renderEvalPage(reports, { ...options, folder }));
+  if (settings.baseline !== undefined) await saveBaseline(resolve(io.cwd, settings.baseline), reports);
+  const summary = io.env["GITHUB_STEP_SUMMARY"];
+  if (summary === undefined || summary === "") return;
+  try {
+    await appendFile(summary, toMarkdownReport(reports, options));
+  } catch (error) {
+    io.note(`The summary of the job cannot be written: ${messageOf(error)}.`);
+  }
+}
+
+interface Circumstances {
+  readonly isCompared: boolean;
+  readonly isStopped: boolean;
+}
+
+/** Throws a CliError if the command fails. Compared with another version, cases that failed before may fail again. */
+function judgeResults({ reports, comparisons }: Results, { isCompared, isStopped }: Circumstances): void {
+  if (isStopped) throw new CliError("Stopped.");
+  if (!isCompared) throwFor("failed", reports, ({ ok }) => !ok);
+  throwFor("had errors, or ended before all trials", reports, ({ ended, totals }) => ended !== "complete" || totals.errors > 0);
+  // The trials of the other version may all have errors, for example without a key. That is no success.
+  throwFor("no case could be compared", comparisons, ({ passRate }) => passRate.before === undefined);
+  throwFor("worse than before", comparisons, ({ isWorse }) => isWorse);
+}
+
+function throwFor<One extends { readonly name: string }>(what: string, all: readonly One[], isBad: (one: One) => boolean): void {
+  const names = all.filter(isBad).map(({ name }) => name);
+  if (names.length > 0) throw new CliError(`${joinTexts(names)}: ${what}.`);
+}

@@ -1,0 +1,15 @@
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { isRecord } from "../core/kit.ts";
+import { CliError, messageOf } from "./cli-io.ts";
+
+/** Imports a module of the user. `given` is its path, relative to `cwd`. */
+export async function importModule(given: string, cwd: string): Promise<{ readonly [name: string]: unknown }> {
+  try {
+    return (await import(pathToFileURL(resolve(cwd, given)).href)) as { readonly [name: string]: unknown };
+  } catch (error) {
+    const isTypeScript = isRecord(error) && error["code"] === "ERR_UNKNOWN_FILE_EXTENSION";
+    const advice = isTypeScript ? "Use Node 22.18 or later for TypeScript, or pass a .mjs file" : "Check the path and the module";
+    throw new CliError(`${given} cannot be loaded: ${messageOf(error)}. ${advice}.`, 1, { cause: error });
+  }
+}
