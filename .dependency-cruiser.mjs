@@ -33,7 +33,8 @@ const exportedByKit = "(tools/registry|loop/context-restart|loop/seam|loop/optio
 const shared = "shared|web|observe";
 
 /** Files that may import other entries. A server's answers are checked as arguments are: docs/decisions/0018. */
-const mayImportEntries = "^src/(conversation|host|testing|evals|cli|dbos|restate|inspect/(journal|rerun))/|^src/mcp/read-server\\.ts$";
+const mayImportEntries =
+  "^src/(conversation|host|testing|evals|cli|dbos|restate|inspect/(journal|rerun))/|^src/mcp/read-server\\.ts$";
 
 /** Entries that import Node's modules. */
 const onNode = "cache|cli|conversation|dbos|evals|host|inspect|journal|observe/diagnostics|restate|testing";

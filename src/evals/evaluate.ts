@@ -78,9 +78,16 @@ export async function evaluate<Case extends EvalCase, Result, World>(
   } finally {
     budget.release();
   }
-  const { ended = "complete", tokens, cachedTokens, costUSD } = budget;
-  const facts = { name, trials: all.trials ?? 1, passRate, ended, startedAt: startTime, tokens, cachedTokens, costUSD };
-  const report = makeReport(plans, { ...facts, durationMs: Math.round(clock.now() - startedAt) });
+  const { ended = "complete", tokens, inputTokens, cachedTokens, costUSD } = budget;
+  const facts = { name, trials: all.trials ?? 1, passRate, ended, startedAt: startTime };
+  const report = makeReport(plans, {
+    ...facts,
+    tokens,
+    inputTokens,
+    cachedTokens,
+    costUSD,
+    durationMs: Math.round(clock.now() - startedAt),
+  });
   await files.write(report);
   return report;
 }
@@ -207,6 +214,7 @@ function progressOf(
 /** The limits of an evaluation, and what it has spent. Its signal is aborted when a limit is reached. */
 class Budget {
   tokens = 0;
+  inputTokens = 0;
   cachedTokens = 0;
   costUSD: number | undefined = 0;
   ended: EndReason | undefined;
@@ -229,9 +237,10 @@ class Budget {
     return this.#stop.signal;
   }
 
-  spend({ tokens, cachedTokens, costUSD }: Spent): void {
+  spend({ tokens, inputTokens, cachedTokens, costUSD }: Spent): void {
     const { maxCostUSD = Number.POSITIVE_INFINITY, maxTokens = Number.POSITIVE_INFINITY } = this.#limits;
     this.tokens += tokens;
+    this.inputTokens += inputTokens;
     this.cachedTokens += cachedTokens;
     this.costUSD = costUSD === undefined || this.costUSD === undefined ? undefined : this.costUSD + costUSD;
     if (this.costUSD === undefined && maxCostUSD < Number.POSITIVE_INFINITY) this.#end("cost-unknown");

@@ -224,6 +224,8 @@ export interface EvalTotals {
   /** The mean of each score by name. */
   readonly scores: { readonly [name: string]: number };
   readonly tokens: number;
+  readonly inputTokens: number;
+  /** The part of `inputTokens` that services read from a cache. */
   readonly cachedTokens: number;
   readonly costUSD: number | undefined;
 }

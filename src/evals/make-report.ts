@@ -6,10 +6,10 @@ import type { CaseReport, EvalCase, EvalReport, EvalTotals } from "./evaluation.
 import { passAtK, passHatK, wilsonInterval } from "./statistics.ts";
 
 type Facts = Pick<EvalReport, "name" | "trials" | "passRate" | "ended" | "startedAt" | "durationMs"> &
-  Pick<EvalTotals, "tokens" | "cachedTokens" | "costUSD">;
+  Pick<EvalTotals, "tokens" | "inputTokens" | "cachedTokens" | "costUSD">;
 
 export function makeReport(plans: readonly CasePlan<EvalCase>[], facts: Facts): EvalReport {
-  const { tokens, cachedTokens, costUSD, ...head } = facts;
+  const { tokens, inputTokens, cachedTokens, costUSD, ...head } = facts;
   const cases = plans.map(reportCase);
   const ok = cases.every(({ status, errors }) => status === "passed" && errors === 0);
   return {
@@ -17,7 +17,7 @@ export function makeReport(plans: readonly CasePlan<EvalCase>[], facts: Facts): 
     version: 1,
     ok,
     ...head,
-    totals: { ...sumUp(cases), tokens, cachedTokens, costUSD },
+    totals: { ...sumUp(cases), tokens, inputTokens, cachedTokens, costUSD },
     cases,
   };
 }
@@ -36,7 +36,7 @@ function reportCase({ item, passed, failed, errors, status, reports }: CasePlan<
   };
 }
 
-function sumUp(cases: readonly CaseReport[]): Omit<EvalTotals, "tokens" | "cachedTokens" | "costUSD"> {
+function sumUp(cases: readonly CaseReport[]): Omit<EvalTotals, "tokens" | "inputTokens" | "cachedTokens" | "costUSD"> {
   const sum = (count: (report: CaseReport) => number): number => cases.reduce((total, report) => total + count(report), 0);
   const [passed, failed, errors] = [sum((one) => one.passed), sum((one) => one.failed), sum((one) => one.errors)];
   return {

@@ -46,6 +46,7 @@ export interface TrialPorts {
 
 export interface Spent {
   readonly tokens: number;
+  readonly inputTokens: number;
   readonly cachedTokens: number;
   /** Undefined if it is unknown. */
   readonly costUSD: number | undefined;
@@ -95,7 +96,8 @@ class Watch {
   }
 
   #count({ usage, costUSD }: SpendingEvent): void {
-    const spent = { tokens: usage?.totalTokens ?? 0, cachedTokens: usage?.cachedInputTokens ?? 0, costUSD };
+    const { totalTokens: tokens = 0, inputTokens = 0, cachedInputTokens: cachedTokens = 0 } = usage ?? {};
+    const spent = { tokens, inputTokens, cachedTokens, costUSD };
     this.tokens += spent.tokens;
     this.costUSD = costUSD === undefined || this.costUSD === undefined ? undefined : this.costUSD + costUSD;
     this.#onSpent(spent);

@@ -85,12 +85,12 @@ function runAgent(
 describe("toMarkdownReport", () => {
   it("lists failed and flaky cases first, with rates, costs and reasons", async () => {
     const { cases, totals, ...head } = await run(mixed);
-    const spent = { tokens: 700, cachedTokens: 420, costUSD: 3.5 };
+    const spent = { tokens: 700, inputTokens: 600, cachedTokens: 420, costUSD: 3.5 };
     const markdown = toMarkdownReport({ ...head, durationMs: 1_250, cases, totals: { ...totals, ...spent } });
     const rows = markdown.split("\n").filter((line) => line.startsWith("| "));
     expect(markdown.split("\n")[0]).toBe("## ✗ `support` failed: 1 of 4 cases passed, 4 trials with an error");
     expect(markdown).toContain("6 trials: 50 % (18.8 % to 81.2 %) passed");
-    expect(markdown).toContain("700 tokens, 60 % of them from the cache · $3.50 · 1.25 s");
+    expect(markdown).toContain("700 tokens, 70 % of the input from the cache · $3.50 · 1.25 s");
     expect(rows.slice(2).map((row) => row.split(" | ").slice(1))).toEqual([
       ["failed, flaky", "1/2", "50 % (9.45 % to 90.5 %)", "0", "$0.0000 |"],
       expect.arrayContaining(["failed", "0/2", "0 % (0 % to 65.8 %)"]) as unknown,
@@ -210,7 +210,7 @@ describe("renderEvalPage", () => {
     expect(linkOf(page)).toBe("cases/order/1/page.html");
     const moved = openPage(renderEvalPage(report, { folder: dirname(directory) }));
     expect(existsSync(join(dirname(directory), linkOf(moved)))).toBe(true);
-    expect(textsOf(page, ".facts")[0]).toContain("400 tokens, 25 % of them from the cache · $0.5000");
+    expect(textsOf(page, ".facts")[0]).toContain("400 tokens, 50 % of the input from the cache · $0.5000");
   });
 
   it("shows untrusted texts as text, and allows only its own script and style", async () => {

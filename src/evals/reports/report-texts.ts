@@ -30,10 +30,10 @@ export function describeCost(costUSD: number | undefined): string {
   return costUSD === undefined ? "cost unknown" : formatUSD(costUSD);
 }
 
-/** Returns what an evaluation has spent, such as "700 tokens, 60 % of them from the cache · $3.50 · 12.0 s". */
+/** Returns what an evaluation has spent, such as "700 tokens, 60 % of the input from the cache · $3.50 · 12.0 s". */
 export function describeSpent({ totals, durationMs }: EvalReport): string {
-  const { tokens, cachedTokens, costUSD } = totals;
-  const cached = cachedTokens > 0 ? `, ${formatShare(cachedTokens / tokens)} of them from the cache` : "";
+  const { tokens, inputTokens, cachedTokens, costUSD } = totals;
+  const cached = cachedTokens > 0 ? `, ${formatShare(cachedTokens / inputTokens)} of the input from the cache` : "";
   return `${countThings(tokens, "token")}${cached} · ${describeCost(costUSD)} · ${formatMs(durationMs)}`;
 }
 
