@@ -95,6 +95,11 @@ const groups: readonly Group[] = [
   { title: "Requests of a page", from: ["BodyLimits", "RequestLimits"] },
   { title: "Streams to a page", from: ["SSEOptions"] },
   { title: "`toMarkdown`", from: ["MarkdownOptions"] },
+  { title: "`limits` of an evaluation", from: ["EvalLimits"], isWhole: true },
+  { title: "`compareReports`", from: ["CompareOptions"] },
+  { title: "`createJudge`", from: ["JudgeOptions"] },
+  { title: "`simulateUser`", from: ["SimulatedUserOptions"] },
+  { title: "`toStayWithin` of `evalMatchers`", from: ["RunBounds"], isWhole: true },
   { title: "`journalSuite`, `providerSuite`", from: ["JournalSuiteSetup", "Patience"] },
 ];
 

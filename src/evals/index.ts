@@ -18,7 +18,7 @@ export { createJudge, type Judge, type LabelledAnswer } from "./judge.ts";
 export { type EvalMatchers, evalMatchers } from "./matchers.ts";
 export { type SimulatedTalk, simulateUser } from "./simulate-user.ts";
 export { stubTools } from "./stub-tools.ts";
-export { toHarnessResult } from "./to-harness-result.ts";
+export { type HarnessResult, toHarnessResult } from "./to-harness-result.ts";
 export { compareReports } from "./compare-reports.ts";
 export type { EvalComparison } from "./compare-reports.ts";
 export { renderEvalPage } from "./reports/eval-page.ts";

@@ -11,12 +11,15 @@ type Result = Pick<
 
 /** Upper limits of a run. A run whose cost is unknown does not stay within `costUSD`. */
 export interface RunBounds {
+  /** The largest number of iterations. */
   readonly iterations?: number | undefined;
-  /** The number of tool calls that were started, with those of nested runs. */
+  /** The largest number of tool calls that were started, with those of nested runs. */
   readonly toolCalls?: number | undefined;
+  /** The largest number of input and output tokens. */
   readonly tokens?: number | undefined;
+  /** The highest cost in USD. */
   readonly costUSD?: number | undefined;
-  /** In milliseconds. */
+  /** The longest active time, in milliseconds. */
   readonly durationMs?: number | undefined;
 }
 

@@ -68,7 +68,9 @@ function installTogether(): string {
   chmodSync(part, 0o755); // as the folder above
   try {
     writeFileSync(join(part, "package.json"), text);
-    execFileSync("npm", ["install", "--no-audit", "--no-fund", "--prefer-offline", "--loglevel", "error"], {
+    // The gates set `ignore-scripts`, and the packages of Postgres need theirs.
+    const flags = ["--ignore-scripts=false", "--no-audit", "--no-fund", "--prefer-offline", "--loglevel", "error"];
+    execFileSync("npm", ["install", ...flags], {
       cwd: part,
       stdio: "pipe",
     });
