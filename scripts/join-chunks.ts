@@ -12,6 +12,7 @@ const whole: ReadonlySet<string> = new Set([
   "testing",
   "middleware",
   "conversation",
+  "evals",
   "host",
   "dbos",
   "restate",

@@ -38,7 +38,6 @@ import type { ConversationLock, ConversationState, StoredConversation, Conversat
 import { linesOf, type Waiting } from "./lines.ts";
 import { type AnyOptions, checkConversation, mergeOptions, toNewMessages } from "./run-options.ts";
 import { isRefusedByPostgres } from "../shared/postgres.ts";
-import { repeatFailed } from "../shared/repeat-failed.ts";
 
 /** The time between two attempts, in milliseconds. */
 const waitMs = 250;
@@ -61,16 +60,18 @@ async function appendEnd(
   { result, clock = systemClock }: Ended,
 ): Promise<void> {
   const until = clock.now() + (lock.lost === undefined ? repeatForMs.withoutLease : repeatForMs.withLease);
-  const mayRepeat = (error: unknown): boolean =>
-    lock.lost?.aborted !== true && clock.now() < until && !isLoopError(error, "conversation-busy") && !isRefusedByPostgres(error);
-  try {
-    await repeatFailed(() => lock.append(change), { everyMs: waitMs, mayRepeat, clock });
-  } catch (error) {
-    throw withResult(error, result);
+  for (;;) {
+    try {
+      return await lock.append(change);
+    } catch (error) {
+      const isFinal = isLoopError(error, "conversation-busy") || isRefusedByPostgres(error);
+      if (isFinal || lock.lost?.aborted === true || clock.now() >= until) throw withResult(error, result);
+    }
+    await new Promise<void>((resolve) => void clock.setTimeout(resolve, waitMs));
   }
 }
 
-const problem = 'The store of the conversation has failed. Read its error in "cause", and the result of the run in "result".';
+const problem = 'The store has failed. Read its error in "cause", and the result of the run in "result".';
 
 /** The property is not enumerable, because the transcript of the result must not be printed with the error. */
 function withResult(error: unknown, result: LoopResult): unknown {

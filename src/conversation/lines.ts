@@ -1,8 +1,7 @@
 // Lets the callers of one process use a conversation in the order in which they came.
 
 import type { Clock } from "../core/index.ts";
-import { maxTimerMs, untilAborted } from "../shared/signals.ts";
-import { withinTime } from "../shared/repeat-failed.ts";
+import { maxTimerMs } from "../shared/signals.ts";
 import { busy } from "./check-id.ts";
 import type { ConversationStore } from "./conversation-store.ts";
 
@@ -77,11 +76,17 @@ interface Limits {
 }
 
 function isInTime(ready: Promise<unknown>, { clock, waitMs, signal }: Limits): Promise<boolean> {
-  const waiting = signal === undefined ? ready : untilAborted(ready, signal);
-  return withinTime(waiting, { ms: Math.max(0, waitMs), clock, toError: () => undefined }).then(
-    () => true,
-    () => false,
-  );
+  return new Promise((resolve) => {
+    const end = (isReady: boolean): void => {
+      clock.clearTimeout(timer);
+      signal?.removeEventListener("abort", onAbort);
+      resolve(isReady);
+    };
+    const onAbort = (): void => end(false);
+    const timer = clock.setTimeout(onAbort, Math.max(0, waitMs));
+    signal?.addEventListener("abort", onAbort, { once: true });
+    void ready.then(() => end(true));
+  });
 }
 
 const linesOfStores = new WeakMap<object, Lines>();

@@ -6,16 +6,19 @@ import type { NestedSpending } from "../core/types/tool-outcome.ts";
 
 export const noUsage: Usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
 
+const countNames = [
+  "inputTokens",
+  "outputTokens",
+  "totalTokens",
+  "cachedInputTokens",
+  "cacheWriteTokens",
+  "reasoningTokens",
+] as const;
+
 /** Makes a usage of one count for each name. The first three must not be undefined. */
 export function toCounts(countOf: (name: keyof Usage) => number | undefined): Usage {
-  const usage: { readonly [Name in keyof Usage]: number | undefined } = {
-    inputTokens: countOf("inputTokens"),
-    outputTokens: countOf("outputTokens"),
-    totalTokens: countOf("totalTokens"),
-    cachedInputTokens: countOf("cachedInputTokens"),
-    cacheWriteTokens: countOf("cacheWriteTokens"),
-    reasoningTokens: countOf("reasoningTokens"),
-  };
+  const usage: { -readonly [Name in keyof Usage]?: number | undefined } = {};
+  for (const name of countNames) usage[name] = countOf(name);
   return usage as Usage;
 }
 

@@ -151,7 +151,7 @@ const oldRun = { version: 3, messages: 1, digest: "5f", features: [] };
 
 const oldVersion = {
   code: "journal-mismatch",
-  message: expect.stringMatching(/have version 3, .* reads version 4\. Use the version of turnwright that wrote the journal\./),
+  message: expect.stringMatching(/records of version 3, .* reads version 4\. Use the release that wrote it\./),
 };
 
 test("a journal file of the old format is refused, and stays as it is", async () => {

@@ -84,7 +84,7 @@ describe("inspectJournal", () => {
     const answers = Object.fromEntries(waiting.map(({ id }) => [id, { kind: "approve" }] as const));
     const journal = fileJournal(path);
     const wrong = runToolLoop({ ...optionsFor(waits), runId, messages: now, journal, answers });
-    await expect(wrong).rejects.toThrow("Pass the messages from inspectJournal(...).initialMessages, not");
+    await expect(wrong).rejects.toThrow("Pass inspectJournal(...).initialMessages, not");
     expect((await runToolLoop({ ...optionsFor(waits), runId, messages: initialMessages, journal, answers })).text).toBe("Done.");
   });
 
@@ -222,9 +222,7 @@ describe("inspectJournal", () => {
     const other = memoryJournal(saved);
     const details = { field: "version", expected: "4", received: String(version) };
     await expect(inspectJournal(other)).rejects.toMatchObject({ code: "journal-mismatch", details });
-    await expect(inspectJournal(other)).rejects.toThrow(
-      `have version ${version}, but this version of turnwright reads version 4`,
-    );
+    await expect(inspectJournal(other)).rejects.toThrow(`has records of version ${version}, but turnwright now reads version 4`);
   });
 
   it("rejects records that do not begin with a run record", async () => {

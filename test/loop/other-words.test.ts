@@ -56,7 +56,7 @@ it.for<[title: string, fields: object, problem: string]>([
   [
     "parameters",
     { parameters: z.object({}) },
-    'has an invalid "inputSchema": it must be a Standard Schema or a JSON Schema, but is undefined. Rename "parameters" to "inputSchema"',
+    'has an invalid "inputSchema": it must be a Standard Schema or a JSON Schema, such as z.object({}) or { type: "object" }, but is undefined. Rename "parameters" to "inputSchema"',
   ],
   ["input_schema", { input_schema: {} }, 'Rename "input_schema" to "inputSchema"'],
   [
@@ -125,12 +125,12 @@ it.for<[what: string, messages: readonly object[], advice: string]>([
   [
     "a call without a result",
     [{ role: "assistant", content: [{ type: "tool-call", callId: "a", name: "t", args: {} }] }],
-    'pass the messages through "repairMessages", which adds "not-run" results',
+    'let "repairMessages" add "not-run" results',
   ],
   [
     "a result without a call",
     [{ role: "tool", results: [{ callId: "a", name: "t", result: 1 }] }],
-    'pass the messages through "repairMessages", which removes them',
+    'Remove them, for example with "repairMessages"',
   ],
 ])("runToolLoop says what to write instead in the error for messages with %s", async ([, messages, advice]) => {
   const { code, message } = await refusal({ messages });

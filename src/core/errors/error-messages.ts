@@ -28,6 +28,13 @@ function describeChange({ toolName, kind, field, was = "none", now = "none" }: T
   return `${quote(toolName)} ${changeWords[kind]({ place, values: `: now ${now}, before ${was}` })}`;
 }
 
+/** What `answers` may have for a call that waits. */
+const forms = {
+  answer: "an answer that fits",
+  result: '{ kind: "result", result } or { kind: "failed", error }',
+  approval: '{ kind: "approve" }, { kind: "deny", reason } or { kind: "modify", args }',
+};
+
 type Messages = { readonly [Code in LoopErrorCode]: (details: LoopErrorDetails[Code]) => string };
 
 const messages: Messages = {
@@ -40,19 +47,19 @@ const messages: Messages = {
       ...(instead === undefined ? [] : [`Write: ${instead}`]),
     ].join(" "),
   "duplicate-tool": ({ toolName }) =>
-    `There are two tools named ${quote(toolName)}: rename one, or prefix its registry with withPrefix from "turnwright".`,
+    `There are two tools named ${quote(toolName)}: rename one, or prefix its registry with withPrefix.`,
   "invalid-tool": ({ toolName, problem }) => `Tool ${quote(toolName)} ${problem}.`,
   "invalid-schema": ({ toolName, problem }) => `The input schema of tool ${quote(toolName)} ${problem}.`,
   "invalid-messages": ({ index, problem }) => `Message ${index} ${problem}.`,
   "already-running": ({ what, runId }) =>
     `${what === "runId" ? `Run ${quote(runId ?? "")} is already running in this process` : `This ${what} already belongs to a running loop`}. Use another ${what}.`,
   "depth-exceeded": ({ current, limit }) =>
-    `The nested run was refused: it would be on level ${current + 1}, but "limits.maxDepth" allows only ${limit}. Answer without a nested run.`,
+    `The nested run would be on level ${current + 1}, but "limits.maxDepth" is ${limit}. Answer without a nested run.`,
   "journal-mismatch": ({ field, expected, received }) => {
     if (field === "messagesDigest")
-      return "The journal was written by a run that began with other messages. Pass the messages from inspectJournal(...).initialMessages, not the messages of the result. A new question needs a new journal and a new runId.";
+      return "The run of the journal began with other messages. Pass inspectJournal(...).initialMessages, not the messages of the result. A new question needs a new journal and runId.";
     if (field === "version")
-      return `The records of the journal have version ${received}, but this version of turnwright reads version ${expected}. Use the version of turnwright that wrote the journal. A journal that was written with "withBlobs" must also be read with it.`;
+      return `The journal has records of version ${received}, but turnwright now reads version ${expected}. Use the release that wrote it. A journal written with "withBlobs" must be read with it too.`;
     return `The journal was written by another run: its ${field} is ${received}, but this run has ${expected}. Use the journal of this run.`;
   },
   "unknown-decision": ({ call, waiting }) => {
@@ -62,21 +69,20 @@ const messages: Messages = {
         : `These calls wait: ${waiting.map(quote).join(", ")}. Use one of these ids.`;
     return `Call ${quote(call)} is not waiting for a decision or a result. ${advice}`;
   },
-  "invalid-decision": ({ call, waitsFor, problem }) =>
-    waitsFor === "answer"
-      ? `The answer for call ${quote(call)} ${problem}.${problem === "comes from a page" ? pageRule : ""} Pass an answer that fits. The call is still waiting.`
-      : `The decision about call ${quote(call)}, which is waiting for ${waitsFor === "result" ? "its result" : "an approval"}, ${problem}.${problem === "comes from a page" ? pageRule : ""} Pass ${waitsFor === "result" ? '{ kind: "result", result } or { kind: "failed", error }' : '{ kind: "approve" }, { kind: "deny", reason } or { kind: "modify", args }'}. The call is still waiting.`,
+  "invalid-decision": ({ call, waitsFor, problem }) => {
+    const form = forms[waitsFor === "result" || waitsFor === "answer" ? waitsFor : "approval"];
+    const page = problem === "comes from a page" ? pageRule : "";
+    return `The ${waitsFor === "answer" ? "answer for" : "decision about"} call ${quote(call)} ${problem}.${page} Pass ${form}. The call is still waiting.`;
+  },
   "journal-locked": ({ path, lockPath, pid, host, isVisible }) =>
-    isVisible
-      ? `The journal ${path} is being written by process ${pid} on ${quote(host)}. Wait until that process ends. If this process id now belongs to an unrelated program, remove ${lockPath}.`
-      : `The journal ${path} is locked by process ${pid} on ${quote(host)}, in another container or on another machine. That process cannot be checked from here. If you are sure that it has ended, remove ${lockPath}.`,
+    `The journal ${path} is locked by process ${pid} on ${quote(host)}${isVisible ? "" : ", in another container or on another machine"}. Wait until it ends. If it has ended, or its id belongs to another program, remove ${lockPath}.`,
   "journal-refused": ({ path, problem }) => `The file ${path} cannot be used as a journal: ${problem}.`,
   "log-damaged": ({ path, problem }) => `${path}: ${problem}.`,
   "rerun-refused": ({ iteration, problem }) => `The run cannot be tried again from iteration ${iteration}: ${problem}.`,
   "journal-damaged": ({ path, line, key, problem }) =>
     key === undefined
       ? `The journal ${path} is damaged: line ${line} ${problem}. Use an unchanged copy.`
-      : `The journal is damaged: the record ${quote(key)} ${problem}. Use an unchanged copy. A "redact" function must keep the shape of each record.`,
+      : `The journal is damaged: the record ${quote(key)} ${problem}. Use an unchanged copy. "redact" must keep the shape of each record.`,
   "journal-closed": ({ path }) => `The journal ${path} is not open. Call its "open" method before you run a step.`,
   "journal-incomplete": ({ key }) =>
     `Step ${quote(key)} is not recorded, and a replay runs no new steps: use the journal of a finished run.`,
@@ -88,7 +94,7 @@ const messages: Messages = {
     `Conversation ${quote(conversation)} has a live run, maybe in another process. Wait until that run ends, or set "waitMs".`,
   "conversation-refused": ({ conversation, problem }) => `Conversation ${quote(conversation)} ${problem}.`,
   "store-unresponsive": ({ verb, ms }) =>
-    `The conversation store did not answer ${quote(verb)} within ${ms} ms. Check the storage of the store, then repeat the same call.`,
+    `The conversation store did not answer ${quote(verb)} within ${ms} ms. Check the store, then repeat the same call.`,
   "tools-changed": ({ changes }) =>
     `Recorded calls no longer fit their tools: ${changes.map(describeChange).join("; ")}. Restore the tools, or allow the change with "allowToolChange".`,
 };

@@ -8,14 +8,14 @@ import { nearestName } from "../../shared/nearest-name.ts";
 import { quote } from "../../shared/texts.ts";
 import { adviseMessage } from "./foreign-words.ts";
 
-const repair = 'Add a result for each call, or pass the messages through "repairMessages", which adds "not-run" results';
+const repair = 'Add a result for each call, or let "repairMessages" add "not-run" results';
 
 const words: { readonly [Problem in MessageProblem]: string } = {
   "not-an-object": "is not an object",
   "nothing-to-send": "and all later messages contain nothing that can be sent. Add a user message",
   "reused-call-id": "reuses the id of an earlier call. Give each call its own id",
   "unknown-result":
-    'has a result without a call in the previous message, or two results for one call. Remove such results, or pass the messages through "repairMessages", which removes them',
+    'has a result without a call in the previous message, or two results for one call. Remove them, for example with "repairMessages"',
   "missing-result": `has no result for a call in the previous message. ${repair}`,
   "missing-results": `has calls without results in the next message. ${repair}`,
   role: 'must have the role "user", "assistant" or "tool"',

@@ -18,7 +18,7 @@ export async function runCalls(run: Run): Promise<undefined> {
   run.isBarred = [...run.begun.values()].some(({ outcome }) => outcome !== undefined && isBarring(outcome));
   await past?.recallCalls(calls);
   const refusals = sendRefusals(run, isReplayed);
-  const turns = new Turns(run);
+  const turns = new Turns(run, calls.length);
   const replayed = past && new Map<ToolCall, EndedCall>();
   // Listeners get what is recorded before anything new happens.
   for (const [index, call] of calls.entries())
@@ -99,10 +99,11 @@ class Turns {
   #phase: "joining" | "asking" | "running" = "joining";
   #isWatching = false;
 
-  constructor(run: Run) {
+  constructor(run: Run, count: number) {
     this.#run = run;
-    // Without hooks, nobody has to see all calls before the first tool begins.
-    if (run.past === undefined && run.hooks.every(({ call, execute }) => (call ?? execute) === undefined))
+    // Without hooks, nobody has to see all calls before the first tool begins. Each call then looks at those before it, so not if there are
+    // many.
+    if (count < 17 && run.past === undefined && run.hooks.every(({ call, execute }) => (call ?? execute) === undefined))
       this.#phase = "running";
   }
 
@@ -167,8 +168,8 @@ class Turns {
     this.#isWatching = true;
     whenParked(() => {
       this.#isWatching = false;
-      if (this.#phase !== "asking" || [...this.#open].some(({ phase, activity }) => phase === "asked" && activity.isInCore))
-        return;
+      if (this.#phase !== "asking") return;
+      for (const { phase, activity } of this.#open) if (phase === "asked" && activity.isInCore) return;
       this.#phase = "running";
       this.#advance();
     });

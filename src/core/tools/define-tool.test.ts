@@ -129,15 +129,15 @@ describe("assertTool", () => {
     [{ description: undefined }, 'search: has an invalid "description": it must be a string, but is undefined'],
     [
       { inputSchema: undefined },
-      'search: has an invalid "inputSchema": it must be a Standard Schema or a JSON Schema, but is undefined. Write inputSchema: { type: "object" } for a tool without arguments, or a schema such as z.object({ city: z.string() })',
+      'search: has an invalid "inputSchema": it must be a Standard Schema or a JSON Schema, such as z.object({}) or { type: "object" }, but is undefined',
     ],
     [
       { inputSchema: "object" },
-      'search: has an invalid "inputSchema": it must be a Standard Schema or a JSON Schema, but is "object"',
+      'search: has an invalid "inputSchema": it must be a Standard Schema or a JSON Schema, such as z.object({}) or { type: "object" }, but is "object"',
     ],
     [
       { inputSchema: [] },
-      'search: has an invalid "inputSchema": it must be a Standard Schema or a JSON Schema, but is an array of 0 items',
+      'search: has an invalid "inputSchema": it must be a Standard Schema or a JSON Schema, such as z.object({}) or { type: "object" }, but is an array of 0 items',
     ],
     [{ jsonSchema: null }, 'search: has an invalid "jsonSchema": it must be a JSON Schema, but is null'],
     [{ execute: Promise.resolve() }, 'search: has an invalid "execute": it must be a function, but is a promise'],

@@ -58,7 +58,7 @@ const flag = "true or false";
 const expected: { readonly [Field in keyof Tool]-?: string } = {
   name: '1 to 64 letters, digits, "_" or "-"',
   description: "a string",
-  inputSchema: "a Standard Schema or a JSON Schema",
+  inputSchema: 'a Standard Schema or a JSON Schema, such as z.object({}) or { type: "object" }',
   jsonSchema: "a JSON Schema",
   execute: "a function",
   outputSchema: 'a Standard Schema (fromJsonSchema of "turnwright/json-schema" makes one)',
@@ -91,18 +91,11 @@ export function checkTool(value: unknown): void {
   if (!isRecord(value)) throw refuseTool("", `must be an object, but is ${describeValue(value)}`);
   const { name, inputSchema, jsonSchema } = value;
   const problem = findShapeProblem(value);
-  const advice = problem === undefined ? undefined : (adviseTool(value) ?? adviseField(problem));
+  const advice = problem === undefined ? undefined : adviseTool(value);
   if (problem !== undefined) throw refuseTool(name, advice === undefined ? problem : `${problem}. ${advice}`);
   for (const schema of [inputSchema, jsonSchema])
     if (isRecord(schema) && isLiteral(schema) && !isStandardSchema(schema)) refuseSchema(String(name), explainSchema(schema));
   checked.add(value);
-}
-
-const withoutSchema = /* @__PURE__ */ describeField("inputSchema", undefined);
-
-function adviseField(problem: string): string | undefined {
-  if (problem !== withoutSchema) return undefined;
-  return 'Write inputSchema: { type: "object" } for a tool without arguments, or a schema such as z.object({ city: z.string() })';
 }
 
 function refuseSchema(toolName: string, problem: string): void {

@@ -22,7 +22,7 @@ describe("LoopError", () => {
     [
       "two tools with one name",
       new LoopError("duplicate-tool", { toolName: "search" }),
-      'There are two tools named "search": rename one, or prefix its registry with withPrefix from "turnwright".',
+      'There are two tools named "search": rename one, or prefix its registry with withPrefix.',
     ],
     [
       "an invalid tool",
@@ -57,7 +57,7 @@ describe("LoopError", () => {
     [
       "a journal that began with other messages",
       new LoopError("journal-mismatch", { field: "messagesDigest", expected: "a1", received: "b2" }),
-      "The journal was written by a run that began with other messages. Pass the messages from inspectJournal(...).initialMessages, not the messages of the result. A new question needs a new journal and a new runId.",
+      "The run of the journal began with other messages. Pass inspectJournal(...).initialMessages, not the messages of the result. A new question needs a new journal and runId.",
     ],
     [
       "a decision about a call that is not among the waiting calls",
@@ -72,7 +72,7 @@ describe("LoopError", () => {
     [
       "a decision of the wrong kind",
       new LoopError("invalid-decision", { call: "c1", waitsFor: "result", problem: 'is "approve"' }),
-      'The decision about call "c1", which is waiting for its result, is "approve". Pass { kind: "result", result } or { kind: "failed", error }. The call is still waiting.',
+      'The decision about call "c1" is "approve". Pass { kind: "result", result } or { kind: "failed", error }. The call is still waiting.',
     ],
     [
       "a journal that is locked by a process on the same machine",
@@ -83,7 +83,7 @@ describe("LoopError", () => {
         host: "ship",
         isVisible: true,
       }),
-      'The journal runs/a.jsonl is being written by process 7 on "ship". Wait until that process ends. If this process id now belongs to an unrelated program, remove /runs/a.jsonl.lock.',
+      'The journal runs/a.jsonl is locked by process 7 on "ship". Wait until it ends. If it has ended, or its id belongs to another program, remove /runs/a.jsonl.lock.',
     ],
     [
       "a journal that is locked by a process on another machine",
@@ -94,7 +94,7 @@ describe("LoopError", () => {
         host: "ship",
         isVisible: false,
       }),
-      'The journal runs/a.jsonl is locked by process 7 on "ship", in another container or on another machine. That process cannot be checked from here. If you are sure that it has ended, remove /runs/a.jsonl.lock.',
+      'The journal runs/a.jsonl is locked by process 7 on "ship", in another container or on another machine. Wait until it ends. If it has ended, or its id belongs to another program, remove /runs/a.jsonl.lock.',
     ],
     [
       "a file that cannot be a journal",

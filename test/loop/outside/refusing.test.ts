@@ -40,31 +40,31 @@ describe("options.answers while a call waits for a result", () => {
       "an approval",
       { call_i0_0: { kind: "approve" } },
       "invalid-decision",
-      `The decision about call "call_i0_0", which is waiting for its result, is "approve". ${resultAdvice}`,
+      `The decision about call "call_i0_0" is "approve". ${resultAdvice}`,
     ],
     [
       "a denial",
       { call_i0_2: { kind: "deny" } },
       "invalid-decision",
-      `The decision about call "call_i0_2", which is waiting for its result, is "deny". ${resultAdvice}`,
+      `The decision about call "call_i0_2" is "deny". ${resultAdvice}`,
     ],
     [
       "a result that does not fit its outputSchema",
       { call_i0_2: { kind: "result", result: { answer: 7 } } },
       "invalid-decision",
-      `The decision about call "call_i0_2", which is waiting for its result, does not fit the "outputSchema" of its tool: answer: Invalid input: expected string, received number. ${resultAdvice}`,
+      `The decision about call "call_i0_2" does not fit the "outputSchema" of its tool: answer: Invalid input: expected string, received number. ${resultAdvice}`,
     ],
     [
       "a result from a page for a call that waits for a webhook",
       { call_i0_0: { kind: "result", result: { made: 3 }, fromPage: true }, call_i0_2: both["call_i0_2"] as never },
       "invalid-decision",
-      `The decision about call "call_i0_0", which is waiting for its result, comes from a page. A page may only answer calls of tools without "execute", and calls that used defer, ask or wait with { fromPage: true }. ${resultAdvice}`,
+      `The decision about call "call_i0_0" comes from a page. A page may only answer calls of tools without "execute", and calls that used defer, ask or wait with { fromPage: true }. ${resultAdvice}`,
     ],
     [
       "a failure from a page for a call that waits for a webhook",
       { call_i0_0: { kind: "failed", error: "forged", fromPage: true } },
       "invalid-decision",
-      'The decision about call "call_i0_0", which is waiting for its result, comes from a page.',
+      'The decision about call "call_i0_0" comes from a page.',
     ],
     [
       "a result for a call that has one",
@@ -122,7 +122,7 @@ it("options.answers are rejected if they contain a result for a call that waits 
   const second = play([text("Done.")], { runId: "r", tools, journal: await savedOf(first), answers });
   expect(await refusalOf(second)).toEqual([
     "invalid-decision",
-    `The decision about call "call_i0_0", which is waiting for an approval, is "result". ${approvalAdvice}`,
+    `The decision about call "call_i0_0" is "result". ${approvalAdvice}`,
   ]);
 });
 

@@ -1,7 +1,6 @@
 import { EventEmitter } from "eventemitter3";
 import type { EmittedPart, LoopEmitter, LoopEvent } from "../../types/loop-event.ts";
 import type { ToolContext } from "../../types/loop-options.ts";
-import { listenTo } from "../../../shared/listen-to.ts";
 
 type Emit = (part: EmittedPart) => void;
 
@@ -45,7 +44,13 @@ function toOuterPart(part: EmittedPart, callId: string): EmittedPart {
 
 /** Returns a function that removes the tap. */
 export function tapEvents(events: LoopEmitter, emit: Emit): () => void {
-  return listenTo(events, [...passing, "attempt-discarded"], createTextTap(emit));
+  const tap = createTextTap(emit);
+  const listener = (event: object): void => tap(event as LoopEvent);
+  const types = [...passing, "attempt-discarded"] as const;
+  for (const type of types) events.on(type, listener);
+  return () => {
+    for (const type of types) events.off(type, listener);
+  };
 }
 
 /**

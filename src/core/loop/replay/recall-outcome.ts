@@ -44,8 +44,7 @@ export async function recallOutcome(
  */
 async function replayTool(activity: Activity, execute: Recalling["execute"]): Promise<readonly Wait[] | undefined> {
   const replay = new ReplayJournal(activity.journal);
-  const { run, place, path, call, index, left, used } = activity;
-  const fork = new Activity(run, { place, path, journal: replay, call, index, left }, used);
+  const fork = new Activity(activity.run, { ...activity, journal: replay, isEarly: false }, activity.used);
   const ended = fork.settle(execute(fork));
   const waits = await Promise.race([ended.then((end) => ("waits" in end ? end.waits : undefined)), replay.stuck]);
   fork.close();
