@@ -64,7 +64,7 @@ describe("fileJournal with two writers of one file", () => {
       const afterDeath: unknown = await runToolLoop(options).catch((error: unknown) => error);
       for (const thrown of [whileAlive, afterDeath]) {
         expect(thrown).toMatchObject({ code: "journal-locked", details: { isVisible: false, lockPath: `${path}.lock` } });
-        expect(String(thrown)).toContain(`If you are sure that it has ended, remove ${path}.lock.`);
+        expect(String(thrown)).toContain(`If it has ended, or its id belongs to another program, remove ${path}.lock.`);
       }
       rmSync(`${path}.lock`);
       expect((await runToolLoop(options)).text).toBe("Done.");
