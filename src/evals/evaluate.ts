@@ -228,6 +228,8 @@ class Budget {
     const timer = new IdleTimer(clock);
     timer.set(clock.now() + maxDurationMs, () => this.#end("max-duration"));
     this.#releases.push(() => timer.stop());
+    // The command line passes what earlier evaluations have left.
+    this.#check();
     if (signal === undefined) return;
     this.#releases.push(onAbort(signal, () => this.#end("stopped")));
     if (signal.aborted) this.#end("stopped");
@@ -238,11 +240,15 @@ class Budget {
   }
 
   spend({ tokens, inputTokens, cachedTokens, costUSD }: Spent): void {
-    const { maxCostUSD = Number.POSITIVE_INFINITY, maxTokens = Number.POSITIVE_INFINITY } = this.#limits;
     this.tokens += tokens;
     this.inputTokens += inputTokens;
     this.cachedTokens += cachedTokens;
     this.costUSD = costUSD === undefined || this.costUSD === undefined ? undefined : this.costUSD + costUSD;
+    this.#check();
+  }
+
+  #check(): void {
+    const { maxCostUSD = Number.POSITIVE_INFINITY, maxTokens = Number.POSITIVE_INFINITY } = this.#limits;
     if (this.costUSD === undefined && maxCostUSD < Number.POSITIVE_INFINITY) this.#end("cost-unknown");
     else if ((this.costUSD ?? 0) >= maxCostUSD) this.#end("max-cost");
     else if (this.tokens >= maxTokens) this.#end("max-tokens");

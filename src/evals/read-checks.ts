@@ -1,6 +1,7 @@
 // Reads what the function `check` of an evaluation has returned or thrown.
 
 import { describeValue } from "../shared/texts.ts";
+import { isLoopError } from "../core/index.ts";
 import { isRecord } from "../core/kit.ts";
 import type { CheckReport, EvalChecks } from "./evaluation.ts";
 import { JudgeError } from "./judge.ts";
@@ -18,13 +19,15 @@ export async function readChecks(check: () => EvalChecks | PromiseLike<EvalCheck
   try {
     checks = await check();
   } catch (error) {
-    if (error instanceof JudgeError) throw error;
+    // The judge, or a run in the check, could not work.
+    if (error instanceof JudgeError || isLoopError(error)) throw error;
     return [{ name: only, pass: false, reason: messageOf(error) }];
   }
   if (checks === undefined) return [{ name: only, pass: true }];
   if (typeof checks === "boolean") return [{ name: only, pass: checks }];
   if (!isRecord(checks)) throw wrongCheck(only, checks);
   const entries = Object.entries(checks);
+  if (entries.length === 0) throw new TypeError("check has returned an object without checks. Return nothing, or at least one.");
   const found = entries.map(([name, given]) => readCheck(name, given));
   const hard = entries.filter(([, given]) => canFail(given));
   if (hard.length > 0 && hard.every(([, given]) => isJudged(given)))

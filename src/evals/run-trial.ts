@@ -63,6 +63,8 @@ const unavailable: ReadonlySet<string> = new Set(["auth", "rate-limit", "overloa
 /** Notes what the runs of one trial have done. */
 class Watch {
   readonly endings: string[] = [];
+  /** The number of runs for which the trial has made options. */
+  prepared = 0;
   /** Set if the last outermost run could not use its service. */
   outage: string | undefined;
   /** The largest number of an iteration of an outermost run so far. */
@@ -137,7 +139,7 @@ export async function runTrial<Case extends EvalCase, Result, World>(
   for (const release of releases) release();
   if (wasStopped) return undefined;
   const late: Judged = { checks: [], error: `The trial took longer than ${trialMs} ms.` };
-  const judged = raced.kind === "value" ? raced.value : late;
+  const judged = raced.kind === "value" ? withMistakes(raced.value, watch) : late;
   const durationMs = Math.round(clock.now() - startedAt);
   const report: TrialReport = {
     id,
@@ -155,6 +157,17 @@ export async function runTrial<Case extends EvalCase, Result, World>(
   return report;
 }
 
+/** The likeliest mistakes in `run` would make a trial pass that nobody has judged, or cost money that nobody counts. */
+function withMistakes({ result, ...judged }: Judged, { prepared, endings }: Watch): Judged {
+  if (judged.error !== undefined) return judged;
+  if (prepared > endings.length)
+    return { ...judged, error: "A run has not ended yet. Await it in the function run, and return its result." };
+  if (endings.length > 0 || !isRecord(result) || !isRecord(result["reason"]) || typeof result["runId"] !== "string")
+    return judged;
+  const error = `The run ${result["runId"]} does not belong to the trial, so its cost is not counted, and it cannot be replayed. Pass its options through trial.options.`;
+  return { ...judged, error };
+}
+
 async function makeEmpty(directory: string): Promise<void> {
   await rm(directory, { recursive: true, force: true });
   await mkdir(directory, { recursive: true });
@@ -169,6 +182,8 @@ function statusOf(judged: Judged, outage: string | undefined): Pick<TrialReport,
 }
 
 interface Judged {
+  /** The value that the checks got. */
+  readonly result?: unknown;
   readonly checks: TrialReport["checks"];
   readonly error?: string | undefined;
 }
@@ -186,7 +201,7 @@ async function judge<Case extends EvalCase, Result, World>(
     trial = made;
     const result = await run(item, made);
     const ended = (isRecord(result) && isThenable(result["result"]) ? await result["result"] : result) as never;
-    judged = { checks: await readChecks(() => check(ended, made.world, made)) };
+    judged = { result: ended, checks: await readChecks(() => check(ended, made.world, made)) };
   } catch (error) {
     judged = { checks: [], error: messageOf(error) };
   }
@@ -226,6 +241,7 @@ function wrapOptions({ id, directory, scope, releases, tape, watch }: Wrapping):
   const log = directory === undefined ? [] : [runLog({ to: join(directory, trialFiles.log) })];
   return (options) => {
     runs += 1;
+    watch.prepared = runs;
     const { runId = runs === 1 ? id : `${id}/${runs}`, middleware = [] } = options;
     const journal =
       options.journal ??

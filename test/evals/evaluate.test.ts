@@ -187,6 +187,39 @@ describe("evaluate", () => {
     expect(report.cases[0]?.status).toBe("undecided");
   });
 
+  it("begins no trial if nothing is left to spend", async () => {
+    const { evaluation, asked } = refunds([], { directory: false });
+    expect(await evaluate(evaluation, { limits: { maxCostUSD: 0 } })).toMatchObject({ ended: "max-cost", ok: false });
+    expect(asked).toEqual([]);
+  });
+
+  it.each([
+    ["is not awaited", true, "A run has not ended yet. Await it in the function run, and return its result."],
+    [
+      "has not the options of the trial",
+      false,
+      /^The run .+ does not belong to the trial, .+ Pass its options through trial\.options\.$/,
+    ],
+  ])("is an error if a run %s", async (_name, isFloating, message) => {
+    const evaluation = defineEvaluation({
+      name: "mistakes",
+      cases: [{ id: "a" }],
+      directory: false,
+      run(_item, trial) {
+        const options = {
+          provider: createMockProvider([isFloating ? stall() : text("Yes.")]),
+          messages: [{ role: "user" as const, content: "?" }],
+        };
+        if (!isFloating) return runToolLoop(options);
+        void runToolLoop(trial.options(options));
+        return undefined;
+      },
+      check: () => true,
+    });
+    const report = await evaluate(evaluation);
+    expect(report.cases[0]?.trials[0]).toMatchObject({ status: "error", error: expect.stringMatching(message) });
+  });
+
   it("ends if it has a limit for the cost, and the cost is unknown", async () => {
     const { evaluation } = refunds([], { directory: false });
     const free = defineEvaluation({
@@ -308,10 +341,11 @@ describe("evaluate", () => {
 
   it.each([
     ["no check", () => "yes", /The check "check" must be a boolean, a score/],
+    ["an object without checks", () => ({}), /check has returned an object without checks/],
     ["a score above 1", () => ({ good: 2 }), /The check "good" must be a score from 0 to 1, but is 2/],
   ])("reports %s as an error", async (_name, check, message) => {
     const { evaluation } = refunds([], { directory: false });
-    const report = await evaluate({ ...evaluation, check: check as never });
+    const report = await evaluate({ ...evaluation, check: check });
     expect(report.cases[0]?.trials[0]?.error).toMatch(message);
   });
 

@@ -28,7 +28,7 @@ function describeChange({ toolName, kind, field, was = "none", now = "none" }: T
   return `${quote(toolName)} ${changeWords[kind]({ place, values: `: now ${now}, before ${was}` })}`;
 }
 
-/** What `answers` may have for a call that waits. */
+/** The forms of an entry of `answers`, by what the call waits for. */
 const forms = {
   answer: "an answer that fits",
   result: '{ kind: "result", result } or { kind: "failed", error }',
