@@ -3,9 +3,11 @@
 import { mkdir, readFile, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Clock } from "../core/index.ts";
-import { checkFields, invalidOption, isRecord } from "../core/kit.ts";
+import { checkFields, invalidOption } from "../core/kit.ts";
 import { renderRunPage } from "../inspect/page/render-run-page.ts";
 import { writeWhole } from "../journal/named-files.ts";
+import { addCost } from "../shared/count-usage.ts";
+import { unlessMissing } from "../shared/plain-error.ts";
 import { IdleTimer, onAbort, systemClock } from "../shared/signals.ts";
 import { casesOf, defineEvaluation, optionChecks } from "./evaluation.ts";
 import type { EvalCase, EvalLimits, EvalOptions, EvalReplay, EvalReport, Evaluation, TrialReport } from "./evaluation.ts";
@@ -182,13 +184,8 @@ async function keepFiles(report: TrialReport, keep: EvalOptions["keep"]): Promis
 async function addPage(report: TrialReport): Promise<TrialReport> {
   const { directory, id } = report;
   if (directory === undefined) return report;
-  let text: string;
-  try {
-    text = await readFile(join(directory, trialFiles.log), "utf8");
-  } catch (error) {
-    if (isRecord(error) && error["code"] === "ENOENT") return report;
-    throw error;
-  }
+  const text = await readFile(join(directory, trialFiles.log), "utf8").catch(unlessMissing);
+  if (text === undefined) return report;
   const page = join(directory, trialFiles.page);
   await writeWhole(page, await renderRunPage({ name: id, text }));
   return { ...report, page };
@@ -243,7 +240,7 @@ class Budget {
     this.tokens += tokens;
     this.inputTokens += inputTokens;
     this.cachedTokens += cachedTokens;
-    this.costUSD = costUSD === undefined || this.costUSD === undefined ? undefined : this.costUSD + costUSD;
+    this.costUSD = addCost(this.costUSD, costUSD);
     this.#check();
   }
 

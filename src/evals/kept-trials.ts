@@ -4,6 +4,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { isRecord } from "../core/kit.ts";
 import { parseJson } from "../shared/json.ts";
+import { unlessMissing } from "../shared/plain-error.ts";
 import { trialFiles } from "./run-trial.ts";
 
 /** A trial whose files were kept. */
@@ -16,13 +17,7 @@ export interface KeptTrial {
 
 /** Returns the trials below the folder, sorted by case and number. A folder that does not exist has none. */
 export async function findTrials(root: string): Promise<readonly KeptTrial[]> {
-  let names: readonly string[];
-  try {
-    names = await readdir(root, { recursive: true });
-  } catch (error) {
-    if (isRecord(error) && error["code"] === "ENOENT") return [];
-    throw error;
-  }
+  const names = (await readdir(root, { recursive: true }).catch(unlessMissing)) ?? [];
   const paths = names.map((name) => join(root, name)).filter((path) => path.endsWith(trialFiles.report));
   const found = await Promise.all(paths.map(readTrial));
   return found

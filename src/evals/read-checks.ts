@@ -1,11 +1,11 @@
 // Reads what the function `check` of an evaluation has returned or thrown.
 
+import { toPlainError } from "../shared/plain-error.ts";
 import { describeValue } from "../shared/texts.ts";
 import { isLoopError } from "../core/index.ts";
 import { isRecord } from "../core/kit.ts";
 import type { CheckReport, EvalChecks } from "./evaluation.ts";
 import { JudgeError } from "./judge.ts";
-import { messageOf } from "./words.ts";
 
 /** The name of the check if there is only one without a name. */
 const only = "check";
@@ -21,7 +21,7 @@ export async function readChecks(check: () => EvalChecks | PromiseLike<EvalCheck
   } catch (error) {
     // The judge, or a run in the check, could not work.
     if (error instanceof JudgeError || isLoopError(error)) throw error;
-    return [{ name: only, pass: false, reason: messageOf(error) }];
+    return [{ name: only, pass: false, reason: toPlainError(error).message }];
   }
   if (checks === undefined) return [{ name: only, pass: true }];
   if (typeof checks === "boolean") return [{ name: only, pass: checks }];

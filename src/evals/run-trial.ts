@@ -2,12 +2,14 @@
 
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type Clock, type LoopEvent, type LoopOptions, type Middleware, memoryJournal } from "../core/index.ts";
+import { type Clock, type LoopEvent, type Middleware, memoryJournal } from "../core/index.ts";
 import { type Hooks, isRecord } from "../core/kit.ts";
 import { runLog } from "../inspect/log/middleware.ts";
 import { fileJournal } from "../journal/file-journal.ts";
 import { isSpending, type SpendingEvent } from "../shared/event-table.ts";
-import { messageOf } from "./words.ts";
+import { addCost } from "../shared/count-usage.ts";
+import { isThenable } from "../shared/guards.ts";
+import { toPlainError } from "../shared/plain-error.ts";
 import { onAbort } from "../shared/signals.ts";
 import { CancelScope, signalOf } from "../shared/cancellation/cancel-scope.ts";
 import { Deadline } from "../shared/cancellation/deadline.ts";
@@ -100,8 +102,8 @@ class Watch {
   #count({ usage, costUSD }: SpendingEvent): void {
     const { totalTokens: tokens = 0, inputTokens = 0, cachedInputTokens: cachedTokens = 0 } = usage ?? {};
     const spent = { tokens, inputTokens, cachedTokens, costUSD };
-    this.tokens += spent.tokens;
-    this.costUSD = costUSD === undefined || this.costUSD === undefined ? undefined : this.costUSD + costUSD;
+    this.tokens += tokens;
+    this.costUSD = addCost(this.costUSD, costUSD);
     this.#onSpent(spent);
   }
 }
@@ -203,18 +205,14 @@ async function judge<Case extends EvalCase, Result, World>(
     const ended = (isRecord(result) && isThenable(result["result"]) ? await result["result"] : result) as never;
     judged = { result: ended, checks: await readChecks(() => check(ended, made.world, made)) };
   } catch (error) {
-    judged = { checks: [], error: messageOf(error) };
+    judged = { checks: [], error: toPlainError(error).message };
   }
   try {
     if (trial !== undefined) await teardown?.(trial.world);
   } catch (error) {
-    judged = { ...judged, error: judged.error ?? `teardown failed: ${messageOf(error)}` };
+    judged = { ...judged, error: judged.error ?? `teardown failed: ${toPlainError(error).message}` };
   }
   return judged;
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return isRecord(value) && typeof value["then"] === "function";
 }
 
 function makeTape({ directory, replay }: Pick<PlannedTrial<EvalCase>, "directory" | "replay">, watch: Watch): Tape {
@@ -246,10 +244,9 @@ function wrapOptions({ id, directory, scope, releases, tape, watch }: Wrapping):
     const journal =
       options.journal ??
       (directory === undefined ? memoryJournal() : fileJournal(join(directory, `journal-${encodeURIComponent(runId)}.jsonl`)));
-    const given: LoopOptions["middleware"] = middleware;
     const inner = new CancelScope(scope);
     inner.follow(options.signal);
     releases.push(() => inner.release());
-    return { ...options, runId, journal, signal: signalOf(inner), middleware: [observer, ...log, ...(given ?? [])] };
+    return { ...options, runId, journal, signal: signalOf(inner), middleware: [observer, ...log, ...middleware] };
   };
 }

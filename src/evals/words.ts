@@ -1,10 +1,5 @@
 import { toFileName } from "../journal/named-files.ts";
 
-/** Returns the message of any thrown value. */
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message || error.name : String(error);
-}
-
 /** Returns a readable file name. Ids that are no file name, or could be that of another id, get a hash at the end. */
 export function fileNameOf(id: string): string {
   if (/^[a-z0-9][a-z0-9._-]{0,63}$/.test(id)) return id;

@@ -365,3 +365,20 @@ describe("evaluate", () => {
     expect(low.cases[0]?.status).toBe("failed");
   });
 });
+
+it("removes credentials from the errors of a report", async () => {
+  const secret = `sk-${"a1B2".repeat(12)}`;
+  const evaluation = defineEvaluation({
+    name: "secrets",
+    cases: [{ id: "a" }],
+    directory: false,
+    setup: () => {
+      throw new Error(`wrong key ${secret}`);
+    },
+    run: () => 1,
+    check: () => true,
+  });
+  const report = await evaluate(evaluation);
+  expect(report.cases[0]?.trials[0]?.error).toContain("wrong key");
+  expect(JSON.stringify(report)).not.toContain(secret);
+});
