@@ -4,7 +4,6 @@
 import assert from "node:assert/strict";
 import { stopStandIn } from "./support/anthropic-stand-in.ts";
 
-// #region anthropic
 import Anthropic from "@anthropic-ai/sdk";
 import { z } from "zod";
 import { defineTool, runToolLoop } from "turnwright";
@@ -17,12 +16,14 @@ const getTime = defineTool({
   execute: ({ timeZone }) => new Date().toLocaleTimeString("en-GB", { timeZone }),
 });
 
+// #region anthropic
+const provider = anthropicMessages({ client: new Anthropic(), model: "claude-sonnet-4-6", cache: true });
+// #endregion anthropic
 const result = await runToolLoop({
-  provider: anthropicMessages({ client: new Anthropic(), model: "claude-sonnet-4-6", cache: true }),
+  provider,
   tools: [getTime],
   messages: [{ role: "user", content: "Is it too late to call Tokyo?" }],
 });
-// #endregion anthropic
 
 assert.deepEqual([result.status, result.text], ["completed", "It is late in Tokyo."]);
 assert.deepEqual([result.iterations, result.toolCallsExecuted], [2, 1]);

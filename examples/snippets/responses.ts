@@ -25,7 +25,6 @@ const client = new OpenAI({
 });
 const database = { count: (query: string): number => (query.includes("orders") ? 3 : 0) };
 
-// #region responses
 const runSql = defineTool({
   name: "run_sql",
   description: "Runs one SQLite query and gives its only number",
@@ -33,17 +32,19 @@ const runSql = defineTool({
   execute: ({ input }) => database.count(input),
 });
 
+// #region responses
+const provider = openaiResponses({
+  client, // new OpenAI()
+  model: "gpt-5-mini",
+  reasoning: { effort: "low", summary: "auto" },
+  customTools: { run_sql: { type: "text" } }, // the tool "run_sql" gets { input }
+});
+// #endregion responses
 const result = await runToolLoop({
-  provider: openaiResponses({
-    client, // new OpenAI()
-    model: "gpt-5-mini",
-    reasoning: { effort: "low", summary: "auto" },
-    customTools: { run_sql: { type: "text" } },
-  }),
+  provider,
   tools: [runSql],
   messages: [{ role: "user", content: "How many orders are there?" }],
 });
-// #endregion responses
 
 assert.equal(result.text, "Three orders.");
 assert.deepEqual(bodies[1]?.input.slice(1), [
