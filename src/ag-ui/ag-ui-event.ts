@@ -2,7 +2,7 @@
 
 import type { Json, Usage } from "../core/index.ts";
 
-/** The AG-UI protocol version of a page, which is the version of its `@ag-ui/client`. */
+/** The AG-UI protocol version that a page uses: the version of its `@ag-ui/client`. */
 export type AGUIVersion = "1.0" | "0.0";
 
 /** Names the nested run that an event belongs to. In events of the outermost run, `subagentRunId` is absent. */
@@ -63,7 +63,7 @@ export type AGUIPartEvent =
   | { readonly type: "SUBAGENT_ERROR"; readonly subagentRunId: string; readonly message: string; readonly code: string }
   | ({ readonly type: "CUSTOM"; readonly name: AGUICustomName; readonly value: Json } & AGUIAttribution);
 
-/** A fragment of a text, of reasoning, or of the arguments of a tool call. */
+/** A fragment of text, of reasoning, or of a tool call's arguments. */
 export type AGUIDelta =
   | ({
       readonly type: "TEXT_MESSAGE_CONTENT" | "REASONING_MESSAGE_CONTENT";
@@ -107,13 +107,13 @@ export interface AGUIInterrupt extends AGUIAttribution {
    * answer comes from outside the page, for example from a webhook.
    */
   readonly reason: "approval_required" | "client_tool_input" | "input_required" | "external_result";
-  /** A text that the page can show, such as `May "pay" run?`. */
+  /** A sentence that the page can show, such as `May "pay" run?`. */
   readonly message: string;
-  /** Absent for a wait around a request or the end of the run. */
+  /** Absent if no tool call waits, for example when middleware waits before a request or at the end of the run. */
   readonly toolCallId?: string;
   /** The JSON Schema for the `payload` that the page sends in its answer. Absent for the reason "external_result". */
   readonly responseSchema?: { [keyword: string]: unknown };
-  /** `what` and `facts` are those of a wait with the reason "input_required". */
+  /** `what` and `facts` are set for the reason "input_required". They come from the code that waits. */
   readonly metadata: {
     readonly kind: "approval" | "result" | "answer";
     readonly toolName: string;
@@ -123,7 +123,7 @@ export interface AGUIInterrupt extends AGUIAttribution {
   };
 }
 
-/** The `result` of a finished run: how the run ended, without texts such as error messages. */
+/** The `result` of a finished run: how the run ended, without error messages or other text. */
 export interface AGUIRunResult {
   readonly status: string;
   /** The `kind` of the run's end reason, such as "answered" or "approval-required". */

@@ -31,8 +31,8 @@ export interface AGUIOptions {
    */
   readonly holdAttempts?: boolean | undefined;
   /**
-   * Returns the text that the page shows for a failure. If `onError` throws, a neutral text is shown. Default: neutral texts,
-   * because error messages may contain secrets.
+   * Returns the message that the page shows for a failure. If `onError` throws, the page shows a neutral message. Default: neutral
+   * messages, because error messages may contain secrets.
    */
   readonly onError?: OnError | undefined;
 }

@@ -130,6 +130,6 @@ export class AGUIRun extends PageRun<AGUIEvent> {
     return said === undefined ? undefined : { type: "CUSTOM", name: "attempt-discarded", value: { messageId: said } };
   }
 
-  /** The end of the outermost run has the interrupts. */
+  /** The event that ends the outermost run lists the interrupts. */
   protected showWaits(): void {}
 }

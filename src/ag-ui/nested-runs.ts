@@ -24,7 +24,7 @@ interface OuterRun extends RunPlace {
   readonly events: AGUIRun;
 }
 
-/** The nested runs of a run, as subagents of the page. */
+/** The nested runs of a run, which the page shows as subagents. */
 export class NestedRuns {
   readonly #outer: OuterRun;
   readonly #runs = new Map<string, NestedRun>();

@@ -134,9 +134,7 @@ function toParts(content: unknown): readonly unknown[] {
   return listOf(content).map((part) => (isRecord(part) && part.type !== "text" ? toFile(part) : part));
 }
 
-/**
- * AG-UI 0.0 and 1.0 use different types for a file part. This function converts both types to a file part for `readUserMessage`.
- */
+/** AG-UI 0.0 and 1.0 use different types for a file part. Converts either to a file part for `readUserMessage`. */
 function toFile(part: UnknownRecord): unknown {
   const { type } = part;
   if (type === "binary")

@@ -12,8 +12,8 @@ import { createAGUIMapper, EntryMapper } from "./create-ag-ui-mapper.ts";
  * Converts the events of a run, from `streamToolLoop` or `host.join`, to AG-UI events. `events` is read only as fast as the
  * stream is read. If the stream is cancelled, a run of `streamToolLoop` stops, and a run of a host continues.
  *
- * The stream never fails. If `events` throws, the last event is `RUN_ERROR` with a neutral text. Throws LoopError
- * "invalid-option" or "unknown-option" if an option is invalid.
+ * The stream never fails. If `events` throws, the last event is `RUN_ERROR` with a neutral message. Throws LoopError "invalid-option" or
+ * "unknown-option" if an option is invalid.
  *
  * @example
  * const stream = toAGUIStream(streamToolLoop({ provider, tools, messages }), { threadId, runId });
@@ -94,8 +94,8 @@ class PlacedMapper implements EventMapper<PlacedEvent> {
   readonly #isSent: (entry: Entry<AGUIEvent>) => boolean;
   readonly #after: string | undefined;
   /**
-   * The id of the first event from the source. `after` of a reconnecting page must contain the same id. Otherwise, the page shows
-   * events of another source.
+   * The id of the first event from the source. The `after` of a reconnecting page must contain the same id; otherwise the page shows events
+   * from another source.
    */
   #source: string | undefined;
   #seen: Place = { events: 0, chars: 0 };
@@ -124,7 +124,7 @@ class PlacedMapper implements EventMapper<PlacedEvent> {
   #begin(source: string): void {
     this.#source = source;
     const [, given, events, chars] = idPattern.exec(this.#after ?? "") ?? [];
-    // If the page shows events of another source, the stream must end, because the page cannot remove these events.
+    // If the page shows events from another source, the stream must end, because the page cannot remove these events.
     this.isOver = this.#after !== undefined && given !== source;
     if (given === source) this.#seen = { events: Number(events), chars: Number(chars) };
   }

@@ -7,9 +7,9 @@ import { type AiSdkModelOptions, checkModelOptions } from "./model-options.ts";
 import { createPartsReader, toIterable } from "./model-events.ts";
 
 /**
- * Makes a provider from a language model object of AI SDK 5, 6 or 7. The model may come from any package, such as `@ai-sdk/openai`,
- * `@ai-sdk/google` or `@openrouter/ai-sdk-provider`. The provider calls only the model's `doStream`, which does not retry; to
- * retry, wrap the provider in `withRetry`.
+ * Makes a provider from a language model object of AI SDK 5, 6 or 7. The model may come from any provider package, such as
+ * `@ai-sdk/openai`, `@ai-sdk/google` or `@openrouter/ai-sdk-provider`. The provider calls only the model's `doStream`, which does not
+ * retry; to retry, wrap the provider in `withRetry`.
  *
  * The stream ends with `finish` if the model reported a finish reason. Provider packages also report a finish reason when a stream
  * was cut off. Three reasons therefore do not produce `finish`: "interrupted", "unknown" from a model of specification v2, and

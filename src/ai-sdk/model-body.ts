@@ -51,8 +51,8 @@ interface FileForms {
 }
 
 /**
- * `urls` are the URL patterns that the model accepts. Media types are not checked here. The package of the model may reject a media
- * type.
+ * `urls` are the URL patterns that the model accepts. Media types are not checked here. The model's package may still reject a file for its
+ * media type.
  */
 export function createFileForms(words: SpecWords, urls: unknown): FileForms {
   const takes = "files as base64, and only some URLs";
@@ -101,10 +101,7 @@ function isMediaTypeOf(mediaType: string, key: string): boolean {
 interface ResultPorts {
   readonly words: SpecWords;
   readonly forms: FileForms;
-  /**
-   * The metadata of the service for each call, by call id. This metadata is sent back with the result, because some services
-   * require it there.
-   */
+  /** The service's metadata for each call, by call id. It is sent back with the result, because some services require it there. */
   readonly callOptions: ReadonlyMap<string, Json>;
 }
 
@@ -181,8 +178,8 @@ function createPromptConverter(reader: OwnMessageReader, rule: IdRule | undefine
 }
 
 /**
- * Omits blank texts, and reasoning at the end of a message, because some services reject them. A text with metadata of the service may
- * be blank.
+ * Omits blank texts, and reasoning at the end of a message, because some services reject them. Keeps a blank text that has metadata from
+ * the service.
  */
 function withoutBlanks(messages: readonly PromptMessage[]): readonly PromptMessage[] {
   const isFilled = ({ type, text, providerOptions }: PromptPart): boolean =>
@@ -196,7 +193,7 @@ function withoutBlanks(messages: readonly PromptMessage[]): readonly PromptMessa
   });
 }
 
-/** The packages for Chat Completions have names such as "openai.chat". Other packages send at most 64 characters. */
+/** Packages that use Chat Completions have provider names such as "openai.chat". Other packages send at most 64 characters of an id. */
 function idRuleOf(callIds: Quirks["callIds"], provider: string): IdRule | undefined {
   if (callIds === "any") return undefined;
   return idRules[callIds ?? (provider.endsWith(".chat") ? "chat" : "responses")];
@@ -256,7 +253,7 @@ function toCallPart({ callId, name, args }: ToolCallPart): PromptPart {
   return { type: "tool-call", toolCallId: callId, toolName: toWireName(name), input: toArgumentsObject(args) };
 }
 
-/** The strictest rules of all services, because the service behind the model is unknown. */
+/** Combines the strictest rules of all services, because the service that runs the model is unknown. */
 const planOutput = /* @__PURE__ */ createOutputPlanner({ maxOptional: 0, maxUnions: 16, maxDepth: 4 });
 
 type CallBuilder = (
@@ -265,7 +262,10 @@ type CallBuilder = (
   report: (change: RequestChange) => void,
 ) => Promise<AiSdkCallOptions>;
 
-/** The builder throws a ProviderError `bad-request` if a message has content that cannot be sent to the model. */
+/**
+ * Creates a function that builds the options of `doStream`. It throws ProviderError `bad-request` if a message has content that cannot be
+ * sent to the model.
+ */
 export function createCallBuilder(settings: ModelSettings): CallBuilder {
   const { model, id, quirks } = settings;
   const words = specWords[model.specificationVersion];
@@ -277,7 +277,7 @@ export function createCallBuilder(settings: ModelSettings): CallBuilder {
     const urls: unknown = await model.supportedUrls;
     signal.throwIfAborted();
     const isFree = request.settings?.extra?.["responseFormat"] === undefined;
-    // For some models, the packages make the schema the parameters of a tool (github.com/twentyhq/twenty/pull/21834).
+    // For some models, the packages send the schema as the parameters of a tool (github.com/twentyhq/twenty/pull/21834).
     const isNamed = request.output === undefined || findParameters(request.output.schema, quirks.parameterNames).size === 0;
     const { system, schema } = planOutput(request, isFree && isNamed);
     const { tools, choice, instruction } = planTools(request, { quirks, report });
@@ -292,7 +292,7 @@ export function createCallBuilder(settings: ModelSettings): CallBuilder {
       ...(schema === undefined ? {} : { responseFormat: { type: "json", name: "answer", schema } }),
       // The spread keeps a key "__proto__" in `extra` as a plain field. An assignment would set the prototype.
       ...request.settings?.extra,
-      // With raw chunks, a gateway would send everything twice over the network: as a part, and as a raw chunk.
+      // With raw chunks, a gateway would send everything over the network twice: as a part and as a raw chunk.
       includeRawChunks: !model.provider.startsWith("gateway"),
       abortSignal: signal,
     };
@@ -300,7 +300,7 @@ export function createCallBuilder(settings: ModelSettings): CallBuilder {
   };
 }
 
-/** A message with calls that the service runs itself may come last, because the service continues it. */
+/** A message whose calls the service runs itself may come last, because the service continues it. */
 function toOrder(messages: readonly PromptMessage[], quirks: Quirks): Quirks {
   const last = messages.at(-1);
   const isPaused = last?.role === "assistant" && last.content.some(({ providerExecuted }) => providerExecuted === true);

@@ -58,15 +58,15 @@ function sumOf(...counts: readonly (number | undefined)[]): number | undefined {
 export class RawEnding {
   #usage: Usage | undefined;
   #word: string | undefined;
-  /** True for chunks of Gemini, which may send content even after the finish reason. */
+  /** True for chunks from Gemini, which may send content even after the finish reason. */
   mayGoOn = false;
   /**
    * True if the latest event had the finish reason. If the package cannot parse that event, the other content of the event is lost.
    */
   isLast = false;
   /**
-   * The error in the latest event. The packages keep only the fields that they know, so the reason of an upstream service is only
-   * here. Packages of AI SDK 5 ignore some errors.
+   * The error in the latest event. The packages keep only the fields that they know, so only this error has an upstream service's reason.
+   * Packages of AI SDK 5 ignore some errors.
    */
   error: UnknownRecord | undefined;
 
@@ -159,7 +159,7 @@ export function readFinish(said: unknown, words: FinishWords = new Map()): SaidF
 
 function toReason(raw: string, unified: string, words: FinishWords): FinishReason {
   const known = rareWords.get(raw) ?? knownMeaningOf(raw);
-  // The packages know if a normal end is a refusal.
+  // Only the packages know whether a normal end is a refusal.
   const isExact = known !== undefined && !isCleanEnd(known);
   return words.get(raw) ?? (isExact ? known : undefined) ?? words.get(unified) ?? knownMeaningOf(unified) ?? known ?? "unknown";
 }

@@ -44,7 +44,7 @@ class MessageParts {
   readonly #drafts: PartDraft[] = [];
   readonly #open = { text: new Map<unknown, PartDraft>(), reasoning: new Map<unknown, PartDraft>() };
 
-  /** Begins a new text, even if a text with this id exists. */
+  /** Begins a new text part, even if one with this id exists. */
   start(type: "text" | "reasoning", id: unknown, metadata: unknown): PartDraft {
     const draft: PartDraft = { part: { type }, text: "", metadata };
     this.#drafts.push(draft);
@@ -52,7 +52,7 @@ class MessageParts {
     return draft;
   }
 
-  /** Adds a piece to the text with this id, or begins a text for an id that is new, so that each piece is kept. */
+  /** Adds a fragment to the text part with this id. Begins a part if the id is new, so that no fragment is lost. */
   extend(type: "text" | "reasoning", id: unknown, { text, metadata }: Omit<PartDraft, "part">): void {
     const draft = this.#open[type].get(id) ?? this.start(type, id, undefined);
     draft.text += text ?? "";
@@ -112,7 +112,7 @@ class MessageCalls {
    * cannot be withdrawn.
    */
   startInput({ id, toolName, providerExecuted, inputEncoding }: UnknownRecord): void {
-    // A start with a known id is ignored. The package sends calls that the service runs again when they are complete.
+    // Ignores a start with a known id. The package sends a call that the service runs a second time when the call is complete.
     if (providerExecuted === true || this.#open.has(id)) return;
     const name = textOf(toolName);
     const call = this.#begin(id, name, !this.#ports.names.has(name) || inputEncoding === "text");
@@ -172,7 +172,7 @@ function toInput(argsText: string): Json {
   return isRecord(input) ? input : toArgumentsObject(argsText);
 }
 
-/** Provider metadata wraps the input of a call in this many levels, so the depth limit of the input is lower by this number. */
+/** Provider metadata nests a call's input this many levels deeper, so the input's own depth limit is lower by this number. */
 const levelsAround = 4;
 
 /** Input that is not JSON, or is nested too deeply, stays a string. */
@@ -316,7 +316,7 @@ function readRarePart(part: UnknownRecord, reading: Reading): void {
   }
 }
 
-/** A package may overlook an error in an event that has other fields too, such as OpenRouter's with `choices`. */
+/** A package may overlook an error in an event that also has other fields, such as `choices` in OpenRouter's errors. */
 function readRaw(event: unknown, reading: Reading): void {
   const { ending } = reading;
   ending.read(event);
@@ -361,7 +361,7 @@ function tellWarnings(warnings: unknown, { onWarning }: ModelSettings): void {
   }
 }
 
-/** Errors and rejections of the caller's function must not end the iteration or the process. */
+/** Runs a function of the caller. Its errors and rejections must not end the iteration or the process. */
 function attempt<Result>(run: () => Result): Result | undefined {
   try {
     const result = run();

@@ -1,4 +1,4 @@
-// The types of the SDK are declared here instead of imported, so that models of the specifications v2, v3 and v4 work.
+// The SDK's types are declared here, not imported, so that models of the specifications v2, v3 and v4 work.
 
 import { adapterChecks, type AdapterOptions, refuseBare } from "../shared/adapters/adapter-options.ts";
 import { checkFields, type Check, type Checks, is, isRecord } from "../core/kit.ts";
@@ -104,8 +104,8 @@ const v4: SpecWords = {
 export const specWords: { readonly [Version in AiSdkLanguageModel["specificationVersion"]]: SpecWords } = { v2, v3, v4 };
 
 /**
- * A tool that the service defines, made by a provider package, for example `openai.tools.webSearch({})`. `id` and `args` are
- * required. Both are optional in this type only because the types of the packages do not guarantee them.
+ * A tool that the service defines, made by a provider package, for example `openai.tools.webSearch({})`. `id` and `args` are required. They
+ * are optional here only because the types of the packages do not guarantee them.
  */
 export interface AiSdkProviderTool {
   readonly type?: string | undefined;
@@ -160,9 +160,9 @@ export interface AiSdkModelOptions extends AdapterOptions {
    */
   readonly approveProviderTool?: ((request: AiSdkApprovalRequest) => boolean) | undefined;
   /**
-   * Set to true to send the schema of `structuredOutput` as `responseFormat`. The package of the model decides what it sends to the
-   * service, and some packages drop the schema. Set this option only if the model enforces schemas. If the run has tools, the model
-   * must also enforce schemas in requests with tools. Default false: the schema is described in the system text.
+   * Set to true to send the schema of `structuredOutput` as `responseFormat`. The model's package decides what it sends to the service, and
+   * some packages drop the schema. Set this option only if the model enforces schemas. If the run has tools, the model must also enforce
+   * schemas in requests with tools. Default false: the schema is described in the system text.
    */
   readonly structuredOutput?: boolean | undefined;
   /** Called with each warning. A warning may be repeated for every request. Errors from the function are ignored. Default none. */
@@ -202,7 +202,7 @@ export function checkModelOptions(options: AiSdkModelOptions): ModelSettings {
   checkFields("options", options, checks);
   const { provider, modelId } = options.model;
   const { forcedChoice, ...quirks } = findQuirks({ id: provider, model: modelId });
-  // The fields that turn thinking off have other names in each package.
+  // Each package has a different name for the field that turns thinking off.
   const choice = forcedChoice === undefined ? {} : ({ forcedChoice: "never" } as const);
   return { ...options, id: options.id ?? provider, quirks: { ...quirks, ...choice } };
 }

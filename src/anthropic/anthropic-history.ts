@@ -131,7 +131,7 @@ function createBlockWriter(owner: MetadataReader | undefined): PieceWriter {
   return (messages) => messages.flatMap((message) => convert(message).wire.content.map(normalizeBlock));
 }
 
-/** Prepares a block for the comparison that finds lost content. Removes differences of form that have no meaning. */
+/** Prepares a block for the comparison that finds lost content. Removes differences in form that mean nothing. */
 function normalizeBlock(block: UnknownRecord): Json {
   if (block.type !== "tool_result") return withoutDefaults(block);
   const { content, ...rest } = block;
@@ -178,7 +178,7 @@ export type AnthropicBlock =
   | { type: "tool_use"; id: string; name: string; input: unknown }
   | { type: "tool_result"; tool_use_id: string; content?: string | AnthropicContent[]; is_error?: boolean };
 
-/** A text, an image or a document of the Messages API. */
+/** A text, image or document block of the Messages API. */
 export type AnthropicContent =
   | { type: "text"; text: string }
   | {
@@ -200,7 +200,7 @@ export interface AnthropicHistory<Item> {
   readonly messages: Item[];
   /** The unchanged value of the option `system`. */
   readonly system?: string | undefined;
-  /** The content that the format cannot contain. Empty if `fromAnthropicMessages` can restore the transcript. */
+  /** Content that this format cannot express. Empty if `fromAnthropicMessages` can restore the transcript. */
   readonly lost: readonly LostContent[];
 }
 
@@ -241,8 +241,8 @@ function readSystem(system: FromAnthropicOptions["system"], draft: HistoryDraft)
 }
 
 /**
- * Converts a transcript to messages of Anthropic's Messages API. The messages are those that `anthropicMessages` sends. A
- * transcript that begins with an assistant message gets a user message first, because the API requires one.
+ * Converts a transcript to messages of Anthropic's Messages API: the same messages that `anthropicMessages` would send. A transcript that
+ * begins with an assistant message gets a user message first, because the API requires one.
  *
  * Images and files of users that the API does not support are omitted. Throws LoopError "invalid-messages" if the transcript is
  * invalid, and "invalid-option" or "unknown-option" if an option is invalid.
@@ -274,7 +274,7 @@ export function toAnthropicMessages<Item extends object = AnthropicMessage>(
   return { messages: written, ...(system === undefined ? {} : { system: toWellFormed(system) }), lost: [...opening, ...lost] };
 }
 
-/** The tools and betas of the request are not known here. */
+/** Accepts every block, because the tools and betas of the next request are not known yet. */
 const acceptsAll: Accepted = { declares: () => true, hasTool: () => true, takes: () => true };
 
 function readUnit(wire: readonly object[], owner: HistoryProvider | undefined): readonly Message[] {

@@ -68,7 +68,7 @@ export function anthropicMessages(options: AnthropicMessagesOptions): Provider {
       call.sending?.(body, { id, model });
       return openAnswer(client.messages.create(body, { signal, ...toHeaders(settings, dropsUnfit) }), call.clock);
     };
-    /** Changes what is sent, so that the service accepts the request. Returns false if there is nothing to change. */
+    /** Changes the request so that the service accepts it. Returns false if there is nothing to change. */
     const adapt = ({ code, message }: ProviderError): boolean => {
       if (code === "request-changed") {
         if (!kept.refuse(request.messages)) return false;
@@ -82,7 +82,7 @@ export function anthropicMessages(options: AnthropicMessagesOptions): Provider {
   });
 }
 
-/** The header of a request replaces the client's header, so it also contains the betas of the client. */
+/** The header of a request replaces the client's header, so it must repeat the client's betas. */
 function toHeaders(
   { apiVersion, betas, clientBetas }: MessagesSettings,
   dropsUnfit: boolean,

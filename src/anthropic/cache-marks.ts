@@ -8,7 +8,7 @@ import type { CacheControl, WireBlock, WireMessage } from "./messages-options.ts
 /** The server rejects requests with more marks than this number. */
 const maxMarks = 4;
 
-/** A message of the request. `parts` are the messages of the run that were joined to make `message`. */
+/** A message of the request. `parts` are the run's messages that were joined into it. */
 export interface JoinedMessage {
   readonly message: WireMessage;
   /** Empty for a message that the adapter adds itself. */
@@ -172,7 +172,7 @@ function findChanged(parts: readonly Part[], { parts: before }: Sent, same: numb
   return undefined;
 }
 
-/** Counts the marks that the caller has set: in `extra`, and on server tools. */
+/** Counts the marks that the caller has set itself, in `extra` and on server tools. */
 function countForeign({ tools, extra }: Pick<MarkableRequest, "tools" | "extra">): number {
   const { cache_control: automatic, messages } = extra;
   const inMessages = listOf(messages).map((message) => countMarks(isRecord(message) ? message.content : undefined));

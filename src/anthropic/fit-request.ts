@@ -73,7 +73,7 @@ const knownTypes: readonly string[] = ["adaptive", "enabled", "disabled", "betwe
 function fitThinking(choice: ToolChoice | undefined, effort: Json | undefined, ports: FitPorts): AnthropicThinking | undefined {
   const accepted = acceptThinking(effort, ports);
   if (accepted?.type === "enabled" && isForced(choice) && ports.settings.facts?.forcedChoice !== "no") {
-    // "Thinking may not be enabled when tool_choice forces tool use." (.../build-with-claude/thinking)
+    // The API says: "Thinking may not be enabled when tool_choice forces tool use." (.../build-with-claude/thinking)
     ports.report({ by: "adapter", field: "thinking", action: "removed", reason: "forced-call" });
     return undefined;
   }
@@ -102,7 +102,7 @@ function listTypes(facts: ClaudeFacts | undefined, effort: Json | undefined): re
   return isCapped ? facts.thinking.filter((type) => type === "adaptive") : (facts?.thinking ?? knownTypes);
 }
 
-/** Adaptive thinking replaces the other types. Only models with a thinking budget lack it. */
+/** Uses adaptive thinking instead of the other types. Only models with a thinking budget lack it. */
 function acceptThinking(
   effort: Json | undefined,
   { settings: { thinking, facts }, report }: FitPorts,
@@ -117,7 +117,7 @@ function acceptThinking(
 }
 
 /**
- * If the model refuses a forced call, an instruction asks for the call. The same is done if `extra` has a thinking budget, because
+ * If the model refuses a forced call, asks for the call with an instruction instead. Also does so if `extra` has a thinking budget, because
  * fields in `extra` are sent unchanged.
  */
 function fitChoice(

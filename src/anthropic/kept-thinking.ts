@@ -1,4 +1,4 @@
-// Leaves out thinking that the service would refuse, because the part of the request before it has changed.
+// Leaves out thinking that the service would refuse because an earlier part of the request has changed.
 
 import { createRefusedReasoning } from "../shared/adapters/refused-parts.ts";
 import { memoize } from "../core/kit.ts";
@@ -7,7 +7,7 @@ import type { Message, ModelRequest } from "../core/index.ts";
 import type { WireMessage } from "./messages-options.ts";
 import { isThinkingBlock } from "./provider-metadata.ts";
 
-/** Everything before a thinking block in its request. The block is bound to it. */
+/** Everything before a thinking block in its request. The block is valid only after exactly this content. */
 export interface Prefix {
   readonly system: unknown;
   readonly tools: readonly object[];
@@ -15,18 +15,18 @@ export interface Prefix {
 }
 
 export interface KeptThinking {
-  /** Remembers that the thinking of these messages is refused. Returns false if it was refused before. */
+  /** Remembers that the service refuses the thinking of these messages. Returns false if this was already known. */
   refuse(messages: readonly Message[]): boolean;
   /**
-   * Compares a request with the previous request of its run. If they differ, the thinking of all messages after the first difference
-   * is refused. Returns true if there is such thinking.
+   * Compares a request with the previous request of its run. If they differ, marks the thinking of all messages after the first difference
+   * as refused. Returns true if there was any.
    */
   compare(request: ModelRequest, prefix: Prefix): boolean;
-  /** Returns the message without its thinking, if that is refused. */
+  /** Returns the message without its thinking if the service would refuse that thinking. */
   strip(wire: WireMessage, message: Message | undefined): WireMessage;
 }
 
-/** Reports that thinking was left out. */
+/** The report that thinking was left out. */
 export const leftOut: RequestChange = { by: "adapter", field: "thinking", action: "removed", reason: "request-changed" };
 
 export function createKeptThinking(): KeptThinking {

@@ -177,7 +177,10 @@ function toToolResult(part: ToolResultPart): WireBlock {
   return { ...id, ...(content === undefined ? {} : { content }), ...(isError ? { is_error: true } : {}) };
 }
 
-/** An error result may have only texts (github.com/vellum-ai/vellum-assistant/issues/18387). Its text says that the tool failed. */
+/**
+ * An error result may contain only text (github.com/vellum-ai/vellum-assistant/issues/18387), so a result with files is not marked as an
+ * error; its text says that the tool failed.
+ */
 function isNoText({ type }: WireBlock): boolean {
   return type !== "text";
 }
@@ -232,8 +235,8 @@ export function buildMessagesBody(given: ModelRequest, ports: BodyPorts): Messag
 }
 
 /**
- * Adds a user message that asks for a forced call. Also adds one if the final message is from the model, and the model refuses to
- * continue it. A message that ends with a block of a server tool or a summary is one that the service paused, and is continued.
+ * Adds a user message that asks for a forced call, or that follows an assistant message which the model refuses to continue. A message that
+ * ends with a summary or a block of a server tool was paused by the service, which continues it.
  */
 function withTail(request: ModelRequest, instruction: string | undefined, { settings, convert }: BodyPorts): ModelRequest {
   const { messages } = request;
@@ -301,12 +304,12 @@ function join(parts: readonly [WireMessage, ...WireMessage[]]): JoinedMessage {
 }
 
 /**
- * With a thinking budget, the service rejects tool results unless the assistant messages since the last user message begin with
- * thinking. Messages of other models and messages with a forced call do not. If the request ends with the results of such messages,
- * it is sent without `thinking`.
+ * With a thinking budget, the service rejects tool results unless the assistant messages since the last user message begin with thinking.
+ * Messages from other models and messages with a forced call do not. If the request ends with results of such a message, it is sent without
+ * `thinking`.
  */
 function lacksThinking({ messages }: ModelRequest, { convert, kept }: BodyPorts): boolean {
-  // A blank message is not sent.
+  // Blank messages are not sent, so they do not count.
   const isPassed = (message: Message | undefined): boolean =>
     message !== undefined && (message.role === "user" || convert(message).wire.content.length === 0);
   let position = messages.length - 1;

@@ -21,9 +21,9 @@ interface OpenBlock {
 }
 
 /**
- * Sends each delta as a chunk immediately, and keeps the blocks unchanged for the next request. The service closes every block,
- * even one that was cut off. A closed call may therefore be incomplete, so `call-ready` is sent only when the next block begins or
- * the stop reason is known.
+ * Sends each delta as a chunk immediately, and keeps the blocks unchanged for the next request. The service closes every block, even a
+ * block that was cut off, so a closed call may be incomplete. `call-ready` is therefore sent only when the next block begins or the stop
+ * reason is known.
  *
  * If the block of a text delta is missing or has another type, the delta begins a new block. No text is lost, and each block that
  * is sent back has only the fields of its type.
@@ -111,7 +111,7 @@ function blockType({ type }: UnknownRecord): string | undefined {
   }
 }
 
-/** Compares the ends of the types, because calls to server tools have the types "server_tool_use" and "mcp_tool_use". */
+/** Compares only how the types end, because calls to server tools have the types "server_tool_use" and "mcp_tool_use". */
 function fits(block: OpenBlock | undefined, delta: UnknownRecord): boolean {
   const type = blockType(delta);
   return block !== undefined && type !== undefined && textOf(block.fields.type).endsWith(type);
@@ -170,7 +170,7 @@ function extendInput(block: OpenBlock, text: string, out: ModelChunk[]): boolean
   return true;
 }
 
-/** If code on the server made the call, the arguments arrive complete in `fields.input`, without deltas. */
+/** If code on the server made the call, its arguments arrive complete in `fields.input`, not in deltas. */
 function endCall(call: StreamedCall, { input }: OpenBlock["fields"], cut: boolean): void {
   if (call.text === "" && isRecord(input) && Object.keys(input).length > 0) call.complete(JSON.stringify(input));
   call.end(endArguments(call.text, cut));
@@ -187,7 +187,7 @@ function toWireBlock({ fields, json, call }: OpenBlock, cut: boolean): readonly 
   return call === undefined ? [] : [{ ...fields, type, input: { [invalidJsonKey]: json } }];
 }
 
-/** Provider metadata wraps the input of a call in this many levels, so the depth limit of the input is lower by this number. */
+/** Provider metadata nests a call's input this many levels deeper, so the input's own depth limit is lower by this number. */
 const levelsAround = 4;
 
 function readInput(json: string): Json | undefined {
@@ -277,7 +277,7 @@ interface Reading {
   isDoubled: boolean;
   container: WireContainer | undefined;
   changes: readonly RequestChange[];
-  /** The stop reason in `message_start`. It counts only if no other follows. */
+  /** The stop reason in `message_start`. It counts only if the stream sends no later one. */
   opening: string;
 }
 
@@ -352,7 +352,7 @@ function readDelta(index: unknown, delta: unknown, reading: Reading): void {
 }
 
 function readEnding({ delta, usage: wire, input_transformations: changes }: UnknownRecord, reading: Reading): void {
-  // After another model has taken over in the middle of a stream, a second list replaces the first.
+  // If another model takes over in the middle of a stream, its list replaces the first one.
   if (Array.isArray(changes)) reading.changes = readServiceChanges(changes, toChange);
   const { answer } = reading;
   answer.count(reading.usage.add(wire));
@@ -369,7 +369,7 @@ function stop(raw: unknown, { answer, blocks }: Reading): void {
   blocks.settle(mayBeCut(textOf(raw), answer.words));
 }
 
-/** The types that are known. */
+/** The changes that the service reports, with the `action` that the event `request-adjusted` has for each. */
 const transformations: ReadonlyMap<unknown, RequestChange["action"]> = new Map([
   ["thinking_dropped", "removed"],
   ["thinking_mismatch_allowed", "kept"],

@@ -126,9 +126,9 @@ export interface AnthropicMessagesOptions extends AdapterOptions {
    */
   readonly maxTokens?: number | undefined;
   /**
-   * Controls how the model thinks. A type that the model refuses is replaced or left out, with the event `request-adjusted`. Default:
-   * the model's default. If a model writes its notes between tool calls as thinking, the default also has `display: "summarized"`,
-   * because the notes would otherwise be empty.
+   * Controls how the model thinks. If the model refuses the type, the adapter replaces it or leaves it out, and the event
+   * `request-adjusted` says so. Default: the model's default. If a model writes its notes between tool calls as thinking, the default also
+   * has `display: "summarized"`, because the notes would otherwise be empty.
    */
   readonly thinking?: AnthropicThinking | undefined;
   /**
@@ -251,7 +251,7 @@ export function checkMessagesOptions(options: AnthropicMessagesOptions): Message
   };
 }
 
-/** Services for other models than Claude ignore the version. */
+/** Only for Claude: services for other models ignore the API version. */
 function refusesSampling(
   { client, apiVersion }: Pick<AnthropicMessagesOptions, "client" | "apiVersion">,
   facts: ClaudeFacts | undefined,

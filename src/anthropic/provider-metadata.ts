@@ -1,5 +1,5 @@
-// Keeps the blocks of an assistant message as provider metadata, and sends them back unchanged. Only these blocks contain the
-// signatures of thinking and the results of server tools.
+// Keeps the blocks of an assistant message as provider metadata, and sends them back unchanged. Nothing else in a message holds the
+// signatures of its thinking and the results of server tools.
 
 import type { AssistantMessage, Json, Message, ModelRequest } from "../core/index.ts";
 import { idRules, toWireId } from "../shared/adapters/wire-names.ts";

@@ -7,7 +7,7 @@ import type { Json, Message } from "../core/index.ts";
 import type { WireBlock, WireMessage } from "./messages-options.ts";
 import { isThinkingBlock, trimThinking } from "./provider-metadata.ts";
 
-/** The types of blocks that need a beta, and the beginning of its name. */
+/** The block types that need a beta, with the beginning of that beta's name. */
 export const betaBlocks = { fallback: "server-side-fallback", compaction: "compact-" } as const;
 
 export type BetaBlock = keyof typeof betaBlocks;
@@ -101,7 +101,10 @@ export function removeRefusedBlocks(
   });
 }
 
-/** The ids that the next user or assistant message answers. Undefined if there is none, so that the service answers open calls now. */
+/**
+ * The ids of the calls that the next user or assistant message answers. Undefined if there is no next message; the service then answers
+ * open calls now.
+ */
 type Follower = readonly string[] | undefined;
 
 function toFollower(message: Message | undefined, wire: WireMessage | undefined): Follower {
@@ -135,17 +138,17 @@ function removeFrom(block: WireBlock, ids: readonly string[]): readonly WireBloc
   const { type, id, tool_use_id: answered, caller } = block;
   if (type.endsWith("tool_use") && ids.includes(textOf(id))) return [];
   if (type.endsWith("tool_result") && ids.includes(textOf(answered))) return [];
-  // A call of the run's own tool may name the server call whose code made it.
+  // A call to one of the run's own tools may name the server call whose code made it.
   if (!isRecord(caller) || !ids.includes(textOf(caller["tool_id"]))) return [block];
   const { caller: _removed, ...rest } = block;
   return [rest];
 }
 
 /**
- * After a server-side fallback, an answer has the blocks of the first model, the block `fallback`, and the blocks of the second model.
- * The service refuses calls of the first model that were not answered in the same message, and their results
+ * After a server-side fallback, an answer has the blocks of the first model, the block `fallback`, and the blocks of the second model. The
+ * service refuses calls of the first model that were not answered in the same message, and their results
  * (github.com/code-yeongyu/senpi/issues/113 and 117). Without the beta, it refuses the block itself
- * (github.com/UKGovernmentBEIS/inspect_ai/issues/5335). Thinking then also goes, because two models made it.
+ * (github.com/UKGovernmentBEIS/inspect_ai/issues/5335). The thinking is then removed too, because two models made it.
  */
 function withoutDeclined(wire: readonly WireMessage[], { takes }: Accepted): readonly WireMessage[] {
   let declined: readonly string[] = [];
@@ -157,7 +160,10 @@ function withoutDeclined(wire: readonly WireMessage[], { takes }: Accepted): rea
   });
 }
 
-/** Without the beta, the service does not know the block. The request still has the messages that it summarizes. */
+/**
+ * Without the beta, the service does not know the summary block. Nothing is lost, because the request still has the messages that it
+ * summarizes.
+ */
 function withoutSummary(message: WireMessage, { takes }: Accepted): WireMessage {
   if (takes("compaction") || !readServerBlocks(message).hasSummary) return message;
   return shorten(message, "compaction", (block) => (isSummary(block) ? [] : [block]));

@@ -1,5 +1,4 @@
-// Opens files below one folder for a model. The path comes from the model, so nothing outside of the folder may be reached: not
-// with "..", and not through a symbolic link.
+// Opens files below one folder for a model. The path comes from the model, so neither ".." nor a symbolic link may lead out of the folder.
 
 import type { BigIntStats } from "node:fs";
 import { constants } from "node:fs";
@@ -37,7 +36,7 @@ const fallbackBytes = 2 * 1_024 * 1_024 * 1_024;
 
 const maxListed = 10_000;
 
-/** A file with a NUL among this many first bytes is binary. */
+/** A file with a NUL in its first bytes, up to this number, counts as binary. */
 const inspectedBytes = 8_192;
 
 /**

@@ -1,5 +1,5 @@
-// Reads a part of a stored result. The JSONPath and the stored text come from models, tools and servers, so the size of the text, the work
-// of the query and the size of the answer are limited.
+// Reads a part of a stored result. The JSONPath and the stored text come from models, tools and servers, so three things are limited: the
+// size of the text, the work of a query, and the size of the result.
 
 import { cutText, describeValue, takeStart } from "../shared/texts.ts";
 import { isFunction } from "../shared/errors/check-fields.ts";

@@ -47,7 +47,7 @@ function runWithin(search: () => void): boolean {
     search();
     return true;
   } catch (error) {
-    // The library spreads lists of nodes, so a filter over a list of more than 100,000 items exceeds the stack.
+    // The library passes lists of nodes as arguments, so a filter over more than 100,000 items overflows the stack.
     if (error instanceof WorkLimitError || error instanceof RangeError) return false;
     throw error;
   }
@@ -77,7 +77,7 @@ function compile(path: string, maxDepth: number): JSONPathQuery {
   }
 }
 
-/** Makes the JSONPath function `length` charge for the keys of an object, because `length` counts the keys one by one. */
+/** Makes the JSONPath function `length` charge for each key of an object, because it counts the keys one by one. */
 function limitLength({ functionRegister }: JSONPathEnvironment, charge: Charge): void {
   const length = functionRegister.get("length");
   if (length === undefined) return;
@@ -89,7 +89,7 @@ function limitLength({ functionRegister }: JSONPathEnvironment, charge: Charge):
   functionRegister.set("length", { argTypes: length.argTypes, returnType: length.returnType, call });
 }
 
-/** In the time of one step, a compiled pattern runs about five instructions on one character. */
+/** A compiled pattern runs about five instructions on a character in the time that one step takes. */
 const instructionsPerStep = 5;
 
 /** Compiling one instruction takes as long as about ten steps. */

@@ -123,7 +123,7 @@ interface Block {
   readonly count: number;
 }
 
-/** The blocks of a text that were read so far, in order. Further calls of the tool reuse the blocks. */
+/** The blocks of a text that were read so far, in order. Later calls of the tool reuse them. */
 export interface BlockIndex {
   readonly blocks: Block[];
   isComplete: boolean;
@@ -194,7 +194,7 @@ export function linesOfRanges(
  * between two characters. Does not cut the final block of a text.
  */
 function cutBlock(bytes: Uint8Array, isLast: boolean): { readonly text: string; readonly bytes: number } {
-  // The methods of a Buffer are several times as fast as the methods of other arrays and of a TextDecoder.
+  // A Buffer's methods are several times as fast as those of a Uint8Array or a TextDecoder.
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   if (isLast) return { text: buffer.toString("utf8"), bytes: buffer.length };
   const end = buffer.lastIndexOf(lineFeed);

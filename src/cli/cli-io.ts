@@ -1,4 +1,4 @@
-// The terminal, the environment and the browser of a command, which tests replace.
+// A command's access to the terminal, the environment and the browser. Tests replace it.
 
 import { parseArgs, type ParseArgsConfig } from "node:util";
 
@@ -10,14 +10,14 @@ export interface CliIO {
   /** The folder of this package. */
   readonly packageFolder: string;
   out(line: string): void;
-  /** Writes a line about the progress or a problem. */
+  /** Writes a line about progress or about a problem. */
   note(line: string): void;
   /**
-   * Runs another command of this program in a process of its own, and resolves to its exit code. Passes its notes on. Ends the process
-   * when the signal is aborted.
+   * Runs another command of this program in a separate process, and resolves to its exit code. Forwards its notes. Ends the process when
+   * the signal is aborted.
    */
   runSelf(args: readonly string[], how: SelfRun): Promise<number>;
-  /** Asks the person at the terminal. Undefined if nobody can answer. */
+  /** Asks the person at the terminal. Absent if nobody is there to answer. */
   readonly ask?: ((question: string) => Promise<string>) | undefined;
   /** Opens a file or a URL in the browser. Returns false if the system has no program to open it with. */
   open(target: string): boolean;
@@ -67,7 +67,7 @@ interface Parsed<Options extends NonNullable<ParseArgsConfig["options"]>> {
   readonly positionals: readonly string[];
 }
 
-/** Reads an iteration such as "i3" or "3". Returns undefined for another text. */
+/** Reads the number of an iteration, such as "i3" or "3". Returns undefined for any other string. */
 export function toIteration(text: string): number | undefined {
   const digits = /^i?(\d{1,9})$/.exec(text)?.[1];
   return digits === undefined ? undefined : Number(digits);

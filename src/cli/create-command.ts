@@ -44,7 +44,7 @@ function checkTemplate(name: string): Template {
   throw wrongUsage(`There is no template "${name}". Choose one of these: ${Object.keys(templates).join(", ")}.`);
 }
 
-/** npm leaves out or reads files with these names when it packs the package, so the templates have them under other names. */
+/** When npm packs the package, it leaves out files with these names or treats them as its own. The templates therefore use other names. */
 const realNames: { readonly [name: string]: string | undefined } = {
   "_package.json": "package.json",
   "_tsconfig.json": "tsconfig.json",
@@ -78,7 +78,7 @@ async function toManifest(files: ReadonlyMap<string, string>, name: string, pack
   return `${JSON.stringify({ ...manifest, name, dependencies }, null, 2)}\n`;
 }
 
-/** npm refuses other names, and a package that has the name of one of its dependencies. */
+/** npm refuses invalid names, and the name of one of the package's own dependencies. */
 function checkName(name: string, dependencies: Readonly<Record<string, string>>): void {
   const advice = "Pass another folder, or a name with --name.";
   if (Object.hasOwn(dependencies, name))
@@ -100,7 +100,7 @@ async function refuseUsedFolder(folder: string, given: string): Promise<void> {
     if (code === "ENOTDIR") throw new CliError(`${given} is not a folder. Choose another path.`);
     throw new CliError(`${given} cannot be read: ${messageOf(error)}.`, 1, { cause: error });
   }
-  // A repository without files is empty for its user.
+  // A folder that contains only `.git` counts as empty.
   if (found.every((name) => name === ".git")) return;
   throw new CliError(`The folder ${given} is not empty, so nothing was written. Choose another folder.`);
 }
@@ -110,7 +110,7 @@ async function writeFiles(folder: string, files: ReadonlyMap<string, string>): P
     for (const [path, text] of files) {
       const target = join(folder, path);
       await mkdir(dirname(target), { recursive: true });
-      await writeFile(target, text, { flag: "wx" }); // never replaces a file
+      await writeFile(target, text, { flag: "wx" }); // The flag prevents the replacement of an existing file.
     }
   } catch (error) {
     throw new CliError(`The project was not written: ${messageOf(error)}.`, 1, { cause: error });

@@ -3,7 +3,7 @@ import { pathToFileURL } from "node:url";
 import { isRecord } from "../core/kit.ts";
 import { CliError, messageOf } from "./cli-io.ts";
 
-/** Imports a module of the user. `given` is its path, relative to `cwd`. */
+/** Imports the user's module. `given` is its path, relative to `cwd`. */
 export async function importModule(given: string, cwd: string): Promise<{ readonly [name: string]: unknown }> {
   try {
     return (await import(pathToFileURL(resolve(cwd, given)).href)) as { readonly [name: string]: unknown };

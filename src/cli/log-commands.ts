@@ -99,7 +99,7 @@ interface Serving {
 }
 
 async function serveLive(paths: readonly string[], { found, port, io, openPage }: Serving): Promise<void> {
-  // A journal is converted once, when it is found. Lines that are appended to the journal after that are not shown.
+  // A journal is converted once, when it is found, so lines that are appended later are not shown.
   const known = new Map<string, FoundLog>();
   const served = new Map<string, ServedLog>();
   const list = async (): Promise<readonly ServedLog[]> => {

@@ -100,7 +100,7 @@ async function readSize(path: string, given: string, areAwaited: boolean): Promi
     const isMissing = isRecord(error) && error["code"] === "ENOENT";
     if (!isMissing) throw new CliError(`${given} cannot be read: ${messageOf(error)}.`, 1, { cause: error });
     if (!areAwaited) throw new CliError(`There is no file ${given}. Check the path.`);
-    // A path without a file ending is probably meant as a folder, and a folder must exist.
+    // A path without a file extension probably means a folder, and a folder must exist.
     if (extname(path) === "") throw new CliError(`There is no folder ${given}. Create it first, or pass the path of a log.`);
     return { isFolder: false, size: 0 };
   }

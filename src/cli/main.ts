@@ -47,7 +47,7 @@ function createProcessIO(packageFolder: string): CliIO {
 
 async function askInTerminal(question: string): Promise<string> {
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
-  // Without an answer, such as after Ctrl+C or Ctrl+D, the question would wait forever.
+  // After Ctrl+C or Ctrl+D there is no answer, and the question would wait forever.
   const closed = new Promise<string>((resolve) => terminal.once("close", () => resolve("")));
   const answer = await Promise.race([terminal.question(question), closed]);
   terminal.close();

@@ -111,7 +111,7 @@ const sdks: { readonly [id: string]: Sdk | undefined } = {
 
 type Client = new (options: { readonly apiKey: string }) => unknown;
 
-/** Makes the provider with the id that a log has. Reads its key from the environment. */
+/** Makes the provider whose id is in the log. Reads its key from the environment. */
 async function createSdkProvider(id: string, model: string, { cwd, env }: CliIO): Promise<Provider> {
   const sdk = Object.hasOwn(sdks, id) ? sdks[id] : undefined;
   if (sdk === undefined) {
@@ -145,7 +145,7 @@ interface Completed {
   readonly missing: readonly string[];
 }
 
-/** Adds the tools that only the log has. They have no `execute`, so calls of these tools suspend the run. */
+/** Adds the tools that exist only in the log. They have no `execute`, so a call to one of them suspends the run. */
 function completeTools({ tools = [] }: LoadedOptions, past: Past): Completed {
   if (!Array.isArray(tools)) return { tools, missing: [] };
   const own = tools as readonly Tool[];
@@ -243,7 +243,7 @@ async function readFirst(source: string, { given, at }: Reading): Promise<Past> 
   }
 }
 
-/** Returns the path of the new log. An existing log is never continued, so that each log has one run. */
+/** Returns the path for the new log. Never appends to an existing log, so that each log has one run. */
 async function chooseOut(source: string, out: string | undefined, cwd: string): Promise<string> {
   for (let count = 1; ; count += 1) {
     const path = out === undefined ? besideLog(source, `-rerun${count === 1 ? "" : count}.jsonl`) : resolve(cwd, out);

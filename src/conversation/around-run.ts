@@ -19,7 +19,7 @@ const retryMs = 50;
 
 type Locked = Pick<ConversationOptions, "id" | "store">;
 
-/** Resolves to `false` if the time is over or the signal has fired, and otherwise to `true` after a short time. */
+/** Resolves to `true` after a short wait. Resolves to `false` if the time is up or the signal has fired. */
 export async function waitABit({ clock, until, signal }: Waiting): Promise<boolean> {
   const left = until - clock.now();
   if (left <= 0 || signal?.aborted === true) return false;
@@ -28,8 +28,8 @@ export async function waitABit({ clock, until, signal }: Waiting): Promise<boole
 }
 
 /**
- * Locks the conversation. If another run holds the lock, waits for that run. Callers of this process get the lock in the order in
- * which they came. Rejects with LoopError "conversation-busy" when the time is over or the signal fires.
+ * Locks the conversation. If another run holds the lock, waits for that run. Callers in this process get the lock in the order in which
+ * they asked. Rejects with LoopError "conversation-busy" when the time is up or the signal fires.
  */
 export async function lockConversation({ id, store }: Locked, waiting: Waiting): Promise<ConversationLock> {
   const leave = await linesOf(store).take(id, "lock", waiting);
@@ -62,11 +62,11 @@ async function lockAtHead({ id, store }: Locked, waiting: Waiting): Promise<Conv
 
 /** The messages and the facts of a run that was cut off. */
 export interface Recovered extends Left {
-  /** The messages that the run has added to those that it began with. */
+  /** The messages that the run has added to its first messages. */
   readonly added: readonly Message[];
 }
 
-/** Reads a run that was cut off. Returns undefined if its journal is unknown, because the spending is then unknown too. */
+/** Reads a run that was cut off. Returns undefined if its journal is unknown, because nobody can then tell how much the run spent. */
 export async function recoverRun(
   journal: Journal | undefined,
   { messages, state }: StoredConversation,

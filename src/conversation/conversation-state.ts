@@ -1,5 +1,5 @@
-// Computes how a stored conversation changes when a run begins, gets a message, ends, or is closed because another run begins. The
-// functions of this file store nothing. Conversations and run hosts use them.
+// Computes how a stored conversation changes when a run begins, gets a message, ends, or is closed because another run begins. These
+// functions store nothing. Conversations and run hosts use them.
 
 import { invalidOption } from "../core/kit.ts";
 import type { StopRequest } from "../core/types/loop-options.ts";
@@ -58,7 +58,7 @@ export function settleLastRun({ messages, state }: StoredConversation, recovered
   if (lastRun === undefined) return { stored: { messages, state }, change: { from: messages.length, messages: [], state } };
   const isOpen = lastRun.status === "running" || lastRun.status === "suspended";
   const kept = recovered?.messages ?? messages;
-  // The messages of a run that its input check has refused may be fewer than those that it began with.
+  // If an input check refused the run, it may have fewer messages than it began with.
   const from = isOpen ? Math.min(lastRun.start, kept.length) : messages.length;
   const own = settleWaiting(kept.slice(from), denied);
   const handover = addReport(recovered?.handover ?? handoverOf(state), recovered?.report ?? lastRun);
@@ -111,7 +111,7 @@ interface BeginningRun {
   readonly epoch?: string | undefined;
 }
 
-/** Begins a run whose messages are in their places. */
+/** Begins a run whose messages already have their positions. */
 export function beginPlaced(before: StoredConversation, placed: PlacedMessages, run: BeginningRun): Changed {
   const { messages, handover, own, unchanged } = placed;
   const { runId, listsJournals, epoch } = run;
@@ -139,7 +139,7 @@ export function beginPlaced(before: StoredConversation, placed: PlacedMessages, 
   };
 }
 
-/** Returns the turns whose answers are in the first `length` messages. An answer may be cut at a message that was steered. */
+/** Returns the turns whose answers are in the first `length` messages. A steered message may split an answer. */
 function keepTurns(turns: readonly ConversationTurn[], length: number): readonly ConversationTurn[] {
   return turns.flatMap((turn) => (turn.from >= length ? [] : [{ ...turn, to: Math.min(turn.to, length) }]));
 }
@@ -238,17 +238,17 @@ export function findUnsent(steered: readonly UserMessage[] = [], own: readonly M
   });
 }
 
-/** Returns the messages that a run has added to those that it began with. */
+/** Returns the messages that a run has added to its first messages. */
 export function addedBy(run: Pick<JournalInspection, "messages" | "initialMessages"> | undefined): readonly Message[] {
   return run === undefined ? [] : run.messages.slice(run.initialMessages.length);
 }
 
-/** Returns the messages of `late` that are not in `steered`, such as those for nested runs. */
+/** Returns the messages of `late` that are not in `steered`, such as messages for nested runs. */
 function withoutSteered(late: readonly UserMessage[], steered: readonly UserMessage[] = []): readonly UserMessage[] {
   return late.filter((message) => !steered.some((one) => isSameUserMessage(one, message)));
 }
 
-/** Compares files only by their types, because a journal may keep their bytes in another form. */
+/** Compares only the types of files, because a journal may keep their bytes in another form. */
 function isSameUserMessage(one: UserMessage, other: UserMessage): boolean {
   return one.id === other.id && (one.id !== undefined || outlineOf(one) === outlineOf(other));
 }
@@ -282,7 +282,7 @@ export function usageOf(state: ConversationState): ConversationUsage {
   return toUsage(addReport(handoverOf(state), state.lastRun ?? noHandover), state.runs);
 }
 
-/** The journals of a conversation, with that of its last run, which may be missing in a state of an earlier version. */
+/** The journals of a conversation, including the journal of its last run, which is missing in states that an earlier version stored. */
 export function listJournals({ journals = [], lastRun }: ConversationState): readonly { readonly runId: string }[] {
   return lastRun === undefined || journals.some(({ runId }) => runId === lastRun.runId) ? journals : [...journals, lastRun];
 }

@@ -8,15 +8,15 @@ export interface StoredConversation {
 }
 
 /**
- * The facts about a conversation besides its messages. Small, because each change stores all of them. The inherited fields are
- * those before `lastRun`, so that a resumed run begins with the same summary and agent.
+ * The facts about a conversation besides its messages. Small, because each change stores all of them. The inherited fields have their
+ * values from before `lastRun`, so that a resumed run begins with the same summary and agent.
  */
 export interface ConversationState extends Handover {
   /** The number of runs so far, including `lastRun`. */
   readonly runs: number;
   /** Messages that reached a run too late. The next run begins with these messages. */
   readonly undelivered: readonly UserMessage[];
-  /** The last run. Undefined if there was no run yet. */
+  /** The last run. Undefined if there has been no run yet. */
   readonly lastRun?: StoredRun | undefined;
   /** The runs whose journals exist. Undefined without the option `removeJournal`. */
   readonly journals?: readonly StoredJournal[] | undefined;
@@ -51,7 +51,7 @@ export interface StoredRun extends RunReport {
   readonly runId: string;
   /** The number of messages that the run began with. All messages after these are from this run. */
   readonly start: number;
-  /** The position of the first message that leaves the conversation if an input check refuses the run. Default: `start`. */
+  /** The position of the first message that is removed from the conversation if an input check refuses the run. Default: `start`. */
   readonly own?: number | undefined;
   /**
    * How the run ended. "running" until the end of the run is stored. The status stays "running" if the process of the run was

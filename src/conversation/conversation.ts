@@ -20,13 +20,13 @@ import type { ConversationStore } from "./conversation-store.ts";
 
 type ConversationOwnOptions = "messages" | "runId" | "journal" | "answers" | "resume";
 
-/** The options of `runToolLoop` without those that the conversation sets. */
+/** The options of `runToolLoop`, without those that the conversation sets itself. */
 export type ConversationRunOptions<Output = unknown, T extends Tool = Tool> = EntryOptions<ConversationOwnOptions, Output, T>;
 
 /**
- * Options for one run. They replace the options of the conversation. The fields of `limits`, `timeouts`,
- * `session` and `modelSettings` are replaced one by one. `T` are the tools of the run, and `Base` those of the conversation. The
- * option `context` is required if tools of the run need another context than those of the conversation.
+ * Options for one run. They replace the options of the conversation. The fields of `limits`, `timeouts`, `session` and `modelSettings` are
+ * replaced one by one. `T` is the type of the run's tools, and `Base` of the conversation's tools. The option `context` is required if the
+ * run's tools need another context than the conversation's tools.
  */
 export type RunOverrides<Output = unknown, T extends Tool = Tool, Base extends Tool = T> = Partial<
   Omit<RunOptions<Output, T>, ConversationOwnOptions>
@@ -44,8 +44,8 @@ export type ResumeOverrides<Output = unknown, T extends Tool = Tool, Base extend
 /** The options of `createConversation`. */
 export interface ConversationOptions<Output = unknown, T extends Tool = Tool> {
   /**
-   * Identifies the conversation in the store: 1 to 200 characters without slashes, backslashes and control characters. The store
-   * has no users, so check that the user may use this conversation.
+   * Identifies the conversation in the store: 1 to 200 characters without slashes, backslashes and control characters. The store does not
+   * know your users, so check that the user may open this conversation.
    */
   readonly id: string;
   /** The store, for example `fileConversationStore("chats")`. */
@@ -59,8 +59,8 @@ export interface ConversationOptions<Output = unknown, T extends Tool = Tool> {
    */
   readonly journal?: ((runId: string) => Journal) | undefined;
   /**
-   * Removes the journal of a run, for example its file. Called for journals that `keepRuns` does not keep, and by `remove`. If it
-   * throws, the journal is removed after a later run. Default: journals are kept.
+   * Removes the journal of a run, for example its file. Called for journals that `keepRuns` does not keep, and by `remove`. If it throws,
+   * the conversation tries again after a later run. Default: journals are kept.
    */
   readonly removeJournal?: ((runId: string) => void | PromiseLike<void>) | undefined;
   /**
@@ -69,34 +69,35 @@ export interface ConversationOptions<Output = unknown, T extends Tool = Tool> {
    * Needs `removeJournal`. Default 1.
    */
   readonly keepRuns?: KeepRuns | undefined;
-  /**
-   * Returns changed options for each run, for example with a log in another file for each run. Default: the options are not changed.
-   */
+  /** Returns changed options for each run, for example to write each run's log to its own file. Default: the options are not changed. */
   readonly wrapOptions?: ((options: LoopOptions) => LoopOptions) | undefined;
   /**
-   * How long a run waits until another run of the conversation has ended, in milliseconds. The runs of one process begin in the order
-   * of their calls. Default 0: the run is refused at once.
+   * How long a run waits for another run of the conversation to end, in milliseconds. Waiting runs of one process begin in the order in
+   * which they were requested. Default 0: the run is refused at once.
    */
   readonly waitMs?: number | undefined;
   /**
    * How `send` handles a new message while calls of the last run wait for decisions or results. "refuse" rejects with LoopError
-   * "conversation-refused", which names the calls. "deny" ends the calls: calls that wait for an approval are denied, and calls that
-   * wait for a result are interrupted. "queue" waits, for up to `waitMs`, until the run was resumed and has ended. Default "refuse".
+   * "conversation-refused", which names the calls. "deny" ends the calls: calls that wait for an approval are denied, and calls that wait
+   * for a result are interrupted. "queue" waits up to `waitMs` for the run to be resumed and to end. Default "refuse".
    */
   readonly whenSuspended?: WhenSuspended | undefined;
 }
 
 /**
- * Options with a list of middleware that types the result of the run. `List` is undefined if the options have no list of their own.
+ * Options whose `middleware` determines the type of the run's result. `List` is undefined if the options have no middleware of their own.
  */
 export type Listed<List, Output> = { readonly middleware?: List | MiddlewareList<Output> | undefined };
 
 export type OwnList = readonly [] | readonly unknown[] | undefined;
 
-/** The fields that middleware adds to the result of one run: those of its own list, or `Fields`, those of the conversation. */
+/**
+ * The fields that middleware adds to the result of one run. They come from the run's own middleware, or else from the conversation's
+ * (`Fields`).
+ */
 export type RunFields<List, Fields> = List extends readonly unknown[] ? ResultFields<List> : Fields;
 
-/** New messages of the user: a string, a message, or several messages. */
+/** New messages from the user: a string, a message, or several messages. */
 export type NewMessages = string | UserMessage | readonly UserMessage[];
 
 /** How the last run of a conversation ended, and the messages that wait for the next run. */
@@ -120,24 +121,24 @@ export interface ConversationStatus {
 
 /**
  * A transcript that is kept across runs. While a run is live in any process, methods that begin a run reject with LoopError
- * "conversation-busy". `Output` is the output type of `structuredOutput`, and `T` is the union of the types of the tools. Options for
- * one run may have others. `Fields` are the fields that its middleware adds to the results.
+ * "conversation-busy". `Output` is the output type of `structuredOutput`, and `T` is the union of the types of the tools. The options of a
+ * single run may use other types. `Fields` are the fields that the middleware adds to each result.
  */
 export interface Conversation<Output = unknown, T extends Tool = Tool, Fields = unknown> {
   readonly id: string;
   /**
-   * Adds messages of the user, and runs the loop. The messages are stored before the run begins. Without `message`, the run
-   * answers messages that have no answer yet: undelivered messages, or the messages of a run that was cut off or failed.
+   * Adds messages from the user, and runs the loop. The messages are stored before the run begins. Without `message`, the run answers
+   * messages that have no answer yet: undelivered messages, or the messages of a run that was cut off or failed.
    *
    * If the conversation has a message with the same `id` and no answer yet, the message is not added again. If that message has an
    * answer, `send` rejects with LoopError "conversation-refused".
    *
-   * Rejects like `runToolLoop`, with errors of the store, and with LoopError "conversation-busy". If the run rejects, its
-   * messages stay in the conversation. If the run rejects before it has recorded anything, for example because its journal cannot
-   * be opened, the conversation is as before `send`.
+   * Rejects like `runToolLoop`, with errors of the store, and with LoopError "conversation-busy". If the run rejects, its messages stay in
+   * the conversation. If the run rejects before it has recorded anything, for example because its journal cannot be opened, the
+   * conversation stays as it was before `send`.
    *
-   * If the store fails at the end of a run, the last change is tried again while the lease of the store holds. If that fails too, the
-   * error of the store has the result of the run as its property `result`.
+   * If the store fails at the end of a run, the conversation repeats the last write while the store's lease holds. If that fails too,
+   * `send` rejects with the store's error, and its property `result` has the result of the run.
    *
    * @example
    * const { text } = await conversation.send("Do I need a coat?");
@@ -186,13 +187,13 @@ export interface Conversation<Output = unknown, T extends Tool = Tool, Fields = 
   remove(): Promise<void>;
   /** Returns the stored transcript. While a run is live, the transcript ends with the messages that the run began with. */
   messages(): Promise<readonly Message[]>;
-  /** Returns how the last run ended. Undefined if there was no run yet. */
+  /** Returns how the last run ended. Undefined if there has been no run yet. */
   status(): Promise<ConversationStatus | undefined>;
   /** Returns the usage and the cost of all runs of the conversation, including runs in other processes. */
   usage(): Promise<ConversationUsage>;
   /**
-   * Copies the conversation to a new id, and returns the copy. `atMessage` is the number of messages to copy. Default: all. Calls
-   * that wait are ended in the copy. The usage of the copy begins at 0.
+   * Copies the conversation to a new id, and returns the copy. `atMessage` is the number of messages to copy. Default: all. In the copy,
+   * calls that still wait are ended. The usage of the copy begins at 0.
    *
    * Rejects with LoopError "conversation-refused" if a conversation with the new id exists, or this conversation does not exist.
    * Rejects with "invalid-option" if `atMessage` is too large, or separates a tool call from its result.

@@ -42,7 +42,7 @@ import { isRefusedByPostgres } from "../shared/postgres.ts";
 /** The time between two attempts, in milliseconds. */
 const waitMs = 250;
 
-/** How long the change is repeated, in milliseconds: in a store without leases, and in a store whose lease still holds. */
+/** How long the last write is repeated, in milliseconds: for a store without leases, and for a store whose lease still holds. */
 const repeatForMs = { withoutLease: 1_000, withLease: 120_000 };
 
 interface Ended {
@@ -73,7 +73,7 @@ async function appendEnd(
 
 const problem = 'The store has failed. Read its error in "cause", and the result of the run in "result".';
 
-/** The property is not enumerable, because the transcript of the result must not be printed with the error. */
+/** The property is not enumerable, so that printing the error does not print the whole transcript. */
 function withResult(error: unknown, result: LoopResult): unknown {
   const isOpen = error instanceof Error && Object.isExtensible(error);
   const given = isOpen ? error : new Error(problem, { cause: error });
@@ -81,9 +81,9 @@ function withResult(error: unknown, result: LoopResult): unknown {
 }
 
 /**
- * Creates an object for one conversation, which keeps its transcript in a store. Each `send` adds a message of the user, and runs
- * the loop with all messages. It then stores the messages, the usage, the cost and the compaction of the run. Any number of
- * objects, in any number of processes, may share a conversation. A conversation has one run at a time.
+ * Creates an object for one conversation, which keeps its transcript in a store. Each `send` adds a message from the user, and runs the
+ * loop with all messages. It then stores the messages, the usage, the cost and the compaction of the run. Any number of objects, in any
+ * number of processes, may share a conversation. A conversation has one run at a time.
  *
  * Nothing is read or written before the first call of a method. Throws LoopError "invalid-option" or "unknown-option" if an
  * option is invalid, including those in `options`.
@@ -115,11 +115,11 @@ interface Prepared extends Pick<Changed, "undo" | "undoUnbegun"> {
   readonly stored: StoredConversation;
   readonly start: number;
   readonly options: LoopOptions<never>;
-  /** Removes the listener from the signal of the caller. */
+  /** Removes the listener from the caller's signal. */
   unlink(): void;
 }
 
-/** `createConversation` gives the methods their public types. */
+/** Implements `Conversation`. `createConversation` gives the methods their public types. */
 class StoredChat {
   readonly id: string;
   readonly #given: ConversationOptions;
@@ -274,7 +274,7 @@ class StoredChat {
     if (lastRun === undefined) throw refused(this.id, "has no run yet. Call send");
     const { status, reason, runId } = lastRun;
     const isOpen = status === "running" || status === "suspended";
-    // Refused messages have left the conversation, so their run cannot be tried again.
+    // Refused messages were removed from the conversation, so their run cannot be repeated.
     const isRetried = resume !== undefined && reopenable.has(status) && reason?.kind !== "input-guardrail";
     if (!isOpen && !isRetried)
       throw refused(this.id, `has no run to resume: the last one has ended as "${status}". Call send to begin another run`);
@@ -329,7 +329,7 @@ class StoredChat {
     };
   }
 
-  /** Lets others wait for the end of a run that is being stopped. `hasLeft` returns true if its reader has left. */
+  /** Lets other callers wait for the end of a run that is being stopped. `hasLeft` returns true if the run's reader has left. */
   #watchStop({ options: { signal, control } }: Prepared, hasLeft: () => boolean = () => false): void {
     const isStopping = (): boolean => signal?.aborted === true || control?.hasStopRequest() === true || hasLeft();
     linesOf(this.#given.store).watch(this.id, isStopping);

@@ -35,9 +35,9 @@ export interface FileConversationStoreOptions {
  * a line. Only the owner can read the files. Several processes on one machine may share the directory. If a process dies, the
  * next process that uses the conversation removes the lock and an incomplete last line.
  *
- * Throws LoopError "invalid-option" or "unknown-option" if an argument is invalid. The methods reject with errors from the disk,
- * and with "journal-damaged" if something else has changed a file. They reject with "journal-refused" if a file cannot be used
- * safely, for example because it is a symbolic link of another user.
+ * Throws LoopError "invalid-option" or "unknown-option" if an argument is invalid. The methods reject with errors from the disk, and with
+ * "journal-damaged" if something else has changed a file. They reject with "journal-refused" if a file cannot be used safely, for example
+ * because it is a symbolic link that another user made.
  *
  * @example
  * const store = fileConversationStore("/var/lib/chat");
@@ -134,8 +134,8 @@ function keyOf(id: string, count: number): string {
 }
 
 /**
- * Returns the conversation after all changes, or undefined without a change. Throws LoopError "journal-damaged" for changes that
- * the checksums do not detect: somebody can compute new checksums, or copy the file of another conversation.
+ * Returns the conversation after all changes, or undefined without a change. Throws LoopError "journal-damaged" for damage that the
+ * checksums do not show: somebody may have computed new checksums, or copied the file of another conversation.
  */
 function replayChanges(id: string, changes: ReadonlyMap<string, unknown>): StoredConversation | undefined {
   const messages: Message[] = [];
@@ -156,7 +156,7 @@ function damaged(key: string, problem: string): LoopError<"journal-damaged"> {
   return new LoopError("journal-damaged", { key, problem });
 }
 
-/** Does not check messages and compactions, because `runToolLoop` does. */
+/** Does not check messages and compactions, because `runToolLoop` checks them. */
 function isChange(change: unknown, length: number): change is ConversationChange {
   if (!isRecord(change) || !isCount(change["from"], length) || !isListOfRecords(change["messages"])) return false;
   return isState(change["state"], change["from"] + change["messages"].length);

@@ -1,4 +1,4 @@
-// Hands usage, cost, summary and agent of one run to the next. Conversations, run hosts and durable hosts use these functions.
+// Hands the usage, cost, summary and agent of one run to the next. Conversations, run hosts and durable hosts use these functions.
 
 import { addCost, addUsage, noUsage } from "../shared/count-usage.ts";
 import { isRecord } from "../core/kit.ts";
@@ -14,7 +14,7 @@ import type { JournalInspection } from "../journal/index.ts";
 export interface Handover {
   /** The sum over all runs whose usage is known. */
   readonly usage: Usage;
-  /** The cost of the runs in USD. Undefined if a part of the cost is unknown. */
+  /** The cost of the runs in USD. Undefined if part of the cost is unknown. */
   readonly costUSD?: number | undefined;
   /** The sum of the known costs in USD, if `costUSD` is undefined. */
   readonly knownCostUSD?: number | undefined;
@@ -38,9 +38,9 @@ export type RunReport = { readonly [Field in keyof Handover]?: Handover[Field] |
 export interface ConversationUsage {
   /** The sum over all runs whose usage is known. */
   readonly usage: Usage;
-  /** The cost in USD. Undefined if a part of the cost is unknown, for example the cost of a request that was stopped. */
+  /** The cost in USD. Undefined if part of the cost is unknown, for example the cost of a request that was stopped. */
   readonly costUSD: number | undefined;
-  /** The sum of the known costs in USD. The conversation cost at least this much. Equal to `costUSD` if that is known. */
+  /** The sum of the known costs in USD. The conversation has cost at least this much. Equal to `costUSD` if that is known. */
   readonly knownCostUSD: number;
   /** The number of runs, including one that has not ended. */
   readonly runs: number;
@@ -114,7 +114,7 @@ function trimReport(report: RunReport, messages: readonly Message[]): RunReport 
   };
 }
 
-/** Returns the options of the next run, which begins with the summary and as the agent of the handover. */
+/** Returns the options for the next run, which begins with the handover's summary and agent. */
 export function withHandover<Options extends Pick<LoopOptions, "middleware">>(
   options: Options,
   { compaction, handoffs, lastRequest }: Handover,
@@ -145,15 +145,15 @@ interface EndedStatus {
 
 const unchecked: ReadonlySet<string> = new Set<EndReason["kind"]>(["hook-failed", "max-cost", "max-tokens", "cost-unknown"]);
 
-/** True if the input checks have passed the messages of a run. A run that was cut off or stopped may not have checked them. */
+/** True if a run's messages have passed its input checks. A run that was cut off or stopped may not have checked them. */
 function hasChecked({ status, reason }: EndedStatus): boolean {
   if (status === "error") return reason !== undefined && !unchecked.has(reason.kind);
   return status === "completed" || status === "suspended" || status === "empty-response";
 }
 
 /**
- * Returns the position of the first message that leaves the conversation if an input check refuses the next run. Earlier messages
- * of the user without an answer stay, if the checks of their run have passed them. `added` is the number of new messages.
+ * Returns the position of the first message that is removed from the conversation if an input check refuses the next run. Earlier
+ * unanswered messages from the user stay if they passed the checks of their run. `added` is the number of new messages.
  */
 export function findOwn(messages: readonly Message[], added: number, last: EndedStatus | undefined): number {
   const isChecked = last === undefined || hasChecked(last);
@@ -176,14 +176,14 @@ export function withoutRefused(
 /** The messages and the facts that a run leaves to the next run. */
 export interface Left {
   readonly messages: readonly Message[];
-  /** The handover of the runs before. */
+  /** The handover from the earlier runs. */
   readonly handover: Handover;
   readonly report: RunReport;
 }
 
 /**
- * Returns what a run leaves. Messages that an input check refused leave the conversation, together with a summary and handoffs that
- * no longer fit. `own` comes from `findOwn`.
+ * Returns what a run leaves to the next run. Messages that an input check refused are removed from the conversation, with any summary and
+ * handoffs that no longer fit. `own` comes from `findOwn`.
  */
 export function leaveRun(
   run: Reported & { readonly reason?: EndReason | undefined; readonly messages: readonly Message[] },
@@ -196,8 +196,8 @@ export function leaveRun(
 }
 
 /**
- * Returns what a run leaves that was cut off. `given` are the messages that the run began with. A run records its beginning before
- * its first request, so a run without a record has spent nothing.
+ * Returns what a run that was cut off leaves to the next run. `given` are the messages that the run began with. A run records its beginning
+ * before its first request, so a run without a record has spent nothing.
  */
 export function leaveCutOff(
   run: JournalInspection | undefined,

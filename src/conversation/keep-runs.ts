@@ -6,8 +6,8 @@ import type { LoopResult } from "../core/index.ts";
 import type { ConversationState, StoredJournal } from "./conversation-store.ts";
 
 /**
- * How many journals of ended runs are kept in each conversation: those of the newest runs, or those of runs that ended in the last
- * days. `Infinity` keeps all.
+ * How many journals of ended runs each conversation keeps: a number of the newest runs, or all runs that ended within the last `days`.
+ * `Infinity` keeps all.
  */
 export type KeepRuns = number | { readonly days: number };
 
@@ -34,8 +34,8 @@ interface Keeping {
 }
 
 /**
- * Removes the journals of earlier runs that are too old. Returns the other journals, and that of the run that has just ended. A journal
- * that cannot be removed now is removed after a later run.
+ * Removes the journals of earlier runs that are too old. Returns the remaining journals, including the journal of the run that has just
+ * ended. If a removal fails, it is tried again after a later run.
  */
 export async function pruneJournals(
   { runs, journals = [] }: ConversationState,

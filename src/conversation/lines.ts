@@ -1,4 +1,4 @@
-// Lets the callers of one process use a conversation in the order in which they came.
+// Lets the callers in one process use a conversation one after another, in the order in which they asked.
 
 import type { Clock } from "../core/index.ts";
 import { maxTimerMs } from "../shared/signals.ts";
@@ -14,7 +14,10 @@ export interface Waiting {
 
 /** The callers of this process that use one conversation or wait for it. */
 interface Line {
-  /** True if the run of the first caller is being stopped. Others then wait for its end, even if they would not wait otherwise. */
+  /**
+   * True if the run of the first caller is being stopped. Other callers then wait for its end, even if they would otherwise be refused at
+   * once.
+   */
   isStopping: () => boolean;
   /** Resolves when all callers have left. */
   left: Promise<unknown>;
@@ -28,8 +31,8 @@ export class Lines {
   readonly #all = new Map<string, Line>();
 
   /**
-   * Waits for the turn of the caller. Returns the function that ends the turn. Rejects with LoopError "conversation-busy" when the
-   * time is over or the signal fires.
+   * Waits for the caller's turn. Returns the function that ends the turn. Rejects with LoopError "conversation-busy" when the time is up or
+   * the signal fires.
    */
   async take(id: string, purpose: "send" | "lock", { clock, until, signal }: Waiting): Promise<() => void> {
     const key = `${purpose} ${id}`;

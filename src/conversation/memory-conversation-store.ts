@@ -7,7 +7,7 @@ import type { ConversationChange, ConversationState, ConversationStore, StoredCo
 
 /** The options of `memoryConversationStore`. */
 export interface MemoryConversationStoreOptions {
-  /** The maximum number of conversations. If it is exceeded, the least recently changed conversation is removed. Default `Infinity`. */
+  /** The maximum number of conversations. Beyond this number, the least recently changed conversation is removed. Default `Infinity`. */
   readonly maxConversations?: number | undefined;
 }
 

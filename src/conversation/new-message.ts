@@ -6,7 +6,7 @@ import { isFilled, refuseOption } from "../shared/errors/check-fields.ts";
 import { toUserMessage as copyUserMessage } from "../shared/check-messages.ts";
 import type { PageMessage } from "../web/read-user-message.ts";
 
-/** The error for a value that is not a new message, with advice if the value looks like a message of another format. */
+/** The error for a value that is not a new message, with advice if the value looks like a message in another format. */
 function refuseMessage(message: unknown): LoopError<"invalid-option"> {
   return refuseOption("message", messageCheck, message);
 }
@@ -26,7 +26,7 @@ const messageCheck: Check = [
   },
 ];
 
-/** Returns the new user message. Rejects other roles, because a page could otherwise forge messages of the model or of tools. */
+/** Returns the new user message. Rejects other roles, because a page could otherwise forge messages from the model or from tools. */
 export function toPageMessage(message: unknown): PageMessage {
   if (typeof message === "string" && isFilled(message)) return { role: "user", content: message };
   const copy: PageMessage | undefined = copyUserMessage(message);
@@ -34,7 +34,7 @@ export function toPageMessage(message: unknown): PageMessage {
   throw refuseMessage(message);
 }
 
-/** Like `toPageMessage`, for a message that cannot ask for another answer. */
+/** Like `toPageMessage`, but for a message that cannot ask for a new answer. */
 export function toUserMessage(message: unknown): UserMessage {
   const { again: _, edited: _edited, ...own } = toPageMessage(message);
   return own;

@@ -1,4 +1,4 @@
-// Decides which messages the next run of a conversation begins with. A message of a page is recognized by its id.
+// Decides which messages the next run of a conversation begins with. A message from a page is recognized by its id.
 
 import type { EndReason, Json, Message, ProviderErrorCode, UserMessage } from "../core/index.ts";
 import { invalidOption } from "../core/kit.ts";
@@ -18,7 +18,7 @@ export interface History {
   readonly messages: readonly Message[];
   readonly undelivered?: readonly UserMessage[] | undefined;
   readonly handover: Handover;
-  /** The last run. Undefined if there was no run yet. */
+  /** The last run. Undefined if there has been no run yet. */
   readonly last?: (Parameters<typeof findOwn>[2] & { readonly runId: string; readonly own?: number | undefined }) | undefined;
   /** The messages that were sent to the last run while it worked. Some of them may not be in `messages`. */
   readonly steered?: readonly UserMessage[] | undefined;
@@ -28,9 +28,9 @@ export interface History {
 export interface PlacedMessages {
   readonly messages: readonly Message[];
   readonly handover: Handover;
-  /** The position of the first message that leaves the conversation if an input check refuses the run. */
+  /** The position of the first message that is removed from the conversation if an input check refuses the run. */
   readonly own: number;
-  /** How many messages at the beginning are those of the conversation. */
+  /** The number of messages at the start that are unchanged messages of the conversation. */
   readonly unchanged: number;
 }
 
@@ -65,7 +65,8 @@ function isPrefix(start: readonly Message[], whole: readonly Message[]): boolean
 }
 
 function isSame(one: unknown, other: unknown): boolean {
-  // The cast is safe, because messages are plain data apart from the bytes of files. Bytes are equal only if they are one object.
+  // The cast is safe, because messages are plain data apart from the bytes of files. Two files count as equal only if their bytes are the
+  // same object.
   return isSameJson(one as Json, other as Json);
 }
 
@@ -79,7 +80,7 @@ export function isRepetition(one: UserMessage, other: UserMessage): boolean {
   return one.id !== undefined && one.id === other.id && isSame(one.content, other.content);
 }
 
-/** Returns the answer for a message to a live run whose transcript has a message with the same id. */
+/** Returns the answer to a message that is sent to a live run, if the run's transcript has a message with the same id. */
 export function refuseKnown(messages: readonly Message[], given: UserMessage): "repeated" | "unknown-message" | undefined {
   const found = given.id === undefined ? undefined : findMessage(messages, given.id);
   if (found === undefined) return undefined;
@@ -94,7 +95,7 @@ function answerLast({ messages, undelivered = [], handover }: History, denied: b
 }
 
 /**
- * Continues after a run that failed, without a new message. Keeps the results of calls, so that no call runs twice. Drops text that
+ * Continues after a run that failed, without a new message. Keeps the results of calls, so that no call runs twice. Drops an answer that
  * was cut off.
  */
 export function continueLast(history: History): NextMessages {
@@ -104,7 +105,7 @@ export function continueLast(history: History): NextMessages {
   return { kind: "next", messages: all, handover: trimHandover(handover, all), own: findOwn(all, 0, last), unchanged: end };
 }
 
-/** Continues with the first messages of a conversation. The last one of them is a user message without an answer. */
+/** Continues with the first messages of a conversation, up to a user message that has no answer. */
 function cutTo(handover: Handover, messages: readonly Message[]): NextMessages {
   const own = findOwn(messages, 0, undefined);
   const earlier = messages.slice(0, -1);
@@ -170,7 +171,7 @@ function allOf({ messages, undelivered = [] }: History): readonly Message[] {
   return [...messages, ...undelivered];
 }
 
-/** Places a message that the last run did not get. A run that goes on gets it, and otherwise the next run begins with it. */
+/** Places a message that the last run did not get. If that run continues, it gets the message; otherwise the next run begins with it. */
 function placeWaiting({ messages, undelivered = [], handover, last }: History, denied: boolean): NextMessages {
   if (last?.status === "running" || last?.status === "suspended") return { kind: "repeated", isLast: true };
   const own = findOwn(messages, undelivered.length, last);
@@ -191,7 +192,7 @@ function isLastOfUser(messages: readonly Message[], { index }: Found): boolean {
   return !messages.slice(index + 1).some(({ role }) => role === "user");
 }
 
-/** The same request fails again with these errors, so the answer begins from the start. */
+/** With these errors, the same request would fail again, so the answer starts over. */
 const lastingErrors: ReadonlySet<string> = new Set<ProviderErrorCode>([
   "bad-request",
   "context-too-long",
@@ -203,8 +204,8 @@ const lastingErrors: ReadonlySet<string> = new Set<ProviderErrorCode>([
 const brokenStreams: ReadonlySet<string> = new Set<EndReason["kind"]>(["stream-idle", "first-chunk", "stream-too-long"]);
 
 /**
- * True if there is no answer to replace, because the run of the message broke off after a call. The calls must not run twice: a page
- * shows a button "try again" after an error, and `useChat` then asks for another answer.
+ * True if the message's run broke off after a call, so that there is no answer to replace. The calls must not run twice: a page shows a
+ * button "try again" after an error, and `useChat` then asks for another answer.
  */
 function hasBroken(history: History, found: Found): boolean {
   const { messages, last } = history;

@@ -55,8 +55,8 @@ const unlockChat = `
   UPDATE turnwright.chats SET holder = NULL WHERE id = $1 AND holder = $2 AND state IS NOT NULL`;
 
 /**
- * One statement reads the state and the messages, so that both are from the same moment. The messages are one long text, because
- * a driver reads a long text faster than many rows.
+ * One statement reads the state and the messages, so that both are from the same moment. The messages come as one long string, because a
+ * driver reads that faster than many rows.
  */
 const readChat = `
   SELECT state, (SELECT string_agg(body, ',' ORDER BY position) FROM turnwright.chat_messages WHERE chat_id = $1) AS messages
@@ -88,7 +88,7 @@ const deleteChat = `
  * Makes a store in the schema `turnwright` of a Postgres database, for processes on any number of machines. The first call
  * creates the schema and its tables, whose names begin with `chat`. The pool stays yours: end it yourself.
  *
- * Throws LoopError "invalid-option" or "unknown-option" if an argument is invalid. The methods reject with errors of the pool.
+ * Throws LoopError "invalid-option" or "unknown-option" if an argument is invalid. The methods reject with the pool's errors.
  *
  * @example
  * const store = postgresConversationStore(new Pool({ connectionString: process.env.DATABASE_URL }));

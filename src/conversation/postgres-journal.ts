@@ -15,7 +15,7 @@ const openRun = `
 
 const readRecords = "SELECT key, body FROM turnwright.chat_records WHERE run_id = $1 ORDER BY position";
 
-/** The row of the run is locked, so that no other execution opens the journal before the record is there. */
+/** Locks the row of the run, so that no other execution can open the journal before the record is written. */
 const addRecord = `
   WITH own AS MATERIALIZED (SELECT id FROM turnwright.chat_runs WHERE id = $1 AND holder = $2 FOR SHARE)
   INSERT INTO turnwright.chat_records (run_id, key, body) SELECT id, $3::text, $4::text FROM own RETURNING key`;
@@ -35,7 +35,7 @@ export function postgresJournal(query: Query, runId: string): Journal {
     durable: true,
     open: async ({ readOnly = false } = {}) => {
       if (!readOnly) await (opened = query(openRun, [runId, holder]));
-      // Another process may have added records since the last time.
+      // Read again when the journal is opened again, because another process may have added records.
       reading = undefined;
       return async () => {};
     },

@@ -7,9 +7,9 @@ import { renderOutcome } from "../shared/to-outcome.ts";
 import type { WaitingCall } from "../core/kit.ts";
 
 /**
- * How a new message is handled while calls of the last run wait for decisions or results. "refuse" refuses the message. "deny"
- * ends the calls: calls that wait for an approval are denied, and calls that wait for a result are interrupted. "queue" waits
- * until the run has got its decisions and has ended.
+ * How a new message is handled while calls of the last run wait for decisions or results. "refuse" refuses the message. "deny" ends the
+ * calls: calls that wait for an approval are denied, and calls that wait for a result are interrupted. "queue" waits until the decisions
+ * have arrived and the run has ended.
  */
 export type WhenSuspended = "refuse" | "deny" | "queue";
 

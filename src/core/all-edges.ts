@@ -51,8 +51,8 @@ const allEdges: Edges = {
 };
 
 /**
- * Adds the full messages of errors, with advice. Importing `turnwright` adds them in a program that is not bundled. A bundler leaves out
- * what no import names, so that a page or a function of an edge service loads less: call this function to keep the messages.
+ * Adds the full messages of errors, with advice. Importing `turnwright` adds them in a program that is not bundled. A bundler leaves them
+ * out, so that a page or an edge function loads less. To keep the messages in a bundle, call this function.
  *
  * @example if (process.env.NODE_ENV !== "production") explainErrors();
  */

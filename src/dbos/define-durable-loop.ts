@@ -1,4 +1,4 @@
-// A loop whose runs any worker can execute, stop and show. A run is a DBOS workflow.
+// Defines loops whose runs any worker can execute, stop and show. Each run is a DBOS workflow.
 
 import { DBOS, DBOSWorkflowConflictError, Error as errors } from "@dbos-inc/dbos-sdk";
 import type { Json } from "../core/index.ts";
@@ -58,7 +58,7 @@ function define(fields: DurableLoopFields<Json>): DefinedLoop<Json> {
 
 async function execute(fields: DurableLoopFields<Json>, input: string): Promise<string> {
   const runId = DBOS.workflowID ?? "";
-  // DBOS still starts runs during its shutdown. Another worker takes over the run.
+  // DBOS still starts runs while it shuts down. This error leaves the run to another worker.
   if (!here.hasWorker) throw new DBOSWorkflowConflictError(runId);
   const { worker } = here;
   const noteEnd = (): void => worker.outside(() => worker.noteEnd(runId));
@@ -74,7 +74,7 @@ async function execute(fields: DurableLoopFields<Json>, input: string): Promise<
     throw error;
   }
   await worker.outside(() => worker.untilEnded(runId));
-  // After this error, DBOS adopts the end that another execution has stored, and does not end the workflow itself.
+  // After this error, DBOS uses the result that another execution has stored, and does not end the workflow itself.
   throw new DBOSWorkflowConflictError(runId);
 }
 

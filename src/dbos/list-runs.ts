@@ -30,7 +30,7 @@ export interface DurableRun {
   readonly loop: string;
   /** "failed" means that `result` of the run rejects. "live" means that the run is running, or waits for a decision or a worker. */
   readonly state: "live" | "ended" | "failed";
-  /** Why the run failed. */
+  /** The reason why the run failed. */
   readonly error?: string | undefined;
   readonly startedAt: Date;
   /** The time of the most recent change to the run, for example because another worker took over the run. */
@@ -154,7 +154,7 @@ export async function deleteRuns({ application, store, answerMs }: DeletingWorke
     });
     if (found.length === 0) return 0;
     const batch = found.map(({ workflowID }) => workflowID);
-    // The workflows must be deleted last. If the process dies before this deletion, a new call still finds these runs.
+    // The workflows must be deleted last, so that a new call still finds these runs if the process dies in between.
     await store.deleteRuns(batch);
     await DBOS.deleteWorkflows(batch);
     return batch.length;

@@ -29,9 +29,9 @@ const tryAgainMs = 50;
 const tryForMs = 60_000;
 
 /**
- * Calls `work` while no other process creates or converts tables. Tries again and again, because a statement that waits for a
- * lock would hold a snapshot, and the migrations of DBOS wait for all snapshots to end. If another process holds the lock for
- * longer than a minute, for example because it froze, calls `work` nevertheless.
+ * Calls `work` while no other process creates or converts tables. Polls for the lock, because a statement that waits for a lock would hold
+ * a snapshot, and the migrations of DBOS wait for all snapshots to end. If another process holds the lock for longer than a minute, for
+ * example because it froze, calls `work` nevertheless.
  */
 export async function whileLaunching<T>(pool: Pool, work: () => Promise<T>): Promise<T> {
   const client = await pool.connect();
@@ -43,7 +43,7 @@ export async function whileLaunching<T>(pool: Pool, work: () => Promise<T>): Pro
     while (!(await tryToLock()) && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, tryAgainMs));
     return await work();
   } finally {
-    // The lock ends with its connection.
+    // Closes the connection, which also frees the lock.
     client.release(true);
   }
 }
@@ -63,7 +63,7 @@ async function lock<T>(
     isOver = true;
     return done;
   } finally {
-    // A connection that may still hold the lock is closed.
+    // Closes the connection if it may still hold the lock.
     client.release(!isOver);
   }
 }

@@ -52,10 +52,10 @@ export const messageChannel = "turnwright_messages";
 export const endChannel = "turnwright_ends";
 
 /**
- * Returns no row if DBOS has given the run to another worker, or if a newer execution of this worker has begun. The statement may
- * arrive late, for example because the worker froze, so it checks the owner itself and locks the row of the owner. If the
- * statement arrives twice, the second time changes nothing. Execution numbers are unique in the database, so that an execution
- * of a deleted run cannot write to a new run with the same id.
+ * Returns no row if DBOS has given the run to another worker, or if a newer execution of this worker has begun. The statement may arrive
+ * late, for example because the worker froze, so it checks the owner itself, and locks the owner's row. If the statement arrives twice, the
+ * second time changes nothing. Execution numbers are unique in the database, so that an execution of a deleted run cannot write to a new
+ * run with the same id.
  */
 const begin = `
   WITH owned AS MATERIALIZED (
@@ -104,7 +104,9 @@ const deleteRuns = `
 
 export class PostgresStore implements DurableStore {
   readonly #pool: Pool;
-  /** The pool for events and records. Other calls do not wait while these writes wait for a lock of the database. */
+  /**
+   * The pool for events and records. A separate pool, so that other calls need not wait while these writes wait for a lock in the database.
+   */
   readonly #writes: Pool;
   readonly #workerId: string;
   /** Settles after the most recent call of `changeRuns` in this process. */
@@ -158,10 +160,7 @@ export class PostgresStore implements DurableStore {
     return { execution: Number(row.execution), events: Number(row.events), stalls: row.stalls };
   }
 
-  /**
-   * If the answer to a call is lost, the caller repeats the call. Because of the position `first`, the events are stored only
-   * once.
-   */
+  /** If the answer to a call is lost, the caller repeats the call. Thanks to the position `first`, the events are stored only once. */
   async append(runId: string, execution: number, { first, events, records, blobs, isProgress }: Added): Promise<boolean> {
     const { rowCount } = await this.#writes.query({
       name: "turnwright-append",

@@ -93,7 +93,7 @@ async function readAnswer(message: unknown, waits: readonly ShownWait[]): Promis
   return isFit ? { [wait.id]: value } : undefined;
 }
 
-/** Reads what a workflow waits for. Empty if it does not wait. Call this function outside workflows. */
+/** Returns the waits of a workflow. Empty if the workflow does not wait. Call this function outside workflows. */
 export async function readWaits(
   workflowId: string,
   options: { readonly timeoutSeconds?: number } = {},
@@ -103,8 +103,8 @@ export async function readWaits(
 }
 
 /**
- * Sends an answer to a wait of a workflow. The first answer counts. Rejects with LoopError "unknown-decision" if the workflow does
- * not wait for it, and "invalid-decision" if it has another kind. Call this function outside workflows.
+ * Sends an answer to a wait of a workflow. The first answer counts. Rejects with LoopError "unknown-decision" if the workflow does not wait
+ * for this answer, and "invalid-decision" if the answer has the wrong kind. Call this function outside workflows.
  */
 export async function sendAnswer(workflowId: string, id: string, value: Json): Promise<void> {
   const { attempt } = await checkAnswerTo(await readWaits(workflowId), id, value);

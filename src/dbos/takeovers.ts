@@ -5,7 +5,7 @@ import type { Client, Pool } from "pg";
 import { attributesOf, loopOf, queueOf, stateOf } from "./list-runs.ts";
 import { ifLockFree } from "./locks.ts";
 
-/** Once in this many sweeps, a worker also looks for runs that no worker executes. */
+/** A worker looks for runs that no worker executes once in this many sweeps. */
 const orphanSweeps = 20;
 
 /** A worker counts as dead if its lock was free, or if it was late, in this many sweeps in a row. */
@@ -29,11 +29,11 @@ type Found = Awaited<ReturnType<typeof DBOS.listWorkflows>>[number];
 export class Takeovers {
   readonly #pool: Pool;
   readonly #worker: TakingWorker;
-  /** How many sweeps in a row have found a worker with a free lock, or without a heartbeat. */
+  /** How many sweeps in a row have found a worker's lock free, or its heartbeat late. */
   #doubts: ReadonlyMap<string, Doubt> = new Map();
   /** The runs that this worker owned but did not execute in the previous look. */
   #idle: ReadonlySet<string> = new Set();
-  /** The runs whose execution in this worker ended because another execution had begun. */
+  /** The runs whose execution in this worker ended because another execution began. */
   readonly #lost = new Set<string>();
   /** The executions that wait for the end of their runs, because other workers have taken over these runs. */
   readonly #parked = new Map<string, Set<() => void>>();
@@ -46,8 +46,8 @@ export class Takeovers {
   }
 
   /**
-   * Waits until a run has ended that another execution carries out. If this worker owns the run nevertheless, puts the run back
-   * into its queue. Resolves also when `release` is called.
+   * Waits for the end of a run that another execution carries out. If this worker nevertheless owns the run, puts the run back into its
+   * queue. Also resolves when `release` is called.
    */
   async untilEnded(runId: string): Promise<void> {
     this.#lost.add(runId);
@@ -171,7 +171,7 @@ export class Takeovers {
   }
 }
 
-/** The time of the claim distinguishes two claims of one run. */
+/** Includes the time of the claim, to tell two claims of one run apart. */
 function claimOf({ workflowID, dequeuedAt, updatedAt }: Found): string {
   return JSON.stringify([workflowID, dequeuedAt, updatedAt]);
 }

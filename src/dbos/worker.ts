@@ -16,7 +16,7 @@ import { Takeovers } from "./takeovers.ts";
 import { endChannel, eventChannel, messageChannel, PostgresStore } from "./postgres-store.ts";
 import { Socket } from "node:net";
 
-/** With these limits, a server that does not answer counts as a broken connection. */
+/** Time limits after which a server that does not answer counts as a broken connection. */
 const patience = { connectionTimeoutMillis: 10_000, keepAlive: true, keepAliveInitialDelayMillis: 5_000 };
 const queryTimeout = { query_timeout: 20_000 };
 
@@ -30,7 +30,7 @@ export class Connections {
   }
 
   /**
-   * Creates a pool that replaces broken connections. `hasTimeLimit` is false for the pool of DBOS, whose statements may take long.
+   * Creates a pool that replaces broken connections. `hasTimeLimit` is false for the pool of DBOS, whose statements may take a long time.
    */
   createPool(max: number, { hasTimeLimit = true }: { readonly hasTimeLimit?: boolean } = {}): Pool {
     const pool = new Pool({ ...this.#options, max, ...(hasTimeLimit ? queryTimeout : {}) });
@@ -96,7 +96,7 @@ export class RunEnds {
     return this.#runs.has(runId);
   }
 
-  /** All runs are checked together, so that many runs that end at the same time do not keep Postgres busy. */
+  /** Checks all runs together, so that many runs that end at the same time do not keep Postgres busy. */
   add(runId: string): void {
     this.#runs.add(runId);
     this.#waitMs = firstWaitMs;
@@ -143,8 +143,8 @@ export interface WorkerOptions {
    */
   readonly leaseMs?: number | undefined;
   /**
-   * How long a call such as `status`, `start` or `stop` waits for an answer of Postgres, in milliseconds. After that, the call
-   * rejects. `result` and `events` wait on. Default 30,000.
+   * How long a call such as `status`, `start` or `stop` waits for Postgres to answer, in milliseconds. After that, the call rejects.
+   * `result` and `events` keep waiting. Default 30,000.
    */
   readonly answerMs?: number | undefined;
   /** False for a process that only starts, reads and stops runs, such as a web server. Default true. */
@@ -161,9 +161,9 @@ export interface Worker {
   listRuns(filter?: RunFilter): Promise<readonly DurableRun[]>;
   /**
    * Deletes everything that is stored about runs that have ended or failed: inputs, records, events, results. Pass their `ids`, or
-   * `endedBefore` for all runs that ended before this time. Live runs are not deleted. Returns how many runs were deleted. A
-   * conversation whose last run is deleted has no history any more. Deletes up to 200 runs at a time, and waits at most `answerMs`
-   * for each of these steps. Throws LoopError "invalid-option" or "unknown-option".
+   * `endedBefore` for all runs that ended before this time. Live runs are not deleted. Returns how many runs were deleted. If the last run
+   * of a conversation is deleted, the conversation loses its history. Deletes up to 200 runs at a time, and waits at most `answerMs` for
+   * each of these steps. Throws LoopError "invalid-option" or "unknown-option".
    */
   deleteRuns(filter: DeleteFilter): Promise<number>;
 }
@@ -238,7 +238,7 @@ export class WorkerProcess extends WorkerSite implements RunSite {
   readonly outside: <T>(work: () => T) => T = AsyncLocalStorage.snapshot();
   readonly #options: Settings;
   readonly #connections: Connections;
-  /** Heartbeats and takeovers have connections of their own, because writes may wait for locks of the database. */
+  /** The connections for heartbeats and takeovers, which must not wait when writes wait for locks in the database. */
   readonly #control: Pool;
   readonly #dbosPool: Pool;
   /**
@@ -399,8 +399,8 @@ export class WorkerProcess extends WorkerSite implements RunSite {
   }
 
   /**
-   * Waits until a run has ended that another execution carries out, or until this worker has stopped. If no other execution
-   * carries out the run, puts the run back into its queue.
+   * Waits for the end of a run that another execution carries out, or until this worker has stopped. If no other execution carries out the
+   * run, puts the run back into its queue.
    */
   untilEnded(runId: string): Promise<void> {
     return this.#takeovers.untilEnded(runId);

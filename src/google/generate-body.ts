@@ -174,7 +174,7 @@ const noSignature = "skip_thought_signature_validator";
 
 /**
  * Gemini 3 and later require a signature on the first call, so a message from another model gets `noSignature`. The signature of a text
- * is not enough.
+ * part is not enough.
  */
 function signFirstCall(parts: readonly WirePart[]): readonly WirePart[] {
   const first = parts.findIndex(isCallPart);

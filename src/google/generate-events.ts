@@ -26,7 +26,7 @@ class GoogleCall extends StreamedCall {
     this.#call = copyFields(fields);
   }
 
-  /** Reads a part of the call. A later part may have fields that the first part lacks, such as a signature. */
+  /** Reads one part of a call. Later parts may have fields that the first part lacks, such as a signature. */
   read({ functionCall: call, ...part }: UnknownRecord): void {
     const { args, partialArgs: pieces, willContinue } = recordOf(call);
     this.addMissing(part);
@@ -62,7 +62,10 @@ class GoogleCall extends StreamedCall {
 
 interface OtherPart {
   readonly fields: { [field: string]: Json };
-  /** True for a text that further parts may continue. A signature covers only its own text, so such a text is never joined with others. */
+  /**
+   * True for text that later parts may continue. Text with a signature is never joined with other text, because the signature covers only
+   * its own text.
+   */
   readonly isPlain: boolean;
 }
 
@@ -144,9 +147,7 @@ function writeArguments(args: unknown): string {
   }
 }
 
-/**
- * Provider metadata wraps the arguments of a call in this many levels, so the depth limit of the arguments is lower by this number.
- */
+/** Provider metadata nests a call's arguments this many levels deeper, so their own depth limit is lower by this number. */
 const levelsAround = 5;
 
 /** Arguments that are nested too deeply are kept as text in an object, because the API requires an object. */
@@ -158,7 +159,7 @@ function readArguments(text: string): Json {
   }
 }
 
-/** The finish reasons that only this service has. Those that are listed nowhere, such as FINISH_REASON_UNSPECIFIED, become "unknown". */
+/** The finish reasons that only this service has. Reasons that no list contains, such as FINISH_REASON_UNSPECIFIED, become "unknown". */
 export const generateWords: FinishWords = new Map<string, FinishReason>([
   ["OTHER", "error"],
   ["CONTINUATION", "continue"],
@@ -252,7 +253,8 @@ export function createGenerateReader(out: ModelChunk[], words: FinishWords = gen
     token: "",
   };
   return createEventReader(answer, {
-    // The SDK throws at `data: [DONE]`, with which some gateways end the stream (github.com/google-gemini/gemini-cli/issues/16162).
+    // The SDK throws an error at `data: [DONE]`, with which some gateways end the stream
+    // (github.com/google-gemini/gemini-cli/issues/16162).
     mayGoOn: () => !answer.isOver && tail?.isDone !== true,
     read: (chunk) => readChunk(chunk, reading),
     end() {

@@ -1,4 +1,4 @@
-// The types of the API are declared here instead of imported from the SDK, so that many SDK versions work.
+// The API's types are declared here, not imported from the SDK, so that many SDK versions work.
 
 import {
   adapterChecks,
@@ -164,7 +164,7 @@ export function planOutput(request: ModelRequest, { generation, serverTools }: C
   return plan(request, canCombine && formatFields.every((field) => extra[field] === undefined));
 }
 
-/** Gemma, models before Gemini 2.5, and models whose output is not text. */
+/** Models that do not support schemas: Gemma, models before Gemini 2.5, and models whose output is not text. */
 const withoutSchemas = /gemma|gemini-(?:1|2\.0|2-|pro|ultra)|image|tts|live|audio|embedding/i;
 
 function enforcesSchemas(model: string): boolean {

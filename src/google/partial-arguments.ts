@@ -45,25 +45,26 @@ function unquote(quoted: string): string | undefined {
 type Scalar = string | number | boolean | null;
 
 /**
- * Writes the JSON text of the arguments while their values arrive. The service sends the values in the order of the text, so a value
- * inside an object or array that has ended, a second value for the same path, and a gap in an array are malformed.
+ * Writes the JSON text of the arguments while their values arrive. The service sends the values in the order of the JSON text. A value
+ * inside an object or array that has already ended, a second value for the same path, and a gap in an array therefore make the arguments
+ * malformed.
  */
 export class PartialArguments {
   #text = "";
   #last: readonly PathSegment[] = [];
   /** The paths of the values, objects and arrays that have ended. */
   readonly #ended = new Set<string>();
-  /** True inside a string that goes on. */
+  /** True inside a string that is not complete yet. */
   #isOpen = false;
   #isBroken = false;
 
-  /** "malformed" if an entry could not follow the entries before it, "truncated" if a string is incomplete. */
+  /** "malformed" if an entry could not follow the previous entries, "truncated" if a string is incomplete. */
   get problem(): "malformed" | "truncated" | undefined {
     if (this.#isBroken) return "malformed";
     return this.#isOpen ? "truncated" : undefined;
   }
 
-  /** Adds an entry of `partialArgs`. Returns the JSON text to send, which is empty if the entry cannot follow the entries before it. */
+  /** Adds an entry of `partialArgs`. Returns the JSON text to send, which is empty if the entry cannot follow the previous entries. */
   add(entry: unknown): string {
     const added = isRecord(entry) && !this.#isBroken ? this.#addOne(entry) : undefined;
     this.#isBroken ||= added === undefined;

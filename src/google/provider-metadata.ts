@@ -1,5 +1,5 @@
-// Keeps the parts of an assistant message as provider metadata, and sends them back unchanged. Only these parts contain the thought
-// signatures and the results of tools that the service runs.
+// Keeps the parts of an assistant message as provider metadata, and sends them back unchanged. Nothing else in a message holds its thought
+// signatures and the results of tools that the service ran.
 
 import type { AssistantMessage, Json } from "../core/index.ts";
 import { filledOrNone } from "../shared/plain-error.ts";

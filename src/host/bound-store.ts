@@ -18,7 +18,7 @@ export interface BoundStore extends Pick<ConversationStore, "list"> {
   lock(id: string): Promise<BoundLock>;
   remove(id: string): Promise<void>;
   journal(runId: string): Journal;
-  /** Undefined if the journals of the store are kept. */
+  /** Undefined if the store keeps its journals. */
   readonly removeJournal: ((runId: string) => Promise<void>) | undefined;
 }
 
@@ -29,8 +29,8 @@ export interface BoundLock extends ConversationLock {
 }
 
 /**
- * Limits how long the methods of a store may take. The later result of a call that took too long is ignored. During a run, its journal
- * has its own time limit, `timeouts.journalMs`.
+ * Limits how long the methods of a store may take. The later result of a call that took too long is ignored. During a run, the journal has
+ * a separate time limit, `timeouts.journalMs`.
  */
 export function boundStore(store: ConversationStore, limits: StoreLimits): BoundStore {
   const journals = store.journal === undefined ? new MemoryJournals() : undefined;
@@ -59,7 +59,7 @@ async function lock(store: ConversationStore, id: string, limits: StoreLimits): 
       release: () => (released ??= race("release", () => held.release(), limits).catch(() => {})),
     };
   } catch (error) {
-    // A lock that comes too late must not stay.
+    // A lock that arrives too late must be released.
     void unlock().catch(() => {});
     throw error;
   }

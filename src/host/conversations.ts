@@ -27,7 +27,7 @@ interface Caller extends Pick<Entering, "caller" | "message"> {
 interface Conversation {
   current: RunTurn | undefined;
   ended: readonly EndedRun[];
-  /** The callers that wait for the conversation, in the order in which they came. */
+  /** The callers that wait for the conversation, in the order of their calls. */
   readonly line: Caller[];
 }
 
@@ -39,12 +39,12 @@ export interface ConversationLimits {
 }
 
 export type Entered =
-  /** The conversation is reserved for the caller until the caller calls `leave`. */
+  /** The conversation stays reserved for the caller until it calls `leave`. */
   | { readonly kind: "entered"; readonly turn: RunTurn }
   | { readonly kind: "busy"; readonly turn: RunTurn }
   | { readonly kind: "closed" };
 
-/** After this time, a start that waits for the decisions of a suspended run reads the record again, in milliseconds. */
+/** How often a start that waits for the decisions of a suspended run reads the stored conversation again, in milliseconds. */
 const lookAgainMs = 5_000;
 
 export class Conversations {
@@ -59,9 +59,9 @@ export class Conversations {
   }
 
   /**
-   * Reserves a conversation for one start or resume of a run. If the conversation has a live run and `waits` is true, waits until
-   * the live run has ended, and until all callers that came earlier had their turn. Returns "busy" if `waits` is false, or if
-   * `maxQueued` callers already wait.
+   * Reserves a conversation for one start or resume of a run. If the conversation has a live run and `waits` is true, waits until the live
+   * run has ended, and until all earlier callers have had their turn. Returns "busy" if `waits` is false, or if `maxQueued` callers already
+   * wait.
    */
   async enter(id: string, { caller, waits, message }: Entering): Promise<Entered> {
     if (this.#isClosed) return { kind: "closed" };
@@ -77,9 +77,9 @@ export class Conversations {
   }
 
   /**
-   * Frees a conversation whose run is suspended, and waits at the head of the line until a resume has changed the run. Returns after
-   * some time too, because another process may have resumed the run. Later starts stay after the caller. Returns undefined if
-   * the host is closed.
+   * Frees a conversation whose run is suspended, and waits at the head of the line until a resume has changed the run. Also returns after
+   * some time, because another process may have resumed the run. Later starts stay in line after this caller. Returns undefined if the host
+   * is closed.
    */
   async waitForChange(id: string, turn: RunTurn): Promise<RunTurn | undefined> {
     const conversation = this.#open(id);

@@ -70,7 +70,7 @@ export async function executeRun(
   }
 }
 
-/** If `begin` rejects, the run is refused. */
+/** Returns a journal that calls `begin` before it is used. If `begin` rejects, the run is refused. */
 function claimJournal(journal: Journal, begin: () => Promise<void>): Journal {
   const open: NonNullable<Journal["open"]> = async (how) => {
     const close = (await journal.open?.(how)) ?? (() => Promise.resolve());

@@ -107,7 +107,7 @@ export class Host implements Omit<RunHost, "start" | "resume"> {
     checkId(id);
     const { store } = this.#settings;
     return this.#change<RemoveAnswer>(id, async ({ stored, release }) => {
-      // The journals first: without its conversation, nothing would name them.
+      // Removes the journals first, because only the conversation knows their names.
       for (const { runId } of listJournals(stored?.state ?? emptyState)) await store.removeJournal?.(runId);
       await release();
       await store.remove(id);
@@ -198,7 +198,10 @@ export class Host implements Omit<RunHost, "start" | "resume"> {
     return steered === "steered" ? { kind: steered, ...toHostedRun(turn) } : undefined;
   }
 
-  /** A start that is refused, for example because calls wait, must not make the decisions about these calls busy. */
+  /**
+   * Tries again if the start that occupies the conversation is refused, for example because calls wait. Otherwise, the decisions about
+   * these calls would be answered with "busy".
+   */
   async #enterToResume(id: string, waits: boolean): Promise<Entered> {
     for (;;) {
       const entered = await this.#conversations.enter(id, { caller: "resume", waits });
@@ -206,7 +209,7 @@ export class Host implements Omit<RunHost, "start" | "resume"> {
     }
   }
 
-  /** Returns the live run if it answers this message, or has got it by steering. */
+  /** Returns the live run if it answers this message, or got it as a steered message. */
   #findRepeated(id: string, message: PageMessage | undefined): RunTurn | undefined {
     const live = this.#conversations.currentOf(id);
     return message !== undefined && message.again === undefined && live?.has(message) === true ? live : undefined;
@@ -271,7 +274,7 @@ export class Host implements Omit<RunHost, "start" | "resume"> {
     return pruneJournals(state, { result, isPriced: loop.pricing !== undefined }, { keepRuns, remove: store.removeJournal });
   }
 
-  /** The answer for a conversation that has a live run in this or another process. Throws other errors. */
+  /** Returns the answer for a conversation with a live run, in this or another process. Throws other errors. */
   async #toBusy(id: string, { runId }: RunTurn, error?: unknown): Promise<Extract<StartAnswer, { readonly kind: "busy" }>> {
     if (error !== undefined && !isElsewhere(error)) throw error;
     if (runId !== "" || error === undefined) return { kind: "busy", runId: runId === "" ? undefined : runId };
@@ -297,7 +300,7 @@ function toHostedRun(turn: RunTurn): HostedRun {
   return { runId, result, join: (options) => turn.read(options, true) };
 }
 
-/** True if another process has the conversation. */
+/** True if another process has locked the conversation. */
 function isElsewhere(error: unknown): boolean {
   return (
     isLoopError(error, "conversation-busy") ||

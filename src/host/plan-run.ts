@@ -75,7 +75,7 @@ function repair(placed: Placed): Placed {
   return { ...placed, messages, own: placed.own + messages.length - placed.messages.length };
 }
 
-/** `recovered` is what the last run left if a crash has cut it off. */
+/** `recovered` contains the messages and facts of the last run if a crash has cut it off. */
 function toHistory({ messages, state }: StoredConversation, recovered: Recovered | undefined): History {
   const { lastRun } = state;
   const { handover, report, added } = recovered ?? { handover: handoverOf(state), report: lastRun ?? noHandover, added: [] };
@@ -90,8 +90,8 @@ function toHistory({ messages, state }: StoredConversation, recovered: Recovered
 }
 
 /**
- * Plans the answer to a message that the conversation has already. The run of this message continues, or is read again from its
- * journal, so that a page whose connection broke gets the answer.
+ * Plans the answer to a message that the conversation already has. The message's run continues, or is read again from its journal, so that
+ * a page whose connection broke gets the answer.
  */
 async function planRepeated(
   journals: Journals,
@@ -152,7 +152,7 @@ async function planReading(
   if (!turn.isReplay) for (const message of findUnsent(steered, addedBy(inspection))) turn.control.steer(message);
   const log = takeLog?.(turn.number, lastRun.epoch);
   if (log !== undefined) turn.log = log;
-  // The run gets these messages again, or returns them again.
+  // The resumed run gets these messages, or returns them again, so they must not stay in the state too.
   const open = { messages: stored.messages, state: { ...stored.state, undelivered: [] } };
   const { undo: _, ...changed } = reopenRun(open, lastRun, turn.log.epoch);
   return {
@@ -168,8 +168,8 @@ async function planReading(
 type StoredEnd = Pick<HostedStatus, "status" | "reason" | "messages">;
 
 /**
- * Returns how the last run has ended. Its messages end with those that it did not get, unless it may still get them. If the process of
- * the run died before it stored the ending, reads the ending from the journal.
+ * Returns how the last run has ended. Messages that the run did not get come last, unless it may still get them. If the process of the run
+ * died before it stored the ending, reads the ending from the journal.
  */
 export async function readEnding({ journal }: Journals, stored: StoredConversation, lastRun: StoredRun): Promise<StoredEnd> {
   const { runId, status, reason, own = 0, steered } = lastRun;
@@ -183,12 +183,12 @@ export async function readEnding({ journal }: Journals, stored: StoredConversati
   return { status: found.status, reason: found.reason, messages: [...left, ...late] };
 }
 
-/** While a run is live, the transcript contains only the messages that it began with. */
+/** Returns the state during a live run, when the transcript contains only the messages that the run began with. */
 export function readLive({ messages }: StoredConversation, { status, reason, start }: StoredRun): StoredEnd {
   return { status, reason, messages: messages.slice(0, start) };
 }
 
-/** The process of the run may have died after the run had ended, but before the ending was stored. */
+/** Returns the status from the journal. The process may have died after the run had ended, but before the ending was stored. */
 function statusOf(status: StoredRun["status"], run: JournalInspection | undefined): StoredRun["status"] {
   return status !== "running" || run === undefined || run.status === "not-started" ? status : run.status;
 }

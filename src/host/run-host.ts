@@ -91,9 +91,7 @@ export interface RunHostOptions {
    * LoopError "store-unresponsive". `Infinity` sets no limit. Default 60,000.
    */
   readonly storeMs?: number | undefined;
-  /**
-   * Returns changed options for each run, for example with a log in another file for each run. Default: the options are not changed.
-   */
+  /** Returns changed options for each run, for example to write each run's log to its own file. Default: the options are not changed. */
   readonly wrapOptions?: ((options: LoopOptions) => LoopOptions) | undefined;
   /** The clock that measures `keepMs` and `storeMs`. Default: the system clock. */
   readonly clock?: Clock | undefined;
@@ -117,8 +115,8 @@ export type StartOptions<Output = unknown, T extends Tool = Tool> = HostedLoopOp
 } & (
     | {
         /**
-         * The new user message, which is appended to the stored transcript. If the conversation has a message with the same `id`,
-         * no second turn begins: the same message again is answered by the run that it began.
+         * The new user message, which is appended to the stored transcript. If the conversation has a message with the same `id`, no second
+         * turn begins: a repeated message is answered by the run that it started.
          */
         readonly message: string | PageMessage;
         readonly messages?: undefined;
@@ -180,11 +178,11 @@ export interface HostedRun<Output = unknown, T extends AnyTool = AnyTool, Fields
 /** The answer of `host.start`. */
 export type StartAnswer<Output = unknown, T extends AnyTool = AnyTool, Fields = unknown> =
   /**
-   * The run has begun, and its record is stored. If `repeated` is true, the conversation had the message already, and the run is the
-   * one that this message began.
+   * The run has begun, and its record is stored. If `repeated` is true, the conversation already had the message, and the run is the one
+   * that this message started.
    */
   | ({ readonly kind: "started"; readonly repeated?: true | undefined } & HostedRun<Output, T, Fields>)
-  /** The message was sent to the live run. `runId`, `result` and `join` are those of the live run. */
+  /** The message was sent to the live run. `runId`, `result` and `join` belong to the live run. */
   | ({ readonly kind: "steered" } & HostedRun)
   /** The start was refused, because the conversation has a live run in this or another process. An endpoint can answer with 409. */
   | { readonly kind: "busy"; readonly runId: string | undefined }
@@ -198,14 +196,12 @@ export type StartAnswer<Output = unknown, T extends AnyTool = AnyTool, Fields = 
       readonly calls: readonly WaitingCall[];
       readonly error: LoopError<"conversation-refused">;
     }
-  /**
-   * The conversation has the message already, and its run cannot be read again. Nothing was changed. An endpoint can answer with 409.
-   */
+  /** The conversation already has the message, and its run cannot be read again. Nothing was changed. An endpoint can answer with 409. */
   | { readonly kind: "repeated"; readonly runId: string }
   /**
-   * The page edits a message that the conversation does not have, or asks for another answer to it. Or the conversation has another
-   * message with the same id. Nothing was changed. An endpoint can answer
-   * with 409, after which the page must load the conversation again.
+   * The page edits a message that the conversation does not have, or asks for a new answer to such a message, or the conversation has a
+   * different message with this id. Nothing was changed. An endpoint can answer with 409, after which the page must load the conversation
+   * again.
    */
   | { readonly kind: "unknown-message" }
   /** The start was refused, because the host is closed. An endpoint can answer with 503. */
@@ -224,7 +220,7 @@ export type ResumeAnswer<Output = unknown, T extends AnyTool = AnyTool, Fields =
   /** The conversation does not exist, or its last run has ended and cannot continue. Nothing was changed. */
   | { readonly kind: "not-resumable"; readonly status: LoopStatus | undefined };
 
-/** The state of a conversation, and the usage and the cost of its runs. A live run counts when it has ended. */
+/** The state of a conversation, and the usage and the cost of its runs. A live run counts only after it has ended. */
 export interface HostedStatus extends ConversationUsage {
   /** The `runId` of the last run. */
   readonly runId: string;
@@ -240,11 +236,11 @@ export interface HostedStatus extends ConversationUsage {
   /** The number of starts and resumes in this process that wait for the live run to end. */
   readonly queued: number;
   /**
-   * The transcript of the conversation. While a run is live, the transcript contains only the messages that the run began with. After
-   * its end, messages that it got too late are the last ones. The next run answers them.
+   * The transcript of the conversation. While a run is live, the transcript contains only the messages that the run began with. After the
+   * run, messages that arrived too late come last, and the next run answers them.
    */
   readonly messages: readonly Message[];
-  /** All ended runs whose answers are in `messages`, in order. `toUIMessages` makes the metadata of old answers from them. */
+  /** All ended runs whose answers are in `messages`, in order. `toUIMessages` uses them for the metadata of old answers. */
   readonly turns: readonly ConversationTurn[];
 }
 
@@ -290,8 +286,8 @@ export interface RunHost {
    */
   cancel(id: string, request?: StopRequest): Promise<CancelAnswer>;
   /**
-   * Deletes a conversation with all its journals. Stop a live run first. A stopped run is awaited. Has no effect if the conversation
-   * does not exist.
+   * Deletes a conversation with all its journals. Stop a live run first; `remove` then waits for it to end. Has no effect if the
+   * conversation does not exist.
    */
   remove(id: string): Promise<RemoveAnswer>;
   /**

@@ -28,7 +28,7 @@ function addFields(value: object, todo: unknown[]): number {
     for (let index = 0; index < Math.min(fields.length, maxValues); index += 1) todo.push(fields[index]);
     return 32 + 8 * fields.length;
   } catch {
-    // A getter in a tool's data may throw. Such a value counts as 0 bytes.
+    // A getter in a tool's data may throw; such a value counts as 0 bytes.
     return 0;
   }
 }

@@ -20,7 +20,7 @@ function defer<T>(): Deferred<T> {
   return { promise, resolve };
 }
 
-/** "repeated" means that the run has got the message already. */
+/** "repeated" means that the run already has the message. */
 type Steered = "steered" | "repeated" | "over";
 
 /** One start or resume of a run, from the moment it reserves its conversation until the conversation is free again. */
@@ -30,7 +30,7 @@ export class RunTurn {
   runId = "";
   number = 0;
   stopWhenUnread = false;
-  /** True if the run has ended before and is only read again. Such a run gets no messages. */
+  /** True if the run had already ended and is only read again. Such a run gets no messages. */
   isReplay = false;
   /** True once the run has decided how it ends. The run then soon frees the conversation. */
   isEnding = false;
@@ -68,7 +68,7 @@ export class RunTurn {
     return isAccepted ? "accepted" : "not-running";
   }
 
-  /** True if the run answers this message, or has got it by steering. */
+  /** True if the run answers this message, or got it as a steered message. */
   has(message: UserMessage): boolean {
     const own = this.message === undefined ? [] : [this.message];
     return [...own, ...(this.stored?.state.lastRun?.steered ?? [])].some((one) => isRepetition(one, message));
@@ -107,7 +107,7 @@ export class RunTurn {
     await this.#writes;
   }
 
-  /** If `marksEarlier` is true, the reader gets events from before the last resume as `replayed`. */
+  /** If `marksEarlier` is true, events from before the last resume are marked as `replayed`. */
   read({ from, signal }: JoinOptions = {}, marksEarlier = false): HostedStream {
     const { log, runId } = this;
     this.#readers += 1;

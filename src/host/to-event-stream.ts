@@ -34,10 +34,10 @@ export interface EventStreamOptions extends SSEOptions {
 const checks: Checks<EventStreamOptions> = { includeMetadata: is.flag, ...sseChecks };
 
 /**
- * Converts the events of a run to Server-Sent Events. Each Server-Sent Event has the event type as its name and the event as JSON
- * data. A bigint and other values that JSON cannot represent are replaced with a description. If the source is a reader from a
- * host, each event has an `id`. If that reader has `restarted: true`, the first event is `reset`, and the page must then clear
- * its message. If the source throws, the last event is `failure`, with a neutral text.
+ * Converts the events of a run to Server-Sent Events. Each Server-Sent Event has the event type as its name and the event as JSON data. A
+ * bigint and other values that JSON cannot represent are replaced with a description. If the source is a reader from a host, each event has
+ * an `id`. If that reader has `restarted: true`, the first event is `reset`, and the page must then clear its message. If the source
+ * throws, the last event is `failure`, with a neutral message.
  *
  * The source is read only as fast as the stream is read. If the stream is cancelled, a run of `streamToolLoop` stops, and a run
  * of a host continues. Throws LoopError "invalid-option" or "unknown-option" if an option is invalid.
@@ -89,7 +89,7 @@ function isEmpty({ isOver, restarted }: EventSource): boolean {
 }
 
 /**
- * Sent if the source throws. The text is neutral, because the error may contain secrets. The event is not named "error", because
+ * Sent if the source throws. The message is neutral, because the error may contain secrets. The event is not named "error", because
  * `EventSource` uses "error" for connection errors.
  */
 const failure = 'event: failure\ndata: {"message":"The run could not be read to its end."}\n\n';

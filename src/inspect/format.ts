@@ -1,6 +1,6 @@
-// Formats numbers, times, lists and untrusted texts for people.
+// Formats numbers, times, lists and untrusted text for people.
 
-/** Joins texts as in "a, b and c". */
+/** Joins strings, as in "a, b and c". */
 export function joinTexts(texts: readonly string[]): string {
   return texts.length < 2 ? texts.join("") : `${texts.slice(0, -1).join(", ")} and ${texts.at(-1)}`;
 }
@@ -10,7 +10,7 @@ export function formatCount(count: number): string {
   return count.toLocaleString("en");
 }
 
-/** Returns a number of things, as in "1 message" and "2 messages". */
+/** Returns a count with its noun, as in "1 message" and "2 messages". */
 export function countThings(count: number, thing: string): string {
   return `${formatCount(count)} ${thing}${count === 1 ? "" : "s"}`;
 }
@@ -31,7 +31,7 @@ export function formatUSD(amount: number): string {
   return `$${amount.toFixed(amount < 1 ? 4 : 2)}`;
 }
 
-/** Returns a share with three digits, as in "59.8 %" and "4.25 %". */
+/** Returns a percentage with three digits, as in "59.8 %" and "4.25 %". */
 export function formatShare(share: number): string {
   return `${Number((100 * share).toPrecision(3))} %`;
 }
@@ -58,8 +58,8 @@ export function formatLocalTime(at: number): string {
 const emoji = String.raw`[\p{Extended_Pictographic}\p{Emoji_Modifier}0-9#*]`;
 
 /**
- * Matches control characters other than tab and line break, which include the ANSI escape, and characters that reorder or hide
- * text. Joiners and variation selectors in emoji, and joiners in the scripts that need them, are ordinary text.
+ * Matches control characters other than tab and line break, which include the ANSI escape, and characters that reorder or hide text. Does
+ * not match joiners and variation selectors in emoji, or joiners in scripts that need them.
  */
 const controls = new RegExp(
   [

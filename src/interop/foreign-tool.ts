@@ -56,11 +56,9 @@ function isIssue(value: unknown): value is StandardIssues[number] {
 export interface ForeignTool {
   readonly name: unknown;
   readonly description: unknown;
-  /** Undefined if only the provider of the model knows the schema. */
+  /** Undefined if only the model's provider knows the schema. */
   readonly schema: ForeignSchema | undefined;
-  /**
-   * True if the tool parses its arguments itself. `execute` then gets the arguments of the model, not the output of the schema.
-   */
+  /** True if the tool parses its arguments itself. `execute` then gets the model's arguments, not the output of the schema. */
   readonly parses: boolean;
   readonly needsApproval?: ((parse: ParseArgs) => boolean | NeedsApproval<unknown>) | undefined;
   readonly timeoutMs?: number | undefined;
@@ -103,7 +101,7 @@ export function toContentResult(blocks: readonly unknown[], more: ToolResultFiel
   });
 }
 
-/** A block that cannot be converted, such as a file id of a provider, becomes a text with the type of the block. */
+/** A block that cannot be converted, such as a provider's file id, becomes text that names the type of the block. */
 function toParts(block: unknown): readonly ContentPart[] {
   if (typeof block === "string") return [{ type: "text", text: block }];
   if (!isRecord(block)) return [];

@@ -72,7 +72,7 @@ function toDetails({ name }: UnknownRecord, args: unknown, context: ToolContext)
   };
 }
 
-/** `tool()` returns this text if `execute` throws and no `errorFunction` is set. Older versions append the error to this text. */
+/** The text that `tool()` returns if `execute` throws and no `errorFunction` is set. Older versions append the error to it. */
 const failed = "An error occurred while running the tool. Please try again.";
 
 function readOutput(output: unknown, { name, timeoutMs }: UnknownRecord): unknown {

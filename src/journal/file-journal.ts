@@ -42,7 +42,7 @@ export interface FileJournal extends Journal {
 export function fileJournal(path: string, options: FileJournalOptions = {}): FileJournal {
   enableJournals();
   const file = new JournalFile(path, options);
-  // Records of this execution need no check.
+  // The keys of the records that are not checked yet. Records of this execution need no check.
   let unchecked: Set<string> = new Set();
   const read = (key: string): unknown => {
     const found = file.records?.get(key);

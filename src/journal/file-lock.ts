@@ -170,7 +170,7 @@ async function claimFile(target: LockTarget, lockPath: string, claim: Claim): Pr
   }
 }
 
-/** True while another writer holds the lock of a file, or may hold it. Neither waits nor writes. */
+/** True while another writer holds, or may hold, the lock of a file. Neither waits nor writes. */
 export async function isFileLocked(place: string): Promise<boolean> {
   const text = await readFile(`${place}.lock`, {
     encoding: "utf8",
@@ -213,8 +213,8 @@ async function openLock({ path }: LockTarget, lockPath: string): Promise<FileHan
 }
 
 /**
- * Removes the lock file only if it contains this claim. Otherwise, a person has removed our lock file, and another process has
- * created a new one.
+ * Removes the lock file only if it contains this claim. If it does not, somebody has removed our lock file, and another process has created
+ * a new one.
  */
 async function removeLock(lockPath: string, { token }: Claim): Promise<void> {
   const text = await readFile(lockPath, "utf8").catch(unreadable);

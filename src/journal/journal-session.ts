@@ -27,7 +27,7 @@ async function openFile(path: string): Promise<OpenFile> {
   }
 }
 
-/** A reader takes no lock and writes nothing, so the hard links and the mode of the file are not checked. */
+/** Opens a journal for reading only. A reader takes no lock and writes nothing, so the file's hard links and mode are not checked. */
 async function openForReading(path: string): Promise<FileHandle> {
   const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {
@@ -149,7 +149,7 @@ function createLineWriter(
       const line = toLine(json, last);
       last = line.sum;
       waiting.push(line.text);
-      // The write starts one microtask later. Lines that are added at the same time then share one write and one `datasync`.
+      // The write starts one microtask later, so that lines that are added at the same time share one write and one `datasync`.
       next ??= latest = latest.then(flush, flush);
       return next;
     },
@@ -157,7 +157,7 @@ function createLineWriter(
   };
 }
 
-/** A record that `redact` gets before the record is written. */
+/** A record, as `redact` gets it before it is written. */
 export interface JournalRecord {
   /** The key of the step, such as `i0/call/0/order/outcome`. */
   readonly key: string;
@@ -287,7 +287,7 @@ function createSession(path: string, { answers }: Recorded, { writer, redact, un
   };
 }
 
-/** `redact` gets a copy of the result, because the run still uses the result itself. */
+/** Passes `redact` a copy of the result, because the run still uses the result itself. */
 function rewrite(text: string, redact: NonNullable<FileJournalOptions["redact"]>): string {
   const { key, answer: own }: JournalRecord = JSON.parse(text);
   const answer: unknown = redact({ key, answer: own });

@@ -1,12 +1,12 @@
-// Files of stores: their names, and writing them so that a crash leaves no incomplete file.
+// Names the files of stores, and writes them so that a crash leaves no incomplete file.
 
 import { createHash, randomUUID } from "node:crypto";
 import { open, rename, rm } from "node:fs/promises";
 
 /**
- * Makes a file name of 40 hexadecimal digits from an id. The id itself is not used, because it may contain path separators, be too
- * long, or differ from another id in case only. An id with half of a surrogate pair cannot be written as UTF-8, so its UTF-16 form is
- * hashed. A byte that UTF-8 never contains is put before this form, so that it equals no other id.
+ * Makes a file name of 40 hexadecimal digits from an id. The id itself is not used, because it may contain path separators, be too long, or
+ * differ from another id in case only. An id with half of a surrogate pair cannot be written as UTF-8, so its UTF-16 form is hashed, after
+ * a byte that UTF-8 never contains, so that it equals no other id.
  */
 export function toFileName(id: string): string {
   const hash = createHash("sha256");
@@ -16,7 +16,7 @@ export function toFileName(id: string): string {
   return hash.digest("hex").slice(0, 40);
 }
 
-/** Writes a file under another name, and then renames it. After a crash, `path` has the complete old text or the complete new text. */
+/** Writes a file under a temporary name, and then renames it. After a crash, `path` has the complete old text or the complete new text. */
 export async function writeWhole(path: string, text: string): Promise<void> {
   const draft = `${path}.${randomUUID()}.tmp`;
   try {

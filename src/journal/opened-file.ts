@@ -1,4 +1,4 @@
-// One journal file: opened for one run at a time, and read by anybody.
+// One journal file. Only one run at a time can open it, but anybody can read it.
 
 import { hostname } from "node:os";
 import { checkFields, type Checks, invalidOption, is } from "../core/kit.ts";
@@ -30,7 +30,7 @@ export class JournalFile {
     return this.#session?.answers;
   }
 
-  /** Reads the file, and locks it unless `readOnly` is true. Reading an open file needs nothing. */
+  /** Reads the file, and locks it unless `readOnly` is true. If the file is already open, opening it read-only does nothing. */
   async open({ readOnly = false }: { readonly readOnly?: boolean | undefined } = {}): Promise<() => Promise<void>> {
     const path = this.#path;
     if (readOnly && this.#session !== undefined) return () => Promise.resolve();

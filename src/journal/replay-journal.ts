@@ -6,9 +6,9 @@ import { enableJournals, type Journal, LoopError } from "../core/index.ts";
  * no tool, writes nothing, and ends as recorded. A run that was suspended and never resumed ends as suspended. Listeners get all
  * events with `replayed: true`.
  *
- * If a step is not recorded, the run rejects with LoopError "journal-incomplete": the recorded run had not ended, or had other
- * messages, middleware or limits. A journal file is opened read-only, so another process may write the file during the replay.
- * Throws LoopError "invalid-option" if the argument is not a journal.
+ * If a step is not recorded, the run rejects with LoopError "journal-incomplete". The recorded run then had not ended, or it had other
+ * messages, middleware or limits. A journal file is opened read-only, so another process may write the file during the replay. Throws
+ * LoopError "invalid-option" if the argument is not a journal.
  *
  * @example
  * const result = await runToolLoop({ ...options, journal: replayJournal(fileJournal("runs/order-7.jsonl")) });

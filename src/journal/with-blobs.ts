@@ -6,7 +6,7 @@ import { whenAllReady, whenReady } from "../shared/promises.ts";
 import { isJournal } from "./replay-journal.ts";
 import { createHash } from "node:crypto";
 
-/** A store for large texts. Each text has an id that is made from the text: 64 hexadecimal digits. */
+/** A store for large texts. Each text has an id of 64 hexadecimal digits that is computed from the text. */
 export interface BlobStore {
   /**
    * Stores a text. The record that needs the text is written after `put` has resolved. The same text may be stored again under
@@ -84,7 +84,7 @@ function trackUntilEnd<T>(pending: Set<PromiseLike<unknown>>, work: PromiseLike<
 async function settle(puts: ReadonlySet<PromiseLike<unknown>>): Promise<void> {
   if (puts.size === 0) return;
   await Promise.allSettled(puts);
-  // The journal gets the record some microtasks after `put` has resolved.
+  // The record reaches the journal a few microtasks after `put` has resolved.
   await new Promise((resolve) => void setImmediate(resolve));
 }
 

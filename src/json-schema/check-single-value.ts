@@ -22,7 +22,7 @@ function toDecimal(number: number): Decimal {
   return { digits: BigInt(digits.replace(".", "")), exponent: Number(exponent) - decimals };
 }
 
-/** Counting this number of characters costs one unit of work. */
+/** The number of characters that can be counted for one unit of work. */
 const countedPerUnit = 1_024;
 /** Units of work per character, for a check of any format except "regex". */
 const unitsOfFormat = 1 / 8;

@@ -109,7 +109,7 @@ type CompiledSchema = { readonly judge: (value: unknown) => Judgement } | { read
  */
 const maxParts = 100_000;
 
-/** Resolving an address of this many characters takes as long as reading one schema part. */
+/** An address with this many characters takes as long to resolve as one schema part takes to read. */
 const unitsOfPart = 400;
 
 export const compileSchema: (schema: JsonSchema) => CompiledSchema = memoize((schema: JsonSchema) => compile(schema, "refused"));
@@ -191,7 +191,7 @@ function addressOf({ __absolute_ref__: address }: Schema, ref: string): string {
 
 type Patterns = ReadonlyMap<string, LinearRegExp>;
 
-/** The maximum characters of all patterns in a schema together. Compiling may take 50 microseconds per character. */
+/** The maximum number of characters in all patterns of a schema together. Compiling may take 50 microseconds per character. */
 const maxCharacters = 20_000;
 
 function readPatterns(

@@ -56,7 +56,7 @@ export interface Keyword {
   make(argument: unknown, part: Schema): Check;
 }
 
-/** Checking this number of array items or properties costs one unit of work. */
+/** The number of array items or properties that can be checked for one unit of work. */
 const entriesPerUnit = 8;
 
 export const maxFaults = 20;
@@ -104,14 +104,14 @@ export function takeOver(visit: Visit, { faults, evaluated }: Finding): void {
 }
 
 /**
- * Returns NaN for an invalid limit. A check fails only if a comparison with the limit is true. No comparison with NaN is true, so
- * an invalid limit refuses no value.
+ * Returns NaN for an invalid limit. A check fails only if a comparison with the limit is true. Since no comparison with NaN is true, an
+ * invalid limit never refuses a value.
  */
 export function toLimit(argument: unknown): number {
   return typeof argument === "number" || typeof argument === "string" ? Number(argument) : Number.NaN;
 }
 
-/** Comparing this number of characters costs one unit of work. */
+/** The number of characters that can be compared for one unit of work. */
 const comparedPerUnit = 4_096;
 
 export const anyValueKeywords: readonly Keyword[] = [

@@ -11,12 +11,12 @@ import { checkAnswer } from "./read-server.ts";
 import { type McpCallParams, type McpClient, type McpProgress, type McpTool, sendCall } from "./mcp-client.ts";
 
 /**
- * Converts the result of an MCP tool call. The data of the result is the structured content, otherwise all texts joined with line
- * breaks, otherwise null. Images become image parts; audio and binary resources become file parts. A link to a resource becomes a
- * line of text. Texts that only repeat the structured content are omitted.
+ * Converts the result of an MCP tool call. The data of the result is the structured content, or else all text blocks joined with line
+ * breaks, or else null. Images become image parts; audio and binary resources become file parts. A link to a resource becomes a line of
+ * text. Text that only repeats the structured content is omitted.
  *
- * With `isError`, the result is a failure, whose message contains the texts and the structured content. Images and files are its content. `_meta` becomes the
- * `metadata` of the result, which only listeners get.
+ * With `isError`, the result is a failure, whose message contains the text and the structured content, and whose content are the images and
+ * files. `_meta` becomes the `metadata` of the result, which only listeners get.
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/server/tools#tool-result
  */
@@ -48,9 +48,7 @@ function reasonOf(texts: readonly string[], structuredContent: unknown): string 
   return said.length === 0 ? "The tool reported an error without a message." : said.join("\n");
 }
 
-/**
- * A JSON text can be up to this many times shorter than another JSON text of the same value, for example with numbers like 1e20.
- */
+/** How many times shorter one JSON text can be than another for the same value, for example because of numbers like 1e20. */
 const maxShortened = 8;
 
 /**
@@ -184,7 +182,7 @@ async function send({ client, tool }: McpCallTarget, params: McpCallParams, cont
 }
 
 /**
- * Recognizes the errors of both versions of the SDK for a lost session. A server answers 404 for a session that it has forgotten
+ * Recognizes the errors that both versions of the SDK throw for a lost session. A server answers 404 for a session that it has forgotten
  * (modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management), and some servers answer 400. A call may have run
  * if its connection was closed before the answer.
  */

@@ -24,9 +24,7 @@ import {
   toTraits,
 } from "./mcp-client.ts";
 
-/**
- * Never runs `act` twice at the same time. Calls of the returned function while `act` runs share a single further run of `act`.
- */
+/** Never runs `act` twice at the same time. All calls that arrive while `act` runs share one further run. */
 function oneAfterAnother(act: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | undefined;
   let next: Promise<void> | undefined;
@@ -48,18 +46,18 @@ function oneAfterAnother(act: () => Promise<void>): () => Promise<void> {
   };
 }
 
-/** A call waits at most this many milliseconds for the list of tools. */
+/** How long a call waits for the list of tools at most, in milliseconds. */
 const maxWaitMs = 1_000;
 
-/** The connection of the reports is this many milliseconds slower than the connection of the results. */
+/** How much later a change report may arrive than a result, in milliseconds, because it uses another connection. */
 const lateMs = 10;
 
 const never: Promise<void> = new Promise(() => {});
 
 export interface Listing {
-  /** Lists the tools soon. */
+  /** Requests a new list of the tools soon. */
   request(): void;
-  /** Notes a listing that something else has started. Returns `listing`. */
+  /** Registers a listing that was started elsewhere. Returns `listing`. */
   follow(listing: Promise<void>): Promise<void>;
   /**
    * Resolves when the latest requested listing has ended, when `signal` aborts, or after a second. With `mayBeLate`, also waits a
@@ -74,7 +72,7 @@ interface Later {
   resolve(): void;
 }
 
-/** Runs `list` at each request, but pauses after each run. Requests during a pause cause one run after the pause. */
+/** Runs `list` at each request, but pauses after each run. All requests during a pause lead to one run after it. */
 function withRests(list: () => Promise<void>, cooldownMs: number): Listing {
   let rest: ReturnType<typeof setTimeout> | undefined;
   let current: Promise<void> | undefined;
@@ -240,8 +238,8 @@ interface Connection {
 }
 
 /**
- * True if the server reports changed tools on another connection than the one of its results. Streamable HTTP does this, and only
- * its transport can end a session.
+ * True if the server uses one connection for results and another for reports of changed tools. Streamable HTTP does this, and only its
+ * transport can end a session.
  */
 function reportsApart({ client, listChanged }: McpSettings): boolean {
   const { transport } = client;
@@ -267,7 +265,7 @@ function toTools(found: readonly McpTool[], settings: McpSettings, { recover, li
       try {
         return await callTool({ client: settings.client, tool, meta: settings.meta, recover }, args, context);
       } finally {
-        // A tool may change the tools of its server, and the next request of the run must have the new list.
+        // A call may change the server's tools, and the next request of the run must have the new list.
         await listed(context.signal);
       }
     },
@@ -279,9 +277,7 @@ function ownTraits(tool: McpTool, { traits, elicitation }: McpSettings): ToolTra
   return elicitation ? { sequential: true, ...traits?.(tool) } : traits?.(tool);
 }
 
-/**
- * A tool object may be nested this many levels deeper than the limit of `toJson`, so that a schema inside may use the whole limit.
- */
+/** How much deeper a tool object may be nested than the limit of `toJson`, so that the schema inside may use the whole limit. */
 const envelopeLevels = 8;
 
 function assertDepth(tool: McpTool): void {
@@ -295,7 +291,7 @@ function assertDepth(tool: McpTool): void {
   }
 }
 
-/** Keeps the server's name of a renamed tool, because the new name may go to another tool when the list of tools changes. */
+/** Keeps the server's name of a renamed tool, because another tool may get the new name when the list of tools changes. */
 function originOf({ name }: McpTool, { prefix }: McpSettings, names: ReadonlyMap<string, string>): Pick<Tool, "origin"> {
   return names.get(name) === prefix + name ? {} : { origin: name };
 }
@@ -317,7 +313,7 @@ function describe({ name, title, description, annotations }: McpTool): string {
   return [description, title, annotations?.title].find((text) => text !== undefined && text.trim() !== "") ?? name;
 }
 
-/** An error that `onError` throws cannot be reported anywhere, so it is ignored. */
+/** Reports an error. If `onError` itself throws, the error is ignored, because nobody else could be told. */
 function report({ onError }: McpSettings, error: unknown): void {
   try {
     onError?.(error);
@@ -330,15 +326,15 @@ const longest = 64;
 const digits = 6;
 
 /**
- * Returns a name for each tool: the prefix, then the server's name, in which "_" replaces all characters except letters, digits,
- * "_" and "-". A name of more than 64 characters is shortened. A shortened name ends with six digits made from the server's name. A
- * name that would equal another name also gets these digits. The names do not depend on the order of the list.
+ * Returns a name for each tool: the prefix, then the server's name, in which "_" replaces all characters except letters, digits, "_" and
+ * "-". A name of more than 64 characters is shortened. A shortened name ends with six digits computed from the server's name, and so does a
+ * name that would equal another name. The names do not depend on the order of the list.
  */
 export function toToolNames(names: readonly string[], prefix: string): ReadonlyMap<string, string> {
   const plain = names.filter((name) => isPlain(name, prefix));
   const taken = new Set(plain.map((name) => prefix + name));
-  // Two names may lead to the same digits. The first of them in sorted order gets these digits, and the other name gets other
-  // digits. Because of the sorting, the result does not depend on the order of the list.
+  // Two names may lead to the same digits. The first of them in sorted order then keeps the digits, and the other gets new ones, so the
+  // result does not depend on the order of the list.
   const changed = names.filter((name) => !isPlain(name, prefix)).sort();
   const wanted = countNames(changed, prefix);
   const made = new Map(plain.map((name) => [name, prefix + name]));

@@ -1,5 +1,5 @@
-// Passes questions of MCP servers to the user. A server sends a question as an elicitation request, which does not name its tool
-// call. So a question is asked only if exactly one call of the server is in progress.
+// Passes questions from MCP servers to the user. A server sends a question as an elicitation request, which does not name its tool call, so
+// a question is passed on only if exactly one call to the server is in progress.
 
 import { cutText, quote, takeStart } from "../shared/texts.ts";
 import { isRecord, textOf } from "../core/kit.ts";

@@ -57,9 +57,9 @@ interface McpClientBase {
   readonly transport?: object | undefined;
   getServerCapabilities(): { readonly tools?: object | undefined } | undefined;
   removeNotificationHandler(method: string): void;
-  /** Returns the name of the server. Questions of the server to the user show this name. */
+  /** Returns the name of the server, which is shown with the server's questions to the user. */
   getServerVersion?(): { readonly name: string } | undefined;
-  /** Needed for the option `elicitation`. */
+  /** Needed only for the option `elicitation`. */
   removeRequestHandler?(method: string): void;
 }
 
@@ -189,8 +189,9 @@ export function onToolsChanged(client: McpClient, listener: () => void): () => v
 export type AnnotationRule = "stated" | "assumed" | "ignored";
 
 /**
- * Converts annotations to traits. A read-only or idempotent tool may run again, an idempotent tool is tried twice, and a destructive tool always
- * needs approval. With "assumed", a tool is destructive unless its annotations say that it is read-only or not destructive.
+ * Converts annotations to traits. A read-only or idempotent tool may run again after a crash, an idempotent tool is tried twice, and a
+ * destructive tool always needs approval. With "assumed", a tool is destructive unless its annotations say that it is read-only or not
+ * destructive.
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations
  */
@@ -251,22 +252,22 @@ export interface McpRegistryOptions {
    */
   readonly listChanged?: boolean | undefined;
   /**
-   * Set to true to pass questions of the server to the user. The client must have the capability `elicitation`. The registry
-   * replaces the client's handler for `elicitation/create`. The call in progress asks with `ask`, `wait: true` and `fromPage:
-   * true`, so the run needs a `control`. An answer that reports a failure declines the question. The calls of the server run
-   * one at a time, because a question does not name its call. Default false.
+   * Set to true to pass the server's questions to the user. The client must have the capability `elicitation`. The registry replaces the
+   * client's handler for `elicitation/create`. The call in progress asks with `ask`, `wait: true` and `fromPage: true`, so the run needs a
+   * `control`. An answer that reports a failure declines the question. Calls to the server then run one at a time, because a question does
+   * not name its call. Default false.
    */
   readonly elicitation?: boolean | undefined;
   /**
-   * Called with the error if the tools cannot be listed after a change. The registry then keeps the current tools. Also called if
-   * a question from the server cannot be passed to the user. The question is then cancelled. Also called if the session of the
-   * client is lost and `reconnect` is not set or fails. Default: errors are ignored.
+   * Called with the error if the tools cannot be listed after a change. The registry then keeps the current tools. Also called if a
+   * question from the server cannot be passed to the user (the question is then cancelled), and if the client's session is lost and
+   * `reconnect` is not set or fails. Default: errors are ignored.
    */
   readonly onError?: ((error: unknown) => void) | undefined;
   /**
-   * Connects the client again. Called if a call finds that its session is lost: the server has forgotten the session, or the
-   * connection is closed. Calls at the same time share one reconnection. The registry then lists the tools again. A call that the
-   * server has refused or never got is sent once more. Default: the call fails, and `onError` gets the error.
+   * Connects the client again. Called if a call finds that its session is lost: the server has forgotten the session, or the connection is
+   * closed. Calls at the same time share one reconnection. The registry then lists the tools again. A call that the server refused or never
+   * received is sent once more. Default: the call fails, and `onError` gets the error.
    */
   readonly reconnect?: ((client: McpClient, error: unknown) => void | PromiseLike<void>) | undefined;
 }

@@ -6,7 +6,7 @@ import type { UnknownRecord } from "../shared/guards.ts";
 import { compileForeignSchema } from "../json-schema/from-json-schema.ts";
 import { isConnected, type McpClient, type McpTool, type McpToolPage, requestPage } from "./mcp-client.ts";
 
-/** A faulty server could return another page forever. */
+/** The maximum number of pages, because a faulty server could return another page forever. */
 const maxPages = 1_000;
 
 export async function listTools(client: McpClient): Promise<readonly McpTool[]> {
@@ -16,7 +16,8 @@ export async function listTools(client: McpClient): Promise<readonly McpTool[]> 
   const byName = new Map<string, McpTool>();
   const asked = new Set<string | undefined>();
   for (let cursor: string | undefined; asked.size < maxPages;) {
-    // Some servers send a cursor with their last page (github.com/DeusData/codebase-memory-mcp/issues/1247). Its page has been read.
+    // Some servers send a cursor with their last page (github.com/DeusData/codebase-memory-mcp/issues/1247), but the page for that cursor
+    // was already read.
     if (asked.has(cursor)) return [...byName.values()];
     asked.add(cursor);
     const page: McpToolPage = readPage(await requestPage(client, cursor));

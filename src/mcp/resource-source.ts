@@ -7,7 +7,7 @@ import type { UnknownRecord } from "../shared/guards.ts";
 import { describeLink, followSignal, maxMs } from "./call-tool.ts";
 import { isConnected, type McpRequestOptions } from "./mcp-client.ts";
 
-/** The methods of a client that read resources. Clients of version 1 and 2 of the MCP SDK have them. */
+/** The client methods that read resources. Both versions of the MCP SDK's client have them. */
 export interface McpResourceClient {
   /** The connection to the MCP server. Undefined if the client is not connected. */
   readonly transport?: object | undefined;
@@ -18,8 +18,8 @@ export interface McpResourceClient {
 /** The options of `resourceSource`. */
 export interface ResourceSourceOptions {
   /**
-   * The name of the source. If the model reads the text with this id, it gets the list of the server's resources. 1 to 64
-   * letters, digits, ".", "_" or "-". Default "resources".
+   * The name of the source. If the model reads this name as an id, it gets the list of the server's resources. 1 to 64 letters, digits,
+   * ".", "_" or "-". Default "resources".
    */
   readonly name?: string | undefined;
   /** The maximum size of a resource in bytes. Larger resources are refused. Default 8 MiB. */
@@ -57,12 +57,13 @@ const maxTypes = 5;
 const maxErrorLength = 1_000;
 
 /**
- * Makes a source for `createResultCache` of `turnwright/cache`, with which the model reads the text resources of an MCP server in
- * parts. The client must be connected: a `Client` from `@modelcontextprotocol/sdk` or `@modelcontextprotocol/client`. The id of a
- * resource is its URI, for example from a resource link in a tool result. If the model reads the text whose id is the name of the
- * source, it gets the list of resources.
+ * Makes a source for `createResultCache` of `turnwright/cache`, with which the model reads the text resources of an MCP server in parts.
+ * The client must be connected: a `Client` from `@modelcontextprotocol/sdk` or `@modelcontextprotocol/client`. The id of a resource is its
+ * URI, for example from a resource link in a tool result. If the model reads the name of the source as an id, it gets the list of
+ * resources.
  *
- * A resource is requested again for each part. Binary resources are refused. Nothing but the model reads the text of a resource.
+ * A resource is requested again for each part. Binary resources are refused. Only the model reads the text of a resource; turnwright does
+ * not interpret it.
  *
  * Throws LoopError "invalid-option" or "unknown-option".
  *

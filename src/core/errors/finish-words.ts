@@ -1,9 +1,9 @@
-// Says why an answer is an error because of the reason why it ended.
+// Says in words why an answer with this finish reason is an error.
 
 import type { ProviderErrorCode } from "../types/common.ts";
 import { quote } from "../../shared/texts.ts";
 
-/** `raw` is the finish reason as the service has sent it. */
+/** `raw` is the finish reason as the service sent it. */
 export function describeFinish(code: ProviderErrorCode, finish: string | undefined, raw: string | undefined): string {
   if (code === "stream-ended-early") return "The stream ended without a finish reason.";
   if (code === "finish-error") return `The model ended with an error${raw === undefined ? "" : ` (${raw})`}.`;

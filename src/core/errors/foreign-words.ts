@@ -1,4 +1,5 @@
-// Advice on what belongs to another library: the name of an option, or a model, client, tool or message in the wrong place.
+// Recognizes things from other libraries, such as the name of an option, a model, a client, a tool or a message, and says what to use
+// instead.
 
 import type { Advice, AdvisedOption, Replacement } from "../../shared/edges.ts";
 import { nearestName } from "../../shared/nearest-name.ts";
@@ -32,7 +33,7 @@ function isHolder(value: unknown): value is object {
   return (typeof value === "object" && value !== null) || typeof value === "function";
 }
 
-/** Values that are often passed as a provider. The first row that fits decides. */
+/** Values that people often pass as a provider by mistake. The first row that fits decides. */
 const wrongProviders: readonly (readonly [fits: (value: object) => boolean, advice: Advice])[] = [
   [
     (value) => hasMethod(value, "doStream") || hasMethod(value, "doGenerate"),
@@ -134,7 +135,7 @@ const anthropicTypes: ReadonlySet<unknown> = new Set(["tool_use", "tool_result",
 const systemAdvice =
   'Pass system text in the option "system", or convert the messages, for example with fromOpenAIMessages from "turnwright/openai"';
 
-/** Returns advice for a message of another library, or with a part that is one. The advice is a sentence without its full stop. */
+/** Returns advice for a message, or a message with a part, in another library's format. The advice is a sentence without its full stop. */
 export function adviseMessage(message: UnknownRecord): string | undefined {
   try {
     const { role, content, results } = message;
@@ -151,7 +152,7 @@ function contentOf(result: unknown): readonly unknown[] {
   return isRecord(result) && Array.isArray(result["content"]) ? result["content"] : [];
 }
 
-/** Names the function that converts a message of another library. Returns undefined if the format is not known. */
+/** Names the function that converts another library's messages. Returns undefined if the format is not known. */
 function findConverter(message: UnknownRecord): string | undefined {
   const { role, parts, content, type } = message;
   if (Array.isArray(parts)) {
@@ -174,7 +175,7 @@ function convert(library: string, converter: string, entry: string): string {
   return `Messages of ${library} have another format. Write: messages: ${converter}(messages).messages, from "turnwright/${entry}"`;
 }
 
-/** Returns advice for a tool of another library, which is a sentence without its full stop. */
+/** Returns advice for a tool from another library. The advice is a sentence without its full stop. */
 export function adviseTool(tool: UnknownRecord): string | undefined {
   const { name, function: described, invoke, inputSchema, parameters, execute } = tool;
   if (hasMethod(tool, "definitions") && hasMethod(tool, "executeTool"))
@@ -332,7 +333,7 @@ export function replacementOf(word: string, known: readonly string[]): Replaceme
   return found ?? (name !== word && known.includes(name) ? { nearest: name } : undefined);
 }
 
-/** Finds the known name for an unknown one. An option may also be beside its group, such as `limits`, instead of in it. */
+/** Finds the known name that an unknown one probably stands for. An option may also be outside its group, such as `limits`, by mistake. */
 export function adviseName(name: string, fields: object): Replacement | undefined {
   const known = Object.keys(fields);
   const group = Object.entries(fields).find(([, rule]) => isFields(rule) && Object.hasOwn(rule, name))?.[0];

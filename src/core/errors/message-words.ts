@@ -88,8 +88,8 @@ const fields: { readonly [role: string]: readonly string[] } = {
 };
 
 /**
- * Finds a field that looks like a misspelt field of a message or of its parts. Only a field that the object lacks can be misspelt.
- * Other unknown fields are allowed, because people keep an id or a date in their messages.
+ * Finds a field that looks like a misspelt field of a message or of its parts. Only a field that the object lacks can be misspelt. Other
+ * unknown fields are allowed, because people store ids or dates in their messages.
  */
 function findMisspelt(message: UnknownRecord): string | undefined {
   const { role, content: given, results } = message;

@@ -1,4 +1,4 @@
-// A journal in memory that can be saved as JSON.
+// Keeps a journal in memory. It can be saved as JSON.
 
 import { invalidOption } from "../../shared/errors/loop-error.ts";
 import { checkStepRecords } from "../loop/check-record.ts";

@@ -1,4 +1,5 @@
-// One call, request or ending: its place in the journal, what it spends, and whether only the outside can move it.
+// One call, request or ending in progress (an "activity"): its keys in the journal, its spending, and whether it can go on without an
+// answer from outside.
 
 import type { UserMessage } from "../types/message.ts";
 import type { NestedSpending, ToolCall } from "../types/tool-outcome.ts";
@@ -10,9 +11,9 @@ import type { Journal } from "../types/journal.ts";
 import type { Ending, Outcome, Wait } from "../types/middleware.ts";
 
 /**
- * The answer of code that waits for something from outside. `inCore` leaves the code there: its promise stays pending in this execution. When
- * nothing else of the activity goes on, `settle` returns the waits. When nothing else of the run goes on, the run is suspended. A later
- * execution runs the code again from its start, over the records.
+ * Returned when code needs an answer from outside. `inCore` then never resolves in this execution. When nothing else in the activity goes
+ * on, `settle` returns the waits; when nothing else in the run goes on, the run is suspended. A later execution runs the code again from
+ * its start, with the recorded results.
  */
 export class Parked {
   readonly waits: readonly Wait[];
@@ -26,36 +27,39 @@ const forever = (): Promise<never> => new Promise<never>(() => {});
 
 /** The nested runs of one call, request or ending. */
 export interface NestedRuns {
-  /** Cancels those that still run. */
+  /** Cancels the nested runs that are still running. */
   abort(reason?: unknown): void;
-  /** Ends those that the tool has left, and waits for them a moment, so that their usage is counted. */
+  /** Ends the nested runs that the tool did not wait for, and gives them a moment, so that their usage is counted. */
   end(): Promise<void>;
 }
 
 export interface ActivityPlace {
-  /** The beginning of the keys of its steps. */
+  /** The prefix of the keys of its steps. */
   readonly place: string;
-  /** The beginning of the ids of its waits. */
+  /** The prefix of the ids of its waits. */
   readonly path: string;
   readonly journal: Journal;
   /** Undefined for a request or an ending. */
   readonly call?: ToolCall | undefined;
   /** The position of the call in its message. */
   readonly index?: number | undefined;
-  /** True while the message of the call streams. A wait then leaves the call until its message is complete. */
+  /** True while the message with the call is still streaming. If the call has to wait, it starts again when the message is complete. */
   readonly isEarly?: boolean | undefined;
   readonly left?: Left | undefined;
 }
 
-/** The rest of nested runs, which the run that contains them gets. */
+/** The facts that ended nested runs pass on to the run that contains them. */
 interface Left {
   /** True if a nested run was suspended by a drain. */
   isDrained: boolean;
-  /** The messages that the nested runs have not sent to a model, for the caller of the run. */
+  /** Messages that the nested runs did not send to a model. The caller of the run gets them back. */
   readonly undelivered: UserMessage[];
 }
 
-/** One call, request or ending: its place in the journal, what it spends, and whether only the outside can move it. */
+/**
+ * One call, request or ending in progress (an "activity"): its keys in the journal, its spending, and whether it can go on without an
+ * answer from outside.
+ */
 export class Activity {
   readonly run: Run;
   readonly place: string;
@@ -66,26 +70,26 @@ export class Activity {
   readonly isEarly: boolean;
   /** The spending of its nested runs. */
   readonly spent: NestedSpending[] = [];
-  /** Called when its tool has ended. A control withdraws the questions of the tool. */
+  /** Called when its tool has ended, so that a control can withdraw the tool's open questions. */
   onToolEnd: (() => void) | undefined;
   /** Waits until the tool of the call may begin. Undefined if it need not wait for other calls. */
   takeTurn: ((isTogether: boolean) => Promise<void | Parked> | Parked | undefined) | undefined;
-  /** The ending that an inner call has caused, which ends the run even if the code around it catches the error. */
+  /** The ending that an inner call has caused. It ends the run even if the surrounding code catches the error. */
   ends: Ending | undefined;
-  /** Called when it has nothing more to wait for in the core. */
+  /** Called when the core has nothing more to do for it. */
   onIdle: (() => void) | undefined;
   /** The time limits of its tool. Undefined until the tool begins. */
   deadline: Deadline | undefined;
   /** The newest outcome of its call, before middleware has changed it. */
   made: Outcome | undefined;
-  /** Sends the end of its call once. */
+  /** Sends the end event of its call, at most once. */
   end: (outcome: Outcome) => void = () => {};
   isOver = false;
-  /** The hook whose code runs or waits now. */
+  /** The hook that is running or waiting now. */
   hook = "";
-  /** The time from which its hooks have nothing to wait for in the core. */
+  /** The time since which its hooks have not been waiting for the core. */
   idleSince = 0;
-  /** True while it waits for its turn, which other calls may hold back. */
+  /** True while it waits for its turn, because other calls come first. */
   isHeld = false;
   /** True while the code of its tool runs. */
   isInTool = false;
@@ -97,14 +101,14 @@ export class Activity {
   isAnswered = false;
   /** Undefined if it has started no nested run. */
   nested: NestedRuns | undefined;
-  /** The rest of its nested runs. Inner calls share it. */
+  /** The facts that its nested runs pass on. Inner calls share this object. */
   readonly left: Left;
   #waits: readonly Wait[] = [];
-  /** True after a wait without an answer. */
+  /** True after it has met a wait that has no answer yet. */
   isParked = false;
-  /** How often each key was used. Shared by the activities of one place. */
+  /** How often each key was used. Activities with the same place share this map. */
   readonly used: Map<string, number>;
-  /** The number of the calls of `inCore` that have not ended. */
+  /** The number of `inCore` calls in progress. */
   #pending = 0;
   #park: ((waits: readonly Wait[]) => void) | undefined;
 
@@ -124,7 +128,7 @@ export class Activity {
     this.isEarly = isEarly;
   }
 
-  /** Records an effect. The key is a whole key. */
+  /** Records an effect under a full key, prefix included. */
   record<T>(key: string, body: () => T | PromiseLike<T>): T | PromiseLike<T> {
     const { past } = this.run.root;
     if (past !== undefined) return this.#recordOrReplay(past, key, body);
@@ -145,25 +149,25 @@ export class Activity {
     return value;
   }
 
-  /** True if what happens now happened in an earlier execution too. */
+  /** True while it repeats what happened in an earlier execution. */
   get isReplayed(): boolean {
     return this.isLive === undefined ? this.run.isReplayed : !this.isLive;
   }
 
-  /** Ends what is left of it: no step begins any more, and its nested runs are cancelled. */
+  /** Lets no further step begin, and cancels its nested runs. */
   close(): void {
     this.isOver = true;
     this.run.watch?.leave(this);
     this.nested?.abort();
   }
 
-  /** Waits for hooks. Rejects if one of them waits too long for something that the run knows nothing of. */
+  /** Waits for hooks. Rejects if one of them waits too long for something that the run does not know about. */
   watched<T>(hooks: Promise<T>): Promise<T> {
     const { watch } = this.run;
     return watch === undefined ? hooks : Promise.race([hooks, watch.join(this)]);
   }
 
-  /** Runs the code of the tool. Its time does not count as time of a hook. */
+  /** Runs the code of the tool. This time does not count against the time limit for hooks. */
   async inTool<T>(work: () => Promise<T>): Promise<T> {
     this.isInTool = true;
     try {
@@ -179,7 +183,7 @@ export class Activity {
     return this.#pending > 0 || this.isInTool || this.isParked;
   }
 
-  /** True while it does something that ends without other calls. */
+  /** True while it is doing work that ends without the help of other calls. */
   get isWorking(): boolean {
     return this.isInside && !this.isHeld && !this.isParked;
   }
@@ -192,7 +196,7 @@ export class Activity {
     return count === 1 ? name : `${name}${mark}${count}`;
   }
 
-  /** Returns the whole key of a step that this activity has not begun yet. */
+  /** Returns the full key for a step that this activity has not begun yet. */
   keyOf(name: string): string {
     return `${this.run.prefix}${this.place}/${this.unique(name)}`;
   }
@@ -202,7 +206,10 @@ export class Activity {
     return this.#pending > 0;
   }
 
-  /** After a wait, never resolves: the code is left where it is, and the next execution runs it again from its start. */
+  /**
+   * Runs work of the core for a hook or a tool. Never resolves after a wait: the code stays where it is, and the next execution runs it
+   * again from its start.
+   */
   async inCore<T>(work: () => T | Parked | PromiseLike<T | Parked>): Promise<T> {
     if (this.isOver) return forever();
     this.#pending += 1;
@@ -222,7 +229,7 @@ export class Activity {
     return forever();
   }
 
-  /** Waits for what the code of a replayed tool waits for. */
+  /** Stops here with the waits of a replayed tool. */
   park(waits: readonly Wait[]): Promise<never> {
     return this.inCore<never>(() => Promise.resolve(new Parked(waits)));
   }

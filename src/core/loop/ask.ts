@@ -46,7 +46,7 @@ const questionFields: Checks<AskedFields> = /* @__PURE__ */ table(() => ({
  * The tool needs `durable: true`. The first time, there is no answer, and the call waits. When `answers` contains the answer, the tool runs
  * again from its start, and the same `ask` resolves to the answer. Each execution must ask the same questions in the same order, and act in
  * `step`. If an answer does not fit the schema, the question is asked again. If the answer is `{ kind: "failed", error }`, `ask` rejects
- * with an error that has the name "AnswerFailed" and the text of `error`.
+ * with an error that has the name "AnswerFailed" and the message `error`.
  *
  * With `wait: true`, the tool waits in this process instead, and need not be durable. The event `question-asked` has the question, and
  * `control.answer` takes the answer.
@@ -67,7 +67,7 @@ export function ask(context: AskingContext, fields: AskedFields): Promise<unknow
   return answer;
 }
 
-/** A context that no run has made, such as that of a test, answers every question as a wait. */
+/** With a context that no run has made, for example in a test, every question becomes a wait. */
 async function askPerson(context: AskingContext, fields: AskedFields): Promise<unknown> {
   checkFields("question", fields, questionFields);
   const { question: text, schema, fromPage = false, wait: isLive = false } = fields;
@@ -96,7 +96,7 @@ type Fitting = { readonly given: OutsideResult } & ({ readonly value: unknown } 
 
 type Reader = (given: unknown) => Promise<Read>;
 
-/** Returns a function that validates an answer. The loop has checked its kind. */
+/** Returns a function that validates an answer. The loop has already checked the answer's `kind`. */
 function readerOf(schema: StandardSchema | undefined): Reader {
   return async (answer) => {
     const given = answer as OutsideResult;

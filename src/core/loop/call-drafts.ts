@@ -1,4 +1,4 @@
-// Assembles texts and calls from the chunks of a stream. Providers number, interleave and repeat chunks in different ways.
+// Assembles text and calls from the chunks of a stream. Providers number, interleave and repeat chunks in different ways.
 
 import type { FinishReason, ModelChunk, PartStart, RequestChange, StreamResult } from "../types/provider.ts";
 import type { ToolCall } from "../types/tool-outcome.ts";
@@ -29,7 +29,7 @@ export interface CallDraft {
   callId: string | undefined;
   name: string;
   argsText: string;
-  /** The part of `argsText` that no event contains yet. */
+  /** The part of `argsText` that no event has sent yet. */
   untold: string;
   args: Json;
   ready: boolean;
@@ -192,7 +192,7 @@ export function beginPart(attempt: AttemptContent, type: PartStart["type"], coun
 
 const rank = { reasoning: 0, text: 1, call: 2 } as const;
 
-/** A part of a streamed message: a text, or consecutive calls. `from` is the position of the first call. */
+/** A part of a streamed message: text, reasoning, or consecutive calls. `from` is the position of the first call. */
 export type StreamedPart =
   | { readonly type: "reasoning" | "text"; readonly text: string }
   | { readonly type: "call"; readonly from: number; readonly calls: readonly ToolCall[] };

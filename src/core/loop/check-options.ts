@@ -59,8 +59,8 @@ const handoffsNeeded: Check = /* @__PURE__ */ table(() => [
 ]);
 
 /**
- * Throws LoopError "unknown-option" for an option of `runToolLoop`, such as `provider`, in options of another kind. `known` are
- * the names that these options have, and `write` returns the code that passes the option to its place.
+ * Throws LoopError "unknown-option" if an option of `runToolLoop`, such as `provider`, was passed to another function. `known` are the
+ * option names of that function, and `write` returns code that passes the option in the right place.
  */
 export function refuseLoopOptions(options: unknown, known: object, write: (name: string) => string): void {
   if (!isRecord(options)) return;
@@ -85,8 +85,8 @@ export function checkOptions(options: unknown): asserts options is LoopOptions {
 }
 
 /**
- * Throws if the array `tools` lacks the tool of `toolChoice`, or has tools of `createHandoffs` without their middleware. A registry is not checked, because it
- * may add the tool later. `place` is the place of the options in other options, such as "members.researcher.".
+ * Throws if the array `tools` lacks the tool of `toolChoice`, or has tools of `createHandoffs` without their middleware. A registry is not
+ * checked, because it may add the tool later. `place` is the path of these options inside other options, such as "members.researcher.".
  */
 export function checkNeededTools(options: Pick<LoopOptions, "tools" | "middleware" | "toolChoice">, place = ""): void {
   const { tools = [], middleware = [], toolChoice } = options;
@@ -101,7 +101,7 @@ export function checkNeededTools(options: Pick<LoopOptions, "tools" | "middlewar
 
 type Need = readonly [value: unknown, needs: string, write: string];
 
-/** The middleware without which this value of a trait has no effect. */
+/** For each trait, the middleware without which it has no effect. */
 const neededBy: { readonly [Trait in keyof ToolDefinition]?: Need } = {
   eager: [true, "eager-tools", "eagerTools()"],
   deferred: [true, "defer-tools", "deferTools()"],
@@ -113,7 +113,7 @@ const neededBy: { readonly [Trait in keyof ToolDefinition]?: Need } = {
 /** Throws LoopError "invalid-option" if a tool has a trait that has no effect with this middleware. */
 export function checkTraits(tools: readonly ToolDefinition[], middleware: readonly Middleware[], provider: Provider): void {
   for (const [trait, [value, needs, write]] of Object.entries(neededBy) as [keyof ToolDefinition, Need][]) {
-    // The service itself finds deferred tools.
+    // The service searches deferred tools itself, so no middleware is needed.
     if (trait === "deferred" && provider.searchesTools === true) continue;
     const tool = tools.find(({ [trait]: given }) => given === value || typeof given === value);
     const isMet = ({ name, approves }: Middleware): boolean => name === needs || (needs === "approve" && approves === true);
@@ -145,7 +145,7 @@ function checkMiddleware(middleware: readonly unknown[]): void {
   checkOrder(listMiddleware(middleware as MiddlewareList));
 }
 
-/** An order in which one middleware would undo or miss what another one does. */
+/** Refuses an order in which one middleware would undo or miss what another one does. */
 function checkOrder(middleware: readonly Middleware[]): void {
   for (const [index, { name, after = [] }] of middleware.entries()) {
     const late = middleware.slice(index + 1).find((one) => after.includes(one.name));
@@ -155,7 +155,7 @@ function checkOrder(middleware: readonly Middleware[]): void {
   }
 }
 
-/** Middleware may have fields of its own, but not a misspelt hook. */
+/** Middleware may have extra fields, but no field that looks like a misspelt hook. */
 function checkKnown(option: string, one: unknown): void {
   if (!isRecord(one)) throw invalidOption(option, "middleware: an object with a name and hooks", one);
   const near = (name: string): readonly string[] => knownNames.filter(({ length }) => Math.abs(length - name.length) < 3);
@@ -166,7 +166,7 @@ function checkKnown(option: string, one: unknown): void {
 
 const knownNames: readonly string[] = /* @__PURE__ */ table(() => Object.keys(middlewareChecks));
 
-/** Checks the hooks that `begin` of a middleware returns. */
+/** Checks the hooks that a middleware's `begin` returns. */
 export function checkHooks(name: string, hooks: unknown): void {
   checkFields(`middleware "${name}".begin()`, hooks, hookChecks);
 }

@@ -73,7 +73,7 @@ const fits = {
 } as const;
 
 type Type = keyof typeof fits;
-/** The fields of a record. Fields that end with "?" may be absent. */
+/** The fields of a record. Types that end with "?" are optional. */
 type RecordFields = { readonly [name: string]: Type | `${Type}?` };
 
 const run: RecordFields = { middleware: "texts", messages: "array", messagesDigest: "text", runId: "text?", tools: "tools" };
@@ -111,7 +111,7 @@ const outcome: RecordFields = {
   spent: "spent?",
 };
 
-/** More fields of outcomes, by their kind. */
+/** The further fields of an outcome, by its kind. */
 const kinds: { readonly [kind: string]: RecordFields } = {
   completed: {},
   failed: { error: "error" },
@@ -129,7 +129,7 @@ const kinds: { readonly [kind: string]: RecordFields } = {
   limit: {},
 };
 
-/** The fields of the records of the loop, by the end of their keys. */
+/** The fields of the loop's records. The pattern matches the end of a record's key. */
 const records: readonly (readonly [RegExp, RecordFields])[] = [
   [/^run$/, run],
   [/^(?:begin|i\d+(?:~\d+)?\/(?:answered(?:~\d+)?|next|again))(?:#\d+)?$/, look],
@@ -146,12 +146,12 @@ const records: readonly (readonly [RegExp, RecordFields])[] = [
   [/^wait\/.+\/answer$/, { value: "value" }],
 ];
 
-/** A step of middleware or of a tool: its value, its error, or that it was cancelled. */
+/** A step of middleware or of a tool has a value or an error, or was cancelled. */
 const step: RecordFields = { failed: "error?", cancelled: "ending?" };
 
 /** Says which field of a record does not fit. */
 function findMisfit(record: UnknownRecord, fields: RecordFields): string | undefined {
-  // The run refuses another version with "journal-mismatch".
+  // Not checked here: the run refuses another version with "journal-mismatch".
   if (fields === run && record["version"] !== recordVersion) return undefined;
   const { kind } = record;
   const isKnown = fields !== outcome || (typeof kind === "string" && Object.hasOwn(kinds, kind));
@@ -184,7 +184,7 @@ export function checkStepRecords(records: ReadonlyMap<string, unknown>): void {
   if (!isPacked(records)) for (const [key, record] of records) checkStepRecord(key, record);
 }
 
-/** True if the records were written with `withBlobs`. A run that reads them in another way refuses the first of them. */
+/** True if the records were written with `withBlobs`. A run without `withBlobs` refuses the first of them. */
 export function isPacked(records: ReadonlyMap<string, unknown>): boolean {
   const first = records.get("run");
   return isRecord(first) && first["version"] === undefined && isRecord(first["value"]);
@@ -192,7 +192,7 @@ export function isPacked(records: ReadonlyMap<string, unknown>): boolean {
 
 function findProblem(key: string, record: UnknownRecord): string | undefined {
   const own = records.find(([end]) => end.test(key));
-  // A key in a nested run, or of a step whose name looks like one.
+  // The key may belong to a nested run, or to a step whose name only looks like such a key.
   const found = own ?? (isStep(record) ? undefined : records.find(([end]) => suffixesOf(key).some((suffix) => end.test(suffix))));
   return findMisfit(record, found?.[1] ?? step);
 }

@@ -1,5 +1,5 @@
-// A tool result requests a context restart if its `type` is `context_restart_*` and if the tool called `contextRestart`. Equal
-// data from another source does not request a restart.
+// A tool result requests a context restart if its `type` is `context_restart_*` and if the tool called `contextRestart`. The same data from
+// any other source does not request a restart.
 
 import type { Json } from "../types/common.ts";
 import type { RestartPolicy } from "../types/middleware-options.ts";
@@ -24,8 +24,8 @@ export interface ContextRestartFields {
 const namespace = "context_restart_";
 
 /**
- * Makes a tool result that requests a context restart: the run adds context items and goes on. A plain object with the same
- * fields is ordinary data, so data from a web page or a server cannot request a restart.
+ * Makes a tool result that requests a context restart: the run adds context items and goes on. A plain object with the same fields is
+ * ordinary data, so text from a web page or a server cannot request a restart.
  *
  * Throws LoopError "unknown-option" or "invalid-option" if a field is unknown or has the wrong type.
  *
@@ -61,7 +61,7 @@ export function detectContextRestart(outcome: ToolOutcome, policy: RestartPolicy
   return typeof key === "string" ? { ...restart, pendingContextKey: key, pendingContext: outcome.pendingContext } : restart;
 }
 
-/** True for plain data that looks like a context restart. It requests none: the tool has to return `contextRestart(...)`. */
+/** True for plain data that looks like a context restart but has no effect, because the tool did not return `contextRestart(...)`. */
 export function isUnmarkedRestart(outcome: ToolOutcome): boolean {
   return (
     outcome.kind === "completed" && outcome.restart !== true && isRecord(outcome.data) && isRestartType(outcome.data["type"])

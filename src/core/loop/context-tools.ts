@@ -1,4 +1,4 @@
-// The two tools around a context restart: a stash for items that are too large for a result, and a tool with which the model gives up
+// Two helpers for the context of a model: a stash for items that are too large for a result, and a tool with which the model releases
 // results that it no longer needs.
 
 import type { Clock, Json, StandardResult, StandardSchema } from "../types/common.ts";
@@ -21,7 +21,7 @@ import { argumentSchema } from "../../shared/own-schema.ts";
 export interface ContextStashOptions {
   /** How long the stash keeps an item after `put`, in milliseconds. `Infinity` means no limit. Default 300,000. */
   readonly ttlMs?: number | undefined;
-  /** The maximum number of items. If the maximum is exceeded, the oldest item is removed. Default 16. */
+  /** The maximum number of items. Beyond it, the oldest item is removed. Default 16. */
   readonly maxEntries?: number | undefined;
   /** The clock that measures the age of items. The stash starts no timers. Default: the system clock. */
   readonly clock?: Pick<Clock, "now"> | undefined;
@@ -144,7 +144,7 @@ export interface ReleaseRequest {
 export type ContextReleaseTool = ExecutableTool<ReleaseRequest, StandardSchema<unknown, ReleaseRequest>, ToolResult>;
 
 const maxIds = 1_000;
-/** If the model names an unknown id, the result lists at most this many recent calls. */
+/** If the model names an unknown id, the result lists this many recent calls at most. */
 const maxKnown = 20;
 
 interface AnsweredCall {

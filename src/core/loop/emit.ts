@@ -7,7 +7,7 @@ import type { ClosedRun, Hooks } from "../types/middleware.ts";
 
 /** Gets the events of a run: the queue of a stream, or the outer run. */
 export interface EventReader {
-  /** Default: it wants all events. */
+  /** Default: all events are wanted. */
   wants?(type: LoopEventType): boolean;
   push(event: LoopEvent): void;
   room(): Promise<void> | undefined;
@@ -31,7 +31,7 @@ interface EventPlace {
 export class LoopEventSink implements EventSink {
   readonly runId: string;
   readonly #targets: EventTargets;
-  /** The listeners whose failure is already reported. A listener is reported once. */
+  /** The listeners whose failure was already reported. Each listener is reported once. */
   #reported: WeakSet<object> | undefined;
   #failure: ClosedRun["failure"];
   #closed = false;
@@ -65,7 +65,7 @@ export class LoopEventSink implements EventSink {
     return this.#targets.reader?.room();
   }
 
-  /** Calls code of the caller, and reports its first failure. `by` is the function that fails. */
+  /** Calls code of the caller, and reports its first failure. `by` is the function to blame. */
   guard(at: EventPlace, call: () => unknown, by: object = call): void {
     const report = (error: unknown): void => {
       this.#reported ??= new WeakSet();
@@ -92,7 +92,7 @@ export class LoopEventSink implements EventSink {
     const { reader, hooks } = this.#targets;
     reader?.end?.();
     const end: ClosedRun = { failure: this.#failure, isNew };
-    // No event needs a place any more: a failure is dropped.
+    // The run is over, so a failure here is dropped.
     for (const one of hooks) this.guard({} as EventPlace, () => one.close?.(end));
   }
 }

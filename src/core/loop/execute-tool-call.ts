@@ -10,7 +10,7 @@ import { toPlainError } from "../../shared/plain-error.ts";
 import { findTool } from "../tools/registry.ts";
 import { isGenerator, toFailure, toolFailure, toOutcome } from "../../shared/to-outcome.ts";
 
-/** Refuses a call whose tool is another one now, or was removed. */
+/** Refuses a call if its tool was replaced or removed. */
 export function refuseChanged(call: ToolCall, ports: PreparePorts): ToolOutcome {
   if (findTool(ports.registry, call.name) === undefined) return refuseUnknown(call, ports);
   const message =
@@ -40,7 +40,7 @@ export function executeToolCall(
   const reserveInMs = ports.scope.leftMs(ports.clock.now(), true);
   if (ports.scope.cause !== undefined || reserveInMs === 0) return { call, durationMs: 0, kind: "not-run" };
   const { timeouts } = ports;
-  // The time of a durable tool includes its waits, so only a limit of its own applies.
+  // The time of a durable tool includes its waits, so only the tool's own `timeoutMs` applies.
   const ownMs = definition.timeoutMs ?? (definition.durable === true ? Number.POSITIVE_INFINITY : timeouts.toolMs);
   const limits = {
     // A tool that hangs must not use the time that is reserved for a final answer.
@@ -64,7 +64,7 @@ export function executeToolCall(
 async function raceOutput(ready: ReadyCall, output: Promise<unknown>, { ports, deadline }: CallTimer): Promise<ToolOutcome> {
   const onLate = (success: boolean): void => ports.onLate?.(ready.call, success);
   let end: Raced<unknown> = await deadline.race(output, onLate);
-  // An asynchronous tool may return a generator.
+  // An asynchronous tool may also return a generator.
   const read = end.kind === "value" ? readGenerator(ready, end.value, { ports, deadline }) : undefined;
   if (read !== undefined) end = await deadline.race(read, onLate);
   return conclude(ready, end, { ports, deadline });
@@ -78,7 +78,7 @@ function maxAttemptsOf({ idempotent, retry }: ToolDefinition): number {
   return idempotent === true ? (retry?.maxAttempts ?? 1) : 1;
 }
 
-/** Returned instead of the tool's value if the tool has changed since the model saw it. */
+/** Stands for the tool's value if the tool has changed since the model saw it. */
 const changed = Symbol("changed");
 
 function attempt(ready: ReadyCall, ports: ToolCallPorts, deadline: Deadline): unknown {
@@ -130,7 +130,7 @@ function conclude(ready: ReadyCall, end: Raced<unknown>, { ports, deadline }: Ca
   return end.kind === "value" ? readOutput(ready, end.value, { ports, facts }) : { ...facts, ...toFailure(end.error) };
 }
 
-/** If a getter of the value throws an error, the call has failed. */
+/** If a getter in the value throws, the call has failed. */
 function readOutput(
   ready: ReadyCall,
   value: unknown,

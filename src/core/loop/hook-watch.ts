@@ -1,4 +1,4 @@
-// Ends hooks that wait for something that the run knows nothing of, such as a promise of their own that never settles.
+// Ends hooks that wait for something unknown to the run, such as a promise of their own that never settles.
 
 import { type Cancellable, type CancelScope, endingOfReason } from "../../shared/cancellation/cancel-scope.ts";
 import { IdleTimer } from "../../shared/signals.ts";
@@ -14,19 +14,19 @@ interface WatchedRun {
 
 /** A call, a request or an ending whose hooks are watched. */
 export interface Watched {
-  /** The hook whose code runs or waits now. */
+  /** The hook that is running or waiting now. */
   readonly hook: string;
   readonly call?: ToolCall | undefined;
-  /** The time from which its hooks have nothing to wait for in the core. */
+  /** The time since which its hooks have not been waiting for the core. */
   idleSince: number;
   /** True while its hooks wait for the core or the tool. */
   readonly isInside: boolean;
-  /** True while it does something that ends without other calls. */
+  /** True while it is doing work that ends without the help of other calls. */
   readonly isWorking: boolean;
   close(): void;
 }
 
-/** One timer for all hooks of a run. The time in steps, waits, nested runs, inner calls and `next` does not count. */
+/** One timer for all hooks of a run. Time spent in steps, waits, nested runs, inner calls and `next` does not count. */
 export class HookWatch implements Cancellable {
   readonly #run: WatchedRun;
   readonly #alarm: IdleTimer;
@@ -45,7 +45,7 @@ export class HookWatch implements Cancellable {
     return new Promise((_, reject) => this.#watched.set(activity, reject));
   }
 
-  /** Waits for work beside calls. Rejects if it waits too long while no call works. */
+  /** Waits for work that runs beside calls. Rejects if the work takes too long while no call makes progress. */
   async limit(hook: string, work: unknown): Promise<unknown> {
     const watched = { hook, idleSince: 0, isInside: false, isWorking: false, close: () => {} };
     try {
@@ -59,7 +59,7 @@ export class HookWatch implements Cancellable {
     this.#watched.delete(activity);
   }
 
-  /** Called when code of middleware goes on. */
+  /** Called when the code of a middleware continues. */
   note(activity: Watched): void {
     activity.idleSince = this.#run.clock.now();
     if (!this.#isSet) this.#set(activity.idleSince + this.#ms);

@@ -8,7 +8,7 @@ import type { Ending, Hooks, Middleware, MiddlewareList, Next, RunFacts } from "
 
 export type NamedHooks = Hooks & { readonly name: string };
 
-/** A hook of a middleware has failed. The run ends with the reason "hook-failed". */
+/** Thrown when a middleware's hook has failed. The run ends with the reason "hook-failed". */
 export class HookError extends Error {
   override readonly name = "HookError";
   readonly ending: Ending;
@@ -20,14 +20,17 @@ export class HookError extends Error {
   }
 }
 
-/** Returns the error of a run whose hook has failed. Names the innermost hook, if the error passes others. */
+/** Returns the error of a run whose hook has failed. Names the innermost hook that the error passed through. */
 export function blame(error: unknown, hook: string): Error {
   if (error instanceof HookError || error instanceof JournalFailure || error instanceof StepCancelled) return error;
   if (isLoopError(error, "journal-damaged")) return new JournalFailure("A record is damaged.", { cause: error });
   return new HookError(hook, error);
 }
 
-/** The run was cancelled while a step of a hook or a durable tool was running. Recorded, so that a replay is cancelled there too. */
+/**
+ * Thrown when the run was cancelled while a step of a hook or a durable tool was running. Recorded, so that a replay is cancelled at the
+ * same place.
+ */
 export class StepCancelled extends Error {
   override readonly name = "AbortError";
   readonly ending: Ending;
@@ -49,12 +52,12 @@ export function endingOfFailure(error: unknown): Ending {
   throw error;
 }
 
-/** Returns the middleware without the entries that are left out. */
+/** Returns the middleware list without entries that are `false` or undefined. */
 export function listMiddleware(given: MiddlewareList = []): readonly Middleware[] {
   return (given as readonly (Middleware | false | undefined)[]).filter((one) => one !== false && one !== undefined);
 }
 
-/** The hooks that an outer run has for a nested run are the innermost. */
+/** The hooks that an outer run adds to a nested run come last, so they are the innermost. */
 export function beginHooks(
   middleware: readonly Middleware[],
   facts: RunFacts,
@@ -119,7 +122,7 @@ export function recordingNames(middleware: readonly Middleware[]): readonly stri
     .map(({ name }) => name);
 }
 
-/** Throws LoopError "journal-mismatch" if the middleware that records steps is not the same as in the journal. */
+/** Throws LoopError "journal-mismatch" if the middleware that records steps differs from the middleware in the journal. */
 export function compareMiddleware(recorded: readonly string[], now: readonly string[]): void {
   const [expected, received] = [now.join(", ") || "none", recorded.join(", ") || "none"];
   if (expected !== received) throw new LoopError("journal-mismatch", { field: "middleware", expected, received });

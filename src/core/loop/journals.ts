@@ -1,4 +1,4 @@
-// The journal of a run: its keys, its first record, the journal in memory, and when all its steps are quiet.
+// The keys and the first record of a run's journal, the types of a memory journal, and a way to find out when no promise can go on.
 
 import type { Json } from "../types/common.ts";
 import type { Wait, State } from "../types/middleware.ts";
@@ -12,14 +12,14 @@ type Body<T> = () => T | PromiseLike<T>;
 /** The version in the first record. A journal with another version is refused. */
 export const recordVersion = 4;
 
-/** The record of what identifies a run. */
+/** The first record of a run, which identifies the run. */
 export interface FirstRecord {
   readonly version: number;
   readonly runId?: string | undefined;
   readonly messages: readonly Message[];
   readonly messagesDigest: string;
   readonly middleware: readonly string[];
-  /** The tools at the start. Answers describe those that were added or changed later. */
+  /** The tools at the start. The record of an answer describes tools that were added or changed later. */
   readonly tools: { readonly [name: string]: ShownTool };
   /** True if the run has the option `pricing`. */
   readonly priced?: true | undefined;
@@ -65,7 +65,7 @@ export function isReplay(journal: Journal): boolean {
   return "stuck" in journal;
 }
 
-/** Runs `call` when all promises are quiet. Timers and I/O may still be pending. */
+/** Runs `call` when no promise can go on by itself. Timers and I/O may still be pending. */
 export const whenQuiet: (call: () => void) => void = (call) => {
   const { setImmediate: later } = globalThis as { readonly setImmediate?: (call: () => void) => unknown };
   if (later === undefined) setTimeout(call, 0);
@@ -74,12 +74,15 @@ export const whenQuiet: (call: () => void) => void = (call) => {
 
 let parking = 0;
 
-/** True while something waits for quiet promises. */
+/** True while a `whenParked` check has not run yet. */
 export function isParking(): boolean {
   return parking > 0;
 }
 
-/** Calls `check` when all promises are quiet. Waves are sent after that, because another call may take the place of a parked one. */
+/**
+ * Calls `check` when no promise can go on by itself. Waves of calls begin after that, because another call may take the place of a parked
+ * one.
+ */
 export function whenParked(check: () => void): void {
   parking += 1;
   whenQuiet(() => {
@@ -88,7 +91,7 @@ export function whenParked(check: () => void): void {
   });
 }
 
-/** The beginning of the keys of the steps of an iteration. */
+/** The prefix of the keys of an iteration's steps. */
 export function placeOf({ iteration, retry }: Pick<State, "iteration" | "retry">): string {
   return retry === 0 ? `i${iteration}` : `i${iteration}~${retry + 1}`;
 }
@@ -98,17 +101,17 @@ export function stepOf(step: "request" | "answered", continuation: number): stri
   return continuation === 0 ? step : `${step}~${continuation + 1}`;
 }
 
-/** The key of a call, whose name may contain a slash. */
+/** The key of a call. Escapes the name, which may contain a slash. */
 export function callPlace(state: State, index: number, name: string): string {
   return `${placeOf(state)}/call/${index}/${name.replaceAll("%", "%25").replaceAll("/", "%2F")}`;
 }
 
-/** The beginning of the keys of a wait. Each attempt opens the wait again, because what was shown has changed. */
+/** The prefix of a wait's keys. Each attempt opens the wait again, because the facts that were shown have changed. */
 export function waitKey(id: string, attempt = 1): string {
   return `wait/${id}/${attempt}`;
 }
 
-/** The key of the look after the calls. */
+/** The key of the record in which the run decides how to go on after the calls. */
 export function nextKeyOf(state: State): string {
   return `${placeOf(state)}/next`;
 }

@@ -22,7 +22,7 @@ type Request =
 
 interface Holder {
   readonly scope: CancelScope;
-  /** False if `maxInterrupts` runs in a row have already ended with an interrupt. */
+  /** False if `maxInterrupts` runs in a row have already ended by an interrupt. */
   readonly mayInterrupt: boolean;
   readonly messages: InboxMessage[];
   drains: boolean;
@@ -121,8 +121,8 @@ function checkStop(facts: unknown): void {
 }
 
 /**
- * Handles a request that arrives after the ending of the run was decided. Only a kill still has an effect: it cancels everything
- * that the run waits for, such as a slow journal.
+ * Handles a request that arrives after the run's ending was decided. Only a kill still has an effect: it cancels everything that the run
+ * waits for, such as a slow journal.
  */
 function askShut({ scope }: Holder, request: Request): "finished" {
   if (request.verb === "cancel" && request.cause.kind === "kill") scope.cancel(request.cause);
@@ -214,7 +214,7 @@ function claimControl(state: ControlState, scope: CancelScope, maxInterrupts: nu
 }
 
 function readRequests({ messages, drains }: Holder, { look, unsent, answers }: State, token: string): Requested {
-  // An earlier execution has returned its unsent messages to its caller.
+  // An earlier execution has already returned its unsent messages to its caller.
   const all = look?.token === token ? [...unsent, ...messages] : messages;
   // After the first call, an interrupt comes too late, even if the call did not run.
   const hasCalled = answers.some(({ calls }) => calls.length > 0);
@@ -237,7 +237,7 @@ const openQuestions: WeakMap<LoopControl, Map<string, OpenQuestion>> = /* @__PUR
 /** The questions that a call has asked in this execution. */
 interface CallQuestions {
   count: number;
-  /** Each function withdraws one question. */
+  /** The functions that each withdraw one question. */
   readonly open: Set<() => void>;
   /** Withdraws all questions of the call. */
   readonly withdraw: () => void;

@@ -14,7 +14,7 @@ interface Inside {
   [insideKey]?: { readonly run: Level };
 }
 
-/** A signal gets a plain property, because `Object.defineProperty` takes longer than the rest of a synchronous call. */
+/** Sets a plain property, because `Object.defineProperty` takes longer than the rest of a synchronous call. */
 export function noteLevel(signal: AbortSignal & Inside, { depth, maxDepth }: Level): void {
   signal[insideKey] ??= { run: { depth, maxDepth } };
 }
@@ -44,16 +44,16 @@ export interface Expected {
   readonly costUSD: number;
 }
 
-/** The streams in progress of nested runs, by their meters. */
+/** The streams that nested runs have in progress, by the meters of those runs. */
 export interface NestedStreams {
   readonly expected: Map<object, Expected>;
   readonly onSettled: Set<() => void>;
 }
 
-/** A spending limit that is reached. */
+/** A spending limit that was reached. */
 export type SpentLimit = Extract<EndReason, { kind: "max-tokens" | "max-cost" | "cost-unknown" }> | undefined;
 
-/** Returns the limit that a request of this usage would exceed. The request must leave the reserve unused. */
+/** Returns the limit that a request with this usage would exceed. The reserve counts as already used. */
 export function findSpent(
   { tokens: spent = 0, costUSD: spentUSD = 0, costUnknown }: Spending,
   { tokens, costUSD: expectedUSD }: Expected,
@@ -65,11 +65,11 @@ export function findSpent(
   return spent + Math.max(1, tokens + reserve.tokens) > maxTokens ? { kind: "max-tokens", limit: maxTokens, spent } : undefined;
 }
 
-/** Counts what a run and its nested runs spend. A nested run has a `NestedMeter`. */
+/** Counts what a run and its nested runs spend. Nested runs use `NestedMeter`. */
 export class Meter {
-  /** The newest stream that was counted. A nested run without a stream of its own expects the same. */
+  /** The newest stream that was counted. A nested run expects the same usage for its first stream. */
   newest: Expected = { tokens: 0, costUSD: 0 };
-  /** The streams in progress of nested runs. */
+  /** The streams that nested runs have in progress. */
   streams: NestedStreams | undefined;
   readonly #limits: SharedLimits;
   #tokens = 0;
@@ -93,22 +93,22 @@ export class Meter {
     this.add({ ...this.newest, costUnknown: costUSD === undefined });
   }
 
-  /** The number of tokens that the limits of this run and of its outer runs leave. */
+  /** The number of tokens that may still be used within the limits of this run and its outer runs. */
   get tokensLeft(): number {
     return Math.max(0, this.#limits.maxTokens - this.#reserve.tokens - this.#tokens);
   }
 
-  /** The number of tool calls that the limits of this run and of its outer runs leave. */
+  /** The number of tool calls that may still be made within the limits of this run and its outer runs. */
   get toolCallsLeft(): number {
     return Math.max(0, this.#limits.maxToolCalls - this.#toolCalls);
   }
 
-  /** The amount in USD that the limits of this run and of its outer runs leave. Unknown costs are not counted. */
+  /** The amount in USD that may still be spent within the limits of this run and its outer runs. Unknown costs are not counted. */
   get costLeftUSD(): number {
     return Math.max(0, this.#limits.maxCostUSD - this.#reserve.costUSD - this.#costUSD);
   }
 
-  /** The smallest limit of this run and of its outer runs. */
+  /** The smallest tool-call limit of this run and its outer runs. */
   get maxToolCalls(): number {
     return this.#limits.maxToolCalls;
   }

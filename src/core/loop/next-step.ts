@@ -1,4 +1,4 @@
-// Decides what the run does next. Pure: it performs nothing.
+// Decides what the run does next. A pure function of the state: nothing is performed here.
 
 import type { EndReason } from "../types/termination.ts";
 import { none, noReserve, type ResolvedLimits } from "./limits.ts";
@@ -11,16 +11,16 @@ import { activeAt } from "./state.ts";
 import { isNamed } from "../../shared/transcript.ts";
 
 export type NextStep =
-  /** Look at what came from outside, and decide whether to go on. */
+  /** Check what came from outside, such as messages and stops, and decide whether to go on. This step is called a "look". */
   | { readonly kind: "look"; readonly planned?: Ending | undefined }
   | { readonly kind: "request" }
   | { readonly kind: "calls" }
   | { readonly kind: "end"; readonly ending: Ending };
 
-/** The subject of a look. */
+/** The facts that a look is about. */
 export interface Looking {
   readonly planned?: Ending | undefined;
-  /** True if the newest request is made again. */
+  /** True if the newest request is to be repeated. */
   readonly retries?: boolean;
 }
 
@@ -71,15 +71,15 @@ function afterCalls(state: State, hooks: readonly EndsHook[]): NextStep {
   if (ends !== undefined) return { kind: "look", planned: ends };
   if (waits.length > 0) return { kind: "end", ending: { status: "suspended", reason: { kind: "waiting", waits } } };
   if (lastBatch.some(({ isDrained }) => isDrained === true)) return { kind: "end", ending: drainedEnding };
-  // A tool ends the turn only if all calls of the message were completed, because the model has to read why others were not. After a
-  // context restart, the model has to answer with the new context.
+  // A tool ends the turn only if all calls of the message were completed, because otherwise the model has to read why some were not. After
+  // a context restart, the model has to answer with the new context.
   const isTurnEnd =
     lastBatch.every(({ outcome }) => outcome.kind === "completed") &&
     lastBatch.some(({ outcome: it }) => it.kind === "completed" && it.endTurn === true && it.restart !== true);
   return { kind: "look", planned: isTurnEnd ? { status: "completed", reason: { kind: "end-turn" } } : askEnds(hooks, state) };
 }
 
-/** A fatal error of a tool comes first. */
+/** A tool's fatal error takes precedence over other endings. */
 function findEnd(lastBatch: State["lastBatch"]): Ending | undefined {
   const outcomes = lastBatch.map(({ outcome }) => outcome);
   const first = outcomes.find(isFatal) ?? outcomes.find(({ ends }) => ends !== undefined);
@@ -101,11 +101,11 @@ function askEnds(hooks: readonly EndsHook[], state: State): Ending | undefined {
   return undefined;
 }
 
-/** The facts from which a look decides. */
+/** The facts on which a look bases its decision. */
 export interface Seen extends Pick<Look, "now" | "token" | "messages">, Partial<Requested> {
   /** Set if the run was cancelled, or its time is over. */
   readonly ended?: Ending | undefined;
-  /** The smallest limit of tool calls of this run and its outer runs. */
+  /** The smallest tool-call limit of this run and its outer runs. */
   readonly maxToolCalls: number;
   /** Set if an outer run may not spend more. */
   readonly spentOutside?: EndReason | undefined;
@@ -138,8 +138,8 @@ function forbid(state: State, seen: Seen, { limits, hooks }: LookRules): Ending 
 }
 
 /**
- * If a limit forbids another iteration, the run ends with its answer, and returns the new messages as undelivered. The hooks have
- * seen the answer only, so their answer counts no more than that of the model.
+ * If a limit forbids another iteration, the run ends with its answer, and returns the new messages as undelivered. The hooks have seen only
+ * the answer, so a new message reopens their ending as it would reopen the model's.
  */
 function keep(planned: Ending, found: Ending | undefined): Ending | undefined {
   return found === undefined || isAnswer(found) ? undefined : planned;
@@ -175,12 +175,12 @@ export function findLimit(state: State, seen: Seen, limits: ResolvedLimits): End
   return findOwnSpent(state, limits) ?? (seen.spentOutside && error(seen.spentOutside));
 }
 
-/** True if a call before this iteration was beyond `maxToolCalls`, so that the model is asked to answer without tools. */
+/** True if an earlier call exceeded `maxToolCalls`, so that the model is now asked to answer without tools. */
 export function hasLimitedCall({ functionHistory }: State, before: number): boolean {
   return functionHistory.some(({ outcome, iteration }) => outcome === "limit" && iteration < before);
 }
 
-/** True if there is no room for a request that may use the reserve. */
+/** True if the limits leave no room even for a request that may use the reserve. */
 export function isExhausted(state: State, seen: Seen, limits: ResolvedLimits): boolean {
   if (seen.ended?.status === "timeout" || activeAt(state, seen) >= limits.wallClockMs) return true;
   return (seen.spentOutside ?? findOwnSpent(state, limits, true)) !== undefined;

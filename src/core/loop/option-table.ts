@@ -1,5 +1,5 @@
-// The options of a run: the type, the range and the default of each option. The checks, the defaults, and the tests of the docs read
-// these tables.
+// The options of a run: the type, the range and the default of each option. The checks, the defaults and the tests of the documentation
+// read these tables.
 
 import type { Timeouts } from "../types/common.ts";
 import type { IterationPlan, LoopLimits, LoopOptions } from "../types/loop-options.ts";
@@ -104,8 +104,8 @@ export const sessionChecks: Checks<Session> = /* @__PURE__ */ table(() => ({
 const decisionKinds: ReadonlySet<unknown> = /* @__PURE__ */ new Set(["approve", "deny", "modify", "ask", "result", "failed"]);
 
 /**
- * An invalid decision must throw, because it would otherwise deny or fail the call. An answer to another wait may have a kind of its
- * own. The run refuses it as a decision.
+ * An invalid decision must throw, because it would otherwise deny or fail the call. An answer to another kind of wait may have another
+ * `kind`, so the run itself refuses it as a decision.
  */
 const decision: Check = [
   "an object",

@@ -1,4 +1,4 @@
-// The part of the past of a run that its calls need.
+// The part of a run's past that its calls need.
 
 import type { WaitOptions } from "../types/wait.ts";
 import type { Outcome, Wait } from "../types/middleware.ts";
@@ -9,16 +9,16 @@ import type { Run } from "./run.ts";
 export type OpenedWait = Pick<Wait, "id" | "what" | "facts" | "until" | "call" | "schema" | "fromPage">;
 
 export interface CallPast extends Past {
-  /** Reads the answer to a wait, or takes it from the option `answers`. Opens the wait again if what was shown has changed. */
+  /** Reads the answer to a wait, or takes it from the option `answers`. Opens the wait again if the facts that were shown have changed. */
   findAnswer<Answer>(activity: Activity, wait: OpenedWait, options: WaitOptions<Answer>): Promise<Answer | Parked>;
   /**
-   * Returns the recorded end of a call that ended without its tool, so that the tool does not run now. Parks a call that was waiting when
-   * the run ended, although its middleware does not wait any more.
+   * Returns the recorded end of a call that ended without running its tool, so that the tool does not run now. Parks a call that was
+   * waiting when the run ended, even if its middleware would no longer wait.
    */
   findEnd(activity: Activity, keys: readonly string[]): Promise<Outcome | Parked | undefined>;
   /**
-   * Returns the recorded outcome of a durable tool, after its code has run again over its records. `execute` runs the code. Parks the
-   * call if it waits, and the run was cancelled before it did anything new.
+   * Returns the recorded outcome of a durable tool, after `execute` has run its code again with the recorded results. Parks the call if it
+   * waits and the run was cancelled before anything new happened.
    */
   recallOutcome(activity: Activity, key: string, execute: (fork: Activity) => Promise<Outcome>): Promise<Outcome | undefined>;
 }

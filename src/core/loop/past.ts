@@ -1,5 +1,5 @@
-// The part of a run that only journals and answers need. The code is in ./replay: `enableJournals` adds it, so that a bundle of a
-// program without journals leaves it out.
+// The interface to a run's earlier executions, which only runs with a journal or answers need. `enableJournals` adds its code from
+// ./replay, so that the bundle of a program without journals leaves the code out.
 
 import type { Journal } from "../types/journal.ts";
 import type { NestedSpending, ToolCall } from "../types/tool-outcome.ts";
@@ -8,7 +8,7 @@ import type { FirstRecord } from "./journals.ts";
 import type { Looking, NextStep } from "./next-step.ts";
 import type { Again } from "./state.ts";
 
-/** The facts that the records have about a call. */
+/** The facts that the records contain about a call. */
 export interface Recalled {
   /** True if the tool has returned. Its result may still come from outside. */
   readonly hasRun: boolean;
@@ -17,7 +17,7 @@ export interface Recalled {
   readonly wasAsked: boolean;
 }
 
-/** The answer of middleware about an ending. */
+/** The decision of middleware about an ending. */
 export type Said = { readonly ending: Ending } | ({ readonly ending: Ending } & Again);
 
 export interface NewEnd {
@@ -30,19 +30,19 @@ export interface NewEnd {
 export type AskedEnd = Said & {
   readonly phase: State["phase"];
   readonly planned: Ending;
-  /** The spending of middleware. */
+  /** The usage and cost of the middleware. */
   readonly spent?: NestedSpending | undefined;
 };
 
 /** The records of earlier executions of a run, and the answers of this one. */
 export interface Past {
-  /** The journal of the caller, with a time limit. Undefined for a run without the option `journal`. */
+  /** The caller's journal, with a time limit for each operation. Undefined for a run without the option `journal`. */
   readonly journal: Journal | undefined;
   /** True until this execution does something new. */
   readonly isReplayed: boolean;
-  /** True if the journal has the ending of the calls that are replayed, so that their waits take no answers any more. */
+  /** True if the journal already has the ending of the replayed calls, so that their waits no longer take answers. */
   readonly isSettled: boolean;
-  /** True if the calls that are replayed have ended, in this run or an outer run, so that nothing new may happen in them. */
+  /** True if the replayed calls have ended, in this run or an outer run, so that nothing new may happen in them. */
   readonly isSealed: boolean;
   /** True until this execution does something new, if the run was stopped before it began, or if it has answers to use. */
   readonly isUndone: boolean;
@@ -50,13 +50,13 @@ export interface Past {
   readonly recalled: ReadonlyMap<string, Recalled>;
   /** True if an earlier execution may have recorded steps of the calls of the newest message. */
   readonly isRecalling: boolean;
-  /** Opens the journal, and checks the answers. Returns the ending of a run whose time is over before. */
+  /** Opens the journal, and checks the answers. Returns an ending if the run's time limit is reached meanwhile. */
   open(): Promise<Ending | undefined>;
   close(): Promise<void>;
   /** Closes the journal of a run that has failed. Returns the error of the run. */
   fail(error: unknown): Promise<unknown>;
   release(): void;
-  /** Throws LoopError "journal-mismatch" if the journal is that of another run. */
+  /** Throws LoopError "journal-mismatch" if the journal belongs to another run. */
   compare(first: FirstRecord, now: FirstRecord): void;
   /** Throws if the run must not go on, because the journal has failed, or an answer was refused. */
   check(): void;
@@ -64,15 +64,15 @@ export interface Past {
   record<T>(key: string, body: () => T | PromiseLike<T>, journal: Journal): Promise<T>;
   /** Called when an effect of an earlier execution was replayed. */
   noteReplayed(): void;
-  /** Called before the first new effect, or before the end. */
+  /** Called before the first new effect, or before the run ends. */
   endReplay(): void;
-  /** Returns what comes next: the journal may go on although this execution would end the run. */
+  /** Returns the next step. The recorded run may have gone on where this execution would end the run. */
   follow(decided: NextStep): Promise<NextStep>;
-  /** Restores what the calls of a recorded answer need, and sends its events again. */
+  /** Prepares the calls of a recorded answer, and sends the events of the answer again. */
   showRecorded(answer: Answer): void;
   /** Reads what the records say about the calls of a message. Throws LoopError "tools-changed". */
   recallCalls(calls: readonly ToolCall[]): Promise<void>;
-  /** True if an earlier execution has asked about this call, which has not run, and its tool has changed since. */
+  /** True if an earlier execution asked about this call, the call has not run, and its tool has changed since then. */
   isChanged(call: ToolCall): boolean;
   /** True if an earlier execution made the request that failed, but did not record its end, and this execution makes it again. */
   isRetried(planned: Ending | undefined): boolean;
@@ -80,8 +80,8 @@ export interface Past {
   recordAsked(key: string, end: NewEnd): Promise<AskedEnd>;
   /** Returns the ending of a run whose calls wait. */
   endUndone(ending: Ending): Ending;
-  /** Takes the newest message back, because its request is made again. */
+  /** Removes the newest message, because its request is repeated. */
   takeBack(): void;
-  /** An earlier execution ended here. Decides whether this one goes on. */
+  /** Decides whether this execution goes on where an earlier one ended. */
   findContinuation(ending: Ending): Promise<Looking | undefined>;
 }

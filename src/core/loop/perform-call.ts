@@ -1,4 +1,4 @@
-// One tool call: checked against the gate, passed through the middleware, and run once.
+// Performs one tool call: checks it against the gate, passes it through the middleware, and runs the tool once.
 
 import type { Json, PlainError } from "../types/common.ts";
 import type { NestedSpending, ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
@@ -43,7 +43,7 @@ export async function performCall(activity: Activity, call: ToolCall): Promise<O
     if (error instanceof StepCancelled) outcome = activity.made ?? { call, durationMs: 0, kind: "not-run" };
     else if (!(error instanceof HookError)) throw error;
     else {
-      // The reason of the run has the error. The model must not read it, because it may tell about the program.
+      // The model must not read the error, because it may reveal details of the program. The run's `reason` has it.
       const failed: Outcome = {
         call,
         durationMs: 0,
@@ -62,7 +62,7 @@ export async function performCall(activity: Activity, call: ToolCall): Promise<O
   return outcome;
 }
 
-/** The attempt of an early call may be discarded. */
+/** The attempt that an early call belongs to may still be discarded. */
 function barAfter({ run, isEarly }: Activity, outcome: Outcome): void {
   if (!isEarly && isBarring(outcome)) run.isBarred = true;
 }
@@ -78,7 +78,7 @@ function findChange({ spent: all, made }: Activity, outcome: Outcome): EndRecord
 }
 
 interface Given {
-  /** The call as the model made it. */
+  /** The call as the model sent it. */
   readonly made: ToolCall;
   /** The call with the arguments that middleware has chosen. */
   readonly given: NextCall;
@@ -114,19 +114,19 @@ async function runCall(activity: Activity, call: Given): Promise<Outcome> {
   let isLive = false;
   const record = ({ token }: Begun): Outcome | PromiseLike<Outcome> =>
     activity.record(outcomeKey, () => {
-      // An engine may run the body of a step twice.
+      // A durable engine may run the body of a step twice.
       const mayHaveRun = isLive || token !== run.token;
       isLive = true;
       return runPlain(activity, { ...call, mayHaveRun });
     });
-  // A token of this execution says on a replay without an outcome that the tool may have run.
+  // Records this execution's token. If a replay finds the token but no outcome, the tool may have run.
   const begin = async (): Promise<Outcome> => record(await activity.record(begunKey, () => ({ token: run.token })));
   const outcome = await activity.inCore(journal.durable === true ? begin : () => record(run));
   activity.made = outcome;
   if (!isLive) noteReplayed(run, outcome);
   if (outcome.kind !== "deferred") return outcome;
   activity.hasBegun = true;
-  // Counted while the call waits too.
+  // Spending also counts while the call waits.
   if (outcome.nested !== undefined) activity.spent.push(outcome.nested);
   sendEnd(run, outcome, !isLive);
   return (activity.made = await waitForResult(activity, outcome));
@@ -145,7 +145,7 @@ export function noteReplayed(run: Run, outcome: Outcome): void {
   });
 }
 
-/** The tool has run, and its result comes from outside. */
+/** Handles a call whose tool has run and whose result comes from outside. */
 async function waitForResult(activity: Activity, { call, durationMs, approvedArgs, ...outcome }: Outcome): Promise<Outcome> {
   const { name, args } = call;
   const fromPage = "fromPage" in outcome && outcome.fromPage === true ? { fromPage: true } : {};
@@ -160,7 +160,7 @@ interface DurableKeys {
   readonly outcomeKey: string;
 }
 
-/** Runs a tool whose code runs again on a resume. Once its outcome is recorded, it runs over its records only. */
+/** Runs a durable tool, whose code runs again on each resume. Once its outcome is recorded, the code only repeats its recorded steps. */
 async function runDurable(activity: Activity, call: Given, { begunKey, outcomeKey }: DurableKeys): Promise<Outcome> {
   const { run } = activity;
   let isLive = false;
@@ -181,13 +181,13 @@ async function runDurable(activity: Activity, call: Given, { begunKey, outcomeKe
   const recorded = past && (await activity.inTool(() => past.recallOutcome(activity, outcomeKey, replay)));
   if (recorded !== undefined) return recorded;
   const made = await activity.inTool(() => execute(activity, call));
-  // An earlier execution has begun the call.
+  // An earlier execution has begun this call, so it may have had effects.
   const outcome: Outcome = made.kind === "not-run" && !isLive ? { ...made, kind: "interrupted" } : made;
   const whole = await addNested(activity, outcome, mark);
   return activity.inCore(() => activity.record<Outcome>(outcomeKey, () => whole));
 }
 
-/** Ends the nested runs that the tool has left, and adds the spending of its nested runs. */
+/** Ends the nested runs that the tool did not wait for, and adds what its nested runs spent. */
 async function addNested(activity: Activity, outcome: Outcome, mark: number): Promise<Outcome> {
   await activity.nested?.end();
   const nested = sumSpending(activity.spent.splice(mark));
@@ -199,7 +199,7 @@ async function runPlain(activity: Activity, call: Given): Promise<Outcome> {
   const { run } = activity;
   const ports = portsOf(activity, call.signal);
   const admitted = admit(activity, call, ports);
-  // Nothing else may begin between the check and the tool.
+  // Must not await without need: nothing else may begin between the check and the tool.
   const ready = admitted instanceof Promise ? await admitted : admitted;
   if (ready.kind !== "ready") return ready;
   sendStart(run, call.made, false);
@@ -220,7 +220,7 @@ async function execute(activity: Activity, call: Given): Promise<Outcome> {
 function endTool(activity: Activity, outcome: Outcome): Outcome {
   activity.onToolEnd?.();
   barAfter(activity, outcome);
-  // Nothing else would add its material, and the model would miss it.
+  // Nothing else would add the context that the restart asks for, and the model would miss it.
   const isLost = outcome.kind === "completed" && outcome.restart === true;
   if (!isLost || activity.run.middleware.some(({ name }) => name === "context-restarts")) return outcome;
   const { call, durationMs, approvedArgs } = outcome;
@@ -233,8 +233,8 @@ const noRestarts: PlainError = {
 };
 
 /**
- * Prepares and counts a call that begins now. Returns its outcome instead if it must not begin. Returns no promise if nothing is to be
- * awaited, so that calls begin in their order.
+ * Prepares and counts a call that begins now. Returns its outcome instead if it must not begin. Returns no promise if there is nothing to
+ * await, so that calls begin in their order.
  */
 function admit(activity: Activity, call: Given, ports: ToolCallPorts): ReadyCall | Outcome | Promise<ReadyCall | Outcome> {
   const prepared = prepare(activity, call, ports);
@@ -249,7 +249,7 @@ function countCall(run: Run, call: Given, prepared: ReadyCall | ToolOutcome): Re
   const kind = findCut(run, call);
   if (kind !== undefined) return { ...factsOf(made, given), kind };
   if (prepared.kind !== "ready") return prepared;
-  // A resumed run may have another gate than the run that made the request.
+  // After a resume, the gate may differ from the gate of the original request.
   const allowed = places.has(made.callId) ? draft?.allowedTools : undefined;
   if (allowed?.includes(made.name) === false) return refuseBlocked(made, new Set(allowed), run);
   if (meter.toolCallsLeft < 1) return { ...factsOf(made, given), kind: "limit" };
@@ -257,7 +257,7 @@ function countCall(run: Run, call: Given, prepared: ReadyCall | ToolOutcome): Re
   return prepared;
 }
 
-/** Returns the kind of the outcome of a call that must not begin, because the run ends or the call may have run before. */
+/** Returns the kind of the outcome of a call that must not begin, because the run is ending or the call may already have run. */
 function findCut(run: Run, { made, signal, mayHaveRun }: Given): "interrupted" | "not-run" | undefined {
   const { scope, clock, meter, registry } = run;
   scope.checkDeadline(clock.now());
@@ -266,7 +266,7 @@ function findCut(run: Run, { made, signal, mayHaveRun }: Given): "interrupted" |
   const { replay, eager } = findTool(registry, made.name) ?? {};
   if (!isOver && (replay === "safe" || eager === true)) return undefined;
   if (!isOver) meter.add({ toolCalls: 1 });
-  // Its start was told by the execution that was cut off.
+  // The execution that was cut off has already sent the start event.
   sendStart(run, made, true);
   return "interrupted";
 }
@@ -320,7 +320,7 @@ function portsOf(activity: Activity, signal?: AbortSignal): ToolCallPorts {
   };
 }
 
-/** The scope of the run. A replayed tool has one of its own, and so has a call that middleware may cancel. */
+/** Returns the scope of the run, or a separate scope for a replayed tool or a call that middleware may cancel. */
 function scopeOf({ run, journal }: Activity, signal: AbortSignal | undefined): CancelScope {
   if (isReplay(journal)) return new CancelScope();
   return run.scope.within(signal);

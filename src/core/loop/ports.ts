@@ -19,17 +19,17 @@ export interface ReadyCall {
   /** The arguments for the tool. Validated arguments are the output of the schema. */
   readonly args: unknown;
   readonly approvedArgs?: Json | undefined;
-  /** Replaces the tool. */
+  /** Runs instead of the tool. */
   readonly together?: JoinedRun | undefined;
 }
 
-/** Counts the advice in the results of one message. Limited, because a model may make thousands of mistakes. */
+/** Counts the advice given in the results of one message. Advice is limited, because a model may make thousands of mistakes. */
 export interface Advice {
   given: number;
   listed: number;
 }
 
-/** The part of a run that the check of a call needs. */
+/** The part of a run that is needed to check a call. */
 export interface PreparePorts extends DeadlinePorts {
   readonly registry: ToolRegistry;
   readonly clock: Clock;
@@ -65,11 +65,11 @@ export interface ToolCallPorts extends PreparePorts {
 export const claims: WeakMap<LoopControl, (scope: CancelScope, maxInterrupts: number) => ControlClaim> =
   /* @__PURE__ */ sharedMap("control-claims");
 
-/** The requests of the messages to a run. */
+/** The requests that the messages to a run contain. */
 export interface Requested {
   /** The ending of a run that a message interrupts. */
   readonly interrupted?: Ending | undefined;
-  /** True if a message to the model waits. */
+  /** True if a message for the model is waiting. */
   readonly isSteered: boolean;
   readonly drains: boolean;
 }
@@ -78,7 +78,7 @@ export interface ControlClaim {
   /** The messages that the run has not taken yet, in order. New messages may be added at the end. */
   readonly messages: readonly InboxMessage[];
   takeMessages(count: number): void;
-  /** Reads the requests of the messages. */
+  /** Reads what the messages request. */
   see(state: State, token: string): Requested;
   /** Called when the first tool call of the run is about to start. Later messages cannot interrupt the run. */
   startToolChain(): void;

@@ -1,5 +1,4 @@
-// Checks a call of the model before it runs: its name, its arguments and its tool. A refused call becomes an outcome that tells the model
-// what to do.
+// Checks a call before it runs: its name, its arguments and its tool. A refused call becomes an outcome that tells the model what to do.
 
 import { quote } from "../../shared/texts.ts";
 import type { ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
@@ -21,7 +20,7 @@ export function createAdvice(): Advice {
 
 const maxAdvice = { given: 16, listed: 200 };
 
-/** A hint compares all names, so their number is limited too. */
+/** The maximum number of names that a hint compares the unknown name with. */
 const maxCompared = 20_000;
 
 export function refuseBlocked(call: ToolCall, allowed: ReadonlySet<string>, ports: Pick<PreparePorts, "advice">): ToolOutcome {
@@ -51,7 +50,7 @@ export function prepareCall(
   return validateCall(ready, ports);
 }
 
-/** Suggests the other tools that the model sees. The model may have seen the tool itself, before it was removed. */
+/** Suggests tools that the model can see. The requested tool may have been visible before it was removed. */
 export function refuseUnknown(call: ToolCall, ports: PreparePorts): ToolOutcome {
   const { name } = call;
   const known = ports.shown.has(name) ? new Map([...ports.shown].filter(([other]) => other !== name)) : ports.shown;
@@ -98,7 +97,7 @@ async function awaitValidation(
 ): Promise<ReadyCall | ToolOutcome> {
   const raced = await new Deadline({ limitMs: ports.timeouts.callbackMs }, ports).race(validation);
   if (raced.kind === "value") return judgeInput(ready, raced.value);
-  // The step of the call detects the cancellation, and reports it.
+  // The call's step detects the cancellation, and reports it.
   if (raced.kind === "cancelled") return ready;
   const message =
     raced.kind === "thrown" ? toPlainError(raced.error).message : `The validation took longer than ${raced.limitMs} ms.`;

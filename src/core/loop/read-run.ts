@@ -7,7 +7,7 @@ import { performCall } from "./perform-call.ts";
 import { Run, type RunPorts, type SeamOptions } from "./run.ts";
 import { beginRun, finish } from "./run-tool-loop.ts";
 
-/** The state of a run as its records have it. */
+/** A run as far as its records go. */
 export interface ReadRun {
   readonly state: State;
   /** Undefined if the next step of the run is not recorded. */
@@ -16,7 +16,7 @@ export interface ReadRun {
   readonly extra: object;
 }
 
-/** Reads a run from its journal. Nothing new runs, and nothing is recorded. `readCall` reads the calls. */
+/** Reads a run from its journal. Runs nothing new, and records nothing. `readCall` reads the calls. */
 export async function readRun(options: SeamOptions, ports: Pick<RunPorts, "readCall">): Promise<ReadRun> {
   const run = new Run(options, { ...ports, begin: beginRun, perform: performCall });
   try {

@@ -45,14 +45,14 @@ export function activityOf(holder: object): Activity {
 }
 
 /**
- * Records effects for one user of an activity: a middleware ("@name"), or the tool ("tool"). Its getters return functions, so that the
- * functions may be destructured, and only those that are used are made.
+ * Records effects for one user of an activity: a middleware ("@name"), or the tool ("tool"). Its getters return functions, so that callers
+ * may destructure them, and only the functions in use are created.
  */
 export class StepRecorder {
   readonly callId: string;
   /** Undefined for a tool that is not durable, which records nothing. */
   readonly owner: string | undefined;
-  /** The call that the hook got. */
+  /** The call that was passed to the hook. */
   readonly #given: ToolCall | undefined;
   #isInBody = false;
 
@@ -94,7 +94,7 @@ export class StepRecorder {
         try {
           record = await activityOf(this).record<StepRecord>(key, () => this.#runStep(body, recordErrors));
         } catch (error) {
-          // Passes hooks and tools, and rejects the run.
+          // Hooks and tools cannot turn this error into a result: it rejects the run.
           throw error instanceof JournalFailure ? error : new JournalFailure("A step has failed.", { cause: error });
         }
         if ("failed" in record) throw new StepError(record.failed);
@@ -160,7 +160,7 @@ export class StepRecorder {
     };
   }
 
-  /** Approvals and results have these facts. */
+  /** The core fills in these facts for approvals and results. */
   #subjectOf(what: string): Pick<OpenedWait, "call"> {
     const given = this.#given;
     if (given === undefined || what === "approval" || what === "result") return {};
@@ -307,7 +307,7 @@ function toolOf({ run, call }: Activity): ToolDefinition | undefined {
   return now && (run.shown.get(now.name) ?? now);
 }
 
-/** Records what is shown, unless an earlier execution has. The answer comes with a later execution. */
+/** Records the facts that are shown, unless an earlier execution has done so. The answer comes in a later execution. */
 export async function openWait<Answer>(
   activity: Activity,
   wait: OpenedWait,

@@ -1,5 +1,5 @@
-// The calls of one message: at most `toolConcurrency` at a time, and a sequential tool alone. A call that waits never holds back a
-// call that can run, unless its tool is sequential.
+// Runs the calls of one message: at most `toolConcurrency` at a time, and a sequential tool alone. A call that waits never holds back a
+// call that can run, unless the waiting call's tool is sequential.
 
 import type { ToolCall, ToolOutcome } from "../types/tool-outcome.ts";
 import { performCall, sendEnd } from "./perform-call.ts";
@@ -20,7 +20,7 @@ export async function runCalls(run: Run): Promise<undefined> {
   const refusals = sendRefusals(run, isReplayed);
   const turns = new Turns(run, calls.length);
   const replayed = past && new Map<ToolCall, EndedCall>();
-  // Listeners get what is recorded before anything new happens.
+  // Listeners get the recorded events before anything new happens.
   for (const [index, call] of calls.entries())
     if (past?.recalled.get(call.callId)?.hasEnded === true) replayed?.set(call, await runOne(run, { call, index }, turns));
   const begun = calls.map((call, index): Promise<EndedCall> => {
@@ -37,14 +37,14 @@ export async function runCalls(run: Run): Promise<undefined> {
   return undefined;
 }
 
-/** Sends the ends of the refused calls of the message, and returns their outcomes by call id. */
+/** Sends the end events of the message's refused calls, and returns their outcomes by call id. */
 function sendRefusals(run: Run, isReplayed: boolean): ReadonlyMap<string, ToolOutcome> {
   const { refusals = [] } = run.state.answers.at(-1) ?? {};
   for (const refused of refusals) sendEnd(run, refused, isReplayed);
   return new Map(refusals.map((outcome) => [outcome.call.callId, outcome]));
 }
 
-/** Sends the ends of the calls that waited when their run ended. */
+/** Sends the end events of the calls that were waiting when the run ended. */
 export function sendCutEnds(run: Run): void {
   for (const { outcome, isOpen } of run.state.lastBatch) if (isOpen === true) sendEnd(run, outcome, run.isReplayed);
 }
@@ -71,16 +71,19 @@ async function runOne(run: Run, { call, index }: PlacedCall, turns: Turns): Prom
 
 interface Turn {
   readonly activity: Activity;
-  /** True for a sequential tool: no call overtakes it, and it overtakes none. */
+  /** True for a sequential tool: no other call runs beside it, and the order of the calls is kept. */
   readonly isAlone: boolean;
-  /** True if middleware runs it together with other calls, so that it takes no place. */
+  /** True if middleware runs it together with other calls, so that it does not count for `toolConcurrency`. */
   isTogether?: boolean;
-  /** "asked" until the call has passed the middleware. "waiting" if it can only go on in a later execution. */
+  /**
+   * "asked" until the call has passed the middleware. "waiting" if it needs an answer from outside, so that it goes on in a later
+   * execution.
+   */
   phase: "asked" | "ready" | "running" | "waiting" | "ended";
   /** Resolves when the tool may begin. Undefined if it need not wait. */
   begins?: Promise<void | Parked> | Parked | undefined;
   begin(held?: Parked): void;
-  /** True while it needs the place of a call that waits. */
+  /** True while it needs the slot of a call that waits. */
   isHungry?: boolean;
 }
 
@@ -90,19 +93,19 @@ interface Turn {
  */
 class Turns {
   readonly #run: Run;
-  /** The turns that have not ended, in the order of the calls. Refused calls have none. */
+  /** The turns that have not ended, in the order of the calls. Refused calls have no turn. */
   #open = new Set<Turn>();
   #asked = 0;
   #running = 0;
-  /** True if a turn has become "ready" or "waiting" that `#advance` has not looked at. */
+  /** True if a turn has become "ready" or "waiting" since the last `#advance`. */
   #hasNew = true;
   #phase: "joining" | "asking" | "running" = "joining";
   #isWatching = false;
 
   constructor(run: Run, count: number) {
     this.#run = run;
-    // Without hooks, nobody has to see all calls before the first tool begins. Each call then looks at those before it, so not if there are
-    // many.
+    // Without hooks, no hook has to see all calls before the first tool begins. Only for few calls, because each call then checks the calls
+    // before it.
     if (count < 17 && run.past === undefined && run.hooks.every(({ call, execute }) => (call ?? execute) === undefined))
       this.#phase = "running";
   }
@@ -129,7 +132,7 @@ class Turns {
         this.#move(turn, "ready");
       }
       const wait = (): unknown => (turn.begins ??= new Promise<void | Parked>((resolve) => (turn.begin = resolve)));
-      // The calls before begin first.
+      // The calls before this one begin first.
       if (this.#phase !== "running") wait();
       this.#advance();
       if (turn.phase === "ready") wait();
@@ -162,7 +165,10 @@ class Turns {
     turn.phase = phase;
   }
 
-  /** Middleware may hold a call back until a sibling has ended. Nothing is recorded meanwhile, so the siblings begin. */
+  /**
+   * Middleware may hold a call back until another call of the message has ended. If nothing is recorded for a while, lets the other calls
+   * begin.
+   */
   #watch(): void {
     if (this.#phase !== "asking" || this.#isWatching) return;
     this.#isWatching = true;
@@ -175,15 +181,15 @@ class Turns {
     });
   }
 
-  /** A message may have thousands of calls, so that this method looks at a call that cannot begin only once. */
+  /** Lets calls begin. Checks each call that cannot begin only once, because a message may have thousands of calls. */
   #advance(): void {
     if (this.#phase === "asking" && this.#asked === 0) this.#phase = "running";
     if (this.#phase !== "running") return;
-    // The state of the calls before: 0 if they have ended, 1 if they run, 2 if one of them waits.
+    // The state of the earlier calls, all of them and the sequential ones: 0 if they have ended, 1 if they run, 2 if one of them waits.
     let [any, alone] = [0, 0];
     for (const turn of this.#open) {
       if (turn.phase === "ready") this.#offer(turn, turn.isAlone ? any : alone);
-      // It holds back all that follow.
+      // This call holds back all calls after it.
       if (turn.phase === "ready" && !this.#hasNew) return;
       const own = turn.phase === "waiting" ? 2 : 1;
       any = Math.max(any, own);
@@ -197,7 +203,7 @@ class Turns {
     if (turn.isTogether === true || (before === 0 && this.#running < limits.toolConcurrency)) {
       this.#begin(turn, "running");
     } else if (before === 2) {
-      // The call runs when the run is resumed.
+      // This call runs when the run is resumed.
       this.#begin(turn, "waiting", new Parked([]));
     } else if (before === 0 && turn.isHungry !== true) {
       turn.isHungry = true;

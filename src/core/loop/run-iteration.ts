@@ -1,4 +1,4 @@
-// One model request: passes the draft through the middleware, streams the answer, and prepares its calls.
+// Makes one model request: passes the draft through the middleware, streams the answer, and prepares its calls.
 
 import type { StreamResult, ToolChoice } from "../types/provider.ts";
 import type { Json } from "../types/common.ts";
@@ -68,7 +68,7 @@ export async function runIteration(run: Run): Promise<Ending | undefined> {
   const end = await activity.settle(ask());
   if ("waits" in end) return waitFor(state, end.waits);
   const answer = end.value;
-  // A reader has the changes from the record.
+  // When a run is only read, the changes come from the record.
   const isChanged = streamed !== answer || activity.spent.length > 0;
   if (isChanged && run.ports.readCall === undefined) await recordRequestEnd(activity, answer, streamed);
   if (answer.adjustments !== undefined) sendAdjustments(run, answer.adjustments);
@@ -78,7 +78,10 @@ export async function runIteration(run: Run): Promise<Ending | undefined> {
   return undefined;
 }
 
-/** Returns the ending of a run that was stopped before its request. A continued message has been sent in part. */
+/**
+ * Returns the ending of a run that was stopped before its request. A request that continues a message is still made, because part of that
+ * message was already sent.
+ */
 function findStop({ scope: { cause }, state }: Run): Ending | undefined {
   if (cause === undefined || state.continuation > 0) return undefined;
   const ending = endingOfReason(cause);
@@ -89,7 +92,7 @@ function findStop({ scope: { cause }, state }: Run): Ending | undefined {
 export interface RequestEnd {
   /** The changed fields of the answer. */
   readonly changes: Partial<Answer>;
-  /** The spending of middleware. */
+  /** The usage and cost of the middleware. */
   readonly spent?: NestedSpending | undefined;
 }
 
@@ -103,13 +106,13 @@ async function recordRequestEnd({ run, place, spent }: Activity, answer: Answer,
   await run.step<RequestEnd>(`${place}/ended`, () => end);
 }
 
-/** A failed hook ends the run, and so does a cancellation during the step of a hook. The text of the model is kept. */
+/** Ends the run after a failed hook, or after a cancellation during a hook's step. Keeps the model's text. */
 function endFailed({ options: { provider } }: Run, streamed: Answer | undefined, error: unknown): Answer {
   const ending = endingOfFailure(error);
   return streamed === undefined ? endWith(ending, provider) : { ...streamed, ends: ending };
 }
 
-/** Sends only the changes of requests that were not sent before, because most changes are the same in each request. */
+/** Reports only changes of requests that were not reported before, because most changes are the same in each request. */
 function sendAdjustments(run: Run, adjustments: NonNullable<Answer["adjustments"]>): void {
   const { told } = run;
   for (const { provider, model, changes } of adjustments) {
@@ -145,7 +148,7 @@ async function stream(run: Run, draft: RequestDraft, signal: AbortSignal | undef
     messages,
     tools,
     system,
-    // Calls that the model makes all the same get the outcome "limit".
+    // If the model calls a tool anyway, the call gets the outcome "limit".
     toolChoice: run.meter.maxToolCalls < none && hasLimitedCall(state, none) ? "none" : toolChoice,
     settings,
     compactAt,
@@ -181,7 +184,7 @@ function toRestriction(choice: ToolChoice | undefined): StreamResult["toolChoice
   return choice === "none" ? choice : undefined;
 }
 
-/** Returns what the hooks watch in a message. `isRecorded` is true for a recorded message. */
+/** Returns the watchers that hooks have for a message. `isRecorded` is true for a recorded message. */
 function watchStream(run: Run, draft: RequestDraft, isRecorded = false): Required<MessageWatch> | undefined {
   let failed: Error | undefined;
   const at: StreamRecorder = {
@@ -230,10 +233,10 @@ interface Beginning {
   readonly isRecorded: boolean;
 }
 
-/** Runs a call while its message streams. */
+/** Runs a call while its message is still streaming. */
 async function beginCall(run: Run, call: ToolCall, { journalAt, isRecorded }: Beginning): Promise<BegunCall | undefined> {
   if (!isRecorded) {
-    // An earlier call of the message must not lose its place to a later one.
+    // An earlier call of the message must not lose its share of the limit to a later call.
     if (run.meter.toolCallsLeft !== none) return undefined;
     const ready = await prepareCall(call, run);
     if (ready.kind !== "ready" || run.scope.cause !== undefined) return undefined;
@@ -251,8 +254,8 @@ async function beginCall(run: Run, call: ToolCall, { journalAt, isRecorded }: Be
 }
 
 /**
- * Validates the calls of a complete message. The refused calls become part of the answer, so that a replay refuses the same. The first
- * calls get the places that `maxToolCalls` leaves. A call without a place is refused before anybody is asked about it.
+ * Validates the calls of a complete message. The refused calls become part of the answer, so that a replay refuses the same calls.
+ * `maxToolCalls` lets the first calls run. The calls beyond it are refused before anybody is asked about them.
  */
 async function prepareCalls(run: Run, answer: Answer, { allowedTools }: RequestDraft): Promise<Answer> {
   const prepared = new Map<string, unknown>();

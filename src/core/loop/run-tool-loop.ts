@@ -67,7 +67,7 @@ export function beginRun(options: SeamOptions, ports: Omit<RunPorts, "begin" | "
   return { result: drive(run), stop: (note) => run.scope.cancel({ kind: "stop", note }) };
 }
 
-/** Runs a run that has been made to its end. */
+/** Drives a run to its end. */
 export async function drive(run: Run): Promise<LoopResult> {
   const { past } = run;
   try {
@@ -97,7 +97,7 @@ export async function takeSteps(run: Run): Promise<Ending> {
   for (;;) {
     const decided = nextStep(state, hooks, limits);
     const next = past === undefined ? decided : await past.follow(decided);
-    // Listeners of the event may cancel the run, but its calls have then been waiting already.
+    // Decided before the event, because its listeners may cancel the run, but the calls were already waiting by then.
     const hasEnded = isEnded(scope);
     if (next.kind !== "calls") sendIterationEnd(run, next.kind === "request");
     const ending = await perform(run, next, hasEnded);
@@ -121,8 +121,8 @@ function perform(run: Run, next: NextStep, hasEnded: boolean): Promise<Ending | 
 }
 
 /**
- * Looks at what came from outside. The middleware is asked before: a message or a stop that arrives in the meantime counts. Returns
- * the ending of a run whose middleware waits.
+ * Checks what came from outside. The middleware is asked first, so a message or a stop that arrives meanwhile still counts. Returns the
+ * ending of a run whose middleware waits.
  */
 async function look(run: Run, planned: Ending | undefined): Promise<Ending | undefined> {
   const { phase, consecutiveToolErrors } = run.state;
@@ -131,17 +131,16 @@ async function look(run: Run, planned: Ending | undefined): Promise<Ending | und
   const first = isAsked ? await askAfterCalls(run, planned) : planned;
   const ending = first === undefined || isFinal(first) ? first : await askBeforeEnd(run, first);
   if (ending !== undefined && "waits" in ending.reason) return undone(run, ending);
-  // Otherwise, middleware goes on.
+  // Otherwise, the middleware has decided to go on.
   if (first === undefined || ending !== undefined)
     await takeLook(run, { planned: ending, retries: run.past?.isRetried(ending) === true });
   return undefined;
 }
 
 /**
- * Ends a run whose calls wait, or whose nested run was drained: they go on where they are. Nothing is recorded, because the records so far
- * are all that a later execution needs. If the run was stopped while its calls wait
- * (`hasEnded`), the stop is recorded, so that the calls never run. A run that was stopped before this execution began, or before it
- * used its answers, stays suspended.
+ * Suspends a run whose calls wait, or whose nested run was drained. Nothing is recorded, because a later execution needs only the records
+ * so far. If the run was stopped while its calls wait (`hasEnded`), the stop is recorded, so that the calls never run. A run that was
+ * stopped before this execution began, or before it used its answers, stays suspended.
  */
 async function suspend(run: Run, ending: Ending, hasEnded: boolean): Promise<Ending | undefined> {
   const { past } = run;
@@ -156,13 +155,13 @@ function undone({ past }: Run, ending: Ending): Ending {
 /** Asks the middleware whether to go on instead. */
 async function endRun(run: Run, first: Ending): Promise<Ending | undefined> {
   const { state, past, planned } = run;
-  // A planned ending was asked about before the look. After a drain, the iteration has ended, so middleware may still end the run.
+  // The middleware was already asked about a planned ending. After a drain, the iteration has ended, so middleware may still end the run.
   const isAsked = planned !== undefined || (isFinal(first) && first.reason.kind !== "drained");
   const ending = isAsked ? first : await askBeforeEnd(run, first);
   if (ending === undefined) return undefined;
   if ("waits" in ending.reason) return undone(run, ending);
   if (await isOver(run, ending)) return ending;
-  // Without a past, only a nested run that was drained and then ended goes on, to its next look.
+  // In a run without a past, this happens only when a nested run was drained and then ended: the run goes on to its next look.
   const goOn = past === undefined ? { planned } : await past.findContinuation(ending);
   if (goOn === undefined) return ending;
   const { base, count } = state.lookAttempt;
@@ -170,14 +169,14 @@ async function endRun(run: Run, first: Ending): Promise<Ending | undefined> {
   return takeLook(run, goOn);
 }
 
-/** True if this execution has decided to end. A nested run that is suspended waits until nothing else can go on. */
+/** True if this execution is over. A suspended nested run first waits until nothing else can go on. */
 async function isOver(run: Run, ending: Ending): Promise<boolean> {
   if (run.state.look?.token !== run.token) return false;
   shut(run, ending);
   return ending.status !== "suspended" || !(await hold(run));
 }
 
-/** Returns true if a nested run that waits was ended before anything else could go on. */
+/** Returns true if a waiting nested run was ended while it was held. */
 async function hold(run: Run): Promise<boolean> {
   return run.nesting !== undefined && run.nesting.hold(run);
 }
@@ -191,7 +190,7 @@ export function endPlace(state: State): string {
   return `${placeOf(state)}/end${state.agains === 0 ? "" : `~${state.agains + 1}`}${count === 1 ? "" : `#${count}`}`;
 }
 
-/** Records what identifies the run. A journal is read later, so that a run without one describes nothing. */
+/** Records what identifies the run. A run without a journal skips this, because nobody reads its records later. */
 async function recordFirst(run: Run): Promise<void> {
   const { options, state, registered, middleware, past } = run;
   const { runId, pricing, version } = options;
@@ -227,7 +226,7 @@ interface AskedHooks {
   readonly spent: NestedSpending | undefined;
 }
 
-/** Asks one kind of hooks, until `ask` returns something. Counts what they have spent. A failed hook ends the run. */
+/** Asks one kind of hooks, one after another, until `ask` returns a value. Counts what the hooks have spent. A failed hook ends the run. */
 async function askHooks(
   run: Run,
   { kind, place }: { readonly kind: "afterCalls" | "beforeEnd"; readonly place: string },
@@ -284,7 +283,10 @@ async function askBeforeEnd(run: Run, first: Ending): Promise<Ending | undefined
   return undefined;
 }
 
-/** A limit that leaves no room also ends the run. `maxIterations` is only given for an iteration that counts. */
+/**
+ * True if middleware may go on with another iteration: neither `maxAgains` nor a limit forbids it. `maxIterations` is only given for an
+ * iteration that counts.
+ */
 function mayGoOn({ agains, look, countedIterations }: State, { status }: Ending, maxIterations = none): boolean {
   if (status === "suspended" || countedIterations >= maxIterations || agains >= maxAgains) return false;
   return status === "completed" || look?.isExhausted !== true;
@@ -331,7 +333,7 @@ const notices: { readonly [kind: string]: "max-iterations" | "tool-error-cap" | 
   "stream-too-long": "stream-timeout",
 };
 
-/** Tells the end of a run, and returns its result. */
+/** Sends the end event of a run, and returns its result. */
 export function finish(run: Run, ending: Ending): LoopResult {
   if (ending.status !== "suspended") sendCutEnds(run);
   if (run.root === run) run.past?.endReplay();

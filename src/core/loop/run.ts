@@ -1,4 +1,4 @@
-// One run: its options, its state, and the ports through which it reaches the world.
+// One run: its options, its state, and its ports to everything outside, such as the provider, the clock and the journal.
 
 import type { Clock, Session, Timeouts } from "../types/common.ts";
 import type { CallEvent, EventBase, LoopEvent, LoopEvents, LoopEventType } from "../types/loop-event.ts";
@@ -46,7 +46,7 @@ import { createState } from "./state.ts";
 
 type CallPlace = Pick<CallEvent, "callId" | "name" | "index">;
 
-/** The options of a run on the seam. */
+/** The options of a run, together with those that only middleware passes. */
 export interface SeamOptions extends RunOptions {
   readonly context?: unknown;
 }
@@ -59,17 +59,17 @@ export interface Nesting {
   readonly signal: AbortSignal | undefined;
   findPlace(options: SeamOptions): Place;
   createMeter(limits: SharedLimits): Meter;
-  /** Returns the hooks that the outer run has for the nested run. */
+  /** Returns the hooks that the outer run adds to the nested run. */
   beginHooks(facts: RunFacts): readonly NamedHooks[];
-  /** Waits for a stream of another nested run, if it may leave no room for one of this run. Undefined if there is room. */
+  /** Waits for another nested run's stream, if that stream may use up the budget. Undefined if there is room for a stream of this run. */
   findRoom(run: Run): Promise<void> | undefined;
-  /** Called before and after a request of the run, which its outer runs must count meanwhile. */
+  /** Called before and after a request of the run, so that its outer runs count the request while it is in progress. */
   beginRequest(run: Run): void;
   endRequest(): void;
   /** Returns the limit of an outer run that leaves no room for another request. */
   findSpent(run: Run): EndReason | undefined;
   /**
-   * A run that waits ends when nothing else of the outermost run can go on. Until then, its control takes messages, and may end it.
+   * Holds a waiting run until nothing else in the outermost run can go on. Meanwhile, its control accepts messages and may end the run.
    * Returns true if it was ended.
    */
   hold(run: Run): Promise<boolean>;
@@ -113,14 +113,14 @@ export class Run {
   readonly hooks: readonly NamedHooks[];
   readonly outer: Run | undefined;
   readonly root: Run;
-  /** The beginning of the keys of all steps. Empty for the outermost run. */
+  /** The prefix of the keys of all its steps. Empty for the outermost run. */
   readonly prefix: string;
-  /** The beginning of the ids of all waits and questions. Empty for the outermost run. */
+  /** The prefix of the ids of all its waits and questions. Empty for the outermost run. */
   readonly path: string;
   /** The journal as the caller passed it, or a journal in memory. */
   readonly records: Journal;
   journal: Journal;
-  /** Undefined for a run that no earlier execution can have recorded. */
+  /** Undefined if no earlier execution can have recorded this run. */
   readonly past: Past | undefined;
   readonly now: number;
   /** The tools that the model may call in this iteration. */
@@ -130,7 +130,7 @@ export class Run {
   /** The tools that the registry had before the newest request. */
   definitions: readonly ToolDefinition[];
   registered: ReadonlyMap<string, ToolDefinition>;
-  /** The record of what identifies the run. */
+  /** The first record, which identifies the run. */
   first: FirstRecord | undefined;
   /** The tools that this execution has described in the first record. */
   described: ReadonlyMap<string, ToolDefinition> = new Map();
@@ -143,25 +143,25 @@ export class Run {
   advice: Advice = createAdvice();
   /** The position of each call in its message, by call id. */
   readonly places: Map<string, number> = new Map();
-  /** The changes of requests that listeners were told. */
+  /** The changes of requests that were already reported to listeners. */
   readonly told: Set<string> = new Set();
   /** True if no further call may begin. */
   isBarred = false;
   /** True if the newest request was replayed. */
   isRequestReplayed = false;
   /**
-   * The messages that nested runs of the newest calls have not sent. The next look records them, and the result returns them. The model
-   * of this run does not get them, because they were meant for other models.
+   * Messages that nested runs of the newest calls did not send. The next look records them, and the result returns them. The model of this
+   * run does not get them, because they were meant for other models.
    */
   readonly returned: InboxMessage[] = [];
   /** The ending that the newest look was about. */
   planned: Ending | undefined;
   readonly nested: Set<Run> = new Set();
-  /** The number of steps of this run and its nested runs that have begun and not ended. Only the outermost run counts. */
+  /** The number of steps in progress, in this run and its nested runs. Only the outermost run counts them. */
   openSteps = 0;
-  /** The number of calls that need the place of a call that waits. Only the outermost run counts. */
+  /** The number of calls that need the slot of a waiting call. Only the outermost run counts them. */
   hungryCalls = 0;
-  /** The nested runs that wait while other steps of this run can go on. */
+  /** The nested runs that are held while other steps of this run can go on. */
   held: { check(): void } | undefined;
   readonly ports: RunPorts;
   readonly nesting: Nesting | undefined;
@@ -223,7 +223,7 @@ export class Run {
     return this.record(this.prefix + key, body, journal);
   }
 
-  /** Like `step`, with a whole key. */
+  /** Like `step`, but with a full key, prefix included. */
   record<T>(key: string, body: () => T | PromiseLike<T>, journal: Journal = this.journal): T | PromiseLike<T> {
     const { past } = this;
     const made = past === undefined ? journal.step(key, body) : past.record(key, body, journal);
@@ -232,7 +232,7 @@ export class Run {
 
   async #count<T>(step: PromiseLike<T>, journal: Journal): Promise<T> {
     const { root } = this;
-    // A step without a record stays pending in a replay.
+    // Not counted in a replay journal, where a step without a record stays pending.
     const count = isReplay(journal) ? 0 : 1;
     root.openSteps += count;
     try {
@@ -243,7 +243,7 @@ export class Run {
     }
   }
 
-  /** The active time of earlier executions counts too. */
+  /** Starts the time limit of the run. The active time of earlier executions counts too. */
   startWallClock(): void {
     const { limits, state, clock } = this;
     this.scope.startWallClock(limits.wallClockMs, clock.now() - state.activeMs, clock);
@@ -261,7 +261,7 @@ export class Run {
     if (events.wants(type)) events.send({ ...base, ...fields } as LoopEvent);
   }
 
-  /** Adds the place of a call to the fields of its event. */
+  /** Adds the position of a call to the fields of its event. */
   aboutCall<Fields extends object>({ callId, name }: Pick<ToolCall, "callId" | "name">, fields: Fields): Fields & CallPlace {
     return { callId, name, index: this.places.get(callId) ?? -1, ...fields };
   }
@@ -271,7 +271,7 @@ export class Run {
     return this.root.outer === undefined;
   }
 
-  /** Returns the provider inside all provider hooks. */
+  /** Returns the provider wrapped in all provider hooks. */
   around(provider: Provider): Provider {
     const wrapped = this.#wrapped.get(provider) ?? wrapInHooks(this.hooks, "provider", provider);
     this.#wrapped.set(provider, wrapped);
@@ -319,7 +319,7 @@ const names: { readonly [Name in keyof Required<SeamOptions>]: true } = {
   answers: true,
 };
 
-/** Without the edge, only the names are checked: a misspelt option could be one that keeps tools from running. */
+/** In a small bundle without the full checks, still checks the names: a misspelt option could be one that keeps tools from running. */
 function refuseUnknownOptions(options: SeamOptions): void {
   if (edges.checkOptions !== undefined) return edges.checkOptions(options);
   const option = Object.keys(options).find((name) => !Object.hasOwn(names, name));
@@ -330,14 +330,14 @@ function refuseUnknownOptions(options: SeamOptions): void {
 function withDefaults({ middleware: given, toolChoice }: SeamOptions): readonly Middleware[] {
   const middleware = listMiddleware(given);
   const decides = middleware.some(({ name, approves }) => name === "approve" || approves === true);
-  // Only middleware changes the choice of the run.
+  // Without middleware, nothing else changes the run's tool choice.
   const mayForce = isForced(toolChoice) || middleware.length > 0;
   return [...middleware, ...(decides ? [] : [waitForApproval()]), ...(mayForce ? [forceFirstCall()] : [])];
 }
 
 /**
- * Leaves out `waitForApproval`, which is first, if no call can need an approval: without middleware of the caller, nothing changes the
- * tools of an array.
+ * Leaves out `waitForApproval`, the first hook, if no call can need an approval: the tools are an array, and there is no other middleware
+ * that could change them.
  */
 function neededHooks(
   all: readonly NamedHooks[],
@@ -367,7 +367,7 @@ function createToken(): string {
 
 /** The records of a run, and its identity. */
 export interface Place {
-  /** Undefined for a run that is its own root. */
+  /** Undefined for the outermost run. */
   readonly root?: Run;
   readonly token: string;
   readonly prefix: string;
@@ -395,7 +395,7 @@ function isKept({ journal, answers = {} }: SeamOptions): boolean {
   throw journal === undefined ? invalidOption("answers", readable, answers) : invalidOption("journal", readable, journal);
 }
 
-/** A nested run with a place in its outer run records there. */
+/** A nested run that has a place in its outer run uses the outer run's journal. */
 function journalOf({ past, records }: Run, nesting: Nesting | undefined): Journal {
   return nesting?.journal ?? past?.journal ?? records;
 }

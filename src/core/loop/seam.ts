@@ -1,10 +1,10 @@
-// Functions for middleware. The types of the interface are in ../types/middleware.ts.
+// Functions for middleware. The types of the hooks are in ../types/middleware.ts.
 
 import type { Answer, Ending, Outcome } from "../types/middleware.ts";
 import type { Provider } from "../types/provider.ts";
 import type { ToolCall } from "../types/tool-outcome.ts";
 
-/** Returns the answer of a request that was not made, because the run ends. */
+/** Returns an answer for a request that was not made because the run ends. */
 export function endWith(ending: Ending, { id: provider, model }: Pick<Provider, "id" | "model">): Answer {
   const nothing = { text: "", reasoning: "", details: "", calls: [], providerMetadata: [], visibleTools: [], durationMs: 0 };
   return { ...nothing, status: "error", costUSD: 0, provider, model, ends: ending, skipped: true };
@@ -15,7 +15,7 @@ export function denyCall(call: ToolCall, reason?: string, ends?: Ending): Outcom
   return { call, durationMs: 0, kind: "denied", reason, ...(ends !== undefined && { ends }) };
 }
 
-/** True for the error of a step during which the run was cancelled. */
+/** True for the error that a step throws if the run was cancelled during the step. */
 export function isStepCancelled(error: unknown): error is Error & { readonly ending: Ending } {
   return error instanceof Error && "ending" in error;
 }

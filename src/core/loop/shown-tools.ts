@@ -1,4 +1,5 @@
-// The tools that the model was shown. Records keep them, so that a resumed run knows which of its calls were about another tool.
+// The tools that were shown to the model. The records contain them, so that a resumed run knows which calls were made for a tool that has
+// changed.
 
 import type { ShownTool } from "../types/tool-outcome.ts";
 import type { ToolDefinition } from "../types/tool.ts";
@@ -12,7 +13,7 @@ export interface ShownTools {
   readonly [name: string]: ShownTool;
 }
 
-/** Returns what the first record keeps. */
+/** Returns the description of the tools for the first record. */
 export function describeTools(registered: Run["registered"]): ShownTools {
   return Object.fromEntries([...registered].map(([name, tool]) => [name, toShown(tool)]));
 }
@@ -30,7 +31,7 @@ export function readTools(run: Run): readonly ToolDefinition[] {
   }
 }
 
-/** Adds the called tools that the first record describes in another way. */
+/** Adds the called tools that have changed since the first record. */
 export function withShown(run: Run, answer: Answer): Answer {
   if (answer.calls.length === 0) return answer;
   const later = answer.calls.flatMap(({ name }) => {
@@ -50,7 +51,7 @@ export function findOwn(tools: ShownTools | undefined, name: string): ShownTool 
   return tools !== undefined && Object.hasOwn(tools, name) ? tools[name] : undefined;
 }
 
-/** True if the registry still has the tool that it had when the tools were shown. */
+/** True if the registry still has the same tool as when the tools were shown. */
 export function isCurrent({ registry }: Run, definition: ToolDefinition): boolean {
   const now = findTool(registry, definition.name);
   return now !== undefined && isSameTool(now, definition);

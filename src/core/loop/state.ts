@@ -55,8 +55,8 @@ export function createState(messages: readonly Message[], heldIds: Iterable<stri
 }
 
 /**
- * Returns the active time at the look. Times of different executions cannot be compared, so the days between them do not count. Of an
- * earlier execution, the recorded durations since its last look count.
+ * Returns the active time at the look. Clock times of different executions cannot be compared, so the time between executions does not
+ * count. For an earlier execution, the recorded durations since its last look count.
  */
 export function activeAt({ look, activeMs, activeMsAtLook }: State, { now, token }: Pick<Look, "now" | "token">): number {
   return look?.token === token ? activeMsAtLook + now - look.now : activeMs;
@@ -65,7 +65,7 @@ export function activeAt({ look, activeMs, activeMsAtLook }: State, { now, token
 export function applyLook(state: State, look: Look): void {
   const { token, messages = [], ending, codeVersion = state.codeVersion } = look;
   const activeMs = activeAt(state, look);
-  // An earlier execution has returned its unsent messages to its caller.
+  // An earlier execution has already returned its unsent messages to its caller.
   if (state.look?.token !== token) state.unsent.length = 0;
   state.unsent.push(...messages);
   if (ending === undefined) {
@@ -100,7 +100,7 @@ function clearIteration(state: State): void {
   state.before = { messages: messages.length, functionHistory: functionHistory.length, finalText };
 }
 
-/** Returns the messages of a run that does not wait any more. */
+/** Returns the messages of a run that no longer waits. */
 export function endWaiting({ messages, lastBatch }: State): readonly Message[] {
   const last = messages.at(-1);
   if (last?.role !== "tool") return messages;
@@ -127,11 +127,11 @@ export function applyAnswer(state: State, answer: Answer, spent: readonly Nested
   applySpending(state, answer);
   state.lastCostUSD = costUSD ?? knownCostUSD ?? state.lastCostUSD;
   if (unpriced !== undefined) state.unpriced ??= { ...unpriced, iteration: state.iteration };
-  // The text of an interrupted iteration does not enter the transcript, because the next run answers again.
+  // The text of an interrupted iteration is not added to the transcript, because the next run answers again.
   if (status !== "follow-up-interrupt") applyMessage(state, answer);
 }
 
-/** The model did not get the messages, because no request was made. */
+/** Puts steered messages back, because no request sent them to the model. */
 function returnSteered(state: State): void {
   const { messages, unsent, steered, before } = state;
   if (steered.length === 0 || state.continuation > 0) return;
@@ -185,7 +185,7 @@ export function applyCalls(state: State, ended: readonly EndedCall[]): void {
   const isMalformed = state.answers.at(-1)?.finish === "malformed-call";
   const waits = ended.flatMap((one) => one.waits);
   applyEnded(state, ended);
-  // The calls ran at the same time.
+  // Calls run at the same time, so only the longest duration counts.
   state.activeMs += Math.max(0, ...ended.map(({ outcome }) => outcome.durationMs));
   // The failed calls of one message count as one error, because the model has read none of them before.
   if (waits.length === 0) {
@@ -222,7 +222,7 @@ export function placeResults(state: State, ended: readonly EndedCall[]): void {
   if (results.length > 0) state.messages.push({ role: "tool", results });
 }
 
-/** Adds the arguments that somebody has changed and approved to the call in the newest message. */
+/** Adds edited and approved arguments to the call in the newest message. */
 function noteEdit({ messages }: State, { call, approvedArgs }: Outcome): void {
   const last = messages.at(-1);
   if (last?.role !== "assistant") return;
@@ -271,30 +271,30 @@ export interface Again {
   readonly isCounted?: true | undefined;
 }
 
-/** Goes on after an ending. A limit that was reached does not count for one more iteration. */
+/** Goes on after an ending. The limit that was reached does not apply to one more iteration. */
 export function applyAgain(state: State, { again, isCounted }: Again, { status }: Ending): void {
   const isLimited = status !== "completed";
   const isGranted = isLimited && isCounted !== true;
   answerOpenCalls(state);
   if (isLimited) nextIteration(state);
   state.messages.push(...again);
-  // Without a limit, the next look takes the messages.
+  // Otherwise, the next look takes the messages.
   const steered = isGranted ? takeSteered(state) : [];
   Object.assign(state, { phase: "again", agains: state.agains + 1, isGranted, steered, lastBatch: [] });
   clearIteration(state);
 }
 
-/** Calls that cannot run any more get a result too, so that the transcript can be sent. */
+/** Adds a result for each call that can no longer run, so that the transcript can be sent. */
 export function answerOpenCalls(state: State): void {
   const { phase, current, lastBatch } = state;
   if (phase !== "look" && phase !== "answer") return;
-  // After "continue", the message would be lost, although calls of it have run.
+  // After the finish reason "continue", the message would otherwise be lost, although some of its calls have run.
   if (!state.isCurrentPlaced && current.early.length > 0) placeMessage(state);
   if (lastBatch.length > 0 || !state.isCurrentPlaced) return;
   applyEnded(state, endOpen(current, current.calls));
 }
 
-/** Returns the ends of calls that cannot run any more. Some have run while the message streamed. */
+/** Returns the outcomes of calls that can no longer run. Some may have run while the message streamed. */
 export function endOpen({ early }: CurrentMessage, calls: readonly ToolCall[]): readonly EndedCall[] {
   return calls.map((call) => {
     const made = early.find((outcome) => outcome.call.callId === call.callId);

@@ -34,7 +34,7 @@ export interface StreamPorts extends GuardPorts {
   readonly events: EventSink;
   /** The call ids in the transcript, which new calls must not reuse. */
   readonly heldIds: ReadonlySet<string>;
-  /** The position of each call that events have mentioned so far, by call id. Default: none. */
+  /** The position of each call that has appeared in an event so far, by call id. Default: none. */
   readonly places?: Map<string, number> | undefined;
   /**
    * Set if the stream continues a message. `callCount` is the number of earlier calls in the message, and `text` is true if the

@@ -1,5 +1,5 @@
-// Looks at what came from outside (messages, cancellations, limits), and decides whether the run goes on. Recorded, so that a replay
-// decides the same.
+// Checks what came from outside (messages, cancellations, limits), and decides whether the run goes on: a "look". The look is recorded, so
+// that a replay decides the same.
 
 import { endingOfReason } from "../../shared/cancellation/cancel-scope.ts";
 import { isUnfinished } from "../../shared/judge-finish.ts";
@@ -39,7 +39,7 @@ export function sendSteered(run: Run): void {
   for (const message of run.state.steered) run.send("steered", { message }, run.isReplayed);
 }
 
-/** Each continuation of a paused message has a look of its own: a later execution with a higher limit goes on after an ending. */
+/** Each continuation of a paused message has its own look, so that a later execution with a higher limit can go on after an ending. */
 function lookStep(phase: "answer" | "calls" | "again", state: State): string {
   if (phase !== "answer") return phase === "calls" ? "next" : "again";
   return stepOf("answered", state.skipped === undefined ? continuationOf(state) : state.continuation);
@@ -74,12 +74,15 @@ function toLook(run: Run, seen: Seen, { planned, retries }: Looking): Look {
   return { ...facts, ending, ...(isExhausted(state, seen, limits) && { isExhausted: true }) };
 }
 
-/** True if middleware is not asked before the ending. */
+/** True for endings about which middleware is not asked. */
 export function isFinal({ status }: Ending): boolean {
   return status === "suspended" || status === "stopped-by-user" || status === "follow-up-interrupt";
 }
 
-/** An open control would accept messages that nobody reads. A nested run that is suspended may go on. */
+/**
+ * Closes the control, which would otherwise accept messages that nobody reads. The control of a suspended nested run stays open, because
+ * the run may go on.
+ */
 export function shut({ control, outer }: Run, { status }: Ending): void {
   if (status !== "suspended" || outer === undefined) control?.shut();
 }
@@ -96,7 +99,7 @@ export function see(run: Run): Seen {
     messages: [...returned, ...(control?.messages ?? [])],
     ...control?.see(state, token),
     maxToolCalls: meter.maxToolCalls,
-    // The message of an interrupt ends the run.
+    // An interrupt is not a cancellation here: its message ends the run.
     ...(cause !== undefined && cause.kind !== "interrupt" && { ended: endingOfReason(cause) }),
     ...(spentOutside !== undefined && { spentOutside }),
   };

@@ -1,4 +1,4 @@
-// The second argument of a tool. A class with getters, so that only the values that the tool uses are built.
+// The second argument of a tool's `execute`. A class with getters, so that only the values that the tool uses are created.
 
 import type { Json } from "../types/common.ts";
 import type { EmittedPart, LoopEventType } from "../types/loop-event.ts";

@@ -42,9 +42,9 @@ const classes: { readonly [Kind in EndedKind]?: ErrorClass<Kind> } = {
 };
 
 /**
- * Returns the result if the run completed, and throws otherwise. The error is an IterationLimitError, CostLimitError,
- * AbortedError, ProviderFailedError, TimedOutError or SuspendedError. For any other ending, the error is a LoopEndedError, the
- * base class of these classes. `error.result` is the whole result, and `error.reason` tells exactly how the run ended.
+ * Returns the result if the run completed, and throws otherwise. The error is an IterationLimitError, CostLimitError, AbortedError,
+ * ProviderFailedError, TimedOutError or SuspendedError. For any other ending, the error is a LoopEndedError, the base class of these
+ * classes. `error.result` is the whole result, and `error.reason` says exactly how the run ended.
  *
  * Also takes the result of a durable loop, which has no journal. Throws LoopError "invalid-option" if the argument is not a result,
  * for example a promise that was not awaited.

@@ -11,7 +11,7 @@ interface WaitFacts extends Partial<Pick<WaitingCall, "name" | "args" | "fromPag
   readonly tool?: ShownTool | undefined;
 }
 
-/** Describes a wait as its facts do, or as a call of which the facts tell nothing. */
+/** Describes a wait for the caller. Uses the call in the wait's facts, or a call without details if the facts name none. */
 export function toWaitingCall(wait: Wait): WaitingCall {
   const { what, facts, earlier, call = {}, earlierTool, schema, until } = wait;
   const isBuiltIn = what === "approval" || what === "result";

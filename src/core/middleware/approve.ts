@@ -49,7 +49,7 @@ interface AskedTool {
   readonly tool: ToolDefinition;
 }
 
-/** Asks the policy once. Its answer is recorded. */
+/** Asks the policy once, and records its answer. */
 async function ask(policy: Approve = waitWhereNeeded, { run, at }: PolicyPorts, asked: AskedTool): Promise<Decided> {
   const { clock, timeouts } = run;
   const { approvalMs: ms } = timeouts;
@@ -69,7 +69,7 @@ interface ContextPorts {
   readonly signal: AbortSignal;
 }
 
-/** Returns the facts about a call for a policy. Calls the function `needsApproval` of the tool. */
+/** Returns the facts about a call for a policy. Calls the tool's `needsApproval` if it is a function. */
 export async function contextOf({ run, at, signal }: ContextPorts, { call, tool }: AskedTool): Promise<ApprovalContext> {
   const { clock, timeouts } = run;
   const { callId, name } = call;

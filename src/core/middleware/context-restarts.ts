@@ -28,8 +28,8 @@ const checks: Checks<ContextOptions> = /* @__PURE__ */ table(() => ({
 }));
 
 /**
- * Adds context items to each request, in a message of their own. A tool adds an item, and hides tools for the rest of the run, by
- * returning `contextRestart(...)`. The transcript does not contain the items.
+ * Adds context items to each request, in a separate message. A tool adds an item, and hides tools for the rest of the run, by returning
+ * `contextRestart(...)`. The transcript does not contain the items.
  *
  * Throws LoopError "unknown-option" or "invalid-option".
  *
@@ -40,7 +40,7 @@ export function contextRestarts(options: ContextOptions = {}): Middleware {
   const { maxRestarts = 5 } = options;
   return {
     name: "context-restarts",
-    // They put other messages in the place of those that they know.
+    // Those middleware replace messages, and would not recognize the message with the items.
     after: ["handoffs", "compaction"],
     begin: (run) => {
       const context = new Context(options);
@@ -57,7 +57,7 @@ export function contextRestarts(options: ContextOptions = {}): Middleware {
           const outcome = await addPending(made, { at, run, options });
           const restart = detectContextRestart(outcome, options);
           if (restart !== undefined) emitRestart(at, restart);
-          // The data of a server or a page must not restart anything, so only the caller's own tools get this notice.
+          // Only the caller's own tools get this notice, because data from a server or a page must not restart anything.
           else if (at.tool?.origin === undefined && isUnmarkedRestart(outcome))
             at.emit("notice", { kind: "unmarked-restart", toolName: call.name });
           return outcome;
@@ -89,9 +89,9 @@ class Context {
     this.#message = toContextMessage(this.items);
   }
 
-  /** Reads each batch once, in call order. */
+  /** Reads each batch of results once, in call order. */
   read({ lastBatch, look }: State): void {
-    // A run that is retried after its ending may restart its context again.
+    // After a retry, the run may restart its context again.
     if (look !== this.#look && look?.retries === true) this.restarts = 0;
     this.#look = look;
     if (lastBatch === this.#lastBatch) return;
@@ -129,7 +129,7 @@ interface PendingPorts {
   readonly options: RestartPolicy;
 }
 
-/** Adds the stash item that the result names. If the stash fails, the run goes on without it. */
+/** Adds the item that the result names from the stash. If the stash fails, the run goes on without it. */
 async function addPending(outcome: Outcome, { at, run, options }: PendingPorts): Promise<Outcome> {
   const key = detectContextRestart(outcome, options)?.pendingContextKey;
   if (key === undefined) return outcome;
@@ -149,7 +149,7 @@ async function addPending(outcome: Outcome, { at, run, options }: PendingPorts):
   }
 }
 
-/** The run ended before the item arrived, so the call cannot restart the context. */
+/** Used if the run ended before the item arrived: the call cannot restart the context. */
 function toInterrupted({ call, durationMs, approvedArgs, nested }: Outcome): Outcome {
   return { call, durationMs, approvedArgs, nested, kind: "interrupted" };
 }

@@ -1,4 +1,4 @@
-// Counts how often a model repeats an iteration or a sequence of iterations. Pure.
+// Counts how often a model repeats an iteration or a sequence of iterations. Without side effects.
 
 import type { ToolResultPart } from "../types/message.ts";
 import type { ToolCall } from "../types/tool-outcome.ts";
@@ -92,7 +92,7 @@ export class CycleCounts {
     for (const [index, matched] of this.#counts.matches.entries()) {
       const cycle = index + 1;
       const count = Math.floor(matched / cycle) + 1;
-      // One message may count several times, and pass a multiple of the threshold.
+      // One message may count several times, and so skip over a multiple of the threshold.
       const earlier = Math.floor((matched - this.#last.weight) / cycle) + 1;
       const isReached = Math.floor(count / threshold) > Math.floor(earlier / threshold);
       if (matched > 0 && isReached && !this.#isMadeOfShorter({ cycle, count })) return { cycle, count };
@@ -113,7 +113,7 @@ function isSame(one: CountedIteration, other: CountedIteration | undefined): boo
   return one.results === undefined || other.results === undefined || one.results === other.results;
 }
 
-/** Returns the different texts, and how often the most frequent text occurs. */
+/** Returns the distinct strings, and how often the most frequent one occurs. */
 function groupEqual(texts: readonly string[]): { readonly distinct: readonly string[]; readonly most: number } {
   const counts = new Map<string, number>();
   for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
@@ -129,7 +129,7 @@ function describeResult(result: ToolResultPart | undefined): string {
   return stableJson(result === undefined ? null : [result.outcome, result.result, result.content ?? null]);
 }
 
-/** The lines are short, because they consist of digests. */
+/** Joins the lines without hashing again: they are short, because they consist of digests. */
 function digestOf(lines: readonly string[]): string {
   return digest([...lines].sort().join("\n"));
 }

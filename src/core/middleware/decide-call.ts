@@ -47,7 +47,7 @@ export type Decided = ApprovalDecision | { readonly kind: "failed"; readonly err
 export async function decideCall(asking: Asking, ask?: () => Promise<Decided>): Promise<Outcome> {
   const { call, tool, next, at } = asking;
   const step = stepOf(at, tool);
-  // The call ran before there was a policy.
+  // Not asked if the call ran before there was a policy.
   if (at.isOver && !(await at.isRecorded(step))) return next(call);
   const first = await at.step<Decided>(step, () => {
     at.emit("approval-asked", { args: call.args });
@@ -81,7 +81,7 @@ function isDecision(decided: Decided | undefined): decided is Final {
 
 async function waitForPerson({ call: { name, args }, tool, at }: Asking, answered: (id: string) => void): Promise<Decided> {
   if (!at.mayWait) return { kind: "deny", reason: "Calls inside this tool cannot request a decision." };
-  // A decision is about the tool that was shown: if it changes, the wait opens again.
+  // A decision is about the tool that was shown. If the tool changes, the wait is opened again.
   const facts = { name, args, tool: toShown(tool) as unknown as Json };
   return toDecision(await at.wait("approval", facts, { answered }));
 }

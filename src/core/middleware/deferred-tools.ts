@@ -7,14 +7,14 @@ import { memoize } from "../../shared/promises.ts";
 import type { Middleware, RequestDraft, State } from "../types/middleware.ts";
 
 /**
- * Shows a tool with the trait `deferred` only after a search has found it, or after the model has called it. Found tools come last,
- * in the order in which they were found, so that the list begins like the list of the previous request. Does nothing if no tool
- * can find others. If the provider has `searchesTools`, the request has all deferred tools, and no tool that finds others.
+ * Shows a tool with the trait `deferred` only after a search has found it, or after the model has called it. Found tools come last, in the
+ * order in which they were found, so that the list begins like the list of the previous request. Does nothing if the run has no search
+ * tool. If the provider has `searchesTools`, the request has all deferred tools and no search tool of the run.
  */
 export function deferTools(): Middleware {
   return {
     name: "defer-tools",
-    // They remove tools, which a search would find all the same.
+    // Those middleware remove tools, and a search must not find removed tools.
     after: ["handoffs", "context-restarts", "prepare-iteration"],
     pure: true,
     begin: ({ messages }) => {
@@ -45,7 +45,7 @@ function arrange(request: RequestDraft, loaded: ReadonlySet<string>): RequestDra
   if (findable.length === 0) return request;
   if (!allowed.some(findsTools)) return { ...request, tools: allowed.map(toLoaded) };
   const deferred = new Map(findable.map((tool) => [tool.name, toLoaded(tool)]));
-  // A tool that `toolChoice` requires counts as found.
+  // A tool that `toolChoice` names counts as found.
   const names = typeof enforced === "object" ? new Set(loaded).add(enforced.name) : loaded;
   const found = [...names].flatMap((name) => deferred.get(name) ?? []);
   const tools = [...allowed.filter(({ name }) => !deferred.has(name)), ...found];
@@ -97,7 +97,7 @@ function listLoaded({ content }: AssistantMessage, results: ReadonlyMap<string, 
   });
 }
 
-/** A policy for results may have replaced the result of the search by something else. */
+/** Middleware may have replaced the result of the search with something else. */
 function readFound(result: unknown): readonly string[] {
   const tools: unknown = isRecord(result) ? result["tools"] : undefined;
   if (!Array.isArray(tools)) return [];

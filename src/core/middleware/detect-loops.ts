@@ -25,7 +25,7 @@ const checks: Checks<LoopDetectionOptions> = {
 export function detectLoops(options: LoopDetectionOptions = {}): Middleware {
   checkFields("detectLoops", options, checks);
   const middleware: Middleware = { name: "detect-loops", pure: true, begin: () => createDetection(options) };
-  // A rerun reads it, because it must not add a warning twice.
+  // A rerun of a run log reads `action`, so that it does not add a warning twice.
   return Object.assign(middleware, { action: options.action });
 }
 
@@ -37,7 +37,7 @@ function createDetection({ threshold = 3, action = "warn", maxCycle = 4, compare
 
   const begin = (state: State): UserMessage | undefined => {
     if (last?.iteration === state.iteration) {
-      // The request is retried, without the message that was counted.
+      // The request is repeated, and the message that was counted is gone.
       counts = counts.restart();
       return last.warning;
     }

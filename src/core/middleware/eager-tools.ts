@@ -34,7 +34,7 @@ interface StartedCall {
   readonly begun: Promise<BegunCall | undefined>;
   /** The id of the call of the current attempt that gets the outcome. Undefined after its attempt was discarded. */
   claimedBy: string | undefined;
-  /** True if no call of the message may begin after its outcome. */
+  /** True if its outcome forbids further calls of the message. */
   isBarring: boolean;
 }
 
@@ -44,7 +44,10 @@ class EagerCalls implements MessageWatch {
   readonly #concurrency: number;
   readonly #eager: ReadonlySet<string>;
   readonly #started: StartedCall[] = [];
-  /** The calls of discarded attempts that no call of the current attempt has claimed, by signature. The first call is the last item. */
+  /**
+   * The calls of discarded attempts that no call of the current attempt has claimed, by signature. In each list, the earliest call comes
+   * last.
+   */
   readonly #unclaimed = new Map<string, StartedCall[]>();
   #running = 0;
 
@@ -83,7 +86,7 @@ class EagerCalls implements MessageWatch {
     return found;
   }
 
-  /** The next attempt can use the outcomes of all started calls. */
+  /** Keeps all started calls, so that the next attempt can use their outcomes. */
   discarded(): void {
     this.#unclaimed.clear();
     for (const one of this.#started.toReversed()) {
@@ -135,7 +138,7 @@ function signatureOf({ name, args }: ToolCall): string {
   return `${name} ${stableJson(args)}`;
 }
 
-/** Another call may get the outcome of the call that ran. */
+/** Returns the outcome for a call. It may come from an equal call of a discarded attempt. */
 function toOutcome(call: ToolCall, { outcome, spent }: BegunCall, kept: KeptSteps): EagerOutcome {
   const all: readonly NestedSpending[] = outcome?.nested === undefined ? spent : [outcome.nested, ...spent];
   const ended: ToolOutcome = outcome ?? { call, durationMs: 0, kind: "not-run" };
@@ -151,7 +154,7 @@ class KeptSteps {
     this.#steps = new Map(Object.entries(recorded));
   }
 
-  /** Resolves to undefined if nothing has happened. */
+  /** Runs a call. Resolves to undefined if the call had no effect. */
   async begin(at: StreamRecorder, call: ToolCall): Promise<BegunCall | undefined> {
     const begun = await at.begin(call, (place, outer) => this.#toJournal(place, outer));
     this.#isOpen = false;

@@ -30,7 +30,7 @@ export function finalAnswer(options: { readonly reserve?: FinalAnswerReserve } =
           const granted = endedBy;
           const isOwn = granted !== undefined && (at.state.isGranted || at.state.continuation > 0);
           if (!isOwn) {
-            // A resumed run with higher limits goes on after its final answer.
+            // A resumed run with higher limits may go on after its final answer.
             endedBy = undefined;
             return next(request);
           }
@@ -44,7 +44,7 @@ export function finalAnswer(options: { readonly reserve?: FinalAnswerReserve } =
           const { kind } = ending.reason;
           // The final answer has paused too often.
           if (endedBy !== undefined) return kind === "max-pauses" ? { ending: endedBy.ending } : undefined;
-          // Only a limit that forbids the next request leaves room for an answer.
+          // Only for a limit that forbids the next request: other endings leave no room for an answer.
           if (state.phase !== "look") return undefined;
           if (!counted.has(kind) && !(reserve !== undefined && reserved.has(kind))) return undefined;
           endedBy = { ending, isGiven: false };

@@ -3,7 +3,7 @@
 import { isForced } from "../../shared/forced-choice.ts";
 import type { Middleware } from "../types/middleware.ts";
 
-/** Sends "auto" after the current agent has called a tool. A named tool stays the only one that may run. */
+/** Sends "auto" after the current agent has called a tool. If `toolChoice` named a tool, only this tool may still run. */
 export function forceFirstCall(): Middleware {
   return {
     name: "forced-choice",
@@ -14,7 +14,7 @@ export function forceFirstCall(): Middleware {
       return {
         request(request, next, { state }) {
           const { messages, givenMessages } = state;
-          // The call of a handoff belongs to the agent before.
+          // The call that handed off belongs to the previous agent.
           if (since === undefined || request.agent !== agent) since = since === undefined ? givenMessages : messages.length;
           ({ agent } = request);
           const { toolChoice } = request;

@@ -57,7 +57,7 @@ interface Reported {
   readonly isLive: boolean;
 }
 
-/** Errors of the functions of the gate do not affect the run. */
+/** Calls the gate's functions. Their errors do not affect the run. */
 function report(gate: DeliberateGate, outcome: Outcome, { at, isLive }: Reported): void {
   const {
     kind,

@@ -11,7 +11,7 @@ export interface IdenticalCallsOptions {
 
 const checks: Checks<IdenticalCallsOptions> = { max: { min: 2 } };
 
-/** Outcomes that do not count as errors, but are a loop if the model gets them again and again for the same calls. */
+/** Outcomes that are not errors, but mean a loop if the same calls get them again and again. */
 const repeatable: ReadonlySet<Outcome["kind"]> = new Set(["completed", "denied", "approval-failed"]);
 
 /** The outcomes of the newest calls, and how often in a row the model got them. */

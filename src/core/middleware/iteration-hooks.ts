@@ -46,7 +46,7 @@ export function onIteration(ask: OnIteration): Middleware {
   };
 }
 
-/** The endings that the calls themselves cause. */
+/** The reasons of endings that calls cause themselves. */
 const endedByCalls: ReadonlySet<string> = new Set([
   "fatal-tool-error",
   "tool-guardrail",
@@ -71,7 +71,7 @@ export function prepareIteration(plan: PrepareIteration): Middleware {
   checkField("prepareIteration", plan, needed(is.fn));
   return {
     name: "prepare-iteration",
-    // The plan may only name tools of the agent.
+    // The plan may only name tools of the current agent.
     after: ["handoffs"],
     begin: (run) => ({
       async request(request, next, at) {
@@ -104,7 +104,7 @@ function traitsOf({ id, model, family, compacts, searchesTools, structuresOutput
   return { id, model, family, compacts, searchesTools, structuresOutput };
 }
 
-/** A provider cannot be recorded. An execution that has to make a planned request asks again when it opens the stream. */
+/** A provider cannot be recorded, so an execution that has to repeat a planned request asks again when it opens the stream. */
 function recall(traits: Traits, ask: () => Promise<Provider | undefined>): Provider {
   return {
     ...traits,
@@ -148,7 +148,7 @@ export function stopWhen(condition: StopCondition | readonly StopCondition[]): M
         if (!isOver || answer.ends !== undefined) return answer;
         const asked = at.step("stop", () => askConditions(conditions, toContext(at, answer), limitsOf(run, at)));
         const said = await asked.catch((error: unknown) => {
-          // The time is over, but the answer is there.
+          // The time is up, but the answer is complete.
           if (status === "completed" && isStepCancelled(error) && error.ending.status === "timeout") return null;
           throw error;
         });

@@ -17,7 +17,7 @@ export function maskResults(options: MaskingOptions = {}): Middleware {
   const { force, ...rules } = readMaskingOptions("maskResults", options);
   return {
     name: "mask-results",
-    // The set may change, so its content is recorded.
+    // The set may change between executions, so its content is recorded.
     ...(force === undefined && { pure: true }),
     begin: () => {
       const view = new MaskedTranscript(rules);
@@ -44,7 +44,7 @@ export function maskResults(options: MaskingOptions = {}): Middleware {
   };
 }
 
-/** The calls of the last message belong to the iteration before. */
+/** The calls in `lastBatch` belong to the previous iteration. */
 function releasesIn({ lastBatch, iteration }: State): readonly ReleasedResults[] {
   return lastBatch.flatMap(({ outcome }) =>
     outcome.kind === "completed" && outcome.release !== undefined ? [{ iteration: iteration - 1, release: outcome.release }] : [],

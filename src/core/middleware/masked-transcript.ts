@@ -35,7 +35,7 @@ export interface MaskingRules {
   readonly batchOf: number;
 }
 
-/** A result that can be masked. `at` is the index of its message, and `index` the position inside the message. */
+/** A result that can be masked. `at` is the index of its message, and `index` its position inside the message. */
 interface Entry {
   readonly callId: string;
   readonly at: number;

@@ -46,7 +46,7 @@ export function processResults(given: ResultPipeline): Middleware {
   };
 }
 
-/** A registry may add the tool later. */
+/** Checks a tool that the option names, unless a registry may add it later. */
 function checkTool(toolName: string | undefined, { options }: RunFacts): void {
   const tools = listTools(options);
   if (toolName === undefined || tools === undefined || tools.some(({ name }) => name === toolName)) return;

@@ -24,7 +24,7 @@ const pipelineChecks: Checks<ResultPipeline> = {
 const extractorChecks: Checks<ResultExtractor> = { threshold: count, extract: neededFn };
 const cacherChecks: Checks<ResultCacher> = { threshold: count, store: neededFn, toolName: ["a string", isText] };
 
-/** Checks the stages, and binds their functions. `path` is the place of the option in error messages. */
+/** Checks the stages, and binds their functions. `path` names the option in error messages. */
 export function readPipeline(path: string, given: ResultPipeline): ResultPipeline {
   checkFields(path, given, pipelineChecks);
   const { processor, extractor, cacher } = given;
@@ -37,7 +37,7 @@ export function readPipeline(path: string, given: ResultPipeline): ResultPipelin
   };
 }
 
-/** Checks only the known fields of an instance of a class, and of an object that is no stage, such as a whole cache. */
+/** Checks only the known fields of a class instance, or of an object that is more than a stage, such as a whole cache. */
 function checkStage(option: string, stage: object, checks: Fields): void {
   const known = Object.fromEntries(Object.keys(checks).map((name) => [name, Reflect.get(stage, name)]));
   const isStage = isLiteral(stage) && Object.values(known).some((field) => field !== undefined);

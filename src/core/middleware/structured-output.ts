@@ -75,14 +75,14 @@ function createHooks<Output>(rules: AnswerRules<Output>, run: RunFacts): Hooks {
   return {
     async request(request, next, at) {
       const { look, continuation, steered, isGranted } = at.state;
-      // A new message of the user begins a new question.
+      // A new message from the user begins a new question.
       const isNew = look?.retries === true || steered.length > 0;
       if (continuation === 0 && isNew) invalid = 0;
       checked = undefined;
       const answer = await next(describeOutput(request, rules));
       // The answer that `finalAnswer` grants ends the run at its limit.
       const text = answer.ends === undefined || isGranted ? finalTextOf(answer, at.state) : undefined;
-      // Validated here, so that a message of the user that arrives meanwhile still gets an answer.
+      // Validated here, so that a user message that arrives meanwhile still gets an answer.
       if (text !== undefined) checked = await at.step("output", () => validate(text, schema, { run, signal: at.signal }));
       return answer;
     },
@@ -97,7 +97,7 @@ function createHooks<Output>(rules: AnswerRules<Output>, run: RunFacts): Hooks {
   };
 }
 
-/** If the provider cannot send the schema of the answer, the system text contains it. */
+/** Puts the schema into the system text if the provider cannot send it as a field. */
 function describeOutput(
   request: RequestDraft,
   { requested, prompt }: Pick<AnswerRules<unknown>, "requested" | "prompt">,

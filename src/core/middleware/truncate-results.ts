@@ -24,7 +24,7 @@ const checks: Checks<TruncateResultsOptions> = {
   keep: ["head", "head-and-tail"],
 };
 
-/** Cuts long results. */
+/** The middleware that `truncateResults` returns. */
 export interface TruncatedResults extends Middleware {
   /** The function that cuts a result, for use as a stage of `processResults`. */
   readonly processor: NonNullable<ResultPipeline["processor"]>;

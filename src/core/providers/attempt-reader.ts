@@ -1,4 +1,5 @@
-// Reads a provider that may try several times. The output of a failed attempt is announced as discarded, so that readers can drop it.
+// Reads the stream of a provider that may make several attempts. Announces that a failed attempt's output is discarded, so that readers can
+// drop it.
 
 import type { ProviderError, Timeouts, Usage } from "../types/common.ts";
 import type { AttemptSpending, ModelCall, ModelChunk, ModelRequest, Provider } from "../types/provider.ts";
@@ -116,8 +117,8 @@ export class AttemptReader implements GuardedStream {
   }
 
   /**
-   * Handles `attempt-start` from a provider that is itself a wrapper. If the wrapper sends another request under the same names,
-   * emits the chunk again, so that the time limit for a first chunk applies to that request.
+   * Handles `attempt-start` from a provider that is itself a wrapper. If the wrapper sends another request with the same provider and
+   * model, emits the chunk again, so that the time limit for a first chunk applies to that request.
    */
   #start(answerer: Answerer): void {
     const { log } = this.#ports;

@@ -65,7 +65,7 @@ export function iterateChunks(stream: AsyncIterable<ModelChunk>): AsyncIterator<
   throw new TypeError("The provider's stream() did not return an async iterable. Make it an async generator.");
 }
 
-/** The phases of a stream, in order. In the first two, a limit on silence applies, and the phase "first-chunk" may come back. */
+/** The phases of a stream, in order. In the first two, a limit on silence applies. A new attempt returns to the first. */
 const [firstChunk, streamIdle, finished, settling, closed] = [0, 1, 2, 3, 4];
 
 export class StreamGuard implements ModelCall, Cancellable {
@@ -84,7 +84,7 @@ export class StreamGuard implements ModelCall, Cancellable {
    * phase is `settling`: only usage is still read.
    */
   #phase = firstChunk;
-  /** Since when a slow reader holds the stream back. The time limits do not count meanwhile. */
+  /** The time since which a slow reader has held the stream back. Meanwhile, the time limits are paused. */
   #heldAt: number | undefined;
   #lastSign = 0;
   #lastContent = 0;
@@ -96,7 +96,7 @@ export class StreamGuard implements ModelCall, Cancellable {
   #resolve: (end: StreamEnd) => void = () => {};
   /** True if the stream was closed before its end. */
   #isLeft = false;
-  /** How the stream ends when it is closed. After a limit or a cancellation, that is how. */
+  /** How the stream will end when it is closed. A limit or a cancellation changes this value. */
   #verdict: StreamEnd = { kind: "ended" };
 
   constructor(stream: GuardedStream, ports: GuardPorts) {
@@ -213,7 +213,7 @@ export class StreamGuard implements ModelCall, Cancellable {
       return this.#close(this.#phase === finished ? this.#verdict : { kind: "failed", error: undefined }, givenUp());
     if (said === "finished" && this.#phase < finished) this.#arm(finished, hangUpAfterMs);
     else if (said === undefined && this.#phase === finished) {
-      // A wrapper discards a finished answer, and tries again.
+      // A wrapper has discarded a finished answer, and tries again.
       this.heartbeat("waiting");
       this.#arm(firstChunk);
     }
@@ -280,14 +280,14 @@ export class StreamGuard implements ModelCall, Cancellable {
     this.#leave();
   }
 
-  /** The clock and the provider may throw errors, which are ignored. */
+  /** Closes the stream. Ignores errors of the clock and of the provider. */
   #leave(): void {
     try {
       if (this.#ports.alarm === undefined) this.#alarm.stop();
       else this.#alarm.silence();
       if (this.#isLeft) dropIterator(this.#iterator);
     } catch {
-      // The stream has ended all the same.
+      // The error changes nothing: the stream has ended.
     }
   }
 }

@@ -110,7 +110,7 @@ class AttemptStream implements AsyncIterableIterator<ModelChunk, undefined> {
     // If the attempt has time limits of its own, the outer stream gets regular heartbeats, so that the limits of the outer stream
     // do not expire first.
     const stopBeating = patience === undefined ? undefined : keepAlive(this.#call);
-    // The outer stream bounds the duration of all attempts together.
+    // No limit here: the outer stream limits the duration of all attempts together.
     const none = Number.POSITIVE_INFINITY;
     const limits = { ...timeouts, ...(patience ?? { firstChunkMs: none, streamIdleMs: none }), streamMs: none };
     const ports = { clock, timeouts: limits, scope: this.#scope, events: this.#queue };

@@ -31,11 +31,11 @@ const checks: Checks<FallbackOptions> = {
 };
 
 /**
- * Makes a provider that tries the first of `providers`, and the next one each time an attempt fails. An attempt fails if:
+ * Makes a provider that tries the first of `providers`, and the next one each time an attempt fails. An attempt fails in these cases:
  *
- * - an error of any kind was thrown or is in the stream
- * - the stream ends without a finish reason
- * - the stream is silent for too long
+ * - An error of any kind is thrown, or arrives in the stream.
+ * - The stream ends without a finish reason.
+ * - The stream is silent for too long.
  *
  * If text was already emitted, the chunk `attempt-discarded` revokes it. An empty answer, a refusal and a filtered prompt are not failures. If
  * the

@@ -1,4 +1,4 @@
-// Reads the calls of a message: which have ended, and what the others wait for.
+// Reads the calls of a message from the records: which calls have ended, and what the others wait for.
 
 import type { Json, JsonSchema } from "../types/common.ts";
 import type { LoopResult } from "../types/loop-result.ts";
@@ -99,7 +99,7 @@ export type PendingCall = {
     }
 );
 
-/** The calls of the newest message of a run, as far as they were read. */
+/** The calls of a run's newest message that were read so far. */
 interface Batch {
   readonly message: CurrentMessage;
   readonly ended: EndedCall[];
@@ -120,7 +120,7 @@ interface CallRecords {
   readonly ended: EndRecord | undefined;
   readonly begun: Begun | undefined;
   readonly outcome: Outcome | undefined;
-  /** The answer of the policy that approves calls. */
+  /** The decision of the approval policy. */
   readonly decision: unknown;
   readonly waits: readonly RecordedWait[];
 }
@@ -133,7 +133,7 @@ interface CallReaderPorts {
 
 export class CallReader {
   readonly #ports: CallReaderPorts;
-  /** The newest batch of each run, by the beginning of its keys. */
+  /** The newest batch of each run, by the prefix of the run's keys. */
   readonly #batches = new Map<string, Batch>();
   readonly #places = new Map<string, RecordedPlace>();
 
@@ -148,7 +148,7 @@ export class CallReader {
     if (batch === undefined || batch.message !== state.current || isOver || !hasPending(state)) return [];
     if (state.phase === "answer") placeResults(state, batch.ended);
     const pending = batch.pending.flatMap((one) => one ?? []);
-    // A call without records may have begun.
+    // If the journal does not record that calls begin, the call may have begun.
     return this.#ports.durable || result !== undefined ? pending : pending.map(toUnsure);
   }
 
@@ -241,7 +241,7 @@ function toUnsure(call: PendingCall): PendingCall {
 }
 
 interface NestedEnd {
-  /** Undefined if its next step is not recorded. */
+  /** Undefined if the run's next step is not recorded. */
   readonly result: LoopResult | undefined;
   readonly pending: readonly PendingCall[];
 }
@@ -261,7 +261,7 @@ function isRunning({ begun, outcome }: CallRecords, inner: readonly NestedEnd[])
   return (isPlain && outcome === undefined) || inner.some(({ result }) => result === undefined);
 }
 
-/** Stops at a step that is not recorded. A call that has not begun may be held back by one that waits: `waiting` then resolves. */
+/** Stops at a step that is not recorded. If a waiting call holds back a call that has not begun, `waiting` resolves. */
 async function stick({ run, call, index }: ReadingCall, waiting: Promise<void> | undefined): Promise<void> {
   if (run.past?.isSettled === true) return;
   const never = (): never => {
@@ -325,7 +325,7 @@ function damaged(key: string, problem: string): LoopError<"journal-damaged"> {
 
 interface OpenCall {
   readonly open: readonly RecordedWait[];
-  /** The beginning of the ids of waits. */
+  /** The prefix of the ids of its waits. */
   readonly path: string;
   readonly state: "may-have-run" | "not-begun" | "nested-run";
 }

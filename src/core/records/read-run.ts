@@ -1,5 +1,5 @@
-// The one reader of records: drives the loop over the records of a run, without the code of its middleware and tools. Stops at the
-// first step that is not recorded.
+// Reads a run from its records: lets the loop repeat the recorded run, without the code of its middleware and tools. Stops at the first
+// step that is not recorded.
 
 import type { Json } from "../types/common.ts";
 import type { Journal } from "../types/journal.ts";
@@ -26,7 +26,7 @@ import { CallReader, type PendingCall } from "./read-calls.ts";
 import { readWaits } from "../loop/replay/read-waits.ts";
 import { type RecordedPlace, type Records, toRecords } from "./recorded-places.ts";
 
-/** Returns middleware that looks on while a run is read, innermost. */
+/** Returns middleware that observes a run while it is read. It is the innermost middleware. */
 export type WatchRun = (place: RecordedPlace) => Middleware;
 
 export interface RecordedRun extends ReadRun {
@@ -60,7 +60,7 @@ export async function readRecords(
     return { ...found, first, pendingCalls: calls.conclude("", found) };
   } catch (thrown) {
     const error: unknown = thrown instanceof JournalFailure ? thrown.cause : thrown;
-    // Errors of a disk pass, and so do those that name the record.
+    // Errors from the disk are passed on, and so are errors that already name the record.
     if (isLoopError(error) && error.code.startsWith("journal-")) throw error;
     if (error instanceof Error && "errno" in error) throw error;
     throw new LoopError("journal-damaged", { key: last, problem: `cannot be read: ${toPlainError(error).message}` });
@@ -112,7 +112,7 @@ function optionsOf(place: RecordedPlace, watch: WatchRun | undefined): SeamOptio
     },
     allowToolChange: () => true,
     ...(priced === true && { pricing: () => undefined }),
-    // An answer that is due would be new.
+    // At time 0, no wait is due: an automatic answer would be something new.
     now: 0,
   };
 }
@@ -124,7 +124,7 @@ function placeIn(at: Recorder): string {
 
 const completed: Ending = { status: "completed", reason: { kind: "answered" } };
 
-/** Errors about records must not become the ending "hook-failed". */
+/** Keeps errors about records from becoming the ending "hook-failed". */
 function guarded<Args extends readonly unknown[], T>(work: (...args: Args) => Promise<T>): (...args: Args) => Promise<T> {
   return async (...args) => {
     try {
@@ -143,7 +143,7 @@ function readEnding({ records: { read }, prefix, path }: RecordedPlace): Hooks {
     const waits = await readWaits(read, path + placeIn(at));
     await Promise.all(waits.map(({ what, facts, until }) => at.wait(what, facts, { until })));
   };
-  /** A paused message goes on with a request, unless a limit ended the run. */
+  /** A paused message continues with another request, unless a limit ended the run. */
   const endPaused = async (answer: Answer, state: State): Promise<Answer> => {
     if (answered === undefined || !isUnfinished(answer)) return answer;
     const next = `${prefix}${placeOf(state)}/${stepOf("request", state.continuation + 1)}`;
@@ -224,7 +224,7 @@ function readAgain({ records: { read }, prefix }: RecordedPlace): Hooks {
   };
 }
 
-/** Middleware with the recorded name. It does what a reader can see of the middleware. */
+/** Stands in for the middleware with this name, and repeats its recorded effects. */
 function toStub(name: string, place: RecordedPlace): Middleware {
   const begin = name === "handoffs" ? readHandoffs : name === "compaction" ? readCompaction : undefined;
   return { name, begin: () => begin?.(place) ?? {} };

@@ -17,11 +17,11 @@ export interface Records {
 export interface RecordedPlace {
   readonly records: Records;
   readonly first: FirstRecord;
-  /** The beginning of the keys of the run. Empty for the outermost run. */
+  /** The prefix of the run's keys. Empty for the outermost run. */
   readonly prefix: string;
-  /** The beginning of the ids of its waits. Empty for the outermost run. */
+  /** The prefix of the ids of its waits. Empty for the outermost run. */
   readonly path: string;
-  /** The run that contains this one, and the id of the call that does. */
+  /** The run and the id of the call that contain this run. */
   readonly outer?: { readonly place: RecordedPlace; readonly callId: string } | undefined;
 }
 
@@ -43,12 +43,12 @@ export function toRecords(journal: Pick<Journal, "durable" | "read" | "keys">): 
 }
 
 interface NestedRun {
-  /** The beginning of its keys, below the place of the call. */
+  /** The prefix of its keys, relative to the place of the call. */
   readonly name: string;
   readonly place: RecordedPlace;
 }
 
-/** Finds the nested runs below a place, whose users are the tool and the middleware of the run. */
+/** Finds the nested runs below a place. The tool and the run's middleware can start nested runs. */
 export async function findNested(outer: RecordedPlace, own: string, callId: string): Promise<readonly NestedRun[]> {
   const { records, prefix } = outer;
   const found: NestedRun[] = [];
@@ -71,7 +71,7 @@ async function findNames({ records, prefix, first }: RecordedPlace, own: string)
       if ((await records.read(`${below}${name}/run`)) === undefined) break;
       names.push(name);
     }
-  // Nested runs with names of their own.
+  // Finds nested runs that have their own names.
   for (const key of await records.findRuns()) {
     const name = key.startsWith(below) ? key.slice(below.length, -"/run".length) : "";
     const isNamed = /^(?:tool|@[^/]+)\/run\/./.test(name) && !name.includes("/call/");

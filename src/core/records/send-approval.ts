@@ -8,14 +8,14 @@ import { isRecord } from "../../shared/guards.ts";
 import type { RecordedWait } from "../loop/replay/read-waits.ts";
 
 interface Approval {
-  /** The answer of the policy. */
+  /** The decision of the policy. */
   readonly decision: unknown;
   readonly waits: readonly RecordedWait[];
   /** The outcome of the call, if it has ended. */
   readonly ended?: Outcome | undefined;
 }
 
-/** A check of `guardrails` denies a call before anybody is asked. */
+/** Sends nothing if a check of `guardrails` denied the call before anybody was asked. */
 export function sendApproval(run: Run, call: ToolCall, { decision, waits, ended }: Approval): void {
   const wait = waits.find(({ what }) => what === "approval");
   const emit: CallRecorder["emit"] = (type, fields) => run.send(type, run.aboutCall(call, fields) as never, true);

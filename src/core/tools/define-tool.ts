@@ -26,7 +26,7 @@ export const traits: { readonly [Trait in keyof ToolTraits]-?: true } = {
   releasesResults: true,
 };
 
-/** Throws LoopError "invalid-tool" for a wrong shape, and "invalid-schema" for a schema that is not JSON. */
+/** Throws LoopError "invalid-tool" if the tool has the wrong shape, and "invalid-schema" if its schema is not JSON. */
 export function assertTool(value: unknown): asserts value is Tool {
   if (edges.checkTool !== undefined) return edges.checkTool(value);
   const { name, description } = isRecord(value) ? value : {};

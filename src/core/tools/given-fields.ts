@@ -38,7 +38,7 @@ interface GivenWait {
 
 const reserved: ReadonlySet<string> = new Set(["approval", "result", "question"]);
 
-/** The loop reads the facts of these waits, and accepts only certain answers. */
+/** Refuses waits of kinds that are reserved for the loop, because it reads their facts and accepts only certain answers. */
 function checkWait({ what, by }: GivenWait): void {
   if (by !== "@approve" && reserved.has(what))
     throw invalidOption("wait(what)", 'a name other than "approval", "result" and "question", which are reserved', what);

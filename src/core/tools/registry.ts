@@ -18,7 +18,7 @@ export function findTool(registry: ToolRegistry, name: string): ToolDefinition |
   try {
     for (const tool of registry.definitions()) if (tool.name === name) return tool;
   } catch {
-    // A registry that fails has no tool.
+    // A registry that throws counts as having no such tool.
   }
   return undefined;
 }
@@ -119,7 +119,7 @@ export function toRegistry(source: ToolSource, option: string): ToolRegistry {
   return given;
 }
 
-/** Returns the tools of a run: those of the caller, and those that middleware brings. */
+/** Returns the tools of a run: the caller's, and those that middleware adds. */
 export function collectTools(
   source: ToolSource = [],
   hooks: readonly { readonly tools?: readonly Tool[] | undefined }[],
@@ -130,8 +130,8 @@ export function collectTools(
 }
 
 /**
- * Checks the tools that a registry of the caller returns, and adds others. Its method `definitions` throws LoopError "invalid-option",
- * "duplicate-tool", "invalid-tool" or "invalid-schema".
+ * Checks the tools that the caller's registry returns, and adds the tools of middleware. Its method `definitions` throws LoopError
+ * "invalid-option", "duplicate-tool", "invalid-tool" or "invalid-schema".
  */
 function readRegistry(given: ToolRegistry, brought: readonly Tool[]): ToolRegistry {
   const own = createToolRegistry(brought);
@@ -204,7 +204,10 @@ export const toShown: (definition: ToolDefinition) => ShownTool = /* @__PURE__ *
   }),
 );
 
-/** `polls` and `requiresFollowUp` concern the loop, so a tool with other values of these is still the tool that was approved. */
+/**
+ * Leaves out `polls` and `requiresFollowUp`, which only the loop reads: a tool whose values for them change is still the tool that was
+ * approved.
+ */
 const textOf = /* @__PURE__ */ memoize((definition: ToolDefinition) => {
   const { polls: _, requiresFollowUp: __, ...shown } = toShown(definition);
   return stableJson(shown);
@@ -215,7 +218,7 @@ export function isSameTool(one: ToolDefinition, other: ToolDefinition | undefine
   return one === other || (other !== undefined && textOf(one) === textOf(other));
 }
 
-/** True if a value that is valid for the recorded schema can be invalid now, or can mean something else. */
+/** True if arguments that fit the recorded schema may be invalid now, or may mean something else. */
 export function isBreaking({ kind }: Pick<ToolChange, "kind">): boolean {
   return kind !== "description-changed" && kind !== "default-changed" && kind !== "trait-changed";
 }

@@ -10,7 +10,7 @@ import { isBreaking } from "./registry.ts";
 
 type Find = (was: UnknownRecord, now: UnknownRecord, field: string) => Iterable<SchemaChange>;
 
-/** `findWords` skips these keywords, because another function compares them or because they do not limit a value. */
+/** The keywords that `findWords` skips, because another function compares them or because they do not limit a value. */
 const known = new Set([
   ...[
     "type",
@@ -34,7 +34,7 @@ const upperBounds = new Set(["maximum", "exclusiveMaximum", "maxLength", "maxIte
 
 const maxWordLength = 80;
 
-/** Finds the changes of a tool that matter for calls that were recorded, or shown to a person. */
+/** Finds the changes of a tool that matter for calls that were recorded or shown to a person. */
 export function listToolChanges(was: ShownTool, now: ShownTool): readonly SchemaChange[] {
   const changes: SchemaChange[] = was.origin === now.origin ? [] : [{ kind: "source-changed", was: was.origin, now: now.origin }];
   changes.push(...findSchemaChanges(was.inputSchema, now.inputSchema));
@@ -50,7 +50,7 @@ function caution({ needsApproval }: ShownTool): number {
   return needsApproval === true ? 2 : 1;
 }
 
-/** Finds what the current schema no longer accepts, and texts that differ. */
+/** Finds values that the current schema no longer accepts, and descriptions that differ. */
 function* findSchemaChanges(was: unknown, now: unknown, field = ""): Generator<SchemaChange> {
   if (now === true || now === undefined) return;
   if (!isRecord(was) || !isRecord(now)) {

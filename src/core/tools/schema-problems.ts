@@ -17,8 +17,8 @@ export function describeFailure(schema: StandardSchema, cause: unknown): string 
 }
 
 /**
- * Returns the reason why an object is not a JSON Schema, or why the arguments of a call, which are an object, never fit it. The text
- * comes directly after the name of the schema in messages. Returns "" for the schema of a tool.
+ * Returns the reason why an object cannot be the schema of a tool: it is not a JSON Schema, or it never accepts an object. The reason comes
+ * directly after the schema's name in messages. Returns "" if the schema is fine.
  */
 export function explainToolSchema(schema: JsonSchema): string {
   if (isLiteral(schema)) return explainSchema(schema) || findRootProblem(schema);
@@ -34,8 +34,8 @@ function adviseZod(schema: object): string | undefined {
 }
 
 /**
- * Returns the reason why an object is not a JSON Schema, as text that comes directly after the name of the schema in messages.
- * Returns "" for a JSON Schema. Cached for each object.
+ * Returns the reason why an object is not a JSON Schema. The reason comes directly after the schema's name in messages. Returns "" for a
+ * JSON Schema. Cached for each object.
  */
 export const explainSchema: (schema: object) => string = /* @__PURE__ */ memoize((schema: object) => {
   if (!isRecord(schema)) return "";

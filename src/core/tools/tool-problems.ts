@@ -82,10 +82,10 @@ const expected: { readonly [Field in keyof Tool]-?: string } = {
 
 const fieldNames = /* @__PURE__ */ Object.keys(expected) as readonly (keyof Tool)[];
 
-/** `defineTool` checks a tool, and so does the registry of each run. */
+/** Tools that were already checked. Otherwise `defineTool` and the registry of each run would check the same tool. */
 const checked = new WeakSet<object>();
 
-/** Throws LoopError "invalid-tool" for a wrong shape, and "invalid-schema" for a schema that is not JSON. */
+/** Throws LoopError "invalid-tool" if the tool has the wrong shape, and "invalid-schema" if its schema is not JSON. */
 export function checkTool(value: unknown): void {
   if (isRecord(value) && checked.has(value)) return;
   if (!isRecord(value)) throw refuseTool("", `must be an object, but is ${describeValue(value)}`);

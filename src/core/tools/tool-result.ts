@@ -1,4 +1,4 @@
-// Results and errors with more than data, which tools return and throw.
+// Special results that tools return, and special errors that tools throw.
 
 import type { ContentPart } from "../types/common.ts";
 import type { Deferred, ToolResult } from "../types/tool.ts";
@@ -43,9 +43,9 @@ export function toolResult(fields: ToolResultFields): ToolResult {
 }
 
 /**
- * Returns the value that `execute` returns to defer the result of its call, for example to a webhook or a person. The call then waits, and
- * the run is suspended when nothing else can continue. The call fails if the tool has `eager`, or if an ordinary tool started the run.
- * With `fromPage: true`, a page may send the result. Default false.
+ * Returned by `execute` if the result of the call comes later, for example from a webhook or a person. The call then waits, and the run is
+ * suspended when nothing else can continue. The call fails if the tool has `eager`, or if an ordinary tool started the run. With `fromPage:
+ * true`, a page may send the result. Default false.
  *
  * Throws LoopError "unknown-option" or "invalid-option" for invalid options.
  *

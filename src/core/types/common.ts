@@ -31,9 +31,9 @@ export interface PlainError {
  * - `stream-ended-early`: the stream ended without a finish reason.
  * - `finish-error`, `finish-unknown`: the stream ended with the finish reason "error" or "unknown".
  * - `no-output`: the stream ended normally, but contained no text and no calls.
- * - `content-filter`, `malformed-call`: the service reported a filtered prompt, or an invalid call of the model, as an error. The
- *   built-in adapters end the stream with the finish reason of the same name instead.
- * - `request-changed`: the model requires an unchanged beginning of the conversation, but it has changed.
+ * - `content-filter`, `malformed-call`: the service reported a filtered prompt, or an invalid call by the model, as an error. The built-in
+ *   adapters end the stream with the finish reason of the same name instead.
+ * - `request-changed`: the model requires that the beginning of the conversation stays the same, but it has changed.
  * - All other codes: an error from the service or the network.
  */
 export type ProviderErrorCode =
@@ -98,7 +98,7 @@ export interface Timeouts {
   /** The maximum wait for an approval. Then the call is `approval-failed`. Default: no limit, because a person may take days. */
   readonly approvalMs: number;
   /**
-   * The maximum duration of one function of the caller, such as `onIteration`, a stop condition, a check of `guardrails` or
+   * The maximum duration of one of the caller's functions, such as `onIteration`, a stop condition, a check of `guardrails` or
    * `needsApproval`, and of one asynchronous validation. A hook that takes longer ends the run as `hook-failed`. Default 30,000.
    */
   readonly callbackMs: number;
@@ -197,10 +197,7 @@ export interface Session {
   readonly conversationId?: string | undefined;
   readonly userId?: string | undefined;
   readonly locale?: string | undefined;
-  /**
-   * The persona or party in whose name the model answers. If there is a thought log, this value becomes `thoughtLogOwner` of the
-   * result.
-   */
+  /** The persona or party that the model speaks for. If there is a thought log, this value becomes the result's `thoughtLogOwner`. */
   readonly responseTarget?: ResponseTarget | undefined;
   /** Set to `false` to turn off `notice` events. Default true. */
   readonly surfaceUserErrors?: boolean | undefined;
@@ -208,7 +205,7 @@ export interface Session {
   readonly detailsLabel?: string | undefined;
 }
 
-/** The party in whose name the model answers: a name, and a kind that you choose, such as "persona". */
+/** The party that the model speaks for: a name, and a kind that you choose, such as "persona". */
 export interface ResponseTarget {
   readonly kind: string;
   readonly name?: string | undefined;
@@ -221,7 +218,7 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
  * The type of a value after JSON.stringify and JSON.parse. For a type with a `toJSON` method, such as Date, the return type of
  * that method is converted.
  */
-// Plain data stays as it is, because the conversion of a recursive type such as `Json` would not end.
+// Plain data stays as it is, because converting a recursive type such as `Json` would never end.
 export type Plain<T> = T extends Json
   ? T
   : T extends { toJSON(key: string): infer Written }

@@ -7,16 +7,16 @@
 export interface Journal {
   /** True if the records remain after the process has ended. The run then needs the option `runId`. Default false. */
   readonly durable?: boolean | undefined;
-  /** True if the journal only replays its records. A run that was recorded as ended or suspended then ends there. Default false. */
+  /** True if the journal only replays its records. A run that was recorded as ended or suspended then ends at that point. Default false. */
   readonly readOnly?: boolean | undefined;
   /**
-   * True for the journal of a workflow engine, which repeats a write until it succeeds or another execution begins. A run that was
-   * stopped then waits for a write as long as before the stop, for `timeouts.journalMs`. Default false.
+   * True for the journal of a workflow engine, which repeats a write until it succeeds or another execution begins. A stopped run then
+   * still waits up to `timeouts.journalMs` for a write. Default false.
    */
   readonly engine?: boolean | undefined;
   /**
-   * Runs `body` once and records its result under `key`, which is unique in the run. From then on, returns the recorded result. The
-   * result is plain data: an object. If `body` fails, `step` fails with the same error and records nothing.
+   * Runs `body` once and records its result under `key`, which is unique in the run. From then on, returns the recorded result. The result
+   * is an object of plain data. If `body` fails, `step` fails with the same error and records nothing.
    *
    * Several steps may be open at the same time. May return a plain value instead of a promise.
    */
@@ -24,15 +24,15 @@ export interface Journal {
   /** Returns a recorded result, or a promise for it. Returns undefined if there is no record. Records nothing. */
   read(key: string): unknown;
   /**
-   * Returns the keys of all records. Only `inspectJournal` and pages about journals use it: without it, they do not find nested runs
-   * that have names of their own.
+   * Returns the keys of all records. Used only by `inspectJournal` and by pages about journals: without `keys`, they do not find nested
+   * runs that have their own names.
    */
   keys?(): readonly string[] | PromiseLike<readonly string[]>;
   /**
-   * Locks the journal for one run, and returns a function that unlocks the journal. Implement this method if only one run at a
-   * time may use the journal. The loop calls `open` before it reads or records anything, but not for nested runs, because a nested
-   * run uses the journal of the outer run. The loop calls the returned function after every run, however the run ended, and maybe
-   * more than once. With `readOnly`, the journal is only read, so it needs no lock.
+   * Locks the journal for one run, and returns a function that unlocks the journal. Implement this method if only one run at a time may use
+   * the journal. The loop calls `open` before it reads or records anything, but not for nested runs, because a nested run uses the journal
+   * of the outer run. The loop calls the returned function after every run, however the run ended, and sometimes more than once. With
+   * `readOnly`, the journal is only read, so it needs no lock.
    */
   open?(how?: { readonly readOnly?: boolean | undefined }): PromiseLike<() => PromiseLike<void>>;
 }

@@ -32,8 +32,8 @@ export interface CallEvent extends EventBase {
 /** One tool call of an iteration, with its outcome. */
 export interface CallSummary extends Pick<CallEvent, "callId" | "name" | "index"> {
   /**
-   * The outcome in the call's `tool-end` event, or "waiting" if that outcome is "deferred". A call without a `tool-end` event is
-   * "waiting" if it can start when the run is resumed, and "not-run" otherwise.
+   * The outcome in the call's `tool-end` event, or "waiting" if that outcome is "deferred". A call without a `tool-end` event is "waiting"
+   * if it can start when the run is resumed; otherwise it is "not-run".
    */
   readonly outcome: ToolOutcome["kind"] | "waiting";
 }
@@ -145,16 +145,16 @@ export interface LoopEvents {
     readonly metadata?: unknown;
   };
   /**
-   * A notice that a user interface may show to users. "unmarked-restart" is for developers: the tool `toolName` has returned plain
-   * data with a `type` of a context restart, which restarts nothing. Return `contextRestart(...)` instead.
+   * A notice that a user interface may show to users. "unmarked-restart" is for developers: the tool `toolName` has returned plain data
+   * whose `type` is that of a context restart, which has no effect. Return `contextRestart(...)` instead.
    */
   notice: EventBase & {
     readonly kind: "still-working" | "max-iterations" | "tool-error-cap" | "stream-timeout" | "unmarked-restart";
     readonly toolName?: string | undefined;
   };
   /**
-   * Emitted when the model calls a tool that deliberate mode allowed because of a phrase. Also emitted if the call fails. This
-   * event is for a thought log, not for users. Secrets in `args` are redacted, and long texts are cut.
+   * Emitted when the model calls a tool that deliberate mode allowed because of a phrase. Also emitted if the call fails. This event is for
+   * a thought log, not for users. Secrets in `args` are redacted, and long strings are cut.
    */
   "hidden-notice": CallEvent & { readonly trigger: TriggerMatch; readonly args: Json };
   /** Emitted when a tool result requests a context restart, so that the run continues with more context. */
@@ -235,8 +235,8 @@ export interface LoopEvents {
    */
   "cache-break": EventBase & PromptCacheBreak;
   /**
-   * Emitted after a stream if the request that the model read differs from that of the run. The adapter left out or replaced a part
-   * that the model refuses, or the service removed reasoning that no longer fits. Each change is reported once per run.
+   * Emitted after a stream if the model read a different request than the run made. The adapter left out or replaced a part that the model
+   * refuses, or the service removed reasoning that no longer fits. Each change is reported once per run.
    */
   "request-adjusted": EventBase & RequestAdjustment;
   /**

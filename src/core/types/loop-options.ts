@@ -50,14 +50,14 @@ export interface LoopLimits {
   /** The maximum number of tool calls that run at the same time. Further calls wait. Default 10. */
   readonly toolConcurrency?: number | undefined;
   /**
-   * The maximum number of tool calls that the run starts. If a message has more calls than are left, the first ones get the places, and
-   * the others the outcome "limit", even if one of the first is denied. The model may then answer without tools. If it asks for more
-   * calls, the run ends as `max-tool-calls`. Default: no limit.
+   * The maximum number of tool calls that the run starts. If a message has more calls than may still start, the first ones may run and the
+   * others get the outcome "limit", even if one of the first is denied. The model may then answer without tools. If it asks for more calls,
+   * the run ends as `max-tool-calls`. Default: no limit.
    */
   readonly maxToolCalls?: number | undefined;
   /**
-   * The maximum number of input and output tokens, with nested runs. Checked before each stream: the run then ends as `max-tokens`.
-   * Default: no limit.
+   * The maximum number of input and output tokens, with nested runs. Checked before each stream: if the limit is reached, the run ends as
+   * `max-tokens`. Default: no limit.
    */
   readonly maxTokens?: number | undefined;
   /**
@@ -198,8 +198,8 @@ export interface RunOptions<Output = unknown, T extends Tool = Tool> {
   /** The model settings of every iteration. `prepareIteration` may change them for one stream. */
   readonly modelSettings?: ModelSettings | undefined;
   /**
-   * Limits which tools the model may call. Calls of other tools are blocked. "required" and `{ name }` force calls until the model has
-   * made one. With `stopWhen`, they force a call in each iteration. Default: the default of the provider.
+   * Limits which tools the model may call. Calls to other tools are blocked. "required" and `{ name }` force calls until the model has made
+   * one. With `stopWhen`, they force a call in each iteration. Default: the default of the provider.
    */
   readonly toolChoice?: ToolChoice | undefined;
   /** Any value, which tools can read as `context.messageIdMap`. */
@@ -241,8 +241,8 @@ export interface RunOptions<Output = unknown, T extends Tool = Tool> {
    */
   readonly answers?: { readonly [id: string]: CallDecision | Json } | undefined;
   /**
-   * The time that ends waits with `until`, in milliseconds since 1970. An engine that replays runs passes the time that it has
-   * recorded. Default: the system time.
+   * The time that ends waits with `until`, in milliseconds since 1970. A durable engine that replays runs passes its recorded time.
+   * Default: the system time.
    */
   readonly now?: number | undefined;
   /** The source of time. Default: the clock of the platform. */
@@ -296,10 +296,9 @@ export type NestedRunOptions<Output = unknown, T extends Tool = Tool> = Pick<Run
 };
 
 /**
- * The options of a nested run. Provider, pricing, timeouts, clock, session and context default to those of the outer run.
- * Tools, middleware and limits are not inherited. However, the nested run cannot use more than what remains of the outer
- * run's limits. `Outer` is the type of the context of the outer run: the option `context` is required if the tools need another
- * context.
+ * The options of a nested run. Provider, pricing, timeouts, clock, session and context default to those of the outer run. Tools, middleware
+ * and limits are not inherited. However, the nested run cannot use more than the outer run's limits have left. `Outer` is the type of the
+ * context of the outer run: the option `context` is required if the tools need another context.
  */
 export type NestedLoopOptions<Output = unknown, T extends Tool = Tool, Outer = unknown> = NestedRunOptions<Output, T> &
   InheritedContextOption<T, Outer>;
@@ -316,9 +315,9 @@ export interface ToolContext<Context = unknown> {
    * Aborted if the run is stopped, killed or aborted, or if this call times out. Pass it to every function that accepts a signal.
    */
   readonly signal: AbortSignal;
-  /** Reports that the tool is still working. The time `idleTimeoutMs` then starts again. */
+  /** Reports that the tool is still working, so that `idleTimeoutMs` starts again. */
   heartbeat(): void;
-  /** Sends `data` to listeners in a `tool-progress` event. The time `idleTimeoutMs` then starts again. */
+  /** Sends `data` to listeners in a `tool-progress` event. Also restarts `idleTimeoutMs`. */
   progress(data: unknown): void;
   /**
    * Writes a part to the user's stream, in a `tool-emit` event. The model never sees the part, and no journal records it. Each part
@@ -362,18 +361,18 @@ export interface ToolContext<Context = unknown> {
   step<T>(name: string, body: () => T | PromiseLike<T>): Promise<T>;
   /**
    * Waits for an answer from outside, which `answers` contains under the id of the call. The run is suspended when nothing else can
-   * continue. `facts` is what is shown with the question. Only in tools with `durable: true`.
+   * continue. `facts` are shown with the question. Only in tools with `durable: true`.
    */
   wait<Answer = Json>(what: string, facts: Json, options?: WaitOptions<Answer> & { readonly until?: undefined }): Promise<Answer>;
   wait<Answer = Json>(what: string, facts: Json, options: WaitOptions<Answer>): Promise<Answer | null>;
   /**
-   * Calls another tool of the run, through the same checks as a call of the model. Rejects if the call has no result. A call
-   * that ends the run also ends it if its error is caught. Only in tools with `durable: true`.
+   * Calls another tool of the run, with the same checks as for a call by the model. Rejects if the call has no result. A call that ends the
+   * run also ends it if its error is caught. Only in tools with `durable: true`.
    */
   call(tool: string, args: Json): Promise<Json>;
 }
 
-/** Provides the tools and runs them. Created by `createToolRegistry`. An object of your own with these methods also works. */
+/** Provides the tools and runs them. Created by `createToolRegistry`. Your own object with these methods also works. */
 export interface ToolRegistry {
   /**
    * Returns the current tools. Called at the start of the run and before each stream. Must return a new array if the tools have

@@ -22,7 +22,7 @@ export interface LoopResult<Output = unknown, T extends AnyTool = AnyTool> {
   readonly text: string;
   /** The details from the last stream that had details. */
   readonly details: string;
-  /** The text. If there are details, they follow under their label. */
+  /** The value of `text`. If there are details, they follow under their label. */
   readonly responseText: string;
   /** The thought log of the last stream that had one. */
   readonly thoughtLog?: Json | undefined;
@@ -56,7 +56,7 @@ export interface LoopResult<Output = unknown, T extends AnyTool = AnyTool> {
   readonly cache?: PromptCacheUse | undefined;
   /** The cost in USD. Undefined if the cost of any iteration is unknown. */
   readonly costUSD: number | undefined;
-  /** The sum of the known costs in USD. The run cost at least this much, even if `costUSD` is undefined. */
+  /** The sum of the known costs in USD. The run has cost at least this much, even if `costUSD` is undefined. */
   readonly knownCostUSD: number;
   /** The number of iterations that count towards `maxIterations`. */
   readonly iterations: number;
@@ -96,10 +96,7 @@ export interface PartialResult extends Pick<
   LoopResult,
   "runId" | "text" | "messages" | "streamResults" | "functionHistory" | "usage" | "costUSD" | "iterations" | "toolCallsExecuted"
 > {
-  /**
-   * The results of the last steps of the run. The journal has not confirmed these results, and the other fields do not include
-   * them.
-   */
+  /** The results of the run's last steps, which the journal has not confirmed. The other fields do not include them. */
   readonly unrecorded: readonly { readonly key: string; readonly answer: unknown }[];
 }
 

@@ -4,15 +4,15 @@ import type { ToolCall, ToolOutcome } from "./tool-outcome.ts";
 /** One message of a transcript. Messages are immutable, so data about a message can be cached in a WeakMap. */
 export type Message = UserMessage | AssistantMessage | ToolMessage;
 
-/** A message that a run is given. An answer of the model may be a string, which becomes a text part in the transcript. */
+/** A message that you pass to a run. The content of an assistant message may be a string, which becomes a text part in the transcript. */
 export type GivenMessage = Message | { readonly role: "assistant"; readonly content: string };
 
 /** A message from the user, or a message that the loop writes in the role of the user. */
 export interface UserMessage {
   readonly role: "user";
   /**
-   * An id of your own, for example from a page. Hosts and conversations recognize a message that arrives twice by its id. The id is
-   * kept in the transcript, and never sent to a model. Default: no id.
+   * Your own id, for example from a page. Hosts and conversations recognize a message that arrives twice by its id. The id is kept in the
+   * transcript, and never sent to a model. Default: no id.
    */
   readonly id?: string | undefined;
   readonly content: string | readonly UserPart[];

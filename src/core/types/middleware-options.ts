@@ -50,10 +50,7 @@ export interface ExtractedResult {
 export interface ResultCacher {
   /** Only results with more estimated tokens than this are stored. The size is measured after the other stages. Default 2,000. */
   readonly threshold?: number | undefined;
-  /**
-   * The name of the tool that the model has to call, according to the texts from `store`. A run without this tool is rejected.
-   * Default: none.
-   */
+  /** The name of the tool that the texts from `store` tell the model to call. A run without this tool is rejected. Default: none. */
   readonly toolName?: string | undefined;
   /** Stores a result, and returns the text that replaces it. */
   store(output: string, facts: { readonly toolName: string }): string | PromiseLike<string>;
@@ -80,7 +77,7 @@ export interface MaskingOptions {
   readonly batchOf?: number | undefined;
 }
 
-/** Stores the texts of a result cache, under ids that the cache creates. */
+/** Stores the results of a result cache as text, under ids that the cache creates. */
 export interface ResultStore {
   /** Stores a text under a new id. */
   write(id: string, text: string): void | PromiseLike<void>;
@@ -140,15 +137,15 @@ export interface StopContext {
 }
 
 /**
- * The part of each limit that is kept for the final answer. Everything else in the run may use only the rest. A field requires
- * that its limit is set, and must be smaller than that limit. Default of each field: 0.
+ * The part of each limit that is kept for the final answer. The rest of the run may use only what remains. Each field needs the limit that
+ * it reserves from, and must be smaller than that limit. Default of each field: 0.
  */
 export interface FinalAnswerReserve {
   /** Tokens of `limits.maxTokens`. */
   readonly tokens?: number | undefined;
   /** USD of `limits.maxCostUSD`. */
   readonly costUSD?: number | undefined;
-  /** Milliseconds of `limits.wallClockMs`. Tool calls that still run when this time begins are ended as timed out. */
+  /** Milliseconds of `limits.wallClockMs`. Tool calls that are still running when this time begins end as timed out. */
   readonly ms?: number | undefined;
 }
 
@@ -156,12 +153,9 @@ export interface FinalAnswerReserve {
 export interface CompactedMessages {
   /** The summary that the model gets instead of the messages. */
   readonly summary: string;
-  /** The summary is about this number of messages at the beginning of the transcript. The messages in `kept` count too. */
+  /** The number of messages at the beginning of the transcript that the summary covers, including those in `kept`. */
   readonly count: number;
-  /**
-   * Some of the first `count` messages stay in requests unchanged, before the summary. `kept` has the indexes of these messages,
-   * in ascending order.
-   */
+  /** The indexes, in ascending order, of those of the first `count` messages that stay in requests unchanged, before the summary. */
   readonly kept: readonly number[];
 }
 
@@ -217,7 +211,7 @@ export interface DeliberateGate {
   readonly active: boolean;
   readonly allowedNames?: Iterable<string> | undefined;
   readonly triggerMatchByToolName?: ReadonlyMap<string, TriggerMatch> | undefined;
-  /** The triggers that were not searched for, because the search had reached its limit. The loop does not use this field. */
+  /** The triggers that were not searched for because the search had reached its limit. The loop does not use this field. */
   readonly unsearched?: readonly string[] | undefined;
   /** Called for each successful call of a tool while the gate is active. */
   retain?(name: string): void;

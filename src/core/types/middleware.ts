@@ -12,7 +12,7 @@ import type { FinalAnswerReserve } from "./middleware-options.ts";
 import type { Journal } from "./journal.ts";
 import type { WaitOptions } from "./wait.ts";
 
-/** Something that only the outside can answer: an approval, a question, a late result, a timer. */
+/** Something that can only be answered from outside the run: an approval, a question, a late result, a timer. */
 export interface Wait {
   /**
    * The key of the answer in the option `answers`. In a nested run, a path of call ids such as "call_1/call_2". Ends with a number,
@@ -36,12 +36,12 @@ export interface Wait {
   readonly earlierTool?: ShownTool | undefined;
 }
 
-/** The call that a wait is about. An answer is for these arguments and this tool only. */
+/** The call that a wait is about. An answer is valid only for these arguments and this tool. */
 export interface WaitingSubject {
   readonly name: string;
-  /** The arguments that the hook got. */
+  /** The arguments that were passed to the hook. */
   readonly args: Json;
-  /** Undefined for a wait in the code of the tool itself. */
+  /** Undefined if the tool's own code waits. */
   readonly tool?: ShownTool | undefined;
 }
 
@@ -53,7 +53,7 @@ export type Ending =
 /** The result of one model request. Plain data, because a journal records it. `ends` ends the run. */
 export type Answer = StreamResult & {
   readonly ends?: Ending | undefined;
-  /** The called tools, if the first record of the run describes them in another way. */
+  /** The called tools that have changed since the first record of the run. */
   readonly shownTools?: { readonly [name: string]: ShownTool } | undefined;
   /** The messages that middleware has added to the transcript before the request. */
   readonly added?: readonly Message[] | undefined;
@@ -71,7 +71,7 @@ export type Outcome = ToolOutcome & {
 /** A model request as middleware sees it. */
 export interface RequestDraft {
   readonly provider: Provider;
-  /** The messages that the model gets. The transcript of the run stays whole. */
+  /** The messages that the model gets. The run's transcript stays complete. */
   readonly messages: readonly Message[];
   readonly tools: readonly ToolDefinition[];
   /** The names of the tools that may run in this iteration. Default: all tools that are shown. */
@@ -95,21 +95,21 @@ export interface RequestDraft {
 
 /** A call as middleware passes it to `next`. */
 export interface NextCall extends ToolCall {
-  /** Replaces the tool. Default: the tool runs. */
+  /** Runs instead of the tool. Default: the tool runs. */
   readonly together?: JoinedRun | undefined;
 }
 
 /**
- * Runs a call instead of its tool, together with other calls of its message. The limits, the events and the records of the call stay,
- * but it takes no place in `toolConcurrency`, and does not wait for calls of sequential tools.
+ * Runs a call in place of its tool, together with other calls of the message. The call keeps its limits, events and records, but it does
+ * not count for `toolConcurrency`, and does not wait for calls of sequential tools.
  */
 export interface JoinedRun {
   /**
-   * Called after all middleware, when only its turn holds the call back. All calls that may run join before the first tool of the message
-   * begins. `next` then ends in any case, unless `run` defers the result.
+   * Called when the call has passed all middleware and only waits for its turn. All calls that may run join before the first tool of the
+   * message begins. After this, `next` always settles, unless `run` defers the result.
    */
   join(): void;
-  /** Gets the validated arguments. Returns what a tool may return. Called again for each attempt of a tool with `retry`. */
+  /** Called with the validated arguments. May return whatever a tool may return. Called again for each attempt of a tool with `retry`. */
   run(args: unknown, context: ToolContext): unknown;
 }
 
@@ -133,18 +133,18 @@ export type Next<Given, Made> = (given: Given, signal?: AbortSignal) => Promise<
  */
 export interface Middleware extends Hooks {
   readonly name: string;
-  /** The part of the limits that only an iteration that `beforeEnd` grants may use. Default: none. */
+  /** The part of the limits that is kept for an iteration that `beforeEnd` grants. Default: none. */
   readonly reserve?: FinalAnswerReserve | undefined;
   /** True if it never records a step, so that it may be added and removed while a run is suspended. Default false. */
   readonly pure?: true | undefined;
   /**
-   * True if it decides about each call of a tool with `needsApproval`, so that the run does not wait for the decision of a person too.
-   * Such a tool runs if this middleware calls `next`. Default false.
+   * True if it decides about each call of a tool with `needsApproval`, so that the run does not wait for a person's decision as well. Such
+   * a tool runs if this middleware calls `next`. Default false.
    */
   readonly approves?: boolean | undefined;
   /** The names of the middleware that must come earlier in the list, if they are in it. Default: none. */
   readonly after?: readonly string[] | undefined;
-  /** Returns hooks with state of their own. Called once for each run. */
+  /** Returns hooks with their own state. Called once for each run. */
   begin?(run: RunFacts): Hooks;
 }
 
@@ -181,26 +181,32 @@ export interface StructuredOutput<Output = unknown> extends Middleware {
 }
 
 export interface Hooks {
-  /** Tools that it brings. */
+  /** The tools that the middleware adds to the run. */
   readonly tools?: readonly Tool[] | undefined;
-  /** Wraps the provider, inside the recorded step: a wrapper may read clocks and try again. */
+  /** Wraps the provider. The wrapper runs inside the recorded step, so it may read clocks and retry. */
   provider?(provider: Provider): Provider;
-  /** Called around each model request. The outcomes of the calls before are in `at.state.lastBatch`, in call order. */
+  /** Called around each model request. The outcomes of the previous calls are in `at.state.lastBatch`, in call order. */
   request?(request: RequestDraft, next: Next<RequestDraft, Answer>, at: Recorder): Promise<Answer>;
   /**
-   * Watches the message of a request. Called inside the recorded step of the request, or with its record: the functions of a watch
-   * must not record steps. An error ends the run.
+   * Watches the message of a request. Called inside the recorded step of the request, or in a replay with its record, so the functions of a
+   * watch must not record steps. An error ends the run.
    */
   stream?(request: RequestDraft, at: StreamRecorder): MessageWatch | undefined;
-  /** Called around each call. Calls run in parallel, so keep what they teach you in `request`, from `at.state.lastBatch`. */
+  /**
+   * Called around each call. Calls run in parallel, so do not collect state here: read the outcomes in `request`, from
+   * `at.state.lastBatch`.
+   */
   call?(call: ToolCall, next: Next<NextCall, Outcome>, at: CallRecorder): Promise<Outcome>;
   /**
-   * Called around the tool, inside the hooks `call` of all middleware, with the arguments as these hooks have changed them. The schema
-   * adds its defaults inside `next`: use `at.validated` to see what the tool gets. Calls that may not run, for example beyond
-   * `maxToolCalls`, get no hooks. `next` may still refuse arguments that a hook has chosen.
+   * Called around the tool, inside the hooks `call` of all middleware, with the arguments that these hooks have set. The schema adds its
+   * defaults inside `next`: use `at.validated` to see what the tool gets. Calls that may not run, for example beyond `maxToolCalls`, get no
+   * hooks. `next` may still refuse arguments that a hook has chosen.
    */
   execute?(call: ToolCall, next: Next<NextCall, Outcome>, at: CallRecorder): Promise<Outcome>;
-  /** Pure. Called before each request, after each answer and after the calls of each message. */
+  /**
+   * Decides from the state alone whether the run ends. Must have no side effects. Called before each request, after each answer and after
+   * the calls of each message.
+   */
   ends?(state: State): Ending | undefined;
   /**
    * Called after the calls of each message, before the run looks at messages and cancellations, with the ending that the calls have
@@ -208,8 +214,8 @@ export interface Hooks {
    */
   afterCalls?(planned: Ending | undefined, at: Recorder): Promise<Ending | undefined>;
   /**
-   * Goes on instead of ending, or ends in another way. After a limit, `again` grants one more iteration. With `isCounted`, the
-   * limits apply to it as to any other, and the run ends if `maxIterations` is reached.
+   * Called before the run ends. May let it go on, or change its ending. After a limit, `again` grants one more iteration. With `isCounted`,
+   * the limits apply to this iteration as to any other, and the run ends if `maxIterations` is reached.
    */
   beforeEnd?(
     ending: Ending,
@@ -226,16 +232,16 @@ export interface Hooks {
    */
   registry?(registry: ToolRegistry): ToolRegistry;
   /**
-   * Watches the events of the run. Those of its nested runs have a `path`. An error is reported once, as the event `listener-error`, and
-   * does not affect the run.
+   * Called with each event of the run. Events of its nested runs have a `path`. An error is reported once, as the event `listener-error`,
+   * and does not affect the run.
    */
   on?(event: LoopEvent): void;
   /**
-   * Returns hooks for a nested run that a call of this run starts. They are inside the middleware of the nested run, and must not record
-   * steps. Default: none.
+   * Returns hooks for a nested run that a call of this run starts. These hooks run inside the nested run's own middleware, and must not
+   * record steps. Default: none.
    */
   nest?(run: RunFacts, call: NestingCall): Hooks | undefined;
-  /** Returns fields for the result of the run. Its type has them if the type of the middleware has this method. */
+  /** Returns fields for the run's result. The type of the result includes them if the type of the middleware has this method. */
   result?(state: State): object;
   /** Called last, however the run has ended, unless it was rejected before `run-start`. */
   close?(run: ClosedRun): void;
@@ -248,11 +254,11 @@ export interface NestingCall {
   readonly name?: string | undefined;
 }
 
-/** How a run has ended. */
+/** Facts about a run that has ended, for `close`. */
 export interface ClosedRun {
   /** Set if the run was rejected with an error. It has then sent no `run-end`. */
   readonly failure?: { readonly error: unknown } | undefined;
-  /** True if the run has done something that its journal did not have. */
+  /** True if the run has done something that was not in its journal before. */
   readonly isNew: boolean;
 }
 
@@ -260,11 +266,11 @@ export interface ClosedRun {
 export interface MessageWatch {
   /** Called with each call as soon as this call and all calls before it are complete. */
   call?(call: ToolCall): void;
-  /** Called when the provider has discarded the attempt with the calls so far. */
+  /** Called when the provider has discarded the attempt that made the calls so far. */
   discarded?(): void;
-  /** Called with the calls of the message after the stream has ended. The answer gets these fields, and its record too. */
+  /** Called with the calls of the message after the stream has ended. The returned fields become part of the answer and its record. */
   ended?(calls: readonly ToolCall[]): Promise<Partial<Answer>>;
-  /** Called instead of the others in a replay, with the recorded answer. */
+  /** In a replay, called with the recorded answer, instead of the other functions. */
   recorded?(answer: Answer): Promise<void>;
 }
 
@@ -275,7 +281,7 @@ export interface StreamRecorder {
    * journal of the run: it must not get steps before the answer is recorded. Resolves to undefined if the call may not begin yet.
    */
   begin(call: ToolCall, journalAt: (place: string, outer: Journal) => Journal): Promise<BegunCall | undefined>;
-  /** Uses what `begin` has returned for a call of the message. Sends the events of the call if another call was begun. */
+  /** Uses a result of `begin` for a call of the message. If it came from another, equal call, sends the events for this call. */
   use(call: ToolCall, begun: BegunCall): void;
 }
 
@@ -283,17 +289,17 @@ export interface StreamRecorder {
 export interface BegunCall {
   /** The call that ran. */
   readonly call: ToolCall;
-  /** Undefined if the call can only go on after its message, over the steps in its journal. */
+  /** Undefined if the call can only go on after its message is complete. The steps in its journal are then reused. */
   readonly outcome: Outcome | undefined;
   readonly journal: Journal;
-  /** The spending of middleware around the call. */
+  /** The usage and cost of middleware around the call. */
   readonly spent: readonly NestedSpending[];
 }
 
 export interface RunFacts {
   readonly runId: string;
   readonly messages: readonly Message[];
-  /** Returns the tools that the run has now. The array is the same object until they change. Call it after `begin` has returned. */
+  /** Returns the current tools of the run. The array is the same object until they change. Call it after `begin` has returned. */
   definitions(): readonly ToolDefinition[];
   /** The options as the caller passed them. */
   readonly options: RunOptions;
@@ -305,27 +311,27 @@ export interface RunFacts {
   readonly root: object;
 }
 
-/** Records effects and waits for answers. The code around it runs again when the run is resumed. */
+/** Records effects and waits for answers. The code that uses it runs again when the run is resumed. */
 export interface Recorder {
   /**
    * Runs `body` once, and returns its recorded value from then on. An error of `body` is recorded too. With `recordErrors: false`,
    * the run rejects with the error instead, and runs the body again when it is resumed.
    */
   step<T>(name: string, body: () => T | PromiseLike<T>, options?: { readonly recordErrors?: boolean | undefined }): Promise<T>;
-  /** True if the step is recorded. Do not decide anything else by it, because a step of this execution is recorded too. */
+  /** True if the step is recorded. Do not use it to detect a replay, because steps of this execution are recorded too. */
   isRecorded(name: string): Promise<boolean>;
   /**
-   * Waits for an answer from outside. Stays pending in an execution that has no answer. `what` says what is asked for, such as
-   * "permission": "approval", "result" and "question" are reserved. `facts` is what an answer is about: if they change, or the
-   * call or its tool does, the wait opens again. With `schema`, returns the output of the schema. With `until`, may return null.
+   * Waits for an answer from outside. Stays pending in an execution that has no answer. `what` names the kind of wait, such as
+   * "permission"; the names "approval", "result" and "question" are reserved. `facts` are what the answer is about: if they change, or the
+   * call or its tool changes, the wait is opened again. With `schema`, returns the output of the schema. With `until`, may return null.
    */
   wait<Answer = Json>(what: string, facts: Json, options?: WaitOptions<Answer> & { readonly until?: undefined }): Promise<Answer>;
   wait<Answer = Json>(what: string, facts: Json, options: WaitOptions<Answer>): Promise<Answer | null>;
   /** Adds a message at the end of the transcript. Call it before `next` of a request. */
   addMessage(message: UserMessage): void;
   /**
-   * Returns the limit of this run or an outer run that a request of this cost would exceed, after requests of middleware that are
-   * not counted yet.
+   * Returns the limit, of this run or an outer run, that a request of this cost would exceed. `spent` is the usage of the middleware's own
+   * requests that is not counted yet.
    */
   findSpent(expectedUSD: number, spent?: { readonly tokens: number; readonly costUSD: number }): EndReason | undefined;
   readonly state: State;
@@ -337,9 +343,9 @@ export interface Recorder {
   readonly idempotencyKey: string;
   /** True until this execution does something new. Meant for reports only: a decision must not depend on it. */
   readonly isReplayed: boolean;
-  /** Returns the cost of tokens in USD, with the prices of the run. Call it inside a step. Default model: that of the run. */
+  /** Returns the cost of tokens in USD, with the run's prices. Call it inside a step. Default: the run's model. */
   price(usage: Usage, model?: { readonly provider: string; readonly model: string }): number | undefined;
-  /** Validates the arguments of a call. Returns a copy as the schema of its tool returns them, or undefined if they do not fit. */
+  /** Validates the arguments of a call. Returns a copy of the output of the tool's schema, or undefined if the arguments do not fit. */
   validated(call: ToolCall): Promise<{ readonly value: unknown } | undefined>;
   /**
    * Adds tokens and their cost to the usage, the cost and the limits of the run and its outer runs. Call it after the step that spent
@@ -355,7 +361,7 @@ export interface Recorder {
 
 export interface CallRecorder extends Recorder {
   readonly callId: string;
-  /** The tool as it is now. It may have changed since the model was shown it, if the run was resumed. Undefined if it has been removed. */
+  /** The current tool. In a resumed run, it may have changed since it was shown to the model. Undefined if the tool was removed. */
   readonly tool: ToolDefinition | undefined;
   /** True if the tool has changed since an earlier execution asked about this call, which has not run. */
   readonly isChanged: boolean;
@@ -366,13 +372,13 @@ export interface CallRecorder extends Recorder {
   /** True if an earlier execution may have recorded steps of this call. */
   readonly mayBeRecorded: boolean;
   /**
-   * Resolves when the message of the call is complete. A call of a tool with `eager` is left here, and goes on with the other calls.
-   * Await it before a decision about the call, because the message may be discarded.
+   * Resolves when the message of the call is complete. A call of an `eager` tool stops here, and goes on with the other calls. Await it
+   * before a decision about the call, because the message may be discarded.
    */
   afterMessage(): Promise<void>;
   /**
-   * Sends `tool-end` now, once, and not after the outer middleware. Call it before slow work on a result, and before events about the
-   * result. The outcome must keep its kind.
+   * Sends `tool-end` now instead of after the outer middleware. The event is sent only once. Call it before slow work on a result, and
+   * before events about the result. The outcome must keep its kind.
    */
   end(outcome: Outcome): void;
   /**
@@ -389,9 +395,9 @@ export interface InboxMessage {
   readonly message: UserMessage;
 }
 
-/** The record of what a run saw from outside when it decided to go on or to end. */
+/** The record of a decision to go on or to end, with everything from outside that it was based on. */
 export interface Look {
-  /** The time of the run's clock, in milliseconds. */
+  /** The time on the run's clock, in milliseconds. */
   readonly now: number;
   /** The id of the execution. Times of different executions cannot be compared. */
   readonly token: string;
@@ -399,9 +405,9 @@ export interface Look {
   readonly ending?: Ending | undefined;
   /** The option `version` of the run, if it has changed since the last record of it. */
   readonly codeVersion?: string | undefined;
-  /** True if the newest request is made again, because the run was resumed to retry it. */
+  /** True if the newest request is repeated because the run was resumed to retry it. */
   readonly retries?: true | undefined;
-  /** True if the limits leave no room for one more request, not even for one that `beforeEnd` grants. */
+  /** True if the limits leave no room for another request, even one that `beforeEnd` grants. */
   readonly isExhausted?: true | undefined;
 }
 
@@ -434,7 +440,7 @@ export interface State {
   isFresh: boolean;
   /** The index of the iteration, counted from 0. */
   iteration: number;
-  /** The index of the stream in this iteration. Above 0 while a paused message is continued. */
+  /** The index of the stream in this iteration. Greater than 0 while a paused message is continued. */
   continuation: number;
   pauses: number;
   /** The number of iterations that count towards `maxIterations`. */
@@ -449,7 +455,7 @@ export interface State {
   lastBatch: readonly EndedCall[];
   waits: readonly Wait[];
   readonly unsent: InboxMessage[];
-  /** The messages of the user that this iteration put at the end of the transcript. */
+  /** The user messages that this iteration has put at the end of the transcript. */
   steered: readonly UserMessage[];
   readonly functionHistory: ToolHistoryEntry[];
   finalText: string;
@@ -462,26 +468,26 @@ export interface State {
   unpriced: (NonNullable<Answer["unpriced"]> & { readonly iteration: number }) | undefined;
   toolCallsExecuted: number;
   consecutiveToolErrors: number;
-  /** The ending, if the newest request was not made. */
+  /** The run's ending, if it prevented the newest request. */
   skipped: Ending | undefined;
   look: Look | undefined;
-  /** The key of the newest look, and how often the run looked there. */
+  /** The key of the newest look, and how often the run has looked under that key. */
   lookAttempt: { readonly base: string; readonly count: number };
   /** The newest recorded option `version`. */
   codeVersion: string | undefined;
-  /** In milliseconds, up to the newest record. */
+  /** The active time up to the newest record, in milliseconds. */
   activeMs: number;
   activeMsAtLook: number;
-  /** How often `beforeEnd` went on. */
+  /** How often `beforeEnd` has let the run go on. */
   agains: number;
-  /** True while an iteration that `beforeEnd` granted may pass the limits. */
+  /** True during an iteration that `beforeEnd` granted and that may exceed the limits. */
   isGranted: boolean;
   /** How often the newest request was retried. */
   retry: number;
   before: BeforeMessage;
 }
 
-/** The values that a retry restores when it takes the newest message back. Numbers are lengths of arrays. */
+/** The values that a retry restores when it removes the newest message. Numbers are array lengths. */
 interface BeforeMessage {
   readonly messages: number;
   readonly functionHistory: number;

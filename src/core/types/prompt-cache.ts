@@ -18,7 +18,7 @@ export interface CacheBreakCause {
     | "messages-removed"
     | "messages-inserted"
     | "message-keys-reordered"
-    /** The content of a message is the same, but the parts in the provider's own format differ. */
+    /** The content of a message is the same, but its parts in the provider's own format differ. */
     | "provider-metadata-changed"
     | "tool-choice-changed"
     | "setting-changed"

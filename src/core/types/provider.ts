@@ -18,7 +18,7 @@ export interface Provider {
   readonly model: string;
   /** The API family of the provider, for middleware that depends on the family. */
   readonly family?: string | undefined;
-  /** True if the service itself can replace old messages with a summary. Requests may then have `compactAt`. Default false. */
+  /** True if the service can replace old messages with a summary by itself. Requests may then have `compactAt`. Default false. */
   readonly compacts?: boolean | undefined;
   /**
    * True if the service itself searches deferred tools. Requests then contain all deferred tools, marked with `deferred: true`, and
@@ -219,7 +219,7 @@ export type ModelChunk =
    * reports each difference once, with the event `request-adjusted`.
    */
   | { readonly type: "request-adjusted"; readonly changes: readonly RequestChange[] }
-  /** Text to show below the answer. */
+  /** A text to show below the answer. */
   | { readonly type: "details"; readonly text: string }
   /** A thought log. The last thought log of a run becomes `result.thoughtLog`. */
   | { readonly type: "thought-log"; readonly payload: unknown }
@@ -274,8 +274,8 @@ export interface StreamResult {
    */
   readonly refusals?: readonly ToolOutcome[] | undefined;
   /**
-   * The usage and the cost of nested runs in `eager` calls that are lost. A call is lost if its attempt was discarded, and the
-   * next attempt did not request the same call.
+   * The usage and cost of nested runs in lost `eager` calls. A call is lost if its attempt was discarded and the next attempt did not
+   * request the same call.
    */
   readonly eagerSpent?: readonly NestedSpending[] | undefined;
   readonly finish?: FinishReason | undefined;
@@ -311,9 +311,9 @@ export interface StreamResult {
   readonly stop?: { readonly reason?: string | undefined } | undefined;
   /** The checks of the output by `guardrails`, in order. Absent if there were none. */
   readonly guardrails?: readonly GuardrailRecord[] | undefined;
-  /** The differences between the requests of the stream and what the model read. Absent if there are none. */
+  /** The differences between the stream's requests and what the model read. Absent if there are none. */
   readonly adjustments?: readonly RequestAdjustment[] | undefined;
-  /** The requests as `watchPromptCache` saw them. Absent without it. */
+  /** The requests as seen by `watchPromptCache`. Absent without this middleware. */
   readonly cache?: StreamCache | undefined;
   /** The data that wrappers of the provider have added with `call.note`, by name. Absent if there is none. */
   readonly notes?: { readonly [name: string]: Json } | undefined;

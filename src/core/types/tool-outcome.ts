@@ -40,7 +40,7 @@ export interface ShownTool {
   /** True if every call needs a decision. "some" if a function decides which calls need a decision. */
   readonly needsApproval?: true | "some";
   readonly idempotent?: true;
-  /** These two traits decide if a run goes on. A replay uses the recorded values. */
+  /** This trait and the next decide whether a run goes on. A replay uses the recorded values. */
   readonly polls?: true;
   readonly requiresFollowUp?: boolean;
 }
@@ -71,15 +71,14 @@ export interface ToolQuestion {
 /** A call that is waiting for a decision or for its result. */
 export interface WaitingCall {
   /**
-   * The key of the call in `answers`: the ids of the outer calls and of the call itself, joined by "/". If the call has waited
-   * before, a number follows, as in `call_i0_0#2`. Before, the call may have waited for its approval, for a decision about an
-   * older version of its tool, or for the answer to another question.
+   * The key of the call in `answers`: the ids of the outer calls and of the call itself, joined by "/". If the call has waited before, for
+   * example for its approval or for the answer to another question, a number follows, as in `call_i0_0#2`.
    */
   readonly id: string;
   readonly callId: string;
-  /** Empty for a middleware that waits around a request or an ending. */
+  /** The name of the tool. Empty if middleware waits around a request or an ending. */
   readonly name: string;
-  /** The arguments of the call. For a wait of middleware, as its hook got them. */
+  /** The arguments of the call. If middleware waits, the arguments that its hook got. */
   readonly args: Json;
   /**
    * "approval": the tool runs after the call is approved. "result": the tool has already run or has no `execute`, and the result
@@ -134,8 +133,8 @@ export type ToolOutcome = {
       readonly restart?: true | undefined;
     }
   /**
-   * The tool has failed. If `fatal` is true, the failure ends the run. `data` and `content` are those of the `toolResult`, and the
-   * model gets them too.
+   * The tool has failed. If `fatal` is true, the failure ends the run. The model also gets `data` and `content`, which come from the
+   * `toolResult`.
    */
   | {
       readonly kind: "failed";
@@ -171,15 +170,15 @@ export type ToolOutcome = {
   /** The arguments are not JSON. `message` is the error of the parser. */
   | { readonly kind: "malformed"; readonly message?: string | undefined }
   /**
-   * `truncated`: an output limit of the model cut off the text of the call, so it did not run. `interrupted`: the execution of
-   * the call was cut off, and the tool may have run. `limit`: the call exceeded `limits.maxToolCalls`.
+   * `truncated`: an output limit of the model cut off the text of the call, so it did not run. `interrupted`: the call was cut off, and the
+   * tool may have run. `limit`: the call exceeded `limits.maxToolCalls`.
    */
   | { readonly kind: "truncated" | "interrupted" | "limit" }
   /** The run ended before the call started. */
   | { readonly kind: "not-run" }
   /**
-   * The tool has run, and its result comes later, from outside. Another outcome follows. `question` is a question of the tool that
-   * has no answer. Only `runTool` sets it: in a run, such a call waits without an outcome.
+   * The tool has run, and its result comes later, from outside. Another outcome follows. `question` is an unanswered question that the tool
+   * asked; only `runTool` sets it, because in a run such a call waits without an outcome.
    */
   | { readonly kind: "deferred"; readonly fromPage?: true | undefined; readonly question?: ToolQuestion | undefined }
 );
@@ -197,7 +196,7 @@ export interface Handoff {
   /** The number of the iteration that made the call, counted from 0, and the id of the call. */
   readonly iteration: number;
   readonly callId: string;
-  /** The number of messages in the transcript before the new agent began. Its filter `history` applies to these messages. */
+  /** The number of messages in the transcript before the new agent began. The agent's filter `history` applies to these messages. */
   readonly messagesBefore: number;
 }
 

@@ -50,9 +50,9 @@ export interface ToolTraits<Args = never, Context = never> {
    */
   readonly replay?: "safe" | "never" | undefined;
   /**
-   * Set to true for a tool that waits. When its run is resumed, `execute` runs again over the recorded steps of the call, so it must
-   * be deterministic apart from what it does in `context.step`. Needed for `step`, `wait`, `run` and `call` of the context,
-   * and for `ask`. Default false.
+   * Set to true for a tool that waits for answers. When its run is resumed, `execute` runs again with the recorded results of its steps, so
+   * it must be deterministic except inside `context.step`. Needed for `step`, `wait`, `run` and `call` of the context, and for `ask`.
+   * Default false.
    */
   readonly durable?: boolean | undefined;
   /**

@@ -37,10 +37,7 @@ export type ContextOption<T extends AnyTool> =
     ? { /** Any value, which tools can read as `context.context`. */ readonly context?: unknown }
     : { /** The value that the tools read as `context.context`. */ readonly context: ContextOf<T> };
 
-/**
- * The option `context` of a run that uses the context `Outer` unless it has one of its own. Required if the tools need another
- * context than `Outer`.
- */
+/** The option `context` of a run that by default uses the context `Outer`. Required if the tools need another context than `Outer`. */
 export type InheritedContextOption<T extends AnyTool, Outer> = [Outer] extends [ContextOf<T>]
   ? {
       /** The value that the tools read as `context.context`. Default: the outer context. */ readonly context?:

@@ -3,8 +3,8 @@ import type { StandardSchema } from "./common.ts";
 /** Options for a wait. All are optional. `Answer` is the output type of the schema. */
 export interface WaitOptions<Answer = unknown> {
   /**
-   * Validates the answer. A run that gets an answer that does not fit rejects with LoopError "invalid-decision", and the call still
-   * waits. The journal records the answer as it was given, and the wait returns the output of the schema.
+   * Validates the answer. If an answer does not fit, the run rejects with LoopError "invalid-decision", and the call keeps waiting. The
+   * journal records the original answer, and the wait returns the output of the schema.
    */
   readonly schema?: StandardSchema<unknown, Answer> | undefined;
   /** The time at which the wait returns null if there is no answer, in milliseconds since 1970. Default: never. */

@@ -16,7 +16,7 @@ interface PendingRun extends SeenRun {
   readonly tools?: LoopOptions["tools"] | undefined;
 }
 
-/** A call, or middleware around a request or an ending, that waits for an answer from outside. */
+/** A call that waits for an answer from outside, or middleware that waits around a request or an ending. */
 type Waiting = Pick<WaitingCall, "id" | "callId" | "name" | "waitsFor" | "fromPage" | "question" | "schema" | "until">;
 
 const waitsFor: { readonly [state: string]: Waiting["waitsFor"] | undefined } = {
@@ -25,7 +25,7 @@ const waitsFor: { readonly [state: string]: Waiting["waitsFor"] | undefined } = 
   "awaiting-answer": "answer",
 };
 
-/** The reason also lists the waits that belong to no call. It is undefined while other calls of the run go on. */
+/** Returns the waits. Those that belong to no call are only in the `reason`, which is undefined while other calls go on. */
 export function findWaiting({ pendingCalls, reason }: SeenRun): readonly Waiting[] {
   const calls = pendingCalls.flatMap((call): readonly Waiting[] => {
     const answer = waitsFor[call.state];

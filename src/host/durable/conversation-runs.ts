@@ -25,7 +25,7 @@ import { isWaiting } from "./read-durable-events.ts";
 export interface LastRun {
   readonly number: number;
   readonly runId: string;
-  /** Of a "deleted" run, only the number is known. */
+  /** For a "deleted" run, only the number is known. */
   readonly state: "live" | "ended" | "failed" | "deleted";
   readonly error?: string | undefined;
 }
@@ -116,7 +116,7 @@ export class ConversationRuns {
     return this.#endsWithin(runId, this.#engineOf().answerMs);
   }
 
-  /** Resolves when a run has ended, for example after days, when its decisions have arrived. */
+  /** Resolves when a run has ended. This may take days if the run waits for decisions. */
   async untilEnded({ runId }: LastRun): Promise<void> {
     await this.#unlessFailed(runId, () => this.#loop.result(runId));
   }
@@ -130,13 +130,13 @@ export class ConversationRuns {
     }
   }
 
-  /** True if a stop or a kill was sent to the run. */
+  /** True if the run was sent a stop or a kill. */
   async isStopping({ runId }: LastRun): Promise<boolean> {
     const messages = await this.#engineOf().store.readMessages(runId, 0);
     return messages.some(({ body }) => body.verb === "stop" || body.verb === "kill");
   }
 
-  /** True if the live run answers this message, or has got it by steering. */
+  /** True if the live run answers this message, or got it as a steered message. */
   async isRepeated({ runId }: LastRun, message: UserMessage): Promise<boolean> {
     if (message.id === undefined) return false;
     const { own = 0, messages } = await this.#readInput(runId);
@@ -188,7 +188,7 @@ export class ConversationRuns {
     for (let number = typeof keepRuns === "number" ? runs - keepRuns : runs - 1; number >= 1; number -= 1) {
       const runId = `${id}/${number}`;
       const found = await find(runId);
-      // Earlier starts have removed the runs before this one.
+      // Earlier starts have already removed all older runs.
       if (found === undefined) break;
       const end = found.state === "ended" ? await found.readEnd() : undefined;
       if (end === undefined) continue;

@@ -29,7 +29,7 @@ export function createDurableHost(fields: DurableHostFields, loop: DefinedLoop<J
   const host = new Conversations(loop, fields);
   const { bounded } = loop;
   return {
-    // A queued start may wait for days, so the steps of a start have time limits of their own.
+    // A queued start may wait for days, so each of its steps has its own time limit instead.
     start: (id, options) => host.start(id, options),
     resume: async (id, options) => bounded("resume", () => host.resume(id, options)),
     join: async (id, options) => bounded("join", () => host.join(id, options)),
@@ -47,7 +47,7 @@ interface Entering {
   readonly turn: Promise<unknown> | undefined;
 }
 
-/** A suspended run may wait for weeks. */
+/** Polls slowly, because a suspended run may wait for weeks. */
 function untilLate(): Waiting {
   return { clock: systemClock, until: systemClock.now() + maxTimerMs, signal: undefined };
 }
@@ -57,7 +57,7 @@ interface NextStart {
   readonly input: Json | undefined;
 }
 
-/** After these endings, the same message again is another try. */
+/** After these endings, sending the same message again starts another try. */
 const failed: ReadonlySet<string> = new Set<LoopStatus>(["error", "timeout", "stopped-by-user", "empty-response"]);
 
 type PlacedInput = Omit<RunInput, "id" | "input">;
@@ -95,7 +95,7 @@ class Conversations implements DurableHost {
     const given = readDurableStart(options);
     const { whenBusy = this.#whenBusy, whenSuspended = this.#whenSuspended } = given;
     const isNext = !this.#lines.has(id);
-    // Takes its place at once, so that the starts of this process begin in the order of their calls.
+    // Joins the line at once, so that the starts of this process begin in the order of their calls.
     const turn = whenBusy === "queue" || whenSuspended === "queue" ? this.#lines.take(id, "send", untilLate()) : undefined;
     try {
       return await this.#startInTurn(id, { given, turn, input: options.input }, isNext);
@@ -175,7 +175,7 @@ class Conversations implements DurableHost {
     }
     // `findLast` finds the run even if this call fails.
     await store.noteRuns(this.#runs.keyOf(id), number).catch(() => {});
-    // The transcript of the last run is in the input of this run. A later start removes what this one could not.
+    // Older runs can be removed now, because the input of this run contains the transcript. A later start removes what this start cannot.
     if (last !== undefined) await this.#runs.prune(id, last.number, this.#keepRuns).catch(() => {});
     return { kind: "started", ...this.#toHosted(next) };
   }
@@ -244,7 +244,7 @@ class Conversations implements DurableHost {
     if (last?.state === "live") return "busy";
     const { store, remove } = this.#engineOf();
     if (last === undefined) return "removed";
-    // The number must be stored first: without its runs, only this number says which ids were used.
+    // The number must be stored first: when the runs are gone, only this number tells which ids were used.
     await store.noteRuns(this.#runs.keyOf(id), last.number);
     await remove(Array.from({ length: last.number }, (_, index) => `${id}/${index + 1}`));
     return "removed";
@@ -277,7 +277,7 @@ class Conversations implements DurableHost {
     return { ...facts, runId, status: "error", reason: undefined, error, isLive: false, messages };
   }
 
-  /** Returns the input of the next run, or the answer for a message that the conversation has already. */
+  /** Returns the input of the next run, or the answer to a message that the conversation already has. */
   async #place(last: LastRun | undefined, given: DurableStart): Promise<PlacedInput | DurableStartAnswer> {
     const { history, isCut } = await this.#runs.readHistory(last);
     const { status = "running" } = history.last ?? {};

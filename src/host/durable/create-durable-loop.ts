@@ -29,7 +29,7 @@ const fieldChecks: Checks<DurableLoopFields<never>> = {
   maxCrashes: { min: 0 },
 };
 
-/** Advice for an option of a run that was passed beside the function `options`. */
+/** Advice for a run option that was passed next to the function `options` instead of inside its result. */
 export function toReturned(name: string): string {
   return `options: () => ({ ${name} }), because "options" returns those of each run`;
 }
@@ -53,7 +53,7 @@ export interface DefinedLoop<Input> {
   readonly decideAll: (id: string, decisions: NonNullable<LoopOptions["answers"]>) => Promise<void>;
   /** Waits until a run has ended, for at most `ms` milliseconds. Returns false if the run is still live. */
   readonly endsWithin: (id: string, ms: number) => Promise<boolean>;
-  /** Waits for `work` for at most `answerMs`. `what` is the method that the caller has called. */
+  /** Waits for `work` for at most `answerMs`. `what` names the called method in the error. */
   readonly bounded: <T>(what: string, work: () => Promise<T>) => Promise<T>;
   /** Throws if no worker runs in this process. */
   readonly engineOf: () => DurableEngine;
@@ -116,7 +116,7 @@ class DurableVerbs {
     const opened = await this.#open(id);
     // Every run that has ended has events, unless it was deleted in the meantime.
     if (opened === undefined || (await engine.store.countEvents(id)) === 0) return this.#refuseId();
-    // These messages arrived after the run had read its inbox for the last time.
+    // These messages arrived after the run's last look at its inbox.
     const late = await readSteered(engine.store, id, lastRead);
     const { result } = opened.run ?? {};
     if (result === undefined) return this.#refuseId();

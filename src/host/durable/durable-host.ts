@@ -31,8 +31,8 @@ export interface DurableHostFields<Output = unknown, T extends Tool = Tool, Inpu
    */
   readonly options: (run: DurableRunInput<Input>) => DurableRunOptions<Output, T> | PromiseLike<DurableRunOptions<Output, T>>;
   /**
-   * Returns changed options for each execution of a run, for example with a log in another file for each run. Default: the options are
-   * not changed.
+   * Returns changed options for each execution of a run, for example to write each run's log to its own file. Default: the options are not
+   * changed.
    */
   readonly wrapOptions?: ((options: LoopOptions) => LoopOptions) | undefined;
   /** How a start behaves while a run of the conversation is live. Each start can override this option. Default "refuse". */
@@ -43,12 +43,12 @@ export interface DurableHostFields<Output = unknown, T extends Tool = Tool, Inpu
    */
   readonly whenSuspended?: WhenSuspended | undefined;
   /**
-   * How many ended runs are kept in each conversation: a number of runs, or `{ days }`. The last one always stays. A start removes what is
-   * stored of older runs. An older run stays if it failed or, with `pricing`, its cost is unknown. Default `Infinity`: all are kept, as
-   * long as the engine keeps them.
+   * How many ended runs are kept in each conversation: a number of runs, or `{ days }`. The last one always stays. A start removes the
+   * stored data of older runs. An older run stays if it failed or, with `pricing`, its cost is unknown. Default `Infinity`: all are kept,
+   * as long as the engine keeps them.
    */
   readonly keepRuns?: KeepRuns | undefined;
-  /** How many workers in a row may die in the same step of a run. If one more worker dies, the run fails. Default 10. */
+  /** How many workers in a row may die during the same step of a run. If one more dies, the run fails. Default 10. */
   readonly maxCrashes?: number | undefined;
 }
 
@@ -99,7 +99,7 @@ export interface DurableJoinOptions extends JoinOptions {
 
 /** The answer of `start`. */
 export type DurableStartAnswer<Output = unknown, T extends AnyTool = AnyTool> =
-  /** If `repeated` is true, the conversation had the message already, and the run is the one that this message began. */
+  /** If `repeated` is true, the conversation already had the message, and the run is the one that this message started. */
   | ({ readonly kind: "started"; readonly repeated?: true | undefined } & DurableHostedRun<Output, T>)
   | ({ readonly kind: "steered" } & DurableHostedRun<Output, T>)
   | Extract<StartAnswer, { readonly kind: "waiting" | "repeated" | "unknown-message" }>
@@ -143,8 +143,8 @@ export interface DurableHost<Output = unknown, T extends AnyTool = AnyTool, Inpu
   /** Ends the live run of a conversation immediately, with the reason `killed`. */
   kill(id: string): Promise<"accepted" | "not-running">;
   /**
-   * Deletes a conversation: the inputs, records, events and results of all its runs. Stop a live run first. Only the number of its runs
-   * is kept, so that no run id is used twice. Has no effect if the conversation does not exist.
+   * Deletes a conversation: the inputs, records, events and results of all its runs. Stop a live run first. Only the number of its runs is
+   * kept, so that no run id is ever reused. Has no effect if the conversation does not exist.
    */
   remove(id: string): Promise<"removed" | "busy">;
   /** Returns the state of a conversation, or undefined if the conversation does not exist. */

@@ -1,4 +1,4 @@
-// A loop whose runs any worker can execute, stop and show, on any workflow engine.
+// Types for loops whose runs any worker can execute, stop and show, on any workflow engine.
 
 import type { AnyTool } from "../../core/types/tool.ts";
 import type { EntryOptions, StopRequest } from "../../core/types/loop-options.ts";
@@ -21,13 +21,13 @@ export interface DurableLoopFields<Input, Output = unknown, T extends Tool = Too
    */
   readonly options: (input: Input) => DurableLoopOptions<Output, T> | PromiseLike<DurableLoopOptions<Output, T>>;
   /**
-   * Returns changed options for each execution of a run, for example with a log in another file for each run. The given options also have
+   * Returns changed options for each execution of a run, for example to write each run's log to its own file. The given options include
    * those that the durable loop sets, such as `runId` and `events`. Default: the options are not changed.
    */
   readonly wrapOptions?: ((options: LoopOptions) => LoopOptions) | undefined;
   /**
-   * How many workers in a row may die in the same step of a run. If one more worker dies, `result` rejects. Without this limit, a
-   * run that crashes its process would crash one worker after the other. Default 10.
+   * How many workers in a row may die during the same step of a run. If one more dies, `result` rejects. Without this limit, a run that
+   * crashes its process would crash one worker after the other. Default 10.
    */
   readonly maxCrashes?: number | undefined;
 }
@@ -49,9 +49,9 @@ export interface DurableEventsOptions {
   /** When this signal aborts, the stream of events ends without an error. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * True to end the stream also while the run only waits for decisions or results. The last event is then a `run-end` with the
-   * status `suspended`, as in a run without a durable loop. This `run-end` is not stored, and has the `seq` of the preceding
-   * event. To get the events after the decision, call `events` again. Default false.
+   * True to also end the stream while the run only waits for decisions or results. The last event is then a `run-end` with the status
+   * `suspended`, as in a run without a durable loop. This `run-end` is not stored, and has the `seq` of the preceding event. To get the
+   * events after the decision, call `events` again. Default false.
    */
   readonly endsWhenWaiting?: boolean | undefined;
 }

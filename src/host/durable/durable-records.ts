@@ -1,5 +1,5 @@
-// Stores each large text of a durable run once, under an id that is made from the text. For example, a tool result is in the
-// record of its call and in the event `tool-end`, and both refer to the same text.
+// Stores each large text of a durable run once, under an id computed from the text. For example, a tool result is in the record of its call
+// and in the event `tool-end`, and both refer to the same text.
 
 import type { Journal, LoopEvent, Message } from "../../core/index.ts";
 import { isRecord } from "../../core/kit.ts";
@@ -51,7 +51,7 @@ function withMessages(record: unknown, messages: readonly Message[]): unknown {
   return isRecord(record) ? { ...record, messages } : record;
 }
 
-/** Fields of events that may be large, and that records contain too. */
+/** Fields of events that may be large and are also in records. */
 const largeFields = ["result", "args"] as const;
 
 /**

@@ -1,4 +1,4 @@
-// The parts of a workflow engine that durable loops need. An execution is one try of a worker to carry out a run: if the worker dies,
+// The parts of a workflow engine that durable loops need. An execution is one worker's attempt to carry out a run: if the worker dies,
 // another execution continues the run.
 
 import type { Json, UserMessage } from "../../core/index.ts";
@@ -64,12 +64,12 @@ export interface DurableStore {
    * this case, everything is dropped. Callers may repeat the call after an error.
    */
   append(runId: string, execution: number, added: Added): Promise<boolean>;
-  /** Returns the records of a run in the order in which they were written. A record may be there twice. */
+  /** Returns the records of a run in the order in which they were written. A record may occur twice. */
   readRecords(runId: string): Promise<readonly StepRecord[]>;
   /** Returns the large texts with these ids, or all texts of the run. */
   readBlobs(runId: string, ids?: readonly string[]): Promise<ReadonlyMap<string, string>>;
   countEvents(runId: string): Promise<number>;
-  /** Returns events from the position `from` on, possibly not all of them. */
+  /** Returns events from the position `from` on. May return only some of them. */
   readEvents(runId: string, from: number): Promise<readonly Row<string>[]>;
   /** Sends all messages or, if the call rejects, none. */
   send(runId: string, ...messages: readonly RunMessage[]): Promise<void>;
@@ -81,7 +81,7 @@ export interface DurableStore {
   resetStalls(runId: string): Promise<void>;
   /** Returns the number that `noteRuns` has stored for a conversation, or 0. */
   readRuns(conversation: string): Promise<number>;
-  /** Stores that a conversation has at least this many runs. Never decreases the stored number. */
+  /** Stores the number of runs of a conversation, unless the stored number is already higher. */
   noteRuns(conversation: string, runs: number): Promise<void>;
 }
 

@@ -17,7 +17,7 @@ function isPiece(event: LoopEvent): boolean {
   return rowOf(event).isPiece === true;
 }
 
-/** The place of an event in its run. A replay emits the same events at the same places. */
+/** Returns the place of an event in its run. A replay emits the same events at the same places. */
 function placeOf(event: LoopEvent): string {
   const { type, iteration, path = [] } = event;
   const call = "callId" in event ? event.callId : "";
@@ -114,8 +114,8 @@ export class EventWriter {
 
   /** Tells readers that new deltas replace the earlier deltas of a stream, unless the stream was recorded. */
   #discardPartial(stream: string, { type, runId, iteration, path, replayed }: LoopEvent): void {
-    // A replayed `iteration-start` means that the stream was recorded. Other replayed events say nothing about that. `run-start`
-    // says nothing either, because it is never marked as replayed.
+    // A replayed `iteration-start` means that the stream was recorded. Other replayed events do not show this. Neither does `run-start`,
+    // because it is never marked as replayed.
     if (type === "run-start" || (replayed === true && type !== "iteration-start")) return;
     if (!this.#partial.delete(stream) || replayed === true || type === "attempt-discarded") return;
     this.#write({ type: "attempt-discarded", runId, iteration, path });
@@ -181,7 +181,7 @@ export class EventWriter {
   }
 }
 
-/** True for the end of a run or an iteration that waits, because it continues. */
+/** True if a run or an iteration ends only because it waits, and will continue. */
 function isPause(event: LoopEvent): boolean {
   if (event.type === "iteration-end") return event.calls.some(({ outcome }) => outcome === "waiting");
   return event.type === "run-end" && event.status === "suspended" && event.reason.kind !== "drained";

@@ -80,8 +80,8 @@ const abandoned: ExecutionEnd = { kind: "abandoned" };
 
 export async function executeDurableRun(site: RunSite, execution: DurableExecution): Promise<ExecutionEnd> {
   const { signal } = execution;
-  // The engine no longer waits for this execution. Without this check, `execute` would abandon a newer execution of the run in this
-  // process.
+  // Without this check, `execute` would abandon a newer execution of the run in this process, although the engine no longer waits for this
+  // one.
   if (signal?.aborted === true) return abandoned;
   const own = new Execution(site, execution);
   signal?.addEventListener("abort", own.abandon);
@@ -137,7 +137,7 @@ class Execution implements LiveRun {
     this.#obey(await this.#site.store.readMessages(this.#given.runId, 0));
   }
 
-  /** Carries out old messages again. An old answer has no effect, because its question no longer waits. */
+  /** Carries out messages, including old ones again. An old answer has no effect, because its question no longer waits. */
   #obey(messages: Messages): void {
     for (const { body } of messages) {
       if (body.verb === "kill") this.#control?.kill();
@@ -213,7 +213,7 @@ class Execution implements LiveRun {
     const result = await runUntilEnd({
       execute: async (answers, now) => {
         const result = await this.#executeOnce({ ...given, answers, now }, events);
-        // A run that was stopped before it used its answers has not recorded the stop.
+        // If a run was stopped before it used its answers, it has not recorded the stop.
         const isStopped = result.status === "stopped-by-user" && Object.keys(answers).length > 0;
         return isStopped ? this.#executeOnce({ ...given, now }, events) : result;
       },
@@ -291,7 +291,7 @@ class Execution implements LiveRun {
     return hooks;
   }
 
-  /** Returns no answers if the time is over, or if a stop or a kill was sent. */
+  /** Returns no answers if the time is up, or if a stop or a kill was sent. */
   async #receive(waits: readonly ShownWait[], limitMs: number | undefined): Promise<Answers> {
     const { store } = this.#site;
     const { runId, resting } = this.#given;
@@ -299,7 +299,7 @@ class Execution implements LiveRun {
     const own = followSignal(over);
     const wait = { waits, isOver: false };
     const timers = [
-      // Another call of the run may still crash the process, so only a long wait counts as progress.
+      // Another call of the run may still crash the process, so a wait counts as progress only after some time.
       setTimeout(() => void store.resetStalls(runId).catch(() => {}), calmMs),
       limitMs && setTimeout(() => own.abort(), Math.min(limitMs, maxTimerMs)),
       resting && setTimeout(() => this.#restSoon(wait, resting), resting.afterMs),
@@ -326,8 +326,8 @@ class Execution implements LiveRun {
     const given = waits.flatMap(({ id, what, attempt }) => {
       const sent = messages.flatMap(({ body }) => (body.verb === "answer" && body.id === id ? [body.answer] : []));
       const answer = sent[attempt];
-      // The tool of a nested call is known when its run gets to it. An answer that does not fit rejects this execution of the run, so
-      // it is given alone.
+      // The tool of a nested call is known only when the nested run gets to the call. An answer that does not fit rejects this execution,
+      // so this answer is passed alone.
       return answer === undefined ? [] : [{ id, answer, isSure: what !== "result" || !id.includes("/") }];
     });
     const sure = given.filter(({ isSure }) => isSure);
@@ -335,7 +335,7 @@ class Execution implements LiveRun {
     return next.length === 0 ? undefined : Object.fromEntries(next.map(({ id, answer }) => [id, answer]));
   }
 
-  /** One check at a time. Otherwise, a slow check could take back the note of a later one. */
+  /** Runs one check at a time. Otherwise, a slow check could take back the note of a later check. */
   #restSoon(wait: OpenWait, resting: Resting): void {
     this.#checked = this.#checked.then(() => this.#mayRest(wait, resting)).catch(() => {});
   }
@@ -355,13 +355,13 @@ class Execution implements LiveRun {
   }
 }
 
-/** When a run has waited for this time, in milliseconds, the wait counts as progress. */
+/** A wait that lasts this long, in milliseconds, counts as progress. */
 const calmMs = 10_000;
 
 /** The time before a failed read is repeated, in milliseconds. */
 const repeatMs = 250;
 
-/** The default of `timeouts.journalMs` in a durable run, in milliseconds. The database may be out of reach for this long. */
+/** The default of `timeouts.journalMs` in a durable run, in milliseconds. The database may be unreachable for this long. */
 const journalMs = 3_600_000;
 
 function toGivenUp(stalls: number): string {

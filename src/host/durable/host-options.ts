@@ -15,11 +15,11 @@ export interface RunInput {
   readonly id: string;
   readonly input: Json;
   readonly messages: Json;
-  /** True if the transcript must be repaired, because the previous run failed. */
+  /** True if the transcript must be repaired because the previous run failed. */
   readonly repair: boolean;
   /** The usage, cost, summary and agent that the earlier runs of the conversation hand on. */
   readonly handover?: Handover | undefined;
-  /** The position of the first message that leaves the conversation if an input check refuses the run. */
+  /** The position of the first message that is removed from the conversation if an input check refuses the run. */
   readonly own?: number | undefined;
 }
 

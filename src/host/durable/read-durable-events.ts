@@ -19,7 +19,7 @@ export interface ReadRun {
   inspect(): Promise<JournalInspection | undefined>;
 }
 
-/** Wraps a generator, because `return` of a generator would wait until a pending call of `next` has settled. */
+/** Wraps a generator, because a generator's own `return` would wait until a pending call of `next` has settled. */
 export function readDurableEvents(
   { from = 0, signal, endsWhenWaiting = false }: DurableEventsOptions,
   run: ReadRun,
@@ -114,7 +114,7 @@ class EventReader {
   /** If the run only waits for decisions, returns a `run-end` that is not stored. */
   async #lookWaiting(from: number): Promise<readonly Row<string>[] | undefined> {
     const { id, engine } = this.#run;
-    // Looking is slow. After one of many pieces, others follow, unless nothing has come for a while.
+    // Looking is slow, so after a fragment, waits a moment for the next one instead.
     const mayFollow = this.#last !== undefined && rowOf(this.#last).isPiece === true && !this.#isQuiet;
     this.#isQuiet = true;
     if (mayFollow) return undefined;
@@ -148,7 +148,7 @@ function toRunEnd(runId: string, state: JournalInspection, last: LoopEvent | und
   return { type: "run-end", runId, iteration: last?.iteration ?? 0, status: "suspended", reason, ...spent };
 }
 
-/** Reads the id of a hosted event: the number of the run, a dash, and the position of the event. Other texts give undefined. */
+/** Reads the id of a hosted event: the number of the run, a dash, and the position of the event. Returns undefined for any other string. */
 export function readPlace(id: string | undefined): { readonly number: number; readonly seq: number } | undefined {
   const [, number, seq] = /^([1-9]\d{0,8})-(\d{1,15})$/.exec(id ?? "") ?? [];
   return number === undefined ? undefined : { number: Number(number), seq: Number(seq) };

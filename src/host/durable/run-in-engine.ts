@@ -14,11 +14,11 @@ export interface ShownWait extends Wait {
 }
 
 export interface WaitingRun {
-  /** Executes the run. `now` decides about waits whose time is over. */
+  /** Executes the run. `now` decides which waits have reached their time limit. */
   execute(answers: Answers, now: number): Promise<LoopResult>;
   /** Returns the time at which an execution begins, in milliseconds since 1970. */
   now(execution: number): number | PromiseLike<number>;
-  /** Shows the waits to the outside. An empty list: the run does not wait. */
+  /** Shows the waits to the outside. An empty list means that the run does not wait. */
   show(waits: readonly ShownWait[]): PromiseLike<void>;
   /**
    * Waits for an answer to one of the waits, at most for `limitMs`. After that time, or if the run is to end, returns no answers.
@@ -26,7 +26,7 @@ export interface WaitingRun {
   receive(waits: readonly ShownWait[], limitMs: number | undefined): PromiseLike<Answers>;
 }
 
-/** Returns the result of the last execution: of a run that has ended, or that a drain has suspended. */
+/** Returns the result of the last execution. The run has then ended, or was suspended by a drain. */
 export async function runUntilEnd(run: WaitingRun): Promise<LoopResult> {
   const refused = new Map<string, number>();
   const refuse = (id: string): void => void refused.set(id, (refused.get(id) ?? 0) + 1);
@@ -62,7 +62,7 @@ async function executeOnce(run: WaitingRun, answers: Answers, now: number): Prom
   }
 }
 
-/** Throws LoopError "unknown-decision" or "invalid-decision" for an answer that cannot be sent. Returns its wait. */
+/** Returns the wait that an answer is for. Throws LoopError "unknown-decision" or "invalid-decision" if the answer cannot be sent. */
 export async function checkAnswerTo(waits: readonly ShownWait[], id: string, answer: Json): Promise<ShownWait> {
   const wait = waits.find((one) => one.id === id);
   if (wait === undefined) throw new LoopError("unknown-decision", { call: id, waiting: waits.map((one) => one.id) });
@@ -78,8 +78,8 @@ export function firstEnd(waits: readonly Wait[]): number | undefined {
 }
 
 /**
- * How a step is stored. `text` is the JSON text of the result. `failed` is the message of an error. The loop decides what happens after
- * an error, and a new execution must run the step again. So the error itself is not thrown: an engine would replay or repeat it.
+ * How a step is stored. `text` is the JSON text of the result, and `failed` the message of an error. The error itself is not thrown,
+ * because an engine would replay or repeat it: the loop decides what happens after an error, and a new execution must run the step again.
  */
 export type StoredStep = { readonly text: string } | { readonly failed: string };
 
@@ -162,7 +162,7 @@ export function runInEngine<Step extends PromiseLike<StoredStep>>(
   const journal = inLockstep({ all });
   return runUntilEnd({
     execute: (answers, now) => execute({ runId, journal, answers, now, signal }),
-    // Recorded, because a replay must decide in the same way about waits whose time is over.
+    // Recorded, because a replay must come to the same decision about expired waits.
     now: async (execution) => Number((await all([{ key: `execution/${execution}/now`, body: () => Date.now() }]))[0]),
     show: (waits) => engine.show(waits),
     receive: (waits, limitMs) => engine.receive(waits, limitMs),

@@ -6,7 +6,7 @@ import type { DurableEngine, DurableStore, LiveRun } from "./durable-store.ts";
 export class RunWaits {
   readonly #wakes = new Map<string, Set<() => void>>();
 
-  /** Makes all waits for this run call `look` again. */
+  /** Makes every `waitFor` for this run call `look` again. */
   wake(runId: string): void {
     for (const wake of this.#wakes.get(runId) ?? []) wake();
   }
@@ -57,7 +57,7 @@ export abstract class WorkerSite {
     return (this.#stopped ??= this.end());
   }
 
-  /** `stop` calls this method once. */
+  /** Releases the worker's own resources. `stop` calls this method once. */
   protected abstract end(): Promise<void>;
 
   /** Ends all executions, so that other workers can continue the runs. Resolves when all executions have ended. */

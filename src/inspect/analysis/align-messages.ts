@@ -4,8 +4,8 @@ import { hasOtherKeyOrder, isSameText } from "./json-parts.ts";
 import { isSummary, type MaskedCalls } from "./request-messages.ts";
 
 /**
- * A step from the messages of one request to those of the next. `index` is a position in the previous request, and `nextIndex` a
- * position in the next request. The steps of a list are in order, and cover all messages of both requests.
+ * One difference, or one series of equal messages, between a request and the next request. `index` is a position in the previous request,
+ * and `nextIndex` a position in the next request. A list of changes is in order, and covers all messages of both requests.
  *
  * - "kept": `count` messages are the same.
  * - "masked": the masking policy has cleared tool results of the message.

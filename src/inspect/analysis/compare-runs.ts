@@ -37,9 +37,7 @@ export function compareRuns(left: LoggedRun, right: LoggedRun): RunComparison {
   return { iterations, firstDifference: first === -1 ? undefined : first, ...compareTotals(left, right) };
 }
 
-/**
- * Used to join the numbers of an iteration and of a continuation into one key. An iteration has fewer continuations than this.
- */
+/** Combines the numbers of an iteration and a continuation into one key. An iteration has fewer continuations than this. */
 const maxContinuations = 1_000_000;
 
 const keyOf = ({ iteration, continuation }: LoggedIteration): number => iteration * maxContinuations + continuation;
@@ -96,8 +94,8 @@ function compareRequests(
 }
 
 /**
- * Returns a function that gets a key. The function calls `take` with each request up to this key, and returns the request with
- * this key.
+ * Returns a function that moves forward to the request with a key. It calls `take` with each request up to this key, and returns that
+ * request.
  */
 function createCursor(run: LoggedRun, take: (step: RequestStep) => void): (key: number) => LoggedRequest | undefined {
   const steps = walkRequests(run);
@@ -118,7 +116,7 @@ function createCursor(run: LoggedRun, take: (step: RequestStep) => void): (key: 
 
 type AreToolsSame = (left: LoggedRequest["tools"], right: LoggedRequest["tools"]) => boolean;
 
-/** Remembers the result of the previous comparison, because the tools rarely change between two requests. */
+/** Compares tools, and remembers the previous result, because the tools rarely change between two requests. */
 function createToolComparison(): AreToolsSame {
   let last: { readonly left: unknown; readonly right: unknown; readonly isSame: boolean } | undefined;
   return (left, right) => {
@@ -215,8 +213,8 @@ interface TotalsComparison {
   readonly left: ComparedTotals;
   readonly right: ComparedTotals;
   /**
-   * The first iteration that the totals count. 0 if all iterations count. A rerun repeats the iterations before this one in
-   * almost no time and without nested runs, so the totals of both runs omit these iterations.
+   * The first iteration that counts for the totals. 0 if all iterations count. A rerun repeats the iterations before this one in almost no
+   * time and without nested runs, so the totals of both runs omit these iterations.
    */
   readonly from: number;
 }

@@ -6,7 +6,7 @@ import type { CacheBreak } from "./find-cache-breaks.ts";
 const maxCauses = 5;
 
 /**
- * Returns one sentence or two about a cache break.
+ * Describes a cache break in one or two sentences.
  *
  * @example "The prompt cache broke here: the tools were reordered. 41,200 of 52,000 characters of the prefix were lost."
  */
@@ -25,7 +25,7 @@ export function describeCacheBreak(found: CacheBreak): string {
 }
 
 /**
- * Returns a short text about a cache break.
+ * Describes a cache break in a few words.
  *
  * @example "cache broke: the tools were reordered"
  */

@@ -1,7 +1,7 @@
 import { diffLines, diffWordsWithSpace } from "diff";
 import { sharedStart } from "./json-parts.ts";
 
-/** A piece of two texts. "same" and "removed" pieces make up the old text, "same" and "added" pieces the new text. */
+/** A piece of a comparison. "same" and "removed" pieces make up the old text, "same" and "added" pieces the new text. */
 export interface TextPiece {
   readonly kind: "same" | "added" | "removed";
   readonly text: string;
@@ -14,7 +14,7 @@ const maxComparedLength = 200_000;
 const maxEdits = { lines: 1_000, words: 1_000 };
 
 /**
- * Returns the pieces of two texts, in order. If the texts are long, or have little in common, the result has at most four pieces:
+ * Compares two texts, and returns the pieces in order. If the texts are long, or have little in common, the result has at most four pieces:
  * the common beginning, the old middle, the new middle, and the common end.
  */
 export function diffTexts(before: string, after: string, unit: "lines" | "words" = "lines"): readonly TextPiece[] {

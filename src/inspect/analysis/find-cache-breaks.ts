@@ -1,5 +1,5 @@
-// Finds the requests that break the prompt cache of a service, and the causes. From its cache, a service can read only the part of
-// a request that equals the beginning of an earlier request.
+// Finds the requests that break a service's prompt cache, and the causes. From its cache, a service can read only as much of a request as
+// has the same beginning as an earlier request.
 
 import type { CacheBreakCause } from "./cache-break.ts";
 import type { LoggedIteration, LoggedRequest, LoggedRun } from "../../shared/run-log.ts";
@@ -29,7 +29,7 @@ export interface CacheBreak {
   readonly prefixChars: number;
   readonly keptChars: number;
   /**
-   * The number of characters after the kept ones. 0 if only settings have changed, because a changed setting breaks the cache of
+   * The number of characters after the first difference. 0 if only settings have changed, because a changed setting breaks the cache of
    * some services only.
    */
   readonly lostChars: number;
@@ -42,8 +42,8 @@ export interface CacheBreak {
 }
 
 /**
- * Yields the break of each request, or undefined: a request that only adds messages breaks nothing. A long run takes a second, so the
- * caller can pause between requests.
+ * Yields the cache break of each request. Yields undefined for a request that only adds messages, because it breaks nothing. A long run
+ * takes a second, so the caller can pause between requests.
  */
 export function* walkCacheBreaks(run: LoggedRun): Generator<CacheBreak | undefined, void> {
   const places = new Map(run.iterations.map((iteration, index) => [iteration, index]));
@@ -186,7 +186,7 @@ function messageCauses(step: RequestStep, masked: MaskedCalls): readonly CacheBr
   return [...countChanges(causes)].map(([kind, count]): CacheBreakCause => ({ kind: messageKinds[kind], count }));
 }
 
-/** Services use these settings only after they have read the prompt, so changes do not break the cache. */
+/** Settings that services use only after they have read the prompt, so that a change does not break the cache. */
 const samplingSettings = new Set(["maxOutputTokens", "temperature", "topP", "stopSequences", "seed"]);
 
 function settingCauses(old: LoggedRequest, request: LoggedRequest): readonly CacheBreakCause[] {

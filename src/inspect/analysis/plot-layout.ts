@@ -3,10 +3,10 @@ import { type BudgetName, budgetNames, type BudgetPoint, type BudgetSeries } fro
 
 type Scale = "share" | "tokens" | "cost";
 
-/** A curve. Its path begins at the left edge with the amount 0. */
+/** A curve in the plot. Its path begins at the left edge with the amount 0. */
 export interface Curve {
   readonly name: BudgetName;
-  /** The axis of the curve. The axis "share" has percent of a limit. */
+  /** The axis of the curve. The axis "share" shows percentages of a limit. */
   readonly scale: Scale;
   readonly path: string;
 }
@@ -101,7 +101,7 @@ function toAxis(scale: Scale, side: "left" | "right", sources: readonly Source[]
   return { scale, side, ...roundUp(highest, yTickCount) };
 }
 
-/** Returns a round step, and its first multiple that is at least the value. */
+/** Returns a round step for an axis, and the smallest multiple of it that is not less than the value. */
 function roundUp(value: number, count: number): Pick<Axis, "highest" | "step"> {
   if (!(value > 0)) return { highest: 1, step: 1 };
   const rough = value / count;

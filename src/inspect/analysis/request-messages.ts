@@ -55,7 +55,7 @@ export interface RequestStep {
   readonly request: LoggedRequest;
   /** The iteration with the previous request. Undefined for the first request. */
   readonly previous: LoggedIteration | undefined;
-  /** The first position at which a message of the previous request was replaced or removed. Undefined if no message was. */
+  /** The first position at which a message of the previous request was replaced or removed. Undefined if all were kept. */
   readonly firstChange: number | undefined;
   /** The messages of the previous request from `firstChange` on. Empty if `firstChange` is undefined. */
   readonly before: readonly Message[];

@@ -31,7 +31,7 @@ export const noTotals: RunTotals = {
   nestedRuns: 0,
 };
 
-/** Sums the streams, summaries and calls of a run. For a run that is not over, sums what the log has so far. */
+/** Sums the streams, summaries and calls of a run. For a run that has not ended, sums those that the log has so far. */
 export function totalsOf(run: Pick<LoggedRun, "iterations" | "compactions">): RunTotals {
   const parts = [...run.iterations.map(totalsOfIteration), ...run.compactions.map(spendingOf)];
   const sum = parts.reduce(addTotals, noTotals);
@@ -73,7 +73,7 @@ export function addTotals(one: RunTotals, other: RunTotals): RunTotals {
   };
 }
 
-/** Returns the part of the input tokens that services read from a cache, from 0 to 1. Undefined if no service reported any. */
+/** Returns the share of the input tokens that services read from a cache, from 0 to 1. Undefined if no service reported any. */
 export function cacheShareOf({ inputTokens, cachedTokens }: RunTotals): number | undefined {
   return cachedTokens === undefined || inputTokens === 0 ? undefined : cachedTokens / inputTokens;
 }
@@ -121,8 +121,8 @@ export const budgetNames = ["tokens", "costUSD", "iterations", "toolCalls", "act
 export type BudgetName = (typeof budgetNames)[number];
 
 /**
- * The amounts that a run and its nested runs have spent at the end of an iteration or compaction. `costUSD` is undefined until a
- * cost is known.
+ * The amounts that a run and its nested runs have spent by the end of an iteration or compaction. `costUSD` is undefined until a cost is
+ * known.
  */
 export type BudgetPoint = { readonly [Name in BudgetName]: number | undefined } & {
   /** "Iteration 3", or "Compaction 3" for the compaction before iteration 3. */

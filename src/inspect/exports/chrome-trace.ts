@@ -1,6 +1,6 @@
-// Writes a log in the Trace Event Format of Chrome, as timed parts that contain each other: executions, iterations, streams, attempts,
-// calls, waits and nested runs. Source: "Trace Event Format", Google, and the importers of Perfetto and speedscope, which expect events of
-// one thread to follow or contain each other.
+// Writes a log in the Trace Event Format of Chrome, as nested parts with times: executions, iterations, streams, attempts, calls, waits and
+// nested runs. Source: "Trace Event Format", Google, and the importers of Perfetto and speedscope, which expect that any two events of one
+// thread either follow or contain each other.
 
 import { checkFields, type Checks, is } from "../../core/kit.ts";
 import type { Json } from "../../core/index.ts";
@@ -189,9 +189,9 @@ interface TraceEvent {
 }
 
 /**
- * Returns a log as JSON in the Trace Event Format, which Perfetto (ui.perfetto.dev), speedscope and chrome://tracing open. Each
- * outermost run is a process, whose threads are lanes. The first lane has the parts that do not overlap. Calls that run at the
- * same time have lanes of their own, with their nested runs.
+ * Returns a log as JSON in the Trace Event Format, which Perfetto (ui.perfetto.dev), speedscope and chrome://tracing open. Each outermost
+ * run is a process, whose threads are lanes. The first lane has the parts that do not overlap. Calls that run at the same time have their
+ * own lanes, together with their nested runs.
  *
  * The categories of the events are "run", "iteration", "compaction", "stream", "attempt", "tool" and "wait". The first token of a stream and
  * events such as "restart" are instants. The counters are the tokens and the cost of all streams and summaries so far, nested runs included.

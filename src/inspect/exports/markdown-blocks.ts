@@ -1,4 +1,4 @@
-// Writes texts of models and tools into Markdown, so that a viewer shows them as they are and runs or loads nothing.
+// Writes text from models and tools into Markdown so that a viewer shows it unchanged, and neither runs nor loads anything.
 
 import { formatCount, showControls } from "../format.ts";
 
@@ -33,8 +33,7 @@ interface BlockOptions {
 }
 
 /**
- * Returns a text as a fenced block. The fence is longer than every run of backticks in the text, so that the text cannot end the
- * block.
+ * Returns text as a fenced block. The fence is longer than every sequence of backticks in the text, so that the text cannot end the block.
  */
 export function toBlock(text: string, { language, maxChars, isWhole = true }: BlockOptions): string {
   const lines = text.replaceAll("\r\n", "\n");
@@ -63,7 +62,7 @@ export function toQuote(markdown: string): string {
     .join("\n");
 }
 
-/** Returns a block that viewers fold. The title is HTML, so it must not contain texts of users, models or tools. */
+/** Returns a block that viewers fold. The title is HTML, so it must not contain text from users, models or tools. */
 export function toFolded(title: string, block: string): string {
   return `<details>\n<summary>${title}</summary>\n\n${block}\n\n</details>`;
 }
@@ -80,7 +79,7 @@ interface Written {
   readonly isWhole: boolean;
 }
 
-/** Returns the same text as `JSON.stringify` with an indentation of 2, but stops after about `most` characters. */
+/** Writes JSON like `JSON.stringify` with an indentation of 2, but stops after about `most` characters. */
 function writeJson(value: unknown, most: number): Written {
   const writer = new JsonWriter(most);
   writer.write(value, "\n");

@@ -32,7 +32,7 @@ interface MessagesPlace {
 }
 
 /**
- * Writes all messages of the first request. Of later requests, writes only new user messages: the iterations already show the
+ * Writes all messages of the first request. For later requests, writes only new user messages, because the iterations already show the
  * outputs and results.
  */
 function writeMessages({ request }: LoggedIteration, { before, place }: MessagesPlace): readonly string[] {
@@ -71,7 +71,7 @@ function toParts(content: string | readonly UserPart[]): readonly UserPart[] {
   return typeof content === "string" ? [{ type: "text", text: content }] : content;
 }
 
-/** Images and files are only named, so that a viewer loads nothing. */
+/** Only names images and files, so that a viewer loads nothing. */
 function writeUserPart(part: UserPart, maxChars: number): string {
   if (part.type === "text") return toDataBlock(part.text, maxChars);
   return `_${part.type === "image" ? "Image" : "File"} of type_ ${toCode(part.mediaType)}`;
@@ -88,7 +88,7 @@ export interface MarkdownOptions {
   readonly system?: boolean | undefined;
   /** False to leave the reasoning of the model out. Otherwise it is folded. Default true. */
   readonly reasoning?: boolean | undefined;
-  /** The maximum number of characters of each text, argument and result. A whole number of at least 1, or `Infinity`. Default 4,000. */
+  /** The maximum length of each text, argument and result, in characters. A whole number of at least 1, or `Infinity`. Default 4,000. */
   readonly maxChars?: number | undefined;
 }
 
@@ -105,9 +105,9 @@ const checks: Checks<MarkdownOptions> = {
  * Returns a transcript of a run as Markdown, for people: status, reason, time, tokens and cost, then each iteration with its
  * messages, text, calls, results, waits and errors. Nested runs are quoted below their calls.
  *
- * All texts of users, models and tools are in code, in fenced blocks that the texts cannot end. So a viewer shows their Markdown,
- * HTML and links as plain characters, even if it allows HTML. Control characters are shown as code points. The only HTML is
- * `<details>` around the system text and reasoning.
+ * All text from users, models and tools is in fenced code blocks that it cannot end, so a viewer shows Markdown, HTML and links in it as
+ * plain characters, even if the viewer allows HTML. Control characters are shown as code points. The only HTML is `<details>` around the
+ * system text and reasoning.
  *
  * Throws LoopError "invalid-option" or "unknown-option" for `options`.
  *

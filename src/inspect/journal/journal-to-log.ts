@@ -1,4 +1,4 @@
-// Makes the run log of a journal: the events of a replay of its records, at the times that the records have.
+// Makes a run log from a journal: replays the records, and writes the events with the recorded times.
 
 import type { Answer, RequestDraft, State } from "../../core/kit.ts";
 import type { Journal, LoopEvent, Middleware, ModelChunk } from "../../core/index.ts";
@@ -12,9 +12,9 @@ import { RunRecorder } from "../log/middleware.ts";
  * Reads a journal, and returns the text of a run log with everything that the journal holds: iterations, outputs, calls, outcomes,
  * decisions, nested runs, usage, durations and the ending. `parseRunLog` of this text has the `source` "journal".
  *
- * The times of this log are milliseconds since the start of the run. A journal does not record how a request was sent, so each
- * request has the transcript, without system text, settings, context items and masking. First tokens, attempts, progress and
- * metadata are missing too.
+ * The times of this log are milliseconds since the start of the run. A journal does not record how a request was sent, so each request in
+ * the log has the plain transcript, without system text, settings, context items or masking. First tokens, attempts, progress and metadata
+ * are missing too.
  *
  * Can be called while the run is running: an incomplete last line is ignored. Rejects like `inspectJournal`: with errors from the
  * disk, and with LoopError "invalid-option", "journal-mismatch", "journal-damaged" or "journal-refused".
@@ -68,7 +68,7 @@ class RunLines {
   #look: { readonly token: string; readonly now: number; readonly at: number } | undefined;
   /** The time of the newest line. */
   #at: number;
-  /** The times at which the newest calls began, and at which the last of them ended. */
+  /** The time at which the newest calls began, and the time at which the last of them ended. */
   callsAt: number;
   #callsEnd: number;
   /** The times at which the nested runs of calls ended. */
@@ -119,7 +119,7 @@ class RunLines {
     for (const event of this.#early.splice(0)) this.#write(event);
   }
 
-  /** Writes what is left of a run, which may not have ended. */
+  /** Writes the remaining lines of a run, which may not have ended. */
   end(): void {
     this.begin();
     this.recorder?.close(undefined);

@@ -17,7 +17,7 @@ export class ChangeWatch {
   #isClosed = false;
   #hasChanged = false;
 
-  /** Is closed when `signal` fires. */
+  /** The watch closes itself when `signal` fires. */
   constructor(path: string, signal: AbortSignal) {
     this.#forget = onAbort(signal, () => this.close());
     this.#timer = setInterval(() => this.#wake(), pollMs).unref();
@@ -38,9 +38,7 @@ export class ChangeWatch {
     for (const wake of waiting) wake();
   }
 
-  /**
-   * Resolves to true after the next change, and to false after `close`. A change since the previous call of `next` counts too.
-   */
+  /** Resolves to true after the next change, and to false after `close`. A change since the previous `next` counts too. */
   async next(): Promise<boolean> {
     if (!this.#isClosed && !this.#hasChanged) await new Promise<void>((resolve) => this.#waiting.add(resolve));
     this.#hasChanged = false;
@@ -91,8 +89,8 @@ async function readSeen(file: FileHandle): Promise<SeenLog | undefined> {
 }
 
 /**
- * Resolves to the state of a log. Resolves to undefined if the file does not exist yet, or has no first line. Rejects if the file
- * is no log.
+ * Resolves to the state of a log. Resolves to undefined if the file does not exist yet, or has no first line. Rejects if the file is not a
+ * log.
  */
 export async function lookAtLog(path: string): Promise<SeenLog | undefined> {
   try {
@@ -126,8 +124,8 @@ interface Following {
 }
 
 /**
- * Yields the complete lines of a log from a position on, until `signal` is aborted. Does not yield an incomplete last line, because
- * the next run removes it after a crash. Ends if another log is at the path, or if the log became shorter.
+ * Yields the complete lines of a log from a position on, until `signal` is aborted. Does not yield an incomplete last line, because after a
+ * crash the next run removes it. Ends if another log is at the path, or if the log became shorter.
  */
 export async function* followFile(path: string, { from, id, signal }: Following): AsyncGenerator<Buffer> {
   const changes = new ChangeWatch(path, signal);

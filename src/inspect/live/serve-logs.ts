@@ -32,7 +32,7 @@ export interface LogServer {
   close(): Promise<void>;
 }
 
-/** Other machines cannot reach this address. */
+/** The server's address, which other machines cannot reach. */
 const host = "127.0.0.1";
 
 /**
@@ -145,7 +145,7 @@ class LogHandler {
 
   async #sendLog(response: ServerResponse, { path, text }: ServedLog, start: Start): Promise<void> {
     response.setHeader("Content-Type", ndjson);
-    // A text does not grow, but the response stays open, because the page would otherwise request the text again and again.
+    // Text does not grow, but the response stays open, because the page would otherwise request the text again and again.
     if (path === undefined || text !== undefined) await sendText(response, text ?? "", start);
     else await sendFile(response, path, start);
     response.end();

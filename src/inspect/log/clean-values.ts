@@ -14,17 +14,17 @@ import { measure, Measured, type Writable } from "./shared-values.ts";
 /** Returns the text to write instead of `text`. */
 export type RedactText = (text: string, place: RunLogPlace) => string;
 
-/** Fields of messages and events with ids, names and constants. These texts are not content, so `redact` does not get them. */
+/** Fields of messages and events that hold ids, names and constants. They are not content, so `redact` does not get them. */
 const plainFields: ReadonlySet<string> = new Set([
   ...["type", "kind", "role", "toolName", "callId", "providerCallId", "runId", "path", "calls", "id", "question"],
   ...["outcome", "status", "code", "provider", "model", "family", "finish", "decision", "action", "waitsFor", "source"],
   ...["hook", "event", "why", "pendingContext", "disableTools", "problem"],
 ]);
 
-/** Fields of lines with names and ids that the program or a provider has chosen. */
+/** Fields of lines that hold names and ids chosen by the program or a provider. */
 const namedFields: ReadonlySet<string> = new Set(["provider", "model", "runId", "rawFinish", "callId", "name"]);
 
-/** Fields with data of the model, the tools or the caller. All texts in them are content, including the keys. */
+/** Fields with data from the model, the tools or the caller. All strings in them are content, including the keys. */
 const contentFields: { readonly [field: string]: RunLogPlace } = {
   args: "arguments",
   approvedArgs: "arguments",
@@ -37,7 +37,7 @@ const contentFields: { readonly [field: string]: RunLogPlace } = {
   inputSchema: "tools",
 };
 
-/** The form of a media type. A `mediaType` with any other text is treated as content, and may be removed from the log. */
+/** The pattern of a media type. Any other `mediaType` is treated as content, and may be removed from the log. */
 const mediaType = /^(?:application|audio|font|image|model|text|video)\/[\w.+-]{1,80}$/;
 
 /**
@@ -88,7 +88,7 @@ export class Cleaner {
     this.#redact = redact;
   }
 
-  /** Copies data in which all texts are content. */
+  /** Copies data in which all strings are content. */
   content(value: unknown, place: RunLogPlace): Measured | undefined {
     if (value === undefined) return undefined;
     // The run freezes only arguments and results deeply. Other values may change, so their clean forms are not remembered.
@@ -157,7 +157,7 @@ export class Cleaner {
     return Object.fromEntries(fields);
   }
 
-  /** A list of two values may be a name and its value, like an entry of headers. */
+  /** A list of two values may be a name and its value, as in a list of headers. */
   #items(items: readonly Json[], place: RunLogPlace): Json {
     const [key, value = null] = items;
     const isPair = items.length === 2 && typeof key === "string" && namesSecret(key);
@@ -166,8 +166,8 @@ export class Cleaner {
   }
 
   /**
-   * Replaces all texts and numbers in a field that is named like a secret. In the schema of a tool, replaces only a text that is
-   * itself the value of the field.
+   * Replaces all strings and numbers in a field whose name suggests a secret. In a tool's schema, replaces only a string that is itself the
+   * value of the field.
    */
   #secret(value: Json, below: { readonly key: string; readonly place: RunLogPlace }): Json {
     const { key, place } = below;
@@ -194,7 +194,7 @@ export class Cleaner {
     return clean;
   }
 
-  /** Removes credentials from the ids and names of a line. A program may pass a key in place of a model, for example. */
+  /** Removes credentials from the ids and names of a line. For example, a program may pass a key where a model name belongs. */
   names(fields: LogFields): LogFields {
     const clean = Object.entries(fields).map(([name, value]) => [
       name,
@@ -223,15 +223,12 @@ export class Cleaner {
     const content = contentFields[key];
     if (content !== undefined) return this.content(field, content);
     if (key === "data") return typeof field === "string" ? this.#media(field) : this.content(field, "media");
-    // The reason of an end may contain the reason of an aborted signal, which can be any data.
+    // The end reason may contain the reason of an aborted signal, which can be any data.
     if (key === "reason" && inside === "reason") return this.content(field, "error");
     return this.#fields(field, { place: key === "error" ? "error" : place, inside: key });
   }
 
-  /**
-   * Removes credentials only from URLs. The base64 text of an image has no credentials, but parts of the text may look like
-   * credentials.
-   */
+  /** Removes credentials only from URLs. An image's base64 text has no credentials, but parts of it may look like credentials. */
   #media(data: string): string {
     return /^(?!data:)[a-z][a-z\d+.-]*:/i.test(data) ? this.text(data, "media") : this.#redacted(data, "media");
   }

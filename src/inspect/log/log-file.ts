@@ -54,8 +54,8 @@ const recent = new Map<string, Found>();
 const maxRecent = 8;
 
 /**
- * Opens a log file, and reads the lines that it has. Removes an incomplete last line. Throws LoopError "log-damaged" if the file
- * is not a run log, and the errors of the file system.
+ * Opens a log file, and reads its existing lines. Removes an incomplete last line. Throws LoopError "log-damaged" if the file is not a run
+ * log, and the errors of the file system.
  */
 export function openLogFile(path: string): LineTarget {
   const open = openFile(path);

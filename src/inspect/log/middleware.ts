@@ -49,7 +49,7 @@ const contentOf: { readonly [Type in ModelChunk["type"]]?: string } = {
 interface Content {
   readonly data: unknown;
   readonly metadata: unknown;
-  /** A text in an event about a guardrail. */
+  /** The emitted part, or a string in an event about a guardrail. */
   readonly part: EmittedPart | string;
 }
 
@@ -288,9 +288,9 @@ export interface RunLogOptions {
    */
   readonly to: string | RunLogSink;
   /**
-   * Returns the text to write instead of a text of the run. Called for each text of messages, arguments, results, errors, tools
-   * and settings before it is written. If it throws or returns no string, "[redaction failed]" is written. Credentials are
-   * removed from the returned text. Default: texts are written without their credentials.
+   * Returns the text to write in place of text from the run. Called for each string in messages, arguments, results, errors, tools and
+   * settings before it is written. If it throws or does not return a string, "[redaction failed]" is written. Credentials are removed from
+   * the returned text. Default: only credentials are removed.
    */
   readonly redact?: RedactText | undefined;
   /** The source of the wall-clock times in the log. `now` returns milliseconds since 1970. Default: `Date`. */

@@ -1,4 +1,4 @@
-// The fields that a run log has about events, the run and its tools.
+// Makes the fields of a run log that describe events, the run and its tools.
 
 import { isRecord } from "../../core/kit.ts";
 import type { EmittedPart } from "../../core/types/loop-event.ts";
@@ -10,7 +10,7 @@ import type { LogFields } from "./log-lines.ts";
 
 type Emitted = Extract<LoopEvent, { readonly type: "tool-emit" }>;
 
-/** Copies an emitted part for the log. All texts in its data are content. */
+/** Copies an emitted part for the log. All strings in its data are content. */
 export function cleanPart(part: EmittedPart, cleaner: Cleaner): Writable | undefined {
   if (part.type === "text") return cleaner.fields(part, "progress");
   const { data, ...facts } = part;
@@ -49,7 +49,7 @@ export class EmittedTexts {
 /** The name of the middleware that writes the log. */
 export const logName = "run-log";
 
-/** Returns the fields of a run-start line. Does not read functions, keys or the user id of the session. */
+/** Returns the fields of a run-start line. Never reads functions, keys or the session's user id. */
 export function describeRun({ options, provider }: ObservedRun, cleaner: Cleaner): LogFields {
   const { limits, timeouts, middleware, session, version } = options;
   const { conversationId, locale, responseTarget } = session ?? {};
@@ -64,7 +64,7 @@ export function describeRun({ options, provider }: ObservedRun, cleaner: Cleaner
   };
 }
 
-/** Writes `Infinity`, which JSON does not have, as a string. */
+/** Copies numbers. Writes `Infinity`, which JSON does not have, as a string. */
 function numbersOf(values: object | undefined): Json | undefined {
   if (!isRecord(values)) return undefined;
   const numbers = Object.entries(values).flatMap(([name, value]): [string, Json][] => {

@@ -76,7 +76,7 @@ export function joinOutputs(before: JoinedOutput | undefined, line: LogLine): Jo
 
 type Spending = Pick<LoggedIteration, "usage" | "costUSD" | "durationMs">;
 
-/** Reads the numbers at the end of a stream or a run. In an edited log, they may be any values. */
+/** Reads the numbers at the end of a stream or a run. In an edited log, these fields may have any values. */
 export function spendingOf(line: LogLine): Spending {
   const { usage } = line;
   return {
@@ -111,7 +111,7 @@ export interface CallTimes {
   resumedAt?: number | undefined;
 }
 
-/** Returns the waits of an iteration, in the order in which they began. A wait without duration is left out. */
+/** Returns the waits of an iteration, in the order in which they began. Leaves out waits without a duration. */
 export function findWaits(iteration: LoggedIteration, timesOf: (call: LoggedCall) => CallTimes): readonly LoggedWait[] {
   const waits = iteration.attempts.flatMap(({ discardedAt, error }, index): LoggedWait[] => {
     if (discardedAt === undefined) return [];

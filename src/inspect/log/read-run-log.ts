@@ -1,4 +1,4 @@
-// Reads run logs from files and texts, line by line, so that a long log needs little more memory than its content.
+// Reads run logs from files and strings, line by line, so that a long log needs little more memory than its content.
 
 import { isTornLine, type LogLine, parseLine, toDamaged, checkTypes } from "./parse-line.ts";
 import type {
@@ -92,7 +92,7 @@ const takers: { readonly [type: string]: Take | undefined } = {
     const { attempts } = iterationOf(parts, line);
     const [attempt, provider, model] = [requireCount(line, "attempt"), requireText(line, "provider"), requireText(line, "model")];
     const last = attempts.at(-1);
-    // If a wrapper calls another wrapper, the inner one reports the same attempt again, with its own provider.
+    // If one wrapper calls another, the inner wrapper reports the same attempt again, with its own provider.
     if (last?.attempt === attempt) [last.provider, last.model] = [provider, model];
     else attempts.push({ attempt, provider, model, startedAt: line.at });
   },
@@ -164,7 +164,7 @@ const takers: { readonly [type: string]: Take | undefined } = {
   },
 };
 
-/** A result from outside has no `tool-start`, unless the tool runs again with it. Older logs have one for each result. */
+/** A result from outside has no `tool-start`, unless the tool runs again because of it. In older logs, each such result has one. */
 function noteResumed(times: CallTimes, { at }: LogLine): void {
   if (times.deferredAt !== undefined) times.resumedAt ??= at;
 }
@@ -218,7 +218,7 @@ function callOf(parts: RunParts, line: LogLine): CallDraft {
 /** The maximum number of calls around a nested run. Readers are recursive, so deeper runs could overflow the stack. */
 const maxNested = 100;
 
-/** Adds lines to runs. The methods throw a TypeError for a line that does not fit. */
+/** Adds lines to runs. The methods throw a TypeError for a line that does not fit the format. */
 class RunBuilder {
   readonly runs: LoggedRun[] = [];
   readonly #parts: RunParts[] = [];
@@ -331,7 +331,7 @@ export function parseRunLog(text: string): RunLog {
   }
 }
 
-/** Reads a log from pieces of its text. Its methods throw a LineError for a line that does not fit. */
+/** Reads a log piece by piece. Its methods throw a LineError for a line that does not fit the format. */
 export class LogReader {
   readonly #values = new SharedReader();
   readonly #builder = new RunBuilder();

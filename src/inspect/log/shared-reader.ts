@@ -1,4 +1,4 @@
-// Replaces the marks in a log with the values for which they stand. docs/run-log.md describes the marks.
+// Replaces the marks in a log with the values that they stand for. docs/run-log.md describes the marks.
 
 import { isRecord } from "../../core/kit.ts";
 import type { Json } from "../../core/index.ts";
@@ -125,8 +125,8 @@ export class SharedReader {
     this.#size += known.size;
     this.#referred += known.size;
     this.#noteDepth(this.#depth + known.levels);
-    // A log has a long result twice: with its number, and as a reference in the next request. So the content of a valid line may
-    // be up to twice as large as all text of the log so far.
+    // A log contains a long result twice: with its number, and as a reference in the next request. The content of a valid line may
+    // therefore be up to twice as large as the whole log so far.
     const most = Math.max(maxExpanded, 2 * (this.#written + this.#size - this.#referred));
     if (this.#size > most) throw new TypeError(`refers to more than ${maxExpanded} values and characters`);
     return known.value;

@@ -6,7 +6,10 @@ import { isRecord } from "../../core/kit.ts";
 import type { Json } from "../../core/index.ts";
 import { isList, marks, wrongMark } from "./shared-reader.ts";
 
-/** A value of at least this many characters gets a number. A numbered value inside it counts as one reference. */
+/**
+ * Values at least this long (in characters of JSON) get a number and are written only once. Numbered values inside a value count only with
+ * the length of their reference.
+ */
 const minShared = 128;
 
 const referenceLength = '{"@":100}'.length;
@@ -47,7 +50,7 @@ export function measure(value: Writable): Measured {
   return value instanceof Measured ? value : new Measured(pieceOf(value));
 }
 
-/** Prepares a list without a number of its own, because no other line repeats the list. */
+/** Prepares a list that gets no number itself, because no other line repeats it. */
 export function measureList(items: readonly Writable[]): Measured {
   const parts: Part[] = ["["];
   items.forEach((item, index) => {
@@ -93,8 +96,8 @@ function toShared(parts: readonly Part[]): Shared {
 }
 
 /**
- * Joins parts to a key. The key contains the digest of each numbered value, so a value is hashed only once, even deep inside
- * other values.
+ * Joins parts into a key. The key contains the digest of each numbered value, so a value is hashed only once, even deep inside other
+ * values.
  */
 function keyOf(parts: readonly Part[]): string {
   return parts.map((part) => (typeof part === "string" ? part : `{"@":"${part.digest}"}`)).join("");

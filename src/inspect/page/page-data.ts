@@ -1,8 +1,8 @@
-// The data that a page has beside its code. render-run-page.ts writes it, and ui/load-logs.ts reads it.
+// The data that a page contains in addition to its code. render-run-page.ts writes it, and ui/load-logs.ts reads it.
 
 export interface PageLog {
   readonly name: string;
-  /** The id of the element that has the text of the log. Undefined if `url` is set. */
+  /** The id of the element that contains the log. Undefined if `url` is set. */
   readonly element?: string | undefined;
   /**
    * The URL of the text, relative to the page. With `?from=` and a number of bytes, the server sends the text after these bytes.

@@ -10,13 +10,13 @@ export interface RunPageLog {
 }
 
 /**
- * Returns an HTML page that shows the runs of one or more logs. The page works without a network: it contains all of its code,
- * and its policy forbids it to load anything. Texts of models and tools are shown as text only. If there are several logs, the
- * page begins with a list of all runs, and can compare two runs.
+ * Returns an HTML page that shows the runs of one or more logs. The page works without a network: it contains all of its code, and its
+ * policy forbids it to load anything. Text from models and tools is never interpreted as HTML. If there are several logs, the page begins
+ * with a list of all runs, and can compare two runs.
  *
- * The page is as long as the logs. Give it only to people who may read the logs.
+ * The page contains the whole logs, so give it only to people who may read them.
  *
- * Throws LoopError "invalid-option" if `logs` has another form. A log that is damaged is reported by the page itself.
+ * Throws LoopError "invalid-option" if `logs` has the wrong form. A log that is damaged is reported by the page itself.
  *
  * @example
  * const text = await readFile("run.jsonl", "utf8");

@@ -45,7 +45,8 @@ interface CallParts {
 }
 
 /**
- * Returns the outcome of a call. Returns undefined if the log does not have all of it, as for a call that restarted the context.
+ * Returns the outcome of a call. Returns undefined if the log does not have the complete outcome, for example for a call that restarted the
+ * context.
  */
 export function toLoggedOutcome({ logged, call, approvedArgs, sent }: CallParts): ToolOutcome | undefined {
   const { durationMs = 0, result, runs, outcome: kind } = logged;
@@ -56,13 +57,13 @@ export function toLoggedOutcome({ logged, call, approvedArgs, sent }: CallParts)
   if (rebuild === undefined) return undefined;
   const report = recordOf(result);
   const own = rebuild({ report, reason: textOrNone(report["reason"]), result, content: sent?.content, handoff: logged.handoff });
-  // The cast is safe, because the outcome is compared with the result.
+  // The cast is safe, because the outcome is then compared with the logged result.
   const outcome = { ...base, kind, ...own } as ToolOutcome;
   return isSameJson(renderOutcome(outcome), result) ? outcome : undefined;
 }
 
 interface Rebuilding extends Pick<LoggedCall, "handoff"> {
-  /** The result as an object. */
+  /** The logged result as an object. */
   readonly report: UnknownRecord;
   readonly reason: string | undefined;
   readonly result: Json;
@@ -72,7 +73,7 @@ interface Rebuilding extends Pick<LoggedCall, "handoff"> {
 const textsIn = (value: unknown): readonly string[] => (Array.isArray(value) ? value.map(String) : []);
 const none = (): object => ({});
 
-/** Return the fields of an outcome besides its kind. */
+/** Functions that return the fields of an outcome other than `kind`. */
 const rebuilders: { readonly [kind: string]: ((rebuilding: Rebuilding) => object) | undefined } = {
   completed: ({ result, content, handoff }) => ({ data: result, ...(content && { content }), ...(handoff && { handoff }) }),
   failed: ({ reason = "", report, content }) => ({ error: { name: "Error", message: reason }, data: report["data"], content }),
@@ -137,7 +138,7 @@ function readMessages(run: LoggedRun, { requests, contextItems, from }: RequestR
   for (const compaction of run.compactions) {
     const next = requests.findIndex(({ iteration }) => iteration >= compaction.iteration);
     if (next === -1 || next > last || compaction.endedAt === undefined) continue;
-    // The messages before a summary in the first request are in no request, so the rerun begins with this summary.
+    // If the first request already has a summary, no request contains the messages before it, so the rerun begins with this summary.
     if (next === 0) continue;
     readTo(next - 1);
     const made = compaction.outcome === "compacted" ? findReplaced(transcript, messagesAt(next)) : failed;

@@ -34,10 +34,7 @@ export function refuseRerun(iteration: number, problem: string): LoopError<"reru
   return new LoopError("rerun-refused", { iteration, problem });
 }
 
-/**
- * Returns the error for an iteration that the log or journal does not have completely. A rerun can start at this iteration or
- * before it.
- */
+/** Returns the error for an iteration that is incomplete in the log or journal. A rerun can start at this iteration or before it. */
 export function unknownIteration(
   from: number,
   { iteration, what }: { iteration: number; what: string },
@@ -94,7 +91,10 @@ export function isLoopWarning(message: UserMessage): boolean {
 
 const contextOf = (items: readonly Json[]): string | undefined => textIn(toContextMessage(items));
 
-/** Returns an array with the context items as its only element if every request ends with them, or else an empty array. */
+/**
+ * Returns the message with the context items, as the only element of an array, if every request ends with it. Otherwise returns an empty
+ * array.
+ */
 export function findContext(requests: readonly (readonly Message[])[]): readonly Json[] {
   const start = contextOf([""]) ?? "";
   const last = requests.map((messages) => textIn(messages.at(-1)) ?? "");

@@ -50,7 +50,7 @@ interface ReplayOptions {
   readonly warnsOfLoops: boolean;
 }
 
-/** The answers of the functions of the caller in a repeated iteration, by the ends of the keys of their steps. */
+/** The recorded answers that stand in for the caller's functions in a repeated iteration. Each key is the end of the key of a step. */
 const neutral: { readonly [step: string]: unknown } = {
   "@on-iteration/said": null,
   "@prepare-iteration/plan": {},
@@ -62,7 +62,7 @@ const neutral: { readonly [step: string]: unknown } = {
   "@guardrails/check of edits": {},
 };
 
-/** Steps that call no function of the caller. */
+/** The steps that call none of the caller's functions. */
 const harmless: ReadonlySet<string> = new Set(["@handoffs/agent", "@mask-results/force", "@compaction/earlier"]);
 
 /** Returns a journal with the iterations before `from`. The new run adds its own records to it. */
@@ -98,7 +98,7 @@ interface StepKey {
   /** -1 for a step before the first iteration. */
   readonly iteration: number;
   readonly step: string;
-  /** The middleware and the step of it. Empty for a step of the loop. */
+  /** The middleware and its step. Empty for a step of the loop itself. */
   readonly name: string;
 }
 
@@ -110,7 +110,7 @@ function readKey(key: string): StepKey {
 
 type LookEnding = NonNullable<Look["ending"]>;
 
-/** True if the caller ends or drains the new run during the replay. */
+/** True if the ending is intended: the caller ends or drains the new run during the replay. */
 function isWanted({ status }: LookEnding): boolean {
   return status === "suspended" || status === "stopped-by-user" || status === "follow-up-interrupt";
 }
@@ -132,7 +132,7 @@ function toSteps({ iterations, compactions }: Past): ReadonlyMap<string, unknown
   return steps;
 }
 
-/** Repeats the compactions of the first run in a run that has no compaction of its own. */
+/** Repeats the compactions of the first run, for a new run without its own compaction. */
 function repeatCompactions(compactions: Past["compactions"]): Middleware {
   const begin = (): Hooks => {
     let compaction: CompactedMessages | undefined;
@@ -186,7 +186,7 @@ async function readPastOfJournal(source: string | Journal, from: number): Promis
   };
 }
 
-/** Returns the tools that the model saw. */
+/** Returns the tools that were shown to the model. */
 function toolsOf({ tools: first }: RecordedRun["first"], next: Answer | undefined): Past["tools"] {
   const tools = { ...first, ...next?.shownTools };
   return (next?.visibleTools ?? Object.keys(tools)).flatMap((name) => {
@@ -294,8 +294,8 @@ const pointChecks: Checks<RerunPoint> = {
  * `runId`. Unless you set them, two options come from the log: the limits that are lower than the defaults, and the context items
  * of the requests.
  *
- * A log holds results as the model read them. If a log was redacted, the new model reads the redacted texts. A journal holds the
- * whole outcomes, so prefer it for runs with context restarts.
+ * A log holds results as the model read them. If a log was redacted, the new model reads the redacted texts. A journal holds the complete
+ * outcomes, so prefer it for runs with context restarts.
  *
  * Rejects with LoopError "rerun-refused" if the run does not have the iteration, or cannot be repeated up to there; the error
  * names the iteration that can be chosen instead. Rejects with "invalid-option" if `at` is invalid, or if the options have the
@@ -367,14 +367,14 @@ export function continuePast<Output, T extends Tool>(
   return again as unknown as LoopOptions<Output, T>;
 }
 
-/** Adds the compactions and the context items of the first run, if the new run has no middleware of its own for them. */
+/** Adds the compactions and the context items of the first run, unless the new run has its own middleware for them. */
 function withPast(given: readonly unknown[], { compactions, contextItems }: Past): readonly unknown[] {
   const names = given.map((one) => (isRecord(one) ? one["name"] : undefined));
   const added = [
     ...(compactions.size > 0 && !names.includes("compaction") ? [repeatCompactions(compactions)] : []),
     ...(contextItems.length > 0 && !names.includes("context-restarts") ? [contextRestarts({ items: contextItems })] : []),
   ];
-  // A summary is about the messages that masking and handoffs have left.
+  // Placed after masking and handoffs, because a summary covers the messages that they have left.
   const place = 1 + names.findLastIndex((name) => name === "mask-results" || name === "handoffs");
   return given.toSpliced(place, 0, ...added);
 }

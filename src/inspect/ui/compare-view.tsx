@@ -93,7 +93,7 @@ interface ComparedTextProps {
   readonly after: string;
 }
 
-/** Shows the old text on the left and the new text on the right, and marks the words that only one of the texts has. */
+/** Shows the old text on the left and the new text on the right, and marks the words that are in only one of them. */
 function ComparedText({ title, before, after }: ComparedTextProps): JSX.Element | null {
   if (before === after)
     return before === "" ? null : <LazyFold title={`${title}: the same`}>{() => <SafeText text={before} />}</LazyFold>;

@@ -135,7 +135,7 @@ interface CallProps {
 
 function CallMarks({ call, facts, stream, entryKey }: CallProps): JSX.Element {
   const { text, tone } = outcomeOf(call, stream.iteration);
-  // The text of the outcome already names a wait that has not ended.
+  // The outcome's text already mentions a wait that has not ended.
   const waits = longWaitsOf(stream.iteration, call.callId)
     .filter(({ to }) => to !== undefined)
     .map(describeWait);

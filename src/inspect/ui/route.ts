@@ -50,7 +50,7 @@ function parseCompared(link: string): Route | undefined {
   return left === undefined ? undefined : { kind: "compare", left: Number(left), right: Number(right) };
 }
 
-/** A page with one run has links without its number. */
+/** Parses a link. If the page has only one run, links do not contain its number. */
 function parseRun(link: string, runCount: number): Route {
   const [, run, key = ""] = /^r(\d+)(?:\/(.*))?$/.exec(link) ?? [];
   if (run !== undefined) return { kind: "run", run: Number(run), key };

@@ -1,4 +1,4 @@
-// Shows texts from models and tools. Control characters become visible, so that they cannot hide or reorder text.
+// Shows text from models and tools. Control characters become visible, so that they cannot hide or reorder text.
 
 import { type Context, createContext, type JSX } from "preact";
 import { useContext, useMemo, useState } from "preact/hooks";
@@ -14,8 +14,8 @@ export interface TextWindow {
 }
 
 /**
- * The shown parts of texts, by id. An entry outside the view is removed from the page. When the entry comes back, it shows the
- * same parts of its texts again.
+ * The shown parts of long texts, by id. An entry outside the view is removed from the page; when it comes back, it shows the same parts
+ * again.
  */
 export const TextWindows: Context<Map<string, TextWindow>> = createContext(new Map());
 

@@ -155,7 +155,7 @@ function Pieces({ message }: { readonly message: Message }): JSX.Element {
   );
 }
 
-/** Offers the result of a masked call as the model read it at first. */
+/** Offers to show the original result of a masked call, as the model first read it. */
 function Original({ callId, run }: Pick<MessageContext, "run"> & { readonly callId: string }): JSX.Element {
   const [original, setOriginal] = useState<ToolResultPart | undefined>(undefined);
   if (original !== undefined)

@@ -47,9 +47,9 @@ export function LazyFold({ title, children, isOpen = false }: LazyFoldProps): JS
 }
 
 interface ShowMoreProps {
-  /** The number of hidden things. */
+  /** The number of hidden items. */
   readonly left: number;
-  /** The number of things that a click shows. Default: all. */
+  /** The number of items that a click shows. Default: all. */
   readonly step?: number;
   readonly things: string;
   show(): void;
@@ -81,7 +81,10 @@ interface PieceProps {
   readonly isLast: boolean;
 }
 
-/** `nearby` characters of common text stay visible beside a change. Of a change, `longest` characters are shown at first. */
+/**
+ * `nearby` is the number of unchanged characters that stay visible next to a change, and `longest` the number of characters of a change
+ * that are shown at first.
+ */
 const nearby = 160;
 const longest = 20_000;
 
@@ -89,7 +92,7 @@ function Piece({ piece: { kind, text }, isFirst, isLast }: PieceProps): JSX.Elem
   const [isOpen, setOpen] = useState(false);
   const [head, tail] = kind === "same" ? [isFirst ? 0 : nearby, isLast ? 0 : nearby] : [longest, 0];
   const left = text.length - head - tail;
-  // At most `nearby` characters are not hidden, because a button in place of a few characters would save no space.
+  // Up to `nearby` characters are never hidden, because a button in their place would save no space.
   if (isOpen || left <= nearby) return wrapPiece(kind, showControls(text));
   return (
     <>

@@ -14,7 +14,7 @@ const nearRows = 3;
 const tickWidth = 64;
 
 interface TimelineProps {
-  /** All rows, also those that are folded away. They set the time axis of the whole run. */
+  /** All rows, including those that are folded away. They determine the time axis of the whole run. */
   readonly rows: readonly Row[];
   readonly shown: readonly Row[];
   readonly range: Interval;
@@ -76,7 +76,7 @@ interface VisibleRows {
   readonly width: number;
 }
 
-/** All rows have the same height, so the visible ones follow from the scroll position. */
+/** Computes the visible rows from the scroll position, because all rows have the same height. */
 function useVisibleRows(scroller: RefObject<HTMLDivElement | null>): VisibleRows {
   const [rows, setRows] = useState<VisibleRows>({ first: 0, end: 0, width: 500 });
   useViewChanges(scroller, ({ scrollTop, clientHeight, clientWidth: width }) => {
@@ -148,7 +148,7 @@ function Axis({ axis, isZoomed, setZoom }: AxisProps): JSX.Element {
   );
 }
 
-/** Cuts zeros at the end, because ticks are at round times. */
+/** Formats the time of a tick. Cuts zeros at the end, because ticks are at round times. */
 function formatTick(ms: number): string {
   if (ms === 0) return "0";
   return formatMs(ms)

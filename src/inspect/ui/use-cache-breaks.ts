@@ -11,7 +11,7 @@ type BreakMap = ReadonlyMap<LoggedIteration, CacheBreak>;
 
 export const CacheBreaks: Context<BreakMap> = createContext<BreakMap>(new Map());
 
-/** The cache breaks of a live run are searched again after this pause, in milliseconds. */
+/** How often the cache breaks of a live run are searched for again, in milliseconds. */
 const againMs = 1_000;
 
 export function useCacheBreaks(tree: RunTree): BreakMap {

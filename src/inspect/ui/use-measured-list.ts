@@ -58,7 +58,7 @@ export function useMeasuredList(keys: readonly string[], estimate: (index: numbe
     }
     if (Math.abs(view.scrollTop - layout.heldTop) >= 0.5) view.scrollTop = layout.heldTop;
     scrolledTo.current = view.scrollTop;
-    // If the list ends before `heldTop`, the position that the browser has set is kept.
+    // If the list ends before `heldTop`, keeps the position that the browser has set.
     if (Math.abs(view.scrollTop - layout.heldTop) >= 1) {
       layout.holdAt(view.scrollTop);
       update(undefined);
@@ -118,7 +118,7 @@ export class ListLayout {
   readonly #heights = new Map<string, number>();
   #keys: readonly string[] = [];
   #estimate: (index: number) => number = () => 0;
-  /** The top of each item, and the height of the whole list as last number. */
+  /** The top of each item. The last number is the height of the whole list. */
   #tops: readonly number[] = [0];
   #held: HeldItem = { index: 0, below: 0 };
 

@@ -1,4 +1,4 @@
-// The state of the view of a run: its selected event and folded rows, the search, the tab, and the open requests and texts.
+// The state of a run's view: the selected event, the folded rows, the search, the tab, and the open requests and texts.
 
 import type { RefObject } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
@@ -16,7 +16,7 @@ import { type Navigation, toLink } from "./route.ts";
 
 export interface PageRun {
   readonly run: LoggedRun;
-  /** A new object for each state of the log. A live log changes `run` itself. */
+  /** Changes whenever the log changes, because a live log modifies the same `run` object. */
   readonly version: unknown;
   /** The number of the run on the page, counted from 1. */
   readonly number: number;
@@ -75,8 +75,8 @@ export function useSelection({ run, version, number, count, connection, selected
     ...(rows.find((row) => row.key === key)?.parents ?? []),
     ...(tree.entries.find((one) => one.key === key)?.parents ?? []),
   ];
-  // The selected event also changes by links, the back button and a reload. This effect then unfolds the rows and entries around
-  // the event, and scrolls to the entry of the event.
+  // Links, the back button and a reload also change the selected event. This effect then unfolds the rows and entries around the event, and
+  // scrolls to its entry.
   useEffect(() => {
     if (entry === undefined) jumped.current = "";
     else if (jumped.current !== entryKey) goTo({ key: entryKey }, [...parentsOf(entryKey), ...(selectedRow?.parents ?? [])]);

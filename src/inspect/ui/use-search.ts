@@ -57,7 +57,7 @@ export function patternOf(query: string): RegExp {
   return new RegExp(query.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"), "giu");
 }
 
-/** Adds to `hits`. Yields after each entry, so that the caller can pause. */
+/** Adds the found places to `hits`. Yields after each entry, so that the caller can pause. */
 export function* findHits(entries: readonly Entry[], pattern: RegExp, hits: Hit[]): Generator<void, void> {
   for (const entry of entries) {
     const texts = [{ id: "title", value: titleOf(entry) as unknown }, ...piecesOf(entry)];

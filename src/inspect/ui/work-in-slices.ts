@@ -1,4 +1,4 @@
-/** The page can react after each slice of this time, in milliseconds. */
+/** The length of a slice, in milliseconds. Between two slices, the page can react to its reader. */
 const sliceMs = 12;
 
 /** Calls `next` of `steps` in slices until they are done, and `onSlice` after each slice. Returns a function that stops the work. */

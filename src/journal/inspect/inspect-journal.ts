@@ -44,7 +44,7 @@ export interface JournalInspection {
   readonly usage: Usage;
   /** The cost in USD. Undefined if the cost of any stream is unknown. */
   readonly costUSD: number | undefined;
-  /** The sum of the known costs in USD. The run cost at least this much, even if `costUSD` is undefined. */
+  /** The sum of the known costs in USD. The run has cost at least this much, even if `costUSD` is undefined. */
   readonly knownCostUSD: number;
   /** The number of iterations so far. Iterations that do not count for `maxIterations` are not included. */
   readonly iterations: number;
@@ -87,7 +87,7 @@ export async function inspectJournal(source: string | Journal): Promise<JournalI
   return toInspection(await readJournalRun(source));
 }
 
-/** Reads the run of a journal. Undefined if the run has not started. */
+/** Reads the run in a journal. Returns undefined if the run has not started. */
 export async function readJournalRun(source: unknown, watch?: WatchRun): Promise<RecordedRun | undefined> {
   const { journal, close } = await openRecords(source);
   try {

@@ -1,5 +1,5 @@
-// Replaces old messages by a summary. A call and its result stay together, and a waiting call is never replaced, because services would
-// refuse the request otherwise.
+// Replaces old messages with a summary. A call and its result stay together, and a waiting call is never replaced, because otherwise
+// services would refuse the request.
 
 import { providerCheck } from "../../shared/errors/provider-checks.ts";
 import { checkFields, type Checks, invalidOption, is, isCompaction, memoize } from "../../core/kit.ts";
@@ -26,14 +26,14 @@ export interface Compaction extends Middleware {
 export interface CutRules {
   readonly keepTokens: number;
   /**
-   * The last message stays, with the calls that it answers, if it has at most this number of estimated tokens. Default: the last
-   * message always stays.
+   * The last message stays, together with the calls that it answers, if it has at most this many estimated tokens. Default: it always
+   * stays.
    */
   readonly keepLastTokens?: number | undefined;
   readonly earlier: CompactedMessages | undefined;
   /** The minimum number of messages that the summary replaces. Default: no minimum. */
   readonly minCount?: number | undefined;
-  /** True if a message of the user may stay beside the summary. Default: each may. */
+  /** True if a user message may stay next to the summary. Default: every user message may. */
   readonly mayStay?: ((index: number) => boolean) | undefined;
 }
 
@@ -78,7 +78,7 @@ function findCount(messages: readonly Message[], { keepTokens, keepLastTokens = 
   return toBoundary(messages, waiting === -1 ? count : Math.min(count, waiting));
 }
 
-/** Moves the cut to a place before the calls whose results follow the cut. */
+/** Moves the cut back, so that it does not separate calls from their results. */
 function toBoundary(messages: readonly Message[], count: number): number {
   let boundary = count;
   while (boundary > 0 && messages[boundary]?.role === "tool") boundary -= 1;
@@ -95,9 +95,7 @@ function isNoteOfLoop({ content }: UserMessage): boolean {
   return content === malformedNote || content === warnOfLoop(count) || isComplaint(content);
 }
 
-/**
- * True if the loop has written the message. A user may write a message that begins in the same way, so the end is compared too.
- */
+/** True if the loop wrote the message. A user's message may begin in the same way, so the end is compared too. */
 function isComplaint(text: string): boolean {
   return text.startsWith(misfitNote.start) && text.endsWith(misfitNote.end);
 }
@@ -144,8 +142,8 @@ export interface CompactionOptions {
    */
   readonly when?: number | undefined;
   /**
-   * The latest messages stay unchanged, up to this size: a share of the context window (up to 1), or tokens (above 1). Must be
-   * smaller than `when`. Default 0.1.
+   * The latest messages stay unchanged up to this size: a share of the context window (up to 1), or tokens (above 1). Must be smaller than
+   * `when`. Default 0.1.
    */
   readonly keep?: number | undefined;
   /**
@@ -205,14 +203,13 @@ interface Settings extends CompactionOptions {
 }
 
 /**
- * Summarizes old messages when the context is nearly full, and once after the service has refused a request as too long. Later
- * requests have the summary in place of the old messages. The transcript and the journal keep all messages.
+ * Summarizes old messages when the context is nearly full, and once after the service has refused a request as too long. Later requests
+ * contain the summary in place of the old messages. The transcript and the journal keep all messages.
  *
- * A summary never replaces the system text, pinned messages, the last message of the user, calls that wait, and the latest
- * messages up to `keep`. A call and its result stay together. The summary is a step of the journal, and its usage and cost count
- * towards the limits of the run. A long conversation is summarized in parts, so that no request for a summary is too long. If the
- * summary fails, or is not shorter than the old messages, requests keep the old messages. The events are `compaction-start` and
- * `compaction-end`.
+ * A summary never replaces the system text, pinned messages, the user's last message, calls that wait, or the latest messages up to `keep`.
+ * A call and its result stay together. The summary is a step of the journal, and its usage and cost count towards the limits of the run. A
+ * long conversation is summarized in parts, so that no request for a summary is too long. If the summary fails, or is not shorter than the
+ * old messages, requests keep the old messages. The events are `compaction-start` and `compaction-end`.
  *
  * Throws LoopError "unknown-option" or "invalid-option".
  *
@@ -307,12 +304,12 @@ function cutOf(facts: CompactionFacts, settings: Settings, tokens: number): Cut 
   const rules = facts.isForced ? shorten(facts, keep, tokens) : { keepTokens: keep };
   const { messages, earlier, filtered } = shownMessages(facts);
   if (filtered === undefined) return findCut(messages, { ...rules, earlier });
-  // The cut comes after the filtered messages, because positions among them are no positions in the transcript.
+  // The cut must come after the filtered messages, because positions among them do not exist in the transcript.
   const mayStay = (index: number): boolean => index >= filtered.left || placeOf(facts, filtered, index) >= 0;
   return findCut(messages, { ...rules, earlier, minCount: filtered.left, mayStay });
 }
 
-/** The messages that the next request has without a new summary, before `earlier` replaces some of them. */
+/** The messages that the next request would have without a new summary, before `earlier` replaces some of them. */
 interface Shown {
   readonly messages: readonly Message[];
   readonly earlier: CompactedMessages | undefined;
@@ -363,7 +360,7 @@ function contextTokens(facts: CompactionFacts): number {
   const last = stream?.lastUsage ?? stream?.usage;
   if (last !== undefined && last.inputTokens > 0)
     return last.inputTokens + last.outputTokens + estimateMessages(facts.messages.slice(answer + 1));
-  // If the service itself searches the deferred tools, a tool is not in the context before the service has found it.
+  // If the service searches deferred tools itself, a deferred tool is not part of the context until the service has found it.
   const visible = tools.filter(({ deferred }) => deferred !== true);
   return estimateJson(system ?? "") + estimateJson(visible) + estimateShown(shown);
 }

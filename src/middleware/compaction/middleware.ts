@@ -29,7 +29,7 @@ interface LastCompaction {
   readonly streams: number;
 }
 
-/** The messages that an agent sees whose handoff filters the messages before it. */
+/** The messages that an agent sees if its handoff filters the earlier messages. */
 export interface FilteredMessages {
   readonly messages: readonly Message[];
   /** The number of messages that the filter has left, at the beginning of `messages`. */
@@ -38,13 +38,13 @@ export interface FilteredMessages {
   readonly before: number;
 }
 
-/** The facts of a run from which a compaction decides and works. */
+/** The facts about a run that a compaction needs. */
 export interface CompactionFacts {
   readonly provider: Provider;
   readonly system: string | undefined;
   readonly tools: readonly ToolDefinition[];
   readonly transcript: readonly Message[];
-  /** The transcript as the model gets it, so that masked results are left out. */
+  /** The transcript as the model gets it, without masked results. */
   readonly messages: readonly Message[];
   /** Set if the current agent sees filtered messages. */
   readonly filtered?: FilteredMessages | undefined;
@@ -55,7 +55,7 @@ export interface CompactionFacts {
   readonly isForced: boolean;
 }
 
-/** The facts from which a compaction also writes its summary. */
+/** The further facts that writing the summary needs. */
 export interface SummaryFacts extends CompactionFacts {
   readonly summaryRun: SummaryRun;
 }
@@ -77,14 +77,14 @@ interface CompactionState {
   last: LastCompaction | undefined;
   isForced: boolean;
   hasBegun: boolean;
-  /** The number of streams when a refusal last led to a compaction, so that a refusal leads to one only. */
+  /** The number of streams when a refusal last led to a compaction, so that each refusal leads to only one. */
   forcedAt: number;
 }
 
 export function compactWith(core: CompactionCore): Middleware {
   return {
     name: "compaction",
-    // The filter of an agent counts the messages of the transcript.
+    // An agent's filter counts the messages of the transcript, so it must come first.
     after: ["handoffs"],
     begin: (run) => {
       const compaction = core.earlierOf(run.messages);
@@ -108,7 +108,7 @@ export function compactWith(core: CompactionCore): Middleware {
               const answer = await compactNow(own, { cause, at, facts }, () => summarize(facts, at, { run, core }));
               const refusal = state.answers.at(-1)?.reason;
               own.isForced = false;
-              // A run that was stopped during the summary ends in the next stream.
+              // If the run was stopped during the summary, the next stream ends it.
               if (cause === "forced" && answer.kind === "failed" && answer.cancelled !== true && refusal !== undefined)
                 return endWith({ status: "error", reason: refusal }, provider);
               const spent = at.findSpent(state.lastCostUSD);
@@ -123,7 +123,7 @@ export function compactWith(core: CompactionCore): Middleware {
         async beforeEnd(_ending, { state }) {
           const { length } = state.answers;
           const { forcedAt, last } = own;
-          // If the shortened request was refused too, the run ends with the refusal.
+          // If the service also refuses the shortened request, the run ends with the refusal.
           const isAgain = forcedAt === length - 1 && last?.answer.kind === "compacted";
           if (!isTooLong(state) || forcedAt === length || (forcedAt > 0 && isAgain)) return undefined;
           own.forcedAt = length;
@@ -186,7 +186,7 @@ async function findDue(at: Recorder, isDue: () => boolean): Promise<Cause | unde
   return (await at.step("due", () => isDue() || undefined)) === true ? "due" : undefined;
 }
 
-/** Calls the function `contextWindow` of the caller, which may throw. */
+/** Calls the caller's function `contextWindow`, which may throw. */
 function guarded<T>(at: Recorder, work: () => T): T | undefined {
   try {
     return work();
@@ -217,7 +217,7 @@ interface SummaryMaker {
   readonly core: CompactionCore;
 }
 
-/** Releases the listener of the summary when it ends. */
+/** Writes the summary, and releases its listener at the end. */
 async function summarize(facts: CompactionFacts, at: Recorder, { run, core }: SummaryMaker): Promise<CompactionAnswer> {
   const scope = new CancelScope();
   scope.follow(at.signal);
@@ -248,7 +248,7 @@ function summaryRunOf(at: Recorder, { runId, clock, timeouts, options: { pricing
   };
 }
 
-/** Finds which messages at the end are those of the transcript, if other middleware has filtered the messages before. */
+/** Finds out how many messages at the end come unchanged from the transcript, if other middleware has filtered the earlier messages. */
 function findFiltered(messages: readonly Message[], transcript: readonly Message[]): FilteredMessages | undefined {
   if (messages.length === transcript.length) return undefined;
   let same = 0;
@@ -256,7 +256,7 @@ function findFiltered(messages: readonly Message[], transcript: readonly Message
   return { messages, left: messages.length - same, before: transcript.length - same };
 }
 
-/** A summary of other messages than those that the current agent sees is not used. */
+/** Applies a summary, unless it is about other messages than those that the current agent sees. */
 function applySummary(
   messages: readonly Message[],
   { messages: transcript }: State,

@@ -157,7 +157,7 @@ export interface DeliberateModeOptions {
 
 /** Makes tools visible only if the user asks for them. Created by `createDeliberateMode`. */
 export interface DeliberateMode {
-  /** Triggers that are ignored because they are invalid. */
+  /** The invalid triggers, which are ignored. */
   readonly problems: readonly TriggerProblem[];
   /** Makes the gate of one turn. Each call of `forTurn` begins a new turn of the conversation. */
   forTurn(turn: DeliberateTurn): DeliberateTurnGate;
@@ -218,7 +218,7 @@ function checkModeOptions(options: unknown): asserts options is DeliberateModeOp
 
 type Triggers = NonNullable<DeliberateModeOptions["triggers"]>;
 
-/** Returns a map, because a tool may have the name of a property that all objects have, such as "constructor". */
+/** Returns a map, because a tool may be named like a property that all objects have, such as "constructor". */
 function readTriggers({ triggers = {}, tools = [] }: DeliberateModeOptions): ReadonlyMap<string, Triggers[string]> {
   const found = new Map<string, Triggers[string]>();
   const add = (path: string, name: string, phrases: unknown): void => {
@@ -245,9 +245,9 @@ const maxLookBackLength = 20;
  * Makes a deliberate tool mode, for any number of conversations. `forTurn` searches the user's text for triggers and returns the
  * gate of that turn. Pass the gate to `gateTools`. The gate allows:
  *
- * - tools whose trigger is in the text. Triggers come from the option `triggers`, and from the trait `triggers` of `tools`,
+ * - tools with a trigger in the text (triggers come from the option `triggers` and from the trait `triggers` of `tools`),
  * - tools that succeeded in one of the last `retainTurns` turns of the conversation, and
- * - if the text is a follow-up phrase, the tools whose triggers are in the newest text of `recent` that contains a trigger.
+ * - if the text is a follow-up phrase, the tools with a trigger in the newest text of `recent` that contains any trigger.
  *
  * A trigger has one of four forms. `remind me` matches whole words in upper and lower case. `remind*` matches the start of a
  * word. `^` always matches. `/remind(er)?s?/i` is a regular expression; the flags i, m, s and u are supported. A search with a

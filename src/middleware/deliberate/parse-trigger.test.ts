@@ -58,7 +58,7 @@ describe("parseTrigger: literal triggers", () => {
     ["remind", "请reminder吧", none],
     ["提醒me", "请提醒me吧", "提醒me"],
     ["提醒me", "提醒men", none],
-    // Korean separates words with spaces. A word with a suffix is therefore not the word of the trigger.
+    // Korean separates words with spaces, so a word with a suffix is not the trigger's word.
     ["알림", "알림 설정", "알림"],
     ["알림", "알림을 설정", none],
   ])("the trigger %j, applied to the text %j, finds %j", ([trigger, text, match]) => {

@@ -1,4 +1,4 @@
-// The checks that `guardrails` takes, their arguments and their verdicts.
+// The types of the checks that `guardrails` takes, with their arguments and verdicts.
 
 import type { ApprovalContext } from "../../core/types/middleware-options.ts";
 import type { Json, Message, Session, ToolCall, Usage, UserMessage } from "../../core/index.ts";
@@ -37,9 +37,9 @@ export interface CheckedOutput {
   readonly text: string;
   readonly part: "text" | "reasoning";
   /**
-   * False while the model is still writing this part. Always true for a check without `window`. A second response may continue
-   * the first response. The value is then also true at the end of the first response, because its text is shown at that point.
-   * During the second response, the check gets the text of both.
+   * False while the model is still writing this part. Always true for a check without `window`. If a second response continues the first
+   * one, the value is also true at the end of the first, because its text is then shown. During the second response, the check gets the
+   * text of both.
    */
   readonly isComplete: boolean;
   /** True if the message contains tool calls, so that its text is not the final answer. */
@@ -94,15 +94,15 @@ interface Refusal {
   readonly info?: Json | undefined;
 }
 
-/** The verdict about the input. "refuse" ends the run as `input-guardrail`. */
+/** The verdict on the input. "refuse" ends the run as `input-guardrail`. */
 export type InputVerdict = ({ readonly kind: "pass" } | Refusal) & Spending;
 
-/** The verdict about the output. "rewrite" replaces the whole text, and "refuse" ends the run as `output-guardrail`. */
+/** The verdict on the output. "rewrite" replaces the whole text, and "refuse" ends the run as `output-guardrail`. */
 export type OutputVerdict = InputVerdict | ({ readonly kind: "rewrite"; readonly text: string } & Spending);
 
 /**
- * The verdict about a tool call. "rewrite" replaces the arguments, which are validated again. Approvals, and
- * people who decide, get the rewritten arguments.
+ * The verdict on a tool call. "rewrite" replaces the arguments, which are validated again. Approval policies and people who decide see the
+ * rewritten arguments.
  *
  * "refuse" denies the call, and the model reads the reason. With `endsRun: true`, the run ends as `tool-guardrail` instead, and no
  * other call of the message runs.

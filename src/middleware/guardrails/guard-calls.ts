@@ -1,4 +1,4 @@
-// The checks of tool calls as middleware. The tools of a message begin after all its calls were checked, because a check may end the run.
+// Checks tool calls, as middleware. The tools of a message begin only after all its calls were checked, because a check may end the run.
 
 import {
   type ApprovalDecision,
@@ -26,7 +26,7 @@ import { digest, isSameJson, stableJson, toJson } from "../../shared/json.ts";
 import { textOrNone, toPlainError } from "../../shared/plain-error.ts";
 import type { ToolCheck } from "./checks.ts";
 
-/** The verdict of the checks about a call. Plain data. */
+/** The checks' verdict on a call. Plain data. */
 interface Verdict {
   /** The rewritten arguments. */
   readonly rewritten?: { readonly args: Json } | undefined;
@@ -114,7 +114,7 @@ async function checkCall(checks: readonly ToolCheck[], ports: ToolCheckPorts, { 
   }
 }
 
-/** A saved journal may have been edited. A verdict that is not readable must not let a call run. */
+/** Reads a recorded verdict. A saved journal may have been edited, and an unreadable verdict must not let a call run. */
 function readRecorded(value: unknown): Verdict {
   const known = ["rewritten", "denial", "failed"];
   if (isRecord(value) && Object.entries(value).every(([field, found]) => known.includes(field) && isRecord(found))) return value;
@@ -128,7 +128,7 @@ function refuseVerdict(name: string, verdict: unknown): TypeError {
   );
 }
 
-/** Returns the outcome of a denied call. The check may end the run. */
+/** Returns the outcome of a denied call. It ends the run if the check says so. */
 function toDenied(denial: Extract<ApprovalDecision, { kind: "deny" }>, call: ToolCall): Outcome {
   const { reason, guardrail } = denial;
   const denied: Outcome = { call, durationMs: 0, kind: "denied", reason, guardrail };

@@ -1,4 +1,4 @@
-// Passes the stream of a provider through the checks. The stream stays closed until the checks of the input have passed.
+// Passes a provider's stream through the checks. Nothing of the stream is released until the input checks have passed.
 
 import { dropIterator } from "../../shared/promises.ts";
 import { followSignal } from "../../shared/signals.ts";
@@ -57,7 +57,7 @@ async function* checkChunks(
 ): AsyncGenerator<ModelChunk> {
   const source = iterateChunks(stream);
   try {
-    // The first chunk is read before the input checks are over, so that the request is sent at once.
+    // Reads the first chunk before the input checks are over, so that the request is sent at once.
     const first = readNext(source);
     if (checked !== undefined && !(await waitFor(call, checked)).every(hasPassed)) return;
     const gate = createGate?.(call);
@@ -95,8 +95,8 @@ export function hasPassed({ verdict }: GuardrailRecord): boolean {
 }
 
 /**
- * Reads the next chunk. The caller handles a rejection only after the checks. The empty handler prevents that Node reports an
- * unhandled rejection before the caller handles it.
+ * Reads the next chunk. The caller handles a rejection only after the checks. The empty handler keeps Node from reporting an unhandled
+ * rejection before the caller handles it.
  */
 function readNext(source: AsyncIterator<ModelChunk>): Promise<IteratorResult<ModelChunk>> {
   const next = Promise.resolve(source.next());

@@ -1,4 +1,4 @@
-// Reads the checks that `guardrails` gets.
+// The function `guardrails`, which reads and validates its checks.
 
 import { checkFields, type Checks, invalidOption, is, isRecord, needed } from "../../core/kit.ts";
 import type { Middleware } from "../../core/index.ts";
@@ -38,11 +38,11 @@ const ofOutput: Checks<OutputCheck> = {
  * Checks the input, the output and the tool calls of a run. Put it before `approve`: then a refused call needs no approval. In events and
  * results, `guardrail` is the name of a check.
  *
- * - `input`: runs at the same time as each request with new user messages, such as the first one. Until all checks have passed, no
- *   part of the response is shown and no tool runs. A refusal cuts off the request and ends the run as `input-guardrail`.
+ * - `input`: runs at the same time as each request that has new user messages, such as the first. Until all checks have passed, no part of
+ *   the response is shown and no tool runs. A refusal cuts off the request and ends the run as `input-guardrail`.
  * - `output`: passes, rewrites or refuses the text of each response, before it is shown, recorded or used. A refusal ends the run as
  *   `output-guardrail`.
- * - `tools`: passes, rewrites or denies each tool call, and again the arguments that an approval has edited.
+ * - `tools`: passes, rewrites or denies each tool call. Arguments that an approval has edited are checked again.
  *
  * A check that throws or takes longer than `timeouts.callbackMs` blocks like a refusal, and ends the run as `hook-failed`. If a tool
  * check fails, only the checked call fails, with the outcome `approval-failed`.

@@ -1,5 +1,5 @@
-// The checks of the input and the output as middleware. The input checks are a step beside the request. The verdicts of the output
-// checks are a note in the record of the answer.
+// Checks the input and the output, as middleware. The input checks are a separate step beside the request. The verdicts of the output
+// checks are stored as a note in the record of the answer.
 
 import { type Answer, type Hooks, isRecord, type Recorder, type RunFacts, type State } from "../../core/kit.ts";
 import type { GuardrailRecord } from "../../core/types/guardrails.ts";
@@ -46,7 +46,7 @@ export function guardRequests({ input, output }: RequestChecks, run: RunFacts): 
   };
 }
 
-/** Waits for both, so that the step of the checks has ended before the request fails. */
+/** Waits for both promises, so that the step of the checks has ended before the request fails. */
 async function settleBoth(answer: Promise<Answer>, records: Promise<unknown> | undefined): Promise<Answer> {
   await Promise.allSettled([answer, records]);
   return answer;
@@ -85,7 +85,7 @@ interface Checking {
 }
 
 interface Checked {
-  /** Resolves after the step. */
+  /** The records. Resolves after the step. */
   readonly records: Promise<readonly GuardrailRecord[]>;
   /** Resolves inside the step, because the request may be waiting for the verdict before the step can end. */
   readonly verdict: Promise<readonly GuardrailRecord[]>;
@@ -163,7 +163,7 @@ function endBy(stage: "input" | "output", record: GuardrailRecord, answer: Answe
   return { ...answer, status: "error", reason: { kind: `${stage}-guardrail`, guardrail, reason, info }, error: undefined };
 }
 
-/** A saved journal may have been edited. */
+/** Reads recorded verdicts. A saved journal may have been edited. */
 function readRecords(value: unknown): readonly GuardrailRecord[] {
   if (Array.isArray(value) && value.every(isGuardrailRecord)) return value;
   throw new LoopError("journal-damaged", { key: name, problem: "has an invalid record of a check" });

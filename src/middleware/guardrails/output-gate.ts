@@ -50,7 +50,7 @@ const extras: ReadonlySet<ModelChunk["type"]> = new Set(["provider-metadata", "d
 export class OutputGate {
   readonly #options: GateOptions;
   #parts: { readonly [Name in PartName]: Part };
-  /** The chunks that are held back, in order: text, and all chunks that follow held text. */
+  /** The chunks that are held back, in order: text, and all chunks after held text. */
   #held: ModelChunk[] = [];
   #extras: ModelChunk[] = [];
   #hasCalls = false;
@@ -119,7 +119,7 @@ export class OutputGate {
   async #advance(part: Part): Promise<readonly ModelChunk[]> {
     const text = await this.#check(part, false);
     const end = cutBefore(text, text.length - part.window);
-    // Chunks must keep their order. So if another chunk is held, such as a call, the text of this part stays held back too.
+    // Chunks must keep their order. If another chunk is held, such as a call, the text of this part therefore stays held back too.
     if (end <= part.shown.length || this.#held.some((chunk) => !isTextOf(chunk, part))) return [];
     const shown = text.slice(part.shown.length, end);
     part.shown = text.slice(0, end);

@@ -10,7 +10,7 @@ export interface AgentFacts<Context = unknown> {
   readonly session: Session;
 }
 
-/** Writes the system prompt of an agent for each request. */
+/** A function that writes the system prompt of an agent for each request. */
 export type AgentSystem = {
   // This is a method, because method parameters are bivariant: a function may annotate the context that it needs.
   write(facts: AgentFacts): string;
@@ -22,8 +22,8 @@ export interface AgentOptions {
   readonly description: string;
   /**
    * The system prompt, or a function that returns the system prompt for each request. If the function throws, the run ends as
-   * `hook-failed`. If the function annotates its argument as `AgentFacts<App>`, the run must have the option `context` of the type
-   * `App`. Default: the option `system` of the run.
+   * `hook-failed`. If the function annotates its argument as `AgentFacts<App>`, the run needs the option `context` of the type `App`.
+   * Default: the option `system` of the run.
    */
   readonly system?: string | AgentSystem | undefined;
   /**

@@ -1,4 +1,4 @@
-// A tool whose call is a nested run, and the report about a nested run without a whole answer.
+// Tools whose calls are nested runs, and the report about a nested run that ended without a whole answer.
 
 import type { ExecutableTool, NestedRunOptions, Tool, ToolContext, NestedLoopOptions } from "../../types/loop-options.ts";
 import type { LoopEmitter } from "../../types/loop-event.ts";
@@ -39,7 +39,7 @@ export interface AgentReport {
 /** Returns undefined if the text or the output of the run is its answer, or if the run is not completed. */
 export function reportOf(result: LoopResult): AgentReport | undefined {
   const { status, reason, output, responseText: text } = result;
-  // A test may replace the nested run, and give its result only the fields that it needs.
+  // A test may replace the nested run with a result that has only the fields it needs.
   if (status !== "completed" || output !== undefined || (reason as unknown) === undefined) return undefined;
   const ended = readEnding(result, reason);
   return ended === undefined || text === "" ? ended : { ...ended, text };
@@ -79,7 +79,7 @@ const maxLastWordsLength = 2_000;
 
 declare const inherited: unique symbol;
 
-/** The type of the context of a nested run that uses the context of the outer run. */
+/** Marks a nested run that uses the context of the outer run. */
 export type Inherited = typeof inherited;
 
 /** The context that an agent tool needs: its own context, and the context of the tools of a nested run that inherits it. */
@@ -118,15 +118,15 @@ export interface AgentToolFields<
    */
   readonly prepare: (args: Args, context: ToolContext<Context>) => PreparedOptions<T, Own> | PromiseLike<PreparedOptions<T, Own>>;
   /**
-   * Set to true to write the text of the nested run to the user's stream, in `tool-emit` events of this call. Parts that tools of
-   * the nested run emit are then passed on too. Default false.
+   * Set to true to send the nested run's text to the user's stream, in `tool-emit` events of this call. Parts that its tools emit are then
+   * passed on too. Default false.
    */
   readonly emitText?: boolean | undefined;
   /**
-   * Returns the result of the call. Default: for a completed run, its `output`, or its text if there is no `output`. If the run
-   * did not end with an answer, an `AgentReport`: `status`, `reason`, the `calls` that ended the run, and the `text`. This is so
-   * for a tool with `endTurn`, a stop condition, and an answer that was cut off (`length`, `content-filter`) or refused. For any
-   * other ending, a failure with the status and the reason of the run.
+   * Returns the result of the call. Default: for a completed run, its `output`, or its text if there is no `output`. If the run did not end
+   * with an answer, an `AgentReport`: `status`, `reason`, the `calls` that ended the run, and the `text`. This happens after a tool with
+   * `endTurn`, a stop condition, or an answer that was cut off (`length`, `content-filter`) or refused. For any other ending, a failure
+   * with the run's status and reason.
    */
   readonly toResult?: ((result: LoopResult<unknown, T>) => unknown) | undefined;
 }
@@ -197,7 +197,7 @@ export function defineAgentTool(...given: readonly [fields?: AgentToolFields<unk
 
 function createAgentTool(fields: AgentToolFields<unknown, ToolSchema>): Tool {
   const { prepare, toResult, emitText, ...tool } = checkAgent(fields);
-  // The code runs again on a resume, over the records of the nested run.
+  // On a resume, this code runs again, and the nested run continues from its records.
   const execute = async (args: unknown, given: ToolContext): Promise<unknown> => {
     const prepared: unknown = await callBack(given, () => prepare(args, given), "callbackMs");
     if (!isRecord(prepared))
@@ -215,8 +215,8 @@ function createAgentTool(fields: AgentToolFields<unknown, ToolSchema>): Tool {
 }
 
 /**
- * Calls a function that may hang. Rejects when the run is cancelled, or after `timeouts.callbackMs`. With "toolMs", the call ends as timed out
- * after `timeouts.toolMs`. A context of a test has no time limits.
+ * Calls a function that may hang. Rejects when the run is cancelled, or after `timeouts.callbackMs`. With "toolMs", the call ends as timed
+ * out after `timeouts.toolMs`. A context made by a test has no time limits.
  */
 async function callBack<T>(context: ToolContext, work: () => T | PromiseLike<T>, limit: "callbackMs" | "toolMs"): Promise<T> {
   const inside = insideOf(context);
@@ -233,7 +233,7 @@ interface Tap {
   readonly forget: () => void;
 }
 
-/** Passes the text of the nested run on to the stream of the user. */
+/** Passes the nested run's text on to the user's stream. */
 function tapNested(context: ToolContext, given: LoopEmitter | undefined): Tap {
   if (given === undefined) return { options: { events: emitTextOf(context) }, forget: () => {} };
   return { options: {}, forget: tapEvents(given, (part) => context.emit(part)) };

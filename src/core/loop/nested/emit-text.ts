@@ -19,7 +19,7 @@ export function createTextTap(emit: Emit): (event: LoopEvent) => void {
     held = "";
   };
   return (event) => {
-    // A replay emits nothing, and an event with `path` belongs to a run at a deeper level.
+    // Replayed events are not emitted again. An event with `path` belongs to a deeper run.
     if (event.replayed === true || event.path !== undefined) return;
     if (event.type === "text-delta" && event.attempt !== undefined && event.isFinal !== true) held += event.text;
     else if (event.type === "attempt-discarded") held = "";
@@ -54,9 +54,9 @@ export function tapEvents(events: LoopEmitter, emit: Emit): () => void {
 }
 
 /**
- * Creates an emitter for a nested run that writes the text of the run to the user's stream, as parts of the call of `context`.
- * The emitter also passes on the parts that tools of the nested run emit. Pass the emitter as the option `events` of
- * `runNested`. For an agent tool, set `emitText` instead.
+ * Creates an emitter for a nested run that sends the run's text to the user's stream, as parts of the call that `context` belongs to. The
+ * emitter also passes on the parts that tools of the nested run emit. Pass the emitter as the option `events` of `runNested`. For an agent
+ * tool, set `emitText` instead.
  *
  * If `withFallback` may discard an attempt, the text of the attempt appears after it is accepted.
  *

@@ -5,9 +5,9 @@ import type { StreamResult } from "../../types/provider.ts";
 
 type Resume = () => void;
 
-/** Counts what a nested run spends in its outer runs too. */
+/** Counts a nested run's spending for its outer runs too. */
 export class NestedMeter extends Meter {
-  /** The meters of the outer runs, from the inside. */
+  /** The meters of the outer runs, innermost first. */
   readonly #outers: readonly Meter[];
   readonly #outer: Meter;
 
@@ -52,7 +52,9 @@ export class NestedMeter extends Meter {
     return this.#outer.findSpent(costUSD, unsettled);
   }
 
-  /** Counts the next stream of this run in its outer runs, until `settle`. Without `expected`, the run had no stream yet. */
+  /**
+   * Counts the expected usage of this run's next stream for its outer runs, until `settle`. `expected` is undefined for the first stream.
+   */
   begin(expected: Expected | undefined): void {
     for (const meter of this.#outers)
       (meter.streams ??= { expected: new Map(), onSettled: new Set() }).expected.set(this, expected ?? meter.newest);
@@ -83,7 +85,7 @@ function isFull(meter: Meter, { costUSD }: Expected, minUSD: number): boolean {
   return findOwnSpent(meter, costUSD, { tokens: sum("tokens"), costUSD: sum("costUSD") }) !== undefined;
 }
 
-/** Leaves out the limits of the outer runs. */
+/** Compares only with this run's own limits, not with those of its outer runs. */
 function findOwnSpent(meter: Meter, costUSD: number, unsettled?: Spending): SpentLimit {
   return Meter.prototype.findSpent.call(meter, costUSD, unsettled);
 }

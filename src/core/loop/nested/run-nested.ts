@@ -51,7 +51,7 @@ export function runNested<Output = unknown, T extends Tool = Tool, Context = unk
 }
 
 interface Given {
-  /** The user of the recorder. Undefined for an ordinary tool. */
+  /** The middleware or durable tool that records the run. Undefined for an ordinary tool. */
   readonly owner?: string | undefined;
   readonly [startKey]?: (options: NestedOptions, name?: string) => Promise<LoopResult>;
 }
@@ -66,7 +66,7 @@ async function begin(context: object, options: NestedOptions, name: string | und
   return owner === undefined ? beginInTool(activity, options) : beginRecorded(activity, options, { owner, name });
 }
 
-/** A nested run of an ordinary tool is part of the tool's step, and ends with it. */
+/** Begins a nested run in an ordinary tool. The run is part of the tool's step, and ends with it. */
 async function beginInTool(activity: Activity, options: NestedOptions): Promise<LoopResult> {
   const { deadline, call } = activity;
   if (deadline === undefined || deadline.isOver) throw new Error("The tool call has ended, so it cannot start a nested run.");
@@ -89,7 +89,7 @@ function beginRecorded(activity: Activity, options: NestedOptions, { owner, name
   return activity.inCore(async () => {
     const at = { key: `${place}/${used}${own}`, path: path + suffix, callId: call?.callId ?? path, journal };
     const result = await runsOf(activity).begin(options, at);
-    // Otherwise, the code that began the nested run has its result.
+    // In all other cases, the code that began the nested run gets the result.
     if (result.status === "suspended" || isEnded(run.scope)) giveBackTo(activity, result);
     if (result.status !== "suspended") return result;
     activity.left.isDrained = result.reason.kind === "drained";
@@ -99,7 +99,7 @@ function beginRecorded(activity: Activity, options: NestedOptions, { owner, name
 
 interface NestedAt {
   readonly callId: string;
-  /** The beginning of the keys of its steps. Undefined for a run with a journal of its own. */
+  /** The prefix of the keys of its steps. Undefined for a run with its own journal. */
   readonly key?: string | undefined;
   readonly path: string;
   readonly journal?: Journal | undefined;
@@ -166,10 +166,10 @@ function spendingOf({
   return { usage, costUSD, ...(costUSD === undefined && knownCostUSD !== undefined && { knownCostUSD }), toolCallsExecuted };
 }
 
-/** The results whose messages were given to the caller of the outer run. */
+/** The results whose unsent messages the caller of the outer run has got. */
 const given = new WeakSet<LoopResult>();
 
-/** Gives the messages that a nested run has not sent to the caller of the outer run. */
+/** Returns a nested run's unsent messages to the caller of the outer run. */
 export function giveBack(context: object, result: LoopResult): void {
   const activity = insideOf(context) as Activity | undefined;
   if (activity !== undefined) giveBackTo(activity, result);
@@ -227,7 +227,7 @@ class NestedPlace implements Nesting {
     this.#at = at;
   }
 
-  /** A nested run that shares the journal of its outer run has a place in it. */
+  /** Finds the place of a nested run in the journal of its outer run, if they share it. */
   findPlace(options: SeamOptions): Place {
     const { outer } = this;
     const { key } = this.#at;
@@ -247,7 +247,7 @@ class NestedPlace implements Nesting {
     return this.outer.hooks.map((one) => ({ ...one.nest?.(facts, { callId, name }), name: one.name }));
   }
 
-  /** Otherwise, all nested runs would begin a stream with the last of the same budget. */
+  /** Waits for room in the budget. Otherwise, all nested runs would begin a stream with the same last part of it. */
   findRoom(run: Run): Promise<void> | undefined {
     const full = run.scope.cause === undefined ? this.#meter?.findFull(expectedOf(run)) : undefined;
     return full && untilEither(run.scope, full);

@@ -1,4 +1,4 @@
-// Answers from outside: which wait they belong to, whether they fit, and what happens to those that do not.
+// Assigns answers from outside to waits, checks them, and refuses answers that do not fit.
 
 import type { Json, Validation } from "../../types/common.ts";
 import { readIssues } from "../prepare-call.ts";
@@ -17,7 +17,7 @@ export type Answers = Map<string, Json>;
 
 type Attempts = readonly [RecordedWait, ...RecordedWait[]];
 
-/** Returns the attempts of a wait, from the one with this name on. */
+/** Returns the attempts of a wait, beginning with the attempt of this name. */
 async function findAttempts({ journal }: Run, name: string): Promise<Attempts | undefined> {
   for (const id of [name, name.replace(/~(?:[2-9]|[1-9]\d+)$/s, "")]) {
     const all = await readAttempts(async (key) => journal.read(key), id);
@@ -43,7 +43,7 @@ export async function checkAnswers(run: Run, answers: Answers): Promise<string |
     }
     if (answers.has(result)) return name;
     answers.delete(name);
-    // Checked later in this loop.
+    // A result is checked later, in another turn of this loop.
     answers.set(result, given);
   }
   return undefined;
@@ -64,7 +64,7 @@ async function isUnused(run: Run, { attempts, given, answers }: FoundAnswer): Pr
     if (wait.what === "approval" && newest.answer === undefined) passDenial(answers, wait.id, newest.id);
     return false;
   }
-  // The tool of a call in a nested run is known when the nested run gets to it.
+  // For a call in a nested run, the tool is known only when the nested run gets to the call.
   const isLater = wait.what === "result" && wait.id.includes("/");
   const isChecked = !isLater && !isNoAnswer(given);
   const problem = isChecked ? await findAnswerProblem(toWaitingCall(wait), given, resultChecker(run)) : undefined;
@@ -72,20 +72,23 @@ async function isUnused(run: Run, { attempts, given, answers }: FoundAnswer): Pr
   return false;
 }
 
-/** The tool has changed since somebody was asked: an approval was about the earlier tool, but a denial is about the call. */
+/**
+ * Passes a denial on if the tool has changed since somebody was asked. An approval was about the earlier tool, but a denial is about the
+ * call.
+ */
 export function passDenial(answers: Answers, earlier: string, id: string): void {
   const given = answers.get(earlier);
   if (isRecord(given) && given["kind"] === "deny" && !answers.has(id)) answers.set(id, given);
 }
 
-/** Returns the id of a result that may be passed under the id of its call, although the approval waited under that id before. */
+/** Returns the wait for a result that may be answered under the id of its call, although the approval used that id before. */
 async function findResultWait({ journal }: Run, { key, what }: RecordedWait, given: Json): Promise<string | undefined> {
   if (what !== "approval" || !isOutsideResult(given)) return undefined;
   const waits = await readWaits(async (name) => journal.read(name), key.replace(/^wait\/|\/\d+$/g, ""));
   return waits.slice(1).find((wait) => wait.what === "result")?.id;
 }
 
-/** Returns the name of an answer for a wait of a call that has ended without it. `path` is the id of the call. */
+/** Returns the name of an answer that came too late: its call has already ended. `path` is the id of the call. */
 export async function findLateAnswer(run: Run, answers: Answers, path: string): Promise<string | undefined> {
   for (const [name, given] of answers) {
     if (!name.startsWith(path) || !/^(?:[/#~]|$)/.test(name.slice(path.length)) || isNoAnswer(given)) continue;

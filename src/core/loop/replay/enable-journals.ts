@@ -5,8 +5,8 @@ import { RunPast } from "./run-past.ts";
 
 /**
  * Adds the code that continues runs from their journals. Importing `turnwright` adds it in a program that is not bundled, and
- * `memoryJournal`, `fileJournal` and the other journals of this package add it when they are called. A bundler leaves it out of other
- * programs: call this function if a bundle uses a journal that you wrote yourself.
+ * `memoryJournal`, `fileJournal` and the other journals of this package add it when you call them. Otherwise a bundler leaves it out, so
+ * call this function if your bundle uses a journal that you wrote yourself.
  *
  * @example
  * enableJournals();

@@ -16,14 +16,14 @@ import { toWaitingCall } from "../waiting-calls.ts";
 import { type Answers, passDenial, resultChecker } from "./answers.ts";
 import { toWaitId } from "./read-waits.ts";
 
-/** The run whose waits get their answers. */
+/** The run whose waits are being answered. */
 export interface AnsweredRun {
   readonly shared: {
     readonly answers: Answers;
     /** The ids of the waits that have no answer yet. */
     readonly opened: Set<string>;
   };
-  /** True if the run has ended while the call waited. Nothing waits for an answer any more. */
+  /** True if the run ended while the call waited, so that no answer can be used any more. */
   readonly isSealed: boolean;
   refuse(cause: LoopError): Error;
 }
@@ -33,7 +33,7 @@ interface Asking<Answer> {
   readonly options: WaitOptions<Answer>;
 }
 
-/** Reads the answer to a wait, or takes it from the option `answers`. Opens the wait again if what was shown has changed. */
+/** Reads the answer to a wait, or takes it from the option `answers`. Opens the wait again if the facts that were shown have changed. */
 export async function findAnswer<Answer>(
   past: AnsweredRun,
   activity: Activity,
@@ -67,14 +67,14 @@ export async function findAnswer<Answer>(
   }
 }
 
-/** The facts of an approval are the call. */
+/** Compares two waits. The facts of an approval are its call. */
 function isSameWait(asked: AskedWait, { what, facts, until }: AskedWait): boolean {
   if (asked.what !== what || asked.until !== until) return false;
   if (what !== "approval") return isSameJson(asked.facts, facts);
   return isSameCall(asked.facts as unknown as WaitingSubject, facts as unknown as WaitingSubject);
 }
 
-/** An answer is about the arguments and the tool that were shown. */
+/** Compares the arguments and the tool, because an answer is about those that were shown. */
 function isSameCall(was: WaitingSubject | undefined, now: WaitingSubject | undefined): boolean {
   if (now === undefined) return true;
   if (was === undefined || was.name !== now.name || !isSameJson(was.args, now.args)) return false;
@@ -82,7 +82,7 @@ function isSameCall(was: WaitingSubject | undefined, now: WaitingSubject | undef
   return findToolChanges(now.name, was.tool, now.tool).length === 0;
 }
 
-/** Returns the output of the schema of a wait. A wait whose time is over has the answer null. */
+/** Returns an answer as the wait's schema outputs it. A wait whose time is up has the answer null. */
 async function outputOf<Answer>(
   { schema, until }: WaitOptions<Answer>,
   value: Json,
@@ -122,7 +122,7 @@ async function hasEnded({ run, journal, place, call }: Activity): Promise<boolea
   return call !== undefined && (await journal.read(`${run.prefix}${place}/outcome`)) !== undefined;
 }
 
-/** Returns the answer of this execution. A run that is being ended takes none, and neither do calls that have ended. */
+/** Returns the answer of this execution. A run that is ending takes no answers, and neither do calls that have ended. */
 async function findGiven(past: AnsweredRun, { run }: Activity, wait: Wait): Promise<Json | undefined> {
   const { id, until = Number.POSITIVE_INFINITY } = wait;
   const given = past.shared.answers.get(id);

@@ -1,4 +1,4 @@
-// A time limit for a journal of the caller.
+// Adds a time limit to the caller's journal.
 
 import type { Clock } from "../../types/common.ts";
 import type { Cancellable, CancelReason, CancelScope } from "../../../shared/cancellation/cancel-scope.ts";
@@ -19,12 +19,12 @@ interface GuardPorts {
 }
 
 /**
- * The minimum time that a cancelled run waits for a write of the journal, in milliseconds, unless `timeouts.journalMs` is
- * shorter. Even after a kill, the journal must record the steps that the kill cut short.
+ * The minimum time that a cancelled run waits for a write of the journal, in milliseconds, unless `timeouts.journalMs` is shorter. The
+ * journal must record the steps that were cut short, even by a kill.
  */
 const graceMs = 500;
 
-/** The call in which a journal has failed. */
+/** The journal call that failed. */
 interface JournalFault {
   readonly error: unknown;
   readonly verb: "step" | "read" | "open" | "close";
@@ -37,13 +37,13 @@ type JournalCall = Omit<JournalFault, "error">;
 
 /** A call that the journal has not answered yet. */
 interface OpenCall {
-  /** The time from which its limit counts. */
+  /** The time at which its limit began to count. */
   since: number;
   /** Ends the call without an answer. */
   expire(limit: TimeLimit): void;
 }
 
-/** Adds a time limit to a journal. A journal that throws or hangs breaks the run: nothing may go on unrecorded. */
+/** Adds a time limit to a journal. If the journal throws or hangs, the run breaks off, because nothing may happen unrecorded. */
 export class GuardedJournal implements Journal, Cancellable {
   readonly durable: boolean;
   readonly readOnly: boolean;
@@ -54,7 +54,7 @@ export class GuardedJournal implements Journal, Cancellable {
   readonly #ports: GuardPorts;
   readonly #alarm: IdleTimer;
   readonly #open = new Set<OpenCall>();
-  /** The number of bodies that run now. The time of the journal does not count meanwhile. */
+  /** The number of step bodies that are running. Meanwhile, the time limit of the journal is paused. */
   #bodies = 0;
 
   constructor(journal: Journal, ports: GuardPorts) {
@@ -85,7 +85,7 @@ export class GuardedJournal implements Journal, Cancellable {
     const value = await this.ask(call, () =>
       this.#journal.step(key, () => {
         const made = noting();
-        // A journal that fails may leave the promise alone.
+        // Avoids an unhandled rejection if a failing journal ignores the promise.
         made.catch(() => {});
         return made;
       }),
@@ -114,7 +114,7 @@ export class GuardedJournal implements Journal, Cancellable {
     if (this.broken !== undefined) throw this.broken.error;
   }
 
-  /** Asks the journal. Rejects with LoopError "journal-unresponsive" if it does not answer in time. */
+  /** Calls the journal. Rejects with LoopError "journal-unresponsive" if it does not answer in time. */
   async ask<T>(what: JournalCall, call: () => T | PromiseLike<T>): Promise<T> {
     this.#refuseBroken();
     let open: OpenCall | undefined;
@@ -138,7 +138,7 @@ export class GuardedJournal implements Journal, Cancellable {
     }
   }
 
-  /** The limits of the open calls begin again after a cancellation, and after a body has ended. */
+  /** Restarts the limits of the open calls, after a cancellation or after a step body has ended. */
   cancel(): void {
     const since = this.#ports.clock.now();
     for (const one of this.#open) one.since = since;
@@ -162,7 +162,8 @@ export class GuardedJournal implements Journal, Cancellable {
     const { journalMs, toolCleanupMs } = timeouts;
     const cause = scope.cause?.kind;
     if (cause === undefined || cause === "interrupt") {
-      // The wall clock starts with the first new step. Until then, this timer enforces it. A longer recorded time is read to its end.
+      // The wall clock starts with the first new step. Until then, this timer enforces the limit. If the recorded time is already longer,
+      // the records are still read to their end.
       const left = scope.hasWallClock ? 0 : limits.wallClockMs - state.activeMs;
       return left > 0 && left < journalMs ? { ms: left, ended: "wall-clock" } : { ms: journalMs };
     }
@@ -170,7 +171,7 @@ export class GuardedJournal implements Journal, Cancellable {
     return { ms: Math.min(cause === "stop" ? Math.max(toolCleanupMs, graceMs) : graceMs, journalMs), ended: cause };
   }
 
-  /** A journal of the caller may return a record that somebody has changed. */
+  /** Checks a record, because the caller's journal may return one that somebody has edited. */
   #check<T>(record: T, call: JournalCall & { readonly key: string }): T {
     try {
       edges.checkRecord?.(call.key, record);

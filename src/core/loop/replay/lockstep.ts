@@ -1,16 +1,16 @@
-// A journal for an engine that needs the same order of steps on each replay.
+// A journal for durable engines that need the same order of steps on each replay.
 
 import type { Journal } from "../../types/journal.ts";
 import { isParking, whenQuiet } from "../journals.ts";
 import { enableJournals } from "./enable-journals.ts";
 
-/** A step that has been asked for. */
+/** A step that the run has requested. */
 export interface AskedStep {
   readonly key: string;
   readonly body: () => unknown;
 }
 
-/** An engine that needs the same order of steps on each replay. */
+/** A durable engine that needs the same order of steps on each replay. */
 export interface OrderedEngine {
   /** Begins the steps in this order, or returns their recorded results. The results are JSON, in the order of the steps. */
   all(wave: readonly AskedStep[]): PromiseLike<readonly unknown[]>;
@@ -22,8 +22,8 @@ interface Asked extends AskedStep {
 }
 
 /**
- * For engines that need the same order of steps on each replay. Collects the next step of everything that is active, submits them
- * together in the order of their keys, and hands out their results together.
+ * For engines that need the same order of steps on each replay. Collects the next step of each active part of the run, submits these steps
+ * together in the order of their keys, and returns their results together.
  */
 export function inLockstep(engine: OrderedEngine, onWave?: (keys: readonly string[]) => void): Journal {
   enableJournals();

@@ -1,4 +1,4 @@
-// Opens and closes the journal of a run, and says what a journal that failed has not recorded.
+// Opens and closes the journal of a run, and adds the result so far to the error of a journal that failed.
 
 import type { Journal } from "../../types/journal.ts";
 import type { PartialResult } from "../../types/loop-result.ts";
@@ -14,7 +14,7 @@ import type { Ending } from "../../types/middleware.ts";
 
 export type Close = () => PromiseLike<void>;
 
-/** Returns the ending of a run whose time is over before the journal has opened. A journal that opens too late is closed again. */
+/** Returns an ending if the run's time limit is reached before the journal has opened. A journal that opens later is closed again. */
 export async function openJournal(journal: Journal, guard: GuardedJournal): Promise<Close | Ending | undefined> {
   const open = journal.open?.bind(journal);
   if (open === undefined) return undefined;
@@ -41,7 +41,10 @@ function checkClose(close: unknown): Close {
   throw invalidOption("journal.open()", "a promise of the function that closes it", close);
 }
 
-/** Adds the result so far to the error of a journal. A value that cannot carry it becomes the cause of LoopError "journal-failed". */
+/**
+ * Adds the result so far to the error of a journal. If the thrown value cannot hold the result, it becomes the cause of LoopError
+ * "journal-failed".
+ */
 export function withPartial(run: Run, guard: GuardedJournal | undefined, error: unknown): unknown {
   const { verb = "step", key } = guard?.broken ?? {};
   if (verb === "open" ? !isLoopError(error) : guard?.engine === true) return error;
@@ -49,7 +52,7 @@ export function withPartial(run: Run, guard: GuardedJournal | undefined, error: 
   try {
     if (error instanceof Error && addPartial(error, partial)) return error;
   } catch {
-    // The error cannot be changed.
+    // The error is frozen, for example, and cannot be changed.
   }
   const failed = { verb: verb === "open" ? "step" : verb, key, problem: toPlainError(error).message } as const;
   return new LoopError("journal-failed", keep(failed, partial), { cause: error });

@@ -7,17 +7,19 @@ import { type AskedWait, waitKey } from "../journals.ts";
 type Read = (key: string) => Promise<unknown>;
 
 export interface RecordedWait extends Wait {
-  /** The beginning of the keys of its records. */
+  /** The prefix of the keys of its records. */
   readonly key: string;
   readonly answer?: { readonly value: Json } | undefined;
 }
 
-/** The id of a wait that was opened again ends with its number, because an answer is for the facts that were shown. */
+/** The id of a reopened wait ends with the number of the attempt, because an answer belongs to the facts that were shown. */
 export function toWaitId(id: string, attempt: number): string {
   return attempt === 1 ? id : `${id}~${attempt}`;
 }
 
-/** Returns the newest attempts of the waits whose ids begin with `path`, which is the whole path of the place that waits, in order. */
+/**
+ * Returns, in order, the newest attempt of each wait whose id begins with `path`: the full path of the call, request or ending that waits.
+ */
 export async function readWaits(read: Read, path: string): Promise<readonly RecordedWait[]> {
   const waits: RecordedWait[] = [];
   for (let count = 1; ; count += 1) {
@@ -27,7 +29,7 @@ export async function readWaits(read: Read, path: string): Promise<readonly Reco
   }
 }
 
-/** Returns the attempts of one wait, in order. A wait opens again if what it shows has changed. */
+/** Returns the attempts of one wait, in order. A wait is opened again if the facts that it shows have changed. */
 export async function readAttempts(read: Read, id: string): Promise<readonly RecordedWait[]> {
   const attempts: RecordedWait[] = [];
   for (let attempt = 1; ; attempt += 1) {

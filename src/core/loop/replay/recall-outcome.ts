@@ -1,4 +1,4 @@
-// Runs a durable tool over its records.
+// Runs the code of a durable tool again with its recorded results.
 
 import type { Outcome, Wait } from "../../types/middleware.ts";
 import { Activity } from "../activity.ts";
@@ -7,7 +7,7 @@ import { ReplayJournal } from "./replay-journal.ts";
 interface Recalling {
   /** Runs the code of the tool. */
   execute(fork: Activity): Promise<Outcome>;
-  /** Returns the name of an answer for a wait of the call that has ended without it. */
+  /** Returns the name of an answer that came too late: the call has already ended. */
   findLate(path: string): Promise<string | undefined>;
 }
 
@@ -16,7 +16,7 @@ interface RecalledOutcome {
   readonly late: string | undefined;
 }
 
-/** Returns the recorded outcome of a durable tool, after its code has run again over its records. */
+/** Returns the recorded outcome of a durable tool, after its code has run again with the recorded results. */
 export async function recallOutcome(
   activity: Activity,
   key: string,
@@ -29,17 +29,17 @@ export async function recallOutcome(
     if (outcome.kind !== "interrupted" && outcome.kind !== "not-run") await replayTool(activity, execute);
     return { outcome, late: await activity.inCore(() => findLate(run.path + path)) };
   }
-  // A run that was cancelled before it did anything new only finds out what the call waits for.
+  // If the run was cancelled before anything new happened, only finds out what the call waits for.
   if (!run.isReplayed || run.scope.cause === undefined) return undefined;
   const waits = await replayTool(activity, execute);
   if (waits !== undefined) return activity.park(waits);
-  // The recorded spending of nested runs that have not ended.
+  // Adds the recorded spending of nested runs that have not ended.
   for (const { path: inner, state } of run.nested) if (inner.startsWith(`${run.path}${path}/`)) activity.spent.push(state);
   return undefined;
 }
 
 /**
- * Runs the code of a durable tool over its records only, because middleware has to see the inner calls and runs that it saw before.
+ * Runs the code of a durable tool with its recorded results only, because middleware has to see the same inner calls and runs as before.
  * Returns what the call waits for.
  */
 async function replayTool(activity: Activity, execute: Recalling["execute"]): Promise<readonly Wait[] | undefined> {

@@ -36,13 +36,13 @@ function missing(toolName: string, now: ToolDefinition | undefined): readonly To
   return now === undefined ? [{ toolName, kind: "removed" }] : [];
 }
 
-/** The names of called tools that were not refused, which the model may have known without seeing them. */
+/** Returns the names of called tools that were not refused although the request did not show them. */
 function unseen({ refusals = [] }: Answer, calls: readonly ToolCall[]): readonly string[] {
   const refused = new Set(refusals.map(({ call }) => call.callId));
   return calls.flatMap(({ callId, name }) => (refused.has(callId) ? [] : [name]));
 }
 
-/** A tool that needed approval when it was shown still needs it for the calls that are recorded. */
+/** Recorded calls still need an approval if their tool needed it when it was shown. */
 function toRecalled(name: string, now: ToolDefinition | undefined, was: ShownTool | undefined): ToolDefinition | undefined {
   if (now === undefined) return was && { name, description: was.description, inputSchema: was.inputSchema };
   const { needsApproval = false } = now;
@@ -86,7 +86,7 @@ async function recallCall(run: Run, { call, index }: PlacedCall): Promise<Recall
   return { hasRun: false, hasEnded: false, wasAsked: asked?.what === "approval" };
 }
 
-/** Only the value `true` allows a change. A function that throws or returns a promise allows nothing. */
+/** Only the value `true` allows a change. A function that throws or returns a promise does not allow the change. */
 function isAllowed({ options, events, state }: Run, change: ToolChange): boolean {
   let allowed: unknown;
   const ask = (): unknown => (allowed = options.allowToolChange?.(change));

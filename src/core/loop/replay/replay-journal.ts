@@ -1,9 +1,9 @@
-// A journal that only reads.
+// A journal that only reads records and never writes.
 
 import type { Journal } from "../../types/journal.ts";
 import { whenParked } from "../journals.ts";
 
-/** Reads only. A step without a record stays pending, and `stuck` resolves when only such steps are left. */
+/** Only reads. A step without a record stays pending, and `stuck` resolves when only such steps are left. */
 export class ReplayJournal implements Journal {
   readonly durable: boolean;
   readonly stuck: Promise<void>;

@@ -1,4 +1,4 @@
-// The past of a run: what earlier executions have recorded, and what this execution may still do.
+// Implements `Past`: knows what earlier executions have recorded, and what this execution may still do.
 
 import type { Answer, Ending, Look, Outcome } from "../../types/middleware.ts";
 import type { Journal } from "../../types/journal.ts";
@@ -42,15 +42,15 @@ export class RunPast implements AnsweredRun, CallPast {
   readonly shared: Shared;
   readonly journal: GuardedJournal | undefined;
   isReplayed = true;
-  /** The place of the calls whose ending is in the journal. */
+  /** The place of the calls for which the journal already has the run's ending. */
   #settledAt = "";
-  /** True if the run ended there, so that calls may have waited. */
+  /** True if the run ended at that place, so that calls may have been waiting. */
   #isCut = false;
   recalled: ReadonlyMap<string, Recalled> = new Map();
   #changes: ToolChanges = new Map();
   readonly #beganEnded: boolean;
   isRecalling = false;
-  /** True if effects of an earlier execution were replayed, and listeners were not told that this is over. */
+  /** True if effects of an earlier execution were replayed, and the event that ends the replay was not sent yet. */
   #hasReplayed = false;
   #close: Close | undefined;
 
@@ -63,7 +63,7 @@ export class RunPast implements AnsweredRun, CallPast {
     this.#beganEnded = isEnded(run.scope);
   }
 
-  /** Only for the calls, because the requests and endings after them may still wait for answers. */
+  /** Concerns only calls, because the requests and endings after them may still wait for answers. */
   get isSettled(): boolean {
     const { state } = this.run;
     return this.#settledAt === placeOf(state) && (state.phase === "answer" || state.phase === "calls");
@@ -89,7 +89,7 @@ export class RunPast implements AnsweredRun, CallPast {
     this.#close = opened;
     const unknown = run.root === run ? await checkAnswers(run, this.shared.answers) : undefined;
     if (unknown === undefined) return undefined;
-    // Runs over the records, to find the waits that the error lists. Nothing new runs, and nothing is recorded.
+    // Follows the records to find the waits that the error lists. Runs nothing new, and records nothing.
     await followRecords(run);
     const waiting = [...this.shared.opened].slice(0, maxListed);
     throw new LoopError("unknown-decision", { call: unknown, ...(waiting.length > 0 && { waiting }) });
@@ -120,7 +120,7 @@ export class RunPast implements AnsweredRun, CallPast {
     compareMiddleware(first.middleware, now.middleware);
   }
 
-  /** Also if the tool that began a nested run has caught its error. */
+  /** Throws even if the tool that began a nested run has caught the nested run's error. */
   check(): void {
     const { refusal, guard } = this.shared;
     const broken = refusal === undefined ? guard?.broken : { error: refusal };
@@ -215,7 +215,7 @@ export class RunPast implements AnsweredRun, CallPast {
     const { run, journal, place, isEarly } = activity;
     if (!this.isRecalling || isEarly || isReplay(journal)) return undefined;
     const ended = (await journal.read(`${run.prefix}${place}/ended`)) as Outcome | undefined;
-    // The outcomes of most calls need not be read twice, because they have no such record, and their run went on.
+    // Most calls have no such record, and their run went on, so their outcomes need not be read twice.
     if (ended === undefined && !this.#isInSealed && !(this.isSettled && this.#isCut)) return undefined;
     for (const key of keys) if ((await journal.read(key)) !== undefined) return undefined;
     return ended ?? new Parked([]);
@@ -245,7 +245,7 @@ export class RunPast implements AnsweredRun, CallPast {
     return state.answers.at(-1)?.status === planned.status && this.#mayRetry(planned);
   }
 
-  /** True if this execution makes the request again that has ended this way in an earlier execution. */
+  /** True if this execution repeats a request that ended this way in an earlier execution. */
   #mayRetry({ status }: Ending): boolean {
     const { options, scope } = this.run;
     const isInVain = status === "error" || status === "timeout" || status === "stopped-by-user";
@@ -253,8 +253,8 @@ export class RunPast implements AnsweredRun, CallPast {
   }
 
   /**
-   * Middleware with other options may go on where an earlier execution ended, but must not end where an earlier execution went on.
-   * The newest record counts.
+   * After a change of its options, middleware may go on where an earlier execution ended, but must not end where an earlier execution went
+   * on. The newest record counts.
    */
   async recordAsked(first: string, { record, isChanged }: NewEnd): Promise<AskedEnd> {
     const { run } = this;
@@ -272,7 +272,10 @@ export class RunPast implements AnsweredRun, CallPast {
     return (await journal.read(prefix + key)) !== undefined;
   }
 
-  /** If the run was cancelled before this execution did anything, its calls still wait, but the caller gets the cancellation. */
+  /**
+   * If the run was cancelled before this execution did anything new, its calls keep waiting, and the caller gets the cancellation as the
+   * ending.
+   */
   endUndone(ending: Ending): Ending {
     const { scope, root } = this.run;
     const { cause } = scope;
@@ -304,11 +307,11 @@ export class RunPast implements AnsweredRun, CallPast {
     const { kind } = reason;
     // After a final answer, the newest message has no refused call any more.
     if (reason.kind === "max-tool-calls" && limits.maxToolCalls <= reason.limit) return undefined;
-    // A stream that the time limit has cut off is only made again with `resume`.
+    // A stream that the time limit cut off is repeated only with the option `resume`.
     const isCutOff = kind === "wall-clock" && run.planned !== undefined;
     const seen = limited.has(kind) && !isCutOff ? see(run) : undefined;
     if (seen !== undefined && findLimit(state, seen, limits) === undefined) return {};
-    // A retry counts the errors from zero again.
+    // After a retry, errors are counted from zero again.
     const isLimited = seen !== undefined && findLimit({ ...state, consecutiveToolErrors: 0 }, seen, limits) !== undefined;
     return !isLimited && this.#mayRetry(ending) ? { retries: true } : undefined;
   }

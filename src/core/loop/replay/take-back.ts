@@ -1,10 +1,13 @@
-// Takes the newest message of a run back, so that its request is made again.
+// Removes the newest message of a run, so that its request can be repeated.
 
 import type { State } from "../../types/middleware.ts";
 import { wasDispatched } from "../../../shared/to-outcome.ts";
 import { answerOpenCalls, endWaiting, nextIteration } from "../state.ts";
 
-/** Returns true if the newest message has left the transcript. It stays if one of its calls has run. Its cost always stays. */
+/**
+ * Returns true if the newest message was removed from the transcript. The message stays if one of its calls has run. Its cost counts in any
+ * case.
+ */
 export function takeBack(state: State): boolean {
   if (state.waits.length > 0) state.messages.splice(-1, 1, ...endWaiting(state).slice(-1));
   const outcomes = [...state.lastBatch.map(({ outcome }) => outcome), ...state.current.early];

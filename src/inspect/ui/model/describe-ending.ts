@@ -9,7 +9,7 @@ export type Tone = "ok" | "warn" | "bad" | "wait" | "plain";
 export interface EndingText {
   readonly sentence: string;
   readonly tone: Tone;
-  /** A text from outside that completes the sentence, such as an error message. */
+  /** Untrusted text that completes the sentence, such as an error message. */
   readonly detail?: string | undefined;
   readonly calls: readonly WaitingCall[];
 }
@@ -109,7 +109,7 @@ export function describeEnding({ status, reason, error }: LoggedRun, connection:
   return { sentence, detail: detail === "" ? undefined : detail, tone, calls };
 }
 
-/** Reasons of completed runs with an incomplete answer. */
+/** The reasons of runs that completed with an incomplete answer. */
 const cutOff: ReadonlySet<string> = new Set(["length", "content-filter", "refusal"]);
 
 function describeRejection({ code, name, message }: PlainError): EndingText {

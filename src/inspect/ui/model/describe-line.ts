@@ -99,7 +99,7 @@ function describeEarlierEnd(fields: { readonly [field: string]: Json | undefined
   return { title: sentence, tone, value: detail };
 }
 
-/** A line of an unknown type is shown unchanged. */
+/** Describes a line of a run. Shows a line of an unknown type unchanged. */
 export function describeLine(line: LoggedLine): NoteText {
   const describe = lookUp(describers, line.type);
   if (describe !== undefined) return describe(line);

@@ -1,4 +1,4 @@
-// The entries of the transcript, in order: a message, stream, call or note of a run or of its nested runs.
+// The entries of the transcript, in order. Each entry is a message, stream, call or note of a run or of its nested runs.
 
 import type { Message } from "../../../core/index.ts";
 import type { LoggedCall, LoggedLine, LoggedRun } from "../../../shared/run-log.ts";

@@ -1,4 +1,4 @@
-// The texts of an entry, in the order of the transcript. The search reads the same texts.
+// The text pieces of an entry, in the order of the transcript. The search reads the same pieces.
 
 import type { Message } from "../../../core/index.ts";
 import type { UserPart } from "../../../core/types/common.ts";
@@ -102,10 +102,7 @@ function piecesOfAttempt({ attempt, provider, model, discardedAt, error, ...lost
   ];
 }
 
-/**
- * Returns only parts that the previous request does not have, because the search would otherwise find unchanged texts in each
- * request.
- */
+/** Returns only parts that the previous request does not have. Otherwise, the search would find unchanged text in each request. */
 function piecesOfRequest(request: LoggedRequest, before: LoggedRequest | undefined): readonly Piece[] {
   const changed = (id: "system" | "tools" | "settings" | "toolChoice"): readonly Piece[] => {
     const isNew =
@@ -122,7 +119,7 @@ function piecesOfRequest(request: LoggedRequest, before: LoggedRequest | undefin
   ];
 }
 
-/** Equal long values of a log are the same object, so unchanged tools are found at once. */
+/** Compares by identity first, because equal long values of a log are the same object. */
 function isSameList(one: unknown, other: unknown): boolean {
   if (one === other) return true;
   if (!Array.isArray(one) || !Array.isArray(other)) return JSON.stringify(one) === JSON.stringify(other);

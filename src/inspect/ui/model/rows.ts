@@ -1,4 +1,4 @@
-// The rows of the timeline: a stream, summary, attempt or call of a run or of its nested runs.
+// The rows of the timeline. Each row is a stream, summary, attempt or call of a run or of its nested runs.
 
 import type { LoggedCall, LoggedCompaction, LoggedIteration, LoggedWait } from "../../../shared/run-log.ts";
 import { stepsOf } from "../../analysis/run-totals.ts";
@@ -36,10 +36,7 @@ export interface Row {
   readonly canFold: boolean;
 }
 
-/**
- * True if the model or a tool worked in this segment. False for a wait. False for a nested run, which has rows of its own and may
- * wait.
- */
+/** True if the model or a tool worked in this segment. False for a wait. False for a nested run, which has its own rows and may wait. */
 export function isWork({ kind }: Segment): boolean {
   return !Object.hasOwn(waitNames, kind) && kind !== "nested";
 }
@@ -253,7 +250,7 @@ interface CallRow extends Pick<Row, "key" | "parents" | "segments" | "canFold"> 
 
 function toCallRow(call: LoggedCall, { stream, ...row }: CallRow): Row {
   const { text, tone } = outcomeOf(call, stream.iteration);
-  // A call can succeed with a report about a nested run that failed.
+  // A call may succeed although its nested run failed: its result is then a report.
   const failed = call.runs.findLast(({ status = "completed" }) => status !== "completed")?.status;
   const wholeNote = tone === "ok" ? failed : text;
   return {

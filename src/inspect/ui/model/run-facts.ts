@@ -13,26 +13,26 @@ export interface StreamFacts {
   readonly iteration: LoggedIteration;
   /** The last stream before this one that sent a request. */
   readonly previous: LoggedIteration | undefined;
-  /** Lines before the output of the stream. `after` has the lines that follow the output. */
+  /** The lines before the output of the stream. `after` has the lines that follow the output. */
   readonly before: LoggedLine[];
   readonly after: LoggedLine[];
 }
 
 export interface CallFacts {
-  /** The times in which the call worked. `to` is undefined if the log does not have the end. */
+  /** The periods in which the call was working. `to` is undefined if the log does not have the end. */
   readonly work: { readonly from: number; to: number | undefined }[];
   decision?: LoggedLine | undefined;
   /** The result that the model read, if it differs from the result of the tool. */
   sent?: Json | undefined;
   /** If the result was cleared: the first iteration whose request no longer contains the result. */
   clearedBy?: number | undefined;
-  /** Lines about changes of the result, or about a result that came too late. */
+  /** The lines about changes of the result, or about a result that came too late. */
   readonly changes: LoggedLine[];
 }
 
 export interface RunFacts {
   readonly streams: readonly StreamFacts[];
-  /** Lines before the first stream. */
+  /** The lines before the first stream. */
   readonly first: readonly LoggedLine[];
   readonly calls: ReadonlyMap<LoggedCall, CallFacts>;
   /** The time of the last line. A stream, call or wait without an end is shown up to this time. */
@@ -64,7 +64,7 @@ const ofCall =
 
 const addChange = ofCall((facts, line) => void facts.changes.push(line));
 
-/** Lines of other types become notes. */
+/** The readers of lines, by type. Lines of other types become notes. */
 const readers: { readonly [type: string]: ReadLine | undefined } = {
   "iteration-start": startStream,
   "iteration-end": nothing,
@@ -85,7 +85,7 @@ const readers: { readonly [type: string]: ReadLine | undefined } = {
   "tool-emit": nothing,
   "tool-end": ofCall((facts, { at }) => {
     const last = facts.work.at(-1);
-    // A call that was refused has no start. The page marks the time at which it was refused.
+    // A refused call has no start, so the page marks the time at which it was refused.
     if (last === undefined) facts.work.push({ from: at, to: at });
     else last.to ??= at;
   }),
@@ -125,7 +125,7 @@ export function readRunFacts(run: LoggedRun): RunFacts {
   return { streams, first, calls, lastAt: run.lines.at(-1)?.at ?? run.startedAt };
 }
 
-/** The reader of the log made one iteration for each line of this type, in the same order. */
+/** Starts the next stream. The log reader made one iteration for each line of this type, in the same order. */
 function startStream(reading: Reading): void {
   const { run, streams, counts, calls, byId } = reading;
   const iteration = run.iterations[streams.length];
@@ -162,7 +162,7 @@ function addNote({ streams, first, hasOutput }: Reading, line: LoggedLine): void
   list.push(line);
 }
 
-/** Finds results that the model read in another form, for example because they were too long. */
+/** Finds results that the model got in another form, for example because they were too long. */
 function readResults({ byId, calls }: Reading, { request }: LoggedIteration): void {
   for (const message of request?.added ?? []) {
     if (message.role !== "tool") continue;
