@@ -114,7 +114,7 @@ if (chosen.includes("types")) {
   rows.push(...types);
   const table = toTable(types, "tools: Tool[]");
   console.log(table);
-  if (flags.write) writeTable("guides/typed-tools", table, "bench-types");
+  if (flags.write) writeTable("performance", table, "bench-types");
 }
 if (flags.assert && rows.some(missesTarget)) process.exitCode = 1;
 

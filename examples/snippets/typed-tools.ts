@@ -1,11 +1,22 @@
 // Samples for docs/guides/typed-tools.md.
 
 import assert from "node:assert/strict";
+import {
+  approve,
+  defineTool,
+  isCallOf,
+  type LoopOptions,
+  type LoopResult,
+  type Middleware,
+  runToolLoop,
+  streamToolLoop,
+  type ToolContext,
+} from "turnwright";
+import { createConversation, memoryConversationStore } from "turnwright/conversation";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
-// #region tools
-import { approve, defineTool, type Middleware, type ToolContext } from "turnwright";
 import { z } from "zod";
 
+// #region tools
 interface App {
   readonly userId: string;
   readonly orders: ReadonlyMap<string, { readonly owner: string; readonly total: number }>;
@@ -40,8 +51,6 @@ const script = [
 ];
 const provider = createMockProvider(({ iteration }) => script[iteration]);
 // #region run
-import { runToolLoop } from "turnwright";
-
 const context: App = { userId: "ada", orders: new Map([["7", { owner: "ada", total: 40 }]]) };
 const tools = [findOrder, refund];
 const result = await runToolLoop({
@@ -67,8 +76,6 @@ assert.deepEqual(
   ["find_order: completed", "find_order: failed", "refund: completed"],
 );
 // #region is-call-of
-import { isCallOf, streamToolLoop } from "turnwright";
-
 const middleware: readonly Middleware[] = [
   approve((call) =>
     isCallOf(refund, call) && call.args.amount > 50 ? { kind: "deny", reason: "At most 50 euros." } : { kind: "approve" },
@@ -87,8 +94,6 @@ for await (const event of streamToolLoop({ provider, tools, messages, context, m
 // #endregion events
 assert.deepEqual(shown, ["Order 7: 40 euros", "Refunding 5 euros ..."]);
 // #region options
-import type { LoopOptions, LoopResult } from "turnwright";
-
 type ShopTool = (typeof tools)[number];
 const options = (question: string): LoopOptions<unknown, ShopTool> => ({
   provider,
@@ -107,8 +112,6 @@ const messageId = question?.role === "user" ? question.metadata?.["messageId"] :
 // #endregion metadata
 assert.equal(messageId, "m1");
 // #region entries
-import { createConversation, memoryConversationStore } from "turnwright/conversation";
-
 const chat = createConversation({
   id: "chat-7",
   store: memoryConversationStore(),

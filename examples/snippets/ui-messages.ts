@@ -6,6 +6,8 @@ import type { AddressInfo } from "node:net";
 import { defineTool, memoryJournal, streamToolLoop, type Journal, type Message } from "turnwright";
 import { isRequestError, pipeUIMessageStream, readUIChatRequest, toUIMessageStreamResponse } from "turnwright/ui-message-stream";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
+import { useChat } from "@ai-sdk/react";
+import { lastAssistantMessageIsCompleteWithApprovalResponses, lastAssistantMessageIsCompleteWithToolCalls } from "ai";
 import { z } from "zod";
 
 const payments: number[] = [];
@@ -35,8 +37,6 @@ async function postMessage(request: Request): Promise<Response> {
 // #endregion simple-route
 
 // #region simple-page
-import { useChat } from "@ai-sdk/react";
-
 function useAssistant() {
   const { messages, status, sendMessage } = useChat({ id: "chat" }); // sends to POST /api/chat
   return { messages, status, send: (said: string) => sendMessage({ text: said }) };
@@ -70,8 +70,6 @@ async function answer(request: Request): Promise<Response> {
 // #endregion answer
 
 // #region page
-import { lastAssistantMessageIsCompleteWithApprovalResponses } from "ai";
-
 function usePayments() {
   const chat = useChat({ id: "chat", sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses });
   const approve = (id: string) => chat.addToolApprovalResponse({ id, approved: true });
@@ -85,8 +83,6 @@ function usePayments() {
 assert.equal(typeof usePayments, "function");
 
 // #region client-tools
-import { lastAssistantMessageIsCompleteWithToolCalls } from "ai";
-
 function useQuestions() {
   const chat = useChat({ id: "chat", sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithToolCalls });
   // Show a question for each part "tool-ask_user" with the state "input-available". Call this function when the user answers.
