@@ -69,7 +69,7 @@ Without files, those below this folder. Failed trials keep their files in .turnw
   --from <iteration>  play kept trials, and go on with the model from this iteration, such as i3
   --save-test <dir>   write a test for each kept trial, with the recording of the model
   --against <version> compare with a commit such as main, whose evaluations run in a worktree of
-                      git, or with a stored report. Only a worse version then fails
+                      git, or with a stored report. Cases may then fail as before
   --max-drop <share>  by how much the pass rate may be lower. Default: 0.05
   --save-baseline <path>  store the reports for a later --against
   --markdown <path>   write a report for a pull request. In GitHub Actions, the job gets it too

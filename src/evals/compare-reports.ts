@@ -1,15 +1,8 @@
 // Compares the reports of two versions, case by case.
 
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { checkFields, type Checks } from "../core/kit.ts";
-import type { Json } from "../core/index.ts";
-import { readRunLog } from "../inspect/log/read-run-log.ts";
-import type { LoggedRun } from "../shared/run-log.ts";
-import { isSameJson, parseJson, toJson } from "../shared/json.ts";
-import { describeDifference } from "./describe-difference.ts";
-import type { CaseReport, EvalReport, TrialReport } from "./evaluation.ts";
-import { trialFiles } from "./run-trial.ts";
+import type { RunDifference } from "./describe-difference.ts";
+import type { CaseReport, EvalReport } from "./evaluation.ts";
 import { mcNemarTest } from "./statistics.ts";
 
 /** The options of `compareReports`. */
@@ -24,31 +17,30 @@ export interface Change {
   readonly after: number | undefined;
 }
 
+/** The means of scores that have changed, by name. */
+export interface ScoreChanges {
+  readonly [name: string]: Change;
+}
+
 /** The trials of a case in one report. */
 export type CaseStanding = Pick<CaseReport, "status" | "passed" | "failed" | "errors">;
 
 /** A case in two reports. */
 export interface ComparedCase {
   readonly id: string;
-  /** "worse" if the case only passed before, "better" if it only passes now. "added" and "removed" cases are in one report only. */
-  readonly change: "same" | "better" | "worse" | "added" | "removed";
+  /**
+   * "worse" if the case only passed before, "better" if it only passes now. "less-often" and "more-often" if its verdict is the same, and
+   * another share of its trials passes. "unclear" if errors or missing trials have changed. "added" and "removed" cases are in one report
+   * only.
+   */
+  readonly change: "same" | "better" | "worse" | "less-often" | "more-often" | "unclear" | "added" | "removed";
   /** Undefined if the report does not have the case. */
   readonly before: CaseStanding | undefined;
   readonly after: CaseStanding | undefined;
-  /**
-   * The first difference between a trial that passed and one that failed. Undefined if the verdict is the same, or there are no logs of
-   * both.
-   */
+  /** The scores whose mean has changed, by name. */
+  readonly scores: ScoreChanges;
+  /** The first difference between a trial that passed and one that failed. Undefined if nothing changed, or there are no logs of both. */
   readonly difference?: RunDifference | undefined;
-}
-
-/** The place at which two trials begin to differ. */
-export interface RunDifference {
-  /** The ids of the trials, such as "refund/2". */
-  readonly before: string;
-  readonly after: string;
-  /** The iteration of the first difference, and what differs, such as "iteration 2: another call: refund → lookup". */
-  readonly text: string;
 }
 
 /** Two reports of the same evaluation, compared case by case. Plain data. */
@@ -67,6 +59,10 @@ export interface EvalComparison {
   readonly p: number;
   /** The mean pass rate of the cases that both reports have. */
   readonly passRate: Change;
+  /** The scores whose mean has changed, over the cases that both reports have. */
+  readonly scores: ScoreChanges;
+  /** Why each evaluation has ended. A version that was not evaluated to its end has fewer trials or cases. */
+  readonly ended: { readonly before: EvalReport["ended"]; readonly after: EvalReport["ended"] };
   /** The mean tokens of a trial, of the cases that both reports have. */
   readonly tokens: Change;
   /** The mean cost of a trial in USD, of the cases that both reports have. */
@@ -84,7 +80,7 @@ const checks: Checks<CompareOptions> = {
  * Compares two reports of an evaluation, case by case. Cases are found by their ids. Cases without a verdict in one of the reports are no
  * pair, and count in no test.
  *
- * For a case whose verdict changed, says where a passed and a failed trial begin to differ. This needs the logs of both, so let both
+ * For a case that passes more or less often, says where a passed and a failed trial begin to differ. This needs the logs of both, so let both
  * evaluations keep all trials, with `keep: "all"` and in different folders.
  *
  * Rejects with LoopError "invalid-option" or "unknown-option" for `options`.
@@ -119,6 +115,8 @@ export async function compareReports(
     better,
     p,
     passRate,
+    scores: compareScores(both),
+    ended: { before: before.ended, after: after.ended },
     tokens: compareMeans(both, ({ trials }) => trials.map(({ tokens }) => tokens)),
     costUSD: compareMeans(both, ({ trials }) => trials.map(({ costUSD }) => costUSD)),
     cases,
@@ -162,17 +160,26 @@ function whyWorse({ worse, better, p, passRate, maxDrop }: Found): string | unde
 
 async function compareCase({ id, before, after }: Pair): Promise<ComparedCase> {
   const change = changeOf(before, after);
-  const difference =
-    before === undefined || after === undefined || change === "same"
-      ? undefined
-      : await findDifference(before, after, change === "worse");
-  return {
-    id,
-    change,
-    before: before && standingOf(before),
-    after: after && standingOf(after),
-    ...(difference !== undefined && { difference }),
-  };
+  const standings = { id, change, before: before && standingOf(before), after: after && standingOf(after) };
+  if (before === undefined || after === undefined) return { ...standings, scores: {} };
+  const scores = compareScores([{ id, before, after }]);
+  if (change === "same" || change === "unclear") return { ...standings, scores };
+  const { findDifference } = await import("./describe-difference.ts");
+  const difference = await findDifference(before, after, change === "worse" || change === "less-often");
+  return { ...standings, scores, ...(difference !== undefined && { difference }) };
+}
+
+/** Compares the mean of each score that both versions have. */
+function compareScores(pairs: readonly Both[]): ScoreChanges {
+  const names = new Set(pairs.flatMap(({ after }) => after.trials.flatMap(({ checks }) => checks.map(({ name }) => name))));
+  const means = [...names].map((name) => {
+    const scoresOf = ({ trials }: CaseReport): readonly number[] =>
+      trials.flatMap((trial) => trial.checks.flatMap((check) => (check.name === name ? (check.score ?? []) : [])));
+    const scored = pairs.filter((pair) => scoresOf(pair.before).length > 0 && scoresOf(pair.after).length > 0);
+    return [name, compareMeans(scored, scoresOf)] as const;
+  });
+  // A sum of the same scores in another order may differ a little in floating point.
+  return Object.fromEntries(means.filter(([, { before = 0, after = 0 }]) => Math.abs(before - after) > 1e-9));
 }
 
 function standingOf({ status, passed, failed, errors }: CaseReport): CaseStanding {
@@ -182,46 +189,14 @@ function standingOf({ status, passed, failed, errors }: CaseReport): CaseStandin
 function changeOf(before: CaseReport | undefined, after: CaseReport | undefined): ComparedCase["change"] {
   if (before === undefined) return "added";
   if (after === undefined) return "removed";
-  if (before.status === "passed" && after.status === "failed") return "worse";
-  return before.status === "failed" && after.status === "passed" ? "better" : "same";
-}
-
-async function findDifference(before: CaseReport, after: CaseReport, isWorse: boolean): Promise<RunDifference | undefined> {
-  const left = await findLogged(before, isWorse ? "passed" : "failed");
-  const right = await findLogged(after, isWorse ? "failed" : "passed");
-  if (left === undefined || right === undefined) return undefined;
-  const text = describeDifference(left.runs, right.runs);
-  return text === undefined ? undefined : { before: left.id, after: right.id, text };
-}
-
-interface LoggedTrial {
-  readonly id: string;
-  readonly runs: readonly LoggedRun[];
-}
-
-/** Returns the first trial of this status that has a log. */
-async function findLogged({ trials }: CaseReport, status: TrialReport["status"]): Promise<LoggedTrial | undefined> {
-  for (const trial of trials) {
-    const runs = trial.status === status ? await readRuns(trial) : undefined;
-    if (runs !== undefined) return { id: trial.id, runs };
+  const drop = before.passed * judgedTrials(after) - after.passed * judgedTrials(before);
+  if (hasVerdict(before) && hasVerdict(after)) {
+    if (before.status !== after.status) return before.status === "passed" ? "worse" : "better";
+    if (drop !== 0) return drop > 0 ? "less-often" : "more-often";
   }
-  return undefined;
+  return before.status === after.status && before.errors === after.errors && drop === 0 ? "same" : "unclear";
 }
 
-/** Returns the runs of a trial. Undefined if its files were not kept, or are no longer there. */
-async function readRuns(trial: TrialReport): Promise<readonly LoggedRun[] | undefined> {
-  const { directory } = trial;
-  if (directory === undefined) return undefined;
-  try {
-    const kept = parseJson(await readFile(join(directory, trialFiles.report), "utf8")) as TrialReport;
-    // A later evaluation may have written its own files to the folder.
-    if (!isSameJson(withoutPaths(kept), withoutPaths(trial))) return undefined;
-    return (await readRunLog(join(directory, trialFiles.log))).runs;
-  } catch {
-    return undefined;
-  }
-}
-
-function withoutPaths(trial: TrialReport): Json {
-  return toJson({ ...trial, directory: undefined, page: undefined });
+function hasVerdict({ status }: CaseReport): boolean {
+  return status === "passed" || status === "failed";
 }

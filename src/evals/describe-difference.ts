@@ -1,13 +1,74 @@
-// Says where the runs of two trials begin to differ.
+// Says where the runs of two trials begin to differ. Loaded only for a case that has changed, because it needs the reader of logs.
 
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Json } from "../core/index.ts";
 import { type ComparedIteration, compareRuns } from "../inspect/analysis/compare-runs.ts";
+import { readRunLog } from "../inspect/log/read-run-log.ts";
+import { isSameJson, parseJson, toJson } from "../shared/json.ts";
 import type { LoggedRun } from "../shared/run-log.ts";
+import type { CaseReport, TrialReport } from "./evaluation.ts";
+import { trialFiles } from "./run-trial.ts";
+
+/** The place at which two trials begin to differ. */
+export interface RunDifference {
+  /** The ids of the trials, such as "refund/2". */
+  readonly before: string;
+  readonly after: string;
+  /** The iteration of the first difference, and what differs, such as "iteration 2: another call: refund → lookup". */
+  readonly text: string;
+}
+
+/** Finds the first difference between a trial that passed and one that failed. `isWorse` if the trial that passed is the earlier one. */
+export async function findDifference(
+  before: CaseReport,
+  after: CaseReport,
+  isWorse: boolean,
+): Promise<RunDifference | undefined> {
+  const left = await findLogged(before, isWorse ? "passed" : "failed");
+  const right = await findLogged(after, isWorse ? "failed" : "passed");
+  if (left === undefined || right === undefined) return undefined;
+  const text = describeDifference(left.runs, right.runs);
+  return text === undefined ? undefined : { before: left.id, after: right.id, text };
+}
+
+interface LoggedTrial {
+  readonly id: string;
+  readonly runs: readonly LoggedRun[];
+}
+
+/** Returns the first trial of this status that has a log. */
+async function findLogged({ trials }: CaseReport, status: TrialReport["status"]): Promise<LoggedTrial | undefined> {
+  for (const trial of trials) {
+    const runs = trial.status === status ? await readRuns(trial) : undefined;
+    if (runs !== undefined) return { id: trial.id, runs };
+  }
+  return undefined;
+}
+
+/** Returns the runs of a trial. Undefined if its files were not kept, or are no longer there. */
+async function readRuns(trial: TrialReport): Promise<readonly LoggedRun[] | undefined> {
+  const { directory } = trial;
+  if (directory === undefined) return undefined;
+  try {
+    const kept = parseJson(await readFile(join(directory, trialFiles.report), "utf8")) as TrialReport;
+    // A later evaluation may have written its own files to the folder.
+    if (!isSameJson(withoutPaths(kept), withoutPaths(trial))) return undefined;
+    return (await readRunLog(join(directory, trialFiles.log))).runs;
+  } catch {
+    return undefined;
+  }
+}
+
+function withoutPaths(trial: TrialReport): Json {
+  return toJson({ ...trial, directory: undefined, page: undefined });
+}
 
 /**
  * Returns the first iteration that differs, such as "iteration 2: another call: refund → lookup". The words of a model differ in almost
  * each run, so other calls matter more than other words. Undefined if nothing differs.
  */
-export function describeDifference(left: readonly LoggedRun[], right: readonly LoggedRun[]): string | undefined {
+function describeDifference(left: readonly LoggedRun[], right: readonly LoggedRun[]): string | undefined {
   const count = Math.max(left.length, right.length);
   for (let at = 0; at < count; at += 1) {
     const [before, after] = [left[at], right[at]];

@@ -275,10 +275,72 @@ describe("compareReports", () => {
       up: "better",
       gone: "removed",
       fresh: "added",
-      down: "same",
-      back: "same",
+      down: "unclear",
+      back: "unclear",
     });
     expect(await compareReports(after, before)).toMatchObject({ isWorse: false, worse: 1, better: 8 });
+  });
+
+  it("lists each case in which something has changed, and says if that is not significant", async () => {
+    const options = { passRate: 0.5, directory: false } as const;
+    const score = (value: number) => ({
+      ...options,
+      check: (passed: boolean) => ({ refunded: { pass: passed, reason: hostile }, [hostile]: value, same: 0.5 }),
+    });
+    const before = await run(
+      {
+        calm: ["pass", "pass", "pass", "pass"],
+        weaker: ["pass", "pass", "pass", "pass"],
+        rarely: ["fail", "fail", "fail", "pass"],
+        never: ["fail", "fail", "fail", "pass"],
+        down: ["error", "error", "error", "error", "error", "error"],
+      },
+      score(0.75),
+    );
+    const after = await run(
+      {
+        calm: ["pass", "pass", "pass", "pass"],
+        weaker: ["pass", "pass", "pass", "fail"],
+        rarely: ["fail", "fail", "fail", "fail"],
+        never: ["fail", "fail", "pass", "fail"],
+        down: ["fail", "fail", "fail", "fail"],
+      },
+      score(0.25),
+    );
+    const comparison = await compareReports(before, after, { maxDrop: 0.5 });
+    expect(Object.fromEntries(comparison.cases.map(({ id, change }) => [id, change]))).toEqual({
+      calm: "same",
+      weaker: "less-often",
+      rarely: "less-often",
+      never: "same",
+      down: "unclear",
+    });
+    expect(comparison).toMatchObject({ isWorse: false, scores: { [hostile]: { before: 0.75, after: 0.25 } } });
+    expect(comparison.scores).not.toHaveProperty("same");
+    const markdown = toMarkdownReport(after, { comparison });
+    expect(markdown).toContain("**Not significantly worse than before.**");
+    expect(markdown).toContain("Other cases whose trials pass less often: 2, more often: 0.");
+    expect(markdown).toContain("| `rarely` | less-often | failed 1/4 | failed 0/4 |");
+    expect(markdown).toContain("| `down` | unclear | error 0/0, 6 errors | failed 0/4 |");
+    // Its verdict is the same, and its score fell.
+    expect(markdown).toMatch(/^\| `calm` \| same \| passed 4\/4 \| passed 4\/4 \| ``score <img.*0\.75 → 0\.25\.`` \|$/m);
+    for (const line of markdown.split("\n")) expect(line.replace(/``.*?``/g, "")).not.toMatch(/<img|@octocat/);
+    expect(textsOf(openPage(renderEvalPage(after, { comparison })), ".changes tbody th")).toEqual(
+      comparison.cases.map(({ id }) => id),
+    );
+    const one = await compareReports(await run({ a: ["pass"], b: ["pass"] }), await run({ a: ["fail"], b: ["pass"] }), {
+      maxDrop: 1,
+    });
+    expect(toMarkdownReport(after, { comparison: one })).toContain("Exact McNemar test: p = 1, so chance may explain this.");
+    expect(toMarkdownReport(after, { comparison: await compareReports(after, after) })).toContain("**Not worse than before.**");
+  });
+
+  it("says if a version was not evaluated to its end", async () => {
+    const whole = await run({ a: ["pass"] });
+    const stopped = await evaluate(scripted({ a: ["pass"] }), { signal: AbortSignal.abort() });
+    const markdown = toMarkdownReport(whole, { comparison: await compareReports(stopped, whole) });
+    expect(markdown).toContain("The version before ended before all trials: it was stopped.");
+    expect(markdown).toContain("| `a` | unclear | undecided 0/0 | passed 1/1 |");
   });
 
   it.each([
@@ -336,7 +398,7 @@ describe("compareReports", () => {
       change: first.ok ? "worse" : "better",
       difference: { before: "order/1", after: "order/1", text: found },
     });
-    expect(toMarkdownReport(after, { comparison })).toContain(`| \`${found}\` |`);
+    expect(toMarkdownReport(after, { comparison })).toContain(`| \`${found} (order/1 and order/1)\` |`);
     expect(openPage(renderEvalPage(after, { comparison })).querySelector(".comparison")?.textContent).toContain(found);
   });
 

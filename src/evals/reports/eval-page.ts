@@ -8,6 +8,7 @@ import type { CaseReport, CheckReport, EvalReport, TrialReport } from "../evalua
 import { pageScript, pageStyle } from "./eval-page-code.ts";
 import {
   describeCase,
+  describeChange,
   describeComparison,
   describeCost,
   describeOutcome,
@@ -174,12 +175,11 @@ function writeLink({ directory, page }: TrialReport, folder: string | undefined)
 
 function writeChanges(comparison: EvalComparison): string {
   const lines = describeComparison(comparison).map((line) => `<p>${toHtml(line)}</p>`);
-  const rows = listChanges(comparison).map(({ id, change, before, after, difference }) => {
-    const found = difference === undefined ? "" : `${difference.text} (${difference.before} and ${difference.after})`;
-    const cells = [change, describeStanding(before), describeStanding(after), found];
-    return `<tr><th scope="row">${toHtml(id)}</th>${cells.map((cell) => `<td>${toHtml(cell)}</td>`).join("")}</tr>`;
+  const rows = listChanges(comparison).map((one) => {
+    const cells = [one.change, describeStanding(one.before), describeStanding(one.after), describeChange(one)];
+    return `<tr><th scope="row">${toHtml(one.id)}</th>${cells.map((cell) => `<td>${toHtml(cell)}</td>`).join("")}</tr>`;
   });
-  const head = ["Case", "Change", "Before", "Now", "First difference"].map((name) => `<th>${name}</th>`).join("");
+  const head = ["Case", "Change", "Before", "Now", "Scores and first difference"].map((name) => `<th>${name}</th>`).join("");
   const table = `<table class="changes"><thead><tr>${head}</tr></thead><tbody>${rows.join("")}</tbody></table>`;
   return `<div class="comparison ${comparison.isWorse ? "failed" : ""}"><h2>Against the version before</h2>${lines.join("")}${rows.length === 0 ? "" : table}</div>`;
 }

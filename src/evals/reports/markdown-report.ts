@@ -6,6 +6,7 @@ import type { EvalComparison } from "../compare-reports.ts";
 import type { CaseReport, EvalReport } from "../evaluation.ts";
 import {
   describeCase,
+  describeChange,
   describeComparison,
   describeCost,
   describeOutcome,
@@ -118,13 +119,19 @@ function writeScores(report: EvalReport): readonly string[] {
 }
 
 function writeComparison(comparison: EvalComparison): string {
-  const lines = describeComparison(comparison).map((line, index) => (index === 0 ? `**${line}**` : line));
+  const lines = describeComparison(comparison, toCode).map((line, index) => (index === 0 ? `**${line}**` : line));
   const changes = listChanges(comparison);
   if (changes.length === 0) return lines.join(" ");
-  const rows = changes.map(({ id, change, before, after, difference }) => {
-    const found = difference === undefined ? "" : toCell(difference.text);
-    return writeRow([toCell(id), change, describeStanding(before), describeStanding(after), found]);
+  const rows = changes.map((one) => {
+    const found = describeChange(one);
+    return writeRow([
+      toCell(one.id),
+      one.change,
+      describeStanding(one.before),
+      describeStanding(one.after),
+      found === "" ? "" : toCell(found),
+    ]);
   });
-  const head = ["| Case | Change | Before | Now | First difference |", "| --- | --- | --- | --- | --- |"];
+  const head = ["| Case | Change | Before | Now | Scores and first difference |", "| --- | --- | --- | --- | --- |"];
   return [lines.join(" "), "", ...head, ...rows].join("\n");
 }

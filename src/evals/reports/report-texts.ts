@@ -64,7 +64,7 @@ export function describePassAt({ totals }: EvalReport): string | undefined {
 }
 
 export function describeScores({ totals }: EvalReport): readonly string[] {
-  return Object.entries(totals.scores).map(([name, score]) => `${name} ${Number(score.toFixed(3))}`);
+  return Object.entries(totals.scores).map(([name, score]) => `${name} ${formatScore(score)}`);
 }
 
 export interface CaseSpent {
@@ -120,15 +120,33 @@ export function sortCases(cases: readonly CaseReport[]): readonly CaseReport[] {
   return [...cases].sort((one, other) => rank(one) - rank(other));
 }
 
-/** Returns what became better or worse, such as "2 cases are worse and 1 is better (p = 0.5)". */
-export function describeComparison({ worse, better, p, passRate, tokens, costUSD, reason }: EvalComparison): readonly string[] {
+/** Returns what became better or worse. The first line is the verdict. `quote` writes the name of a score. */
+export function describeComparison(comparison: EvalComparison, quote = (name: string): string => name): readonly string[] {
+  const { worse, better, p, passRate, scores, ended, tokens, costUSD, reason, cases } = comparison;
+  const count = (kind: EvalComparison["cases"][number]["change"]): number => cases.filter((one) => one.change === kind).length;
+  const [less, more] = [count("less-often"), count("more-often")];
+  const isLower = worse > 0 || less > 0;
+  const test = p < 0.05 ? "" : ", so chance may explain this";
   return [
-    reason === undefined ? "Not worse than before." : `Worse than before: ${reason}.`,
-    `Cases that only passed before: ${worse}. Cases that only pass now: ${better}. Exact McNemar test: p = ${Number(p.toPrecision(2))}.`,
+    reason !== undefined ? `Worse than before: ${reason}.` : `Not ${isLower ? "significantly " : ""}worse than before.`,
+    `Cases that only passed before: ${worse}. Cases that only pass now: ${better}.`,
+    ...(worse + better === 0 ? [] : [`Exact McNemar test: p = ${Number(p.toPrecision(2))}${test}.`]),
+    ...(less + more === 0 ? [] : [`Other cases whose trials pass less often: ${less}, more often: ${more}.`]),
+    ...describeEnd("The version before", ended.before),
+    ...describeEnd("This version", ended.after),
     ...change("Pass rate", passRate, formatShare),
-    ...change("Tokens of a trial", tokens, (count) => countThings(Math.round(count), "token")),
+    ...Object.entries(scores).flatMap(([name, score]) => change(`Score ${quote(name)}`, score, formatScore)),
+    ...change("Tokens of a trial", tokens, (number) => countThings(Math.round(number), "token")),
     ...change("Cost of a trial", costUSD, formatUSD),
   ];
+}
+
+function describeEnd(name: string, ended: EvalReport["ended"]): readonly string[] {
+  return ended === "complete" ? [] : [`${name} ended before all trials: ${endings[ended]}.`];
+}
+
+function formatScore(score: number): string {
+  return String(Number(score.toFixed(3)));
 }
 
 function change(
@@ -139,12 +157,21 @@ function change(
   return before === undefined || after === undefined ? [] : [`${name}: ${write(before)} → ${write(after)}.`];
 }
 
-/** Returns the cases whose verdict has changed, and those that only one report has. */
+/** Returns the cases in which something has changed. */
 export function listChanges({ cases }: EvalComparison): EvalComparison["cases"] {
-  return cases.filter(({ change: kind }) => kind !== "same");
+  return cases.filter(({ change: kind, scores }) => kind !== "same" || Object.keys(scores).length > 0);
 }
 
 /** Returns the standing of a case in one report, such as "passed 3/3". */
 export function describeStanding(standing: EvalComparison["cases"][number]["before"]): string {
-  return standing === undefined ? "not there" : `${standing.status} ${standing.passed}/${standing.passed + standing.failed}`;
+  if (standing === undefined) return "not there";
+  const { status, passed, failed, errors } = standing;
+  return `${status} ${passed}/${passed + failed}${errors === 0 ? "" : `, ${countThings(errors, "error")}`}`;
+}
+
+/** Returns the scores that have changed, and the first difference of the runs. */
+export function describeChange({ scores, difference }: EvalComparison["cases"][number]): string {
+  const changed = Object.entries(scores).flatMap(([name, score]) => change(`score ${name}`, score, formatScore));
+  const found = difference === undefined ? [] : [`${difference.text} (${difference.before} and ${difference.after})`];
+  return [...changed, ...found].join(" ");
 }

@@ -5,6 +5,7 @@ import type { EvalComparison } from "../compare-reports.ts";
 import type { EvalProgress, EvalReport, TrialReport } from "../evaluation.ts";
 import {
   describeCase,
+  describeChange,
   describeComparison,
   describeCost,
   describeOutcome,
@@ -49,11 +50,11 @@ export function writeTerminalReport(report: EvalReport, comparison?: EvalCompari
 }
 
 function writeTerminalComparison(comparison: EvalComparison): readonly string[] {
-  const rows = listChanges(comparison).map(({ id, change, before, after, difference }) => [
-    toLine(id),
-    change,
-    `${describeStanding(before)} → ${describeStanding(after)}`,
-    difference === undefined ? "" : toLine(`${difference.text} (${difference.before} and ${difference.after})`),
+  const rows = listChanges(comparison).map((one) => [
+    toLine(one.id),
+    one.change,
+    `${describeStanding(one.before)} → ${describeStanding(one.after)}`,
+    toLine(describeChange(one)),
   ]);
   return [...describeComparison(comparison), ...writeColumns(rows)];
 }
