@@ -7,6 +7,7 @@ import { dirname, join, relative, resolve } from "node:path";
 import { promisify } from "node:util";
 import { isRecord } from "../core/kit.ts";
 import type { EvalReport } from "../evals/evaluation.ts";
+import { joinTexts } from "../inspect/format.ts";
 import { parseJson } from "../shared/json.ts";
 import { CliError, type CliIO, messageOf } from "./cli-io.ts";
 import { writePrivate } from "./log-files.ts";
@@ -53,7 +54,16 @@ async function readBaseline(path: string, given: string): Promise<readonly EvalR
   const reports: readonly unknown[] = Array.isArray(stored) ? stored : [stored];
   if (!reports.every(isReport))
     throw new CliError(`${given} is no report of an evaluation. Pass a report.json, or a file of --save-baseline.`);
+  const incomplete = reports.filter(isIncomplete).map(({ name }) => name);
+  if (incomplete.length > 0)
+    throw new CliError(
+      `${given} cannot be a baseline: ${joinTexts(incomplete)} ended before all trials. Evaluate that version again to its end.`,
+    );
   return reports.map((report) => movePaths(report, (own) => resolve(dirname(path), own)));
+}
+
+export function isIncomplete({ ended }: EvalReport): boolean {
+  return ended !== "complete";
 }
 
 function isReport(value: unknown): value is EvalReport {

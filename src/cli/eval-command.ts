@@ -5,7 +5,7 @@ import { appendFile, mkdir } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join, relative, resolve } from "node:path";
 import { compareReports, type EvalComparison } from "../evals/compare-reports.ts";
-import { evaluate, reportPage, rootOf } from "../evals/evaluate.ts";
+import { evaluate, isFolderBusy, reportPage, rootOf } from "../evals/evaluate.ts";
 import { casesOf, type EvalOptions, type EvalReport } from "../evals/evaluation.ts";
 import { findTrials, type KeptTrial } from "../evals/kept-trials.ts";
 import { isTaken, type SavePlace, saveTrial } from "../evals/save-trial.ts";
@@ -15,7 +15,7 @@ import { toMarkdownReport } from "../evals/reports/markdown-report.ts";
 import { writeProgress, writeTerminalReport } from "../evals/reports/terminal-report.ts";
 import { joinTexts } from "../inspect/format.ts";
 import { CliError, type CliIO, messageOf, wrongUsage } from "./cli-io.ts";
-import { type Baseline, findBaseline, saveBaseline } from "./eval-baseline.ts";
+import { type Baseline, findBaseline, isIncomplete, saveBaseline } from "./eval-baseline.ts";
 import { findEvalFiles, type FoundEvaluation, loadEvaluations } from "./eval-files.ts";
 import { type EvalSettings, readEvalSettings } from "./eval-options.ts";
 import { writePrivate } from "./log-files.ts";
@@ -37,6 +37,8 @@ export async function runEvals(args: readonly string[], io: CliIO): Promise<void
   const { against, repeated } = settings;
   if (against !== undefined && settings.replay !== undefined)
     throw wrongUsage("--against needs new trials, so leave out --replay.");
+  if (settings.baseline !== undefined && settings.replay !== undefined)
+    throw wrongUsage("--save-baseline needs new trials, so leave out --replay.");
   const files = await findEvalFiles(settings.files, io.cwd);
   const jobs = await planJobs(await loadEvaluations(files, io.cwd), settings, io.cwd);
   if (settings.saveTest !== undefined) return saveTests(jobs, settings.saveTest, io);
@@ -45,6 +47,7 @@ export async function runEvals(args: readonly string[], io: CliIO): Promise<void
   try {
     const results = await runJobs(jobs, { settings, baseline, io, signal });
     await writeReports(results, settings, io);
+    await writeBaseline(results, { settings, baseline, io, signal });
     judgeResults(results, { isCompared: baseline !== undefined, isStopped: signal.aborted });
   } finally {
     await baseline?.remove();
@@ -153,7 +156,7 @@ async function runJob({ evaluation, options }: Job, spentUSD: number, { settings
     ...options.limits,
     ...(maxCostUSD !== undefined && { maxCostUSD: Math.max(0, maxCostUSD - spentUSD) }),
   };
-  return evaluate(evaluation, {
+  const running = evaluate(evaluation, {
     ...options,
     limits,
     signal,
@@ -161,6 +164,9 @@ async function runJob({ evaluation, options }: Job, spentUSD: number, { settings
       evaluation.onTrial?.(trial, progress);
       io.note(writeProgress(trial, progress));
     },
+  });
+  return running.catch((error: unknown) => {
+    throw isFolderBusy(error) ? new CliError(`${messageOf(error)}.`, 1, { cause: error }) : error;
   });
 }
 
@@ -193,7 +199,6 @@ async function writeReports({ reports, comparisons }: Results, settings: EvalSet
   await write(settings.markdown, () => toMarkdownReport(reports, options));
   await write(settings.junit, () => toJUnitReport(reports));
   await write(settings.html, (folder) => renderEvalPage(reports, { ...options, folder }));
-  if (settings.baseline !== undefined) await saveBaseline(resolve(io.cwd, settings.baseline), reports);
   const summary = io.env["GITHUB_STEP_SUMMARY"];
   if (summary === undefined || summary === "") return;
   try {
@@ -201,6 +206,13 @@ async function writeReports({ reports, comparisons }: Results, settings: EvalSet
   } catch (error) {
     io.note(`The summary of the job cannot be written: ${messageOf(error)}.`);
   }
+}
+
+/** A later comparison would take the missing trials and cases for a difference, so an incomplete baseline is not written. */
+async function writeBaseline({ reports }: Results, { settings: { baseline }, io, signal }: Work): Promise<void> {
+  if (baseline === undefined) return;
+  if (!signal.aborted && !reports.some(isIncomplete)) return saveBaseline(resolve(io.cwd, baseline), reports);
+  io.note(`The baseline ${baseline} was not written, because not all trials have run. Evaluate again to the end.`);
 }
 
 interface Circumstances {

@@ -2,9 +2,10 @@
 
 import { mkdir, readFile, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import type { Clock } from "../core/index.ts";
+import { type Clock, isLoopError } from "../core/index.ts";
 import { checkFields, invalidOption } from "../core/kit.ts";
 import { renderRunPage } from "../inspect/page/render-run-page.ts";
+import { lockFile } from "../journal/file-lock.ts";
 import { writeWhole } from "../journal/named-files.ts";
 import { addCost } from "../shared/count-usage.ts";
 import { unlessMissing } from "../shared/plain-error.ts";
@@ -27,7 +28,8 @@ type EndReason = EvalReport["ended"];
  * A trial is a run, or whatever the function `run` does, in a fresh world. With `trial.options`, each run has a journal, a log and a
  * recording of the model. Trials that failed keep these files, in a folder for each trial.
  *
- * Rejects with LoopError "invalid-option" or "unknown-option", and with errors of the disk. Errors of `setup`, `run` and `teardown` do
+ * Rejects with LoopError "invalid-option" or "unknown-option", with errors of the disk, and with an Error while another evaluation of this
+ * name runs in the folder. Errors of `setup`, `run` and `teardown` do
  * not reject: they are in the report.
  *
  * @example
@@ -40,15 +42,34 @@ export async function evaluate<Case extends EvalCase, Result, World>(
 ): Promise<EvalReport> {
   checkFields("options", options, optionChecks);
   const all = { ...defineEvaluation(evaluation), ...options, limits: { ...evaluation.limits, ...options.limits } };
-  const { name, passRate = 1, clock = systemClock, keep = "failed", limits } = all;
-  const { concurrency = 4, trialMs = 600_000 } = limits;
   const kept = await keptTrials(all);
-  const files = filesOf(all, kept !== undefined);
   const plans = (await chooseCases<Case>(all, kept)).map((item) => new CasePlan(item, ruleOf(all, kept, item.id)));
-  const startedAt = clock.now();
-  const startTime = new Date().toISOString();
-  const budget = new Budget(limits, clock, all.signal);
-  await Promise.all(plans.map(({ item }) => files.clear(item.id)));
+  const files = filesOf(all, kept !== undefined);
+  const unlock = await files.lock();
+  try {
+    await files.clear(plans.map(({ item }) => item.id));
+    const report = await runPlans(all, { plans, kept, files });
+    await files.write(report);
+    return report;
+  } finally {
+    await unlock();
+  }
+}
+
+interface Planned<Case extends EvalCase> {
+  readonly plans: readonly CasePlan<Case>[];
+  readonly kept: readonly KeptTrial[] | undefined;
+  readonly files: Files;
+}
+
+async function runPlans<Case extends EvalCase, Result, World>(
+  evaluation: Evaluation<Case, Result, World>,
+  { plans, kept, files }: Planned<Case>,
+): Promise<EvalReport> {
+  const { name, trials = 1, passRate = 1, clock = systemClock, limits = {}, replay } = evaluation;
+  const { concurrency = 4, trialMs = 600_000 } = limits;
+  const [startedAt, startTime] = [clock.now(), new Date().toISOString()];
+  const budget = new Budget(limits, clock, evaluation.signal);
 
   const runNext = async (): Promise<boolean> => {
     const next = budget.ended === undefined ? nextOf(plans) : undefined;
@@ -60,16 +81,12 @@ export async function evaluate<Case extends EvalCase, Result, World>(
       item,
       number,
       directory: files.folderOf(item.id, number),
-      replay: own && { ...(all.replay === true ? {} : all.replay), directory: own.directory },
+      replay: own && { ...(replay === true ? {} : replay), directory: own.directory },
     };
-    const report = await runTrial(all, planned, {
-      clock,
-      trialMs,
-      signal: budget.signal,
-      onSpent: (spent) => budget.spend(spent),
-    });
-    plan.end(report && (await keepFiles(report, keep)));
-    if (report !== undefined) all.onTrial?.(report, progressOf(plans, budget));
+    const ports = { clock, trialMs, signal: budget.signal, onSpent: (spent: Spent) => budget.spend(spent) };
+    const report = await runTrial(evaluation, planned, ports);
+    plan.end(report && (await keepFiles(report, evaluation.keep)));
+    if (report !== undefined) evaluation.onTrial?.(report, progressOf(plans, budget));
     return true;
   };
   const work = async (): Promise<void> => {
@@ -81,17 +98,9 @@ export async function evaluate<Case extends EvalCase, Result, World>(
     budget.release();
   }
   const { ended = "complete", tokens, inputTokens, cachedTokens, costUSD } = budget;
-  const facts = { name, trials: all.trials ?? 1, passRate, ended, startedAt: startTime };
-  const report = makeReport(plans, {
-    ...facts,
-    tokens,
-    inputTokens,
-    cachedTokens,
-    costUSD,
-    durationMs: Math.round(clock.now() - startedAt),
-  });
-  await files.write(report);
-  return report;
+  const durationMs = Math.round(clock.now() - startedAt);
+  const facts = { name, trials, passRate, ended, startedAt: startTime, durationMs };
+  return makeReport(plans, { ...facts, tokens, inputTokens, cachedTokens, costUSD });
 }
 
 type Options = EvalOptions & Pick<Evaluation, "name">;
@@ -151,18 +160,27 @@ export function rootOf(directory = ".turnwright/evals", name: string): string {
 
 /** The files of an evaluation. All methods do nothing if it writes none. */
 interface Files {
-  clear(caseId: string): Promise<void>;
+  /** Allows one evaluation at a time. Throws an Error that is `isFolderBusy` while another one runs. */
+  lock(): Promise<() => Promise<void>>;
+  clear(caseIds: readonly string[]): Promise<void>;
   folderOf(caseId: string, number: number): string | undefined;
   write(report: EvalReport): Promise<void>;
 }
 
-function filesOf({ directory, name }: Options, isReplay: boolean): Files {
-  if (directory === false) return { clear: async () => {}, folderOf: () => undefined, write: async () => {} };
-  const root = join(rootOf(directory, name), isReplay ? "replay" : "");
+const nothing = async (): Promise<void> => {};
+
+function filesOf({ directory, name, only }: Options, isReplay: boolean): Files {
+  if (directory === false) return { lock: async () => nothing, clear: nothing, folderOf: () => undefined, write: nothing };
+  const top = rootOf(directory, name);
+  const root = join(top, isReplay ? "replay" : "");
   const folderOf = (caseId: string): string => join(root, "cases", fileNameOf(caseId));
   return {
-    // An earlier evaluation may have kept trials that now pass.
-    clear: (caseId) => rm(folderOf(caseId), { recursive: true, force: true }),
+    lock: () => lockFolder(top, name),
+    // An earlier evaluation may have kept trials that now pass, and trials of cases that are no longer there.
+    async clear(caseIds) {
+      const paths = only === undefined ? [join(root, "cases")] : caseIds.map(folderOf);
+      await Promise.all(paths.map((path) => rm(path, { recursive: true, force: true })));
+    },
     folderOf: (caseId, number) => join(folderOf(caseId), String(number)),
     async write(report) {
       await mkdir(root, { recursive: true });
@@ -170,6 +188,25 @@ function filesOf({ directory, name }: Options, isReplay: boolean): Files {
       await writeWhole(join(root, reportPage), renderEvalPage(report, { folder: root }));
     },
   };
+}
+
+async function lockFolder(folder: string, name: string): Promise<() => Promise<void>> {
+  await mkdir(folder, { recursive: true });
+  try {
+    return await lockFile({ path: folder, place: join(folder, "running") });
+  } catch (error) {
+    if (!isLoopError(error, "journal-locked")) throw error;
+    const { pid, lockPath } = error.details;
+    throw new Error(
+      `The evaluation "${name}" is running in ${folder} already (process ${pid}). Wait until it ends, or choose another folder with the option "directory" or --directory. If it has ended, remove ${lockPath}.`,
+      { cause: error },
+    );
+  }
+}
+
+/** True for the error of `evaluate` while another evaluation runs in the folder. */
+export function isFolderBusy(error: unknown): boolean {
+  return error instanceof Error && isLoopError(error.cause, "journal-locked");
 }
 
 /** Removes the files of a trial, or adds a page to those that are kept. */

@@ -139,7 +139,10 @@ export async function runTrial<Case extends EvalCase, Result, World>(
   const wasStopped = scope.cause !== undefined && scope.cause.kind !== "wall-clock";
   scope.release();
   for (const release of releases) release();
-  if (wasStopped) return undefined;
+  if (wasStopped) {
+    if (directory !== undefined) await rm(directory, { recursive: true, force: true });
+    return undefined;
+  }
   const late: Judged = { checks: [], error: `The trial took longer than ${trialMs} ms.` };
   const judged = raced.kind === "value" ? withMistakes(raced.value, watch) : late;
   const durationMs = Math.round(clock.now() - startedAt);

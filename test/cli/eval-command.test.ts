@@ -259,6 +259,40 @@ describe("turnwright eval", () => {
     expect((await runCommand(folder, ["eval", "b.eval.mjs", "--against", "base.json"])).exitCode).toBe(0);
   });
 
+  it("neither writes nor reads a baseline of an evaluation that did not run to its end", async () => {
+    const folder = makeCliFolder();
+    writeAgent(folder);
+    await runCommand(folder, ["eval", "--save-baseline", "base.json"]);
+    const saved = readFileSync(join(folder, "base.json"), "utf8");
+    const note = "The baseline base.json was not written, because not all trials have run. Evaluate again to the end.";
+    for (const [args, how] of [
+      [["--max-cost", "0.1"], {}],
+      [[], { stopSignal: () => AbortSignal.abort() }],
+    ] as const) {
+      const stopped = await runCommand(folder, ["eval", "--save-baseline", "base.json", ...args], how);
+      expect([stopped.exitCode, stopped.notes.includes(note)]).toEqual([1, true]);
+      expect(readFileSync(join(folder, "base.json"), "utf8")).toBe(saved);
+    }
+    await runCommand(folder, ["eval", "--max-cost", "0.1", "--directory", "cut"]);
+    const against = await runCommand(folder, ["eval", "--against", "cut/support/report.json"]);
+    expect([against.exitCode, against.notes]).toEqual([
+      1,
+      [
+        "turnwright: cut/support/report.json cannot be a baseline: support ended before all trials. Evaluate that version again to its end.",
+      ],
+    ]);
+  });
+
+  it("says that another evaluation runs in the folder", async () => {
+    const folder = makeCliFolder();
+    writeAgent(folder);
+    const ends = await Promise.all([runCommand(folder, ["eval"]), runCommand(folder, ["eval"])]);
+    expect(new Set(ends.map(({ exitCode }) => exitCode))).toEqual(new Set([0, 1]));
+    expect(ends.flatMap(({ notes }) => notes)).toContainEqual(
+      expect.stringMatching(/^turnwright: The evaluation "support" is running in .+ remove .+\.lock\.$/),
+    );
+  });
+
   it("fails if no case could be compared, or its own trials have errors", async () => {
     const folder = makeCliFolder();
     writeAgent(folder, { file: "bad.eval.mjs", more: 'setup() { throw new Error("no key"); },' });
@@ -295,6 +329,7 @@ describe("turnwright eval", () => {
     ["a wrong word", ["--keep", "none"], 2, '--keep must be all or failed, but is "none".'],
     ["--max-drop alone", ["--max-drop", "0.1"], 2, "--max-drop needs --against."],
     ["a replay against a commit", ["--replay", "--against", "main"], 2, "leave out --replay"],
+    ["a baseline of a replay", ["--replay", "--save-baseline", "a.json"], 2, "leave out --replay"],
     ["an unknown version", ["--against=--all"], 2, "is neither a file nor a commit of git"],
     ["a file that is no report", ["--against", "none.mjs"], 1, "none.mjs is no report of an evaluation."],
   ])("prints a message for %s, and runs nothing", async ([, args, exitCode, message]) => {

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { defineAgentTool, defineTool, type LoopResult, runToolLoop, streamToolLoop } from "turnwright";
 import { createConversation, memoryConversationStore } from "turnwright/conversation";
@@ -121,6 +121,40 @@ describe("evaluate", () => {
     expect(again).toMatchObject({ ok: true, trials: 1, totals: { passed: 1 } });
     // The first evaluation stays as it was.
     expect(existsSync(join(kept[1] ?? "", "model.jsonl"))).toBe(true);
+  });
+
+  it("runs once at a time in a folder, and removes trials of cases that are gone", async () => {
+    const directory = makeFolder();
+    const { evaluation } = refunds([1, 2], { directory });
+    const first = evaluate({ ...evaluation, cases: [{ id: "gone", order: 7 }] });
+    await expect(evaluate(evaluation)).rejects.toThrow(
+      /^The evaluation "support" is running in .+support already \(process \d+\)\. Wait until it ends, or choose another folder/,
+    );
+    expect((await first).cases[0]).toMatchObject({ id: "gone", status: "failed" });
+    await evaluate(evaluation, { only: ["refund"] });
+    expect(readdirSync(join(directory, "support", "cases")).sort()).toEqual(["gone", "refund"]);
+    await evaluate(evaluation);
+    expect(readdirSync(join(directory, "support", "cases"))).toEqual(["refund"]);
+    expect((await evaluate(evaluation, { replay: true })).totals.trials).toBe(1);
+  });
+
+  it("leaves no folder of a trial that was stopped", async () => {
+    const directory = makeFolder();
+    const stop = new AbortController();
+    const evaluation = defineEvaluation({
+      name: "stopped",
+      cases: [{ id: "a" }],
+      directory,
+      run: (_item, trial) => {
+        setImmediate(() => stop.abort());
+        const messages = [{ role: "user" as const, content: "?" }];
+        return runToolLoop(trial.options({ provider: createMockProvider([stall()]), messages }));
+      },
+      check: () => true,
+    });
+    expect((await evaluate(evaluation, { signal: stop.signal })).ended).toBe("stopped");
+    expect(existsSync(join(directory, "stopped", "cases", "a", "1"))).toBe(false);
+    expect(readdirSync(join(directory, "stopped")).filter((name) => name.includes("lock"))).toEqual([]);
   });
 
   it("goes on with the model from an iteration on, in a fresh world", async () => {
