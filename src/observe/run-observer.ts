@@ -1,4 +1,4 @@
-// Observers of runs, for example for tracing: what they are told, and the middleware that tells them.
+// Observers of runs, for example for tracing: the interface of an observer, and the middleware that calls it.
 
 import type {
   EndReason,
@@ -45,7 +45,7 @@ export type EventHandlers<Observer> = {
 };
 
 export function handleEvent<Observer>(handlers: EventHandlers<Observer>, observer: Observer, event: LoopEvent): void {
-  // The compiler cannot see that the handler is for the type of this event.
+  // The cast is safe: the handler is for this type of event.
   (handlers[event.type] as ((observer: Observer, event: LoopEvent) => void) | undefined)?.(observer, event);
 }
 
@@ -62,7 +62,7 @@ export type StartObserving = (run: ObservedRun) => RunObserver | undefined;
 
 /** Observes one run. */
 export interface RunObserver {
-  /** Called with each event of the run after `run-start`, without those of nested runs. */
+  /** Called with each event of the run after `run-start`, except events of nested runs. */
   onEvent(event: LoopEvent): void;
   startStream?(request: ModelRequest, provider: Pick<Provider, "id" | "model">): StreamObserver | undefined;
   /** Called for each attempt to run a tool, and for each part of a generator. Must call `execute` and return its result. */
@@ -93,7 +93,7 @@ function observe({ runId, options, definitions }: RunFacts, start: StartObservin
   const current = (): RunObserver | undefined => observer;
   return {
     on(event) {
-      // Nested runs have observers of their own.
+      // Nested runs have their own observers.
       if (event.path !== undefined) return;
       observer?.onEvent(event);
       if (event.type !== "run-start") return;

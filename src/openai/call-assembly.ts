@@ -7,7 +7,10 @@ import type { UnknownRecord } from "../shared/guards.ts";
 import { parseJson } from "../shared/json.ts";
 import { JsonScan } from "../shared/json-scan.ts";
 
-/** Finds the end of the JSON object in a string that arrives in pieces. Brackets that do not match are found by the JSON parser later. */
+/**
+ * Finds the end of the JSON object in a string that arrives in pieces. Does not detect mismatched brackets, which the JSON parser finds
+ * later.
+ */
 class ObjectScan {
   readonly #json = new JsonScan();
   /** "closed": the JSON object is closed, and only whitespace has followed. "broken": the text is not one JSON object. */
@@ -26,7 +29,7 @@ class ObjectScan {
     }
   }
 
-  /** `text` is all pieces so far. */
+  /** True if the JSON object is complete. `text` contains all pieces so far. */
   isObject(text: string): boolean {
     if (this.#state !== "closed") return false;
     return (this.#isObject ??= isRecord(parseJson(text)));
@@ -47,14 +50,14 @@ class IndexedCall extends StreamedCall {
     return this.scan.isObject(this.text);
   }
 
-  /** Some servers repeat the whole name of a call in every fragment. Others send the name in pieces. */
+  /** Adds a name. Some servers repeat the whole name in every fragment, others send it in pieces. */
   takeName(name: string): void {
     if (name !== this.name) this.name += name;
   }
 
   /**
-   * Gateways to Bedrock send `{}` before the real arguments object, so the `{}` is removed. Arguments that are `{}` are not sent yet,
-   * because real arguments may follow.
+   * Adds arguments. Gateways to Bedrock send `{}` before the real arguments, so a first `{}` is held back, and removed if real arguments
+   * follow.
    */
   takeArguments(args: string): void {
     if (this.hasSent || !mayBePrefix(this.text)) {

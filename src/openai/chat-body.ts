@@ -46,7 +46,7 @@ interface Fillings {
   readonly callText: string | null;
 }
 
-/** Replaces a blank content, leaves out blank parts, and adds a text to files, because Bedrock refuses a document without one. */
+/** Replaces blank content, leaves out blank parts, and adds text next to files, because Bedrock refuses a document without text. */
 function fillMessage(message: ChatMessage, { emptyText, callText }: Fillings): ChatMessage {
   if (message.role === "assistant" && message.tool_calls !== undefined)
     return isBlank(message.content) ? { ...message, content: callText } : message;
@@ -201,10 +201,7 @@ function toChatCall({ callId, name, args }: ToolCallPart, extra: Json | undefine
   };
 }
 
-/**
- * Returns `text`, as the service wrote it, unless the arguments were edited. Different whitespace would not match the prompt
- * cache.
- */
+/** Returns `text`, as the service wrote it, unless the arguments were edited. Different whitespace would miss the prompt cache. */
 function keepText(text: string, args: Json): string {
   return isRecord(args) && isSameArguments(text, JSON.stringify(args)) ? text : toWireArguments(args);
 }
@@ -257,7 +254,7 @@ export function buildChatBody(request: ModelRequest, { settings, toMessages, rep
     ...(schema === undefined ? {} : { response_format: { type: "json_schema", json_schema: toFormat(schema) } }),
     // The spread keeps a key "__proto__" in `extra` as a plain field. An assignment would set the prototype.
     ...extra,
-    // The type of the body has only `true`, which the types of all versions of the SDK accept.
+    // The body's type allows only `true`, which the types of all SDK versions accept.
     stream: isStreamed as true,
   };
   return withoutUnusedFields(body, ["tool_choice", "parallel_tool_calls"]);

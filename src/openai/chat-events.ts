@@ -42,7 +42,7 @@ interface Reading {
 export interface ChatAnswers {
   readonly words?: FinishWords;
   readonly thinkTags?: ThinkTags;
-  /** Shows if the stream ended with `data: [DONE]`, which the SDK does not pass on. */
+  /** Tells whether the stream ended with `data: [DONE]`, which the SDK does not pass on. */
   readonly tail?: EventTail;
 }
 
@@ -104,7 +104,7 @@ function takeChunk(chunk: UnknownRecord, reading: Reading): void {
   }
 }
 
-/** Servers also send bodies of errors without the field `error`: see the shapes in `readReason`. */
+/** True for an error body without the field `error`, which some servers send: see the shapes in `readReason`. */
 function isErrorBody({ object, type, choices, message, detail, base_resp: base }: UnknownRecord): boolean {
   // MiniMax reports its errors with the status 200. A status of 0 is a success (platform.minimax.io, "Error codes").
   const isRefused = (countOf(recordOf(base).status_code) ?? 0) > 0;
@@ -207,8 +207,8 @@ function endReading(reading: Reading): void {
 }
 
 /**
- * Some services report a request that is too long as an answer without any output: z.ai, and MiMo with the reason "length" and no output
- * tokens (npm @earendil-works/pi-ai 1.6.0, dist/utils/overflow.js).
+ * True for an answer without any output, with which some services report that a request is too long: z.ai, and MiMo with the reason
+ * "length" and no output tokens (npm @earendil-works/pi-ai 1.6.0, dist/utils/overflow.js).
  */
 function isFull(finish: Answer["finish"], { answer: { usage }, hasSpoken, refused }: Reading): boolean {
   if (finish === undefined || !isCut(finish.reason) || hasSpoken || refused) return false;

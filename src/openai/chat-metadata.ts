@@ -37,10 +37,7 @@ export class ReasoningDetails {
   }
 }
 
-/**
- * Encrypted data and signatures arrive complete. If a text has no index and comes after a signature, the text begins another
- * detail.
- */
+/** Encrypted data and signatures arrive complete. Text without an index that follows a signature begins another detail. */
 function continues(begun: OpenDetail, fragment: UnknownRecord, isPlaced: boolean): boolean {
   if (!isPlaced && typeof begun.index === "number") return false;
   if (differ(begun.id, fragment.id) || differ(begun.data, fragment.data)) return false;

@@ -1,4 +1,4 @@
-// The types of the API are declared here instead of imported from the SDK, so that any SDK version works.
+// The API's types are declared here, not imported from the SDK, so that any SDK version works.
 
 import {
   adapterChecks,
@@ -46,7 +46,7 @@ export interface ChatTool {
   readonly function: { readonly name: string; readonly description: string; readonly parameters: object };
 }
 
-/** The body of a request. The run option `modelSettings.extra` may add any field. With `stream: false` there, `stream` is false. */
+/** The body of a request. The run option `modelSettings.extra` may add any field. It may also set `stream` to false. */
 export interface ChatRequestBody {
   readonly model: string;
   readonly messages: readonly { readonly role: string }[];
@@ -73,9 +73,9 @@ export interface OpenAIChatOptions extends AdapterOptions {
   /** The name of the service that runs the model, as in the OpenTelemetry attribute `gen_ai.provider.name`. Default "openai". */
   readonly id?: string | undefined;
   /**
-   * The service whose rules the requests follow, for example "mistral". docs/guides/providers.md lists the rules of each service.
-   * Default: recognized by the host of the client's `baseURL`, by `id` or by the port. Models such as Mistral's have rules of their
-   * own at every address.
+   * The service whose rules the requests follow, for example "mistral". docs/guides/providers.md lists the rules of each service. Default:
+   * recognized by the host of the client's `baseURL`, by `id` or by the port. Some models, such as Mistral's, have their own rules at every
+   * address.
    */
   readonly service?: ServiceName | undefined;
   /** True to request token counts with `stream_options`. Set to `false` for servers that reject this field. Default true. */
@@ -103,11 +103,11 @@ export interface OpenAIChatOptions extends AdapterOptions {
    */
   readonly toWireCallId?: ((callId: string) => string) | undefined;
   /**
-   * The `prompt_cache_key` of each request. The service chooses a server by this key and the beginning of the request. Requests
-   * with equal keys and beginnings reach the same server, and share the prompt cache of that server. Use one key for requests
-   * that share a long beginning. The key can be the name of the agent, or the names of the agent and the customer. According to
-   * OpenAI, a server takes about 15 requests per minute with an equal key and beginning. Further requests go to other servers, so
-   * a busy agent needs several keys. Default: no key; the service then uses only the beginning.
+   * The `prompt_cache_key` of each request. The service chooses a server by this key and the beginning of the request. Requests with the
+   * same key and beginning reach the same server and share its prompt cache. Use one key for requests that share a long beginning. The key
+   * can be the name of the agent, or the names of the agent and the customer. According to OpenAI, a server takes about 15 requests per
+   * minute with the same key and beginning. Further requests go to other servers, so a busy agent needs several keys. Default: no key; the
+   * service then uses only the beginning.
    */
   readonly promptCacheKey?: string | undefined;
   /**
@@ -117,10 +117,10 @@ export interface OpenAIChatOptions extends AdapterOptions {
    */
   readonly structuredOutput?: boolean | undefined;
   /**
-   * How to read reasoning that the server leaves in the text, between `<think>` and `</think>`. With true, such text at the
-   * beginning of an answer becomes reasoning. Set to "opened" if the chat template of the model writes the opening tag. All text up
-   * to `</think>` then becomes reasoning. An answer without this tag becomes text only at its end. Set to false to keep the
-   * tags in the text. Default: by service and model; true for unknown ones, and "opened" for DeepSeek R1, QwQ and Qwen3 Thinking.
+   * How to read reasoning that the server leaves in the text, between `<think>` and `</think>`. With true, such text at the beginning of an
+   * answer becomes reasoning. Set to "opened" if the model's chat template already writes the opening tag. All text up to `</think>` then
+   * becomes reasoning. An answer without this tag becomes text only at its end. Set to false to keep the tags in the text. Default: by
+   * service and model; true for unknown ones, and "opened" for DeepSeek R1, QwQ and Qwen3 Thinking.
    */
   readonly thinkTags?: boolean | "opened" | undefined;
 }

@@ -68,7 +68,7 @@ export interface OpenAIMessageCall {
 export interface OpenAIHistory<Item> {
   /** The messages of a Chat request, or the `input` of a Responses request. */
   readonly messages: Item[];
-  /** The content that the format cannot contain. Empty if `fromOpenAIMessages` can restore the transcript. */
+  /** Content that this format cannot express. Empty if `fromOpenAIMessages` can restore the transcript. */
   readonly lost: readonly LostContent[];
 }
 
@@ -79,10 +79,10 @@ const checks: Checks<OpenAIHistoryOptions> = {
 };
 
 /**
- * Converts a history of OpenAI to a transcript: messages of the Chat Completions API, or input and output items of the Responses
- * API. System and developer messages at the beginning become `system`. Later system and developer messages become pinned user
- * messages. A call without a result gets a `not-run` result, and a result without a call is omitted. `lost` does not list the ids
- * and states of items.
+ * Converts an OpenAI history to a transcript: messages of the Chat Completions API, or input and output items of the Responses API. System
+ * and developer messages at the beginning become `system`. Later system and developer messages become pinned user messages. A call without
+ * a result gets a `not-run` result, and a result without a call is omitted. The ids and states of items are dropped, and `lost` does not
+ * list them.
  *
  * Throws LoopError "invalid-messages" if a field has a wrong type. The error message names the path of the field. Throws
  * "invalid-option" or "unknown-option" if an option is invalid.
@@ -105,7 +105,7 @@ function toOwner({ provider, store = false }: OpenAIHistoryOptions): HistoryOwne
   return { id: provider?.id ?? "openai", model: provider?.model, store };
 }
 
-/** Throws for a message of another library, because its parts or calls would be dropped without notice. */
+/** Throws for a message from another library, because its parts or calls would be dropped silently. */
 function refuseOtherFormat(item: FieldReader): void {
   const { parts, content } = item.fields;
   if (Array.isArray(parts)) throw item.wrong("parts", "absent. For messages of the AI SDK, use fromUIMessages");
@@ -157,8 +157,8 @@ function readSystem(item: FieldReader, { position, api, draft }: SystemPlace): s
 }
 
 /**
- * Converts a transcript to messages of the Chat Completions API, or to input items of the Responses API. The messages are those
- * that `openaiChat` and `openaiResponses` send. For a Responses history, pass the item type of your SDK as type argument:
+ * Converts a transcript to messages of the Chat Completions API, or to input items of the Responses API. They are the same that
+ * `openaiChat` and `openaiResponses` would send. For a Responses history, pass the item type of your SDK as type argument:
  * `toOpenAIMessages<ResponseInputItem>(messages, { api: "responses" })`.
  *
  * Images and files of users that the API does not support are omitted. Throws LoopError "invalid-messages" if the transcript is

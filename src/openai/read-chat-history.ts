@@ -175,8 +175,8 @@ function readResult(message: FieldReader, callId: string): Parameters<HistoryDra
 }
 
 /**
- * Prepares a message for the comparison that finds lost content. Removes differences of form that have no meaning. Also removes
- * reasoning, which the transcript contains as text.
+ * Prepares a message for the comparison that finds lost content. Removes differences in form that mean nothing. Also removes reasoning,
+ * which the transcript contains as text.
  */
 function normalizeChat(message: UnknownRecord): Json {
   const { content, reasoning_content: _one, reasoning: _other, tool_calls: calls, ...rest } = message;

@@ -19,7 +19,7 @@ import { isCallType } from "./responses-calls.ts";
 import { toResponsesMetadata } from "./responses-metadata.ts";
 import { kindOf, wordsOf } from "./responses-texts.ts";
 
-/** Consecutive items of the model become one assistant message. `items` begins after the leading system messages. */
+/** Consecutive items from the model become one assistant message. `items` begins after the leading system messages. */
 export function readResponsesItems(items: readonly FieldReader[], draft: HistoryDraft, owner: HistoryOwner): void {
   let group: FieldReader[] = [];
   const close = (): void => {
@@ -112,7 +112,7 @@ function readItemCall(item: FieldReader): readonly AssistantPart[] {
   return [{ ...call, args: type === "function_call" ? toArgs(item.text("arguments")) : { input: item.text("input") } }];
 }
 
-/** Writes messages in the form of the service, because `readResponsesMetadata` accepts only that form. */
+/** Writes messages in the service's own form, because `readResponsesMetadata` accepts only that form. */
 function toOutputItem({ fields }: FieldReader): Json {
   if (fields.role !== "assistant") return fields as Json;
   const { content, ...rest } = fields;
@@ -152,9 +152,7 @@ function readInputPart(part: FieldReader): readonly ContentPart[] {
   }
 }
 
-/**
- * Prepares an item for the comparison that finds lost content. Removes ids, states, and differences of form that have no meaning.
- */
+/** Prepares an item for the comparison that finds lost content. Removes ids, states, and differences in form that mean nothing. */
 function normalizeItem(item: UnknownRecord): Json {
   const { id: _id, status: _status, created_by: _by, type, content, output, summary, ...rest } = item;
   const isMessage = typeof item.role === "string";

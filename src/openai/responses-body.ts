@@ -46,7 +46,7 @@ export function toInputMedia(part: MediaPart): InputItem | string {
 }
 
 /**
- * The supported file types other than text types, with their file name endings
+ * The supported file types other than text types, with their file name extensions
  * (https://developers.openai.com/api/docs/guides/file-inputs).
  */
 const endings: ReadonlyMap<string, string> = new Map([
@@ -75,13 +75,13 @@ export const inputMedia: MediaForms<InputItem> = {
         ? undefined
         : { type: "input_file", filename: toFileName(media, ending), file_data: toDataUrl(media) };
     }
-    // A file of the generic type is also sent, because the service determines the type when it fetches the file.
+    // Also sends a file of the generic type at a URL, because the service determines the type when it fetches the file.
     const isKnown = ending !== undefined || media.mediaType === "application/octet-stream";
     return isKnown && isOnWeb(media) ? { type: "input_file", file_url: media.url } : undefined;
   },
 };
 
-/** Returns the ending of the file name, which the API requires. Undefined for types that the service does not support. */
+/** Returns the file name extension, which the API requires. Undefined for types that the service does not support. */
 function endingOf(mediaType: string): string | undefined {
   const known = endings.get(mediaType);
   if (known !== undefined || !isTextType(mediaType)) return known;

@@ -23,14 +23,14 @@ export class ItemCall extends StreamedCall {
     this.closing = this.#isCustom ? '"}' : "";
   }
 
-  /** Takes the id and the name from an event, if they are not known yet. */
+  /** Reads the id and the name from an event, if they are not known yet. */
   identify({ call_id: callId, id, name }: UnknownRecord): void {
     this.id ??= filledOrNone(callId) ?? filledOrNone(id);
     if (this.name === "") this.name = textOf(name);
     this.send();
   }
 
-  /** False if the fields are those of another call. Ids alone do not tell, because some servers change them. */
+  /** False if the fields belong to another call. Ids alone do not show this, because some servers change them. */
   mayBe(fields: UnknownRecord): boolean {
     const { call_id: callId, name } = fields;
     if (this.id === undefined || typeof callId !== "string" || this.id === callId) return true;

@@ -26,7 +26,7 @@ const statusByEvent: ReadonlyMap<string, string> = new Map([
   ["response.cancelled", "cancelled"],
   ["response.incomplete", "incomplete"],
   ["response.completed", "completed"],
-  // xAI (@ai-sdk/xai 5.0) and gateways to Codex (github.com/jlcodes99/cockpit-tools/issues/2328).
+  // Sent by xAI (@ai-sdk/xai 5.0) and gateways to Codex (github.com/jlcodes99/cockpit-tools/issues/2328).
   ["response.done", "completed"],
 ]);
 
@@ -51,7 +51,7 @@ export function toResponseEnd(eventType: string, response: UnknownRecord, words:
   return { kind: reason === "stop" || reason === "tool-calls" ? "completed" : "incomplete", reason, raw };
 }
 
-/** Some servers put the fields of the error into the event itself, others into its `error` object. */
+/** Reads an error. Some servers put its fields into the event itself, others into an `error` object. */
 export function toResponseError(error: unknown): ProviderError {
   if (!isRecord(error)) return providerError("server", textOf(error) || "The response failed, and the service gave no reason.");
   return toProviderError(error);
@@ -154,7 +154,7 @@ function readPart(event: UnknownRecord, items: ItemAssembly): void {
   items.addText(event, { kind, index, isSummary }, { text: wordsOf(part), isWhole: true });
 }
 
-/** The items of a cut-off response are not kept, because the service would reject an incomplete last item. */
+/** Ends the response. Does not keep the items of a cut-off response, because the service would reject an incomplete last item. */
 function endResponse(eventType: string, value: unknown, reading: EventReading): void {
   const response = recordOf(value);
   const { items, answer, store } = reading;
@@ -175,7 +175,7 @@ function endResponse(eventType: string, value: unknown, reading: EventReading): 
 }
 
 /**
- * Reasoning that the service withheld from the model. It is normal that reasoning of earlier turns is withheld
+ * Reports reasoning that the service withheld from the model. For reasoning from earlier turns this is normal
  * (developers.openai.com/api/docs/guides/preserved-reasoning).
  */
 function toChange({ id, action, reason }: UnknownRecord): Omit<RequestChange, "by"> | undefined {

@@ -121,9 +121,9 @@ export class ItemAssembly {
   }
 
   /**
-   * Finds the unfinished item of an event, even if ids and positions are unreliable: the latest item at the event's `output_index`
-   * (opencode#45013), because GitHub Copilot changes the id of an item in each event (github.com/vercel/ai/pull/18548). Several items may
-   * have one index (llmgateway#2908), so the item with the event's id comes first there, and counts if no item is at the index.
+   * Finds the unfinished item of an event, although ids and positions are unreliable. Takes the latest item at the event's `output_index`
+   * (opencode#45013), because GitHub Copilot changes an item's id in each event (github.com/vercel/ai/pull/18548). If several items have
+   * that index (llmgateway#2908), or none, takes the item with the event's id.
    */
   #find({ type, id, index }: ItemAddress): OpenItem | undefined {
     const known = this.#byId.get(id);

@@ -1,5 +1,5 @@
-// Keeps the output items of an assistant message as provider metadata, and sends them back. Only these items contain the encrypted
-// reasoning and the results of tools that the service runs.
+// Keeps the output items of an assistant message as provider metadata, and sends them back. Nothing else in a message holds its encrypted
+// reasoning and the results of tools that the service ran.
 
 import { type AssistantMessage, type Json, parseToolArguments } from "../core/index.ts";
 import { copyFields } from "../shared/plain-error.ts";
@@ -94,9 +94,7 @@ function hasUnanswered(items: readonly UnknownRecord[]): boolean {
   });
 }
 
-/**
- * The service accepts these items without an id. If an item has an id, the service looks for a stored item, which may not exist.
- */
+/** The items that the service accepts without an id. For an item with an id, the service looks for a stored item, which may not exist. */
 const idIsOptional: ReadonlySet<unknown> = new Set([
   "message",
   "reasoning",
@@ -141,7 +139,7 @@ function toReasoning({ encrypted_content: encrypted, ...rest }: InputItem, keepI
   return [{ ...rest, summary: rest.summary ?? [], ...(typeof encrypted === "string" ? { encrypted_content: encrypted } : {}) }];
 }
 
-/** Removes log probabilities, which are much longer than the text and not needed. */
+/** Removes log probabilities, which are not needed and much longer than the text. */
 function withoutLogprobs(content: Json | undefined): Json {
   if (!Array.isArray(content)) return [];
   return content.map((part: Json) => {
@@ -157,7 +155,10 @@ function toCall(item: InputItem): InputItem {
   return { ...named, arguments: toObjectText(item.arguments) };
 }
 
-/** An escape that may be half of a surrogate pair, or U+0000. Requests contain neither, also after the service parsed this text. */
+/**
+ * Matches an escape of U+0000 or of half a surrogate pair. A request must contain neither, even after the service has parsed the JSON in
+ * its strings.
+ */
 const badEscape = /\\u(?:d[89a-f]|0000)/i;
 
 function decodedObject(text: string): object | undefined {

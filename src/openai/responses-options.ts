@@ -1,4 +1,4 @@
-// The types of the API are declared here instead of imported from the SDK, so that any SDK version works.
+// The API's types are declared here, not imported from the SDK, so that any SDK version works.
 
 import {
   adapterChecks,
@@ -15,7 +15,7 @@ import { findQuirks, serviceCheck } from "../services/find-quirks.ts";
 import type { Quirks, ServiceName } from "../services/service.ts";
 import { enforcesSchemas } from "./wire-values.ts";
 
-/** An item that the model created may have any type and fields. A message may omit `type`. */
+/** An item of the input. An item that the model created may have any type and fields. A message may omit `type`. */
 export interface InputItem {
   readonly [field: string]: Json | undefined;
 }
@@ -98,11 +98,11 @@ export interface OpenAIResponsesOptions extends AdapterOptions {
    */
   readonly toolResultMedia?: "tool-message" | "user-message" | undefined;
   /**
-   * The `prompt_cache_key` of each request. The service chooses a server by this key and the beginning of the request. Requests
-   * with equal keys and beginnings reach the same server, and share the prompt cache of that server. Use one key for requests
-   * that share a long beginning. The key can be the name of the agent, or the names of the agent and the customer. According to
-   * OpenAI, a server takes about 15 requests per minute with an equal key and beginning. Further requests go to other servers, so
-   * a busy agent needs several keys. Default: no key; the service then uses only the beginning.
+   * The `prompt_cache_key` of each request. The service chooses a server by this key and the beginning of the request. Requests with the
+   * same key and beginning reach the same server and share its prompt cache. Use one key for requests that share a long beginning. The key
+   * can be the name of the agent, or the names of the agent and the customer. According to OpenAI, a server takes about 15 requests per
+   * minute with the same key and beginning. Further requests go to other servers, so a busy agent needs several keys. Default: no key; the
+   * service then uses only the beginning.
    */
   readonly promptCacheKey?: string | undefined;
   /**

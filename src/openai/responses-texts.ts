@@ -14,7 +14,7 @@ export class TextFlow {
     this.#out = out;
   }
 
-  /** `owner` is the message, or the part of the reasoning, that contains the text. */
+  /** Sends text. `owner` is the message or the reasoning part that contains it. */
   push(owner: object, kind: TextKind, text: string): void {
     if (text === "") return;
     const channel = kind === "reasoning-delta" ? "reasoning" : "text";
@@ -37,7 +37,7 @@ export interface TextPlace {
   readonly isSummary: boolean;
 }
 
-/** The texts of one item. */
+/** The text parts of one item. */
 export class ItemTexts {
   readonly #flow: TextFlow;
   readonly #contents: TextParts = new Map();
@@ -54,7 +54,7 @@ export class ItemTexts {
     this.#flow.push(place.kind === "reasoning-delta" ? part : this, place.kind, piece);
   }
 
-  /** Sends the rest of a text after the fragments that were already sent. Ignores a text that contradicts these fragments. */
+  /** Sends the rest of a text whose first fragments were already sent. Ignores a text that contradicts these fragments. */
   complete(place: TextPlace, whole: string): void {
     const { sent } = this.#partAt(place);
     if (whole.startsWith(sent)) this.extend(place, whole.slice(sent.length));

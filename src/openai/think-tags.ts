@@ -14,7 +14,7 @@ const tags = [
   ["[THINK]", "[/THINK]"],
 ] as const;
 
-/** Space is held back up to this length. The limit keeps the work proportional to the length of the answer. */
+/** The maximum length of whitespace that is held back. The limit keeps the work proportional to the length of the answer. */
 const maxSpaceLength = 64;
 
 /**
@@ -29,7 +29,7 @@ export class AnswerText {
   #isAssumed: boolean;
   #assumed = "";
   #hasThought = false;
-  /** True if the server sends the reasoning in a field of its own. Some gateways then repeat it in the text. */
+  /** True if the server sends the reasoning in a separate field. Some gateways then repeat it in the text. */
   #isSeparate = false;
 
   constructor(out: ModelChunk[], thinkTags: ThinkTags) {

@@ -53,8 +53,7 @@ async function* oneEvent(event: UnknownRecord): AsyncGenerator<UnknownRecord, vo
 }
 
 /**
- * The texts of services that refuse to stream (github.com/lobehub/lobe-chat/issues/9385,
- * github.com/danny-avila/LibreChat/issues/8877).
+ * The messages of services that refuse to stream (github.com/lobehub/lobe-chat/issues/9385, github.com/danny-avila/LibreChat/issues/8877).
  */
 const noStreaming = /must be verified to stream|unsupported for streaming|does(?: not|n't) support streaming/i;
 
@@ -65,7 +64,7 @@ function explain(error: unknown): unknown {
 }
 
 /**
- * Makes a chunk of Chat Completions from a whole completion. A body without choices may be an error, and stays as it is. Cline puts
+ * Makes a chunk of Chat Completions from a whole completion. A body without choices may be an error, and is returned unchanged. Cline puts
  * the completion into the field `data` (github.com/cline/cline/issues/13348).
  */
 export function toChatChunk(answer: UnknownRecord): UnknownRecord {
@@ -81,7 +80,7 @@ export function toChatChunk(answer: UnknownRecord): UnknownRecord {
   };
 }
 
-/** Makes the last event of a stream from a whole response. A body that is no response is an error. */
+/** Makes the last event of a stream from a whole response. A body that is not a response is an error. */
 export function toResponseEvent(response: UnknownRecord): UnknownRecord {
   const status = textOf(response.status);
   const type = `response.${status === "" ? "completed" : status}`;

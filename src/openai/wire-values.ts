@@ -3,7 +3,7 @@ import { createOutputPlanner, toArgumentsObject, toBase64 } from "../core/kit.ts
 import { isClientOf, type OutputPlan } from "../shared/adapters/output-schema.ts";
 import { isOnWeb, type MediaPart, type ReadableMedia } from "../shared/media-source.ts";
 
-/** Text without other parts stays a string, because servers for text models accept nothing else. */
+/** Converts content. Text without other parts stays a string, because servers for text models accept nothing else. */
 export function toWireContent<Part>(
   content: string | readonly ContentPart[],
   write: (part: ContentPart) => Part,
@@ -29,12 +29,12 @@ export function toImageUrl(media: ReadableMedia): string | undefined {
   return mediaType === "image/*" ? undefined : toDataUrl(media);
 }
 
-/** Returns the name of a file with an ending, which the APIs require. The default name is `file` with this ending. */
+/** Returns the name of a file with an extension, which the APIs require. The default is `file` with this extension. */
 export function toFileName({ filename = "file" }: ReadableMedia, ending: string): string {
   return /\.\w{1,8}$/.test(filename) ? filename : `${filename}.${ending}`;
 }
 
-/** Returns undefined for a default name of `toFileName`. */
+/** Reads a file name. Returns undefined for the default name that `toFileName` makes. */
 export function readFileName(filename: unknown): string | undefined {
   return typeof filename === "string" && !/^file\.[\w-]+$/.test(filename) ? filename : undefined;
 }
@@ -67,7 +67,7 @@ export function toMediaTitle(toolName: string, id: string): string {
 }
 
 /**
- * In OpenAI's schemas, all properties must be required, and ten levels are allowed
+ * Plans the schema of the answer. OpenAI requires that all properties are required, and allows ten levels
  * (https://developers.openai.com/api/docs/guides/structured-outputs, "Supported schemas").
  */
 export const planOutput: (request: ModelRequest, isPossible: boolean) => OutputPlan = /* @__PURE__ */ createOutputPlanner({
@@ -81,7 +81,7 @@ export function toFormat(schema: JsonSchema): object {
   return { name: "answer", schema, strict: true };
 }
 
-/** Models that reject a schema, or that reject more keywords than other models. */
+/** Models that reject a schema, or reject more of its keywords than other models. */
 const withoutSchemas = /^(?:ft:|gpt-3|gpt-4(?:$|-)|gpt-4o-2024-05-13|chatgpt-|o1-(?:mini|preview))|audio|realtime/i;
 
 /** False for servers other than OpenAI's own and for Azure deployments, because they may reject or ignore the schema. */

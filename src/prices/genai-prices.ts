@@ -155,7 +155,7 @@ export function genaiContextWindow(
   return (provider, model) => windowOf(toCatalogueId(givenProvider ?? provider), givenModel ?? model);
 }
 
-/** Calls `calcPrice` without tokens, because `genaiPrices` matches model names with `calcPrice` too. */
+/** Looks up a model with `calcPrice` and no tokens, because `genaiPrices` also matches model names with `calcPrice`. */
 function windowOf(providerId: string, model: string): number | undefined {
   const found = calcPrice({}, model, { providerId });
   return found?.provider.id === providerId ? found.model.context_window : undefined;

@@ -7,12 +7,12 @@ import { repeatFailed } from "../shared/repeat-failed.ts";
 const repeatForMs = 30_000;
 const repeatAfterMs = 200;
 
-/** The time limit of a request, in milliseconds. Restate may never answer a request that arrived while Restate crashed. */
+/** The time limit of a request, in milliseconds. Restate may never answer a request that arrived while it was crashing. */
 const answerMs = 5_000;
 
 /**
- * Makes a request that ends when `signal` fires. Each request gets a signal of its own, because `fetch` leaves a listener on the
- * signal that it gets.
+ * Makes a request that ends when `signal` fires. Each request gets its own signal, because `fetch` leaves a listener on the signal that it
+ * gets.
  */
 export async function whileOpen<T>(signal: AbortSignal, request: (own: AbortSignal) => Promise<T>): Promise<T> {
   signal.throwIfAborted();
@@ -30,7 +30,7 @@ export class Admin {
   readonly #url: string;
   readonly #signal: AbortSignal;
 
-  /** When `signal` fires, all requests end. */
+  /** All requests end when `signal` fires. */
   constructor(url: string, signal: AbortSignal) {
     this.#url = url.replace(/\/+$/, "");
     this.#signal = signal;

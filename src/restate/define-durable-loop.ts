@@ -1,4 +1,4 @@
-// A loop whose runs any worker can execute, stop and show. A run is a Restate workflow.
+// Defines loops whose runs any worker can execute, stop and show. Each run is a Restate workflow.
 
 import { invalidOption } from "../core/kit.ts";
 import type { Json } from "../core/index.ts";

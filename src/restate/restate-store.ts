@@ -24,7 +24,7 @@ export interface RestateStoreOptions {
   readonly onChange: (runId: string, mayBeOver: boolean) => void;
 }
 
-/** The error of a run that failed, and has not been retried since. */
+/** Thrown for a run that failed and has not been retried since. */
 export class FailedRun extends Error {}
 
 export class RestateStore implements DurableStore {
@@ -189,7 +189,7 @@ export class RestateStore implements DurableStore {
     });
   }
 
-  /** True if Restate is out of reach or busy, or if no worker has registered the handlers yet. */
+  /** True if Restate is unreachable or busy, or if no worker has registered the handlers yet. */
   mayRepeat(error: unknown): boolean {
     if (this.#options.signal.aborted || error instanceof FailedRun) return false;
     return !(error instanceof HttpCallError) || error.status === 404 || error.status === 429 || error.status >= 500;

@@ -22,7 +22,7 @@ export interface RunHead {
   readonly next: number;
   /** The number of full chunks. */
   readonly chunks: number;
-  /** The newest events, until they fill a chunk. Each append reads the head, so that it needs no second read. */
+  /** The newest events, until they fill a chunk. They are part of the head, which each append reads anyway. */
   readonly tail: readonly string[];
   readonly messages: number;
   readonly records: number;
@@ -37,7 +37,7 @@ export function readHead(ctx: ObjectContext | ObjectSharedContext): Promise<RunH
   return ctx.get<RunHead>("head");
 }
 
-/** Full chunks of events are stored under keys of their own, so that each can be read alone. */
+/** A full chunk of events. Each chunk is stored under its own key, so that it can be read alone. */
 interface Chunk {
   readonly first: number;
   readonly events: readonly string[];
@@ -64,7 +64,7 @@ export async function appendEvents(ctx: ObjectContext, appended: Appended): Prom
   const { execution, first, events, records, blobs, isProgress } = appended;
   const head = await readHead(ctx);
   if (head?.execution !== execution) return false;
-  // If the request is repeated, everything is stored already. A repeated request without events only stores its records twice.
+  // If the request is repeated, everything is already stored. (A repeated request without events only stores its records twice.)
   if (head.next !== first) return true;
   for (const [id, text] of Object.entries(blobs)) ctx.set(blobPrefix + id, text);
   for (const [index, record] of records.entries()) ctx.set<StepRecord>(`record ${head.records + index}`, record);

@@ -32,9 +32,9 @@ export interface SharedContext {
 }
 
 /**
- * Runs the loop in the handler `run` of a Restate workflow. If the worker dies, Restate calls the workflow again, and the run
- * continues. While the run waits for answers, the workflow is suspended, for days if necessary. Give the workflow handlers that call
- * `readWaits` and `sendAnswer`. Use `ctx` for nothing else while the loop runs. Throws an error on Node 20.
+ * Runs the loop in the handler `run` of a Restate workflow. If the worker dies, Restate calls the workflow again, and the run continues.
+ * While the run waits for answers, the workflow is suspended, for days if necessary. Add handlers to the workflow that call `readWaits` and
+ * `sendAnswer`. Do not use `ctx` for anything else while the loop runs. Throws an error on Node 20.
  *
  * @example
  * const answer = restate.workflow({
@@ -73,7 +73,7 @@ class RestateEngine implements WorkflowEngine<RestatePromise<StoredStep>> {
   readonly id: string;
   readonly signal: AbortSignal;
   readonly #ctx: WorkflowContext;
-  /** The promises of waits by their names. A promise that lost a race is used again. */
+  /** The promises of waits, by name. A promise that lost a race is reused. */
   readonly #promises = new Map<string, RestatePromise<Answers>>();
 
   constructor(ctx: WorkflowContext) {
@@ -91,7 +91,7 @@ class RestateEngine implements WorkflowEngine<RestatePromise<StoredStep>> {
     return this.#untilOver(RestatePromise.all(steps));
   }
 
-  /** A promise of Restate may never settle, for example after a lost connection. */
+  /** Waits for a Restate promise until the attempt is over. Such a promise may never settle, for example after a lost connection. */
   #untilOver<T>(promise: PromiseLike<T>): Promise<T> {
     return untilAborted(
       promise,
@@ -128,14 +128,14 @@ function nameOf({ id, attempt }: ShownWait): string {
   return `answer/${id}/${attempt}`;
 }
 
-/** Reads what a workflow waits for, in a shared handler of the workflow. Empty if it does not wait. */
+/** Returns the waits of a workflow, in a shared handler of the workflow. Empty if the workflow does not wait. */
 export async function readWaits(ctx: SharedContext): Promise<readonly ShownWait[]> {
   return (await (ctx as WorkflowSharedContext).get<readonly ShownWait[]>(waitsState)) ?? [];
 }
 
 /**
- * Answers a wait, in a shared handler of the workflow. The first answer counts. Ends the handler with a TerminalError if the
- * workflow does not wait for the answer, or has it already.
+ * Answers a wait, in a shared handler of the workflow. The first answer counts. Ends the handler with a TerminalError if the workflow does
+ * not wait for the answer, or already has it.
  */
 export async function sendAnswer(ctx: SharedContext, id: string, value: Json): Promise<void> {
   const waits = await readWaits(ctx);

@@ -11,7 +11,7 @@ const decoder = new TextDecoder();
 export const jsonSerde = {
   contentType: "application/json",
   serialize: (value: unknown): Uint8Array => encoder.encode(JSON.stringify(value)),
-  /** A handler without a result returns no bytes. */
+  /** Returns undefined for no bytes, because a handler without a result sends none. */
   deserialize: (bytes: Uint8Array): never => (bytes.length === 0 ? null : JSON.parse(decoder.decode(bytes))) as never,
 };
 

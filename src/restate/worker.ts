@@ -16,7 +16,7 @@ import { createEndpointHandler } from "@restatedev/restate-sdk";
 
 export interface HandlerServer {
   readonly port: number;
-  /** Ends all connections, and with them all calls of Restate. */
+  /** Ends all connections, and with them all calls from Restate. */
   stop(): Promise<void>;
 }
 
@@ -30,7 +30,7 @@ type EndpointServices = Parameters<typeof createEndpointHandler>[0]["services"];
 
 async function serveHandlers(services: EndpointServices, { port, host, identityKeys }: ServerOptions): Promise<HandlerServer> {
   const keys = identityKeys === undefined ? {} : { identityKeys: [...identityKeys] };
-  // The server of Restate shows failed attempts, so the log of the SDK is dropped.
+  // The Restate server shows failed attempts, so the SDK's log is dropped.
   const server = createServer(createEndpointHandler({ services, ...keys, logger: () => {} }));
   const sessions = new Set<Http2Session>();
   server.on("session", (session) => {
@@ -61,7 +61,7 @@ export interface WorkerOptions {
   readonly name?: string | undefined;
   /** The port at which Restate calls this worker. Default 9080. With 0, the system chooses a free port. */
   readonly port?: number | undefined;
-  /** The address at which this worker listens. Default "127.0.0.1", which only processes of the same machine can reach. */
+  /** The address at which this worker listens. Default "127.0.0.1", which only processes on the same machine can reach. */
   readonly host?: string | undefined;
   /**
    * The URL at which Restate reaches the workers. With several workers, this is a load balancer in front of them. Default
@@ -78,8 +78,8 @@ export interface WorkerOptions {
   /** How long the records and events of a run are kept after its end, in milliseconds. Default 30 days. */
   readonly retentionMs?: number | undefined;
   /**
-   * How long a call such as `status`, `start` or `stop` waits for an answer of Restate, in milliseconds. After that, the call
-   * rejects. `result` and `events` wait on. Default 30,000.
+   * How long a call such as `status`, `start` or `stop` waits for Restate to answer, in milliseconds. After that, the call rejects.
+   * `result` and `events` keep waiting. Default 30,000.
    */
   readonly answerMs?: number | undefined;
   /** False for a process that only starts, reads and stops runs, such as a web server. Default true. */
@@ -126,10 +126,7 @@ export type Settings = Settled<WorkerOptions, Defaulted>;
 /** How often a worker checks which of its runs have new messages, in milliseconds. */
 const lookMs = 200;
 
-/**
- * Once in this many checks, a worker reads the messages of all its runs, because the answer to a previous check may have been
- * lost.
- */
+/** A worker reads the messages of all its runs once in this many checks, because the answer to a previous check may have been lost. */
 const fullLooks = 50;
 
 /** The time between two reads of a polling reader, in milliseconds. The time grows while nothing changes. */
@@ -144,8 +141,8 @@ const maxWaitMs = 500;
 const maxOwnWaitMs = 10_000;
 
 /**
- * How long a stopping worker waits until its runs have called `resetStalls`, in milliseconds. With this call, a run reports that it
- * did not crash.
+ * How long a stopping worker waits for its runs to call `resetStalls`, in milliseconds. With this call, a run reports that it did not
+ * crash.
  */
 const noteMs = 500;
 

@@ -3,7 +3,7 @@ import type { Refused, Rule } from "./rule.ts";
 import { callsWithoutTools, firstOf, show, sizeOf, strayResults, unansweredCalls, when } from "./rule-checks.ts";
 import type { ChatStyle } from "./oddities.ts";
 
-/** Converse, as a gateway with OpenAI's wire passes its rules on. */
+/** The rules of Bedrock's Converse API, as gateways with OpenAI's API pass them on. */
 export const bedrockRules: readonly Rule[] = [
   {
     rule: "A request whose messages have calls or results has tools.",
@@ -100,7 +100,7 @@ export const bedrockRules: readonly Rule[] = [
   },
 ];
 
-/** Anthropic's models on Bedrock's Messages endpoint have these limits beside Anthropic's rules. */
+/** The limits that Anthropic's models have on Bedrock's Messages endpoint, in addition to Anthropic's rules. */
 export const bedrockMessagesRules: readonly Rule[] = [
   {
     rule: "A request whose messages have calls or results has tools.",

@@ -1,4 +1,4 @@
-// Rules of the Chat Completions wire. Several services share each list, and `strictService` says which.
+// Rules for requests in the format of Chat Completions. Several services share each list; `strictService` says which.
 
 import {
   emptyList,
@@ -28,7 +28,7 @@ import {
   when,
 } from "./rule-checks.ts";
 
-/** Every service on this wire. */
+/** The rules of every service with this format. */
 export const chatFormRules: readonly Rule[] = [
   {
     rule: "A request has at least one message.",
@@ -76,7 +76,7 @@ export const chatFormRules: readonly Rule[] = [
   },
 ];
 
-/** Services that check calls and results against each other. */
+/** The rules of services that check calls and results against each other. */
 export const chatPairRules: readonly Rule[] = [
   {
     rule: "Tool messages for every call come directly after the assistant message with the calls.",
@@ -95,7 +95,7 @@ export const chatPairRules: readonly Rule[] = [
   },
 ];
 
-/** Services that implement OpenAI's checks of tools. */
+/** The rules of services that check tools as OpenAI does. */
 export const chatToolRules: readonly Rule[] = [
   {
     rule: "`tool_choice` is only sent with tools.",
@@ -133,7 +133,7 @@ export const chatToolRules: readonly Rule[] = [
   },
 ];
 
-/** Tool names on this wire: 64 letters, digits, underscores and hyphens. */
+/** The rules for tool names: at most 64 letters, digits, underscores and hyphens. */
 export const chatNameRules: readonly Rule[] = [
   {
     rule: "The name of a tool has 1 to 64 letters, digits, underscores and hyphens.",
@@ -143,7 +143,7 @@ export const chatNameRules: readonly Rule[] = [
   },
 ];
 
-/** Services that check tool schemas as OpenAI does. */
+/** The rules of services that check tool schemas as OpenAI does. */
 export const chatSchemaRules: readonly Rule[] = [
   {
     rule: "The root of a tool schema has the type object and no oneOf, anyOf, allOf, enum or not.",
@@ -179,7 +179,7 @@ export const chatSchemaRules: readonly Rule[] = [
   },
 ];
 
-/** Services that check ids and strings as OpenAI does. */
+/** The rules of services that check ids and strings as OpenAI does. */
 export const chatLimitRules: readonly Rule[] = [
   {
     rule: "A call id has at most 40 characters.",
@@ -211,7 +211,7 @@ export const chatStopRules: readonly Rule[] = [
   },
 ];
 
-/** Services that take images only in user messages. */
+/** The rules of services that accept images only in user messages. */
 export const chatMediaRules: readonly Rule[] = [
   {
     rule: "Images and files are only in user messages.",
@@ -232,7 +232,7 @@ export const chatMediaRules: readonly Rule[] = [
   },
 ];
 
-/** Services that parse the arguments of earlier calls. */
+/** The rules of services that parse the arguments of earlier calls. */
 export const chatArgumentRules: readonly Rule[] = [
   {
     rule: "The arguments of a call in the history are the text of a JSON object.",
@@ -261,7 +261,7 @@ const messageFields: FieldsByRole = {
   function: ["role content name"],
 };
 
-/** Services that refuse fields that they do not know, as OpenAI does. */
+/** The rules of services that, like OpenAI, refuse unknown fields. */
 export const chatFieldRules: readonly Rule[] = [
   {
     rule: "A request has only fields that the API has.",

@@ -9,8 +9,8 @@ export interface ClaudeFacts {
   /** The accepted values of `thinking.type`. */
   readonly thinking: readonly ClaudeThinking[];
   /**
-   * If a call can be forced with `tool_choice`. "without-budget": only if `thinking.type` is not "enabled". "no": the service answers
-   * `tool_choice: type "tool" and "any" are not supported for this model.`
+   * Says when a call can be forced with `tool_choice`. "without-budget": only if `thinking.type` is not "enabled". "no": the service
+   * answers `tool_choice: type "tool" and "any" are not supported for this model.`
    */
   readonly forcedChoice: "yes" | "without-budget" | "no";
   /**
@@ -18,7 +18,7 @@ export interface ClaudeFacts {
    * on this model." (github.com/elgorro/aiquila/issues/410).
    */
   readonly capsEffort: boolean;
-  /** If `temperature`, `top_p` and `top_k` are accepted under the API version 2023-06-01. Later versions never accept them. */
+  /** Says when `temperature`, `top_p` and `top_k` are accepted with the API version 2023-06-01. Later versions never accept them. */
   readonly sampling: "without-thinking" | "no";
   /** True if a thinking block is only valid after the same system text, tools and messages ("preserved thinking"). */
   readonly checksPrefix: boolean;
@@ -41,7 +41,7 @@ interface ClaudeRow extends Partial<Omit<ClaudeFacts, "thinking">> {
   readonly thinking: readonly ClaudeThinking[];
 }
 
-/** The facts that most rows share. They are those of the newest models. */
+/** The facts that most rows share: those of the newest models. */
 const newest = {
   forcedChoice: "no",
   sampling: "no",
@@ -62,7 +62,7 @@ const budgeted = {
   midSystem: false,
 } as const;
 
-/** The first row that fits a name applies. */
+/** The rules of all models. The first row that fits a name applies. */
 const rows: readonly ClaudeRow[] = [
   { families: ["fable", "mythos"], from: 501, thinking: ["adaptive"] },
   { families: ["fable", "mythos"], from: 500, thinking: ["adaptive"], ...unchecked },
@@ -84,9 +84,9 @@ const preview: ClaudeFacts = { ...newest, ...unchecked, thinking: ["adaptive", "
 const unknown: ClaudeFacts = { ...newest, thinking: ["adaptive"] };
 
 /**
- * Returns the facts of the Claude model with this name, or undefined if the name is not one of a Claude model. Understands the names
- * of Bedrock, Vertex AI and OpenRouter, for example "us.anthropic.claude-opus-4-8-v1:0", "claude-opus-5-5@20261001" and
- * "anthropic/claude-opus-5.5". A Claude model that is not in the table has the rules of the newest models, which refuse most.
+ * Returns the facts of the Claude model with this name, or undefined if it is not the name of a Claude model. Understands the names of
+ * Bedrock, Vertex AI and OpenRouter, for example "us.anthropic.claude-opus-4-8-v1:0", "claude-opus-5-5@20261001" and
+ * "anthropic/claude-opus-5.5". A Claude model that is not in the table gets the rules of the newest models, which are the strictest.
  */
 export function findClaudeFacts(model: string): ClaudeFacts | undefined {
   const name = /claude[-.]?(.*)$/i.exec(model)?.[1]?.toLowerCase();

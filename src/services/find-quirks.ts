@@ -21,9 +21,9 @@ export interface ServiceFacts {
 }
 
 /**
- * Returns the quirks of the service. The option `service` identifies it, else the host of the client's address, the option `id` or the
- * port of the address, in this order. Models also have quirks of their own at every address. The quirks of the service take precedence
- * over these.
+ * Returns the quirks of the service. The service is identified by the option `service`, or else by the host of the client's address, the
+ * option `id` or the port, in this order. Some models also have their own quirks at every address; the quirks of the service take
+ * precedence over these.
  */
 export function findQuirks({ model, ...facts }: ServiceFacts): Quirks {
   const found = findService(facts);
@@ -32,7 +32,7 @@ export function findQuirks({ model, ...facts }: ServiceFacts): Quirks {
   return { ...quirksOf(everywhere, model), ...forced, ...found?.quirks, ...quirksOf(found?.models ?? [], model) };
 }
 
-/** Returns the quirks of the service on Anthropic's API. An unknown service has the limits of Anthropic. */
+/** Returns the quirks of the service on Anthropic's API. An unknown service gets Anthropic's limits. */
 export function findMessagesQuirks(facts: Omit<ServiceFacts, "model">): Quirks {
   const found = findService(facts);
   return { ...anthropic.quirks, ...(found?.claudeQuirks ?? found?.quirks) };
@@ -43,7 +43,7 @@ function findService({ service, client, id }: Omit<ServiceFacts, "model">): Serv
   const byHost = services.find(({ address }) => address?.test(hostname));
   return (
     services.find(({ name }) => name === service) ??
-    // These addresses are the defaults of the SDKs, and a client may send its requests elsewhere through a `fetch` of its own.
+    // These addresses are the defaults of the SDKs, and a client may send its requests elsewhere with its own `fetch`.
     (byHost === openai || byHost === anthropic ? undefined : byHost) ??
     services.find((known) => id !== undefined && known.id?.test(id.toLowerCase())) ??
     byHost ??

@@ -14,7 +14,7 @@ const configFields = [
 
 const asksAfter = "Please ensure that function call turn comes immediately after a user turn or after a function response turn.";
 
-/** Gemini API and Vertex AI. */
+/** The rules of the Gemini API and Vertex AI. */
 export const googleRules: readonly Rule[] = [
   {
     rule: "A request has only fields that the API has.",

@@ -2,7 +2,7 @@ import type { Refused, Rule } from "./rule.ts";
 import { firstOf, patternsIn, recordAt, unknownPart, when } from "./rule-checks.ts";
 import type { ChatStyle } from "./oddities.ts";
 
-/** llama-server and Ollama. */
+/** The rules of llama-server and Ollama for the end of a conversation. */
 export const localEndRules: readonly Rule[] = [
   {
     rule: "The last two messages are not both from the assistant.",
@@ -15,7 +15,7 @@ export const localEndRules: readonly Rule[] = [
   },
 ];
 
-/** llama-server and LM Studio. */
+/** The rules of llama-server and LM Studio, which make grammars from schemas. */
 export const grammarRules: readonly Rule[] = [
   {
     rule: "A pattern in a tool schema has both anchors, no classes such as `\\d`, and no groups with `(?`.",

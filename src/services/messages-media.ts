@@ -1,9 +1,9 @@
-// Rules of the Messages wire about images and files.
+// Rules about images and files in requests of the Messages API.
 
 import type { Rule, WireRequest } from "./rule.ts";
 import { firstOf, pixelsOf, sizeOf, sniffType, when } from "./rule-checks.ts";
 
-/** An image has at most this many MB of base64. */
+/** Refuses an image with more than this many MB of base64. */
 export function refuseLargeImages({ media }: WireRequest, megabytes: number): string | undefined {
   const most = megabytes * 1024 * 1024;
   return firstOf(media, (part) =>
@@ -14,7 +14,7 @@ export function refuseLargeImages({ media }: WireRequest, megabytes: number): st
   );
 }
 
-/** The images that Anthropic takes at its own address. */
+/** The rules for images that Anthropic applies at its own address. */
 export const messagesMediaRules: readonly Rule[] = [
   {
     rule: "The content of a result with `is_error` is text.",

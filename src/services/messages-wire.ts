@@ -1,4 +1,4 @@
-// Rules of the Messages wire, which Anthropic has, and Bedrock for its models.
+// Rules for requests of the Messages API, which Anthropic has, and Bedrock for Anthropic's models.
 
 import { isRecord } from "../core/kit.ts";
 import type { UnknownRecord } from "../shared/guards.ts";
@@ -24,7 +24,7 @@ const requestFields = [
   "temperature thinking thread tool_choice tools top_k top_p transformations betas anthropic_version",
 ];
 
-/** The calls that the message after message `at` must answer. */
+/** Returns the calls that the message after message `at` must answer. */
 function openAt({ calls, results, items }: WireRequest, at: number): readonly string[] {
   if (at === items.length - 1) return [];
   const answered = new Set(results.filter((result) => result.at === at + 1).map(({ id }) => id));
@@ -33,7 +33,7 @@ function openAt({ calls, results, items }: WireRequest, at: number): readonly st
 
 const isServerCall = ({ type }: UnknownRecord): boolean => type === "server_tool_use" || type === "mcp_tool_use";
 
-/** Each message with the earlier calls of server tools, and with those of them that are still open. */
+/** Yields each message with the earlier calls of server tools, and with those of them that are still open. */
 function* walkServerCalls({ items }: WireRequest): Generator<readonly [item: WireItem, made: Set<unknown>, open: Set<unknown>]> {
   const made = new Set<unknown>();
   const open = new Set<unknown>();

@@ -32,7 +32,7 @@ const refusesFields = (message: string): object => ({
   code: null,
 });
 
-/** Mistral's models, at every address, because the rules are part of the chat template. */
+/** The rules of Mistral's models at every address, because they are part of the chat template. */
 export const mistralModelRules: readonly Rule[] = [
   {
     rule: "A user message does not come directly after a tool message.",
@@ -91,7 +91,7 @@ export const mistralModelRules: readonly Rule[] = [
   },
 ];
 
-/** Mistral's own API. */
+/** The rules of Mistral's own API. */
 export const mistralRules: readonly Rule[] = [
   {
     rule: "A request has only fields that Mistral has: `max_tokens`, not `max_completion_tokens`, and `random_seed`, not `seed`.",

@@ -13,9 +13,9 @@ interface Conversion {
 }
 
 /**
- * Converts the schema of a tool to Moonshot's flavor of JSON Schema (github.com/MoonshotAI/walle docs/walle.md). Every node has a type,
- * except beside `anyOf` and `$ref`. References point to `$defs` of the root, and a required property is declared. The result may accept
- * more than the schema, so the run validates the arguments with the schema itself.
+ * Converts the schema of a tool to Moonshot's flavor of JSON Schema (github.com/MoonshotAI/walle docs/walle.md). In this flavor, every node
+ * has a type, except next to `anyOf` and `$ref`; references point to `$defs` of the root; and every required property is declared. The
+ * result may accept more than the schema, so the run validates the arguments with the schema itself.
  */
 export const toMoonshotTool: ToolConverter = /* @__PURE__ */ createConverter((root) => {
   const conversion: Conversion = { root, definitions: new Map(), inlines: 100 };
@@ -43,7 +43,7 @@ function convert(node: unknown, conversion: Conversion): UnknownRecord {
   }
   const { type = findType(keywords), properties, items } = keywords;
   const branches = listOf(anyOf);
-  // The branches say only which of the properties belong together.
+  // The branches only say which properties belong together.
   if (branches.length === 0 || properties !== undefined || items !== undefined) return convertOne(keywords, type, conversion);
   const typed = branches.map((branch) => (type !== undefined && isRecord(branch) ? { type, ...branch } : branch));
   return { ...textsIn(keywords), anyOf: typed.map((branch) => convert(branch, conversion)) };
@@ -52,7 +52,7 @@ function convert(node: unknown, conversion: Conversion): UnknownRecord {
 function convertOne(keywords: UnknownRecord, type: unknown, conversion: Conversion): UnknownRecord {
   if (type === undefined) return { ...textsIn(keywords), anyOf: anyType };
   const { properties, required, prefixItems: tuple, items: every, additionalProperties: rest, ...others } = keywords;
-  // Without the tuple, `items` would also apply to its values.
+  // Without the tuple, `items` would also apply to the tuple's values, so it then accepts everything.
   const items = tuple === undefined ? every : {};
   const known = Object.entries(recordOf(properties));
   const names = new Set<unknown>(known.map(([name]) => name));
@@ -75,8 +75,8 @@ function textsIn({ title, description }: UnknownRecord): UnknownRecord {
 }
 
 /**
- * Moves the target of a reference to `$defs` of the root. A text beside the reference is refused if the target has one, too: "conflicting
- * keywords found after $ref expansion: description" (github.com/MoonshotAI/kimi-cli/issues/1903).
+ * Moves the target of a reference to `$defs` of the root. Drops a description next to the reference if the target has one too, because the
+ * service refuses this: "conflicting keywords found after $ref expansion: description" (github.com/MoonshotAI/kimi-cli/issues/1903).
  */
 function refer(reference: string, texts: UnknownRecord, conversion: Conversion): UnknownRecord {
   const { root, definitions } = conversion;
@@ -87,7 +87,7 @@ function refer(reference: string, texts: UnknownRecord, conversion: Conversion):
     definitions.set(name, undefined);
     definitions.set(name, convert(target, conversion));
   }
-  // A definition that refers to itself is not made yet.
+  // A definition that refers to itself does not exist yet.
   const told = recordOf(definitions.get(name) ?? target);
   const own = Object.entries(texts).filter(([keyword]) => !Object.hasOwn(told, keyword));
   return { ...Object.fromEntries(own), $ref: `#/$defs/${name}` };
@@ -112,7 +112,7 @@ function merge(one: UnknownRecord, other: UnknownRecord): UnknownRecord {
   };
 }
 
-/** The types whose values the keywords describe, by keyword. */
+/** The types of values that keywords describe. Each entry is a type with its keywords. */
 const typeByKeyword: readonly (readonly [type: string, keywords: readonly string[]])[] = [
   ["object", ["properties", "required", "additionalProperties", "patternProperties"]],
   ["array", ["items", "prefixItems", "minItems", "maxItems", "uniqueItems"]],
@@ -124,7 +124,7 @@ function findType(node: UnknownRecord): unknown {
   const { type, enum: values, const: value } = node;
   if (type !== undefined) return type;
   const types = new Set([...listOf(values), ...("const" in node ? [value as Json] : [])].map(typeOf));
-  // The values of a list have one type, or one type and null.
+  // If the values of a list have one type, or one type and null, this is the type.
   if (types.size > 0) return types.size === 1 ? [...types][0] : types.size === 2 && types.has("null") ? [...types] : undefined;
   return typeByKeyword.find(([, keywords]) => keywords.some((keyword) => keyword in node))?.[0];
 }

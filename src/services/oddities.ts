@@ -1,6 +1,7 @@
-// How services deviate in their streams from the API that they speak. `strictService` of `turnwright/testing` plays these oddities.
+// How the streams of services deviate from the API that the services implement. `strictService` of `turnwright/testing` simulates these
+// oddities.
 
-/** One deviation of a stream of Chat Completions. */
+/** One way in which a Chat Completions stream can deviate. */
 export type ChatOddity =
   | "null-ids"
   | "other-ids"
@@ -53,7 +54,7 @@ export const chatOddities: { readonly [Name in ChatOddity]: OddityFacts } = {
   "two-reasoning-fields": { rule: "A chunk has two reasoning fields, one of them empty.", source: "localharness#142" },
 };
 
-/** How a service plays a stream of Chat Completions. */
+/** How a service writes a Chat Completions stream. */
 export interface ChatStyle {
   /** The place of reasoning. Absent if the service sends no reasoning. */
   readonly reasoning?: "reasoning_content" | "reasoning" | "think-tags" | "thinking-parts" | undefined;

@@ -26,7 +26,9 @@ export function refuseCount(path: string, list: unknown, most: number): string |
   );
 }
 
-/** A name of a tool has 1 to 64 letters, digits, underscores and hyphens. `rest` is the path of the name in a tool and in a call. */
+/**
+ * Refuses tool names other than 1 to 64 letters, digits, underscores and hyphens. `rest` is the path of the name in a tool and in a call.
+ */
 export function refuseNames({ tools, calls }: WireRequest, rest: string): string | undefined {
   const names = [
     ...tools.map(({ name, at }) => [name, `tools[${at}]${rest}`] as const),
@@ -39,7 +41,7 @@ export function refuseNames({ tools, calls }: WireRequest, rest: string): string
   });
 }
 
-/** The root of a tool schema has the type object and no union. */
+/** Refuses a tool schema whose root is not an object, or is a union. */
 export function refuseRoot({ name, schema }: WireTool): string | undefined {
   const isWrong = !isObjectSchema(schema) || rootKeyword(schema, "oneOf", "anyOf", "allOf", "enum", "not") !== undefined;
   return when(
@@ -48,14 +50,14 @@ export function refuseRoot({ name, schema }: WireTool): string | undefined {
   );
 }
 
-/** A pattern is one of Python, without named groups of JavaScript and without lookaround. */
+/** Refuses patterns that Python does not support, such as JavaScript's named groups, and lookaround. */
 export function refusePatterns({ name, schema }: WireTool): string | undefined {
   return firstOf(patternsIn(schema), (pattern) =>
     when(/\\[pPzku]\{|\(\?<?[=!]|\(\?<\w/.test(pattern), `Invalid schema for function '${name}': '${pattern}' is not a 'regex'.`),
   );
 }
 
-/** In a strict tool schema, every object forbids other properties and requires all of its properties. */
+/** Refuses a strict tool schema unless every object in it forbids other properties and requires all of its properties. */
 export function refuseStrict({ name, schema, strict }: WireTool): string | undefined {
   return firstOf(strict ? eachSchema(schema) : [], ([node]) => {
     const { type, additionalProperties, properties, required } = recordAt(node);
@@ -70,7 +72,7 @@ export function refuseStrict({ name, schema, strict }: WireTool): string | undef
   });
 }
 
-/** A string has at most 10,485,760 characters. */
+/** Refuses strings of more than 10,485,760 characters. */
 export function refuseLongString({ body, text }: WireRequest): string | undefined {
   const most = 10_485_760;
   const found = text.length > most ? longString(body, most) : undefined;

@@ -2,14 +2,14 @@ import type { Refused, Rule } from "./rule.ts";
 import { show, when } from "./rule-checks.ts";
 import type { ChatStyle } from "./oddities.ts";
 
-/** The models that reason unless the effort is "none". */
+/** True for models that reason unless the effort is "none". */
 function reasonsUnlessTold(model: string, effort: unknown): boolean {
   if (/^(?:o\d|gpt-5(?:$|-(?!chat)))/.test(model)) return true;
   if (/^gpt-5\.[1-5](?!\d)/.test(model)) return effort !== undefined && effort !== "none";
   return /^gpt-(?:5\.[6-9]|[6-9])/.test(model) && effort !== "none";
 }
 
-/** Rules of OpenAI's models on Chat Completions. */
+/** The rules of OpenAI's models in Chat Completions. */
 export const openaiChatModelRules: readonly Rule[] = [
   {
     rule: "A model that reasons takes only the default `temperature`.",
@@ -52,7 +52,7 @@ export const openaiChatModelRules: readonly Rule[] = [
   },
 ];
 
-/** Rules of OpenAI's models on Responses. */
+/** The rules of OpenAI's models in the Responses API. */
 export const openaiResponsesModelRules: readonly Rule[] = [
   {
     rule: "A model that reasons does not take `temperature` and `top_p`.",

@@ -11,7 +11,10 @@ export const openrouterRules: readonly Rule[] = [
   },
 ];
 
-/** The reason of the service behind OpenRouter is JSON text in `metadata.raw` (github.com/open-webui/computer#293). */
+/**
+ * Makes an error body. OpenRouter passes on the upstream service's reason as JSON text in `metadata.raw`
+ * (github.com/open-webui/computer#293).
+ */
 export const toOpenrouterError = ({ status, message, type, code }: Refused): object => {
   if (status === 404) return { error: { code: status, message }, user_id: "user_1" };
   const raw = JSON.stringify({ error: { message, type: type ?? "invalid_request_error", code: code ?? null } });

@@ -71,7 +71,7 @@ function isSetOtherwise(extra: { readonly [field: string]: Json }, field: string
   return Object.hasOwn(extra, field) && !isSameArguments(JSON.stringify(extra[field]), JSON.stringify(value));
 }
 
-/** Removes the fields of a body that services refuse without tools, also if the caller set them in `extra`. */
+/** Removes the fields of a body that services refuse without tools, even if the caller set them in `extra`. */
 export function withoutUnusedFields<Body extends object>(body: Body, fields: readonly string[]): Body {
   const tools: unknown = Reflect.get(body, "tools");
   if (Array.isArray(tools) && tools.length > 0) return body;

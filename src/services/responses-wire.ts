@@ -1,4 +1,4 @@
-// Rules of the Responses wire, which OpenAI and Azure have.
+// Rules for requests of the Responses API, which OpenAI and Azure have.
 
 import {
   refuseLength,
@@ -19,7 +19,7 @@ const responsesFields = [
   "safety_identifier service_tier store stream stream_options temperature text tool_choice tools top_logprobs top_p truncation user",
 ];
 
-/** The beginning of item ids, by type. */
+/** The prefix of item ids, by item type. */
 const idBegins: { readonly [type: string]: string } = {
   reasoning: "rs",
   function_call: "fc",
@@ -27,7 +27,7 @@ const idBegins: { readonly [type: string]: string } = {
   message: "msg",
 };
 
-/** The type of an item that follows its reasoning item. */
+/** Returns the type of the item after the item at `at`. Empty if there is none. */
 function nextOf({ items }: WireRequest, at: number): string {
   const next = items[at + 1];
   return next === undefined ? "" : show(next.fields.type ?? "message");

@@ -1,4 +1,4 @@
-// Helpers of the rules: each returns the message of a refusal, or undefined.
+// Helpers for rules. Most return the message of a refusal, or undefined.
 
 import { isRecord } from "../core/kit.ts";
 import type { UnknownRecord } from "../shared/guards.ts";
@@ -28,7 +28,7 @@ export function when(condition: boolean, message: string): string | undefined {
   return condition ? message : undefined;
 }
 
-/** Returns the message for a field that is not in `known`. Each text in `known` has one or more names, separated by spaces. */
+/** Returns the message for a field that is not in `known`. Each string in `known` has one or more names, separated by spaces. */
 export function unknownField(fields: UnknownRecord, known: readonly string[], say: (name: string) => string): string | undefined {
   const names = known.flatMap((text) => text.split(" "));
   const unknown = Object.keys(fields).find((name) => !names.includes(name));
@@ -66,7 +66,7 @@ export function callsWithoutTools({ body, calls, results }: WireRequest, message
   return when(recordsIn(body.tools).length === 0 && calls.length + results.length > 0, message);
 }
 
-/** A value as text for a message. */
+/** Writes a value as text for a message. */
 export function show(value: unknown): string {
   return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
 }
@@ -81,7 +81,7 @@ export function recordsIn(value: unknown): readonly UnknownRecord[] {
   return Array.isArray(value) ? value.filter((entry): entry is UnknownRecord => isRecord(entry)) : [];
 }
 
-/** The calls whose results do not follow in the messages with the role "tool" directly after them. */
+/** Returns the calls whose results are not in the "tool" messages directly after them. */
 export function unansweredCalls({ items, calls, results }: WireRequest): readonly WireCall[] {
   return calls.filter(({ at, id }) => {
     const answered = new Set<unknown>();
@@ -91,7 +91,7 @@ export function unansweredCalls({ items, calls, results }: WireRequest): readonl
   });
 }
 
-/** The results that do not follow, with only other results between, the message with their call. */
+/** Returns the results that do not come directly after the message with their call. Other results may be in between. */
 export function strayResults({ items, calls, results }: WireRequest): WireRequest["results"] {
   return results.filter(({ at, id }) => {
     let asked = at - 1;
@@ -137,7 +137,7 @@ export function* eachSchema(schema: unknown, path = ""): Generator<readonly [nod
   for (const field of schemaNodes) if (isRecord(schema[field])) yield* eachSchema(schema[field], below(field));
 }
 
-/** The patterns of strings and of names in a schema. */
+/** Returns the patterns for strings and for property names in a schema. */
 export function patternsIn(schema: unknown): readonly string[] {
   const nodes = [...eachSchema(schema)].map(([node]) => recordAt(node));
   const named = nodes.flatMap(({ pattern, patternProperties }) => [pattern, ...Object.keys(recordAt(patternProperties))]);
@@ -172,7 +172,7 @@ export function longString(value: unknown, longest: number, path = ""): readonly
   return undefined;
 }
 
-/** The media type that the first bytes of base64 data show. Undefined for other types than the ones below. */
+/** Detects the media type from the first bytes of base64 data. Undefined for types that are not listed below. */
 export function sniffType(data: string): string | undefined {
   return signatures.find(([begin]) => begin.test(data))?.[1];
 }
@@ -186,7 +186,7 @@ const signatures: readonly (readonly [begin: RegExp, type: string])[] = [
   [/^JVBER[gi]/, "application/pdf"],
 ];
 
-/** The width and height of a PNG or GIF in base64. */
+/** Returns the width and height of a PNG or GIF in base64. */
 export function pixelsOf({ data = "" }: WireMedia): readonly [width: number, height: number] | undefined {
   const bytes = Uint8Array.from(atob(data.slice(0, 40)), (character) => character.charCodeAt(0));
   const view = new DataView(bytes.buffer);
@@ -195,7 +195,7 @@ export function pixelsOf({ data = "" }: WireMedia): readonly [width: number, hei
   return sniffType(data) === "image/gif" ? [view.getUint16(6, true), view.getUint16(8, true)] : undefined;
 }
 
-/** The size of base64 data in bytes of base64. */
+/** Returns the size of data, in bytes of base64. */
 export function sizeOf({ data = "" }: WireMedia): number {
   return data.length;
 }

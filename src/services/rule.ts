@@ -1,5 +1,6 @@
-// A rule that a model service documents, or that a report shows. `strictService` of `turnwright/testing` refuses requests that break
-// one. Adapters do not import rules, so rules are not in their bundles: only lists of objects stand at the top level of these files.
+// A rule of a model service, from its documentation or from a public report. `strictService` of `turnwright/testing` refuses requests that
+// break a rule. Adapters do not import rules, and these files have only lists of objects at their top level, so rules stay out of the
+// bundles of adapters.
 
 import type { UnknownRecord } from "../shared/guards.ts";
 
@@ -14,7 +15,7 @@ interface RuleFacts {
   readonly code?: string | undefined;
   /** The type in the error body. Default: the type that the service uses for invalid requests. */
   readonly type?: string | undefined;
-  /** The error body, if it has another form than the other errors of the service. */
+  /** Makes the error body, if its form differs from the service's other errors. */
   readonly toBody?: ((message: string) => object) | undefined;
 }
 
@@ -23,13 +24,13 @@ export type PartList = "items" | "tools" | "calls" | "results" | "history" | "me
 /** A rule about the request, or about each part of a list. */
 export interface RuleAbout<About> extends RuleFacts {
   readonly breaks: (about: About, request: WireRequest) => boolean;
-  /** The message of the service. */
+  /** The service's message. */
   readonly says: string | ((about: About, request: WireRequest) => string);
 }
 
 type PartRule<List extends PartList> = RuleAbout<WireRequest[List][number]> & { readonly of: List };
 
-/** A rule with several messages, or whose message needs what the check has found. */
+/** A rule that has several messages, or whose message depends on what the check finds. */
 interface FindingRule extends RuleFacts {
   readonly of?: undefined;
   readonly breaks?: undefined;
@@ -43,7 +44,7 @@ export type Rule =
   | (RuleAbout<WireRequest> & { readonly of?: undefined })
   | FindingRule;
 
-/** A refused request, before the service puts it into its own form. */
+/** The facts about a refusal, from which `ToErrorBody` makes the service's own format. */
 export interface Refused {
   readonly status: number;
   readonly message: string;
@@ -54,19 +55,19 @@ export interface Refused {
 /** Makes the error body of a service. */
 export type ToErrorBody = (refused: Refused) => object;
 
-/** A request, read from the format of its API. Values are as the client sent them. */
+/** A request, read from its API's format. Values are unchanged, as the client sent them. */
 export interface WireRequest {
   readonly body: UnknownRecord;
   /** The body as JSON text. */
   readonly text: string;
   readonly headers: Headers;
   readonly model: string;
-  /** Messages, input items or contents. */
+  /** The messages, input items or contents. */
   readonly items: readonly WireItem[];
   readonly tools: readonly WireTool[];
   readonly calls: readonly WireCall[];
   readonly results: readonly WireResult[];
-  /** The calls, and then the results. */
+  /** All calls, followed by all results. */
   readonly history: readonly (WireCall | WireResult)[];
   readonly media: readonly WireMedia[];
 }
@@ -102,7 +103,7 @@ interface HistoryItem {
 
 /** A call in the history. */
 export interface WireCall extends HistoryItem {
-  /** The arguments: a string or an object, as the API has them. */
+  /** The arguments: a string or an object, depending on the API. */
   readonly args: unknown;
 }
 

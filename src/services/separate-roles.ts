@@ -6,7 +6,7 @@ type RoleOrder = Pick<Quirks, "answersTools" | "alternates" | "endsWithUser">;
 
 type Say<Message> = (role: "user" | "assistant", text: string) => Message;
 
-/** Adds short messages where the service refuses two roles in this order. `say` makes such a message. */
+/** Adds a short message wherever the service refuses the order of two roles. `say` makes this message. */
 export function separateRoles<Message extends { readonly role: string }>(
   messages: readonly Message[],
   order: RoleOrder,

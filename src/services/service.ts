@@ -1,5 +1,5 @@
-// The types of the table in services.ts, whose rows are the model services with their quirks as data. The adapters read the quirks to
-// build requests that the service accepts. `strictService` of `turnwright/testing` reads rules (rule.ts) to refuse what it refuses.
+// The types of the table in services.ts. Its rows are the model services, with their quirks as data, from which adapters build requests
+// that the service accepts. `strictService` of `turnwright/testing` uses rules (rule.ts) instead, to refuse what the service refuses.
 
 import type { Json, ToolDefinition } from "../core/index.ts";
 import type { MediaLimits } from "../shared/adapters/fit-media.ts";
@@ -32,7 +32,7 @@ export type ServiceName =
 
 /**
  * How a service differs from a server that accepts every valid request. An absent quirk means that the service has no such rule. Each
- * adapter follows the quirks that its API can have. Most are for Chat Completions.
+ * adapter follows the quirks that concern its API. Most concern Chat Completions.
  */
 export interface Quirks {
   /**
@@ -40,7 +40,7 @@ export interface Quirks {
    * "any": no rule. Default: at most 40 characters.
    */
   readonly callIds?: "nine" | "plain" | "any" | undefined;
-  /** Matches the tool names that the service accepts. Default: all names of tools. */
+  /** Matches the tool names that the service accepts. Default: all valid tool names. */
   readonly toolNames?: RegExp | undefined;
   /** Matches the names of a tool's parameters that the service accepts. Default: all names. */
   readonly parameterNames?: RegExp | undefined;
@@ -48,21 +48,21 @@ export interface Quirks {
   readonly toTool?: ((tool: ToolDefinition) => ToolDefinition) | undefined;
   /** True if a user message must not follow a tool message directly. An assistant message then comes between the two. */
   readonly answersTools?: true | undefined;
-  /** True if a user message must come first, and two messages of the user or the model must not follow each other. */
+  /** True if a user message must come first, and user and assistant messages must alternate. */
   readonly alternates?: true | undefined;
   /** True if an assistant message must not come last. */
   readonly endsWithUser?: true | undefined;
-  /** A text for assistant messages that have only calls. Default: their content is `null`. */
+  /** The text that is added to assistant messages with only calls. Default: their content is `null`. */
   readonly callText?: string | undefined;
-  /** A text for user and tool messages without text. Default: their content is "". */
+  /** The text that is added to user and tool messages without text. Default: their content is "". */
   readonly emptyText?: string | undefined;
-  /** True if a request must not have a schema for the answer together with tools. The schema then stands in the system text. */
+  /** True if a request must not have a schema for the answer together with tools. The schema is then put into the system text. */
   readonly separatesSchema?: true | undefined;
   /** `extra_content` for the first call of an assistant message, unless the service sent its own. */
   readonly firstCallExtra?: Json | undefined;
   /**
-   * The form of a choice of one tool. "single": the request has only this tool, and the choice "required". Default: an object with
-   * the name of the tool.
+   * How a single tool is forced. "single": the request has only this tool, and the choice "required". Default: an object with the name of
+   * the tool.
    */
   readonly namedChoice?: "single" | undefined;
   /**
@@ -75,9 +75,9 @@ export interface Quirks {
   readonly noneChoice?: "no-tools" | undefined;
   /** True if a request must declare tools when its messages have calls. */
   readonly declaresOldTools?: true | undefined;
-  /** The largest number of tools in a request. */
+  /** The maximum number of tools in a request. */
   readonly maxTools?: number | undefined;
-  /** The largest number of stop sequences in a request. */
+  /** The maximum number of stop sequences in a request. */
   readonly maxStops?: number | undefined;
   /** The field for `maxOutputTokens`. Default "max_completion_tokens". */
   readonly maxTokensField?: "max_tokens" | undefined;
@@ -86,8 +86,8 @@ export interface Quirks {
   /** The field in which the reasoning of earlier messages must be sent back. Default: reasoning is not sent back. */
   readonly echoReasoning?: "reasoning_content" | "reasoning" | undefined;
   /**
-   * When the model reasons: in every request, unless the effort is "none", or only if the request has an effort. While it reasons,
-   * the service refuses `temperature`, `top_p` and `stop`. Default: the service accepts these fields.
+   * When the model reasons: in every request, in every request whose effort is not "none", or only in requests with an effort. While it
+   * reasons, the service refuses `temperature`, `top_p` and `stop`. Default: the service accepts these fields.
    */
   readonly reasons?: "always" | "by-default" | "on-request" | undefined;
   /** True if the service sets `temperature` and `top_p` itself, and refuses other values. */

@@ -1,5 +1,5 @@
-// The model services, one row each, with the reports that show each quirk. Adapters read these rows. The rules that `strictService`
-// plays stand in other files, so that they are not in the bundles of adapters.
+// The model services, one row each, with the reports that document each quirk. Adapters read these rows. The rules for `strictService` are
+// in other files, so that they stay out of the bundles of adapters.
 
 import {
   anthropicMedia,
@@ -35,10 +35,10 @@ const openaiModels: readonly ModelQuirks[] = [
 ];
 
 /**
- * A pattern in a tool schema must be one of Python: "is not a 'regex'" (github.com/BerriAI/litellm/pull/40485,
+ * A pattern in a tool schema must be valid in Python: "is not a 'regex'" (github.com/BerriAI/litellm/pull/40485,
  * github.com/pleaseai/shunt/pull/488). Lookaround is refused by the backend of Codex, and in some requests elsewhere
- * (github.com/tombii/better-ccflare/issues/357, github.com/Dokploy/mcp/issues/45).
- * An array has `items`: "array schema missing items" (github.com/garrytan/gbrain/pull/1028).
+ * (github.com/tombii/better-ccflare/issues/357, github.com/Dokploy/mcp/issues/45). An array has `items`: "array schema missing items"
+ * (github.com/garrytan/gbrain/pull/1028).
  */
 const openaiSchemas: Quirks = { toTool: /* @__PURE__ */ withItems(notPython) };
 
@@ -47,7 +47,7 @@ const bedrockQuirks: Quirks = { declaresOldTools: true, callIds: "plain", emptyT
 /** "Tool names are not allowed to be [search]" (github.com/tailcallhq/forgecode/issues/1580, github.com/QwenLM/qwen-code/issues/384). */
 const qwenNames: RegExp = /^(?!search$)/;
 
-/** Names of tools begin with a letter or "_" (docstring of `FunctionDeclaration.name` in @google/genai). */
+/** Tool names begin with a letter or "_" (docstring of `FunctionDeclaration.name` in @google/genai). */
 const googleNames: RegExp = /^[a-z_]/i;
 
 /**
@@ -64,16 +64,16 @@ const geminiSchemas: Quirks = { toTool: forGemini };
 const grammarPatterns: Quirks = { toTool: /* @__PURE__ */ withoutPatterns(/\\[a-z]|\(\?|^(?!\^)|(?<!\$)$/i) };
 
 /**
- * Muse Spark refuses schemas that contain themselves (github.com/anomalyco/opencode/issues/45800), and those with more than 10 levels
+ * Muse Spark refuses recursive schemas (github.com/anomalyco/opencode/issues/45800), and schemas with more than 10 levels
  * (github.com/anomalyco/opencode/issues/50297).
  */
 const museSchemas: Quirks = { toTool: /* @__PURE__ */ withoutDepth(10) };
 
-/** 128 tools and 4 stop sequences at most (github.com/zed-industries/zed/issues/42393, types of the package `openai`). */
+/** OpenAI accepts at most 128 tools and 4 stop sequences (github.com/zed-industries/zed/issues/42393, types of the package `openai`). */
 export const openai: Service = {
   name: "openai",
   address: /(?:^|\.)openai\.com$/,
-  // The names in the package @ai-sdk/openai.
+  // The names that the package @ai-sdk/openai uses.
   id: /^openai\.(?:chat|responses)$/,
   quirks: { maxTools: 128, maxStops: 4, media: openaiMedia, thinkTags: false },
   models: openaiModels,
@@ -84,8 +84,8 @@ export const openai: Service = {
 };
 
 /**
- * The rules of the models come through gateways that speak OpenAI's wires: tools are declared if the messages have calls, texts are
- * not empty, and an assistant message is never last. `findQuirks` adds the rules of each model from claude-models.ts.
+ * Anthropic's models behind gateways with OpenAI's API keep some of their rules: tools must be declared if the messages have calls, text
+ * must not be empty, and an assistant message must not come last. `findQuirks` adds the rules of each model from claude-models.ts.
  */
 export const anthropic: Service = {
   name: "anthropic",
@@ -109,7 +109,7 @@ export const anthropic: Service = {
   ],
 };
 
-/** All known services. An address that several services match belongs to the first. */
+/** All known services. If several services match an address, the first one counts. */
 export const services: readonly Service[] = [
   openai,
   // Azure runs OpenAI's models with OpenAI's rules (github.com/palantir/foundry-dev-tools/issues/779). It also runs Claude models, without
@@ -122,11 +122,11 @@ export const services: readonly Service[] = [
     claudeQuirks: { media: anthropicMedia, refusesBinding: true },
     id: /^(?:az|azure)(?:$|[.\-_])/,
   },
-  // Bedrock runs at more than one address, also in private networks and in China. It refuses the beta `thinking-binding-controls`
-  // (github.com/earendil-works/pi), and no support is verified on Bedrock Mantle (github.com/pydantic/pydantic-ai/issues/8037).
-  // Bedrock, behind any gateway, refuses a request without tools if its messages have calls: "The toolConfig field must be defined when
-  // using toolUse and toolResult content blocks." (github.com/langgenius/dify/issues/17545, github.com/vxcontrol/pentagi/issues/196).
-  // It also refuses empty texts (github.com/vercel/ai/issues/14618).
+  // Bedrock has several addresses, also in private networks and in China. It refuses the beta `thinking-binding-controls`
+  // (github.com/earendil-works/pi), and no support is verified on Bedrock Mantle (github.com/pydantic/pydantic-ai/issues/8037). Bedrock,
+  // behind any gateway, refuses a request without tools if its messages have calls: "The toolConfig field must be defined when using
+  // toolUse and toolResult content blocks." (github.com/langgenius/dify/issues/17545, github.com/vxcontrol/pentagi/issues/196). It also
+  // refuses empty text (github.com/vercel/ai/issues/14618).
   {
     name: "bedrock",
     address: /(?:^|\.)bedrock[\w-]*\.[\w-]+\.(?:(?:vpce\.)?amazonaws\.com(?:\.cn)?|api\.aws)$/,
@@ -142,9 +142,9 @@ export const services: readonly Service[] = [
     quirks: { echoReasoning: undefined },
   },
   anthropic,
-  // Alibaba's DashScope needs a message of the user (github.com/langfuse/langfuse/issues/10513). It refuses a forced call while a Qwen model thinks (github.com/cloudwego/eino/issues/994). The field
-  // `enable_thinking` turns thinking off. QwQ and Qwen3 Thinking always think, and their chat template writes the opening tag
-  // (github.com/theroyallab/tabbyAPI/issues/309, github.com/vllm-project/vllm/issues/31045).
+  // Alibaba's DashScope requires a user message (github.com/langfuse/langfuse/issues/10513). It refuses a forced call while a Qwen model
+  // thinks (github.com/cloudwego/eino/issues/994). The field `enable_thinking` turns thinking off. QwQ and Qwen3 Thinking always think, and
+  // their chat template writes the opening tag (github.com/theroyallab/tabbyAPI/issues/309, github.com/vllm-project/vllm/issues/31045).
   {
     name: "dashscope",
     address: /(?:^|\.)dashscope(?:-[\w-]+)?\.aliyuncs\.com$/,
@@ -153,13 +153,13 @@ export const services: readonly Service[] = [
     models: [{ model: /qwen|qwq/i, quirks: { forcedChoice: { enable_thinking: false } } }],
     everywhere: [{ model: /\bqwq\b|qwen3.*-thinking-2507/i, quirks: { thinkTags: "opened" } }],
   },
-  // DeepSeek V4 thinks unless it is told not to. While it thinks, it refuses a forced call
+  // DeepSeek V4 thinks unless the request turns it off. While it thinks, it refuses a forced call
   // (github.com/deepseek-ai/DeepSeek-V3/issues/1376), and a message with calls must have `reasoning_content`
-  // (github.com/iOfficeAI/AionUi/issues/2746). DeepSeek R1 must not get this field (@ai-sdk/deepseek 3.0.56), but
-  // `deepseek-reasoner` has required it since V3.2 (github.com/continuedev/continue/issues/10193,
-  // github.com/langgenius/dify-official-plugins/issues/2306). R1 always thinks, and its chat template writes the opening tag
-  // (github.com/vllm-project/vllm/issues/13125). Only V4.1 Flash sees images: `deepseek-flash` and the old names of V4 Flash
-  // (github.com/yilewang/llm-for-zotero/issues/143, github.com/langgenius/dify-official-plugins/issues/3867).
+  // (github.com/iOfficeAI/AionUi/issues/2746). DeepSeek R1 must not get this field (@ai-sdk/deepseek 3.0.56), but `deepseek-reasoner` has
+  // required it since V3.2 (github.com/continuedev/continue/issues/10193, github.com/langgenius/dify-official-plugins/issues/2306). R1
+  // always thinks, and its chat template writes the opening tag (github.com/vllm-project/vllm/issues/13125). Only V4.1 Flash sees images:
+  // `deepseek-flash` and the old names of V4 Flash (github.com/yilewang/llm-for-zotero/issues/143,
+  // github.com/langgenius/dify-official-plugins/issues/3867).
   {
     name: "deepseek",
     address: /(?:^|\.)deepseek\.com$/,
@@ -181,7 +181,7 @@ export const services: readonly Service[] = [
     id: /^fireworks/,
     quirks: { maxTokensField: "max_tokens" },
   },
-  // Google's endpoints with OpenAI's wire. From Gemini 3 on, the first call of a message needs a thought signature, and calls of other
+  // Google's endpoints with OpenAI's API. From Gemini 3 on, the first call of a message needs a thought signature, and calls from other
   // models get a placeholder (ai.google.dev/gemini-api/docs/openai, ai.google.dev/gemini-api/docs/thought-signatures). Vertex AI also runs
   // Claude models, with the limits of Anthropic, and refuses unknown betas.
   {
@@ -198,8 +198,8 @@ export const services: readonly Service[] = [
       },
     ],
   },
-  // 128 tools and 4 stop sequences at most (types of groq-sdk 1.6.0). JSON mode is refused with tools (@ai-sdk/groq 4.0.84). Groq can
-  // hide reasoning, and refuses `reasoning_content` (github.com/janhq/jan/issues/8136).
+  // Groq accepts at most 128 tools and 4 stop sequences (types of groq-sdk 1.6.0). JSON mode is refused with tools (@ai-sdk/groq 4.0.84).
+  // Groq can hide reasoning, and refuses `reasoning_content` (github.com/janhq/jan/issues/8136).
   {
     name: "groq",
     address: /(?:^|\.)groq\.com$/,
@@ -213,7 +213,7 @@ export const services: readonly Service[] = [
       echoReasoning: undefined,
     },
   },
-  // LiteLLM's proxy. Its models may run at Bedrock under any name, so tools are declared if the messages have calls.
+  // LiteLLM's proxy. Its models may run on Bedrock under any name, so tools are declared if the messages have calls.
   {
     name: "litellm",
     port: "4000",
@@ -286,12 +286,12 @@ export const services: readonly Service[] = [
       },
     ],
   },
-  // Kimi models think unless they are told not to, and K3 always thinks. While they think, they refuse a forced call, except that K3
+  // Kimi models think unless the request turns it off, and K3 always thinks. While they think, they refuse a forced call, except that K3
   // accepts "required" (github.com/can1357/oh-my-pi/issues/1077, platform.kimi.ai/docs/guide/use-reasoning-effort). A message with calls
   // must have `reasoning_content` (github.com/earendil-works/pi/issues/8075). K2.7 refuses to stop thinking
   // (github.com/can1357/oh-my-pi/issues/3852). Models from K2.5 on set `temperature` and `top_p` themselves
-  // (github.com/iOfficeAI/gemini-cli-pro/pull/30, github.com/shandianshuo/shandianshuo-releases/issues/13). The models expect ids such as "functions.read:0" back.
-  // Names of tools begin with a letter (github.com/MoonshotAI/kimi-cli/issues/1595).
+  // (github.com/iOfficeAI/gemini-cli-pro/pull/30, github.com/shandianshuo/shandianshuo-releases/issues/13). The models expect ids such as
+  // "functions.read:0" back. Tool names begin with a letter (github.com/MoonshotAI/kimi-cli/issues/1595).
   {
     name: "moonshot",
     address: /(?:^|\.)(?:moonshot\.(?:ai|cn)|kimi\.(?:ai|com))$/,
@@ -373,8 +373,8 @@ export const services: readonly Service[] = [
     quirks: { callText: "(Calls tools.)", emptyText: "(empty)" },
     everywhere: [{ model: /grok/i, quirks: { toolNames: /^(?!web_search$)/ } }],
   },
-  // z.ai accepts only the choice "auto", not even "none": "Tool choice must be auto" (github.com/can1357/oh-my-pi/issues/11635).
-  // It refuses requests without a message of the user (github.com/anomalyco/opencode/issues/2557).
+  // z.ai accepts only the choice "auto", not even "none": "Tool choice must be auto" (github.com/can1357/oh-my-pi/issues/11635). It refuses
+  // requests without a user message (github.com/anomalyco/opencode/issues/2557).
   {
     name: "zai",
     address: /(?:^|\.)(?:z\.ai|bigmodel\.cn)$/,

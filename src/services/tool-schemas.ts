@@ -1,5 +1,5 @@
-// Conversions of tool schemas for services that refuse a part of JSON Schema. The results may accept more than the schemas, so the run
-// validates the arguments with the schema itself.
+// Converts tool schemas for services that refuse parts of JSON Schema. The results may accept more than the schemas, so the run validates
+// the arguments with the schema itself.
 
 import { isRecord, memoize } from "../core/kit.ts";
 import type { JsonSchema, ToolDefinition } from "../core/index.ts";
@@ -23,7 +23,7 @@ export function withoutPatterns(refused: RegExp): ToolConverter {
   return createConverter((root) => mapSchemas(root, (schema) => dropPatterns(schema, refused)));
 }
 
-/** As for `withoutPatterns`, and arrays without `items` get a schema that accepts everything. */
+/** Like `withoutPatterns`, but also gives arrays without `items` a schema that accepts everything. */
 export function withItems(refused: RegExp): ToolConverter {
   return createConverter((root) => mapSchemas(root, (schema) => addItems(dropPatterns(schema, refused))));
 }
@@ -51,21 +51,21 @@ function dropNamedPatterns(schema: UnknownRecord, refused: RegExp): UnknownRecor
   return {
     ...rest,
     ...(kept.length === 0 ? {} : { patternProperties: Object.fromEntries(kept) }),
-    // Without its pattern, a property would be one of the others, which may be forbidden.
+    // Without its pattern, a property would count as one of the others, which may be forbidden.
     ...(others === undefined || others === false ? {} : { additionalProperties: others }),
   };
 }
 
 /**
- * Patterns that Python's `re` cannot compile, because it has other letters after a backslash and other named groups than JavaScript, and
- * patterns with lookaround.
+ * Matches patterns with lookaround, and patterns that Python's `re` cannot compile, because its escapes and named groups differ from
+ * JavaScript's.
  */
 export const notPython: RegExp =
   /(?<!\\)(?:\\\\)*(?:\\(?:[CE-MO-RTVXYceg-moqpyz]|u(?![\dA-Fa-f]{4})|x(?![\dA-Fa-f]{2}))|\(\?[=!<])/;
 
 /**
- * Makes schemas that Gemini accepts outside `parametersJsonSchema`. Only defined properties are required, and `enum` has only texts that
- * are not blank. The description lists values that `enum` loses.
+ * Makes schemas that Gemini accepts outside `parametersJsonSchema`. Only defined properties stay required, and `enum` keeps only strings
+ * that are not blank. The description lists the values that `enum` loses.
  */
 export const forGemini: ToolConverter = /* @__PURE__ */ createConverter((root) =>
   mapSchemas(root, (schema) => withTextValues(withDefinedProperties(schema))),
@@ -90,20 +90,17 @@ function withTextValues(schema: UnknownRecord): UnknownRecord {
   const list = `Values: ${written.join(", ")}.`;
   return {
     ...rest,
-    // Without texts, values without a type may have any.
+    // If no string is left, values without a type may have any type.
     ...((schema["type"] !== undefined || kept.length > 0) && { type }),
     description: typeof description === "string" && description !== "" ? `${description}\n${list}` : list,
     ...(kept.length > 0 && { enum: kept }),
   };
 }
 
-/** Longer lists cost more tokens than they help. */
+/** The maximum number of listed values. Longer lists would cost more tokens than they are worth. */
 const maxListed = 50;
 
-/**
- * Replaces what contains itself with a schema that accepts everything, and keeps schemas down to `levels`, of which the root is the
- * first.
- */
+/** Replaces recursive schemas, and schemas deeper than `levels`, with a schema that accepts everything. The root is level 1. */
 export function withoutDepth(levels: number): ToolConverter {
   return createConverter((root) => {
     const cycles = findCycles(root);
@@ -114,7 +111,7 @@ export function withoutDepth(levels: number): ToolConverter {
   });
 }
 
-/** Keywords without schemas. */
+/** The keywords that contain no schemas. */
 const flatKeywords = ["title", "description", "type", "enum", "const", "format", "default"];
 
 function pick(schema: UnknownRecord, keywords: readonly string[]): UnknownRecord {
@@ -122,7 +119,7 @@ function pick(schema: UnknownRecord, keywords: readonly string[]): UnknownRecord
   return kept.length === Object.keys(schema).length ? schema : Object.fromEntries(kept);
 }
 
-/** Finds the references whose targets contain them. Without these, nothing in the schema contains itself. */
+/** Finds the references whose targets contain them. Without these references, the schema is not recursive. */
 function findCycles(root: JsonSchema): ReadonlySet<unknown> {
   const cycles = new Set<unknown>();
   const open = new Set<unknown>();

@@ -3,8 +3,8 @@ import { isRecord } from "./guards.ts";
 import { stableJson } from "./json.ts";
 
 /**
- * Checks an answer with the most common keywords of JSON Schema only. When the tool runs, it checks the answer again with the
- * complete schema.
+ * Checks an answer with only the most common keywords of JSON Schema. When the tool runs, it checks the answer again with the complete
+ * schema.
  */
 export function findAnswerIssue(schema: unknown, value: unknown, path: readonly (string | number)[] = []): Issue | undefined {
   if (!isRecord(schema)) return undefined;
@@ -33,7 +33,7 @@ function firstOf<T>(items: Iterable<T>, find: (item: T) => Issue | undefined): I
   return undefined;
 }
 
-/** An unknown type accepts any value. */
+/** True if the value has the type. An unknown type accepts any value. */
 function isOfType(value: unknown, type: string): boolean {
   if (type === "null") return value === null;
   if (type === "array") return Array.isArray(value);

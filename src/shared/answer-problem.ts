@@ -1,4 +1,4 @@
-// Says why an answer from outside does not fit the wait that it is for.
+// Says why an answer from outside does not fit its wait.
 
 import type { Issue, Json } from "../core/types/common.ts";
 import type { WaitingCall } from "../core/types/tool-outcome.ts";
@@ -15,12 +15,12 @@ export type AnsweredWait = Pick<WaitingCall, "id" | "name" | "waitsFor" | "fromP
 /** Checks a result against the `outputSchema` of the tool `name`. Returns undefined if the result fits, or is checked later. */
 export type CheckResult = (name: string, result: unknown) => PromiseLike<readonly Issue[] | undefined>;
 
-/** Why an answer does not fit, and the issues of its schema. */
+/** The reason why an answer does not fit, and the issues that its schema found. */
 type Problem = readonly [problem: string, issues?: readonly Issue[]];
 
 /**
- * Returns the error of an answer that does not fit its wait. The run itself checks the answer to a wait of middleware again, with the
- * whole schema, when other calls may be running.
+ * Returns the problem of an answer that does not fit its wait. The run itself later checks the answer to a wait of middleware again, with
+ * the whole schema.
  */
 export async function findAnswerProblem(
   wait: AnsweredWait,
@@ -42,7 +42,7 @@ function findCustomProblem(wait: AnsweredWait, given: Json): Problem | undefined
     if (given["kind"] !== "result") return [describeKind(given)];
   }
   const answer = toRecordedAnswer(wait, given);
-  // A wait with a time limit answers itself with null.
+  // Null is allowed only for a wait with a time limit, which answers itself with null.
   return answer === null && until !== undefined ? undefined : findMisfit("schema of the wait", schema, answer);
 }
 
@@ -77,8 +77,8 @@ function describeKind(given: Json): string {
 }
 
 /**
- * The record of an answer does not depend on the way on which the answer came. A page sends the answer to a wait of middleware or of a
- * durable tool as a result.
+ * Makes the record of an answer the same, however the answer arrived: a page sends the answer to a wait of middleware or of a durable tool
+ * as a result.
  */
 export function toRecordedAnswer({ waitsFor }: Pick<AnsweredWait, "waitsFor">, given: Json): Json {
   if (!isRecord(given) || given["fromPage"] === undefined) return given;
@@ -86,7 +86,7 @@ export function toRecordedAnswer({ waitsFor }: Pick<AnsweredWait, "waitsFor">, g
   return waitsFor === "answer" && isFromPage(given) ? (rest["result"] ?? null) : rest;
 }
 
-/** True for an answer that leaves its wait open. */
+/** True for an answer that decides nothing, so that its wait stays open. */
 export function isNoAnswer(answer: Json): boolean {
   return isRecord(answer) && answer["kind"] === "ask";
 }

@@ -1,4 +1,4 @@
-// The handoffs of a run, as its calls made them.
+// Applies the handoffs that the calls of a run request.
 
 import type { Handoff } from "../core/types/tool-outcome.ts";
 import type { State } from "../core/types/middleware.ts";
@@ -8,7 +8,7 @@ export interface HandoffFold {
   readonly handoffs: Handoff[];
 }
 
-/** Carries out the first handoff in a message, unless an earlier call waits, which may be another handoff. */
+/** Carries out the first handoff in a message, unless an earlier call still waits, because that call may be a handoff too. */
 export function applyHandoff(own: HandoffFold, { lastBatch, iteration, messages }: State): void {
   const { agent: from } = own;
   if (from === undefined) return;

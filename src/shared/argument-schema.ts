@@ -32,7 +32,7 @@ function findSchemaProblem(schema: JsonSchema): string {
   return edges.findSchemaProblem?.(schema) ?? (isPlainData(schema) ? "" : "is not JSON");
 }
 
-/** `problem` is the reason why there is no JSON Schema. In messages, this text comes directly after the name of the schema. */
+/** `problem` is the reason why there is no JSON Schema, worded to follow the schema's name in messages. */
 type ConvertedSchema = { readonly json: JsonSchema } | { readonly problem: string; readonly cause?: unknown };
 
 export function convertSchema(schema: StandardSchema): ConvertedSchema {
@@ -54,7 +54,7 @@ function toFields(schema: unknown): JsonSchema {
   throw new TypeError(describeValue(json));
 }
 
-/** In some libraries, a Standard Schema is a function. */
+/** True for a Standard Schema, which in some libraries is a function. */
 export function isStandardSchema(value: unknown): value is StandardSchema {
   if ((typeof value !== "object" && typeof value !== "function") || value === null) return false;
   const standard: unknown = Reflect.get(value, "~standard");
@@ -67,7 +67,7 @@ export function issue(message: string, field?: string): { readonly issues: reado
 
 const misfit = "does not fit the schema";
 
-// Limits for the issues that a model reads, because arguments may be huge or hostile.
+// Limits the issues that a model reads, because arguments may be huge or hostile.
 const maxIssues = 20;
 const maxMessageLength = 300;
 const maxPathLength = 16;
@@ -76,9 +76,9 @@ const maxKeyLength = 64;
 type StandardIssue = Extract<StandardResult<unknown>, { readonly issues: readonly unknown[] }>["issues"][number];
 
 /**
- * Validates arguments with a Standard Schema. Returns its output or at most 20 issues, as a promise only if the schema returns a
- * promise. A schema that throws or rejects also gives an issue. A plain JSON Schema checks nothing: the arguments are returned
- * with `unchecked: true`.
+ * Validates arguments with a Standard Schema. Returns its output or at most 20 issues, as a promise only if the schema returns a promise. A
+ * schema that throws or rejects also produces an issue. A plain JSON Schema checks nothing: the arguments are returned with `unchecked:
+ * true`.
  */
 export function validateArgs(schema: ToolSchema, args: unknown): Validation | Promise<Validation> {
   if (!isStandardSchema(schema)) return { value: args, unchecked: true };

@@ -6,11 +6,11 @@ import { onAbort } from "./signals.ts";
 interface CallLimits {
   readonly clock: Clock;
   readonly ms: number;
-  /** The signal of the run. The call is left when it aborts. */
+  /** The signal of the run. When it aborts, the call is no longer awaited. */
   readonly signal: AbortSignal;
   /** The message of the TimeoutError. */
   readonly late?: string | undefined;
-  /** Called if the time is over, before the promise rejects. */
+  /** Called when the time limit is reached, before the promise rejects. */
   readonly onLate?: (() => void) | undefined;
 }
 

@@ -1,4 +1,4 @@
-// Numbers the attempts of a provider that may try several times.
+// Numbers the attempts of a provider that may make several.
 
 import type { ProviderError } from "../core/types/common.ts";
 import type { ModelChunk, ModelRequest, Provider } from "../core/types/provider.ts";

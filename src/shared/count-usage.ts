@@ -15,7 +15,7 @@ const countNames = [
   "reasoningTokens",
 ] as const;
 
-/** Makes a usage of one count for each name. The first three must not be undefined. */
+/** Makes a `Usage` from one count for each name. The first three must not be undefined. */
 export function toCounts(countOf: (name: keyof Usage) => number | undefined): Usage {
   const usage: { -readonly [Name in keyof Usage]?: number | undefined } = {};
   for (const name of countNames) usage[name] = countOf(name);
@@ -73,9 +73,8 @@ const counts = [
 ] as const;
 
 /**
- * Merges two usage reports of one stream. The later report is the more exact one: some Gemini models estimate the input tokens
- * before they count them. Two counts do not replace an earlier one: a count that is missing, and 0 as the number of input or output
- * tokens, which some gateways send at the end.
+ * Merges two usage reports of one stream. The later report is more exact, because some Gemini models first estimate the input tokens. An
+ * earlier count is not replaced by a missing count, or by 0 input or output tokens, which some gateways send at the end.
  */
 export function growUsage(before: Usage | undefined, now: Usage): Usage {
   if (before === undefined) return now;
@@ -103,7 +102,7 @@ interface Spent {
   toolCallsExecuted: number;
 }
 
-/** Adds the usage, cost and tool calls of a call's nested runs. No other code may add them, because they would count twice. */
+/** Adds the usage, cost and tool calls of a call's nested runs. No other code may add them, because they would then count twice. */
 export function applyNested(state: Spent, { usage, costUSD, knownCostUSD = 0, toolCallsExecuted }: NestedSpending): void {
   applySpending(state, { usage, costUSD, knownCostUSD });
   state.toolCallsExecuted += toolCallsExecuted;

@@ -1,6 +1,6 @@
-// Functions that a run needs only when something is wrong: they write the texts of errors, give advice on mistakes, read the errors of
-// SDKs, and remove credentials. The loop calls them through `edges`. The main entry adds them, and so does each adapter. A bundler leaves
-// them out if a program needs neither: messages then give no advice, errors of a provider have the code "server", and texts hide more.
+// Functions that a run needs only when something is wrong: they write error messages, give advice on mistakes, read the errors of SDKs, and
+// remove credentials. The loop calls them through `edges`. The main entry and each adapter add them. If a program uses neither, a bundler
+// leaves them out: messages then give no advice, provider errors have the code "server", and more text is hidden.
 
 import type { Issue, Json, JsonSchema, ProviderError, ProviderErrorCode, StandardSchema } from "../core/types/common.ts";
 import type { Middleware } from "../core/types/middleware.ts";
@@ -10,7 +10,7 @@ import type { ToolDefinition } from "../core/types/tool.ts";
 import type { ShownTool, ToolChange } from "../core/types/tool-outcome.ts";
 
 export interface Edges {
-  /** Removes credentials, and cuts the text to at most `longest` UTF-16 units. Appends `ending` to a string that was cut. */
+  /** Removes credentials, and cuts the text to at most `longest` UTF-16 units. Appends `ending` if the text was cut. */
   redactText(text: string, longest: number, ending?: string): string;
   /** Copies data for display, without credentials. */
   redactJson(value: Json): Json;
@@ -20,21 +20,21 @@ export interface Edges {
   describeError?(code: string, details: object): string;
   /** Finds how a tool differs from an earlier version. Without this function, each difference is a "constraint-changed". */
   findToolChanges?(was: ShownTool, now: ShownTool): readonly SchemaChange[];
-  /** Throws LoopError "journal-damaged" if a record of a journal lacks what the loop needs. */
+  /** Throws LoopError "journal-damaged" if a record of a journal lacks fields that the loop needs. */
   checkRecord?(key: string, record: unknown): void;
   /** Returns the name that is most similar to `name`. */
   nearestName?(name: string, candidates: Iterable<string>): string | undefined;
-  /** Describes a range of numbers. */
+  /** Describes the range of a number. */
   describeRule?(rule: object): string;
   /** Describes a value without its content. Without this function, messages name only its type. */
   describeValue?(value: unknown): string;
   /** Says in words why a run ended. */
   describeReason?(reason: EndReason): string | undefined;
-  /** Says why an object is not a JSON Schema, or why the arguments of a call, which are an object, never fit it. "" if it is one. */
+  /** Says why an object cannot be the schema of a tool: it is not a JSON Schema, or it never accepts an object. "" if it can. */
   findSchemaProblem?(schema: JsonSchema): string;
   /** Says why a Standard Schema cannot be converted to JSON Schema. */
   describeFailure?(schema: StandardSchema, cause: unknown): string;
-  /** Describes a value that no case of the program expects. */
+  /** Describes a value that a `switch` does not expect. */
   describeUnexpected?(value: unknown): string;
   /** Finds out why an answer does not fit the schema of its question. The tool checks the answer again. */
   findAnswerIssue?(schema: unknown, answer: unknown): Issue | undefined;
@@ -42,39 +42,39 @@ export interface Edges {
   describeDeferral?(cause: DeferralCause, toolName: string): string;
   /** Lets stop conditions of the AI SDK, which read `steps`, throw a clear error. */
   refuseSteps?(context: object): void;
-  /** Throws if an option of a run is wrong. Without this function, only names are checked, and that limits are numbers. */
+  /** Throws if an option of a run is wrong. Without this function, a run only checks that names are known and that limits are numbers. */
   checkOptions?(options: unknown): void;
-  /** Throws if the hooks that `begin` of a middleware has returned are wrong. */
+  /** Throws if the hooks that a middleware's `begin` has returned are wrong. */
   checkHooks?(name: string, hooks: unknown): void;
   /** Throws if a tool has a trait that has no effect with this middleware. */
   checkTraits?(tools: readonly ToolDefinition[], middleware: readonly Middleware[], provider: Provider): void;
-  /** Throws if what a tool or a middleware passes to a method of its context is wrong. */
+  /** Throws if a tool or a middleware passes a wrong argument to a method of its context. */
   checkGiven?(method: CheckedMethod, given: unknown): void;
   /** Throws if a field of a tool is wrong. Without this function, only its name and its description are checked. */
   checkTool?(tool: unknown): void;
-  /** Throws if the definition of a tool of a registry is wrong. */
+  /** Throws if a registry's definition of a tool is wrong. */
   checkDefinition?(definition: ToolDefinition): void;
   /**
-   * Returns what to write instead of an unknown name of a field: the name from this library, the place of a field of a group, or the
-   * most similar name. `fields` has the known names, and the fields of groups.
+   * Returns advice for an unknown field name: the name that this library uses, the group that the field belongs to, or the most similar
+   * name. `fields` has the known names, and the fields of groups.
    */
   adviseName?(name: string, fields: object): Replacement | undefined;
-  /** Advice on a content part of another library: a sentence without its full stop. */
+  /** Returns advice on a content part from another library: a sentence without its full stop. */
   advisePart?(part: object): string | undefined;
-  /** Says why an answer with this finish reason is an error. `raw` is the reason as the service has sent it. */
+  /** Says why an answer with this finish reason is an error. `raw` is the reason as the service sent it. */
   describeFinish?(code: ProviderErrorCode, finish: string | undefined, raw: string | undefined): string;
   /** Says what is wrong with a message, with advice. */
   describeMessage?(problem: MessageProblem, message?: unknown): string;
-  /** Says what is wrong with the fields of a message. `given` is the message of the caller, which may have binary data. */
+  /** Says what is wrong with the fields of a message. `given` is the caller's message, which may contain binary data. */
   findMessageProblem?(message: { readonly [field: string]: unknown }, given: unknown): string | undefined;
-  /** Advice on a wrong value of an option. */
+  /** Returns advice on a wrong value of an option. */
   adviseOption?(option: AdvisedOption, value: unknown): Advice | undefined;
 }
 
 /** The methods of the context of a tool, and of a recorder, whose arguments are checked. */
 export type CheckedMethod = "emit" | "wait";
 
-/** Why a tool must not defer its result. */
+/** The reason why a tool must not defer its result. */
 export type DeferralCause = "eager" | "nested";
 
 export type SchemaChange = Omit<ToolChange, "toolName">;
@@ -85,7 +85,7 @@ export interface Replacement {
   readonly instead?: string | undefined;
 }
 
-/** A problem of a message, or of its place in the conversation. */
+/** A problem with a message, or with its place in the conversation. */
 export type MessageProblem =
   | "not-an-object"
   | "nothing-to-send"
@@ -124,18 +124,18 @@ export interface Advice {
 
 export const redacted = "[redacted]";
 
-/** Everything after a word that announces a secret. */
+/** Matches everything after a word that announces a secret. */
 const announced = /((?:key|token|secret|pass|pwd|auth|bearer|basic|cookie|session|credential|header)\w{0,24})\W[^]*/i;
 const longWord = /[^\s"'`,;(){}<>[\]]{6,}/g;
 
-/** Hides more than credentials, because it knows them only by what announces them and by their letters. */
+/** Hides credentials, and some other text, because it recognizes credentials only by the words before them and by their characters. */
 function hideText(text: string, longest: number, ending = "…"): string {
   const hide = (word: string): string => (/\d|[^\w.-]|.{25}/.test(word) ? redacted : word);
   const start = text.slice(0, longest).replace(announced, `$1 ${redacted}`).replace(longWord, hide);
   return text.length > longest ? start + ending : start;
 }
 
-/** The functions of a program in a bundle that names neither `explainErrors` nor an adapter. */
+/** The functions that a bundle has if its program uses neither `explainErrors` nor an adapter. */
 export const bareEdges: Edges = { redactText: hideText, redactJson: () => redacted };
 
 export const edges: Edges = { ...bareEdges };

@@ -3,7 +3,7 @@
 
 import type { LoopEvent, LoopEvents, LoopEventType } from "../core/types/loop-event.ts";
 
-/** The kind of a text in a run log, for `redact`. */
+/** The kind of text in a run log, for `redact`. */
 export type RunLogPlace =
   | "system"
   | "tools"
@@ -22,21 +22,21 @@ export type RunLogPlace =
 /** The names of span attributes by field, without the prefix `turnwright.`. */
 type Attributes<Field extends string> = { readonly [Name in Field]?: string };
 
-/** `Field` are the names of the fields of the event. */
+/** The properties of one type of event. `Field` is the union of the event's field names. */
 interface EventRow<Field extends string = string> {
-  /** The place that `redact` of a run log gets for the texts of the event. Undefined if a log has no line for the event. */
+  /** The place that a run log passes to `redact` for text in the event. Undefined if a log has no line for the event. */
   readonly log?: RunLogPlace;
   /** The fields that an outline shows after the name and the id of the call, in order. Default: none. */
   readonly facts?: readonly Field[];
-  /** True for one of many pieces. A replay need not send the same pieces, or sends none. */
+  /** True for an event that is one of many fragments. A replay may send other fragments, or none. */
   readonly isPiece?: true;
-  /** True for the logs of the server. Pages do not get the event unless the program asks for it. */
+  /** True for an event that is meant for the server's logs. Pages do not get it unless the program asks for it. */
   readonly isInternal?: true;
   /** True if an exported trace marks the time of the event. */
   readonly isMark?: true;
-  /** Set for an event that tracing adds to the span of its run. An error and the call are added without being named here. */
+  /** Set for an event that tracing adds to the span of its run. The error and the call are always added, and need not be listed here. */
   readonly span?: Attributes<Field>;
-  /** The same for fields that may have any text. They are added only with `captureContent`. */
+  /** The same for fields that may contain any text. They are added only with `captureContent`. */
   readonly spanContent?: Attributes<Field>;
 }
 
@@ -52,7 +52,7 @@ export const eventTable: { readonly [Type in LoopEventType]: EventRow<keyof Loop
   "tool-args-end": { log: "arguments", facts: ["args"] },
   "tool-start": { log: "arguments", facts: ["args"] },
   "tool-progress": { log: "progress", facts: ["data"], isPiece: true },
-  // Only data that is emitted becomes a span event, because a text arrives in many pieces.
+  // Only data that is emitted becomes a span event, because text arrives in many pieces.
   "tool-emit": { log: "progress", isPiece: true, span: { part: "emit.name" } },
   "tool-end": { log: "result", facts: ["outcome"] },
   notice: { log: "event", facts: ["kind"], isMark: true },
@@ -109,14 +109,14 @@ export const eventTable: { readonly [Type in LoopEventType]: EventRow<keyof Loop
 /** The types of all events. */
 export const eventTypes: readonly LoopEventType[] = /* @__PURE__ */ Object.keys(eventTable) as LoopEventType[];
 
-/** An event whose usage and cost are added to those of its run: each event with a usage and the provider that was used. */
+/** An event whose usage and cost are added to its run: any event with a usage and the provider that was used. */
 export type SpendingEvent = Extract<LoopEvent, { readonly provider: unknown; readonly usage: unknown }>;
 
 export function isSpending(event: LoopEvent): event is SpendingEvent {
   return "usage" in event && "provider" in event;
 }
 
-/** Returns the row of an event. A stored event may be of a newer release, and has no row. */
+/** Returns the row of an event. A stored event may come from a newer release, and then has no row. */
 export function rowOf({ type }: { readonly type: string }): EventRow {
   const rows: { readonly [type: string]: EventRow } = eventTable;
   return (Object.hasOwn(rows, type) ? rows[type] : undefined) ?? {};

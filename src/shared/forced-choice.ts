@@ -7,7 +7,7 @@ export function isForced(choice: ToolChoice | undefined): choice is ForcedChoice
   return choice === "required" || typeof choice === "object";
 }
 
-/** Asks for a call in place of a forced tool choice, for models that refuse it. */
+/** Writes the instruction that replaces a forced tool choice, for models that refuse one. */
 export function toForcedText(choice: ForcedChoice): string {
   if (choice === "required") return "Call at least one of the tools now, instead of answering.";
   return `Call the tool ${JSON.stringify(choice.name)} now, instead of answering.`;

@@ -17,8 +17,8 @@ export function isThenable(value: unknown): value is PromiseLike<unknown> {
 const methods = ["listeners", "listenerCount", "removeListener"] as const;
 
 /**
- * True for an eventemitter3. False for the EventEmitter of Node, which ignores the fourth argument of `removeListener`. The loop
- * needs this argument to remove only listeners that were added with `once`.
+ * True for an eventemitter3. False for Node's own EventEmitter, which ignores the fourth argument of `removeListener`. The loop needs this
+ * argument to remove only listeners that were added with `once`.
  */
 export function isEmitter(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;

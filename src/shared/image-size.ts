@@ -5,16 +5,16 @@ export interface ImageSize {
   readonly height: number;
 }
 
-/** A JPEG may have a preview and a color profile before its size. */
+/** The number of bytes to search. A JPEG may have a preview and a color profile before its size. */
 const maxHeadLength = 400_000;
 
-/** Takes standard base64. Returns undefined if the format is another one, or if the bytes are damaged. */
+/** Takes standard base64. Returns undefined for other formats, and for damaged bytes. */
 export function readImageSize(base64: string, mediaType: string): ImageSize | undefined {
   const read = Object.hasOwn(readers, mediaType) ? readers[mediaType] : undefined;
   if (read === undefined) return undefined;
   const bytes = atob(base64.slice(0, mediaType === "image/jpeg" ? maxHeadLength : 64));
   const size = read(bytes);
-  // A byte beyond the end is NaN.
+  // Bytes beyond the end are NaN, so the size may be NaN.
   return size !== undefined && size.width > 0 && size.height > 0 ? size : undefined;
 }
 
@@ -48,7 +48,7 @@ function readJpeg(bytes: string): ImageSize | undefined {
     else if (isFrame(marker)) return { height: bigEndian(bytes, at + 5, 2), width: bigEndian(bytes, at + 7, 2) };
     else {
       const length = bigEndian(bytes, at + 2, 2);
-      // The end of the bytes gives NaN, which `charCodeAt` reads as 0.
+      // At the end of the bytes, the length is NaN.
       if (Number.isNaN(length)) return undefined;
       at += 2 + length;
     }
@@ -60,7 +60,7 @@ function isFrame(marker: number): boolean {
   return marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc;
 }
 
-/** The three kinds are lossy, lossless and extended (developers.google.com/speed/webp/docs/riff_container). */
+/** Reads one of the three kinds of WebP: lossy, lossless and extended (developers.google.com/speed/webp/docs/riff_container). */
 function readWebp(bytes: string): ImageSize | undefined {
   const kind = bytes.slice(12, 16);
   if (kind === "VP8X") return { width: littleEndian(bytes, 24, 3) + 1, height: littleEndian(bytes, 27, 3) + 1 };

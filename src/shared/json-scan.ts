@@ -1,4 +1,4 @@
-/** Follows JSON text that arrives in pieces: where strings begin and end, and how deep its brackets nest. Checks no syntax. */
+/** Scans JSON text that arrives in pieces: finds where strings begin and end, and how deep the brackets nest. Does not check the syntax. */
 export class JsonScan {
   /** The number of open objects and arrays. */
   depth = 0;

@@ -1,4 +1,4 @@
-// Copies, compares and writes plain data. The values of tools and the records of journals may contain anything.
+// Copies, compares and writes plain data. Values from tools and records from journals may contain anything.
 
 import type { Json } from "../core/types/common.ts";
 import { setField, type UnknownRecord } from "./guards.ts";
@@ -16,9 +16,9 @@ export function parseJson(text: string): unknown {
 export type ParsedArguments = { readonly args: unknown } | { readonly problem: "malformed" };
 
 /**
- * Parses the text of a call's arguments. A blank text and `null` give `{}`, because services send these values for tools without
- * parameters. A JSON string that contains a JSON object gives the object, because some models encode their arguments twice. An integer
- * with more digits than a number can hold becomes a string with all its digits. Texts in the JSON may have raw control characters. Any
+ * Parses the text of a call's arguments. Blank text and `null` become `{}`, because services send these values for tools without
+ * parameters. A JSON string that contains a JSON object becomes this object, because some models encode their arguments twice. An integer
+ * with more digits than a number can hold becomes a string with all its digits. Strings in the JSON may contain raw control characters. Any
  * other text must be valid JSON, and is not repaired. A key "__proto__" is kept like any other key.
  *
  * @example
@@ -39,7 +39,7 @@ export function parseToolArguments(text: string): ParsedArguments {
 }
 
 /**
- * As `JSON.parse`, but large integers keep their digits. JavaScript would change the id 2512292042121000001 to 2512292042121000000, and
+ * Like `JSON.parse`, but large integers keep their digits. JavaScript would change the id 2512292042121000001 to 2512292042121000000, and
  * the tool would use another id than the model wrote (github.com/earendil-works/pi/issues/8943).
  */
 function parseExactly(text: string): unknown {
@@ -53,7 +53,7 @@ function parseExactly(text: string): unknown {
 }
 
 /**
- * As `JSON.parse`, but texts in the JSON may have raw line breaks, tabs and other control characters. Claude, Gemini and Qwen write them
+ * Like `JSON.parse`, but strings may contain raw line breaks, tabs and other control characters, which Claude, Gemini and Qwen write
  * (github.com/earendil-works/pi/issues/2681, github.com/rhesis-ai/rhesis/pull/2488, github.com/jundot/omlx/issues/1672).
  */
 export function parseModelJson(text: string): unknown {
@@ -66,7 +66,7 @@ export function parseModelJson(text: string): unknown {
   }
 }
 
-/** Escapes the control characters in the texts of JSON. The pattern matches each text to its end, so that it takes linear time. */
+/** Escapes the control characters in the strings of JSON. The pattern matches each string to its end, so that it takes linear time. */
 export function escapeControls(json: string): string {
   return json.replace(/"(?:[^"\\]|\\[^])*(?:"|\\?$)/g, (part) =>
     part.replace(/\\[^]|\p{Cc}/gu, (unit) =>
@@ -75,7 +75,10 @@ export function escapeControls(json: string): string {
   );
 }
 
-/** GPT-5.5 (github.com/justrach/codegraff2/pull/141) and servers such as vLLM (github.com/vllm-project/vllm/pull/54964). */
+/**
+ * Decodes arguments that are encoded twice, as by GPT-5.5 (github.com/justrach/codegraff2/pull/141) and servers such as vLLM
+ * (github.com/vllm-project/vllm/pull/54964).
+ */
 function decodeObject(text: string): unknown {
   if (!/^\s*\{/.test(text)) return text;
   try {
@@ -92,7 +95,7 @@ function decodeObject(text: string): unknown {
 export function freezeDeep<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
   Object.freeze(value);
-  // An array of the values would be garbage at once.
+  // `for … in` creates no temporary array of the values.
   for (const key in value) freezeDeep(value[key]);
   return value;
 }
@@ -193,10 +196,10 @@ function copyObject(value: object, depth: number, isSorted: boolean): Json {
 
 /**
  * Returns a 53-bit hash of a string as 14 hexadecimal digits. The result is the same on every platform. The hash detects accidental
- * differences. It is not secure: a deliberate search can find two texts with the same digest.
+ * differences. It is not secure: a deliberate search can find two strings with the same digest.
  */
 export function digest(text: string): string {
-  // Two numbers of 32 bits. Each is multiplied with a constant of its own and mixed into the other.
+  // Two numbers of 32 bits. Each is multiplied by its own constant and mixed into the other.
   let low = 0x2545f491 ^ text.length;
   let high = 0x9e3779b9;
   for (let index = 0; index < text.length; index++) {

@@ -1,4 +1,4 @@
-// Decides what the end of an answer means. Services differ in their finish reasons, and some give a wrong one.
+// Decides what the end of an answer means. Services differ in their finish reasons, and some send a wrong one.
 
 import { edges } from "./edges.ts";
 import type { FinishReason, StreamResult } from "../core/types/provider.ts";
@@ -77,7 +77,7 @@ export function knownMeaningOf(raw: string): FinishReason | undefined {
   return knownWords.get(raw.split(":", 1).join("").trim().toLowerCase());
 }
 
-/** Maps the finish reasons of a service to those of turnwright. */
+/** Maps a service's finish reasons to turnwright's. */
 export type FinishWords = ReadonlyMap<string, FinishReason>;
 
 /** Merges the finish reasons of a service with the caller's option. The caller's entries take precedence. */
@@ -97,7 +97,7 @@ export interface Judgement {
   readonly reason?: EndReason | undefined;
 }
 
-/** A verdict on an answer. Texts are codes of errors. */
+/** A verdict on an answer. Strings are error codes. */
 type Verdict = Judgement | "finish-error" | "finish-unknown" | "no-output" | "stream-ended-early";
 
 const toolCalls: Verdict = { status: "tool-calls" };
@@ -125,7 +125,7 @@ const verdicts: { readonly [Reason in FinishReason]: readonly [Verdict, Verdict?
 
 export function judgeFinish(finish: FinishReason | undefined, { text, calls }: MessageContent, raw?: string): Judgement {
   if (finish === undefined) return toError("stream-ended-early", finish, raw);
-  // A provider without types may send any finish reason.
+  // An untyped provider may send any finish reason.
   const isKnown = Object.hasOwn(verdicts, finish);
   const [first, second = first, third = second] = verdicts[isKnown ? finish : "unknown"];
   const withoutCalls = text ? second : third;

@@ -11,7 +11,7 @@ export interface LinearRegExp {
   readonly size: number;
 }
 
-/** Compiling this many instructions takes about 0.1 seconds. */
+/** The maximum number of instructions. Compiling this many takes about 0.1 seconds. */
 const maxInstructions = 50_000;
 
 /** The contents of classes such as `\s`, which differ between JavaScript and RE2. */
@@ -25,9 +25,9 @@ const token =
   /\\u\{([\da-f]+)\}|\\u(d[89ab][\da-f]{2})\\u(d[c-f][\da-f]{2})|\\u([\da-f]{4})|\\c([a-z])|\\([pP])\{(?:\w+=)?(\w+)\}|\\[\s\S]|\(\?<(?![=!])|\[\^\]|\[\]|[\s\S]/giu;
 
 /**
- * Compiles a JavaScript regular expression. The result matches the same texts as in JavaScript with the flag "u". Of the other
- * flags, only "i", "m" and "s" have an effect. Returns undefined if RE2 cannot run the expression because of look-around, back
- * references, more than 1,000 repetitions, or more than 50,000 instructions.
+ * Compiles a JavaScript regular expression. The result matches the same text as in JavaScript with the flag "u". Of the other flags, only
+ * "i", "m" and "s" have an effect. Returns undefined if RE2 cannot run the expression because of look-around, back references, more than
+ * 1,000 repetitions, or more than 50,000 instructions.
  */
 export function compileLinearRegExp(expression: string, flags = ""): LinearRegExp | undefined {
   try {
@@ -48,7 +48,7 @@ export function compileLinearRegExp(expression: string, flags = ""): LinearRegEx
   }
 }
 
-/** `problem` is the reason why the expression was refused. In messages, this text comes directly after the expression. */
+/** `problem` is the reason why the expression was refused, worded to follow the expression in messages. */
 export type WrittenRegExp =
   | { readonly kind: "compiled"; readonly regExp: LinearRegExp }
   | { readonly kind: "refused"; readonly problem: string };
@@ -72,7 +72,7 @@ function findFlagProblem(flags: string): string | undefined {
   return `has the flag ${JSON.stringify(odd)}${"imsu".includes(odd) ? " twice" : "; use only i, m, s and u"}`;
 }
 
-/** JavaScript parses the expression here, but never runs it. */
+/** Lets JavaScript parse the expression, but never run it. */
 function findPatternProblem(expression: string, flags: string): string | undefined {
   if (expression === "") return "is empty";
   if (expression.length > maxExpressionLength) return `is longer than ${maxExpressionLength} characters`;
@@ -87,7 +87,7 @@ function findPatternProblem(expression: string, flags: string): string | undefin
 
 const counted = /\\[\s\S]|\[(?:\\[\s\S]|[^\]\\])*\]|\{(\d+)(?:,(\d*))?\}|[\s\S]/gu;
 
-/** Estimates the instructions before compiling, because compiling a large pattern takes long. */
+/** Estimates the instructions before compiling, because compiling a large pattern takes a long time. */
 function instructionsOf(expression: string): number {
   const open: number[] = [];
   let total = 0;

@@ -1,8 +1,8 @@
 import type { LoopEmitter, LoopEvent, LoopEventType } from "../core/types/loop-event.ts";
 
 /**
- * Passes the events of these types to `take`. Returns a function that removes the listeners. An event of the loop has its type, but
- * code of the caller may emit an event without it.
+ * Passes the events of these types to `take`. Returns a function that removes the listeners. Adds the type if it is missing, because the
+ * caller's code may emit events without it.
  */
 export function listenTo(events: LoopEmitter, types: readonly LoopEventType[], take: (event: LoopEvent) => void): () => void {
   const listeners = types.map((type) => {

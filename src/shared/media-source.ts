@@ -1,4 +1,4 @@
-// Finds out what an image or a file is: base64, text or a URL, and its media type. Nothing is fetched.
+// Finds out whether an image or a file is base64, text or a URL, and its media type. Fetches nothing.
 
 import type { ContentPart } from "../core/types/common.ts";
 import { memoize } from "./promises.ts";
@@ -106,7 +106,7 @@ function tidyBase64(data: string): string {
 
 const anyImage = "image/*";
 
-/** `given` limits a weak sign to some of the given types, because a text may begin with the same letters. */
+/** `given` restricts a weak pattern to some of the given types, because other text may begin with the same letters. */
 type Head = readonly [head: RegExp, mediaType: string, given?: RegExp];
 
 /** The first bytes of a file as base64. */
@@ -125,13 +125,13 @@ const heads: readonly Head[] = [
   [/^PCFET0NUWVBF|^PCFkb2N0eXBl|^PGh0bW/, "text/html", /^(?:image\/|application\/pdf$)/],
 ];
 
-/** Services look for the head of a PDF in the first 1,024 bytes. */
+/** The head of a PDF, which services look for in the first 1,024 bytes. */
 const pdfHead = /%PDF/;
 
 /**
  * Reads the media type from the first bytes. Services refuse an image whose type differs from its bytes
- * (github.com/microsoft/playwright-mcp/issues/1211), and a PDF without its head (github.com/anthropics/claude-code/issues/20195). Returns the
- * given type if the bytes are of no known type.
+ * (github.com/microsoft/playwright-mcp/issues/1211), and a PDF without its head (github.com/anthropics/claude-code/issues/20195). Returns
+ * the given type if the bytes have no known type.
  */
 function recognizeType(data: string, given: string): string {
   const found = heads.find(([head, , types]) => head.test(data) && types?.test(given) !== false)?.[1];

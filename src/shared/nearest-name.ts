@@ -2,15 +2,15 @@
 
 import { distance } from "fastest-levenshtein";
 
-/** Only this many characters are compared, because an untrusted name may be a megabyte long. */
+/** The number of characters that are compared, because an untrusted name may be a megabyte long. */
 const comparedLength = 64;
 
 const maxCandidates = 10_000;
 
 /**
- * Returns the candidate nearest to `name`, or undefined if none is near. At most a third of the letters may be wrong, missing or
- * extra. Two swapped letters count as one mistake if the letters before them are right. Case, separators, and a namespace as in
- * "functions.search" do not count. Of equally near candidates, returns the first. Considers only the first 10,000 candidates.
+ * Returns the candidate that is nearest to `name`, or undefined if none is close enough. At most a third of the letters may be wrong,
+ * missing or extra. Two swapped letters count as one mistake if the letters before them are right. Ignores case, separators, and a
+ * namespace as in "functions.search". Among equally near candidates, returns the first. Considers only the first 10,000 candidates.
  *
  * @example nearestName("getWeathr", ["get_time", "get_weather"]) // "get_weather"
  */

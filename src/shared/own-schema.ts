@@ -1,4 +1,4 @@
-// The schemas of the tools that this library brings.
+// Makes the schemas of tools that are part of this library.
 
 import type { Json, JsonSchema, StandardResult, StandardSchema } from "../core/types/common.ts";
 import { edges } from "./edges.ts";

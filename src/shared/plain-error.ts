@@ -31,7 +31,7 @@ export function recordOf(value: unknown): UnknownRecord {
   return isRecord(value) ? value : {};
 }
 
-/** Returns undefined for the error of a file that does not exist, and throws any other error. */
+/** Returns undefined for the error that a file does not exist, and throws any other error. */
 export function unlessMissing(error: unknown): undefined {
   if (recordOf(error).code === "ENOENT") return undefined;
   throw error;
@@ -68,10 +68,9 @@ const maxMessageLength = 2_000;
 const deepestCause = 3;
 
 /**
- * Converts any thrown value to plain data. Never throws. Keeps the name, the message, a string `code`, and up to three nested
- * causes. The first error of an AggregateError becomes its cause. Drops the stack and all other fields. Cuts messages to 2,000
- * characters, and removes credentials. If the thrown value has no message, the value is converted to text and becomes the
- * message.
+ * Converts any thrown value to plain data. Never throws. Keeps the name, the message, a string `code`, and up to three nested causes. The
+ * first error of an AggregateError becomes its cause. Drops the stack and all other fields. Cuts messages to 2,000 characters, and removes
+ * credentials. If the thrown value has no message, the value itself is converted to text and used as the message.
  *
  * @example toPlainError(new Error("no", { cause: "later" })); // { name: "Error", message: "no", cause: { name: "Error", message: "later" } }
  */

@@ -1,8 +1,8 @@
 import { isRecord } from "./guards.ts";
 
 /**
- * True if Postgres has refused the data (SQLSTATE class 22), found a violated constraint (23), or refused the statement (42). It
- * would refuse another try too.
+ * True if Postgres has refused the data (SQLSTATE class 22), found a violated constraint (23), or refused the statement (42). Another
+ * attempt would fail too.
  */
 export function isRefusedByPostgres(error: unknown): boolean {
   const code = isRecord(error) ? error["code"] : undefined;
@@ -10,8 +10,8 @@ export function isRefusedByPostgres(error: unknown): boolean {
 }
 
 /**
- * The statements that open a migration in Postgres. The lock holds until the transaction ends: two processes that create the schema
- * at the same time would fail.
+ * The statements that begin a migration in Postgres. The lock lasts until the transaction ends, because two processes that create the
+ * schema at the same time would both fail.
  */
 export const openSchema = `
   SELECT pg_advisory_xact_lock(7233410001);

@@ -20,8 +20,8 @@ export function promiseOrValue<T>(value: PromiseLike<T> | T): Promise<T> | T {
 }
 
 /**
- * Ignores a value, which may be a promise, for example if a method of the caller is `async`. A rejection of the promise is
- * caught, because an unhandled rejection would end the process.
+ * Ignores a value, which may be a promise, for example if the caller's method is `async`. A rejection of the promise is caught, because an
+ * unhandled rejection would end the process.
  */
 export function dropPromise(value: unknown): void {
   const dropped = promiseOrValue(value);
@@ -33,13 +33,13 @@ export function dropIterator(iterator: Pick<AsyncIterator<unknown, unknown>, "re
   try {
     dropPromise(iterator?.return?.());
   } catch {
-    // Nobody waits for the iterator.
+    // Errors are ignored, because nobody waits for the iterator.
   }
 }
 
 /**
- * Wraps a function so that it runs once for each object. The result is kept as long as the object exists, and every later call
- * with this object returns it. The other arguments may therefore affect errors, but not the result.
+ * Wraps a function so that it runs once for each object. The result is kept as long as the object exists, and every later call with this
+ * object returns it, so the other arguments must not affect the result.
  *
  * @example const toWire = memoize((message: Message) => ({ role: message.role }));
  */

@@ -3,13 +3,13 @@
 
 import { redacted } from "./edges.ts";
 
-/** A function, because a bundler cannot leave out the joined text of a constant. */
+/** A function, because a bundler could not leave out a constant whose text is joined. */
 function makeNames(): { readonly ofFields: RegExp; readonly ofTexts: RegExp; readonly ofAssignments: RegExp } {
   const anywhere = [
     "passw(?:or)?d|passphrase|passcode|pwd|credential|authorization|cookie|secret(?!ar)|connectionstring|sessionid|bearer|jwt",
     "(?:api|access|private|signing|encryption|subscription|account|auth|master|functions|shared|storage|service|consumer|app)key|token$",
   ].join("|");
-  // Words that only match a whole name. They are too short to be searched for in longer names.
+  // Words that must be the whole name. They are too short to search for in longer names.
   const whole = "auth|pass|pin|otp|mfa|cvv|cvc|ssn|sid";
   return {
     ofFields: new RegExp(`${anywhere}|^(?:${whole}|tokens)$`),
@@ -55,7 +55,7 @@ const cookies = /(?=[\w.-]{1,64}=[^\r\n]{4})(?:=\\*"[^"\r\n]*"?|[^\r\n"'`])+/y;
 
 const nextItem = /\\*["'`]\s{0,8},\s{0,40}\\*["'`]/y;
 
-/** The beginning of a sentence or a path, neither of which is a secret. */
+/** Matches the beginning of a sentence or a path, neither of which is a secret. */
 const proseItem = /[A-Za-z]?[a-z'’-]*[ \t]{1,4}[a-z'’-]+(?![\w=])|[/~]|[A-Za-z]:/y;
 
 function makePaired(where: "before" | "after"): RegExp {
@@ -71,11 +71,11 @@ const maxPairLength = 160;
 
 const line = /\S{4,64}[ \t]{0,8}(?=\r?\n|$)/y;
 
-/** This number of characters before a name is searched for the words of a secret, as in "Incorrect API key provided: …". */
+/** How many characters before a name are searched for words that announce a secret, as in "Incorrect API key provided: …". */
 const maxContextLength = 32;
 const maxNameLength = 80;
 
-/** Values that are not secret: placeholders for a secret, and descriptions of a problem with a secret. */
+/** Matches values that are not secret: placeholders for a secret, and descriptions of a problem with one. */
 const notSecret =
   /^(?:true|false|null|nil|none|undefined|string|number|boolean|object|array|any|unknown|required|missing|expired|invalid|incorrect|wrong|empty|optional|denied|failed|rejected|hidden|masked|redacted|valid|set|unset|yes|no|ok|not|is|was|are|must|has|the|a|an)$/i;
 
@@ -113,7 +113,7 @@ interface Range {
 
 function readSecret(text: string, found: Found): Range | undefined {
   const { name, nameAt, separator, isList, quote, at } = found;
-  // In "Unexpected token: …", a message of parsers, "token" does not name a secret.
+  // In "Unexpected token: …", which parsers write, "token" does not name a secret.
   if (/unexpected $/i.test(text.slice(Math.max(0, nameAt - 11), nameAt))) return undefined;
   const isAssigned = quote !== undefined || separator.includes("=") || /3d/i.test(separator);
   if (!namesSecretInText(name.slice(-maxNameLength), isAssigned)) {
@@ -125,9 +125,7 @@ function readSecret(text: string, found: Found): Range | undefined {
   return readHeader(text, name, at) ?? readBare(text, at, isLine(text, found) ? isValue : isNoProse);
 }
 
-/**
- * True if a field is alone on its line in a text with several lines, as in YAML. The value of such a field may be a plain word.
- */
+/** True if a field is alone on its line in text with several lines, as in YAML. The value of such a field may be a plain word. */
 function isLine(text: string, { nameAt, at }: Found): boolean {
   line.lastIndex = at;
   return line.test(text) && /(?:^|\n)[ \t-]{0,40}$/.test(text.slice(Math.max(0, nameAt - 41), nameAt)) && text.includes("\n");
@@ -147,8 +145,8 @@ function readQuoted(text: string, from: number, quote: string): Range | undefine
 }
 
 /**
- * Returns the items of a list, up to the first item that looks like a sentence. Validators put lists of messages under the name
- * of a field, and such messages are not secret.
+ * Returns the items of a list, up to the first item that looks like a sentence. Validators list messages under the name of a field, and
+ * such messages are not secret.
  */
 function readList(text: string, from: number, quote: string): Range | undefined {
   let to = from;

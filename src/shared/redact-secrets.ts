@@ -1,5 +1,5 @@
-// Removes credentials from texts, URLs and data in time proportional to the length of the text. For this reason, a pattern that
-// can match anywhere either consumes the text that it reads, or reads a limited number of characters.
+// Removes credentials from text, URLs and data, in time proportional to the length of the text. To guarantee this, a pattern that can match
+// anywhere either consumes the text that it reads, or reads a limited number of characters.
 
 import { looksRandom, namesSecret, namesSecretInText, redactFields } from "./redact-fields.ts";
 import { redacted } from "./edges.ts";
@@ -10,9 +10,9 @@ type Replace = string | ((match: string, ...groups: string[]) => string);
 /** Keeps words without a digit, such as "sk-learn-pipeline". */
 const withDigit = (match: string): string => (/\d/.test(match) ? redacted : match);
 
-/** Keys with a known beginning. */
+/** Patterns for keys with a known prefix. */
 function makePrefixed(): readonly (readonly [pattern: RegExp, replace: Replace])[] {
-  /** The beginning of a word, also after a character that is encoded as in a URL or in JSON. */
+  /** Matches the beginning of a word, even after a character that is encoded for a URL or for JSON. */
   const start = String.raw`(?:(?<![A-Za-z0-9])|(?<=%[0-9A-Fa-f]{2}|\\[bfnrt]|\\u[0-9A-Fa-f]{4}))`;
   const prefixes: readonly (readonly [pattern: string, replace: Replace])[] = [
     [String.raw`(?:sk|pk|rk)[-_][\w-]{8,}`, withDigit],
@@ -44,7 +44,7 @@ function makePrefixed(): readonly (readonly [pattern: RegExp, replace: Replace])
   return prefixes.map(([pattern, replace]) => [new RegExp(`${start}(?:${pattern})`, "g"), replace] as const);
 }
 
-/** Each pattern is applied to the whole text, in this order. */
+/** The patterns of credentials. Each is applied to the whole text, in this order. */
 const credentials: readonly (readonly [pattern: RegExp, replace: Replace])[] = /* @__PURE__ */ (() => [
   // `fetch` quotes an invalid header value in its error, for example a key that was read with a line break.
   [/(Headers\.\w{1,20}: )[\s\S]*?(?= is an? invalid header|$)/g, `$1${redacted}`],
@@ -52,11 +52,11 @@ const credentials: readonly (readonly [pattern: RegExp, replace: Replace])[] = /
     /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|$)/g,
     redacted,
   ],
-  // A private key without the line "BEGIN PRIVATE KEY".
+  // Matches a private key without the line "BEGIN PRIVATE KEY".
   [/(?<![\w+/])MI[IG][\w+/]{40,}(?:(?:\s|\\n){1,4}[\w+/=]{16,})*/g, redacted],
   [/:\/\/[^\s"'<>`]+|%3A%2F%2F[^\s"'<>`&]+/gi, redactWholeUrl],
   ...makePrefixed(),
-  // Matches all words that dots join, so that they are read only once. A web token may begin in the middle of the match.
+  // Matches all words joined by dots, so that they are read only once. A web token may begin in the middle of the match.
   [/(?<![\w-])[\w-]{11,}\.[\w-]{8,}(?:\.[\w-]*)*/g, redactWebToken],
   // Keeps a plain word, as in "Basic authentication failed".
   [/\b(bearer|basic)(\s{1,4}|%20)(?![a-z]{1,24}(?![\w.~+/=-]))[\w.~+/=-]{8,}/gi, `$1$2${redacted}`],
@@ -70,7 +70,7 @@ const credentials: readonly (readonly [pattern: RegExp, replace: Replace])[] = /
   [/([?&]code=)[\w.~%/-]{20,}/g, `$1${redacted}`],
 ])();
 
-/** An AWS secret key. Some hashes look the same, so it is only replaced in texts that mention AWS. */
+/** Matches an AWS secret key. Some hashes look the same, so it is replaced only in text that mentions AWS. */
 const awsSecret = /(?<![\w/+=-])[A-Za-z0-9/+]{40}(?![\w/+=-])/g;
 
 /**
@@ -90,9 +90,9 @@ export function redactSecrets(text: string): string {
 }
 
 /**
- * Removes credentials, and cuts the text to at most `longest` UTF-16 units without splitting a character. Appends `ending` to a
- * text that was cut. The text is cut twice. The cut before redaction limits the time for a long text. The cut after redaction is
- * needed because a replacement may be longer than the secret.
+ * Removes credentials, and cuts the text to at most `longest` UTF-16 units without splitting a character. Appends `ending` if the text was
+ * cut. Cuts twice: before the redaction, to limit the time for long text, and after it, because a replacement may be longer than the
+ * secret.
  */
 export function redactText(text: string, longest: number, ending = "…"): string {
   const clean = redactSecrets(text.length > 2 * longest ? text.slice(0, endOfWord(text, 2 * longest)) : text);
@@ -110,7 +110,7 @@ function endOfWord(text: string, most: number): number {
   return blank === -1 ? most : most - last.length + blank;
 }
 
-/** A JSON web token has base64 parts that dots join. The first part begins with {" in base64. */
+/** Redacts a JSON web token: base64 parts joined by dots, the first of which begins with {" in base64. */
 function redactWebToken(match: string): string {
   let from = 0;
   const parts = match.split(".");
@@ -169,7 +169,7 @@ function redactWholeUrl(match: string): string {
 
 const delimiter = /[:/?#@]/g;
 
-/** A port number, which looks like a password after a user name. */
+/** Matches a port number, which looks like a password after a user name. */
 const port = /:\d{0,5}(?=[/?#]|$)/y;
 
 const ipv6 = /\[[^\]@/]{0,64}\]/y;
@@ -210,11 +210,11 @@ const maxValues = 500;
 const deepestLevel = 8;
 
 /**
- * Copies plain data for display. The value of a key such as "password", "apiKey" or "Set-Cookie" becomes "[redacted]", whatever
- * its case and separators. Credentials in texts are removed too.
+ * Copies plain data for display. The value of a key such as "password", "apiKey" or "Set-Cookie" becomes "[redacted]", whatever its case
+ * and separators. Credentials in strings are removed too.
  *
- * Limits the copy to 8 levels and 500 values, texts to 500 UTF-16 units, keys to 100 units, and arrays and objects to 50 items.
- * Omitted parts appear as "…". A key "__proto__" is copied like any other key.
+ * Limits the copy to 8 levels and 500 values, strings to 500 UTF-16 units, keys to 100 units, and arrays and objects to 50 items. Omitted
+ * parts appear as "…". A key "__proto__" is copied like any other key.
  *
  * @example redactJson({ city: "Oslo", "x-api-key": "abc" }) // { city: "Oslo", "x-api-key": "[redacted]" }
  */

@@ -3,8 +3,8 @@ import { assertMessage, checkMessages, invalid } from "./check-messages.ts";
 import { renderOutcome } from "./to-outcome.ts";
 
 /**
- * Repairs the messages of a conversation, so that a run accepts them: each call without a result gets the result "not-run", results
- * without a call are removed, and results of one assistant message are joined. Returns other messages as they are.
+ * Repairs the messages of a conversation so that a run accepts them: each call without a result gets the result "not-run", results without
+ * a call are removed, and the results of one assistant message are joined. Other messages are not changed.
  *
  * Throws LoopError "invalid-messages" with the index of a message that cannot be repaired, or if no message is left.
  *
@@ -23,7 +23,7 @@ class Repair {
   /** The calls of the newest assistant message, by id. */
   #calls = new Map<string, ToolCallPart>();
   #results = new Map<string, ToolResultPart>();
-  /** The message that has all results, and nothing else. */
+  /** The original message, if it has exactly the results of all calls. */
   #whole: ToolMessage | undefined;
 
   add(message: Message, index: number): void {
@@ -38,7 +38,7 @@ class Repair {
     }
   }
 
-  /** Consecutive tool messages are joined, because other libraries use one tool message for each result. */
+  /** Joins consecutive tool messages, because other libraries use one tool message for each result. */
   #addResults(message: ToolMessage): void {
     const isFirst = this.#results.size === 0;
     for (const result of message.results)

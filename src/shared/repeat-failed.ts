@@ -1,4 +1,4 @@
-// Repeats requests that fail, and limits how long a request is awaited.
+// Repeats failed requests, and limits how long a request is awaited.
 
 import type { Clock } from "../core/types/common.ts";
 import { systemClock } from "./signals.ts";
@@ -30,15 +30,15 @@ export async function repeatFailed<T>(
 }
 
 export interface TimeLimit {
-  /** In milliseconds. `Infinity` sets no limit. */
+  /** The time limit in milliseconds. `Infinity` means no limit. */
   readonly ms: number;
   /** Default: the system clock. */
   readonly clock?: Pick<Clock, "setTimeout" | "clearTimeout"> | undefined;
-  /** Makes the error after this time. */
+  /** Makes the error that is thrown after this time. */
   readonly toError: () => unknown;
 }
 
-/** Waits for `work` until the time is over, and then rejects. The work goes on, but its result is dropped. */
+/** Waits for `work` until the time is up, and then rejects. The work goes on, but its result is dropped. */
 export async function withinTime<T>(work: PromiseLike<T>, { ms, clock = systemClock, toError }: TimeLimit): Promise<T> {
   if (ms === Number.POSITIVE_INFINITY) return work;
   let timer: unknown;
@@ -50,7 +50,7 @@ export async function withinTime<T>(work: PromiseLike<T>, { ms, clock = systemCl
   }
 }
 
-/** Waits for the answer of the server of the runs. `what` is the name of the method that the caller has called. */
+/** Waits for the server of the runs to answer. `what` names the called method in the error. */
 export function answerWithin<T>(work: () => Promise<T>, what: string, ms: number): Promise<T> {
   const problem = `"${what}" got no answer within ${ms} ms, and may still take effect. Check that the server of the runs can be reached, then call "${what}" again.`;
   return withinTime(work(), { ms, toError: () => new Error(problem) });

@@ -3,16 +3,16 @@ import { isRecord, type UnknownRecord } from "./guards.ts";
 import { describeValue, quote } from "./texts.ts";
 
 /**
- * Returns the reason why no object can match a schema, as text to put after the name of the schema in messages. Returns "" if an object
- * may match. The arguments of a call are always an object.
+ * Returns the reason why no object can match a schema, worded to follow the schema's name in messages. Returns "" if an object may match.
+ * The arguments of a call are always an object.
  */
 export function findRootProblem(schema: JsonSchema): string {
-  // Most schemas need no search.
+  // Avoids a search, which most schemas do not need.
   if (schema["type"] === "object" && !limits.some((word) => Object.hasOwn(schema, word))) return "";
   return findNodeProblem(schema, schema, new Map()) ?? "";
 }
 
-/** The keywords that may refuse an object although the type is "object". */
+/** The keywords that may refuse all objects although the type is "object". */
 const limits = ["$ref", "allOf", "anyOf", "oneOf", "enum", "const"];
 
 /** True if an object may match `node`, which is a part of `root`. */

@@ -64,8 +64,8 @@ export interface LoggedRun extends Logged<LoopEvents["run-end"], RunEndField> {
 type IterationEndField = "status" | "provider" | "model" | "finish" | "usage" | "costUSD" | "durationMs";
 
 /**
- * One stream and its calls. If a crash cut off a stream, another stream with the same number follows. `provider` and `model` are those that
- * answered, and `durationMs` is the duration of the stream, without its calls.
+ * One stream and its calls. If a crash cut off a stream, another stream with the same number follows. `provider` and `model` name the ones
+ * that answered, and `durationMs` is the duration of the stream, without its calls.
  */
 export interface LoggedIteration extends Logged<LoopEvents["iteration-end"], IterationEndField> {
   /** The number of the iteration, counted from 0. */
@@ -91,8 +91,8 @@ export interface LoggedIteration extends Logged<LoopEvents["iteration-end"], Ite
 type CompactionEndField = "outcome" | "tokensBefore" | "tokensAfter" | "provider" | "model" | "usage" | "costUSD" | "error";
 
 /**
- * A compaction: a summary that replaces old messages, or a failed attempt to write a summary. The request of `iteration` is the
- * first one with the summary. The usage and the cost count in those of the run, but in no iteration.
+ * A compaction: a summary that replaces old messages, or a failed attempt to write a summary. The request of `iteration` is the first one
+ * with the summary. The usage and the cost count for the run, but not for any iteration.
  */
 export interface LoggedCompaction
   extends Logged<LoopEvents["compaction-end"], CompactionEndField>, Logged<LoopEvents["compaction-start"], "cause"> {
@@ -105,7 +105,7 @@ export interface LoggedCompaction
   readonly endedAt?: number | undefined;
 }
 
-/** A request as the provider of the run got it. */
+/** A request as the run's provider got it. */
 export interface LoggedRequest {
   readonly at: number;
   readonly provider: string;
@@ -118,10 +118,7 @@ export interface LoggedRequest {
   readonly toolChoice?: ToolChoice | undefined;
   readonly settings?: ModelSettings | undefined;
   readonly messageCount: number;
-  /**
-   * This request begins with this number of messages of the previous request. The messages in `replaced` count too, but have
-   * changed.
-   */
+  /** How many messages of the previous request this request begins with, including the messages in `replaced`, which have changed. */
   readonly keptCount: number;
   readonly replaced: readonly (readonly [index: number, message: Message])[];
   readonly added: readonly Message[];
@@ -182,8 +179,8 @@ export interface LoggedCall {
 }
 
 /**
- * A time in which an iteration waited. "queue" is the time from the end of the output, or from the approval, to the start of the
- * call. `to` is undefined if the end of the wait is not in the log.
+ * A period in which an iteration waited. "queue" is the time from the end of the output, or from the approval, to the start of the call.
+ * `to` is undefined if the end of the wait is not in the log.
  */
 export interface LoggedWait {
   readonly kind: "approval" | "outside-result" | "queue" | "rate-limit" | "retry";

@@ -44,9 +44,9 @@ export interface FollowingSignal {
 }
 
 /**
- * Returns a signal that fires with the first of the given signals. SDKs get it instead of the caller's signal, because some of them
- * never remove their listeners. Does not use `AbortSignal.any`, which Node 20.0 lacks, and with which a long-lived signal would keep a
- * part of each derived signal in memory.
+ * Returns a signal that fires with the first of the given signals. SDKs get it instead of the caller's signal, because some of them never
+ * remove their listeners. Does not use `AbortSignal.any`, which Node 20.0 lacks, and which would make a long-lived signal keep part of each
+ * derived signal in memory.
  */
 export function followSignal(...given: readonly (AbortSignal | undefined)[]): FollowingSignal {
   const own = new AbortController();
@@ -63,7 +63,7 @@ export function followSignal(...given: readonly (AbortSignal | undefined)[]): Fo
   };
 }
 
-/** Waits for a promise that may never settle. Rejects when the signal fires, with its reason or with what `toError` returns. */
+/** Waits for a promise that may never settle. Rejects when the signal fires, with the signal's reason or the error from `toError`. */
 export function untilAborted<T>(
   promise: PromiseLike<T>,
   signal: AbortSignal,

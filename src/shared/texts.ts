@@ -1,7 +1,7 @@
 import type { ModelChunk } from "../core/types/provider.ts";
 import { edges } from "./edges.ts";
 
-/** Cuts a string to at most `longest` UTF-16 units without splitting a character, and adds "…" to a string that was cut. */
+/** Cuts a string to at most `longest` UTF-16 units without splitting a character. Adds "…" if it was cut. */
 export function cutText(text: string, longest: number): string {
   return text.length > longest ? `${takeStart(text, longest)}…` : text;
 }
@@ -20,15 +20,12 @@ export function textIn<Field extends string>(
   throw new TypeError(`The field "${field}" of a "${chunk.type}" chunk must be a string.`);
 }
 
-/**
- * The chunk for content that the model produces but that is not shown. Compare by identity, because only this object has that
- * meaning.
- */
+/** Stands for content that the model produces but that is not shown. Compare by identity, because only this object has that meaning. */
 export const hiddenContent: ModelChunk = { type: "reasoning-delta", text: "" };
 
 const bookkeeping: ReadonlySet<ModelChunk["type"]> = new Set(["usage", "request-adjusted", "attempt-start", "attempt-discarded"]);
 
-/** True if a chunk adds to the answer. False for empty texts, token counts, and the start or end of an attempt. */
+/** True if a chunk adds to the answer. False for empty text, token counts, and the start or end of an attempt. */
 export function isContent(chunk: ModelChunk): boolean {
   if ("text" in chunk) return chunk.text !== "" || chunk === hiddenContent;
   return !bookkeeping.has(chunk.type);
@@ -36,7 +33,7 @@ export function isContent(chunk: ModelChunk): boolean {
 
 const maxQuotedLength = 64;
 
-/** Describes a value in error messages, without its content. Without the words in `edges`, names only its type. */
+/** Describes a value in error messages, without its content. In a small bundle without the full messages, names only its type. */
 export function describeValue(value: unknown): string {
   return edges.describeValue?.(value) ?? (value === null ? "null" : typeof value);
 }

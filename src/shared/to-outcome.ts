@@ -1,4 +1,4 @@
-// The outcomes of calls: made from what a tool returns, and written for the model.
+// Makes the outcomes of calls from the values that tools return, and writes them for the model.
 
 import type { ContentPart, Issue, Json, PlainError } from "../core/types/common.ts";
 import type { Steps } from "./cancellation/deadline.ts";
@@ -75,17 +75,17 @@ export function isQuestion<Asked extends WaitedFor>(
 export function isOutsideResult(value: unknown): value is OutsideResult {
   if (!isRecord(value)) return false;
   const { kind, result, error, fromPage = false } = value;
-  // Another value must not pass as a result of the server.
+  // Any other value must be refused, so that it does not pass as a result from the server.
   if (typeof fromPage !== "boolean") return false;
   return kind === "failed" ? typeof error === "string" : kind === "result" && isExactData(result);
 }
 
-/** True if JSON keeps the whole value, except for undefined fields. */
+/** True if JSON can represent the whole value, apart from undefined fields. */
 export function isExactData(value: unknown): boolean {
   return isPlainData(value) && isExact(value);
 }
 
-/** The value must have no cycles. */
+/** Like `isExactData`, for a value without cycles. */
 function isExact(value: unknown): boolean {
   if (typeof value === "number") return Number.isFinite(value);
   if (typeof value !== "object" || value === null)
@@ -123,7 +123,7 @@ function complete(value: unknown): Conclusion<"completed" | "failed"> {
   }
 }
 
-/** A message without data becomes the data, because the model reads only the data. */
+/** Makes a success. A message without data becomes the data, because the model reads only the data. */
 function completeWith(result: ToolResult): Conclusion<"completed" | "failed"> {
   const { data, message, content = [], endTurn } = result;
   const completion = complete(data === undefined ? message : data);
@@ -133,7 +133,7 @@ function completeWith(result: ToolResult): Conclusion<"completed" | "failed"> {
   return { ...completion, ...(kept.length > 0 && { content: kept }), ...(endTurn === true && { endTurn }), ...signal };
 }
 
-/** If the data or the content cannot be written, the problem is added to the reason. */
+/** Makes a failure. If its data or content cannot be written, adds this problem to the reason. */
 function failWith({ message, error, data, content }: ToolResult): Conclusion<"failed"> {
   const reason =
     [message, error].find((text: unknown) => typeof text === "string" && text.trim() !== "") ??
@@ -163,7 +163,7 @@ export function toPreliminary(value: unknown): Json | undefined {
   return value === undefined || outcome.kind !== "completed" ? undefined : outcome.data;
 }
 
-/** Describes a value of which JSON would keep nothing. */
+/** Describes a value of which JSON would keep nothing, such as a Map. */
 export function lossyKindOf(value: unknown): string | undefined {
   if (isThenable(value)) return "a promise, which has to be awaited first";
   if (!isRecord(value)) return undefined;
@@ -237,7 +237,10 @@ export function renderOutcome(outcome: ToolOutcome): Json {
   };
 }
 
-/** A message with one of these outcomes, and without the outcome `completed`, adds 1 to the count of consecutive tool errors. */
+/**
+ * The outcomes that count as errors. A message with at least one of them, and without a `completed` call, adds 1 to the count of
+ * consecutive tool errors.
+ */
 const errors: ReadonlySet<Kind> = new Set([
   "failed",
   "timed-out",

@@ -20,7 +20,7 @@ export function isSameArguments(one: string, other: string): boolean {
   return one === other || argumentsKey(one) === argumentsKey(other);
 }
 
-/** Returns a string that is the same for two argument texts with the same JSON. */
+/** Returns a key that is equal for two argument texts with the same JSON. */
 export function argumentsKey(text: string): string {
   const parsed = parseToolArguments(text);
   if (!("args" in parsed)) return text;
@@ -39,7 +39,7 @@ export function toWireName(name: string): string {
   return name.replace(/[^\w-]/g, "_").slice(0, 64) || "_";
 }
 
-/** Returns the arguments as an object, which services require. The arguments of a refused call may be of any type. */
+/** Returns the arguments as an object, which services require. The arguments of a refused call may have any type. */
 export function toArgumentsObject(args: Json): Json {
   return isRecord(args) ? args : { INVALID_ARGUMENTS: args };
 }

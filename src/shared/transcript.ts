@@ -59,7 +59,7 @@ export function userTextOf({ content }: UserMessage): string {
   return content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
 }
 
-/** Returns the content as parts. An empty text has none. */
+/** Returns the content as parts. Empty text has no parts. */
 export function partsOf(content: UserMessage["content"]): readonly ContentPart[] {
   if (typeof content !== "string") return content;
   return content === "" ? [] : [{ type: "text", text: content }];
@@ -67,7 +67,7 @@ export function partsOf(content: UserMessage["content"]): readonly ContentPart[]
 
 export const restartedResult: Json = { status: "context_restarted" };
 
-/** A call without a name cannot be sent to the model, so the transcript omits it. */
+/** False for a call without a name. It cannot be sent to the model, so the transcript omits it. */
 export function isNamed(call: ToolCall): boolean {
   return call.name.trim() !== "";
 }

@@ -5,8 +5,8 @@ const maxShownLength = 24;
 const harmless = /^[\w .:+-]*$/;
 
 /**
- * Describes a value, for example as `"10"`, `-1`, `an array of 3 items` or `a promise`. Never shows the content of an object.
- * Shows a string only if it is short, harmless and no credential.
+ * Describes a value, for example as `"10"`, `-1`, `an array of 3 items` or `a promise`. Never shows the content of an object. Shows a
+ * string only if it is short, harmless and not a credential.
  */
 export function putInWords(value: unknown): string {
   if (value === null || value === undefined || typeof value === "boolean") return String(value);

@@ -1,6 +1,6 @@
 import type { Provider } from "../core/types/provider.ts";
 
-/** The facts about a provider: all fields but `stream`. */
+/** The facts about a provider: all fields except `stream`. */
 export type ProviderFacts = Omit<Provider, "stream">;
 
 export type Ability = Exclude<keyof ProviderFacts, "id" | "model" | "family">;
@@ -22,8 +22,8 @@ export function toProviderFacts(facts: ProviderFacts): ProviderFacts {
 }
 
 /**
- * Makes a provider from another provider, with another `stream`. The new provider keeps all other fields of `provider`, so that an
- * ability of a later version is not lost. `changes` may set more fields: a wrapper that drops summaries sets `compacts: undefined`.
+ * Makes a provider from another one, with a new `stream`. The new provider keeps all other fields of `provider`, so that abilities that a
+ * later version adds are not lost. `changes` may set more fields: a wrapper that drops summaries sets `compacts: undefined`.
  *
  * @example
  * const counted = wrapProvider(provider, {

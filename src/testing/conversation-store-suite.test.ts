@@ -33,7 +33,7 @@ const lockFault =
 const appendFault = (change: (given: ConversationChange) => ConversationChange): Fault =>
   lockFault((lock) => ({ append: (given) => lock.append(change(given)) }));
 
-/** A store that locks nothing. Each change is written under a lock of its own. */
+/** A store that locks nothing. Each change is written under its own lock. */
 const unlocked: Fault = (store) => ({
   lock: async (id) => ({
     stored: await store.load(id),

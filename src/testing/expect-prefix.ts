@@ -5,10 +5,9 @@ import type { LoopResult } from "../core/index.ts";
 const maxBreaks = 5;
 
 /**
- * Throws an Error if the requests of a run repeated too little of their previous requests. `share` is the minimum: the repeated
- * bytes divided by the bytes that could be repeated. Bytes after the first change that middleware made on purpose, such as masking,
- * could not be repeated. The message names the first requests that broke the prompt cache. `share` is a number from 0 to 1, by
- * default 0.95.
+ * Throws an Error if the requests of a run broke the prompt cache: if, taken together, they reused less than `share` of the bytes that they
+ * could have reused from the previous request. Bytes after a change that middleware made on purpose, such as masking, do not count. The
+ * message names the first requests that broke the cache. `share` is a number from 0 to 1. Default 0.95.
  *
  * Also throws an Error if nothing was compared: the run was not watched, no provider reported its requests, or there was only one
  * request. Throws LoopError "invalid-option" for an invalid `share`.

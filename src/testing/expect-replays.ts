@@ -1,11 +1,11 @@
-// Replays a run over its own records, and names the code that took other steps than before.
+// Replays a run from its own records, and names the code that took different steps than before.
 
 import { type Journal, type LoopResult, memoryJournal, type SavedJournal } from "../core/index.ts";
 
 /**
- * Calls `run` twice: with an empty journal, and with a journal that has the records of the first run. Throws an Error if the second
- * run takes other steps, does anything new, or ends in another way. The message names the middleware or the tool. Finds code that is
- * not deterministic: it reads a clock, random numbers, a file or a variable of the program outside of `step`.
+ * Calls `run` twice: with an empty journal, and with a journal that has the records of the first run. Throws an Error if the second run
+ * takes different steps, does anything new, or ends differently. The message names the middleware or the tool. This finds code that is not
+ * deterministic, because it reads a clock, random numbers, a file or a variable of the program outside `step`.
  *
  * `run` returns the result of a run with the `journal` and a `runId`. If calls wait, `run` first answers them. Returns the result of
  * the first run.
@@ -19,7 +19,7 @@ import { type Journal, type LoopResult, memoryJournal, type SavedJournal } from 
 export async function expectReplays<Result extends LoopResult>(run: (journal: Journal) => Promise<Result>): Promise<Result> {
   const journal = memoryJournal();
   const first = await run({ ...journal, durable: true });
-  // Read from JSON, as in another process.
+  // Copied through JSON, as if another process had read the records.
   const records = JSON.parse(JSON.stringify(journal)) as SavedJournal;
   const keys = journal.keys();
   if (keys.length === 0) throw new Error("The run recorded nothing. Pass `journal` to the run.");
@@ -28,7 +28,7 @@ export async function expectReplays<Result extends LoopResult>(run: (journal: Jo
   const second = await run(replayOf(records, { asked, added })).catch((error: unknown) => {
     if (added.length === 0) throw error;
   });
-  // A run that failed at a new step had no chance to ask for the rest.
+  // If the run failed at a new step, it could not get to the remaining steps.
   const left = second === undefined ? [] : keys.filter((key) => !asked.has(key) && !isAbandoned(key, keys));
   const problems = [...describeSteps(added, left), ...(second === undefined ? [] : compareResults(first, second))];
   if (problems.length === 0) return first;
@@ -65,7 +65,7 @@ function replayOf(records: SavedJournal, { asked, added }: Seen): Journal {
 /** A step of middleware or of a durable tool: its place, its owner and its name. */
 const stepPattern = /^(.*)\/(@[^/]+|tool)\/(.*)$/;
 
-/** True for a step of an inner call or nested run that the code of an ended durable tool may have left, such as the loser of a race. */
+/** True for a step of an inner call or nested run that a durable tool may have abandoned before it ended, such as the loser of a race. */
 function isAbandoned(key: string, keys: readonly string[]): boolean {
   // The waits of inner calls and nested runs have paths as ids.
   if (/^wait\/[^/]+\/.+\/\d+\/(asked|answer)$/.test(key)) return true;

@@ -13,7 +13,7 @@ export interface JournalSuiteSetup extends Patience {
    * this function again with the same `runId`: the journal must then have all records of the earlier executions. Two executions
    * may overlap. In a workflow engine, `body` is called inside the workflow `runId`.
    *
-   * Do not open the journal, because `body` does. `runId` has at most 60 letters, digits and hyphens, and is new for each check.
+   * Do not open the journal, because `body` opens it. `runId` has at most 60 letters, digits and hyphens, and is new for each check.
    */
   execute<T>(runId: string, body: (journal: Journal) => Promise<T>): PromiseLike<T>;
   /** How long the journal may need to record a step in the background, in milliseconds. Default 20. */
@@ -49,7 +49,7 @@ export function pause({ setup: { clock = systemClock, pauseMs = 20 } }: JournalB
   return new Promise((resolve) => void clock.setTimeout(resolve, pauseMs));
 }
 
-/** Reads a step that is recorded. */
+/** Reads a recorded step. */
 async function recall(journal: Journal, key: string): Promise<unknown> {
   return journal.step<unknown>(key, () => {
     throw new Error(`The step "${key}" is recorded, but it ran again.`);
@@ -77,7 +77,8 @@ export async function checkParallel(bench: JournalBench): Promise<void> {
   const release: (() => void)[] = [];
   const turns = keys.map((_, position) => new Promise<void>((resolve) => (release[position] = resolve)));
   let begun = 0;
-  // Each step waits until all steps have begun, and then the steps end in reverse order. Steps that run one by one reach the time limit.
+  // Each step waits until all steps have begun; then they end in reverse order. A journal that runs steps one by one therefore reaches the
+  // time limit.
   const bodyOf = (position: number) => async (): Promise<Json> => {
     begun += 1;
     if (begun === keys.length) release.at(-1)?.();

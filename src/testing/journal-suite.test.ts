@@ -44,7 +44,7 @@ type Records = Map<string, string>;
 interface Fault {
   /** True if the journal has no optional methods. */
   readonly only?: true;
-  /** The fault of this journal: if it is closed a second time, it is closed for its next owner. */
+  /** The fault of this journal: closing it a second time closes it for its next owner. */
   readonly closesAnyOwner?: true;
   /** Changes a key before it is used. */
   readonly toKey?: (runId: string, key: string) => string;
@@ -193,7 +193,7 @@ describe("journalSuite", () => {
     ],
     ["opens for two owners", { change: () => ({ open: async () => async () => {} }) }, [owner]],
   ])("fails exactly the expected checks for a journal that %s", async ([, fault, complaints]) => {
-    // This check takes longer than all others together, and the journals without a fault pass it.
+    // Skips this check for journals without a fault, which pass it, because it takes longer than all others together.
     const isTried = (title: string): boolean => title !== everyCut || complaints.includes(title);
     expect(await findComplaints(fault, isTried)).toEqual(complaints);
   });

@@ -1,4 +1,4 @@
-// The conformance suite for journals, for any store and any workflow engine. The checks in this file run the loop. Those in
+// The conformance suite for journals, for any store and any workflow engine. The checks in this file run the loop; the checks in
 // `journal-steps.ts` call the methods of the journal.
 
 import {
@@ -83,7 +83,7 @@ class Tally {
   }
 }
 
-/** Plays the message of the requested iteration, so that a resumed run gets the same message again. */
+/** Plays the message for the requested iteration, so that a resumed run gets the same message again. */
 function playing(name: string, messages: readonly MockMessage[], tally: Tally): Provider {
   return createMockProvider((request) => {
     tally.note(`${name} ${request.iteration}`);

@@ -91,7 +91,7 @@ export interface TextOptions {
 
 /** The options of `toolCall`. */
 export interface CallOptions {
-  /** The id that the provider gives the call. Default none, as with providers that send no ids. */
+  /** The id that the provider gives to the call. Default none, as with providers that send no ids. */
   readonly id?: string | undefined;
   /** The number of deltas in which the arguments are sent, at most one per character. 0 sends only `call-ready`. Default 1. */
   readonly fragments?: number | undefined;
@@ -121,15 +121,15 @@ export function text(said: string, options: TextOptions = {}): MockPart {
   return chunksOf("text-delta", said, options);
 }
 
-/** Makes a part in which the model sends reasoning. The options are those of `text`. */
+/** Makes a part in which the model sends reasoning. Takes the same options as `text`. */
 export function reasoning(thought: string, options: TextOptions = {}): MockPart {
   checkWord(thought, "reasoning", { what: "the text", example: 'reasoning("Hm.")' });
   return chunksOf("reasoning-delta", thought, options);
 }
 
 /**
- * Makes a part in which the model refuses, in text that is separate from its answer. To set the finish reason, add `finish`. The
- * options are those of `text`.
+ * Makes a part in which the model refuses, in text that is separate from its answer. To set the finish reason, add `finish`. Takes the same
+ * options as `text`.
  */
 export function refusal(said: string, options: TextOptions = {}): MockPart {
   checkWord(said, "refusal", { what: "the text", example: 'refusal("No.")' });
@@ -137,8 +137,8 @@ export function refusal(said: string, options: TextOptions = {}): MockPart {
 }
 
 /**
- * Makes a part in which the model calls a tool. `args` is any JSON, default `{}`; each use gets a fresh copy. With `rawArgs`, the call
- * has that text as its arguments. Text that is not JSON gives a call with `problem: "malformed"`. Empty text means `{}`.
+ * Makes a part in which the model calls a tool. `args` is any JSON, default `{}`; each use gets a fresh copy. With `rawArgs`, the call has
+ * that text as its arguments. Text that is not JSON makes a call with `problem: "malformed"`. Empty text means `{}`.
  *
  * @example
  * toolCall("get_weather", { city: "Oslo" }, { id: "call_1", fragments: 4 });
@@ -160,7 +160,7 @@ export function usage(tokens: Omit<Usage, "totalTokens"> & Partial<Usage>, mode:
   return chunk({ type: "usage", usage: { ...tokens, totalTokens }, mode });
 }
 
-/** Makes a part in which the model adds details, which are text to show below its answer. */
+/** Makes a part in which the model adds details: text to show below its answer. */
 export function details(added: string): MockPart {
   return chunk({ type: "details", text: added });
 }
@@ -176,8 +176,8 @@ export function providerMetadata(item: Json): MockPart {
 }
 
 /**
- * Makes a part in which the model ends its message with `reason`. For "continue", `token` is the continuation token. A message without
- * a finish gets a finish reason that follows from its other parts.
+ * Makes a part in which the model ends its message with `reason`. For "continue", `token` is the continuation token. A message without a
+ * `finish` part gets the finish reason that fits its other parts.
  */
 export function finish(
   reason: FinishReason,

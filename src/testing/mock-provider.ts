@@ -49,13 +49,13 @@ export interface MockOptions {
   readonly model?: string | undefined;
   /** The name of the API family of the provider. Default none. */
   readonly family?: string | undefined;
-  /** True if requests may have `compactAt`, as for a service that makes summaries itself. Default false. */
+  /** True if requests may have `compactAt`, as for a service that writes summaries itself. Default false. */
   readonly compacts?: boolean | undefined;
-  /** By default a message without a usage part reports estimated usage. Set to false to report none. */
+  /** Set to false so that a message without a usage part reports no usage. Default true: such a message reports estimated usage. */
   readonly usage?: boolean | undefined;
   /**
-   * By default all requests are recorded. Set to false for runs with thousands of iterations, because each recorded request keeps a
-   * copy of its messages.
+   * Set to false to record no requests, for example in runs with thousands of iterations, because each recorded request keeps a copy of its
+   * messages. Default true.
    */
   readonly record?: boolean | undefined;
 }
@@ -133,7 +133,7 @@ export function createMockProvider(messages: MockScript, options: MockOptions = 
   };
 }
 
-/** The loop changes the lists of a request later, so they are copied. */
+/** Copies a request, because the loop later changes its lists. */
 function copyOf(request: ModelRequest): ModelRequest {
   const { messages, tools, transcript } = request;
   const copy = { ...request, messages: [...messages], tools: [...tools] };

@@ -27,9 +27,9 @@ export interface ProviderScenario {
 export type ScenarioReply =
   | {
       readonly kind: "turn";
-      /** The text of the reply, to send first. Send it in several deltas if the API supports deltas. May be empty. */
+      /** The text of the reply, which is sent first. Send it in several deltas if the API supports deltas. May be empty. */
       readonly text: string;
-      /** The tool calls of the reply, to send after the text in this order. */
+      /** The tool calls of the reply, to be sent after the text in this order. */
       readonly calls: readonly ScenarioCall[];
       /** The usage to report, in the format of the API, if `ending` is "finished". The suite expects exactly these numbers. */
       readonly usage: { readonly inputTokens: number; readonly outputTokens: number };

@@ -27,8 +27,8 @@ export interface EventRecording {
 }
 
 /**
- * Records the events of an emitter. Without an emitter, the function makes a new one. With `types`, only events of those types
- * are recorded, and the loop creates no other events.
+ * Records the events of an emitter, or of a new one if none is passed. With `types`, records only events of those types, and the loop
+ * creates no other events.
  *
  * @example
  * const recording = recordEvents();
@@ -63,7 +63,7 @@ function isOfType<Type extends LoopEventType>(event: LoopEvent, type: Type): eve
 
 type Outline<Type extends LoopEventType> = (event: LoopEvents[Type]) => readonly unknown[];
 
-/** The outlines of events for which a list of fields is not enough. Those of all others are in the table of events. */
+/** The outlines of events for which a list of fields is not enough. All other outlines are in the table of events. */
 const outlines: { readonly [Type in LoopEventType]?: Outline<Type> } = {
   "run-end": ({ status, reason }) => [status, reason.kind],
   "iteration-start": ({ iteration, continuation, agent }) => [
@@ -103,7 +103,7 @@ const outlines: { readonly [Type in LoopEventType]?: Outline<Type> } = {
   "listener-error": ({ event, error }) => [event, JSON.stringify(error.message)],
 };
 
-/** Fields with values of the model or of tools, which an outline shows as JSON. */
+/** Fields with values from the model or from tools, which an outline shows as JSON. */
 const contents: ReadonlySet<string> = new Set(["args", "text"]);
 
 function outlineFacts<Type extends LoopEventType>(event: { readonly type: Type } & LoopEvents[Type]): readonly unknown[] {

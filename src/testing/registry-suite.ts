@@ -172,7 +172,7 @@ async function checkToolFailure(bench: RegistryBench): Promise<void> {
   );
 }
 
-/** A model may call any name, also names of properties that every object inherits. */
+/** Calls unknown tools. A model may use any name, even the name of a property that every object inherits. */
 async function checkUnknown(bench: RegistryBench): Promise<void> {
   for (const name of ["no_such_tool", "__proto__", "constructor", "toString", "hasOwnProperty"]) {
     const { kind } = await execute(bench, name, {});

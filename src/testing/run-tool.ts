@@ -37,7 +37,7 @@ export type CallFields = "name" | "signal" | "heartbeat" | "progress" | "emit";
 export type ToolContextOverrides<Context = unknown> = {
   readonly [Field in Exclude<keyof ToolContext, CallFields | "provider">]?: ToolContext<Context>[Field] | undefined;
 } & {
-  /** Replaces `runNested` with this context. */
+  /** Called instead of `runNested` if the tool passes this context. */
   readonly runNested?: ((options: NestedLoopOptions) => Promise<LoopResult>) | undefined;
   /**
    * The value of `context.provider`. If it has the method `stream`, nested runs use it, even if their own options have another
@@ -78,7 +78,10 @@ function runInner(
   return runToolLoop({ clock, context, ...options, provider: given ?? options.provider ?? noProvider });
 }
 
-/** Reads the fields of `own` only when the tool reads them, because `own` creates its `signal` on the first read. */
+/**
+ * Creates the context of a tool. Reads the fields of `own` only when the tool reads them, because `own` creates its `signal` on the first
+ * read.
+ */
 export function createToolContext(own: OwnFields, overrides: ToolContextOverrides = {}): ToolContext {
   const { iteration = 0, session = {}, provider = mock, runNested, ...fields } = overrides;
   const nest = (options: NestedLoopOptions): Promise<LoopResult> =>
@@ -145,7 +148,7 @@ interface Asking {
   readonly wait: ToolContext["wait"];
 }
 
-/** Questions get the answers in order. `other` answers other waits. */
+/** Answers questions in order. `other` answers other waits. */
 function createAsking(answers: readonly Json[], other: ToolContext["wait"] = noWait): Asking {
   const wait = async (what: string, facts: Json, options: WaitOptions = {}): Promise<unknown> => {
     if (!isQuestion({ what, facts })) return other(what, facts, options);
@@ -193,11 +196,11 @@ const overrideChecks: Checks<RunToolOverrides> = {
 };
 
 /**
- * Runs one tool call as the loop would: validates the arguments, runs the tool with its time limit and signal, and resolves to
- * the outcome. A tool that throws, hangs or returns an invalid value also gives an outcome, and never a rejection.
+ * Runs one tool call as the loop would: validates the arguments, runs the tool with its time limit and signal, and resolves to the outcome.
+ * If the tool throws, hangs or returns an invalid value, this also resolves to an outcome and never rejects.
  *
- * Calls are never held for approval: `needsApproval` is ignored. The nested run of an agent tool uses `overrides.provider`.
- * Without that override, it uses the provider that `prepare` of the tool returns.
+ * Calls are never held for approval: `needsApproval` is ignored. The nested run of an agent tool uses `overrides.provider`. Without that
+ * override, it uses the provider that the tool's `prepare` returns.
  *
  * `args` are the arguments as a model would send them: any JSON, default `{}`. Rejects with LoopError "invalid-tool" or
  * "invalid-schema" for an invalid tool, and with "unknown-option" or "invalid-option" for an invalid override. Rejects with a

@@ -7,7 +7,7 @@ import type { Clock } from "../core/index.ts";
 export interface TestClock extends Clock {
   /** The number of timers that are set and have not fired. It is 0 after a run that released all its timers. */
   readonly pending: number;
-  /** Runs all pending work that waits for neither a timer nor the network. The time does not change. */
+  /** Runs all pending work that does not wait for a timer or the network. The time does not change. */
   flush(): Promise<void>;
   /** Advances the time by `ms` milliseconds. Fires every timer that becomes due, including timers that are set meanwhile. */
   advance(ms: number): Promise<void>;
@@ -20,10 +20,7 @@ interface Timer {
   fire(): void;
 }
 
-/**
- * `advance` and `runAll` throw after this number of timers. No test needs so many timers, unless some code sets a timer again and
- * again.
- */
+/** `advance` and `runAll` throw after this number of timers. No test needs so many timers, unless some code keeps setting a timer. */
 const maxTimers = 100_000;
 
 /**
@@ -97,7 +94,7 @@ export function createTestClock(startMs = 0): TestClock {
   };
 }
 
-/** Of several timers with the same due time, returns the one that was set first. */
+/** Returns the earliest timer. Among several timers with the same due time, the one that was set first. */
 function earliestOf(timers: Iterable<Timer>): Timer | undefined {
   let earliest: Timer | undefined;
   for (const timer of timers) if (earliest === undefined || timer.dueAt < earliest.dueAt) earliest = timer;

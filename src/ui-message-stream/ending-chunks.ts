@@ -5,9 +5,7 @@ import type { UIMessageOptions } from "./ui-message-options.ts";
 
 type RunEnd = LoopEvents["run-end"];
 
-/**
- * The fields of an end reason that are sent to the page. None of these fields contains an error message or text from a person.
- */
+/** The fields of an end reason that are sent to the page. None of them contains an error message or text from a person. */
 const shown = ["count", "limit", "limitUSD", "spentUSD", "expectedUSD", "spent", "toolName", "why", "limitMs"];
 
 /**

@@ -13,17 +13,17 @@ import { writeUIMessages } from "./to-ui-messages.ts";
 /** The options of `fromUIMessages`. */
 export interface FromUIOptions {
   /**
-   * The `aiSdkModel` provider that continues the history. Metadata that services added to texts, reasoning and calls is then kept
-   * as provider metadata, and sent back to this provider and model. Default: this metadata is omitted, and listed in `lost`.
+   * The `aiSdkModel` provider that continues the history. Metadata that services added to text, reasoning and calls is then kept as
+   * provider metadata, and sent back to this provider and model. Default: this metadata is omitted, and listed in `lost`.
    */
   readonly provider?: HistoryProvider | undefined;
 }
 
 /**
- * Converts the messages of `useChat` to a transcript. Accepts the `UIMessage`s of AI SDK 5, 6 and 7. System messages at the
- * beginning become `system`, and all other system messages become pinned user messages. Each step of an assistant message becomes
- * one message, followed by the results of its calls. A call without a result gets a `not-run` result. `lost` does not list ids of
- * messages and states of texts.
+ * Converts the messages of `useChat` to a transcript. Accepts the `UIMessage`s of AI SDK 5, 6 and 7. System messages at the beginning
+ * become `system`, and all other system messages become pinned user messages. Each step of an assistant message becomes one message,
+ * followed by the results of its calls. A call without a result gets a `not-run` result. The ids of messages and the states of text parts
+ * are dropped, and `lost` does not list them.
  *
  * A page can invent tool results. Use `readUIChatRequest` for the requests of pages, and this function for messages that the
  * server has stored.

@@ -12,14 +12,14 @@ interface Run {
 }
 
 /**
- * A preliminary output is sent when the text is 1/8 longer than in the previous output. Each output repeats the whole text.
- * Because outputs become rarer, the total size of all outputs stays proportional to the text.
+ * A preliminary output is sent when the text is 1/8 longer than in the previous one. Each output repeats the whole text, but outputs become
+ * rarer, so their total size stays proportional to the text.
  */
 const share = 8;
 /** The minimum number of new characters before another preliminary output is sent. */
 const minNew = 200;
 
-/** The nested runs of a call, as the preliminary output of the call. */
+/** Shows the nested runs of a call as its preliminary output. */
 export class NestedProgress {
   readonly #runs = new Map<string, Run>();
   #progress: Json | undefined;

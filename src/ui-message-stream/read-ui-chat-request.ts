@@ -20,9 +20,9 @@ export interface UIChatRequest {
   readonly id: string;
   readonly trigger: "submit" | "regenerate";
   /**
-   * The new user message, with its id on the page. With the trigger "regenerate", the message that is to be answered again, with the
-   * field `again`. Absent if the page sends answers. Pass the message to `host.start`, which recognizes messages that
-   * arrive twice, edited messages, and messages that are to be answered again.
+   * The new user message, with its id on the page. With the trigger "regenerate", the message to answer again, with the field `again`.
+   * Absent if the page sends answers. Pass the message to `host.start`, which recognizes repeated messages, edited messages, and messages
+   * to answer again.
    */
   readonly message?: PageMessage | undefined;
   /** The `messageId` from the request: the id of an edited user message, or of the answer to generate again. */
@@ -84,7 +84,7 @@ function readBody(given: unknown, limits: RequestLimits): UIChatRequest {
   throw new RequestError(400, 'The last message must have the role "user" or "assistant".');
 }
 
-/** Reads the message that is to be answered again. The page has removed all later messages. */
+/** Reads the message to answer again. The page has removed all later messages. */
 function readRegenerated(
   messages: readonly unknown[],
   messageId: string | undefined,
@@ -94,7 +94,7 @@ function readRegenerated(
   return { message: { ...readMessage(messages, limits), again: messageId ?? true } };
 }
 
-/** Ignores metadata that is not an object. */
+/** Reads the new message. Ignores metadata that is not an object. */
 function readMessage(messages: readonly unknown[], limits: RequestLimits): UserMessage {
   const { parts, metadata } = recordOf(messages.at(-1));
   const message = readUserMessage(messages, listOf(parts), limits);
@@ -126,7 +126,7 @@ function lastAssistantOf({ messages }: UnknownRecord): UnknownRecord | undefined
     .findLast(({ role }) => role === "assistant");
 }
 
-/** Removes the message id from a call id of the page. The rest is the `id` in `result.pendingCalls`. */
+/** Removes the message id from a call id that the page sent. The rest is the `id` in `result.pendingCalls`. */
 function toCallId(id: string, messageId: string | undefined): string {
   const prefix = `${messageId}:`;
   return id.startsWith(prefix) ? id.slice(prefix.length) : id;

@@ -34,7 +34,7 @@ export function readUIMessages(messages: readonly FieldReader[], provider: Histo
   return { draft, system: system.join("\n\n") };
 }
 
-/** Only user messages have metadata of their own. */
+/** Only user messages have their own metadata. */
 function readMetadata(role: string, metadata: unknown): UnknownRecord | undefined {
   return role === "user" && isRecord(metadata) ? metadata : undefined;
 }
@@ -49,7 +49,7 @@ function addUser(parts: readonly FieldReader[], { role, metadata }: UserFacts, d
   const [first] = content;
   const text = content.length === 1 && first?.type === "text" ? first.text : content;
   const pieces = parts.map((part) => toPiece(part, { id: "", keepsMetadata: false }));
-  // The history was copied as plain data.
+  // The cast is safe: the history was copied as plain data.
   const kept = metadata === undefined ? {} : { metadata: metadata as NonNullable<UserMessage["metadata"]> };
   draft.add({ role: "user", content: text, ...kept, ...(role === "user" ? {} : { pinned: true }) }, pieces);
   if (role === "system") for (const { index } of pieces.slice(0, 1)) draft.note({ index, field: "role", reason: "changed" });
@@ -164,7 +164,7 @@ function toPiece(part: FieldReader, facts: PieceFacts): Piece {
   return { ...part.piece, value: normalizePart(part.fields, facts) };
 }
 
-/** Removes ids of messages, states of texts, and other differences in form that have no meaning. */
+/** Removes ids of messages, states of text parts, and other differences in form that mean nothing. */
 export function normalizePart(part: UnknownRecord, { id, keepsMetadata }: PieceFacts): Json {
   const {
     providerExecuted: _executed,

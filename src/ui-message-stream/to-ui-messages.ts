@@ -10,7 +10,7 @@ import { readUIMessages } from "./read-ui-messages.ts";
 import type { UIUserPart, UIVersion } from "./ui-message-chunk.ts";
 import { messageChecks, type UIMessageOptions } from "./ui-message-options.ts";
 
-// The types of the messages are declared here, not imported, because the types of `ai` differ between its versions.
+// The types of messages are declared here, not imported, because the types of `ai` differ between its versions.
 
 /**
  * A message of `useChat`, made from a transcript. `Version` is the major version of the `ai` package that the page uses. The type
@@ -53,8 +53,8 @@ export interface UICalled {
 /** The options of `toUIMessages`. */
 export interface UIHistoryOptions extends Pick<UIMessageOptions, "version" | "sendReasoning" | "onError"> {
   /**
-   * The beginning of the id of each message that has no id of its own. The rest of the id is a "-" and the position of the message in
-   * the transcript. A host recognizes such ids only with the default. Default "history".
+   * The prefix of the ids of messages without their own id. It is followed by "-" and the position of the message in the transcript. A host
+   * recognizes such ids only with the default. Default "history".
    */
   readonly idPrefix?: string | undefined;
   /**
@@ -74,7 +74,7 @@ export interface UITurn extends Pick<LoopEvents["run-end"], "status" | "reason" 
 /** A transcript as messages of `useChat`. */
 export interface UIHistory<Version extends UIVersion = UIVersion> {
   readonly messages: UIMessage<Version>[];
-  /** The content that the messages do not have in the same form. Empty if `fromUIMessages` can restore the transcript. */
+  /** The content that the messages cannot represent in the same form. Empty if `fromUIMessages` can restore the transcript. */
   readonly lost: readonly LostContent[];
 }
 

@@ -11,8 +11,8 @@ type ToolQuestion = NonNullable<WaitingCall["question"]>;
 export type UIVersion = 5 | 6 | 7;
 
 /**
- * One chunk of a UI message stream. `Version` is the major version of the `ai` package that the page uses. The type can be
- * assigned to the `UIMessageChunk` of that version. The default type argument is all three versions.
+ * One chunk of a UI message stream. `Version` is the major version of the `ai` package that the page uses. The type can be assigned to the
+ * `UIMessageChunk` of that version. Default: all three versions.
  */
 export type UIMessageChunk<Version extends UIVersion = UIVersion> =
   | UICommonChunk
@@ -88,7 +88,7 @@ export type UIDataChunk =
   | { readonly type: "data-cost"; readonly transient: true; readonly data: UICost }
   /** A user message that was sent to the live run (steering), for pages of versions 5 and 6. */
   | { readonly type: "data-steered"; readonly id: string; readonly data: { readonly parts: readonly UIUserPart[] } }
-  /** A question of a tool to the user. */
+  /** A question from a tool to the user. */
   | { readonly type: "data-question"; readonly id: string; readonly data: UIQuestion }
   /** A custom wait that the page may answer. */
   | { readonly type: "data-wait"; readonly id: string; readonly data: UIWait }
@@ -99,7 +99,7 @@ export type UIDataChunk =
   /** Marks the earlier text of this step as discarded, for pages of versions 5 and 6, which cannot remove a part. */
   | { readonly type: "data-attempt-discarded"; readonly id: string; readonly data: { readonly iteration: number } };
 
-/** Marks a text part that a tool emitted. The text of the model has no mark. */
+/** Marks a text part that a tool emitted. Text from the model has no mark. */
 export type UIEmittedMark = { readonly turnwright: { readonly toolCallId: string } };
 
 /** A question that a tool asked with `ask`. */
@@ -181,7 +181,7 @@ export type UIFinishReason<Version extends UIVersion = UIVersion> =
   | (Version extends 7 ? "interrupted" : never);
 
 /**
- * The metadata of a UI message after its run has ended. While a resumed run works, a page with `from: "live"` has the status
+ * The metadata of a UI message after its run has ended. While a resumed run is working, a page with `from: "live"` gets the status
  * "running" and a reason of the kind "running".
  */
 export interface UIMessageMetadata {
@@ -194,7 +194,7 @@ export interface UIMessageMetadata {
   readonly [field: string]: unknown;
 }
 
-/** The end reason of a run, without texts such as error messages and notes. */
+/** The end reason of a run, without error messages, notes and other text. */
 export interface UIReason {
   /** The `kind` of the run's end reason, such as "answered" or "approval-required". */
   readonly kind: string;

@@ -18,8 +18,8 @@ export interface UIMessageOptions {
   /** Fields to add to the metadata of the UI message. Default: no fields. */
   readonly metadata?: { readonly [field: string]: unknown } | undefined;
   /**
-   * Returns the text that the page shows for a failure. If `onError` throws, a neutral text is shown. Default: neutral texts,
-   * because error messages may contain secrets.
+   * Returns the message that the page shows for a failure. If `onError` throws, the page shows a neutral message. Default: neutral
+   * messages, because error messages may contain secrets.
    */
   readonly onError?: OnError | undefined;
   /**

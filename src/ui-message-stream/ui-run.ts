@@ -1,4 +1,4 @@
-// Makes the chunks of a UI message: its steps, its texts, and its tool parts with their approvals, questions and nested runs.
+// Makes the chunks of a UI message: its steps, its text, and its tool parts with their approvals, questions and nested runs.
 
 import type { LoopEvent, LoopEvents } from "../core/index.ts";
 import type { WaitingCall } from "../core/kit.ts";
@@ -57,7 +57,7 @@ export class UIRun extends PageRun<UIMessageChunk> {
       sendReasoning,
       holdAttempts: holdAttempts && !canRemove,
       canRemove,
-      // The outcomes of the calls belong to the step.
+      // A step does not end before its calls have outcomes, which belong to it.
       endsSteps: false,
     });
     this.#version = version;
@@ -95,7 +95,7 @@ export class UIRun extends PageRun<UIMessageChunk> {
     this.push({ type: `data-${name}`, transient: true, data } as UIMessageChunk);
   }
 
-  /** Versions 5 and 6 cannot remove text, so that it stays visible. */
+  /** Marks discarded text, which versions 5 and 6 cannot remove from the page. */
   protected discardedChunk({ iteration, mark, isShown }: DiscardedText): UIMessageChunk | undefined {
     if (this.#version === 7) return { type: "reset-step" };
     return isShown ? { type: "data-attempt-discarded", id: `discarded-${iteration}-${mark}`, data: { iteration } } : undefined;
@@ -109,7 +109,7 @@ export class UIRun extends PageRun<UIMessageChunk> {
     return { type: "tool-input-delta", toolCallId, inputTextDelta };
   }
 
-  /** After the stream of the part, this chunk would create a second part on the page. */
+  /** Sends this chunk only if the part was not streamed. Otherwise it would create a second part on the page. */
   protected callReady(call: PageCall, isNew: boolean): readonly UIMessageChunk[] {
     return isNew || call.stream === this.stream ? [toInput(call)] : [];
   }
@@ -157,7 +157,7 @@ export class UIRun extends PageRun<UIMessageChunk> {
     this.#nested.delete(callId);
   }
 
-  /** The page shows a nested run as the preliminary output of its call. */
+  /** Adds an event of a nested run, which the page shows as the preliminary output of its call. */
   addNested(event: NestedEvent, isSent: boolean): void {
     const [outer = ""] = event.path;
     const call = this.calls.get(outer);
@@ -267,7 +267,7 @@ export class UIRun extends PageRun<UIMessageChunk> {
     if (question !== undefined) this.#writeQuestion(call, { ...question, questionId: this.toId(id), isLive: false, fromPage });
   }
 
-  /** The page gets the facts of a wait only if it may answer. */
+  /** Writes a wait. The page gets its facts only if it may answer. */
   #writeWait({ id, what = "", facts = null, schema, fromPage }: WaitingCall, call: PageCall | undefined): void {
     if (fromPage !== true) return;
     const waitId = this.toId(id);

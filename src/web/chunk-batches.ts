@@ -1,4 +1,4 @@
-// Reads events and converts them to chunks, for the entries that convert the events of a run for web pages.
+// Reads events and converts them to chunks, for all entries that show runs on web pages.
 
 import type { LoopEvent } from "../core/index.ts";
 import { dropIterator } from "../shared/promises.ts";

@@ -1,4 +1,4 @@
-// The steps, texts and tool calls of a run on a page, for all page protocols. A protocol adds the shapes of its chunks.
+// The steps, text parts and tool calls of a run on a page, for all page protocols. Each protocol adds the form of its chunks.
 
 import type { Json, LoopEvent, LoopEvents } from "../core/index.ts";
 import type { EmittedPart, LoopEventType } from "../core/types/loop-event.ts";
@@ -20,13 +20,13 @@ export interface Entry<Chunk> {
 interface Hold<Chunk> {
   readonly entries: Entry<Chunk>[];
   isSent: boolean;
-  /** The texts before the held-back chunks. */
+  /** The state of the text parts before the held-back chunks. */
   readonly texts: Texts;
   /** True for the chunks of a replayed iteration, which a recorded retry may discard. */
   readonly isRecalled: boolean;
 }
 
-/** A text of the model or of a tool, or reasoning. */
+/** A part of text from the model or a tool, or of reasoning. */
 export interface TextPart {
   readonly kind: "text" | "reasoning";
   readonly id: string;
@@ -36,9 +36,9 @@ export interface TextPart {
 
 interface Texts {
   readonly open: (TextPart & { readonly audience: Audience }) | undefined;
-  /** The number of texts of this iteration. Their ids contain it, so that a reloaded page gets the same ids. */
+  /** The number of text parts in this iteration. Their ids contain it, so that a reloaded page gets the same ids. */
   readonly parts: number;
-  /** The id of the first text of this stream. */
+  /** The id of the first text part of this stream. */
   readonly said: string | undefined;
   /** The id of the message that the calls of this stream belong to. */
   readonly parent: string | undefined;
@@ -73,7 +73,7 @@ export interface CallFacts {
 }
 
 export interface PageRunOptions {
-  /** The beginning of all call ids on the page. Call ids are unique only within a run, but a page shows several runs. */
+  /** The prefix of all call ids on the page. Call ids are unique only within a run, but a page shows several runs. */
   readonly prefix: string;
   /** True if replayed messages may be discarded later, by `resume: "retry-last"`: only those of the outermost run. */
   readonly isOutermost: boolean;
@@ -87,15 +87,15 @@ export interface PageRunOptions {
 
 export interface DiscardedText {
   readonly iteration: number;
-  /** The id of the first text. Undefined if no text was sent. */
+  /** The id of the first text part. Undefined if no text was sent. */
   readonly said: string | undefined;
-  /** The part of an id, which no other discarded text of the iteration has. */
+  /** A suffix for the id that no other discarded text of the iteration has. */
   readonly mark: string;
   /** False if the page has nothing to discard. */
   readonly isShown: boolean;
 }
 
-/** The notes that the pages of all protocols get, with the same data. */
+/** The notes that pages get with the same data in all protocols. */
 export type NoteName = "notice" | "masked" | "compaction" | "cost";
 
 type End = LoopEvents["tool-end"];
@@ -129,7 +129,7 @@ export abstract class PageRun<Chunk> {
   #retries = 0;
   /** The ids of calls from discarded attempts. Later events of these calls are ignored. */
   readonly #discarded = new Set<string>();
-  /** The open texts of tools, by the id of the call on the page. */
+  /** The open text parts of tools, by the id of the call on the page. */
   readonly #emitted = new Map<string, TextPart>();
   readonly #emittedCounts = new Map<string, number>();
   readonly #handlers: Handlers = {
@@ -186,11 +186,11 @@ export abstract class PageRun<Chunk> {
   protected abstract dataChunk(call: PageCall, part: Extract<EmittedPart, { readonly type: "data" }>): Chunk;
   protected abstract callStart(call: PageCall): Chunk;
   protected abstract callDelta(call: PageCall, text: string): Chunk;
-  /** Returns the complete arguments. `isNew` is true if none of them was sent. */
+  /** Returns the chunks for the complete arguments. `isNew` is true if no part of them was sent. */
   protected abstract callReady(call: PageCall, isNew: boolean): readonly Chunk[];
   /** Sends the outcome of a call. */
   protected abstract callEnd(call: PageCall, ended: Ended): void;
-  /** Called for each call when the events have ended. `isOver` is true if the run goes on no more. */
+  /** Called for each call when the events have ended. `isOver` is true if the run will not go on. */
   protected abstract closeCall(call: PageCall, isOver: boolean): void;
   protected abstract discardedChunk(text: DiscardedText): Chunk | undefined;
   /** Shows what a suspended run waits for. */
@@ -349,7 +349,7 @@ export abstract class PageRun<Chunk> {
     const isNew = call.state === "new";
     if (isNew) this.begin(call, "ready");
     else if (call.state !== "open") return;
-    // Those that were streamed into an earlier step are complete, but cannot be changed any more.
+    // Arguments that were streamed into an earlier step are complete, but can no longer be changed.
     const chunks = this.callReady(call, isNew);
     call.state = "ready";
     this.#pushAll(chunks, call.audience);
@@ -398,7 +398,7 @@ export abstract class PageRun<Chunk> {
     for (const toolCallId of [...this.#emitted.keys()]) this.#endEmitted(toolCallId);
   }
 
-  /** Drops what is held back, and tells the page about the text that it shows. */
+  /** Drops the held-back chunks, and tells the page to discard text that it already shows. */
   #discard({ attempt, replayed }: LoopEvents["attempt-discarded"]): void {
     this.#endAllEmitted();
     if (attempt === undefined) this.#retries += 1;
@@ -411,7 +411,7 @@ export abstract class PageRun<Chunk> {
     const isShown = isRecalled || this.#step === undefined || parts !== this.#partsBefore;
     const mark = attempt === undefined ? `retry${this.#retries}` : String(this.#partsBefore);
     const chunk = this.discardedChunk({ iteration: this.#iteration, said, mark, isShown });
-    // Only a page that has shown a replayed message before is told about its end.
+    // A page learns that a replayed message was discarded only if it already shows that message.
     if (chunk !== undefined && !(isRecalled && replayed === true)) this.push(chunk, isRecalled ? "again" : this.audience);
     this.#isReset = this.options.canRemove;
     if (!this.#isReset) this.#partsBefore = parts;
@@ -419,7 +419,7 @@ export abstract class PageRun<Chunk> {
     this.#discardCalls(hold, attempt === undefined);
   }
 
-  /** Returns to the texts before an attempt that was held back. Ends the open text, unless the page removes it or never got it. */
+  /** Returns to the text parts before an attempt that was held back. Ends the open text, unless the page removes it or never got it. */
   #takeBack(hold: Hold<Chunk> | undefined): void {
     const isRecalled = hold?.isRecalled === true;
     if (hold !== undefined && !isRecalled) this.#texts = hold.texts;

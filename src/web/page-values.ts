@@ -1,5 +1,5 @@
-// The values and the failure texts that web pages show, for all page protocols. The texts contain no error messages, because error
-// messages may contain secrets.
+// The values and the failure messages that web pages show, for all page protocols. The failure messages never quote errors, which may
+// contain secrets.
 
 import type {
   ApprovalDecision,
@@ -82,7 +82,7 @@ export type UIFailure =
   /** The source of the events threw `error`, or ended before the end of the run. */
   | { readonly kind: "thrown"; readonly error: unknown };
 
-/** Returns the text that the page shows for a failure. */
+/** Returns the message that the page shows for a failure. */
 export type OnError = (failure: UIFailure) => string;
 
 export const failedStatuses: ReadonlySet<LoopStatus> = new Set(["error", "timeout", "empty-response"]);
@@ -107,7 +107,7 @@ export function toFailureText(failure: UIFailure, onError: OnError | undefined):
     const text: unknown = onError?.(failure);
     if (typeof text === "string") return text;
   } catch {
-    // If `onError` throws, the page shows the default text.
+    // If `onError` throws, the page shows the default message.
   }
   return neutralText(failure);
 }

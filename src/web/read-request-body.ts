@@ -163,7 +163,7 @@ function tooLarge(maxBytes: number): RequestError {
   return new RequestError(413, `The body has more than ${maxBytes} bytes.`);
 }
 
-/** Searches level by level, because recursion could overflow the stack. */
+/** True if the body is nested too deeply. Searches level by level, because recursion could overflow the stack. */
 function isTooDeep(body: unknown): boolean {
   let level: readonly unknown[] = [body];
   for (let depth = 0; level.length > 0; depth += 1) {

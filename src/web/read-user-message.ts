@@ -1,4 +1,4 @@
-// Reads the new user message of a request from a page, which is not trusted. Its length and its files are limited.
+// Reads the new user message in a request from a page. The page is not trusted, so the length and the files of the message are limited.
 
 import { type Checks, is, timeLimit } from "../shared/errors/check-fields.ts";
 import type { UserPart } from "../core/types/common.ts";
@@ -27,8 +27,8 @@ export interface RequestLimits extends BodyLimits {
 /** A user message as a page sent it. */
 export interface PageMessage extends UserMessage {
   /**
-   * Set if the page asks for another answer to this message. The value is the id of the answer that the page replaces, or true if
-   * this id is unknown. A host then removes all messages after this message. The field is not stored. Default: no other answer.
+   * Set if the page asks for a new answer to this message. The value is the id of the answer that the page replaces, or true if this id is
+   * unknown. A host then removes all messages after this message. The field is not stored. Default: no new answer.
    */
   readonly again?: string | true | undefined;
   /**
@@ -75,7 +75,7 @@ export function readNeeded(value: unknown, field: string): string {
   return id;
 }
 
-/** Returns the fields of the body of a request that contains the history of the page. */
+/** Returns the fields of a request body that contains the page's history. */
 export function readChatBody(body: unknown): UnknownRecord & { readonly messages: readonly unknown[] } {
   if (!isRecord(body) || Array.isArray(body)) throw new RequestError(400, "The body is not an object.");
   const { messages } = body;
@@ -126,9 +126,7 @@ function readFile({ mediaType, url, filename }: UnknownRecord, limits: RequestLi
   return { type, mediaType: media.mediaType, data: url, ...toName(filename) };
 }
 
-/**
- * Checks the media type of a data URL, or else the field `mediaType`. `recognized` is checked too: the media type that the bytes show.
- */
+/** Checks the media type of a data URL, or else the field `mediaType`. Also checks `recognized`, the media type that the bytes show. */
 function checkTypes(
   recognized: string,
   { mediaType, url }: { readonly mediaType: string; readonly url: string },

@@ -53,7 +53,7 @@ function defaultUnreadMs(keepAliveMs: number): number {
   return keepAliveMs === Number.POSITIVE_INFINITY ? 60_000 : Math.min(4 * keepAliveMs, maxTimerMs);
 }
 
-/** Data is sent in pieces of this size, so that a slow page shows progress while it reads a large result. */
+/** The size of the pieces in which data is sent, so that a slow page shows progress while it reads a large result. */
 const pieceSize = 65_536;
 
 /** Splits a string, but not between the halves of a surrogate pair. */
@@ -196,7 +196,7 @@ export function toByteStream<Chunk>(lines: SSELines<Chunk>): ReadableStream<Uint
   );
 }
 
-/** Without lines, the status is 204, after which an `EventSource` does not reconnect. */
+/** Makes a response. Without lines, its status is 204, after which an `EventSource` does not reconnect. */
 export function toLineResponse<Chunk>(lines: SSELines<Chunk> | undefined, { headers }: SSEOptions = {}): Response {
   if (lines === undefined) return new Response(null, { status: 204, headers: { ...headers } });
   return new Response(toByteStream(lines), { headers: lines.headers });

@@ -19,11 +19,11 @@ import { createHooks } from "./middleware.ts";
 import { nameOf, namesOf } from "./read-agent.ts";
 import { createTransferTool, type TransferTool } from "./transfer-tool.ts";
 
-/** The options of `createHandoffs`. `A` are the agents. */
+/** The options of `createHandoffs`. `A` is the type of the agents. */
 export interface HandoffOptions<A extends Agents = Agents> {
   /** The agents by name: 1 to 50 letters, digits, "_" or "-". */
   readonly agents: A & { readonly [Name in keyof A]: { readonly handoffs?: readonly (keyof A & string)[] | undefined } };
-  /** The agent that begins. */
+  /** The name of the agent that begins. */
   readonly start: keyof A & string;
   /** The maximum number of handoffs in a run. A further handoff ends the run as `handoff-cap`. Default 10. */
   readonly maxHandoffs?: number | undefined;
@@ -55,18 +55,20 @@ type NeededBySystem<System> = System extends (facts: infer Facts) => string
 
 /** The agents that a run may continue as. Created by `createHandoffs`. */
 export interface Handoffs extends Middleware {
-  /** All tools of the agents, and the tools for handoffs. The run gets them with the middleware. */
+  /** All tools of the agents, and the tools for handoffs. The middleware adds them to the run. */
   readonly tools: readonly Tool[];
   /**
-   * Returns the same agents with a different first agent. To continue a conversation, pass the `agent` from the result of its last
-   * run. Returns the agents unchanged for `undefined`, and for an agent that no longer exists. `messagesBefore` is this field of the
-   * last handoff: the number of messages that the filter `history` of the agent applies to. Default: the filter applies to no
-   * messages.
+   * Returns the same agents with a different first agent. To continue a conversation, pass the `agent` from the result of its last run.
+   * Returns the agents unchanged for `undefined`, and for an agent that no longer exists. `messagesBefore` is the field of that name in the
+   * last handoff: the number of messages that the agent's filter `history` applies to. Default: the filter applies to no messages.
    */
   startWith(agent: string | undefined, messagesBefore?: number): Handoffs;
 }
 
-/** The agents of a run, as middleware that brings their tools. `T` are their tools. `Context` is the context of their prompts. */
+/**
+ * The agents of a run, as middleware that adds their tools to the run. `T` is the union of the types of their tools, and `Context` the type
+ * of the context that their prompts need.
+ */
 export interface AgentHandoffs<T extends Tool = Tool, Context = unknown> extends Handoffs {
   readonly tools: readonly (T | TransferTool<Context>)[];
   startWith(agent: string | undefined, messagesBefore?: number): AgentHandoffs<T, Context>;
@@ -90,9 +92,9 @@ const agentChecks: Checks<AgentOptions> = {
 };
 
 /**
- * Defines agents that can hand a run over to one another. After a handoff, the run continues in the same transcript, with the
- * system prompt, the tools and the provider of the new agent. Each agent gets a tool `transfer_to_NAME` for each agent in its
- * `handoffs`. The middleware brings all tools of the agents. Pass `tools: agents.tools` too, if the result should have their types.
+ * Defines agents that can hand a run over to one another. After a handoff, the run continues in the same transcript, with the system
+ * prompt, the tools and the provider of the new agent. Each agent gets a tool `transfer_to_NAME` for each agent in its `handoffs`. The
+ * middleware adds the tools of all agents to the run. To get their types in the result, also pass `tools: agents.tools`.
  *
  * Only the first handoff in a message is carried out, and the others fail. A resumed run continues as the agent of its last
  * handoff. Each handoff emits the event `handoff`, and `result.agent` is the last agent.
@@ -197,7 +199,7 @@ interface HandoffPolicy<T extends Tool, Context> extends AgentHandoffs<T, Contex
   startWith(agent: string | undefined, messagesBefore?: number): HandoffPolicy<T, Context>;
 }
 
-/** Without this check, an agent would silently lack a tool whose name is misspelt. */
+/** Throws for an unknown tool name. Otherwise, an agent would silently lack a tool whose name is misspelt. */
 function checkNames(name: string, { tools = [] }: AgentOptions, known: ReadonlySet<unknown>): void {
   const missing = tools.find((tool) => typeof tool === "string" && !known.has(tool));
   if (typeof missing !== "string") return;

@@ -13,7 +13,7 @@ import type { Handoff } from "../../core/types/tool-outcome.ts";
 export type HistoryFilter = (messages: readonly Message[]) => readonly Message[];
 
 /**
- * A filter that removes all tool calls and their results, so that an agent sees only texts.
+ * A filter that removes all tool calls and their results, so that the agent sees only text.
  *
  * @example const agents = createHandoffs({ start: "triage", agents: { triage, billing: { ...billing, history: withoutToolCalls } } });
  */
@@ -26,7 +26,7 @@ export function withoutToolCalls(messages: readonly Message[]): readonly Message
   });
 }
 
-/** Omits the provider metadata too, because the metadata contains the calls. */
+/** Keeps only the text. Also drops the provider metadata, because it contains the calls. */
 function textsOf({ role, content }: AssistantMessage): AssistantMessage {
   return { role, content: content.filter((part) => part.type === "text") };
 }
@@ -87,8 +87,8 @@ function isSame(first: readonly Message[], second: readonly Message[]): boolean 
 }
 
 /**
- * Reads the result of a filter. Removes assistant messages at the end of the result, because the model has to answer a message of
- * the user. If no message is left, returns the last user message of `before`, because a request needs a message.
+ * Reads the result of a filter. Removes assistant messages at the end of the result, because the model has to answer a user message. If no
+ * message is left, returns the last user message of `before`, because a request needs a message.
  */
 function readMessages(filtered: unknown, before: readonly Message[]): readonly Message[] {
   if (!Array.isArray(filtered))

@@ -35,13 +35,13 @@ export function createHooks({ agents, listed, start, startsAfter, maxHandoffs }:
   let last: State["lastBatch"] | undefined;
   /** The newest message with a handoff that was carried out. */
   let carriedOut: Answer | undefined;
-  /** Reads each batch once. */
+  /** Reads each batch of results once. */
   const read = (state: State): void => {
     if (state.lastBatch === last) return;
     last = state.lastBatch;
     applyHandoff(own, state);
   };
-  /** A resumed run begins as the recorded agent. */
+  /** Begins as the recorded agent if the run is resumed. */
   const begin = async (at: Recorder): Promise<void> => {
     if (isBegun) return;
     isBegun = true;
@@ -82,7 +82,7 @@ export function createHooks({ agents, listed, start, startsAfter, maxHandoffs }:
     ends(state) {
       read(state);
       const { length: count } = own.handoffs;
-      // Only in the iteration of the handoff. Otherwise a run that is retried after this ending would end again at once.
+      // Applies only in the iteration of the handoff. Otherwise, a run that is retried after this ending would end again at once.
       const isOver = count > maxHandoffs && state.phase === "calls" && own.handoffs.at(-1)?.iteration === state.iteration;
       return isOver ? { status: "error", reason: { kind: "handoff-cap", count } } : undefined;
     },

@@ -1,7 +1,7 @@
 import type { LoopStream, StructuredOutput } from "../../core/index.ts";
 import { escapeControls, parseJson } from "../../shared/json.ts";
 
-/** Deeper JSON has no partial values, because a recursive function of the caller could overflow the stack. */
+/** The maximum nesting. Deeper JSON gets no partial values, because a recursive function of the caller could overflow the stack. */
 const deepest = 200;
 
 /**
@@ -12,7 +12,7 @@ class JsonPrefix {
   #text = "";
   readonly #closers: string[] = [];
   #token: "string" | "bare" | undefined;
-  /** True inside of a key, and at a place where a key may begin. */
+  /** True inside a key, and where a key may begin. */
   #isKey = false;
   /**
    * `before` and `at` are the positions of the last two escapes in the current string. `missing` is the number of characters that
@@ -139,8 +139,8 @@ export interface PartialOutput<Output = unknown> {
  * `false` and `null` appear when they are complete. In a long answer, a new value appears each time the text has grown by about
  * 3%, and at the end. Values are not validated, and the schema's defaults and transforms are not applied.
  *
- * Values start again if the model answers again: in each iteration, after an invalid answer, and after an attempt was discarded.
- * An answer has no values if it is not JSON, or if it nests deeper than 200 levels. A code fence around the answer is ignored.
+ * Values start again if the model answers again: in each iteration, after an invalid answer, and after an attempt was discarded. An answer
+ * has no values if it is not JSON, or if it is nested more than 200 levels deep. A code fence around the answer is ignored.
  *
  * `Output` is the type of the answer. Pass the value of `structuredOutput` to infer it; the argument has no other use.
  *
@@ -176,8 +176,8 @@ export function createPartialOutput<Output = unknown>(_output?: StructuredOutput
 }
 
 /**
- * Yields the partial values of the answer while it streams, as `createPartialOutput` reads them. `partialOutputs` reads the
- * events of `stream`, so do not read `stream` yourself. Ends with the run; `await stream.result` then has the validated value.
+ * Yields the partial values of the answer while it streams, as `createPartialOutput` reads them. `partialOutputs` reads the events of
+ * `stream`, so do not read `stream` yourself. Ends with the run; `await stream.result` then returns the result with the validated value.
  * Leaving the `for await` loop early stops the run.
  *
  * @example

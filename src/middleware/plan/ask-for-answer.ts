@@ -57,8 +57,8 @@ function toMessages({ conversation, rounds, goesOn, extraInstruction }: Answerin
 }
 
 /**
- * Holds back provider metadata until the answer ends. If the answer contains calls, the model has invented these calls. The
- * metadata is then dropped, because the next request would repeat the calls.
+ * Holds back provider metadata until the answer ends. If the answer contains calls, the model has made them up, so the metadata is dropped;
+ * otherwise the next request would repeat these calls.
  */
 class AnswerDraft {
   readonly #providerMetadata: ModelChunk[] = [];
@@ -92,8 +92,8 @@ class AnswerDraft {
 }
 
 /**
- * Returns the conversation for a model that cannot call tools. Tool results of earlier runs become user messages in the same
- * places. Tool results of the current run are omitted, because `toMessages` adds them.
+ * Returns the conversation for a model that cannot call tools. Tool results from earlier runs become user messages in the same places.
+ * Those of the current run are omitted, because `toMessages` adds them.
  */
 export function conversationOf(messages: readonly Message[], { messages: all, given }: RequestTranscript): readonly Message[] {
   const own = new Set(all.slice(given).flatMap((message) => (message.role === "assistant" ? callIdsOf(message) : [])));

@@ -1,4 +1,4 @@
-// Runs all commands of a plan with one function of the caller.
+// Runs all commands of a plan with a single function of the caller.
 
 import { followSignal } from "../../shared/signals.ts";
 import { describeValue } from "../../shared/texts.ts";
@@ -18,7 +18,7 @@ export interface PlanExecutorContext extends Pick<
   readonly callIds: readonly string[];
   /** The idempotency keys of the calls, in the order of the commands. */
   readonly idempotencyKeys: readonly string[];
-  /** Reports that the commands are still being run. The time `idleTimeoutMs` of each call then starts again. */
+  /** Reports that the commands are still being run, so that `idleTimeoutMs` of each call starts again. */
   heartbeat(): void;
 }
 
@@ -61,7 +61,7 @@ export function executePlans(executor: PlanExecutor): Middleware {
       const batch = new CommandBatch(executor);
       return {
         async execute(call, next, at) {
-          // The other commands are known when the message is complete.
+          // The other commands are known only when the message is complete.
           await at.afterMessage();
           const { callId } = call;
           const isOwn = at.tool?.durable === true || at.isOver;
@@ -108,12 +108,12 @@ interface Arrival extends PlacedCommand {
   reject(error: unknown): void;
 }
 
-/** Calls the executor when all calls that may run have arrived. A call that the run refuses or cuts off leaves instead. */
+/** Calls the executor when all calls that may run have arrived. The batch does not wait for calls that the run refuses or cuts off. */
 class CommandBatch {
   readonly #executor: PlanExecutor;
   /** The calls that may run and have not ended. */
   readonly #open = new Set<string>();
-  /** The open calls that the executor does not run now. */
+  /** The open calls that the batch waits for, because the executor is not running them yet. */
   readonly #expected = new Set<string>();
   #arrivals = new Map<string, Arrival>();
 
@@ -160,7 +160,7 @@ class CommandBatch {
     } catch (error) {
       end = ({ reject }) => reject(error);
     }
-    // A tool with `retry` may arrive again, and is then expected.
+    // A call of a tool with `retry` may arrive again, so the batch then waits for it.
     for (const { callId } of contexts) if (this.#open.has(callId)) this.#expected.add(callId);
     for (const [index, arrival] of arrivals.entries()) end(arrival, index);
   }

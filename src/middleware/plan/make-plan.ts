@@ -75,7 +75,7 @@ class PlanDraft {
   #refusal = "";
   finish: FinishChunk | undefined;
 
-  /** True if the plan says "response". No tool runs then, whatever text follows. */
+  /** True if the plan says "response". Then no tool runs, whatever text follows. */
   get isOver(): boolean {
     return this.#scanner.isLeading && this.#scanner.isResponse;
   }
@@ -166,7 +166,7 @@ function allow(read: DecisionRead, chosen: string | undefined): DecisionRead {
   return isChosen ? read : { kind: "invalid", problem: `Only the tool "${chosen}" may be used now.` };
 }
 
-/** Checks the texts that the option `prompt` returns, because a missing text would be sent as "undefined". */
+/** Calls the option `prompt`, and checks the result, because a missing string would be sent as "undefined". */
 function callPrompt({ prompt, input }: Planning): PlannerPrompt {
   const made: unknown = prompt(input);
   dropPromise(made);
@@ -189,7 +189,7 @@ function toComplaint(text: string, problem: string): readonly Message[] {
   return text.trim() === "" ? [note] : [{ role: "assistant", content: [{ type: "text", text }] }, note];
 }
 
-/** Errors of the caller's function end the iteration as a provider error. */
+/** Calls the caller's planning function. Its errors end the iteration as a provider error. */
 async function* callPlanner(
   { call, exit }: Asking,
   planner: Planner,

@@ -104,8 +104,8 @@ export function recordsOf(message: AssistantMessage, answers: Message | undefine
 }
 
 /**
- * The records are cached, because every iteration reads all messages. The cache key is the pair of messages, because an assistant
- * message may get other results later.
+ * The records are cached, because every iteration reads all messages. The cache key is the pair of messages, because an assistant message
+ * may get different results later.
  */
 const recordsWith = memoize((message: AssistantMessage) => memoize(({ results }: ToolMessage) => toRecords(message, results)));
 

@@ -15,8 +15,8 @@ export class ThoughtFilter {
   /** Returns the part of the text that is certainly not reasoning. Leading blanks are dropped. */
   take(piece: string): string {
     if (this.#state === "after") return piece;
-    // Leading blanks are dropped at once, because each fragment of an endless blank text would otherwise take longer to process
-    // than the fragment before.
+    // Leading blanks are dropped at once. Otherwise, each fragment of an endless blank text would take longer to process than the previous
+    // one.
     this.#held += this.#held === "" ? piece.trimStart() : piece;
     if (this.#state === "before") {
       if (this.#held.length < begin.length && begin.startsWith(this.#held)) return "";
@@ -40,8 +40,8 @@ const blank = /\s/;
 const special = /["\\]/g;
 
 /**
- * Matches the text before a JSON object if this text is empty or ends with the start of a code fence. After any other text, the
- * object may be a quotation.
+ * Matches the text before a JSON object if it is empty or ends with the start of a code fence. After any other text, the object may be a
+ * quotation.
  */
 const opening = /(?:^|```\w*)$/;
 
@@ -66,8 +66,8 @@ export class PlanScanner {
   #lead = "";
   #objects = 0;
   /**
-   * The problem of the newest object that was not a plan. The text about the problem is made only when it is needed, because
-   * credentials must be removed from it, which is slow.
+   * The problem of the newest object that was not a plan. The message about the problem is written only when it is needed, because removing
+   * credentials from it is slow.
    */
   #fault: { readonly thrown?: unknown } | undefined;
   #hasBrace = false;
@@ -197,7 +197,7 @@ export class PlanScanner {
     if (this.plan === undefined) this.#action = undefined;
   }
 
-  /** Text in braces without plan fields is treated as prose, not as a faulty plan. */
+  /** Reads an object. Text in braces without plan fields is treated as prose, not as a faulty plan. */
   #read(text: string): void {
     try {
       const value: unknown = JSON.parse(text);

@@ -63,7 +63,7 @@ export class Account {
     return type === "reasoning-delta" ? this.#think(chunk) : undefined;
   }
 
-  /** Puts a blank line between the reasoning of two requests. */
+  /** Adds a blank line between the reasoning of two requests. */
   #think(chunk: ChunkOf<"reasoning-delta">): readonly ModelChunk[] | undefined {
     if (chunk.text === "" || this.#thinks) return undefined;
     const isFirst = !this.#hasThoughts;
@@ -72,7 +72,7 @@ export class Account {
     return isFirst ? undefined : [{ type: "reasoning-delta", text: "\n\n" }, chunk];
   }
 
-  /** Estimates the usage of a request that is closed early, because the service reports no more usage for a closed request. */
+  /** Estimates the usage of a request that is closed early, because the service then reports no usage. */
   close(): ModelChunk {
     return this.#use(this.#estimate());
   }
@@ -144,7 +144,7 @@ export class Account {
     return { type: "usage", usage: addUsage(this.#before, usage), mode: "snapshot" };
   }
 
-  /** Reported input tokens are kept. The output tokens are at least the estimate for the received text. */
+  /** Keeps reported input tokens. Counts at least the estimated tokens of the received text as output. */
   #estimate(): Usage {
     const said = this.#now ?? noUsage;
     const { system = "", messages = [] } = this.#request ?? {};
@@ -243,7 +243,7 @@ export function mayAskOn({ call, account }: Asking): boolean {
   return call.mayAsk?.(account.spendings) !== false;
 }
 
-/** The reader can stop while a value is pending. A plain generator would first wait for the value. */
+/** Lets the reader stop while a value is pending. A plain generator would first wait for that value. */
 export function leavable(
   open: (exit: Exit) => AsyncGenerator<ModelChunk, void, undefined>,
 ): AsyncIterableIterator<ModelChunk, void> {

@@ -88,9 +88,8 @@ function toKwargs(value: unknown): unknown {
 const response: DecisionRead = { kind: "decision", decision: { next_action: "response", execution_commands: [] } };
 
 /**
- * The commands come from the first of `execution_commands`, `tool_commands` and `tool_command` that is not empty. Names and texts
- * are trimmed, and commands with a blank tool name are ignored. The commands run unless `next_action` is "response" or `use_tool`
- * is false.
+ * The commands come from the first of `execution_commands`, `tool_commands` and `tool_command` that is not empty. Names and other strings
+ * are trimmed, and commands with a blank tool name are ignored. The commands run unless `next_action` is "response" or `use_tool` is false.
  *
  * @example readDecision({ tool_command: { tool_name: "add", tool_kwargs: { a: 1 } } }) // next_action: "execute"
  */
@@ -114,7 +113,7 @@ export function isPlan(value: UnknownRecord): boolean {
   return planFields.some((field) => Object.hasOwn(value, field));
 }
 
-/** The model gets at most this many issues of a plan, because each issue costs tokens. */
+/** The maximum number of issues that the model gets about a plan, because each issue costs tokens. */
 const maxIssues = 5;
 
 function describeIssues({ issues }: z.ZodError): string {

@@ -161,8 +161,8 @@ export function withPlanner(provider: Provider, options: PlannerOptions = {}): P
     closesEarly: options.closesEarly ?? true,
   };
   return wrapProvider(provider, {
-    // Of an answer of the service, only the plan is kept, and the tools are described in the prompt. Abilities that need more of the
-    // answer or of the tools are therefore not passed on.
+    // Only the plan is kept from the service's answer, and the tools are described in the prompt. Abilities that need more than that are
+    // therefore not passed on.
     compacts: undefined,
     searchesTools: undefined,
     structuresOutput: undefined,

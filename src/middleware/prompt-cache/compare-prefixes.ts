@@ -42,7 +42,7 @@ function hasSameFields(one: Part, other: Part): boolean {
 }
 
 /**
- * True if two messages of the model have the same text and calls: only reasoning, signatures or ids differ. Also true if one of the
+ * True if two assistant messages have the same text and calls, so that only reasoning, signatures or ids differ. Also true if one of the
  * two messages has neither text nor calls, because that message is an added or removed item with reasoning.
  */
 function isMetadataChange(before: unknown, next: unknown): boolean {
@@ -57,10 +57,10 @@ function isOfModel(value: unknown): boolean {
   return typeof type === "string" && !type.endsWith("_output");
 }
 
-/** In all formats, strings in these fields are texts, names and arguments. */
+/** The fields that, in all formats, hold text, names and arguments as strings. */
 const shownFields: ReadonlySet<string> = new Set(["text", "content", "name", "toolName", "arguments"]);
 
-/** Lists texts, names and arguments, but no reasoning. */
+/** Lists the text, names and arguments in a value, but no reasoning. */
 function listShown(value: unknown): readonly unknown[] {
   if (Array.isArray(value)) return value.flatMap(listShown);
   if (!isRecord(value) || value["type"] === "reasoning" || value["thought"] === true) return [];
@@ -102,8 +102,8 @@ interface Replacement {
 }
 
 /**
- * Policies do not change the transcript. A tool message that is not in the transcript therefore has masked results. A user message
- * that is not in the transcript is a summary, or has the context items at the end of the request.
+ * Finds what middleware has replaced. Middleware does not change the transcript, so a tool message that is not in the transcript has masked
+ * results, and such a user message is a summary or contains the context items.
  */
 function findReplacements({ messages, transcript }: ModelRequest): readonly Replacement[] {
   if (transcript === undefined) return [];
@@ -127,8 +127,8 @@ function toReplacements(kind: Replacement["kind"], text: unknown): readonly Repl
 export interface Comparison {
   readonly sharedBytes: number;
   /**
-   * The bytes that could be the same at most: those before the first expected change. A change is expected if middleware made it,
-   * or if it is normal and therefore has no cause.
+   * The maximum number of bytes that could have been shared: those before the first expected change. A change is expected if middleware
+   * made it, or if it is normal and therefore has no cause.
    */
   readonly possibleBytes: number;
   /** The cause of the first change. Undefined if the request only adds messages, or if the change has no cause. */
@@ -141,7 +141,7 @@ interface Change {
   readonly cause: CacheBreakCause | undefined;
 }
 
-/** A change without a cause is normal: context items move to the end, and a paused message becomes longer. */
+/** A change of the messages. Without a cause, it is normal: context items move to the end, and a paused message becomes longer. */
 interface MessageChange extends Change {
   readonly isIntended: boolean;
 }

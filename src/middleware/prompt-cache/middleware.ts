@@ -1,4 +1,4 @@
-// The prompt cache watch as middleware: hears which bodies are sent, and records what they share with the request before.
+// The prompt cache watch as middleware: observes the request bodies, and records how much each shares with the previous request.
 
 import { addUsage, noUsage } from "../../shared/count-usage.ts";
 import { isRecord } from "../../core/kit.ts";
@@ -74,7 +74,7 @@ function withSending(call: ModelCall, sending: ModelCall["sending"]): ModelCall 
   return { signal, iteration, clock, timeouts, mayAsk, guard, sending, heartbeat: (state) => call.heartbeat(state) };
 }
 
-/** A function of the caller that fails makes the saved amount unknown. */
+/** Calls the caller's `pricing`. If it fails, the saved amount is unknown. */
 function priceBy(pricing: Pricing | undefined): (usage: Usage, by: AttemptSpending) => unknown {
   return (usage, { provider, model }) => {
     try {
@@ -107,7 +107,7 @@ class Spendings {
     return { provider, model, usage: this.#usage };
   }
 
-  /** Not a generator, because a generator cannot be left while the provider hangs. */
+  /** Not a generator, because a generator cannot be stopped while the provider hangs. */
   follow(stream: AsyncIterable<ModelChunk>): AsyncIterable<ModelChunk> {
     return {
       [Symbol.asyncIterator]: () => {

@@ -14,7 +14,7 @@ export interface Part {
   readonly value: unknown;
 }
 
-/** Providers convert each message once, so most parts are the same objects as in the previous request. */
+/** Parts that were already measured. Providers convert each message once, so most parts are the same objects as in the previous request. */
 const known = new WeakMap<object, Part>();
 
 /** `before` is the part at the same place in the previous request. */
@@ -43,7 +43,7 @@ export function isSamePart(one: Part | undefined, other: Part | undefined): bool
   return one === other || (one !== undefined && one.digest === other?.digest && one.bytes === other.bytes);
 }
 
-/** Undefined for a message. */
+/** Returns the name of a tool. Undefined for a message. */
 function nameOf(value: unknown): string | undefined {
   if (!isRecord(value) || "role" in value) return undefined;
   const { name, type } = value;

@@ -89,12 +89,12 @@ export function fromDigests(record: RequestPrefix, before: Prefix = emptyPrefix)
 }
 
 /**
- * In the record of a run's final request, the newest messages are kept singly, up to this number. Older messages are grouped, and
- * each group is twice as large as the newer group after it.
+ * The number of newest messages that the record of a run's final request lists one by one. Older messages are grouped, and each group is
+ * twice as large as the newer group after it.
  */
 const maxSingle = 8;
 
-/** The oldest group comes first. */
+/** Returns the sizes of the groups, oldest first. */
 function groupSizes(count: number): readonly number[] {
   const sizes: number[] = [];
   for (let left = count; left > 0; left -= sizes[0] ?? left) {

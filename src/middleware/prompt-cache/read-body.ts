@@ -50,8 +50,8 @@ function toTools(tool: unknown): readonly unknown[] {
 }
 
 /**
- * The settings that a service reads before the messages. A setting with the place "system" is read even before the system text, so
- * that a change also makes the cached system text useless.
+ * The settings that a service reads before the messages. A setting with the place "system" is read before the system text, so that a change
+ * also invalidates the cached system text.
  */
 export const settingPlaces: { readonly [name: string]: "system" | "messages" } = {
   response_format: "system",

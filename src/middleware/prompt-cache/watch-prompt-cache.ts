@@ -31,9 +31,9 @@ import { readBody } from "./read-body.ts";
  * service charges only a fraction of the price for the repeated beginning. Each request that begins differently emits the event
  * `cache-break` with the cause and the bytes that were lost. `result.cache` has the sums.
  *
- * The middleware compares the bodies that adapters hand to their SDKs. A provider of your own must call `call.sending`; otherwise its
- * requests are not counted. The measurements are recorded in the journal, so a replayed run has the same events and sums. The first
- * request of a resumed run is compared with the newest recorded request. Any number of runs can use the same returned object.
+ * The middleware compares the bodies that adapters hand to their SDKs. Your own provider must call `call.sending`; otherwise its requests
+ * are not counted. The measurements are recorded in the journal, so a replayed run has the same events and sums. The first request of a
+ * resumed run is compared with the newest recorded request. Any number of runs can use the same returned object.
  *
  * The first request of a run is compared with nothing, unless `startWith(result.cache?.last)` passes the final request of
  * an earlier run. `createConversation` calls `startWith` by itself.
@@ -160,7 +160,7 @@ function ownPrefix(sent: Sent | undefined): Prefix | undefined {
   return sent?.earlier === undefined ? sent?.prefix : undefined;
 }
 
-/** Puts messages into the same groups as in the earlier run's request, so that the two requests can be compared. */
+/** Groups messages as in the earlier run's request, so that the two requests can be compared. */
 function alike(prefix: Prefix, { earlier }: Sent): Prefix {
   return earlier === undefined
     ? prefix

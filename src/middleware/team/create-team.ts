@@ -58,7 +58,7 @@ export interface TeamMembers {
   readonly [name: string]: TeamMember;
 }
 
-/** The options of `createTeam`. `T` are the tools of the lead, and `M` are the members. */
+/** The options of `createTeam`. `T` is the union of the types of the lead's tools, and `M` the type of the members. */
 export interface TeamOptions<T extends Tool = Tool, M extends TeamMembers = TeamMembers> {
   /** The system text of the lead, and its own tools in addition to the members. */
   readonly lead?: { readonly system?: string | undefined; readonly tools?: readonly T[] | undefined } | undefined;
@@ -73,7 +73,10 @@ export interface TeamOptions<T extends Tool = Tool, M extends TeamMembers = Team
   readonly maxParallel?: number | undefined;
 }
 
-/** The options for `runToolLoop` that make a run the lead of a team. `T` are the tools of the lead, including the members. */
+/**
+ * The options for `runToolLoop` that make a run the lead of a team. `T` is the union of the types of the lead's tools, including the
+ * members.
+ */
 export type Team<T extends Tool = Tool> = Pick<LoopOptions, "system" | "limits"> & { readonly tools: readonly T[] };
 
 /** The tools that stand for the members. A member needs the context that its tools need. */
@@ -92,8 +95,8 @@ export interface MemberReport {
   /** The calls that ended the run of the member: tools with `endTurn`, or calls that a stop condition kept from running. */
   readonly calls?: AgentReport["calls"];
   /**
-   * For a completed task, the answer of the member: the value of `structuredOutput` if the member has this middleware, otherwise text.
-   * For other tasks, the text so far. Absent if a tool or a stop condition ended the run before the member wrote a text.
+   * For a completed task, the answer of the member: the value of `structuredOutput` if the member has this middleware, otherwise text. For
+   * other tasks, the text so far. Absent if a tool or a stop condition ended the run before the member wrote any text.
    */
   readonly report?: Json | undefined;
 }
@@ -137,9 +140,9 @@ const taskSchema = {
  * tool of the lead. The lead may call a member several times at once, and each call is a nested run with the limits of the
  * member.
  *
- * `limits` are shared: a run counts the tokens, the cost, the tool calls and the time of its nested runs. The result of each task
- * is a `MemberReport`. A member that fails or reaches a limit does not end the run of the lead: the report has the status of the
- * member and the text so far. With `finalAnswer({ reserve })` of the lead, members leave the reserve to the lead.
+ * `limits` are shared: a run counts the tokens, the cost, the tool calls and the time of its nested runs. The result of each task is a
+ * `MemberReport`. A member that fails or reaches a limit does not end the run of the lead: the report has the member's status and its text
+ * so far. If the lead has `finalAnswer({ reserve })`, members leave the reserve to it.
  *
  * The tasks for `maxTasks` are counted separately for each run of the lead. The team remembers the counts of the 1,000 runs that
  * most recently started a task.
@@ -220,7 +223,7 @@ function createTaskCounter(name: string, maxTasks: number): (runId: string, key:
   };
 }
 
-/** The longest report of a task that was not completed, in characters. */
+/** The maximum length of the report about a task that was not completed, in characters. */
 const maxTextLength = 2_000;
 
 function toReport(result: LoopResult): MemberReport {

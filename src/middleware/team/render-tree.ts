@@ -12,8 +12,8 @@ export interface RenderTreeOptions {
 const checks: Checks<RenderTreeOptions> = { width: { min: 0 }, height: { min: 0 } };
 
 /**
- * Draws a tree of runs: one line for each run, with its state, tools, tokens, cost and time. Names and texts come
- * from models, so control characters are removed, and long lines are cut.
+ * Draws a tree of runs: one line for each run, with its state, tools, tokens, cost and time. Names and tasks come from models, so control
+ * characters are removed, and long lines are cut.
  *
  * @example
  * console.log(renderTree(tree, { width: process.stdout.columns }));
@@ -78,8 +78,8 @@ export function toLine(text: string): string {
 }
 
 /**
- * Counts two columns for East Asian characters and emoji, and also for some narrow characters. Lines with such narrow characters
- * are cut too early.
+ * Counts two columns for East Asian characters and emoji, and also for some narrow characters. Lines with such characters are cut too
+ * early.
  */
 function columnsOf(text: string): number {
   let columns = 0;

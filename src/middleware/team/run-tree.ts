@@ -8,7 +8,7 @@ export interface RunNode {
   readonly runId: string;
   /** The name of the tool whose call contains the run. For the outermost run, the option `name`. */
   readonly name: string;
-  /** The first text in the arguments of the call that contains the run. Undefined for the outermost run. */
+  /** The first string in the arguments of the call that contains the run. Undefined for the outermost run. */
   readonly task: string | undefined;
   /** "working", or the status of the run after its end. */
   readonly state: "working" | LoopStatus;
@@ -16,7 +16,7 @@ export interface RunNode {
   readonly reason: EndReason["kind"] | undefined;
   /** The names of the tools that run now, without calls that contain nested runs. */
   readonly tools: readonly string[];
-  /** The tokens so far, including nested runs. */
+  /** The tokens used so far, including nested runs. */
   readonly tokens: number;
   /** The cost so far in USD, including nested runs. Undefined if no cost is known. */
   readonly costUSD: number | undefined;

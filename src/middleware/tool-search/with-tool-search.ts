@@ -33,10 +33,10 @@ const intro =
 const explanation = 'The tools to find, where "a_: b, c" means a_b and a_c:';
 const singles = "others";
 
-/** Lower than in estimates of ordinary text, because a name has more tokens than a sentence of the same length. */
+/** The estimated bytes per token. Lower than for ordinary text, because a name has more tokens than a sentence of the same length. */
 const bytesPerToken = 3;
 const maxNameLength = 64;
-/** A larger group is split, because the model would see only the beginning of one long list. */
+/** The maximum size of a group. A larger group is split, because the model would see only the beginning of one long list. */
 const maxInGroup = 40;
 
 interface Group {
@@ -132,7 +132,7 @@ function split({ prefix, names }: Group): readonly Group[] {
 }
 
 function toLine(text: string, longest: number): string {
-  // The text is cut before the replacement, because a text from a server may be of any length.
+  // Cuts the text before the replacement, because text from a server may have any length.
   const start = takeStart(text, longest * 4);
   const line = start.replace(/[\s\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Bidi_Control}]+/gu, " ").trim();
   return cutText(start.length < text.length ? `${line}…` : line, longest);
@@ -144,7 +144,10 @@ interface IndexedTool {
   readonly parameters: string;
 }
 
-/** In characters. The rest of a longer text is ignored, because the texts of tools may come from servers and have any length. */
+/**
+ * The maximum length of searched text, in characters. The rest is ignored, because descriptions of tools may come from servers and have any
+ * length.
+ */
 const maxTextLength = 2_000;
 const deepestSchema = 4;
 const maxParameters = 200;
@@ -203,7 +206,7 @@ function createIndex(tools: readonly ToolDefinition[]): MiniSearch<IndexedTool> 
   return index;
 }
 
-/** Splits also at "_" and before capital letters: `createIssue` and `create_issue` have the same words. */
+/** Splits text into words, also at "_" and before capital letters: `createIssue` and `create_issue` have the same words. */
 function toTerms(text: string): string[] {
   const spaced = text.replace(/([\p{Ll}\p{N}])(?=\p{Lu})|(\p{Lu})(?=\p{Lu}\p{Ll})/gu, "$1$2 ");
   return spaced.split(/[^\p{L}\p{N}]+/u).filter((word) => word !== "");
@@ -242,9 +245,8 @@ export interface ToolSearchOptions {
   /** The maximum number of tools that one search finds and loads. From 1 to 50. Default 5. */
   readonly maxResults?: number | undefined;
   /**
-   * The maximum size of `find_tools` in a request, in estimated tokens. The description of `find_tools` lists the names of the
-   * deferred tools as far as they fit. For names that do not fit, the description has only their number. At least 300. Default
-   * 1,500.
+   * The maximum size of `find_tools` in a request, in estimated tokens. The description of `find_tools` lists the names of the deferred
+   * tools as far as they fit. Of the names that do not fit, it mentions only the number. At least 300. Default 1,500.
    */
   readonly maxTokens?: number | undefined;
 }
@@ -281,9 +283,9 @@ interface Table {
  * parameters of the deferred tools. Loaded tools are added at the end of the next request, so that the service can still use its
  * cache for the tools before them.
  *
- * All rules for calls apply to found tools too. Tools that a filter, a context restart or `prepareIteration` hides are not found.
- * Their names may still be in the description of `find_tools`, so apply `withFilter` to `source`, not to the result. If the
- * provider has `searchesTools`, requests do not contain `find_tools`, because the service searches itself.
+ * Found tools are subject to the same rules as all others. Tools that a filter, a context restart or `prepareIteration` hides are not
+ * found. Their names may still be in the description of `find_tools`, so apply `withFilter` to `source`, not to the result. If the provider
+ * has `searchesTools`, requests do not contain `find_tools`, because the service searches itself.
  *
  * Throws LoopError "invalid-option" or "unknown-option" if an argument is invalid. Throws "duplicate-tool" if `source` has a tool
  * named `find_tools`. If `source` gets such a tool later, `definitions()` throws this error.

@@ -4,7 +4,7 @@ import type { EndReason, FinishReason, Json, LoopStatus, StreamResult, ToolOutco
 
 import { builtinLoader } from "../../shared/builtin-loader.ts";
 
-/** Throws on platforms without the channels. */
+/** Returns the function that loads Node's modules. Throws on platforms without `node:diagnostics_channel`. */
 export function loader(): typeof process.getBuiltinModule {
   return builtinLoader("diagnostics() needs node:diagnostics_channel, and Node 20.16 or later.");
 }
@@ -99,7 +99,7 @@ export interface RunMessage {
   readonly provider: string;
   readonly model: string;
   readonly conversationId?: string | undefined;
-  /** For a nested run: the call that contains the run, and the run id of that call. */
+  /** For a nested run: the call that contains it, and the run id of that call. */
   readonly inside?: { readonly runId: string; readonly callId: string; readonly name: string } | undefined;
   status?: LoopStatus | undefined;
   reason?: EndReason["kind"] | undefined;

@@ -50,7 +50,10 @@ const handlers: EventHandlers<RunChannels> = {
   "run-end": (run, event) => run.end(event),
 };
 
-/** Ids and names of a program are not cut, because other messages and programs compare them. Those of a model are: `cleanName`. */
+/**
+ * Removes credentials from an id or name that the program chose. Does not cut it, because other messages and programs compare such ids. For
+ * names that a model chose, see `cleanName`.
+ */
 function cleanId(id: string): string {
   return redactSecrets(textOf(id));
 }
@@ -88,8 +91,8 @@ class RunChannels implements RunObserver {
   }
 
   startIteration({ iteration, continuation, replayed = false }: LoopEvents["iteration-start"]): void {
-    // The previous iteration is still open only if a journal ran a model step twice. In that case, this line ends the first try
-    // of the step.
+    // The previous iteration is still open only if a journal ran a model step twice. In that case, this line ends the first attempt of the
+    // step.
     this.#iteration?.end({});
     if (continuation === 0) this.#args.clear();
     this.#iteration = iterationSource.begin(() => ({ runId: this.#runId, iteration, continuation, replayed }), this.#outer);
@@ -120,7 +123,7 @@ class RunChannels implements RunObserver {
     return tools.begin(facts, this.#iteration ?? this.#outer);
   }
 
-  /** A call that was refused, and a result from outside, have no `tool-start`. They start and end at once. */
+  /** Ends a call. A refused call and a result from outside have no `tool-start`, so they start and end at once. */
   endTool(event: LoopEvents["tool-end"]): void {
     const { callId, outcome, durationMs, result } = event;
     const errorType = countsAsError(outcome) ? outcome : undefined;

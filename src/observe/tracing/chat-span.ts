@@ -76,8 +76,8 @@ export class ChatSpan implements StreamObserver {
   }
 
   /**
-   * Measures the time to the first chunk. Returns true if the span needs more chunks: while that time is unknown, and always if
-   * content is recorded.
+   * Measures the time to the first chunk. Returns true if the span needs more chunks: until that time is known, or always if content is
+   * recorded.
    */
   onChunk(chunk: ModelChunk): boolean {
     if (this.#firstChunkMs === undefined && chunk.type !== "attempt-start" && chunk.type !== "attempt-discarded") {

@@ -164,7 +164,7 @@ export function thrownType(error: unknown): string {
   return typeof type === "string" ? type : otherError;
 }
 
-/** Also removes credentials from names and ids. A program may pass a key in place of a model, for example. */
+/** Removes undefined attributes, and credentials in names and ids: for example, a program may pass a key where a model name belongs. */
 export function definedIn(attributes: Attributes): Attributes {
   return Object.fromEntries(
     Object.entries(attributes).flatMap(([name, value]): [string, AttributeValue][] => {
@@ -174,7 +174,7 @@ export function definedIn(attributes: Attributes): Attributes {
   );
 }
 
-/** The attributes with a name, an id or a description that the program or a provider has chosen. */
+/** The attributes that hold a name, an id or a description chosen by the program or a provider. */
 const names: ReadonlySet<string> = new Set([
   ...[genAi.agentName, genAi.conversationId, genAi.providerName, genAi.requestModel, genAi.responseModel],
   ...[genAi.requestStopSequences, genAi.toolDescription, own.runId],

@@ -20,9 +20,9 @@ export function quietly<Value>(work: () => Value): Value | undefined {
   }
 }
 
-/** All times are in milliseconds. */
+/** The source of time for spans. All times are in milliseconds. */
 export interface SpanClock {
-  /** For durations. The starting point of this time is not defined. */
+  /** Returns a time for measuring durations. Its starting point is undefined. */
   now(): number;
   /** Returns the time since 1970, or undefined. If undefined, the tracer reads the time itself, which is more exact. */
   wallTime(): number | undefined;
@@ -65,7 +65,7 @@ export class LiveSpan {
 const maxTextLength = 128;
 const maxNames = 50;
 
-/** Returns what tells most about an object: a change of a request, a cause or a part. */
+/** Returns the most telling field of an object, such as a change of a request, a cause or a part. */
 function nameOf(value: object): unknown {
   const { kind, name, field, action, by, reason }: { readonly [field: string]: unknown } = { ...value };
   return typeof field === "string" ? `${field} ${textOf(action)} by ${textOf(by)}: ${textOf(reason)}` : (kind ?? name);

@@ -171,7 +171,7 @@ export class RunTrace implements RunObserver {
   #agent: string | undefined;
   #continuation = 0;
   #chat: ChatSpan | undefined;
-  /** A stream that failed. Its span stays open until a later event brings the error. */
+  /** A stream that failed. Its span stays open until a later event contains the error. */
   #failed: { readonly chat: ChatSpan; readonly end: LoopEvents["iteration-end"] } | undefined;
   #summary: SummarySpan | undefined;
   #replayedIterations = 0;
@@ -288,7 +288,7 @@ export class RunTrace implements RunObserver {
     return this.#known.byName.get(name);
   }
 
-  /** A call that was refused, and a result from outside, have no `tool-start`. Their spans have no duration. */
+  /** Ends the span of a call. A refused call and a result from outside have no `tool-start`, so their spans have no duration. */
   endTool(event: LoopEvents["tool-end"]): void {
     const { callId, replayed } = event;
     const open = this.#tools.get(callId);
@@ -304,8 +304,8 @@ export class RunTrace implements RunObserver {
   }
 
   /**
-   * Observes a nested run. The parent of the nested run's span is the active span, because the tool may have created a span of its
-   * own. If no span is active, the parent is the span of the call.
+   * Observes a nested run. The parent of the nested run's span is the active span, because the tool may have created its own span. If no
+   * span is active, the parent is the span of the call.
    */
   nest({ callId, name }: Pick<ToolContext, "callId" | "name">): StartObserving {
     const { tracing, clock } = this.#place;
@@ -319,7 +319,7 @@ export class RunTrace implements RunObserver {
   }
 
   #note(event: LoopEvent): void {
-    // An emitted text arrives in many pieces.
+    // Skips emitted text, because it arrives in many pieces.
     if (event.replayed === true || (event.type === "tool-emit" && event.part.type === "text")) return;
     const span = event.type === "attempt-discarded" ? (this.#chat?.span ?? this.#span) : this.#span;
     span.note(`turnwright.${event.type.replaceAll("-", "_")}`, noteFacts(event, this.#ports.content.isOn));
@@ -336,7 +336,7 @@ export class RunTrace implements RunObserver {
   }
 
   close(failure: { readonly error: unknown } | undefined, isNew: boolean): void {
-    // A run that was replayed completely has no span. A new one may fail before any event that is not replayed.
+    // A completely replayed run has no span. A new run may fail before its first event that is not replayed.
     if (isNew && this.#begun === undefined && this.#end !== undefined) {
       this.#begin();
       this.end(this.#end);

@@ -16,17 +16,17 @@ import { checkTracingOptions, type TracingOptions } from "./tracing-options.ts";
 export type RecordSpansOptions = Pick<TracingOptions, "tracer" | "tracerProvider" | "agentName" | "captureContent" | "redact">;
 
 /**
- * Records the runs of a log with OpenTelemetry: the same spans that `tracing` records during a run, with the same names,
- * attributes, parents and statuses. Start and end times are those of the log, in milliseconds. `log` is the result of
- * `readRunLog` or `parseRunLog`. Each execution of a resumed run has its own span. The parent of an outermost run is the span
- * that is active when `recordSpans` is called. No metrics are recorded. All spans have ended when the function returns.
+ * Records the runs of a log with OpenTelemetry: the same spans that `tracing` records during a run, with the same names, attributes,
+ * parents and statuses. Start and end times come from the log, in milliseconds. `log` is the result of `readRunLog` or `parseRunLog`. Each
+ * execution of a resumed run has its own span. The parent of an outermost run is the span that is active when `recordSpans` is called. No
+ * metrics are recorded. All spans have ended when the function returns.
  *
  * Some facts are not in a log:
  *
- * - The settings of a run are those of its first request. `tracing` reports the settings before `prepareIteration` changes them.
+ * - The settings of a run are the settings of its first request. `tracing` reports the settings before `prepareIteration` changes them.
  * - The time to the first chunk is the time to the first text, reasoning or call. With a wrapper such as `withRetry`, the first
  *   text, reasoning or call of all attempts counts.
- * - The ids and arguments of calls in `gen_ai.output.messages` are those that the run uses, not those that the model wrote.
+ * - In `gen_ai.output.messages`, calls have the ids and arguments that the run uses, not those that the model wrote.
  * - `turnwright.tool.executed` comes from the outcome, so it is also true for a call that reused the result of a discarded
  *   attempt.
  * - If no request in the log contains a tool, the spans of its calls have no description, and their names do not contain the name

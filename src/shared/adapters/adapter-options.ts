@@ -11,13 +11,13 @@ export interface AdapterOptions {
   /** The name of the API family. Policies such as `preToolText` can depend on this name. Default none. */
   readonly family?: string | undefined;
   /**
-   * Maps further finish reasons of the service to those of turnwright, for example `{ "FUNCTION_CALL": "tool-calls" }`. These entries
-   * take precedence over the built-in ones. Default none.
+   * Maps further finish reasons of the service to turnwright's finish reasons, for example `{ "FUNCTION_CALL": "tool-calls" }`. These
+   * entries take precedence over the built-in ones. Default none.
    */
   readonly finishReasons?: { readonly [word: string]: FinishReason } | undefined;
   /**
-   * Texts of errors and the codes of these errors, for services whose wording is not known yet. A pattern is matched with the message
-   * of the error. These entries take precedence over the built-in ones. Default none.
+   * Patterns for error messages, with the codes of these errors, for services whose wording is not known yet. A pattern is matched with the
+   * message of the error. These entries take precedence over the built-in ones. Default none.
    */
   readonly errorWords?: readonly ErrorWord[] | undefined;
 }
@@ -49,7 +49,7 @@ export function refuseBare(value: unknown, [, fits]: Check, [name, write]: reado
   throw new LoopError("invalid-option", { option: "options", expected, received, instead: write });
 }
 
-/** The checks of `AdapterOptions`, and of the options `id`, `model` and `structuredOutput`, which adapters have too. */
+/** The checks of `AdapterOptions`, and of the options `id`, `model` and `structuredOutput`, which all adapters also have. */
 export const adapterChecks: Checks<
   AdapterOptions & { readonly id?: string; readonly model: string; readonly structuredOutput?: boolean }
 > = {

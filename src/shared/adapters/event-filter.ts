@@ -1,4 +1,5 @@
-// Reads an event stream: removes the events without data, and keeps the end, to find what an SDK does not pass on.
+// Reads an event stream. Removes events without data, and keeps the end of the stream, which may contain something that an SDK does not
+// pass on.
 
 import { isRecord, type UnknownRecord } from "../guards.ts";
 import { parseJson } from "../json.ts";
@@ -9,7 +10,7 @@ const tailLength = 4_096;
 
 const maxSaidLength = 1_000;
 
-/** Keeps the end of an event stream, to find what an SDK does not pass on. */
+/** Keeps the end of an event stream, which may contain something that an SDK does not pass on. */
 export class EventTail {
   readonly #decoder = new TextDecoder();
   #text = "";
@@ -20,7 +21,7 @@ export class EventTail {
     this.#text = (this.#text + text).slice(-Math.max(tailLength, text.length));
   };
 
-  /** True if the stream ended with `data: [DONE]` on a line of its own, and the events before it are JSON. */
+  /** True if the stream ended with `data: [DONE]` on a separate line, and the events before it are JSON. */
   get isDone(): boolean {
     return this.#lines().at(-1) === "[DONE]" && this.plainText === undefined;
   }
@@ -42,7 +43,7 @@ export class EventTail {
   }
 }
 
-/** An event without data may be this long. The limit keeps the work proportional to the length of the stream. */
+/** The maximum length of an event without data. The limit keeps the work proportional to the length of the stream. */
 const maxHeldLength = 4_096;
 
 /** A line with data. A space or a colon is the beginning of a comment, and never of JSON. */
@@ -52,9 +53,10 @@ const dataLine = /^data:[ \t\r]*[^ \t\r\n:]/;
 const emptyLine = /^(?:(?:data|event|id|retry)?:|(?:data|event|id|retry)?[ \t\r\n]*$)/;
 
 /**
- * Relays keep a connection open with events whose `data` is empty or missing, or is a comment. SDKs parse such data as JSON, and
- * the answer would be lost (github.com/NousResearch/hermes-agent/issues/111887, github.com/omnigent-ai/omnigent/pull/1474,
- * github.com/mnfst/llm-gateway/issues/2053). All other text stays as it is, and is passed on without delay.
+ * Removes events without data. Relays keep a connection open with events whose `data` is empty or missing, or is a comment. SDKs parse such
+ * data as JSON, and the answer would be lost (github.com/NousResearch/hermes-agent/issues/111887,
+ * github.com/omnigent-ai/omnigent/pull/1474, github.com/mnfst/llm-gateway/issues/2053). All other text is passed on unchanged and without
+ * delay.
  */
 export class EventFilter {
   readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
@@ -100,7 +102,7 @@ export class EventFilter {
     return this.#hasData ? event : "";
   }
 
-  /** Also true for a complete line that is no field, so that it is never lost. */
+  /** True for a line with data. Also true for a complete line that is not a field, so that it is never lost. */
   #isContent(line: string, isWhole: boolean): boolean {
     return dataLine.test(line) || this.#held.length + line.length > maxHeldLength || (isWhole && !emptyLine.test(line));
   }

@@ -1,4 +1,4 @@
-// Reads arguments that a model has written in another form than the schema of the tool describes.
+// Fixes arguments whose form differs from the tool's schema in ways that are typical of models.
 
 import type { JsonSchema } from "../../core/types/common.ts";
 import { isRecord, type UnknownRecord } from "../guards.ts";
@@ -6,16 +6,15 @@ import { parseJson, toJson } from "../json.ts";
 import { mapItems } from "./well-formed.ts";
 
 /**
- * Returns the arguments of a call in the form that the schema of the tool describes. Changes only values that cannot fit the schema as
- * they are:
+ * Returns the arguments of a call in the form that the tool's schema describes. Changes only values that cannot fit the schema:
  *
- * - A string that contains JSON becomes this JSON, if the schema accepts its type and no text. Claude writes arrays in this way
+ * - A string that contains JSON becomes that JSON value, if the schema accepts its type but no string. Claude writes arrays in this way
  *   (github.com/anthropics/claude-code/issues/86459).
- * - An optional property that is null is left out, if the schema accepts no null. GPT and other models write all properties
+ * - An optional property that is null is left out, if the schema does not accept null. GPT and other models write all properties
  *   (github.com/livekit/agents-js/pull/2308).
- * - An object that is the only argument, and has all arguments in it, becomes the arguments.
+ * - If the only argument is an object with all the arguments in it, that object becomes the arguments.
  *
- * References and unions of objects are not followed. Returns `args` itself if nothing changes.
+ * References and unions of objects are not followed. Returns the same `args` if nothing changes.
  *
  * @example
  * const schema = { type: "object", properties: { ids: { type: "array" }, limit: { type: "integer" } }, required: ["ids"] };
@@ -70,7 +69,7 @@ function decode(text: string, types: ReadonlySet<unknown>): unknown {
   }
 }
 
-/** Returns the types that a schema accepts. Returns undefined if these are not known, or all. */
+/** Returns the types that a schema accepts. Returns undefined if they are unknown, or if it accepts all types. */
 function findTypes(schema: unknown): ReadonlySet<unknown> | undefined {
   if (!isRecord(schema)) return undefined;
   const { type, nullable, enum: values = "const" in schema ? [schema["const"]] : undefined } = schema;

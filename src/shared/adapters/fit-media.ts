@@ -1,5 +1,5 @@
-// Fits the images and files of a request to what a service accepts. Each request has the whole history, so one image that the
-// service refuses would make every later request fail.
+// Adapts the images and files of a request to the limits of a service. Each request has the whole history, so one image that the service
+// refuses would make every later request fail.
 
 import type { ContentPart } from "../../core/types/common.ts";
 import type { Message, ToolMessage, UserMessage } from "../../core/types/message.ts";
@@ -15,7 +15,7 @@ export interface MediaLimits {
   readonly imageTypes?: readonly string[] | undefined;
   /** The media types of other files that the service accepts, apart from text. Default: the types that the API accepts. */
   readonly fileTypes?: readonly string[] | undefined;
-  /** True if the service accepts base64 only, and no URLs. */
+  /** True if the service accepts only base64, not URLs. */
   readonly noUrls?: true | undefined;
   /** The maximum lengths of one image and of one file as base64, in characters. */
   readonly maxImageLength?: number | undefined;
@@ -48,7 +48,7 @@ interface Found {
 
 interface Placed extends Found {
   readonly message: number;
-  /** True for a part of the user that was added after the last message of the model. */
+  /** True for a user's part that was added after the last assistant message. */
   readonly isNew: boolean;
 }
 
@@ -67,8 +67,8 @@ interface Measured {
 }
 
 /**
- * Makes a function that fits the images and files of a request. It replaces each one that the service refuses with text for the
- * model, which says what was there and why it is missing. If they exceed a limit together, the oldest are replaced.
+ * Makes a function that adapts the images and files of a request. It replaces each one that the service refuses with text for the model,
+ * which says what was there and why it is missing. If all of them together exceed a limit, the oldest are replaced.
  *
  * The function throws ProviderError `bad-request` instead for an image or a file in a new user message.
  */
@@ -110,7 +110,7 @@ export function createImageRemover(): (request: ModelRequest) => ModelRequest | 
   };
 }
 
-/** True for a message of the user or a tool with an image or a file. */
+/** True for a user or tool message with an image or a file. */
 export function hasMedia(message: Message): boolean {
   return message.role !== "assistant" && listMedia(message).length > 0;
 }
@@ -219,7 +219,7 @@ interface Replacement extends Found {
 
 type Replacer = (messages: readonly Message[], refused: ReadonlyMap<Placed, Problem>) => readonly Message[];
 
-/** The same replacements in a message give the same object, because adapters cache what they make from a message. */
+/** Returns the same object for the same replacements in a message, because adapters cache what they make from a message. */
 function createReplacer(): Replacer {
   const copies = new WeakMap<Message, { readonly key: string; readonly copy: Message }>();
   const copyOf = (message: Message, replacements: readonly Replacement[]): Message => {

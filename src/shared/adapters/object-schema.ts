@@ -8,7 +8,7 @@ import { listOf, recordOf } from "../plain-error.ts";
 import { memoize } from "../promises.ts";
 import { cutText } from "../texts.ts";
 
-/** Keywords whose values are no schemas. */
+/** Keywords whose values are not schemas. */
 const data: ReadonlySet<string> = new Set(["const", "enum", "default", "example", "examples", "required"]);
 /** Keywords whose values have names as keys and schemas as values. */
 const maps: ReadonlySet<string> = new Set([
@@ -19,7 +19,7 @@ const maps: ReadonlySet<string> = new Set([
 interface NestedSchema {
   /** The schema before the changes in it. */
   readonly original: UnknownRecord;
-  /** 1 for the root. */
+  /** The level of nesting. 1 for the root. */
   readonly level: number;
 }
 
@@ -53,12 +53,12 @@ function toCurrentDraft(root: JsonSchema): JsonSchema {
     withReference(withTuple(withNames(bounds.reduce(withBound, schema))), root),
   ) as JsonSchema;
   if (made === root) return root;
-  // The old name of the draft would give the new keywords another meaning. Without a name, services assume 2020-12.
+  // The old draft's name would give the new keywords another meaning. Without a name, services assume 2020-12.
   const { $schema: _, ...rest } = made;
   return rest;
 }
 
-/** In draft 4, `exclusiveMinimum` says if `minimum` itself is excluded. */
+/** In draft 4, `exclusiveMinimum` says whether `minimum` itself is excluded. */
 function withBound(node: UnknownRecord, bound: (typeof bounds)[number]): UnknownRecord {
   const { [`exclusive${bound}`]: exclusive, ...rest } = node;
   if (typeof exclusive !== "boolean") return node;
@@ -67,8 +67,8 @@ function withBound(node: UnknownRecord, bound: (typeof bounds)[number]): Unknown
 }
 
 /**
- * Servers in PHP write `properties: []` (github.com/shopware/shopware/pull/18713) and `required: {}`
- * (github.com/Automattic/wordpress-mcp/issues/58).
+ * Corrects lists that should be objects, or the reverse. Servers in PHP write `properties: []` (github.com/shopware/shopware/pull/18713)
+ * and `required: {}` (github.com/Automattic/wordpress-mcp/issues/58).
  */
 function withNames(node: UnknownRecord): UnknownRecord {
   const { properties, required = [], ...rest } = node;
@@ -92,7 +92,7 @@ function withTuple(node: UnknownRecord): UnknownRecord {
   };
 }
 
-/** Follows tuples that moved to another keyword. */
+/** Adapts references to tuples that moved to another keyword. */
 function withReference(node: UnknownRecord, root: JsonSchema): UnknownRecord {
   const { $ref: reference } = node;
   if (typeof reference !== "string" || !reference.startsWith("#/")) return node;
@@ -239,7 +239,7 @@ function intersectSchemas(one: unknown, other: unknown): unknown {
   return agree ? { ...one, ...other } : { allOf: [one, other] };
 }
 
-/** Constants become one list of values. */
+/** Unites schemas. Constants become one list of values. */
 function uniteSchemas(schemas: readonly unknown[]): unknown {
   const distinct = [...new Map(schemas.map((schema) => [stableJson(schema), schema])).values()];
   const [first] = distinct;

@@ -12,7 +12,7 @@ export interface OutputRules {
   readonly maxOptional: number;
   /** The maximum number of unions: `anyOf`, `oneOf`, and lists of types. */
   readonly maxUnions: number;
-  /** The maximum depth of objects and arrays inside each other. */
+  /** The maximum nesting of objects and arrays. */
   readonly maxDepth: number;
 }
 

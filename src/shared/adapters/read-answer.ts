@@ -8,7 +8,7 @@ import type { EventReader } from "./read-sdk-stream.ts";
 import { pushError } from "./sdk-provider.ts";
 import { textOf } from "../plain-error.ts";
 
-/** Properties of a chunk that show if it belongs to a second answer. */
+/** Properties of a chunk that show whether it belongs to a second answer. */
 export interface AnswerChunk {
   readonly id: unknown;
   /** True if the chunk has a role, like the first chunk of an answer. */
@@ -22,9 +22,9 @@ export interface AnswerChunk {
 }
 
 /**
- * Detects a second answer within one stream, if each chunk has the id of its answer. A new id alone is not enough: some gateways
- * make a new id for each chunk or for the last chunk. Nor is a role, which some gateways send in each chunk. A second answer has
- * content with a new id. Also, its role is the second one of the stream, or the earlier id occurred more than once.
+ * Detects a second answer within one stream, if each chunk has the id of its answer. A new id alone is not enough, because some gateways
+ * make a new id for each chunk or for the last one; neither is a role, which some gateways send in each chunk. A second answer has content
+ * with a new id and, in addition, either the second role in the stream, or an earlier id that occurred more than once.
  */
 export class AnswerIds {
   #id = "";
@@ -35,8 +35,8 @@ export class AnswerIds {
   #held: UnknownRecord | undefined;
 
   /**
-   * Returns the chunks to read now, or undefined if the chunk belongs to a second answer. A chunk is held back if only the next
-   * chunk can show that it does.
+   * Returns the chunks to read now, or undefined if the chunk belongs to a second answer. Holds a chunk back if only the next chunk can
+   * show to which answer it belongs.
    */
   sort(chunk: UnknownRecord, facts: AnswerChunk): readonly UnknownRecord[] | undefined {
     const id = textOf(facts.id);
@@ -86,13 +86,13 @@ export function isCleanEnd(reason: FinishReason): boolean {
   return reason === "stop" || reason === "tool-calls";
 }
 
-/** The state that the event readers of all services share: how the answer ends, and its token counts. */
+/** The state that the event readers of all services have in common: how the answer ends, and its token counts. */
 export class Answer {
   readonly out: ModelChunk[];
   readonly words: FinishWords;
   /** Detects a second answer in the stream, if each chunk has the id of its answer. */
   readonly ids: AnswerIds = new AnswerIds();
-  /** The finish reason of the service, and what it means. Undefined until the service sent one. */
+  /** The service's finish reason, and its meaning. Undefined until the service has sent one. */
   finish: { readonly raw: string; readonly reason: FinishReason } | undefined;
   /** The token counts so far. */
   usage: Usage | undefined;
@@ -112,7 +112,7 @@ export class Answer {
     this.words = words;
   }
 
-  /** Returns the meaning of a finish reason of the service. */
+  /** Returns the meaning of one of the service's finish reasons. */
   reasonOf(raw: string): FinishReason {
     return meaningOf(raw, this.words);
   }
@@ -157,7 +157,7 @@ export class Answer {
     this.out.push({ type: "error", error: providerError("stream-ended-early", message) });
   }
 
-  /** Notes text of the answer. */
+  /** Takes note of text in the answer. */
   watchText(text: string): void {
     this.hasText ||= text.trim() !== "";
   }
@@ -177,9 +177,9 @@ export class Answer {
 interface EventHandlers {
   read(event: UnknownRecord): void;
   end(): void;
-  /** Default: true after the finish reason. */
+  /** True if the answer is complete. Default: true after the finish reason. */
   isFinished?(): boolean;
-  /** Default: false. */
+  /** True if the answer may continue after it is complete. Default: false. */
   mayGoOn?(): boolean;
 }
 

@@ -12,8 +12,8 @@ import { toProviderError } from "../errors/read-sdk-error.ts";
 /**
  * Returns the last chunks of a stream that ends with an error. Returns undefined if the error needs no other chunks than itself.
  *
- * Services report a filtered prompt and a malformed call as an error, or as the end of an answer. Both ways end the stream alike:
- * another provider does not get a filtered prompt, and the model is asked for the call again.
+ * Services report a filtered prompt and a malformed call as an error, or as the end of an answer. Both ways must end the stream in the same
+ * way, so that no other provider gets a filtered prompt, and the model is asked for the call again.
  */
 function settleError(error: unknown, errorWords?: readonly ErrorWord[]): readonly ModelChunk[] | undefined {
   const read = toProviderError(error);
@@ -23,7 +23,7 @@ function settleError(error: unknown, errorWords?: readonly ErrorWord[]): readonl
     return found === read ? undefined : [{ type: "error", error: found }];
   }
   const finish: ModelChunk = { type: "finish", reason: code, raw: code };
-  // The explanation of a filter is from the service, so it is not part of the answer.
+  // The explanation of a filter comes from the service, so it is not part of the answer.
   return code === "content-filter" ? [{ type: "details", text: message }, finish] : [finish];
 }
 
@@ -51,7 +51,7 @@ export interface SdkStream {
   readonly out: ModelChunk[];
   /** Returns the error to report for an error that the SDK throws. May push chunks to `out`. Default: the same error. */
   readonly explain?: ((error: unknown) => unknown) | undefined;
-  /** Texts of errors, and the codes of these errors. They precede the built-in ones. Default none. */
+  /** Patterns for error messages, with the codes of these errors. They take precedence over the built-in ones. Default none. */
   readonly errorWords?: readonly ErrorWord[] | undefined;
 }
 

@@ -12,7 +12,7 @@ import { reportTo } from "./request-changes.ts";
 import { mapItems } from "./well-formed.ts";
 import { wrapReader } from "./wrap-reader.ts";
 
-/** The texts with which services refuse a forced call, although other requests may force one. */
+/** The messages with which services refuse a forced call, although other requests may force one. */
 const refusals: readonly RegExp[] = [
   // Anthropic (platform.claude.com/docs/en/models, github.com/browserbase/stagehand/issues/2231). DashScope
   // (github.com/UKGovernmentBEIS/inspect_ai/pull/5152). Kimi (github.com/can1357/oh-my-pi/issues/1077).
@@ -27,7 +27,7 @@ const refusals: readonly RegExp[] = [
   /function calling mode .?any.? is not|forced function calling .{0,20} is only supported/i,
 ];
 
-/** The texts with which a service says that it takes no images at all. */
+/** The messages with which services refuse all images. */
 const imageRefusals: readonly RegExp[] = [
   // Ollama (github.com/ollama/ollama/issues/17301), OpenRouter (github.com/github/app/issues/2163), llama-server
   // (github.com/ggml-org/llama.cpp tools/server/server-common.cpp), and Gemini (github.com/google/generative-ai-docs/issues/513).
@@ -39,7 +39,7 @@ const imageRefusals: readonly RegExp[] = [
 
 /** The messages whose reasoning a service has refused. */
 export interface RefusedReasoning {
-  /** Adds the messages of the model. Returns false if all of them were refused before. */
+  /** Adds the assistant messages. Returns false if all of them had already been refused. */
   refuse(messages: readonly Message[]): boolean;
   has(message: Message): boolean;
 }
@@ -60,7 +60,7 @@ export function createRefusedReasoning(): RefusedReasoning {
 export interface SdkAnswer extends Pick<SdkStream, "open" | "reader" | "explain"> {
   /** Called when the service refuses the request. May change what `open` sends. If it returns true, `open` is called again. */
   readonly adapt?: ((error: ProviderError) => boolean) | undefined;
-  /** True if `adapt` leaves out refused reasoning. Default: refused reasoning is left out with all provider metadata. */
+  /** True if `adapt` leaves out refused reasoning. Default: refused reasoning is left out together with all provider metadata. */
   readonly adaptsReasoning?: boolean | undefined;
 }
 
@@ -72,10 +72,10 @@ interface Ports {
 }
 
 /**
- * Returns a function that asks a service. If the service refuses a forced call, the function asks once more with the choice "auto" and
- * an instruction. If it refuses reasoning, the function asks once more without the provider metadata of the messages. If it refuses
- * images, the function asks once more with text instead, unless an image is in a new user message. All this is remembered for later
- * requests. An adapter may adapt to other refusals.
+ * Returns a function that asks a service. If the service refuses a forced call, the function asks once more with the choice "auto" and an
+ * instruction. If it refuses reasoning, the function asks once more without the provider metadata of the messages. If it refuses images,
+ * the function asks once more with text instead, unless an image is in a new user message. The function remembers all this for later
+ * requests. An adapter may handle further refusals itself.
  */
 export function createRefusalMemory(): (
   request: ModelRequest,

@@ -2,12 +2,12 @@ import type { ModelChunk, RequestChange } from "../../core/types/provider.ts";
 import { listOf, recordOf } from "../plain-error.ts";
 import type { UnknownRecord } from "../guards.ts";
 
-/** Returns a function that reports a change of the adapter in the stream of the answer. */
+/** Returns a function that reports a change made by the adapter in the stream of the answer. */
 export function reportTo(out: ModelChunk[]): (change: RequestChange) => void {
   return (change) => void out.push({ type: "request-adjusted", changes: [change] });
 }
 
-/** The number of changes per request is limited, because the journal records them. */
+/** The maximum number of changes per request. Limited, because the journal records them. */
 const maxChanges = 100;
 
 /**

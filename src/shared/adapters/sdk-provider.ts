@@ -1,5 +1,5 @@
-// A provider on top of the client of an SDK, which all adapters share. It also reads calls that a model or a server writes in another form:
-// calls in the text of an answer, and arguments that do not fit the schema.
+// Makes a provider from an SDK client, for all adapters. Also handles calls that a model or a server writes in the wrong form: calls in the
+// text of an answer, and arguments that do not fit the schema.
 
 import type { Clock, ProviderError, Usage } from "../../core/types/common.ts";
 import type { AssistantMessage, ProviderMetadata, ToolCallPart } from "../../core/types/message.ts";
@@ -24,8 +24,8 @@ import { dropPromise, Lull } from "../promises.ts";
 import { wrapReader } from "./wrap-reader.ts";
 
 /**
- * Each ends the text of an answer whose calls the server could not read. Something that may end a call precedes the closing mark,
- * because an answer about the format may end with the mark itself.
+ * The ends of answers whose calls the server could not read. Before the closing mark, something must be able to end a call, because an
+ * answer that only explains the format may end with the mark itself.
  */
 const closings: readonly RegExp[] = [
   // DeepSeek V4 (github.com/sgl-project/sglang/issues/40236, github.com/TokenRhythm/opensquilla/issues/985,
@@ -42,16 +42,16 @@ const closings: readonly RegExp[] = [
   /[}\n]\s*<\|call\|>$/,
 ];
 
-/** Begins a call of gpt-oss, which may end without a mark (github.com/raullenchai/Rapid-MLX/issues/480). */
+/** Matches the beginning of a call by gpt-oss, which may end without a mark (github.com/raullenchai/Rapid-MLX/issues/480). */
 const opening = /(?:commentary|analysis) to=functions\.([\w-]{1,64})/;
 
-/** More characters than any mark and the space after it. */
+/** The number of characters that are searched. More than any mark with the whitespace after it. */
 const tailLength = 100;
 
 /**
- * Fits the arguments of calls to the schemas of their tools. If the text of an answer without calls ends with a call, the finish reason
- * becomes "malformed-call", so that the model is asked again. The call is not run, because a model may also write such text when it
- * quotes a page. Returns `reader` if the model may not call tools.
+ * Adapts the arguments of calls to the schemas of their tools. If the text of an answer without calls ends with a call, the finish reason
+ * becomes "malformed-call", so that the model is asked again. The call is not run, because a model may also write such text when it quotes
+ * a document. Returns `reader` if the model may not call tools.
  */
 function watchCalls(reader: EventReader, out: ModelChunk[], { tools, toolChoice }: ModelRequest): EventReader {
   if (tools.length === 0 || toolChoice === "none") return reader;
@@ -94,10 +94,10 @@ class TextWatch {
     return closings.some((closing) => closing.test(end)) || (this.#hasOpening && end.endsWith("}"));
   }
 
-  /** Searches each piece for the opening, because only the tail is kept. */
+  /** Adds text to a tail. Searches each piece for the opening, because only the tail is kept. */
   #add(tail: string, added: string): string {
     const piece = tail + added;
-    // Most pieces need no search for the whole pattern.
+    // Avoids the search for the whole pattern, which most pieces do not need.
     if (!this.#hasOpening && piece.includes("to=functions.")) this.#hasOpening = this.#isTool(opening.exec(piece)?.[1]);
     return (tail + added.slice(-tailLength)).slice(-tailLength);
   }
@@ -116,9 +116,9 @@ export interface SdkProviderFacts extends ProviderFacts, Pick<SdkStream, "errorW
 }
 
 /**
- * Makes a provider from an SDK. `ask` is called once for each request, and returns two values: `open` sends the request, and
- * `reader` pushes chunks to `out`. Names that the service refuses are replaced in requests and restored in answers. In all texts of the
- * request, half surrogate pairs are replaced with U+FFFD, and U+0000 is removed.
+ * Makes a provider from an SDK. `ask` is called once for each request, and returns two values: `open` sends the request, and `reader`
+ * pushes chunks to `out`. Names that the service refuses are replaced in requests and restored in answers. In all strings of the request,
+ * half surrogate pairs are replaced with U+FFFD, and U+0000 is removed.
  *
  * @example
  * return createSdkProvider({ id, model, family }, (request, call, out) => ({
@@ -162,7 +162,7 @@ export function pushError(error: unknown, out: ModelChunk[]): void {
 function readErrorText(error: unknown): ProviderError {
   const said = typeof error === "string" && error !== "" ? error : "The service sent an error without a message.";
   const found = toProviderError({ error: said });
-  // A text from a service is not a mistake in the program, so a retry may help.
+  // An error text from a service is not a mistake in the program, so a retry may help.
   return found.code === "server" ? providerError("server", found.message) : found;
 }
 
@@ -199,9 +199,9 @@ export interface RecordedMessage<Item> {
 }
 
 /**
- * Returns true if the provider metadata of an assistant message matches the content of the message: the same text, and the same
- * calls in the same order. Metadata and content differ after the message was edited, after a continuation was cut off, or if a
- * call got another id. The adapter must then build the message from its content.
+ * Returns true if the provider metadata of an assistant message matches the content of the message: the same text, and the same calls in
+ * the same order. They differ after the message was edited, after a continuation was cut off, or if a call got another id. The adapter must
+ * then build the message from its content.
  */
 export function saysTheSame<Item>(turn: AssistantMessage, { text, calls: recorded, isCall }: RecordedMessage<Item>): boolean {
   const { text: said, calls } = readAssistantMessage(turn);
@@ -261,7 +261,7 @@ export type SettingNames = { readonly [Name in keyof Omit<ModelSettings, "extra"
 
 const settingOrder = ["maxOutputTokens", "temperature", "topP", "stopSequences", "seed"] as const;
 
-/** Returns the settings that are defined, without an empty list of stop sequences. Default names: those of turnwright. */
+/** Returns the settings that are defined, without an empty list of stop sequences. Default names: turnwright's own. */
 export function toSettingFields(settings: ModelSettings, names?: SettingNames): object {
   const fields = settingOrder.flatMap((name) => {
     const value = settings[name];
@@ -336,10 +336,10 @@ export async function checkBody(response: Response, clock: Clock, watch: ByteWat
   throw errorInBody((text + (await readRest({ reader, decoder }, maxTextLength - text.length, clock))).trim());
 }
 
-/** Some proxies send blank bytes to keep a connection open. */
+/** The maximum number of blank bytes, which some proxies send to keep a connection open. */
 const maxBlanks = 65_536;
 
-/** One byte is added for each chunk, so that an endless series of empty chunks also reaches the limit. */
+/** Counts one more byte for each chunk, so that an endless series of empty chunks also reaches the limit. */
 function sizeOf(piece: Uint8Array): number {
   return piece.length + 1;
 }

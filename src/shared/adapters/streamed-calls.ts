@@ -1,4 +1,4 @@
-// The calls of an answer, whose chunks are sent while they arrive.
+// The calls of an answer. Their chunks are sent as they arrive.
 
 import type { ModelChunk } from "../../core/types/provider.ts";
 import { argumentsKey, type endArguments } from "../tool-arguments.ts";
@@ -28,13 +28,13 @@ export class StreamedCalls {
 interface CallFacts {
   readonly id?: string | undefined;
   readonly name?: string;
-  /** True to send `call-ready` only. */
+  /** True to send only `call-ready`. */
   readonly isHeld?: boolean;
 }
 
 /**
- * One call. Sends `call-start` once the name is known, then the arguments in pieces, and `call-ready` at the end. Services and
- * gateways may send a call twice, so nothing is sent before the end of a call that may be such a copy.
+ * One call. Sends `call-start` once the name is known, then the arguments in pieces, and `call-ready` at the end. Services and gateways may
+ * send a call twice, so a call that may be such a copy is sent only when it is complete.
  */
 export class StreamedCall {
   readonly key: string;
@@ -70,7 +70,7 @@ export class StreamedCall {
     if (!this.#isAnnounced && this.name !== "" && !isHeld) this.#start();
   }
 
-  /** Sends what is known and was not sent. */
+  /** Sends the parts that have arrived and were not sent yet. */
   send(): void {
     this.announce();
     if (this.#isAnnounced) this.#sendPiece(this.#sent === 0 ? this.text : this.text.slice(this.#sent));
@@ -85,8 +85,8 @@ export class StreamedCall {
   }
 
   /**
-   * Replaces the pieces with the complete arguments. If `text` does not begin with the pieces that were sent, the rest is not sent. An
-   * empty `text` replaces nothing.
+   * Replaces the pieces with the complete arguments, unless `text` is empty. If `text` does not begin with the pieces that were sent, does
+   * not send the rest.
    */
   complete(text: string): void {
     if (text === "" || text === this.text) return;

@@ -3,11 +3,11 @@ import { isLiteral, setField } from "../guards.ts";
 import { memoize } from "../promises.ts";
 
 /**
- * Replaces half surrogate pairs with U+FFFD, and removes U+0000, in all texts of a request. Services refuse half pairs: "The request
- * body is not valid JSON: no low surrogate in string" (github.com/anthropics/claude-code/issues/60394). U+0000 makes llama-server's
- * models break off (github.com/aebrer/dreb/issues/352).
+ * Replaces half surrogate pairs with U+FFFD, and removes U+0000, in all strings of a request. Services refuse half pairs: "The request body
+ * is not valid JSON: no low surrogate in string" (github.com/anthropics/claude-code/issues/60394). U+0000 makes llama-server's models break
+ * off (github.com/aebrer/dreb/issues/352).
  *
- * A message, tool or request without such texts stays the same object. Adapters cache what they make from these objects.
+ * A message, tool or request without such strings stays the same object, because adapters cache what they make from these objects.
  */
 export function toWellFormedRequest(request: ModelRequest): ModelRequest {
   const { messages, tools, output, system, settings } = request;
@@ -30,12 +30,12 @@ export function toWellFormedRequest(request: ModelRequest): ModelRequest {
 /** Checks each message and each tool once, because a run sends them again in every iteration. */
 const cleanItem = memoize(toWellFormed) as <Item extends object>(item: Item) => Item;
 
-/** Returns the list itself if no item changes, because adapters cache what they make from messages. */
+/** Returns the same list if no item changes, because adapters cache what they make from messages. */
 export function mapItems<Item>(items: readonly Item[], change: (item: Item) => Item): readonly Item[] {
   return items.some((item) => change(item) !== item) ? items.map((item) => change(item)) : items;
 }
 
-/** Returns the value itself if all its texts and keys are well-formed. Instances of classes, such as URLs, are not changed. */
+/** Returns the same value if all its strings and keys are well-formed. Instances of classes, such as URLs, are not changed. */
 export function toWellFormed<Value>(value: Value): Value {
   return isWellFormed(value) ? value : (clean(value) as Value);
 }

@@ -1,4 +1,4 @@
-// Ids of calls and names of tools and parameters in a form that a service accepts. Its answers get the original names back, also in
+// Changes call ids, tool names and parameter names to a form that a service accepts. Restores the original names in answers, also in
 // fragments of arguments.
 
 import type { Message, ToolCallPart } from "../../core/types/message.ts";
@@ -47,7 +47,7 @@ function propertiesOf({ properties }: JsonSchema): UnknownRecord {
   return isRecord(properties) ? properties : {};
 }
 
-/** Schemas that zod-to-json-schema makes refer to properties, as in "#/properties/$filter". */
+/** Renames properties in references. Schemas from zod-to-json-schema refer to properties, as in "#/properties/$filter". */
 function followReferences(schema: object, names: Names): JsonSchema {
   const moved = new Map(Array.from(names, ([name, wireName]) => [toStep(name), wireName]));
   return JSON.parse(JSON.stringify(schema), (keyword, value: unknown) => {
@@ -60,15 +60,15 @@ function toStep(name: string): string {
   return name.replaceAll("~", "~0").replaceAll("/", "~1");
 }
 
-/** Renames the keys of a call's arguments. Keys inside the values stay. */
+/** Renames the keys of a call's arguments. Keys inside the values stay unchanged. */
 export function renameKeys<Value>(args: Value, names: Names): Value {
   if (!isRecord(args) || !Object.keys(args).some((key) => names.has(key))) return args;
   return Object.fromEntries(Object.entries(args).map(([key, value]) => [names.get(key) ?? key, value])) as Value;
 }
 
 /**
- * Creates a function that renames keys in JSON text that arrives in pieces. It holds back a key until the key is complete. Keys inside
- * the values stay.
+ * Creates a function that renames keys in JSON text that arrives in pieces. It holds a key back until the key is complete. Keys inside the
+ * values stay unchanged.
  */
 export function createKeyRenamer(names: Names): (piece: string) => string {
   const json = new JsonScan();
@@ -100,7 +100,7 @@ function renameText(key: string, names: Names): string {
 /** The call ids that a service accepts. */
 export interface IdRule {
   readonly fits: RegExp;
-  /** The number of characters of the longest accepted id. */
+  /** The maximum length of an accepted id, in characters. */
   readonly longest: number;
 }
 
@@ -118,9 +118,9 @@ export const idRules: { readonly [Name in "chat" | "responses" | "anthropic" | "
 };
 
 /**
- * Returns a call id that the service accepts. An id that fits is unchanged. Any other id becomes its first letters and digits and
- * a digest of the whole id. The call and its result get the same id, and different ids stay different. An id of the
- * maximum length that looks like a changed id is changed too, so the two never become equal.
+ * Returns a call id that the service accepts. An id that fits is unchanged. Any other id is replaced with its first letters and digits,
+ * followed by a digest of the whole id. The call and its result get the same id, and different ids stay different. An id of the maximum
+ * length that looks like a changed id is changed too, so the two never become equal.
  */
 export function toWireId(callId: string, { fits, longest }: IdRule): string {
   const looksMade = callId.length === longest && /_[\da-f]{14}$/.test(callId);
@@ -155,7 +155,7 @@ export interface ToolRenamer {
   restore(reader: EventReader, out: ModelChunk[], request: ModelRequest): EventReader;
 }
 
-/** The renamed parameters of each tool that has some. */
+/** The renamed parameters of each tool that has any. */
 type Parameters = ReadonlyMap<string, Names>;
 type Rename = <Item extends { readonly name: string }>(item: Item) => Item;
 

@@ -1,5 +1,5 @@
-// If a format does not support an image or a file in a user message, the caller gets an error. If a tool returned the image or
-// the file, the model gets text instead.
+// Writes images and files in the format of an API. If the format does not support one in a user message, the caller gets an error. If a
+// tool returned it, the model gets text instead.
 
 import { quote } from "../texts.ts";
 import { locateMedia, type MediaPart, type MediaSource, type ReadableMedia } from "../media-source.ts";
@@ -10,7 +10,7 @@ import { providerError } from "../errors/provider-error.ts";
 export interface MediaForms<Form> {
   /** Converts an image or a file. Returns undefined if the API does not support it. */
   write(media: ReadableMedia): Form | undefined;
-  /** The supported images and files in words. Error messages put these words after "the service accepts". */
+  /** Describes the supported images and files, worded to follow "the service accepts" in error messages. */
   readonly takes: string;
 }
 
@@ -35,7 +35,7 @@ export function writeUserMedia<Form>(part: MediaPart, forms: MediaForms<Form>, p
   throw refuseMedia(part, place, { problem: findProblem(media, forms), remedy: findRemedy(media) });
 }
 
-/** Makes the error for an image or a file of a user that cannot be sent. */
+/** Makes the error for a user's image or file that cannot be sent. */
 export function refuseMedia(
   part: MediaPart,
   { provider, message, part: position }: MediaPlace,
@@ -46,8 +46,8 @@ export function refuseMedia(
 }
 
 /**
- * Converts an image or a file to the format of a provider API. If the API does not support it, returns text for the model, because an
- * error would occur again in every later request. `createMediaFitter` refuses such parts of new user messages before.
+ * Converts an image or a file to the format of a provider API. If the API does not support it, returns text for the model, because an error
+ * would occur again in every later request. Such parts of new user messages do not get here, because `createMediaFitter` refuses them.
  */
 export function writeMedia<Form extends object>(part: MediaPart, forms: MediaForms<Form>): Form | string {
   const media = locateMedia(part);

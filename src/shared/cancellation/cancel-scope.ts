@@ -25,7 +25,10 @@ export interface Cancellable {
   readonly leavesReserve?: true | undefined;
 }
 
-/** If a run is cancelled twice, the reason with the higher rank counts. Of two equal ranks, the first reason counts. */
+/**
+ * The rank of each reason. If a run is cancelled twice, the reason with the higher rank counts; if both ranks are equal, the first reason
+ * counts.
+ */
 const rank: { readonly [Kind in CancelReason["kind"]]: number } = { "wall-clock": 1, interrupt: 2, stop: 3, kill: 4, abort: 4 };
 
 const never = Number.POSITIVE_INFINITY;
@@ -48,7 +51,7 @@ export class CancelScope implements Cancellable {
 
   /**
    * @param outer the scope of the outer run, whose time limit also applies to this run
-   * @param reserveMs the time before the end of the time limit that only a final answer may use, in milliseconds. Only runs have one.
+   * @param reserveMs the time at the end of the time limit that is reserved for a final answer, in milliseconds. Only runs have one.
    */
   constructor(outer?: CancelScope, reserveMs?: number) {
     this.#outer = outer;
@@ -86,7 +89,7 @@ export class CancelScope implements Cancellable {
     if (this.cause?.kind === "interrupt") this.cause = this.#expired;
   }
 
-  /** Lets the outer scope and these signals cancel this scope, until it is released. */
+  /** Lets the outer scope and the given signals cancel this scope until it is released. */
   follow(...signals: readonly (AbortSignal | undefined)[]): void {
     const outer = this.#outer;
     if (outer !== undefined) {
@@ -102,7 +105,10 @@ export class CancelScope implements Cancellable {
     }
   }
 
-  /** Returns a scope that this scope and `signal` cancel, or this scope if there is no signal. Release another scope after its work. */
+  /**
+   * Returns a scope that is cancelled by this scope and by `signal`, or this scope if there is no signal. Release a new scope after its
+   * work.
+   */
   within(signal: AbortSignal | undefined): CancelScope {
     if (signal === undefined) return this;
     const inner = new CancelScope(this);
@@ -151,7 +157,7 @@ export class CancelScope implements Cancellable {
     return Math.max(0, Math.min(own, this.#outer?.leftMs(now, isReserved) ?? never));
   }
 
-  /** Stops the timer, follows nothing any more, and cancels everything that still waits. */
+  /** Stops the timer, stops following other scopes and signals, and cancels everything that still waits. */
   release(): void {
     this.#timer?.stop();
     for (const undo of this.#undo) undo();

@@ -53,12 +53,12 @@ export class Deadline implements Cancellable {
   readonly #ports: DeadlinePorts;
   readonly #startedAt: number;
   #controller: AbortController | undefined;
-  /** When the time limit and the limit on silence expire. Infinity while the limit is paused. */
+  /** When the time limit (`#dueAt`) and the limit on silence (`#idleAt`) expire. Infinity while that limit is paused. */
   #dueAt: number;
   #idleAt: number;
   #holds = 0;
   #pauses = 0;
-  /** The time that is left after the pauses. */
+  /** The time that will be left after a pause. */
   #leftMs = 0;
   #expired = false;
   #end: ((raced: Raced<never>) => void) | undefined;
@@ -126,7 +126,7 @@ export class Deadline implements Cancellable {
     else this.#arm();
   };
 
-  /** The work has ended. Returns the time since the start, in milliseconds. */
+  /** Marks the work as ended. Returns the time since the start, in milliseconds. */
   end(): number {
     this.isOver = true;
     return this.#ports.clock.now() - this.#startedAt;
@@ -203,7 +203,7 @@ export class Deadline implements Cancellable {
       }
       throw new Error("The call has ended.");
     } finally {
-      // In a microtask, because `return` may throw.
+      // Runs in a microtask, because `return` may throw.
       Promise.resolve()
         .then(() => generator.return())
         .catch(() => {});

@@ -5,7 +5,7 @@ import { memoize } from "../promises.ts";
 import { type Advice, type AdvisedOption, edges } from "../edges.ts";
 import { invalidOption, LoopError } from "./loop-error.ts";
 
-/** A number. Whole, at most `Number.MAX_SAFE_INTEGER` and with `Infinity` allowed, unless the rule says otherwise. */
+/** The rule for a number. Unless the rule says otherwise, the number must be whole and at most `Number.MAX_SAFE_INTEGER`, or `Infinity`. */
 export interface NumberRule {
   readonly min: number;
   readonly max?: number | undefined;
@@ -33,8 +33,8 @@ export function describeRule({ min, max, fraction, infinite }: NumberRule): stri
 }
 
 /**
- * A check: the expected value in words, a function that returns true if a value fits, and a function that returns advice for a
- * value that does not fit. The advice on some options is in `edges`. With `isNeeded`, the field must be present.
+ * A check: the expected value in words, a function that returns true if a value fits, and a function that returns advice for a value that
+ * does not fit. For some options, the advice is in `edges`. With `isNeeded`, the field must be present.
  */
 export type Check = readonly [
   expected: string,
@@ -71,7 +71,10 @@ export const is: { readonly [Kind in "any" | "text" | "texts" | "name" | "flag" 
   object: ["an object", isRecord],
 };
 
-/** Makes a table of checks. Its calls are marked as pure: bundlers keep an unused table that reads fields, because a getter may do anything. */
+/**
+ * Makes a table of checks. Calls are marked as pure, because bundlers would otherwise keep an unused table that reads fields, which could
+ * be getters with side effects.
+ */
 export function table<T>(make: () => T): T {
   return make();
 }

@@ -1,4 +1,4 @@
-// Reads the body of an error. Services and gateways differ in its shape, and gateways put the error of another service into it.
+// Reads the body of an error. Services and gateways use different shapes, and gateways put the error of another service into their own.
 
 import { isRecord, type UnknownRecord } from "../guards.ts";
 import { parseJson } from "../json.ts";
@@ -29,16 +29,16 @@ interface Place {
 
 const deepest = 6;
 const maxReadLength = 10_000;
-/** Each message is compared with many patterns, and a hostile body may contain thousands of them. */
+/** The maximum number of messages. Each message is compared with many patterns, and a hostile body may contain thousands of messages. */
 const maxMessages = 30;
 
 /**
- * Returns the reason that a body gives, or undefined. Notes every text, status and code word of the body.
+ * Returns the reason that a body gives, or undefined. Collects every message, status and code word of the body.
  *
  * - `{ error: { message, type, code } }`, or only the inner object, or `{ error: "text" }`, or a list of these
  * - `{ object: "error", message, type, code }`: Mistral, vLLM before 0.10.1 (github.com/vllm-project/vllm/issues/22099), SGLang
  * - `{ detail: "text" }` or `{ detail: [{ loc, msg, type }] }`: FastAPI (github.com/appstrate/appstrate/issues/138)
- * - a text or a JSON text of another service, see `upstreamOf`
+ * - text or JSON text from another service, see `upstreamOf`
  */
 export function readReason(value: unknown, place: Place): string | undefined {
   if (typeof value === "string") return readText(value, place);
@@ -48,7 +48,9 @@ export function readReason(value: unknown, place: Place): string | undefined {
   return isRecord(value) && !(value instanceof Error) ? readRecord(value, inner) : undefined;
 }
 
-/** LiteLLM writes "AnthropicException - {…}", with the body of the other service as JSON (github.com/SciPhi-AI/R2R/issues/622). */
+/**
+ * Reads text. LiteLLM writes "AnthropicException - {…}", with the body of the other service as JSON (github.com/SciPhi-AI/R2R/issues/622).
+ */
 function readText(text: string, place: Place): string | undefined {
   if (text.trim() === "") return undefined;
   const said = cutText(text, maxReadLength);
@@ -70,7 +72,10 @@ function readList(items: readonly unknown[], place: Place): string | undefined {
   return reasons.length === 0 ? undefined : reasons.join("; ");
 }
 
-/** The fields that may hold the reason, the most exact first. An `error` object precedes them. An `error` text may be only a title. */
+/**
+ * The fields that may hold the reason, the most exact first. An `error` object takes precedence over them. An `error` string may be only a
+ * title.
+ */
 const reasonFields = ["message", "detail", "msg", "error_description", "status_msg", "errors", "base_resp"] as const;
 
 function readRecord(body: UnknownRecord, place: Place): string | undefined {
@@ -90,7 +95,7 @@ function readRecord(body: UnknownRecord, place: Place): string | undefined {
   return `${own}${name === "" ? "" : ` (${name})`}: ${reason}`;
 }
 
-/** Events of Bedrock's streams name the error in the key: `{ throttlingException: { message } }`. */
+/** Reads an error whose name is the key, as in events of Bedrock's streams: `{ throttlingException: { message } }`. */
 function readException(body: UnknownRecord, { words }: ErrorLevel): unknown {
   const key = Object.keys(body).find((candidate) => candidate.endsWith("Exception"));
   if (key === undefined) return undefined;
@@ -98,7 +103,7 @@ function readException(body: UnknownRecord, { words }: ErrorLevel): unknown {
   return body[key];
 }
 
-/** Notes the code words that stand beside the reason. */
+/** Collects the code words next to the reason. */
 function noteDetails(body: UnknownRecord, { level, facts }: Place): void {
   const { details } = body;
   const metadata = recordOf(body.metadata);
@@ -144,7 +149,7 @@ const wordFields = [
   "quotaId",
 ] as const;
 
-/** A body may be hostile, and each word is compared with many patterns. */
+/** The maximum length of a code word, because a body may be hostile and each word is compared with many patterns. */
 const maxWordLength = 200;
 
 export function noteWords(fields: UnknownRecord, { words }: ErrorLevel): void {
@@ -164,8 +169,7 @@ export function noteStatus(value: unknown, level: ErrorLevel): void {
 }
 
 /**
- * Several SDKs write the response body into the message of an error, sometimes after the status: `429 {…}` or `got status:
- * UNAVAILABLE. {…}`.
+ * Parses a response body that an SDK wrote into an error message, sometimes after the status: `429 {…}` or `got status: UNAVAILABLE. {…}`.
  */
 export function parseBody(message: string): unknown {
   const start = /^(?:\d{3}\s{1,4}|got status: \w{1,64}\. )?(?=[{[])/.exec(message)?.[0].length;

@@ -11,7 +11,7 @@ export interface ErrorFacts {
   readonly status: number | undefined;
   /** All codes, types and names of the error, its causes and its response body, in lower case. */
   readonly words: ReadonlySet<string>;
-  /** The status and the words in the error of another service, which the service passed on. */
+  /** The status and the words from another service's error that this service passed on. */
   readonly upstream: BodyFacts["upstream"];
   readonly messages: readonly string[];
   readonly retryAfterMs: number | undefined;
@@ -20,7 +20,7 @@ export interface ErrorFacts {
 
 const deepest = 4;
 
-/** Only this many characters of a message are searched for known phrases. A JSON body in a message is parsed completely. */
+/** The number of characters of a message that are searched for known phrases. A JSON body in a message is parsed completely. */
 const maxReadLength = 10_000;
 
 interface Draft extends BodyFacts {
@@ -79,14 +79,17 @@ function readError(error: UnknownRecord, draft: Draft, depth: number): void {
   if (isRecord(cause) && depth < deepest) readError(cause, draft, depth + 1);
 }
 
-/** SDKs put the status and the headers on the error under different names, or on its `response`. */
+/** Reads the status and the headers, which SDKs put on the error under different names, or on its `response`. */
 function readResponse(error: UnknownRecord, draft: Draft): void {
   const response: UnknownRecord = isRecord(error.response) ? error.response : {};
   draft.headers ??= error.headers ?? error.responseHeaders ?? response.headers;
   for (const status of [error.status, error.statusCode, response.status]) noteStatus(status, draft.own);
 }
 
-/** The SDKs of OpenAI and Anthropic write "413 status code (no body)" if the body is empty, and the status before a text. */
+/**
+ * Rewrites messages of the OpenAI and Anthropic SDKs, which write "413 status code (no body)" for an empty body, and put the status before
+ * a text.
+ */
 function explainSilence(message: string | undefined, status: number | undefined): string {
   const said = message?.replace(/^\d{3} /, (number) => (Number(number) === status ? "" : number)).trim();
   if (said !== undefined && said !== "" && !/^\(?(?:no )?status code (?:or body\)|\(no body\))$/.test(said))

@@ -1,4 +1,5 @@
-// The known texts of services, one row for each. Each text is judged with the status that the service sends, and in a stream.
+// The known error messages of services, one row for each. Each is judged with the status that the service sends, and as an error in a
+// stream.
 
 import { describe, expect, it } from "vitest";
 import type { ProviderErrorCode } from "../../core/types/common.ts";

@@ -1,9 +1,9 @@
-// The words with which services report each kind of error. Services change their texts without notice, so add a row for each new one.
+// The words with which services report each kind of error. Services change their messages without notice, so add a row for each new one.
 
 import type { ProviderErrorCode } from "../../core/types/common.ts";
 import type { ErrorFacts } from "./error-facts.ts";
 
-/** A text of a service, and the code of the errors that contain it. */
+/** A pattern for a service's error messages, and the code of these errors. */
 export interface ErrorWord {
   /** Matches the message of an error, as `error.message` shows it. */
   readonly pattern: RegExp;
@@ -22,7 +22,7 @@ interface WordGroup extends ErrorVerdict {
   readonly patterns: readonly RegExp[];
 }
 
-/** These decide before the status. The first group that matches is used. */
+/** Words that decide before the status. The first group that matches is used. */
 export const exactWords: readonly WordGroup[] = [
   {
     code: "content-filter",
@@ -80,14 +80,14 @@ export const exactWords: readonly WordGroup[] = [
   {
     code: "overloaded",
     patterns: [
-      // oMLX: the memory that is free now does not suffice for the prompt (github.com/NousResearch/hermes-agent/issues/52261).
+      // oMLX: there is currently not enough free memory for the prompt (github.com/NousResearch/hermes-agent/issues/52261).
       /^prefill_memory_exceeded$|prefill memory guard/i,
     ],
   },
   {
     code: "rate-limit",
     patterns: [
-      // OpenRouter: requests in flight use up the budget, and the header `retry-after` says when they end.
+      // OpenRouter: requests in progress use up the budget, and the header `retry-after` says when they end.
       /^openrouter_in_flight_budget$/,
       // DashScope: a limit per minute, with the words and codes of OpenAI's quota (github.com/can1357/oh-my-pi/issues/8496).
       /exceeded your current quota.{1,200}error-code#token-limit/i,
@@ -150,7 +150,7 @@ export const exactWords: readonly WordGroup[] = [
   },
 ];
 
-/** The context is too long. A status such as 401 or 429 decides before these. */
+/** Words for a context that is too long. A status such as 401 or 429 decides before them. */
 const contextWords: WordGroup = {
   code: "context-too-long",
   patterns: [
@@ -175,7 +175,7 @@ const contextWords: WordGroup = {
   ],
 };
 
-/** Decide after a definite status, and before a status such as 400 or 500. */
+/** Words that decide after a definite status, but before an ambiguous one such as 400 or 500. */
 export const looseWords: readonly WordGroup[] = [
   contextWords,
   {

@@ -84,22 +84,22 @@ export interface LoopErrorDetails {
   readonly "journal-damaged":
     | { readonly path: string; readonly line: number; readonly key?: undefined; readonly problem: string }
     | { readonly key: string; readonly path?: undefined; readonly line?: undefined; readonly problem: string };
-  /** A file or a text cannot be used as a run log. `line`, counted from 1, is the wrong line. `path` is "run log" for a text. */
+  /** A file or a string cannot be used as a run log. `line`, counted from 1, is the wrong line. `path` is "run log" for a string. */
   readonly "log-damaged": {
     readonly path: string;
     readonly line?: number | undefined;
     readonly problem: string;
   };
-  /** A run cannot be tried again from `iteration`. In the message, `problem` comes directly after the iteration. */
+  /** A run cannot be repeated from `iteration`. In the message, `problem` comes directly after the iteration. */
   readonly "rerun-refused": { readonly iteration: number; readonly problem: string };
   /** A step was run with a journal that is not open. Only a loop written by the caller can cause this error. */
   readonly "journal-closed": { readonly path: string };
   /** A replay reached a step that is not recorded. */
   readonly "journal-incomplete": { readonly key: string };
   /**
-   * The journal did not answer in time. `ms` is how long the run waited. If `ended` is set, something outside the loop ended
-   * the run, and `ms` counts from that moment. The field `partial` is the result so far. The field is not enumerable, so it is
-   * omitted when the error is printed or converted to JSON.
+   * The journal did not answer in time. `ms` is how long the run waited. If `ended` is set, something outside the loop ended the run, and
+   * `ms` counts from that moment. `partial` is the result so far. It is not enumerable, so it is omitted when the error is printed or
+   * converted to JSON.
    */
   readonly "journal-unresponsive": {
     readonly verb: "open" | "close" | "step" | "all" | "replays" | "has" | "read";
@@ -110,8 +110,8 @@ export interface LoopErrorDetails {
     readonly partial?: PartialResult | undefined;
   };
   /**
-   * The journal threw a value that is no error, or an error that cannot be changed. It is the `cause` of this error. Other errors
-   * of a journal reject the run themselves, and get the same field `details.partial`. It is not enumerable either.
+   * The journal threw a value that is not an error, or an error that cannot be changed. This value is the `cause`. With any other error of
+   * a journal, the run rejects with that error itself, which also gets the (non-enumerable) field `details.partial`.
    */
   readonly "journal-failed": {
     readonly verb: "close" | "step" | "all" | "replays" | "has" | "read";

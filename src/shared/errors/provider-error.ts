@@ -1,4 +1,4 @@
-// The one form of an error of a model service. Adapters make it, and the loop reads only this form.
+// The common form for errors of all model services. Adapters make it, and the loop reads only this form.
 
 import type { ProviderError, ProviderErrorCode } from "../../core/types/common.ts";
 import { isRecord } from "../guards.ts";
@@ -31,7 +31,7 @@ export function defaultRetryable(code: ProviderErrorCode): boolean {
 
 /** The optional fields of a provider error. */
 export interface ProviderErrorFacts {
-  /** HTTP status. */
+  /** The HTTP status. */
   readonly status?: number | undefined;
   /** True if a retry may succeed. Default: depends on the code. */
   readonly retryable?: boolean | undefined;
@@ -71,7 +71,7 @@ export function isCode(value: unknown): boolean {
 }
 
 /**
- * Converts what a provider throws, or sends as an error chunk. Only the main entry and the adapters can read the errors of SDKs.
+ * Converts an error that a provider throws or sends as an error chunk. Only the main entry and the adapters can read the errors of SDKs.
  */
 export function readProviderError(thrown: unknown): ProviderError {
   return edges.readError?.(thrown) ?? toServerError(thrown);

@@ -12,19 +12,19 @@ import { isProviderError, providerError } from "./provider-error.ts";
  *
  * A value that is already a provider error keeps its code and fields. For other values, the first match decides the code:
  *
- * - a text or code of a service with one exact meaning, such as a used-up quota (`rate-limit`, not retryable), a filtered prompt or
- *   an overload
- * - the HTTP status, except for statuses with many meanings, such as 400 and 500, or 503 with a text about a context that is too
- *   long. If a gateway passes on the error of another service, the status and code of that service precede those of the gateway
- * - a text about the context length, the API key or the name of the model
+ * - a message or code of a service with one exact meaning, such as a used-up quota (`rate-limit`, not retryable), a filtered prompt or an
+ *   overload
+ * - the HTTP status, except for statuses with many meanings, such as 400 and 500, or 503 with a message about a context that is too long.
+ *   If a gateway passes on another service's error, that service's status and code take precedence over the gateway's
+ * - a message about the context length, the API key or the name of the model
  * - the HTTP status, or the error type that the service sent
  * - an abort: `network`, not retryable
  * - a failed connection: `network`
  * - a body that is not JSON: `server`
  * - anything else: `server`, not retryable, because the cause may be a mistake in the program that a retry would repeat
  *
- * The message is the reason that the service gives. If a gateway passes on the error of another service, the message contains the
- * reason of that service. If no header says how long to wait, `retryAfterMs` comes from the message, such as "try again in 6.3s".
+ * The message is the reason that the service gives. If a gateway passes on another service's error, the message contains that service's
+ * reason. If no header says how long to wait, `retryAfterMs` comes from the message, such as "try again in 6.3s".
  *
  * The header `x-should-retry` overrides `retryable`. The result never contains a header, a body or a credential.
  *
@@ -45,7 +45,10 @@ export function toProviderError(thrown: unknown): ProviderError {
 
 const vague: ReadonlySet<ProviderErrorCode> = new Set(["bad-request", "server"]);
 
-/** Servers behind a proxy report a context that is too long with 503 or 529 (github.com/NousResearch/hermes-agent/pull/56292). */
+/**
+ * Classifies an error. Servers behind a proxy report a context that is too long with 503 or 529
+ * (github.com/NousResearch/hermes-agent/pull/56292).
+ */
 function classify(facts: ErrorFacts): ErrorVerdict {
   const exact = findVerdict(exactWords, facts);
   if (exact !== undefined) return exact;
@@ -104,7 +107,10 @@ const codeByStatus: ReadonlyMap<number, ProviderErrorCode> = new Map([
   [529, "overloaded"],
 ]);
 
-/** Error types of OpenAI, Anthropic, Google, OpenRouter and Bedrock, in lower case. Streams that fail have no other status than 200. */
+/**
+ * Error types of OpenAI, Anthropic, Google, OpenRouter and Bedrock, in lower case. They matter in streams, which keep the status 200 when
+ * they fail.
+ */
 const codeByWord: ReadonlyMap<string, ProviderErrorCode> = new Map([
   ["resource_exhausted", "rate-limit"],
   ["too_many_requests", "rate-limit"],

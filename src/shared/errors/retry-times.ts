@@ -18,8 +18,8 @@ export function readRetryAfter(headers: unknown): number | undefined {
 }
 
 /**
- * Reads `x-ratelimit-reset-requests` and `x-ratelimit-reset-tokens` of OpenAI and Groq, for example "2m59.56s". Ignores a limit
- * that is not used up: its time only says when the limit is full again.
+ * Reads the headers `x-ratelimit-reset-requests` and `x-ratelimit-reset-tokens` from OpenAI and Groq, for example "2m59.56s". Ignores a
+ * limit that is not used up, because its time only says when the limit is full again.
  */
 export function readResetTime(headers: unknown): number | undefined {
   const times = ["requests", "tokens"].flatMap((name) => {
@@ -36,7 +36,7 @@ export function readRetryDelay(details: unknown): number | undefined {
 }
 
 /**
- * Reads the time to wait in the body of Codex, for example `{ resets_in_seconds: 529498, resets_at: 1772180859 }`. `resets_at` is a
+ * Reads the time to wait from a body that Codex sends, for example `{ resets_in_seconds: 529498, resets_at: 1772180859 }`. `resets_at` is a
  * time in seconds since 1970 (github.com/router-for-me/CLIProxyAPI/issues/1666). Returns milliseconds.
  */
 export function readReset({ resets_in_seconds: seconds, resets_at: at }: UnknownRecord): number | undefined {
@@ -44,7 +44,10 @@ export function readReset({ resets_in_seconds: seconds, resets_at: at }: Unknown
   return typeof at === "number" ? Math.max(0, at * 1_000 - Date.now()) : undefined;
 }
 
-/** "Please try again in 6.379s" (OpenAI, Groq), "Please retry after 20 seconds" (Azure), "Please retry in 38.2s" (Gemini). */
+/**
+ * Matches the time in "Please try again in 6.379s" (OpenAI, Groq), "Please retry after 20 seconds" (Azure), "Please retry in 38.2s"
+ * (Gemini).
+ */
 const wait =
   /(?:try(?:ing)? again|retry(?:ing)?|resets?|available|wait|retry[_-]?delay\W{1,5}|retry[_-]after\W{1,5})(?: (?:your request|the request|it))?(?: (?:in|after|for))?(?: about| approximately)? {0,2}((?:\d{1,9}(?:\.\d{1,20})? ?(?:ms|milliseconds?|h|hours?|m|mins?|minutes?|s|secs?|seconds?)(?![a-z]) ?)+)/i;
 
@@ -73,7 +76,7 @@ function toNumber(header: string | undefined): number | undefined {
   return digits === undefined ? undefined : Number(digits);
 }
 
-/** `Date.parse` alone would accept numbers: it reads "-5" as a day in May. */
+/** Reads a date. `Date.parse` alone would also accept numbers: it reads "-5" as a day in May. */
 function toDate(header: string | undefined): number | undefined {
   const date = Date.parse(/^\s*([A-Z][a-z]{2,8},? [^,]{10,30})/.exec(header ?? "")?.[1] ?? "");
   return Number.isNaN(date) ? undefined : date;

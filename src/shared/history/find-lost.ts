@@ -80,7 +80,7 @@ function compareFields(given: Fields, back: Fields, { index, field, lost }: Plac
 
 type Pair = readonly [piece: Piece | undefined, value: Json | undefined];
 
-/** How many items ahead are searched for an equal value. The number is limited, because histories are untrusted and may be long. */
+/** How many items ahead to search for an equal value. Limited, because histories are untrusted and may be long. */
 const searched = 32;
 
 /** Pairs each piece with an equal value nearby, otherwise with the next value of the same kind. */
@@ -157,7 +157,7 @@ export function omitFields(fields: object, isOmitted: (name: string, value: unkn
   return Object.fromEntries(Object.entries(fields).filter(([name, value]) => !isOmitted(name, value)));
 }
 
-/** Removes differences without meaning, such as the difference between a string and an array with one text part. */
+/** Removes differences that mean nothing, such as the difference between a string and an array with one text part. */
 function normalize(message: Message): Json {
   switch (message.role) {
     case "user":

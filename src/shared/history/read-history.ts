@@ -1,5 +1,5 @@
-// Builds a transcript from a history of another library or service. In the transcript, each call gets exactly one result,
-// directly after the message with the call. A run rejects any other transcript.
+// Builds a transcript from the history of another library or service. In the transcript, each call gets exactly one result, directly after
+// the message with the call. A run rejects any other transcript.
 
 import { type Check, isFilled } from "../errors/check-fields.ts";
 import { LoopError } from "../errors/loop-error.ts";
@@ -95,7 +95,7 @@ export class HistoryDraft {
 
   #toNewId(id: string): string {
     let fresh = id;
-    // Starts from the previous number for this id, because a history may contain the same id very often.
+    // Starts from the previous number for this id, because a history may contain the same id many times.
     let count = this.#callIds.get(id) ?? 1;
     while (this.#callIds.has(fresh)) {
       count += 1;
@@ -121,7 +121,7 @@ export class HistoryDraft {
     if (unit !== this.#units.at(-1)) this.note({ index: piece.index, field: piece.field, reason: "changed" });
   }
 
-  /** Reports content as lost. */
+  /** Reports that content was lost. */
   note(lost: LostContent): void {
     this.#late.push(lost);
   }

@@ -15,7 +15,7 @@ type Recorded = Omit<Provider, "stream">;
 export type Happening =
   | { readonly type: "chunk"; readonly chunk: ModelChunk }
   | { readonly type: "heartbeat" }
-  /** The signal of the call fired. Any chunks after this event were sent although the signal had fired. */
+  /** The signal of the call fired. Chunks after this event were sent nevertheless. */
   | { readonly type: "aborted" }
   | { readonly type: "ended" }
   | { readonly type: "threw"; readonly error: ProviderError }
@@ -28,7 +28,7 @@ export type Line =
   | { readonly type: "request"; readonly stream: number; readonly request: RequestPrint }
   | (Moment & { readonly stream: number });
 
-/** A chunk that `redact` gets before the chunk is recorded. */
+/** A chunk, as `redact` gets it before it is recorded. */
 export interface CassetteRecord {
   /** The 0-based number of the request. */
   readonly stream: number;
@@ -36,7 +36,7 @@ export interface CassetteRecord {
   readonly chunk: ModelChunk;
 }
 
-/** A last line that is incomplete, because the process ended while writing it. */
+/** A last line that is incomplete because the process ended while writing it. */
 export interface CutLine {
   /** The 1-based number of the line. */
   readonly line: number;
@@ -68,8 +68,8 @@ export function toLine(line: Line): string {
 }
 
 /**
- * Does not read an incomplete last line, but returns its place as `torn`. If a line is invalid, throws an Error with the number
- * of the line.
+ * Reads a cassette. Returns the place of an incomplete last line as `torn`, without reading it. If a line is invalid, throws an Error with
+ * its number.
  */
 export function readCassette(text: string, name: string): ReadCassette {
   const lines = text.split("\n");
@@ -84,7 +84,7 @@ export function readCassette(text: string, name: string): ReadCassette {
   rest.forEach((written, index) => {
     const line = readLine(parseJson(written));
     const moments = line === undefined ? undefined : recordings[line.stream]?.moments;
-    // Request numbers must be consecutive. If two processes have written to the same cassette, numbers repeat.
+    // Request numbers must be consecutive. Numbers repeat if two processes have written to the same cassette.
     const isKnown = line?.type === "request" ? line.stream === recordings.length : moments !== undefined && !isClosed(moments);
     if (line === undefined || !isKnown)
       throw new Error(`${name} is damaged: line ${index + 2} is invalid. Record it again with recordTo().`);
@@ -143,7 +143,7 @@ function readHappening({ type, chunk, error, waiting }: UnknownRecord): Happenin
 
 /** A store for the text of recordings, for use instead of a file. Its methods must be synchronous. */
 export interface Cassette {
-  /** Returns the whole text; empty if nothing was recorded. */
+  /** Returns the whole text. Empty if nothing was recorded. */
   read(): string;
   /** Appends text. */
   append(text: string): void;
@@ -187,7 +187,7 @@ function isCassette(value: unknown): value is Cassette {
   return [value["read"], value["append"], value["clear"]].every((method) => typeof method === "function");
 }
 
-/** Writes synchronously, so that each chunk is in the file before the run gets it. */
+/** Makes a cassette in a file. Writes synchronously, so that each chunk is in the file before the run gets it. */
 function fileCassette(path: string): Cassette {
   const { dirname } = loader()("node:path");
   const { closeSync, constants, ftruncateSync, mkdirSync, readFileSync, writeFileSync } = loader()("node:fs");
@@ -209,7 +209,7 @@ function fileCassette(path: string): Cassette {
   };
 }
 
-/** Recordings may be private. The file is therefore readable only for its owner, and symbolic links of other users are rejected. */
+/** Opens a file that only its owner can read, because recordings may be private. Rejects symbolic links that belong to other users. */
 function openOwnFile(path: string, flags: number): number {
   const { dirname, resolve } = loader()("node:path");
   const { closeSync, constants, fchmodSync, fstatSync, lstatSync, openSync, readlinkSync } = loader()("node:fs");

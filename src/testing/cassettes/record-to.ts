@@ -179,10 +179,10 @@ const optionChecks: Checks<RecordOptions> = { redact: is.fn };
  * a `Cassette`; missing folders of a path are created. An existing recording is overwritten immediately. Use one cassette for
  * each provider. A cassette can record any number of runs.
  *
- * Each line is written before its chunk is passed on, so that a crash loses at most one line. The recording contains chunks,
- * thrown errors as provider errors, the firing of the signal, heartbeats after a silence, and whether the reader stopped early.
- * Each event has its time. A request is recorded only as digests of its messages, tools and settings, without texts, headers or
- * client data. The run gets the chunks as they are recorded: data that JSON cannot represent is also lost in the recorded run.
+ * Each line is written before its chunk is passed on, so that a crash loses at most one line. The recording contains chunks, thrown errors
+ * as provider errors, the moment at which the signal fired, heartbeats after a silence, and whether the reader stopped early. Each event
+ * has its time. A request is recorded only as digests of its messages, tools and settings, without any text, headers or client data. The
+ * run gets the chunks as they are recorded: data that JSON cannot represent is also lost in the recorded run.
  *
  * Throws LoopError "invalid-option" or "unknown-option" if an argument is invalid. Also throws if the file cannot be written.
  * Later write errors end the stream.

@@ -26,7 +26,7 @@ async function* playRecording(
       startedAt = clock.now() - moment.atMs;
       continue;
     }
-    // In the recorded run, the provider went on sending after the signal had fired. The replay sends these chunks too.
+    // Unless the recording ends here, the provider went on sending after the signal had fired, so the replay does the same.
     if (!wasCut) signal.throwIfAborted();
     if (timing) await waitAsRecorded(call, startedAt + moment.atMs - clock.now(), wasCut);
     if (moment.type === "ended") return;
@@ -78,14 +78,13 @@ const optionChecks: Checks<ReplayOptions> = { match: ["request", "order"], timin
  * Makes a provider that replays a cassette, with the recorded id, model, family and `compacts`. `file` is a path or a `Cassette`, which is
  * read once, immediately. No network is used, and each recording is replayed once.
  *
- * Two requests are equal if their system text, settings, `toolChoice`, `continuationToken`, tools and messages are equal.
- * Provider metadata and the order of tools are ignored. A request without a recording throws an Error that describes the
- * differences from the nearest recorded request. A request after all recordings were replayed also throws an Error. Both Errors
- * end the run as `provider-error` (`server`) with the message of the Error.
+ * Two requests are equal if their system text, settings, `toolChoice`, `continuationToken`, tools and messages are equal. Provider metadata
+ * and the order of tools are ignored. A request without a recording throws an Error that describes the differences from the nearest
+ * recorded request. A request after all recordings were replayed also throws an Error. Both end the run as `provider-error` (`server`) with
+ * the message of the Error.
  *
- * Recorded errors are thrown again as provider errors. If the signal fired during the recording, the replay waits at that point
- * until the signal of its own call fires. In some recordings, the reader stopped while it waited for a chunk. The replay of such
- * a recording also waits at that point until the signal of its own call fires.
+ * Recorded errors are thrown again as provider errors. If the signal fired during the recording, or the reader stopped while it waited for
+ * a chunk, the replay waits at that point until the signal of its own call fires.
  *
  * Throws LoopError "invalid-option" or "unknown-option" if an argument is invalid. Also throws if the file cannot be read. If
  * the file is damaged, throws an Error with the number of the line.

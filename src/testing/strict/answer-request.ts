@@ -57,7 +57,7 @@ const unserved: Rule = {
   refuses: () => "Not found",
 };
 
-/** Refuses a request that breaks a rule, and answers any other one. */
+/** Refuses a request that breaks a rule, and answers any other request. */
 export function answerRequest({ url, headers, text }: ReceivedText, ports: AnswerPorts): Reply {
   const parsed = parseJson(text);
   const body = isRecord(parsed) ? parsed : {};
@@ -83,7 +83,7 @@ export function answerRequest({ url, headers, text }: ReceivedText, ports: Answe
   return writeAnswer(answer, { wire, kind: ports.kind, toError, oddities: ports.oddities, streams });
 }
 
-/** The error form of the API. For an unknown address, the form of the service's first API. */
+/** Returns the error format of the API. For an unknown address, the format of the service's first API. */
 function errorsOf({ wires }: Kind, served: ServedWire | undefined): ToErrorBody {
   const [first] = Object.values(wires);
   return (served ?? first)?.toError ?? ((refused) => refused);

@@ -1,4 +1,4 @@
-// A scripted message in a form that each wire can write.
+// A scripted message in a form that can be written in the format of each API.
 
 import { digest } from "../../shared/json.ts";
 import type { FinishReason, ModelChunk, ProviderError } from "../../core/index.ts";
@@ -7,10 +7,10 @@ import type { UnknownRecord } from "../../shared/guards.ts";
 import type { WireRequest } from "../../services/rule.ts";
 import type { MockMessage, MockPart } from "../mock-parts.ts";
 
-/** Something that happens in a stream, beside text. */
+/** An event in a stream other than text, such as a wait or an error. */
 export type Control = Exclude<MockPart, { readonly kind: "chunks" | "call" }>;
 
-/** Text, in the deltas in which it is sent. */
+/** Text, divided into the deltas that are sent. */
 export interface Spoken {
   readonly kind: "text" | "reasoning" | "refusal";
   readonly texts: readonly string[];
@@ -26,7 +26,7 @@ export interface AnswerCall {
   readonly turn: number;
 }
 
-/** A content block, output item or part that is sent as it is, for example the call of a server tool. */
+/** A content block, output item or part that is sent unchanged, for example the call of a server tool. */
 export interface RawItem {
   readonly kind: "item";
   readonly item: UnknownRecord;
@@ -38,7 +38,7 @@ export interface Answer {
   readonly pieces: readonly Piece[];
   readonly finish: FinishReason;
   readonly counts: AnswerCounts;
-  /** Different for each request, and equal for equal requests. Ids contain it. */
+  /** A key that is equal only for equal requests. Ids contain it. */
   readonly key: string;
   readonly model: string;
   readonly request: WireRequest;
@@ -51,7 +51,7 @@ export interface AnswerCounts {
   readonly reasoning: number;
 }
 
-/** A step of a stream: text on the wire, or something that happens. */
+/** A step of a stream: text to send, or another event. */
 export type Frame = string | Control;
 
 interface CallPlace {
@@ -115,7 +115,7 @@ function readChunk(chunk: ModelChunk, pieces: Piece[], seen: Seen): void {
   }
 }
 
-/** Continues the text before, if it is of the same kind. */
+/** Adds text. Continues the previous text if both have the same kind. */
 function addText(pieces: Piece[], kind: Spoken["kind"], text: string): void {
   const last = pieces[pieces.length - 1];
   if (last === undefined || !isSpoken(last) || last.kind !== kind) pieces.push({ kind, texts: [text] });

@@ -1,4 +1,4 @@
-// The services that `strictService` can be, each composed from the rules of its wire, its own rules and those of its models.
+// The services that `strictService` can simulate. Each has the rules of its API, its own rules and the rules of its models.
 
 import { anthropicModelRules, claudeGatewayRules, toAnthropicError } from "../../services/anthropic.ts";
 import { azureRules, azureStyle } from "../../services/azure.ts";
@@ -42,7 +42,7 @@ import { preservedThinkingRule } from "./prefix.ts";
 import type { Wire } from "./read-wire.ts";
 import { show } from "../../services/rule-checks.ts";
 
-/** A service that `strictService` can be. */
+/** A service that `strictService` can simulate. */
 export type StrictServiceKind =
   | "anthropic"
   | "anthropic-preserved-thinking"
@@ -89,7 +89,7 @@ export interface Kind {
 const plainId: ToCallId = ({ key, index }) => `call_${key}${index}`;
 const nineCharacters: ToCallId = ({ key, index }) => `${key.slice(0, 9 - show(index).length)}${index}`;
 const toolUseId: ToCallId = ({ key, index }) => `toolu_${key}${index}`;
-/** Kimi counts the calls of a conversation. */
+/** Makes call ids as Kimi does, which counts the calls of a conversation. */
 const kimiId: ToCallId = ({ name, index, request }) => `functions.${name}:${request.calls.length + index}`;
 const geminiId: ToCallId = ({ key, index, request }) => (/gemini-[12]/.test(request.model) ? "" : `${key}${index}`);
 

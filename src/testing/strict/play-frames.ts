@@ -7,7 +7,7 @@ interface PlayPorts {
   readonly signal: AbortSignal;
 }
 
-/** Yields the texts of a response, and waits where the script says so. Throws if the connection breaks. */
+/** Yields the text of a response in pieces, and waits where the script says so. Throws where the script breaks the connection. */
 export async function* playFrames(frames: readonly Frame[], ports: PlayPorts): AsyncGenerator<string, void, undefined> {
   for (const frame of frames) {
     ports.signal.throwIfAborted();
@@ -20,7 +20,7 @@ export async function* playFrames(frames: readonly Frame[], ports: PlayPorts): A
   }
 }
 
-/** Makes the body of a response. Each text is read when it is asked for. */
+/** Makes the body of a response. Each piece of text is read only when it is needed. */
 export function toStream(texts: AsyncGenerator<string, void, undefined>): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   return new ReadableStream<Uint8Array>({

@@ -1,5 +1,5 @@
-// Signatures that are only valid after the same prefix: system text, tools and earlier content. A signature contains the digest of
-// its prefix, so a service needs no memory of its answers.
+// Makes and checks signatures that are only valid after the same prefix: system text, tools and earlier content. A signature contains the
+// digest of its prefix, so that the service need not remember its answers.
 
 import { digest, stableJson, toJson } from "../../shared/json.ts";
 import type { UnknownRecord } from "../../shared/guards.ts";
@@ -16,7 +16,7 @@ export interface Transformation {
 
 const print = (value: unknown): string => digest(stableJson(toJson(value)));
 
-/** The system text and the tools. Cache marks do not count, nor does a deferred tool. */
+/** Digests the system text and the tools. Cache marks and deferred tools do not count. */
 function printHead({ body }: WireRequest): string {
   const tools = recordsIn(body.tools).filter(({ defer_loading: deferred }) => deferred !== true);
   return print([withoutMarks(body.system ?? body.instructions), tools.map(withoutMarks)]);
@@ -74,7 +74,7 @@ export function findChangedThinking(request: WireRequest): readonly Transformati
   return changed;
 }
 
-/** The digest of everything before an input item of the Responses API. `instructions` do not count. */
+/** Digests everything before an input item of the Responses API. `instructions` do not count. */
 export function printInput({ body }: WireRequest, items: readonly WireItem[]): string {
   let prefix = print([body.tools ?? null, body.text ?? null]);
   for (const { fields } of items) if (fields.type !== "reasoning") prefix = print([prefix, fields]);

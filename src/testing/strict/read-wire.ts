@@ -1,4 +1,4 @@
-// Reads requests from the formats of the four APIs, so that rules do not repeat this.
+// Reads requests in the formats of the four APIs, so that rules need not do this.
 
 import { isRecord } from "../../core/kit.ts";
 import type { UnknownRecord } from "../../shared/guards.ts";
@@ -57,7 +57,7 @@ function itemsIn(list: unknown, toRole: (fields: UnknownRecord) => string, conte
 
 type MediaFacts = Pick<WireMedia, "kind" | "mediaType" | "data">;
 
-/** Reads a data URL. Another URL has no data. */
+/** Reads a data URL. Any other URL has no data. */
 function fromUrl(url: unknown, kind: WireMedia["kind"]): MediaFacts {
   const [, mediaType = "", data] = /^data:([^;,]*)[^,]*,(.*)$/s.exec(show(url)) ?? [];
   return { kind: mediaType.startsWith("image/") ? "image" : kind, mediaType, data };

@@ -5,7 +5,7 @@ import { playFrames } from "./play-frames.ts";
 import type { Reply } from "./write-answer.ts";
 import { show } from "../../services/rule-checks.ts";
 
-/** A strict service that listens. */
+/** A strict service that listens on a port. */
 export interface StrictServer {
   /** The address, for example "http://127.0.0.1:40123". Add the path that the SDK expects, for example "/v1". */
   readonly url: string;

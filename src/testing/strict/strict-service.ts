@@ -16,30 +16,30 @@ export type StrictAnswers = readonly MockMessage[] | ((request: StrictRequest, i
 /** The options of `strictService`. */
 export interface StrictOptions {
   /**
-   * The messages of the model, in the parts of `createMockProvider`: `text`, `reasoning`, `toolCall`, `fail` and others. A request
-   * that was refused uses no message. After the last message, the answer is the text "ok". Default: always "ok".
+   * The messages of the model, in the parts of `createMockProvider`: `text`, `reasoning`, `toolCall`, `fail` and others. A refused request
+   * uses up no message. After the last message, the answer is the text "ok". Default: always "ok".
    */
   readonly answers?: StrictAnswers | undefined;
   /**
-   * True to play every oddity that is known of the streams of the service. A number is a seed that chooses some of them for each
-   * answer. A list names oddities of Chat Completions, also those of other services. Oddities that exclude each other take turns from
-   * call to call. The APIs of Anthropic and Gemini and the Responses API have no oddities. Default false: the streams are as the API
-   * describes them.
+   * True to simulate every known oddity in the streams of this service. A number is a seed that chooses some of them for each answer. A
+   * list names oddities of Chat Completions, which may be those of other services. Oddities that exclude each other take turns from call to
+   * call. The Responses API and the APIs of Anthropic and Gemini have no oddities. Default false: streams follow the documentation of the
+   * API.
    */
   readonly oddities?: OddityChoice | undefined;
-  /** The clock of `wait`. Default: the system clock. */
+  /** The clock for `wait`. Default: the system clock. */
   readonly clock?: Clock | undefined;
 }
 
-/** A fake model service that refuses what the real one refuses. */
+/** A fake model service that refuses the same requests as the real one. */
 export interface StrictService {
   readonly kind: StrictServiceKind;
-  /** Pass this function as `fetch` to the client of an SDK. The `baseURL` of the client may be any address. */
+  /** Pass this function as `fetch` to an SDK client. The client's `baseURL` may be any address. */
   readonly fetch: (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
-  /** All requests in order, also those that were refused. */
+  /** All requests in order, including refused ones. */
   readonly requests: readonly StrictRequest[];
   readonly refusals: readonly StrictRefusal[];
-  /** Starts a server of `node:http` on a free port of 127.0.0.1. */
+  /** Starts a `node:http` server on a free port of 127.0.0.1. */
   listen(): Promise<StrictServer>;
 }
 
@@ -62,8 +62,8 @@ function checkOddities(oddities: readonly string[], kind: StrictServiceKind): vo
 }
 
 /**
- * Makes a fake model service that speaks the API of a real one. It refuses each request that breaks a rule of the real service, with
- * the same status and error body. It answers all others with a script. The page docs/service-rules.md lists the rules.
+ * Makes a fake model service with the API of a real one. It refuses each request that breaks a rule of the real service, with the same
+ * status and error body, and answers all others from a script. docs/service-rules.md lists the rules.
  *
  * Throws LoopError `invalid-option` or `unknown-option` if an option is invalid, and TypeError if a message of `answers` is invalid.
  *

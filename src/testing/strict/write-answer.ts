@@ -35,7 +35,7 @@ export function toJsonReply(status: number, body: object, headers: { readonly [n
   return { status, headers: { ...headers, "content-type": "application/json" }, frames: [JSON.stringify(body)] };
 }
 
-/** Writes an answer in the format of its API. An error at the beginning is the status of the response. */
+/** Writes an answer in the format of its API. An error at the beginning becomes the status of the response. */
 export function writeAnswer(answer: Answer, ports: WritePorts): Reply {
   const [first] = answer.pieces;
   if (first?.kind === "fail" && isRecord(first.error) && typeof first.error.status === "number") {
@@ -83,14 +83,14 @@ function toWhole(answer: Answer, { wire, kind }: WritePorts): object {
   }
 }
 
-/** A seed chooses about half of the oddities for each answer. */
+/** Chooses oddities. A seed chooses about half of them for each answer. */
 function chooseOddities({ style }: Kind, { key }: Answer, oddities: OddityChoice): ReadonlySet<ChatOddity> {
   if (typeof oddities === "object") return new Set(oddities);
   if (typeof oddities === "boolean") return new Set(oddities ? style.oddities : []);
   return new Set(style.oddities.filter((name) => Number.parseInt(digest(`${oddities} ${key} ${name}`).slice(-1), 16) % 2 === 0));
 }
 
-/** The report on dropped thinking, for requests with the beta header. */
+/** Makes the report on dropped thinking, for requests with the beta header. */
 function reportThinking({ request }: Answer, { checksPrefix }: Kind): object {
   if (!checksPrefix || request.headers.get("anthropic-beta")?.includes(bindingBeta) !== true) return {};
   const dropped = findChangedThinking(request).map(({ at, index }) => ({
@@ -101,7 +101,7 @@ function reportThinking({ request }: Answer, { checksPrefix }: Kind): object {
   return { input_transformations: dropped };
 }
 
-/** From GPT-6.2 on, reasoning after a changed prefix is removed. */
+/** Makes the report on removed reasoning. From GPT-6.2 on, the service removes reasoning after a changed prefix. */
 function reportReasoning({ request, model }: Answer): object {
   if (!/^gpt-(?:6\.[2-9]|[7-9])/.test(model)) return {};
   const removed = findChangedReasoning(request).map(({ id }) => ({

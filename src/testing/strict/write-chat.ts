@@ -21,7 +21,7 @@ const words: { readonly [Reason in FinishReason]?: string } = {
   error: "error",
 };
 
-/** A stream of chunks. `shown` has the oddities to play. */
+/** Writes a stream of chunks. `shown` has the oddities to simulate. */
 export function writeChat(answer: Answer, style: ChatStyle, shown: ReadonlySet<ChatOddity>): readonly Frame[] {
   const { pieces, key, model } = answer;
   const role = shown.has("role-in-each-chunk") ? { role: "assistant" } : {};
@@ -40,7 +40,7 @@ export function writeChat(answer: Answer, style: ChatStyle, shown: ReadonlySet<C
 
 type ToChunk = (delta: object, rest?: object, top?: object) => string;
 
-/** The finish reason, and the token counts at their place. */
+/** Writes the finish reason and the token counts. */
 function toEnd(answer: Answer, chunk: ToChunk, shown: ReadonlySet<ChatOddity>): readonly string[] {
   const usage = toUsage(answer);
   const end = { finish_reason: toWord(answer.finish, shown) };
@@ -108,7 +108,10 @@ function toThoughts({ reasoning }: ChatStyle, shown: ReadonlySet<ChatOddity>): T
 
 const fragmentOddities = ["null-ids", "other-ids", "null-arguments", "repeated-name"] as const;
 
-/** A call in one fragment cannot show the oddities of later fragments. If both are chosen, every second call comes in one fragment. */
+/**
+ * True if a call is sent in one fragment. Such a call cannot show the oddities of later fragments, so if both are chosen, only every second
+ * call is sent in this way.
+ */
 function comesWhole({ turn, fragments }: AnswerCall, shown: ReadonlySet<ChatOddity>): boolean {
   if (fragments.length === 0 || shown.has("no-index")) return true;
   return shown.has("whole-arguments") && (turn % 2 === 1 || !fragmentOddities.some((name) => shown.has(name)));
@@ -131,7 +134,7 @@ function toFragments(call: AnswerCall, position: number, shown: ReadonlySet<Chat
   return [first, ...later];
 }
 
-/** With both oddities of ids, the fragments and the calls take turns. */
+/** Makes the id of a later fragment. If both oddities of ids are chosen, the calls and their fragments take turns. */
 function toLaterId({ id, turn }: AnswerCall, at: number, shown: ReadonlySet<ChatOddity>): object {
   const ids = [
     ...(shown.has("null-ids") ? [{ id: null }] : []),
@@ -156,7 +159,7 @@ function toUsage({ counts: { input, output, cached, reasoning } }: Answer): obje
   };
 }
 
-/** A body without streaming. */
+/** Writes a body without streaming. */
 export function toCompletion(answer: Answer, { reasoning }: ChatStyle): object {
   const { pieces, finish, key, model } = answer;
   const text = joinTexts(pieces, "text");

@@ -15,7 +15,7 @@ const words: { readonly [Reason in FinishReason]?: string } = {
   paused: "pause_turn",
 };
 
-/** A content block of an answer, or something that happens between two blocks. */
+/** A content block of an answer, or an event between two blocks. */
 type Block = { readonly block: UnknownRecord; readonly deltas: readonly object[] } | Control | { readonly error: string };
 
 function toBlocks({ pieces, request, key }: Answer): readonly Block[] {
@@ -55,7 +55,10 @@ function toToolUse({ id, name, argsText, fragments }: AnswerCall): Block {
   };
 }
 
-/** The input of a call arrives as JSON text, the summary of a compaction at once. Other blocks are complete at their start. */
+/**
+ * Writes a block. The input of a call arrives as JSON text, and the summary of a compaction in one piece. Other blocks are complete at
+ * their start.
+ */
 function toRaw(block: UnknownRecord): Block {
   const { type, input, ...rest } = block;
   if (isRecord(input)) return { block, deltas: [{ type: "input_json_delta", partial_json: JSON.stringify(input) }] };
@@ -88,7 +91,7 @@ function toMessage({ key, model, counts: { input, cached } }: Answer): UnknownRe
   };
 }
 
-/** `report` is the field `input_transformations`, for a request that asked for it. */
+/** Writes a stream. `report` is the field `input_transformations`, for a request that asked for it. */
 export function writeMessages(answer: Answer, report: object): readonly Frame[] {
   const { finish, counts } = answer;
   const frames: Frame[] = [
@@ -115,7 +118,7 @@ function frame(type: string, fields: object): string {
   return namedSse({ type, ...fields });
 }
 
-/** A body without streaming. */
+/** Writes a body without streaming. */
 export function toMessageBody(answer: Answer, report: object): object {
   const content = toBlocks(answer).flatMap((written) => ("block" in written ? [written.block] : []));
   const message = toMessage(answer);

@@ -11,7 +11,7 @@ interface Item {
 
 type Written = Item | Control | { readonly error: string };
 
-/** Items of an answer. An item after reasoning has an id that names it, so that the rule about pairs can be checked. */
+/** Makes the items of an answer. The id of an item after reasoning names that reasoning, so that the rule about pairs can be checked. */
 function toItems({ pieces, key, request }: Answer): readonly Written[] {
   const items: Written[] = [];
   let reasoning: string | undefined;
@@ -79,7 +79,7 @@ function toEndedResponse({ finish, key, model, counts }: Answer, output: readonl
   };
 }
 
-/** `report` is the field `input_transformations`. */
+/** Writes a stream. `report` is the field `input_transformations`. */
 export function writeResponses(answer: Answer, report: object): readonly Frame[] {
   const begun = { ...toEndedResponse(answer, []), status: "in_progress", incomplete_details: null, usage: null };
   const frames: Frame[] = [toEvent("response.created", { response: begun })];
@@ -104,7 +104,7 @@ function toEvent(type: string, fields: object): string {
   return namedSse({ type, ...fields });
 }
 
-/** A body without streaming. */
+/** Writes a body without streaming. */
 export function toResponse(answer: Answer, report: object): object {
   const output = toItems(answer).flatMap((written) => ("item" in written ? [written.item] : []));
   return { ...toEndedResponse(answer, output), ...report };
