@@ -5,7 +5,7 @@ import { forecast, forecastAtOnce, forecastLater, minimalRun, turnwrightRun } fr
 
 /** @typedef {import("../row.js").Row} Row */
 
-const iterationsPerRound = 20_000;
+const iterationsPerRound = 5000;
 
 const asynchronous = [
   { execute: forecastAtOnce, name: "tool with a resolved promise" },
