@@ -24,7 +24,7 @@ const result = await runToolLoop({
   messages: [{ role: "user", content: "Is it too late to call Tokyo?" }],
 });
 
-console.log(result.status, result.reason.kind, result.error?.message ?? result.text);
+console.log(result.status, result.error?.message ?? result.text);
 // #endregion hello
 
 assert.equal(result.status, "completed");
@@ -44,7 +44,7 @@ const stream = streamToolLoop({
 for await (const event of stream) {
   if (event.type === "text-delta") process.stdout.write(event.text);
 }
-const second = await stream.result; // a result, as from `runToolLoop`; append the next question to `second.messages`
+const second = await stream.result; // a result, as from `runToolLoop`; its `messages` are the start of the next question
 // #endregion live
 
 assert.equal(second.reason.kind, "answered");

@@ -12,7 +12,7 @@ const getTime = defineTool({
   inputSchema: { type: "object" },
   execute: () => "21:40",
 });
-const provider = createMockProvider([toolCall("get_time"), text("It is 21:40.")]); // the answers of the model, in order
+const provider = createMockProvider([toolCall("get_time"), text("It is 21:40.")]); // the replies of the model, in order
 const result = await runToolLoop({ provider, tools: [getTime], messages: [{ role: "user", content: "What time is it?" }] });
 console.log(result.status, result.text); // completed It is 21:40.
 // #endregion run

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { inspectJournal } from "turnwright/journal";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import type { Message } from "turnwright";
 
@@ -39,16 +40,17 @@ assert.equal(first.status, "suspended");
 assert.equal(first.reason.kind, "approval-required");
 assert.deepEqual(paid, []);
 
-// #region resume
-import { inspectJournal } from "turnwright/journal";
-
-// Days later, in any process, with the same options.
 const { pendingCalls } = await inspectJournal(file);
-const waiting = pendingCalls.filter(({ state }) => state === "awaiting-approval"); // show these to a person, who says yes
-const answers = Object.fromEntries(waiting.map(({ id }) => [id, { kind: "approve" as const }]));
+const [approvedId = ""] = pendingCalls.filter(({ state }) => state === "awaiting-approval").map(({ id }) => id);
 
-const result = await runToolLoop({ ...options, journal: fileJournal(file), answers });
-// The status is "completed", and the text is "Paid." The first request is not sent again: its response is recorded.
+// #region resume
+// `approvedId` is the `id` of a call in `first.reason.calls`. In another process, `inspectJournal(file)` finds the calls that wait.
+const result = await runToolLoop({
+  ...options,
+  journal: fileJournal(file),
+  answers: { [approvedId]: { kind: "approve" } },
+});
+// The status is "completed", and the text is "Paid." The first response comes from the journal, so you do not pay for it twice.
 // #endregion resume
 
 assert.deepEqual([result.status, result.text, paid], ["completed", "Paid.", [900]]);

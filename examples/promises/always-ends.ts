@@ -18,7 +18,7 @@ export async function alwaysEnds(): Promise<Strip> {
   const seconds = (): string => `${(clock.now() - startedAt) / 1000} s`;
   let endedAt = "";
   const running = runToolLoop({
-    provider: createMockProvider([[text("I look in the archive."), toolCall("search_archive")]]),
+    provider: createMockProvider([[text("Let me search the archive."), toolCall("search_archive")]]),
     tools: [search],
     messages: [{ role: "user", content: "When was the bridge built?" }],
     clock,
@@ -36,7 +36,7 @@ export async function alwaysEnds(): Promise<Strip> {
   const [outcome = ""] = last.results.map((result) => result.outcome);
   assert.deepEqual(
     [status, said, outcome, stoppedAt, endedAt],
-    ["stopped-by-user", "I look in the archive.", "interrupted", "8 s", "13 s"],
+    ["stopped-by-user", "Let me search the archive.", "interrupted", "8 s", "13 s"],
   );
   return {
     promise: "It always ends",
@@ -50,8 +50,8 @@ export async function alwaysEnds(): Promise<Strip> {
       { when: endedAt, title: "The run ends anyway", lines: [line("result", status), line("quiet", `reason: ${reason.kind}`)] },
       {
         when: endedAt,
-        title: "Nothing is left open",
-        lines: [line("tool", `search_archive: ${outcome}`), line("result", "The transcript can be sent again.")],
+        title: "Every call has a result",
+        lines: [line("tool", `search_archive: ${outcome}`), line("result", "The transcript is still valid.")],
       },
     ],
   };

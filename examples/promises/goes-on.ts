@@ -1,4 +1,4 @@
-// A process is killed after it has charged a card. Another process goes on, and does not charge the card again.
+// A process is killed after it has charged a card. Another process continues, and does not charge the card again.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -37,7 +37,7 @@ export async function goesOn(): Promise<Strip> {
     const said = second.lines.at(-1) ?? "";
     assert.deepEqual([first.end, second.end, said, charges], ["SIGKILL", 0, "Paid. Your receipt is r-17.", ["640 USD"]]);
     return {
-      promise: "It can go on elsewhere",
+      promise: "It resumes anywhere",
       frames: [
         {
           when: "process 1",
@@ -47,13 +47,16 @@ export async function goesOn(): Promise<Strip> {
         { when: "process 1", title: "The process dies", lines: [line("danger", "kill -9")] },
         {
           when: "process 2",
-          title: "Same call, same journal",
+          title: "Same run, same journal",
           lines: [line("tool", "charge_card(): replayed, not run again")],
         },
         {
           when: "process 2",
           title: "The answer arrives",
-          lines: [line("model", said), line("result", `charges of the card: ${charges.length}`)],
+          lines: [
+            line("model", said),
+            line("result", `card charged: ${charges.length === 1 ? "once" : `${charges.length} times`}`),
+          ],
         },
       ],
     };

@@ -52,10 +52,10 @@ export async function losesNothing(): Promise<Strip> {
       { when: "request 2", title: "The connection breaks", lines: [line("danger", "TypeError: terminated")] },
       {
         when: "result",
-        title: "All of it is there",
+        title: "All of it is kept",
         lines: [
           line("result", "text: The bridge ..."),
-          line("result", `calls: ${functionHistory.length}, with result`),
+          line("result", `tool results: ${functionHistory.length}`),
           line("result", `usage: ${used.totalTokens} tokens`),
           line("quiet", `reason: ${reason.kind}`),
         ],

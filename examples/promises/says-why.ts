@@ -15,7 +15,7 @@ export async function saysWhy(): Promise<Strip> {
   });
   const chapter = (done: string) => [text(done), toolCall("read_chapter"), usage({ inputTokens: 24_000, outputTokens: 1_000 })];
   const result = await runToolLoop({
-    provider: createMockProvider([chapter("Chapter 1 is read."), chapter("Chapter 2 is read."), chapter("Chapter 3 is read.")]),
+    provider: createMockProvider([1, 2, 3].map((number) => chapter(`I have read chapter ${number}.`))),
     tools: [read],
     messages: [{ role: "user", content: "Summarize the book." }],
     pricing,
@@ -26,7 +26,7 @@ export async function saysWhy(): Promise<Strip> {
   const { limitUSD, spentUSD, expectedUSD = 0 } = reason;
   assert.deepEqual(
     [status, iterations, said, limitUSD, spentUSD, expectedUSD],
-    ["error", 2, "Chapter 2 is read.", 0.1, 0.08, 0.04],
+    ["error", 2, "I have read chapter 2.", 0.1, 0.08, 0.04],
   );
   return {
     promise: "It says why",
@@ -34,11 +34,15 @@ export async function saysWhy(): Promise<Strip> {
       {
         when: "request 1",
         title: "The run has a limit",
-        lines: [line("user", `maxCostUSD: ${limitUSD}`), line("model", "Chapter 1 is read."), line("quiet", "0.04 USD spent")],
+        lines: [
+          line("user", `maxCostUSD: ${limitUSD}`),
+          line("model", "I have read chapter 1."),
+          line("quiet", "0.04 USD spent"),
+        ],
       },
       {
         when: "request 2",
-        title: "The work goes on",
+        title: "The second one fits",
         lines: [line("tool", "read_chapter()"), line("model", said), line("quiet", `${spentUSD} USD spent`)],
       },
       {

@@ -6,7 +6,7 @@ const nav = JSON.parse(readFileSync(new URL("../.pages/nav.json", import.meta.ur
 
 export default defineConfig({
   title: "turnwright",
-  description: "The tool loop for LLMs: it always ends, says why, loses nothing and can go on elsewhere.",
+  description: "The tool loop for LLMs: it always ends, says why, loses nothing and resumes anywhere.",
   srcDir: ".pages",
   outDir: "dist",
   // A site of GitHub Pages is in a folder of its name.
