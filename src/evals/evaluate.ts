@@ -136,7 +136,13 @@ async function chooseCases<Case extends EvalCase>(
       `cases of the evaluation: ${all.map(({ id }) => id).join(", ")}`,
       unknown,
     );
-  return all.filter(({ id }) => (wanted === undefined || wanted.includes(id)) && (only === undefined || only.includes(id)));
+  const chosen = all.filter(
+    ({ id }) => (wanted === undefined || wanted.includes(id)) && (only === undefined || only.includes(id)),
+  );
+  // An evaluation of nothing would pass.
+  if (chosen.length === 0)
+    throw invalidOption(only === undefined ? "replay" : "only", "at least one case that can run", only ?? wanted);
+  return chosen;
 }
 
 function ruleOf(

@@ -218,7 +218,7 @@ export interface EvalTotals {
   readonly errors: number;
   /** The 95 % Wilson interval of the share of passed trials. Trials of one case are alike, so the true interval may be wider. */
   readonly interval: readonly [low: number, high: number];
-  /** The mean over cases of pass@k and pass^k, for each `k` that every case has trials for. */
+  /** The mean of pass@k and pass^k over the cases with a verdict, for each `k` that all of them have trials for. */
   readonly passAt: readonly { readonly k: number; readonly any: number; readonly all: number }[];
   readonly flaky: readonly string[];
   /** The mean of each score by name. */

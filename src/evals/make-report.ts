@@ -53,7 +53,10 @@ function sumUp(cases: readonly CaseReport[]): Omit<EvalTotals, "tokens" | "input
   };
 }
 
-function passAt(cases: readonly CaseReport[]): EvalTotals["passAt"] {
+function passAt(all: readonly CaseReport[]): EvalTotals["passAt"] {
+  // A case whose trials all had errors says nothing, and must not hide what the others say.
+  const cases = all.filter(({ passed, failed }) => passed + failed > 0);
+  if (cases.length === 0) return [];
   const most = Math.min(...cases.map(({ passed, failed }) => passed + failed));
   const mean = (chance: typeof passAtK, k: number): number =>
     cases.reduce((sum, { passed, failed }) => sum + (chance(passed, passed + failed, k) ?? 0), 0) / cases.length;

@@ -365,6 +365,7 @@ describe("evaluate", () => {
     ["cases", { cases: [] }, /"cases" must be at least one case/],
     ["ids", { cases: [{ id: "a" }, { id: "a" }] }, /"cases\[1\]\.id" must be a name that no other case has/],
     ["only", { only: ["b"] }, /"only" must be cases of the evaluation: refund/],
+    ["an empty list of cases", { only: [] }, /"only" must be at least one case that can run/],
     ["a replay without trials", { replay: { directory: "none" } }, /"replay" must be trials that were kept in none \(none\)/],
     ["trials", { trials: 0 }, /"evaluation.trials" must be a whole number from 1 to 100000/],
     ["an unknown option", { trails: 3 }, /Did you mean "evaluation.trials"/],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import fc from "fast-check";
-import { mcNemarTest, passAtK, passHatK, wilsonInterval } from "turnwright/evals";
+import { defineEvaluation, evaluate, mcNemarTest, passAtK, passHatK, wilsonInterval } from "turnwright/evals";
 
 describe("wilsonInterval", () => {
   it.each([
@@ -52,4 +52,19 @@ describe("mcNemarTest", () => {
   ])("of %i worse and %i better pairs is %f", (worse, better, p) => {
     expect(mcNemarTest(worse, better)).toBeCloseTo(p, 4);
   });
+});
+
+it("reports pass@k and pass^k of the cases with a verdict, beside a case of errors", async () => {
+  const evaluation = defineEvaluation({
+    name: "support",
+    cases: [{ id: "refund" }, { id: "broken" }],
+    directory: false,
+    run({ id }) {
+      if (id === "broken") throw new Error("no such customer");
+    },
+    check: () => true,
+  });
+  const report = await evaluate(evaluation, { trials: 2 });
+  expect(report.totals.passAt).toEqual([1, 2].map((k) => ({ k, any: 1, all: 1 })));
+  expect((await evaluate(evaluation, { only: ["broken"] })).totals.passAt).toEqual([]);
 });
