@@ -6,6 +6,7 @@ import {
   defineTool,
   type LoopOptions,
   type LoopResult,
+  type LoopStatus,
   type Message,
   type Middleware,
   runToolLoop,
@@ -14,29 +15,25 @@ import {
 import { createMockProvider, endEarly, fail, finish, text as says, toolCall } from "turnwright/testing";
 
 // #region report
-/** Returns what a user may read. For your log, there is `result.error`. */
+/** Sentences for users. For your log, there are `reason` and `error`. */
+const sentences: Readonly<Record<LoopStatus, string>> = {
+  completed: "",
+  suspended: "This is not finished yet. I will go on later.", // it waits for a result, or the server was restarted
+  "stopped-by-user": "Stopped.",
+  "follow-up-interrupt": "", // the next run answers
+  timeout: "I could not finish this in time.",
+  "empty-response": "There was no answer. Please ask again.",
+  error: "Something went wrong on our side.",
+  "tool-calls": "", // no run ends with this status
+};
+
 function report({ status, reason, text }: LoopResult): string {
-  const add = (sentence: string): string => (text === "" ? sentence : `${text}\n\n${sentence}`); // every ending keeps `text`
-  switch (status) {
-    case "completed":
-      if (reason.kind === "length") return add("The answer is cut off here. Write “go on” for the rest.");
-      return text === "" ? "I have no answer to that." : text;
-    case "suspended":
-      if (reason.kind === "approval-required") return add("Please approve or decline the next step."); // `reason.calls`
-      return add("This is not finished yet. I will go on later."); // waits for a result, or a server was restarted
-    case "stopped-by-user":
-      return add("Stopped.");
-    case "follow-up-interrupt":
-      return text; // the next run answers
-    case "timeout":
-      return add("I could not finish this in time.");
-    case "empty-response":
-      return "There was no answer. Please ask again.";
-    case "error":
-    case "tool-calls": // no run ends with this status
-      if (reason.kind === "provider-error" && reason.error.retryable) return add("The model is busy. Try again in a moment.");
-      return add("Something went wrong on our side.");
-  }
+  let sentence = sentences[status];
+  if (status === "completed" && text === "") sentence = "I have no answer to that.";
+  if (reason.kind === "length") sentence = "The answer is cut off here. Write “go on” for the rest.";
+  if (reason.kind === "approval-required") sentence = "Please approve or decline the next step."; // show `reason.calls`
+  if (reason.kind === "provider-error" && reason.error.retryable) sentence = "The model is busy. Try again in a moment.";
+  return [text, sentence].filter((part) => part !== "").join("\n\n"); // every ending keeps the text so far
 }
 // #endregion report
 
