@@ -1,7 +1,6 @@
 import { provider, tools } from "./scene.ts";
 import { headers, toFrame } from "./to-frame.ts";
 
-// #region handler
 import { z } from "zod";
 import { type Message, streamToolLoop } from "turnwright";
 
@@ -26,4 +25,3 @@ export async function handler(request: Request): Promise<Response> {
   });
   return new Response(frames.pipeThrough(new TextEncoderStream()), { headers });
 }
-// #endregion handler

@@ -84,14 +84,12 @@ const fetchLocal = (_: unknown, init?: RequestInit) =>
 }
 
 {
-  // #region pipe
   async function handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const { threadId, runId, message } = await readAGUIRequest(req, { maxBytes: 200_000, allowedMediaTypes: ["image/*"] });
     const answer = message === undefined ? undefined : await host.start(threadId, { provider, message });
     if (answer?.kind === "started") return pipeAGUIStream(answer.join(), res, { threadId, runId, keepAliveMs: 10_000 });
     res.writeHead(409).end();
   }
-  // #endregion pipe
   const server = createServer((req, res) => void handle(req, res));
   await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

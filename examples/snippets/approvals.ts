@@ -63,13 +63,11 @@ const tools = [
 
 {
   const provider = createMockProvider([toolCall("pay", { amount: 900 }), text("Done.")]);
-  // #region modify
   const policy: Approve = () => ({ kind: "modify", args: { amount: 90 } });
   const { messages: transcript } = await runToolLoop({ provider, tools, messages, middleware: [approve(policy)] });
   const [, message] = transcript;
   if (message?.role !== "assistant") throw new Error("The model did not answer.");
   const [call] = message.content; // { ..., name: "pay", args: { amount: 900 }, approvedArgs: { amount: 90 } }
-  // #endregion modify
   assert.deepEqual(call, {
     type: "tool-call",
     callId: "call_i0_0",
@@ -81,9 +79,7 @@ const tools = [
 
 {
   const provider = createMockProvider([[toolCall("pay", { amount: 900 }), toolCall("read")], text("Only read.")]);
-  // #region marked
   const policy: Approve = (_, { needsApproval }) => (needsApproval ? { kind: "ask" } : { kind: "approve" });
-  // #endregion marked
   const result = await runToolLoop({ provider, tools, messages, middleware: [approve(policy)] });
   assert.equal(result.toolCallsExecuted, 2);
 }

@@ -62,9 +62,7 @@ const createModel = () =>
   });
   // #endregion summarize
   await runToolLoop({ provider, tools, messages, middleware: [compaction] });
-  // #region pinned
   const rules: Message = { role: "user", content: "Never restart the database.", pinned: true };
-  // #endregion pinned
   const result = await runToolLoop({
     provider: createModel(),
     tools,
@@ -80,9 +78,7 @@ const createModel = () =>
     if (JSON.stringify(request.messages).length > 2_000_000) return fail({ status: 400, message: "prompt is too long" });
     return index < 12 ? toolCall("read_log", { part: index }) : text("A full disk.");
   });
-  // #region refused
   const result = await runToolLoop({ provider, tools, messages, middleware: [compactMessages()] });
-  // #endregion refused
   assert.equal(result.status, "completed");
   assert.ok(result.compaction !== undefined);
 }

@@ -73,14 +73,12 @@ const { usage, costUSD, runs } = await fork.usage(); // of the fork alone
 assert.deepEqual([usage.totalTokens > 0, costUSD, runs], [true, undefined, 1]);
 assert.equal((await conversation.messages()).length, 8);
 
-// #region watch
 const path = join(directory, "runs.jsonl");
 const watched = createConversation({
   id: "chat-19",
   store: fileConversationStore(directory),
   options: { provider, tools, middleware: [runLog({ to: path }), tracing({ agentName: "support" })] },
 });
-// #endregion watch
 for (const question of ["Hello.", "And tomorrow?"]) await watched.send(question);
 assert.equal((await readRunLog(path)).runs.length, 2);
 
@@ -101,12 +99,10 @@ const open = (id: string) => createConversation({ id, store, options: { provider
 const answers = await Promise.all([post("chat-1", "Hello."), post("chat-1", "Hello?")]);
 assert.equal(answers.filter((response) => response.status === 409).length, 1);
 
-// #region postgres
 /** The store in Postgres. `pool` is a pool of `pg`, or of a driver with the same `query`. */
 function openStore(pool: Pool) {
   return postgresConversationStore(pool, { leaseMs: 30_000 });
 }
-// #endregion postgres
 assert.equal(typeof openStore({ query: async () => ({ rows: [] }) } as unknown as Pool).lock, "function");
 
 // #region suite

@@ -75,7 +75,6 @@ assert.deepEqual(mode.problems, []);
 }
 
 {
-  // #region declared
   const play = defineTool({
     name: "play_music",
     description: "Plays music",
@@ -84,7 +83,6 @@ assert.deepEqual(mode.problems, []);
     execute: () => "playing",
   });
   const mode = createDeliberateMode({ tools: [play, ...tools], triggers: { get_time: "^" } });
-  // #endregion declared
   assert.deepEqual([...mode.forTurn({ text: "Play something!" }).allowedNames], ["play_music", "get_time"]);
 }
 

@@ -57,13 +57,11 @@ async function get(id: string, request: Request): Promise<Response> {
 
 const logs: string[] = [];
 const sendToCollector = (line: string): void => void logs.push(line);
-// #region watch
 const sink = { write: sendToCollector }; // one sink for all runs, because they share the texts of the log
 const watched = defineDurableHost({
   name: "watched",
   options: () => ({ provider: briefProvider, middleware: [runLog({ to: sink }), tracing({ agentName: "support" })] }),
 });
-// #endregion watch
 
 // #region journal
 const answer = DBOS.registerWorkflow(

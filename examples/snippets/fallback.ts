@@ -71,9 +71,7 @@ const answered = (): Response => {
 {
   const answers = [limited, answered];
   const clients = answers.map((answer) => new OpenAI({ apiKey: "not-a-key", maxRetries: 0, fetch: async () => answer() }));
-  // #region keys
   const provider = withFallback(clients.map((client) => openaiChat({ client, model: "gpt-5-mini" })));
-  // #endregion keys
   const { text } = await runToolLoop({ provider, messages });
   assert.equal(text, "It is.");
 }
@@ -114,7 +112,6 @@ const answered = (): Response => {
 {
   const limits = createMockProvider([fail({ status: 429, message: "Rate limit reached", headers: { "retry-after": "20" } })]);
   const provider = withFallback([limits, createMockProvider([fail({ status: 401, message: "Invalid key" })])]);
-  // #region wait
   const stream = streamToolLoop({ provider, messages });
   const errors: ProviderError[] = [];
   for await (const event of stream) {
@@ -125,17 +122,14 @@ const answered = (): Response => {
   if (reason.kind === "provider-error") errors.push(reason.error);
   const waits = errors.flatMap(({ retryable, retryAfterMs }) => (retryable && retryAfterMs !== undefined ? [retryAfterMs] : []));
   const message = waits.length === 0 ? "Try again later." : `Try again in ${Math.ceil(Math.min(...waits) / 1_000)} s.`;
-  // #endregion wait
   assert.equal(message, "Try again in 20 s.");
 }
 
 {
   const down = (status: number, message: string) => createMockProvider([fail({ status, message })]);
-  // #region nobody
   const provider = withFallback([down(529, "Overloaded"), down(401, "Invalid key")]);
   const { reason } = await runToolLoop({ provider, messages });
   // { kind: "provider-error", error: { code: "auth", message: "All 2 providers failed; the last error: Invalid key", ... } }
-  // #endregion nobody
   assert(reason.kind === "provider-error");
   assert.deepEqual(reason.error, {
     name: "ProviderError",

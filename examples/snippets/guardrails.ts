@@ -156,11 +156,9 @@ const tools = [readFile];
       output: [{ name: "tone", parts: ["text"], check: () => ({ kind: "pass" }) }],
     }),
   ];
-  // #region events
   const events = createLoopEvents();
   events.on("guardrail", ({ stage, guardrail, verdict }) => show(`${stage} ${guardrail}: ${verdict}`));
   await runToolLoop({ provider, messages, middleware, events });
   // "input length: pass", "output tone: pass"
-  // #endregion events
   assert.deepEqual(shown.splice(0), ["input length: pass", "output tone: pass"]);
 }

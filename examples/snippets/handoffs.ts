@@ -92,11 +92,9 @@ assert.deepEqual(
 
 {
   const provider = createMockProvider([toBilling, text("Which invoice?"), text("It is 12 EUR.")]);
-  // #region conversation
   const options = { provider, tools: agents.tools, middleware: [agents] };
   const conversation = createConversation({ id: "customer-7", store: memoryConversationStore(), options });
   const answer = (question: string) => conversation.send(question); // each run begins as the agent of the last one
-  // #endregion conversation
   const answers = [await answer("My invoice is wrong."), await answer("Number 7.")];
   assert.deepEqual(
     answers.map(({ text: said, agent }) => [said, agent]),
@@ -110,12 +108,10 @@ assert.deepEqual(
 
 {
   const provider = createMockProvider([toBilling, text("Which invoice?")]);
-  // #region events
   const events = createLoopEvents();
   events.on("handoff", ({ from, to, reason }) => show(`${from} -> ${to}: ${reason ?? "no reason"}`));
   events.on("iteration-start", ({ agent }) => show(`${agent} is writing`));
   await runToolLoop({ provider, messages, tools: agents.tools, middleware: [agents], events });
   // "triage is writing", "triage -> billing: an invoice", "billing is writing"
-  // #endregion events
   assert.deepEqual(shown.splice(0), ["triage is writing", "triage -> billing: an invoice", "billing is writing"]);
 }

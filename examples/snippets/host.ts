@@ -121,7 +121,6 @@ assert.deepEqual(jobs, [{ film: "holiday", key: "8/1/i0/call/0/render", reply: {
 assert.equal((await onFilm({ chat: "8", callId: "call_i0_0", url: "/films/8" })).status, 410);
 assert.equal((await host.status("8"))?.status, "completed");
 
-// #region watch
 const path = join(folder, "runs.jsonl");
 const watched = createRunHost({
   wrapOptions: (options) => ({
@@ -129,15 +128,12 @@ const watched = createRunHost({
     middleware: [...(options.middleware ?? []), runLog({ to: path }), tracing({ agentName: "support" })],
   }),
 });
-// #endregion watch
 const logged = await watched.start("9", { provider: createMockProvider([text("Hi.")]), message: "Hello." });
 assert.equal(logged.kind === "started" && (await logged.result).text, "Hi.");
 assert.equal((await readRunLog(path)).runs[0]?.runId, "9/1");
 
-// #region shutdown
 async function shutDown(hosts: readonly RunHost[]): Promise<void> {
   await Promise.all(hosts.map((one) => one.close()));
 }
-// #endregion shutdown
 await shutDown([host, watched]);
 rmSync(folder, { recursive: true, force: true });

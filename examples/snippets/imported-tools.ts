@@ -114,14 +114,10 @@ const clock = defineTool({
 assert.equal((await runTool(clock, { zone: "Europe/Oslo" })).kind, "completed");
 assert.equal((await runTool(clock, { zone: "Oslo" })).kind, "invalid-input");
 
-// #region with-validation
 const checked = withValidation(everything); // validates arguments with the schema that the model sees, if nothing else does
-// #endregion with-validation
 assert.deepEqual(checked.validate?.("crm_search", { id: "7" }), {
   issues: [{ message: 'The type "string" is not allowed. Expected type: "integer"', path: ["id"] }],
 });
 
-// #region openai-agents
 const checkedMail = importTool(sendMail, { inputSchema: z.object({ to: z.email() }) });
-// #endregion openai-agents
 assert.equal((await runTool(checkedMail, { to: "nobody" })).kind, "invalid-input");

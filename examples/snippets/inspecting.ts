@@ -48,10 +48,8 @@ app.get("/runs/:name", async (_request, response) => {
 });
 // #endregion serve
 
-// #region journal
 const fromJournal = { name: "journal.jsonl", text: await journalToRunLog(journalPath) };
 const page = await renderRunPage([log, fromJournal]);
-// #endregion journal
 
 // #region rerun
 const changed = { provider: other, tools, system: "Be brief.", middleware: [runLog({ to: otherPath })] };

@@ -102,9 +102,7 @@ const file = join(folder, "order-12.jsonl");
   });
   const model = createMockProvider([toolCall("read"), text("Done.")]);
   await runToolLoop({ provider: model, tools: [read], messages, runId: "order-14", journal });
-  // #region blobs-inspect
   const { status } = await inspectJournal(withBlobs(fileJournal(path), { store }));
-  // #endregion blobs-inspect
   assert.deepEqual([status, readdirSync(join(folder, "blobs")).length], ["completed", 1]);
   assert.ok(readFileSync(path).length < 5_000);
 }

@@ -37,14 +37,12 @@ const result = await runToolLoop({ provider, tools, messages, middleware: [defer
 // #endregion deferred
 assert.equal(result.text, "The invoice is created.");
 
-// #region requests
 const sent = provider.requests.map((request) => request.tools.map(({ name }) => name));
 // [
 //   ["search_docs", "find_tools"],
 //   ["search_docs", "find_tools", "stripe_create_invoice"],
 //   ["search_docs", "find_tools", "stripe_create_invoice"],
 // ]
-// #endregion requests
 assert.deepEqual(sent, [
   ["search_docs", "find_tools"],
   ["search_docs", "find_tools", "stripe_create_invoice"],

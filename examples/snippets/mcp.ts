@@ -50,10 +50,8 @@ assert.deepEqual(asking, []);
 const logging = careful.definitions().find(({ name }) => name === "toggle-simulated-logging");
 assert.deepEqual([logging?.needsApproval, logging?.timeoutMs], [false, 5_000]);
 
-// #region changes
 const current = await createMcpRegistry({ client, prefix: "now_", onError: (error) => log.push(error) });
 await current.refresh(); // at any time, for example after you reconnected the client
-// #endregion changes
 assert.deepEqual([current.definitions()[0]?.name, log], ["now_echo", []]);
 await client.close();
 await assert.rejects(current.refresh(), /Not connected/);

@@ -151,7 +151,6 @@ function quota(counts: Counts, most: number): Middleware {
     if (isDown) throw new Error("ECONNREFUSED");
     return false;
   };
-  // #region store
   const blocked: Middleware = {
     name: "blocked",
     async call(call, next, at) {
@@ -159,7 +158,6 @@ function quota(counts: Counts, most: number): Middleware {
       return isRefused ? denyCall(call, "Not today.") : next(call);
     },
   };
-  // #endregion store
   const options = { provider: createModel(), tools, messages, middleware: [blocked], journal: memoryJournal(), runId: "down" };
   await assert.rejects(runToolLoop(options), /ECONNREFUSED/);
   isDown = false;

@@ -80,14 +80,12 @@ const search = defineTool({
   // #endregion to-result
   const heard: string[] = [];
   const note = (line: string): void => void heard.push(line);
-  // #region failures
   events.on("tool-end", ({ runId, callId, name, outcome, result }) => {
     if (outcome === "failed") note(`${runId} ${callId}: ${name} failed, ${JSON.stringify(result)}`);
   });
   events.on("run-end", ({ path, reason }) => {
     if (path !== undefined) note(`the run in ${path.join(", ")} ended: ${reason.kind}`);
   });
-  // #endregion failures
   await runToolLoop({ provider, tools: [research], messages, events, runId: "r1" });
   assert.deepEqual(provider.requests[2]?.messages.at(-1), {
     role: "tool",

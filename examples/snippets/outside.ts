@@ -67,12 +67,10 @@ await assert.rejects(
 }
 
 {
-  // #region fail
   // Hours later, in another process: the job on the render farm has failed.
   const answers = { [film.id]: { kind: "failed" as const, error: "The disk was full." } };
   const third = await runToolLoop({ ...options, journal: fileJournal(file), answers });
   // `third.status` is "completed". The model has read both results.
-  // #endregion fail
   assert.equal(third.text, "Your film is ready.");
   assert.deepEqual(
     third.functionHistory.map(({ functionResponse, outcome }) => [outcome, functionResponse.response.result]),
@@ -84,10 +82,8 @@ await assert.rejects(
 }
 
 {
-  // #region test
   const outcome = await runTool(render, { film: "holiday" });
   // `outcome.kind` is "deferred".
-  // #endregion test
   assert.equal(outcome.kind, "deferred");
 }
 

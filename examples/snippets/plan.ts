@@ -109,14 +109,12 @@ async function findPort(_userInput: string, { signal }: { readonly signal: Abort
     ran.push(name);
     return run();
   };
-  // #region executor
   const inner = createToolRegistry(tools);
   const sandboxed: ToolRegistry = {
     ...inner,
     executeTool: (name, args, context) => runInSandbox(name, () => inner.executeTool(name, args, context)),
   };
   const result = await runToolLoop({ provider, tools: sandboxed, messages });
-  // #endregion executor
   assert.equal(result.status, "completed");
   assert.deepEqual(ran, ["read_tide", "read_tide"]);
 }
@@ -149,7 +147,6 @@ async function findPort(_userInput: string, { signal }: { readonly signal: Abort
   const model = play();
   const policy: Approve = ({ args }) =>
     JSON.stringify(args).includes("Oslo") ? { kind: "deny", reason: "too far" } : { kind: "approve" };
-  // #region gates
   const result = await runToolLoop({
     provider: withPlanner(model),
     tools,
@@ -159,17 +156,14 @@ async function findPort(_userInput: string, { signal }: { readonly signal: Abort
   });
   const errors = planLogs(result).map(({ error }) => error);
   // `errors` is ["", "too far"].
-  // #endregion gates
   assert.deepEqual(errors, ["", "too far"]);
 }
 
 {
   const caller = createMockProvider([toolCall("read_tide", { port: "Bergen" }), fail({ status: 401 })]);
   const plain = createMockProvider([text(answer), text("Yes.")], { id: "plain" });
-  // #region wrapped
   const provider = withFallback([caller, withPlanner(withRetry(plain))]);
   const result = await runToolLoop({ provider, tools, messages });
-  // #endregion wrapped
   assert.equal(result.text, "Yes.");
   assert.match(JSON.stringify(plain.requests.at(-1)?.messages), /14:10/);
 }

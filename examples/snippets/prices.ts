@@ -9,10 +9,8 @@ const messages = [{ role: "user", content: "Hi." }] as const;
 const answer = [text("Hello."), usage({ inputTokens: 10_000, outputTokens: 2_000, cachedInputTokens: 4_000 })];
 const provider = createMockProvider([answer], { id: "openai", model: "gpt-5" });
 
-// #region prices
 const { costUSD } = await runToolLoop({ provider, messages, pricing: genaiPrices() });
 console.log(costUSD === undefined ? "The cost is unknown." : `$${costUSD.toFixed(4)}`);
-// #endregion prices
 assert.equal(costUSD?.toFixed(4), "0.0280");
 
 // #region own
@@ -25,10 +23,8 @@ const pricing: Pricing = (tokens, used) => {
 };
 // #endregion own
 
-// #region window
 const contextWindow = genaiContextWindow();
 console.log(contextWindow("anthropic", "claude-sonnet-4-5")); // 200000
-// #endregion window
 assert.equal(contextWindow("anthropic", "claude-sonnet-4-5"), 200_000);
 assert.equal(contextWindow("openai", "our-own"), undefined);
 

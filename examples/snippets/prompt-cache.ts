@@ -65,8 +65,6 @@ const pricing: Pricing = ({ inputTokens, outputTokens, cachedInputTokens = 0 }) 
 
 {
   const apiKey = "test";
-  // #region key
   const provider = openaiResponses({ client: new OpenAI({ apiKey }), model: "gpt-5", promptCacheKey: "ship-agent" });
-  // #endregion key
   assert.equal(provider.model, "gpt-5");
 }

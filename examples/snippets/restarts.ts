@@ -52,7 +52,6 @@ const searchWeb = defineTool({ name: "search_web", description: "Finds pages", i
 
 {
   const provider = createMockProvider([toolCall("read_profile", { user: "ada" }), text("You like tides.")]);
-  // #region hide
   const readProfile = defineTool({
     name: "read_profile",
     description: "Loads the profile of a user",
@@ -71,7 +70,6 @@ const searchWeb = defineTool({ name: "search_web", description: "Finds pages", i
     messages,
     middleware: [contextRestarts({ effects: { profile: ["search_web"] } })],
   });
-  // #endregion hide
   assert.deepEqual(
     provider.requests.map(({ tools }) => tools.map(({ name }) => name)),
     [["read_profile", "search_web"], []],
@@ -126,10 +124,8 @@ const searchWeb = defineTool({ name: "search_web", description: "Finds pages", i
     execute: () => contextRestart({ type: "context_restart_profile", pending_context_key: "k" }),
   });
   const provider = createMockProvider([toolCall("read_profile"), text("You like tides.")]);
-  // #region store
   const stash: ContextSource = { take: (key) => database.takeRow(key) };
   await runToolLoop({ provider, tools: [readProfile], messages, middleware: [contextRestarts({ stash })] });
-  // #endregion store
   assert.equal(rows.size, 0);
   assert.deepEqual(provider.requests[1]?.messages.at(-1), { role: "user", content: 'Context:\n{"likes":"tides"}' });
 }

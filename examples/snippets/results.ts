@@ -98,7 +98,6 @@ function readIn(provider: MockProvider, request: number): string {
 {
   const readPage = defineTool({ ...listShips, name: "read_page" });
   const provider = createMockProvider([[toolCall("list_ships"), toolCall("read_page")], text("Many.")]);
-  // #region both
   const cache = createResultCache();
   const cut = truncateResults({ maxTokens: 2_000 });
   await runToolLoop({
@@ -113,7 +112,6 @@ function readIn(provider: MockProvider, request: number): string {
       }),
     ],
   });
-  // #endregion both
   const message = provider.requests[1]?.messages.at(-1);
   const read = message?.role === "tool" ? message.results.map(({ result }) => JSON.stringify(result)) : [];
   assert.match(read[0] ?? "", /^"\[The result of list_ships is stored: about \d+ tokens, 4000 lines\./);
@@ -122,13 +120,11 @@ function readIn(provider: MockProvider, request: number): string {
 
 {
   const directory = await mkdtemp(join(tmpdir(), "ships-"));
-  // #region directory
   const cache = createResultCache({
     store: directoryStore(directory),
     ttlMs: 24 * 60 * 60 * 1_000,
     maxBytes: 256 * 1_024 * 1_024,
   });
-  // #endregion directory
   await cache.cacher.store(rows, { toolName: "list_ships" });
   assert.equal((await readdir(directory)).length, 1);
   await rm(directory, { recursive: true });
@@ -158,14 +154,12 @@ function readIn(provider: MockProvider, request: number): string {
 
 {
   const provider = createMockProvider([toolCall("list_ships"), toolCall("context_release"), text("Many.")]);
-  // #region release
   await runToolLoop({
     provider,
     tools: [listShips, createContextRelease()],
     messages,
     middleware: [maskResults({ keepIterations: Infinity })],
   });
-  // #endregion release
   assert.match(JSON.stringify(provider.requests[2]?.messages[2]), /from iteration 0 left out/);
 }
 

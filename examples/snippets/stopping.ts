@@ -60,7 +60,6 @@ const tools = [
 
 {
   const provider = createMockProvider((_request, index) => [text(`Try ${index + 1}. `), toolCall("crawl")]);
-  // #region limits
   const result = await runToolLoop({
     provider,
     tools,
@@ -69,7 +68,6 @@ const tools = [
     timeouts: { toolMs: 10, toolCleanupMs: 0 },
   });
   // The tool timed out in each of the three iterations. The status is "timeout", and the reason is "max-iterations".
-  // #endregion limits
   assert.deepEqual([result.status, result.reason], ["timeout", { kind: "max-iterations", limit: 3 }]);
   assert.deepEqual(
     result.functionHistory.map(({ outcome }) => outcome),
@@ -79,7 +77,6 @@ const tools = [
 
 {
   const provider = createMockProvider((request) => (request.toolChoice === "none" ? text("In short: no.") : toolCall("crawl")));
-  // #region final-answer
   const result = await runToolLoop({
     provider,
     tools,
@@ -89,6 +86,5 @@ const tools = [
     middleware: [finalAnswer()],
   });
   // The reason is still "max-iterations". The loop sent one more request, without tools, and `text` is its answer.
-  // #endregion final-answer
   assert.deepEqual([result.reason.kind, result.text, result.finalAnswer], ["max-iterations", "In short: no.", true]);
 }

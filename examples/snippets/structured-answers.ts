@@ -65,19 +65,16 @@ const say = (line: string): void => assert.equal(line, "Oslo: 7 degrees");
       validate: (value) => (value === "yes" || value === "no" ? { value } : { issues: [{ message: "must be yes or no" }] }),
     },
   };
-  // #region json-schema
   const { output } = await runToolLoop({
     provider,
     messages,
     middleware: [structuredOutput(yesOrNo, { jsonSchema: { enum: ["yes", "no"] } })],
   });
   // The type of `output` is "yes" | "no" | undefined.
-  // #endregion json-schema
   assert.equal(output satisfies "yes" | "no" | undefined, "yes");
 }
 
 {
-  // #region agent
   const judge = defineAgentTool({
     name: "judge",
     description: "Rates a text",
@@ -87,7 +84,6 @@ const say = (line: string): void => assert.equal(line, "Oslo: 7 degrees");
       middleware: [structuredOutput(z.object({ points: z.number().int().min(1).max(10) }))],
     }),
   });
-  // #endregion agent
   const provider = createMockProvider([toolCall("judge", { essay: "Rain." }), text('{"points":3}'), text("Three points.")]);
   const { functionHistory } = await runToolLoop({ provider, tools: [judge], messages });
   assert.deepEqual(functionHistory[0]?.functionResponse.response.result, { points: 3 });
@@ -125,8 +121,6 @@ const say = (line: string): void => assert.equal(line, "Oslo: 7 degrees");
 {
   const provider = createMockProvider([text('{"city":"Oslo"}')]);
   const schema = z.object({ city: z.string() });
-  // #region native
   const { output } = await runToolLoop({ provider, messages, middleware: [structuredOutput(schema, { native: false })] });
-  // #endregion native
   assert.deepEqual(output, { city: "Oslo" });
 }

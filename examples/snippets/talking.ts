@@ -58,12 +58,10 @@ function toolDuring(act: () => void): LoopOptions["tools"] {
 
 {
   const provider = createMockProvider([toolCall("measure"), text("7 degrees."), text("9 degrees.")]);
-  // #region undelivered
   const control = createLoopControl();
   const tools = toolDuring(() => control.interrupt("And in Bergen?"));
   const first = await runToolLoop({ provider, tools, messages, control });
   const next = await runToolLoop({ provider, tools, messages: [...first.messages, ...first.undelivered], control });
-  // #endregion undelivered
   assert.deepEqual([first.text, next.text], ["7 degrees.", "9 degrees."]);
   assert.deepEqual(first.undelivered, [{ role: "user", content: "And in Bergen?" }]);
 }
@@ -77,12 +75,10 @@ function toolDuring(act: () => void): LoopOptions["tools"] {
     control.interrupt("And in Voss?");
     control.steer("In one line.");
   }, 20);
-  // #region order
   const { reason, undelivered } = await runToolLoop({ provider, messages, control });
   // Sent: steer("In Celsius, please."), interrupt("And in Bergen?"), interrupt("And in Voss?"), steer("In one line.")
   // reason.message: "And in Bergen?"
   // undelivered: "In Celsius, please.", "And in Voss?", "In one line."
-  // #endregion order
   assert.equal(reason.kind === "interrupted" ? reason.message.content : "", "And in Bergen?");
   assert.deepEqual(
     undelivered.map(({ content }) => content),

@@ -87,7 +87,6 @@ const weather = defineTool({
 }
 
 {
-  // #region agent
   const researcher = defineAgentTool({
     name: "research",
     description: "Answers a question",
@@ -99,16 +98,13 @@ const weather = defineTool({
   assert(outcome.kind === "completed");
   assert.equal(outcome.data, "7 degrees.");
   assert.equal(provider.calls, 2);
-  // #endregion agent
 }
 
 {
-  // #region usage
   const provider = createMockProvider([toolCall("get_weather"), text("Yes.")], { usage: false });
   const pricing = (): number => 0.01;
   const { reason } = await runToolLoop({ provider, tools: [weather], messages, pricing, limits: { maxCostUSD: 1 } });
   assert.equal(reason.kind, "cost-unknown"); // with estimates, the run would complete
-  // #endregion usage
 }
 
 {
@@ -155,7 +151,6 @@ const weather = defineTool({
 {
   const cassette = memoryCassette();
   await runToolLoop({ provider: recordTo(cassette, createMockProvider([text("Hi.")])), messages });
-  // #region mismatch
   const provider = replayFrom(cassette);
   const { reason } = await runToolLoop({ provider, messages, system: "Be brief." });
   assert(reason.kind === "provider-error");
@@ -163,7 +158,6 @@ const weather = defineTool({
     reason.error.message,
     /^The cassette does not contain this request\. .* nearest recorded request 0 .*"system" is new/,
   );
-  // #endregion mismatch
 }
 
 {

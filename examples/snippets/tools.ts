@@ -85,7 +85,6 @@ assert.equal((await runTool(send, { to: "Ada" }, { onMetadata: (metadata) => hea
 assert.deepEqual(heard, [{ rows: 1_200 }]);
 
 {
-  // #region fatal
   const query = defineTool({
     name: "query",
     description: "Asks the database",
@@ -94,7 +93,6 @@ assert.deepEqual(heard, [{ rows: 1_200 }]);
       throw new FatalToolError("The licence has been revoked.");
     },
   });
-  // #endregion fatal
   const provider = createMockProvider([toolCall("query", { sql: "select 1" })]);
   const { reason } = await runToolLoop({ provider, tools: [query], messages: [{ role: "user", content: "Go." }] });
   assert.equal(reason.kind, "fatal-tool-error");
@@ -123,7 +121,6 @@ assert.deepEqual(heard, [{ rows: 1_200 }]);
   assert.deepEqual([reason.kind, said, provider.calls], ["pre-tool-text", "Noted: you like tides.", 1]);
 }
 
-// #region run-tool
 const outcome = await runTool(weather, { city: "Oslo" });
 assert(outcome.kind === "completed");
 assert.deepEqual(outcome.data, { city: "Oslo", celsius: 7 });
@@ -131,7 +128,6 @@ assert.deepEqual(outcome.data, { city: "Oslo", celsius: 7 });
 const refused = await runTool(weather, { city: 42 });
 assert(refused.kind === "invalid-input");
 assert.deepEqual(refused.issues[0]?.path, ["city"]);
-// #endregion run-tool
 
 {
   const stuck = defineTool({

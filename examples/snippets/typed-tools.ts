@@ -111,7 +111,6 @@ const [question] = result.messages;
 const messageId = question?.role === "user" ? question.metadata?.["messageId"] : undefined; // "m1"
 // #endregion metadata
 assert.equal(messageId, "m1");
-// #region entries
 const chat = createConversation({
   id: "chat-7",
   store: memoryConversationStore(),
@@ -120,5 +119,4 @@ const chat = createConversation({
 for (const call of (await chat.send("Refund 5 euros of order 7.")).calls) {
   if (call.name === "refund" && call.outcome === "completed") show(`Refunded: ${call.result.refunded} euros`);
 }
-// #endregion entries
 assert.equal(shown.at(-1), "Refunded: 5 euros");

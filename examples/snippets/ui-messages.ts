@@ -120,7 +120,6 @@ assert.deepEqual(payments, [20]);
 
 {
   const messages: readonly Message[] = [];
-  // #region pipe
   /** POST /api/chat, for a server that uses node:http. */
   async function handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
     try {
@@ -132,7 +131,6 @@ assert.deepEqual(payments, [20]);
       res.writeHead(error.status).end(error.message); // 400, 408, 413 or 415
     }
   }
-  // #endregion pipe
   const server = createServer((req, res) => void handle(req, res));
   await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

@@ -123,7 +123,6 @@ const doneReasons: ReadonlyMap<string, FinishReason> = new Map([
   ["length", "length"],
 ]);
 
-// #region reader
 /** Converts the events of one response to chunks. Checks each event, because a server can send anything. */
 function createReader(out: ModelChunk[], words: ReadonlyMap<string, FinishReason>): EventReader {
   let calls = 0;
@@ -155,4 +154,3 @@ function createReader(out: ModelChunk[], words: ReadonlyMap<string, FinishReason
     end() {},
   };
 }
-// #endregion reader

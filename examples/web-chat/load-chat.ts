@@ -10,7 +10,6 @@ export interface LoadedChat {
   readonly isOpen: boolean;
 }
 
-// #region load
 /** GET /api/chat/:id. Returns the messages of a chat. */
 export async function loadChat(host: RunHost, id: string): Promise<LoadedChat> {
   const status = await host.status(id);
@@ -21,4 +20,3 @@ export async function loadChat(host: RunHost, id: string): Promise<LoadedChat> {
   const { messages } = toUIMessages(status.messages.slice(0, end), { version: 7, turns: status.turns });
   return { messages, isOpen };
 }
-// #endregion load
