@@ -1,6 +1,7 @@
 // Reads what the function `check` of an evaluation has returned or thrown.
 
 import { toPlainError } from "../shared/plain-error.ts";
+import { redactSecrets, redactText } from "../shared/redact-secrets.ts";
 import { describeValue } from "../shared/texts.ts";
 import { isLoopError } from "../core/index.ts";
 import { isRecord } from "../core/kit.ts";
@@ -9,6 +10,9 @@ import { JudgeError } from "./judge.ts";
 
 /** The name of the check if there is only one without a name. */
 const only = "check";
+
+/** The longest reason that a report shows, in UTF-16 units. */
+const longestReason = 4000;
 
 /**
  * Calls `check`. If it throws, that is a failed check: assertions say what is wrong in this way. Rejects if the checks are no checks, or a
@@ -28,7 +32,7 @@ export async function readChecks(check: () => EvalChecks | PromiseLike<EvalCheck
   if (!isRecord(checks)) throw wrongCheck(only, checks);
   const entries = Object.entries(checks);
   if (entries.length === 0) throw new TypeError("check has returned an object without checks. Return nothing, or at least one.");
-  const found = entries.map(([name, given]) => readCheck(name, given));
+  const found = entries.map(([name, given]) => readCheck(redactSecrets(name), given));
   const hard = entries.filter(([, given]) => canFail(given));
   if (hard.length > 0 && hard.every(([, given]) => isJudged(given)))
     throw new TypeError(
@@ -51,7 +55,8 @@ function readCheck(name: string, given: unknown): CheckReport {
   if (typeof given === "number") return readScore(name, given);
   if (!isRecord(given)) throw wrongCheck(name, given);
   const { pass, score, min } = given;
-  const reason = typeof given["reason"] === "string" ? { reason: given["reason"] } : {};
+  // A reason is often the answer of the model.
+  const reason = typeof given["reason"] === "string" ? { reason: redactText(given["reason"], longestReason) } : {};
   if (typeof pass === "boolean") return { name, pass, ...reason };
   if (typeof score === "number" && (min === undefined || typeof min === "number"))
     return { ...readScore(name, score, min), ...reason };

@@ -401,6 +401,19 @@ describe("evaluate", () => {
   });
 });
 
+it("removes credentials from the names and the reasons of checks", async () => {
+  const secret = `sk-${"a1B2".repeat(12)}`;
+  const evaluation = defineEvaluation({
+    name: "secrets",
+    cases: [{ id: "a" }],
+    directory: false,
+    run: () => 1,
+    check: () => ({ [`has ${secret}`]: { pass: false, reason: `It says ${secret}.` } }),
+  });
+  const report = await evaluate(evaluation);
+  expect(report.cases[0]?.trials[0]?.checks?.[0]).toMatchObject({ name: "has [redacted]", reason: "It says [redacted]." });
+});
+
 it("removes credentials from the errors of a report", async () => {
   const secret = `sk-${"a1B2".repeat(12)}`;
   const evaluation = defineEvaluation({
