@@ -89,7 +89,6 @@ assert.deepEqual(mode.problems, []);
 {
   const provider = play("set_reminder", { about: "the oven", apiKey: "abc" });
   const messages = [{ role: "user", content: "One more, please!" }] as const;
-  // #region notice
   const gate = mode.forTurn({ conversationId: "room-9", text: "One more, please!", recent: ["Reminders!", "Nice."] });
   const events = createLoopEvents();
   events.on("hidden-notice", ({ name, trigger, args }) => {
@@ -97,7 +96,6 @@ assert.deepEqual(mode.problems, []);
   });
   const result = await runToolLoop({ provider, tools, messages, events, middleware: [gateTools(gate)] });
   // The log has: set_reminder {"about":"the oven","apiKey":"[redacted]"}: follow-up of reminder* in "Reminders"
-  // #endregion notice
   assert.deepEqual(outcomesOf(result), ["completed"]);
   assert.deepEqual(thoughtLog, [
     'set_reminder {"about":"the oven","apiKey":"[redacted]"}: follow-up of reminder* in "Reminders"',

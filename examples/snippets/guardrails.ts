@@ -89,14 +89,12 @@ const tools = [readFile];
 {
   const strict: ToolCheck = {
     name: "folder",
-    // #region ends-run
     check: ({ args }) => {
       const { path } = args as { path: string };
       if (path.startsWith("/etc")) return { kind: "refuse", reason: "A system file.", endsRun: true };
       if (path.startsWith("/data/")) return { kind: "pass" };
       return { kind: "rewrite", args: { path: `/data/${path}` } };
     },
-    // #endregion ends-run
   };
   const middleware = [guardrails({ tools: [strict] })];
   const rewritten = await runToolLoop({
