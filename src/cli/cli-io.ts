@@ -27,6 +27,8 @@ export interface CliIO {
    * is aborted.
    */
   stopSignal(): AbortSignal;
+  /** From now on, calls `take` for each error that nobody catches. Such an error then no longer ends the process. */
+  catchErrors?(take: (error: unknown) => void): void;
 }
 
 export interface SelfRun extends Pick<CliIO, "cwd" | "env" | "note"> {

@@ -9,11 +9,13 @@ import { evaluate, isFolderBusy, reportPage, rootOf } from "../evals/evaluate.ts
 import { casesOf, type EvalOptions, type EvalReport } from "../evals/evaluation.ts";
 import { findTrials, type KeptTrial } from "../evals/kept-trials.ts";
 import { isTaken, type SavePlace, saveTrial } from "../evals/save-trial.ts";
+import { findStray, traceTrials } from "../evals/stray-errors.ts";
 import { renderEvalPage } from "../evals/reports/eval-page.ts";
 import { toJUnitReport } from "../evals/reports/junit-report.ts";
 import { toMarkdownReport } from "../evals/reports/markdown-report.ts";
 import { writeProgress, writeTerminalReport } from "../evals/reports/terminal-report.ts";
-import { joinTexts } from "../inspect/format.ts";
+import { countThings, joinTexts } from "../inspect/format.ts";
+import { toPlainError } from "../shared/plain-error.ts";
 import { CliError, type CliIO, messageOf, wrongUsage } from "./cli-io.ts";
 import { type Baseline, findBaseline, isIncomplete, saveBaseline } from "./eval-baseline.ts";
 import { findEvalFiles, type FoundEvaluation, loadEvaluations } from "./eval-files.ts";
@@ -39,6 +41,7 @@ export async function runEvals(args: readonly string[], io: CliIO): Promise<void
     throw wrongUsage("--against needs new trials, so leave out --replay.");
   if (settings.baseline !== undefined && settings.replay !== undefined)
     throw wrongUsage("--save-baseline needs new trials, so leave out --replay.");
+  const strays = catchStrays(io);
   const files = await findEvalFiles(settings.files, io.cwd);
   const jobs = await planJobs(await loadEvaluations(files, io.cwd), settings, io.cwd);
   if (settings.saveTest !== undefined) return saveTests(jobs, settings.saveTest, io);
@@ -48,10 +51,27 @@ export async function runEvals(args: readonly string[], io: CliIO): Promise<void
     const results = await runJobs(jobs, { settings, baseline, io, signal });
     await writeReports(results, settings, io);
     await writeBaseline(results, { settings, baseline, io, signal });
-    judgeResults(results, { isCompared: baseline !== undefined, isStopped: signal.aborted });
+    judgeResults(results, { isCompared: baseline !== undefined, isStopped: signal.aborted, strays });
   } finally {
     await baseline?.remove();
   }
+}
+
+/** An error that nobody catches ends its trial, and the others go on. Returns the errors that belong to no trial. */
+function catchStrays(io: CliIO): readonly string[] {
+  const strays: string[] = [];
+  if (io.catchErrors === undefined) return strays;
+  traceTrials();
+  io.catchErrors((error) => {
+    const { trial, running } = findStray();
+    if (trial?.fail(error) === true) return;
+    const meanwhile = running.length === 0 ? "" : `, while these trials ran: ${running.join(", ")}`;
+    const place = trial === undefined ? `outside of trials${meanwhile}` : `after the end of the trial ${trial.id}`;
+    const stray = `${toPlainError(error).message} (${place})`;
+    strays.push(stray);
+    io.note(`Nobody has caught an error: ${stray}`);
+  });
+  return strays;
 }
 
 /** Chooses the cases or the kept trials of each evaluation. Evaluations without any are left out. */
@@ -218,11 +238,14 @@ async function writeBaseline({ reports }: Results, { settings: { baseline }, io,
 interface Circumstances {
   readonly isCompared: boolean;
   readonly isStopped: boolean;
+  /** The errors that nobody has caught, and that belong to no trial. */
+  readonly strays: readonly string[];
 }
 
 /** Throws a CliError if the command fails. Compared with another version, cases that failed before may fail again. */
-function judgeResults({ reports, comparisons }: Results, { isCompared, isStopped }: Circumstances): void {
+function judgeResults({ reports, comparisons }: Results, { isCompared, isStopped, strays }: Circumstances): void {
   if (isStopped) throw new CliError("Stopped.");
+  if (strays.length > 0) throw new CliError(`${countThings(strays.length, "error")} outside of trials: ${strays[0]}`);
   if (!isCompared) throwFor("failed", reports, ({ ok }) => !ok);
   throwFor("had errors, or ended before all trials", reports, ({ ended, totals }) => ended !== "complete" || totals.errors > 0);
   // The trials of the other version may all have errors, for example without a key. That is no success.

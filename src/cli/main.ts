@@ -2,12 +2,9 @@
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { createInterface } from "node:readline/promises";
 import { fileURLToPath } from "node:url";
+import { createProcessIO, endProcess } from "./process-io.ts";
 import { runCli } from "./run-cli.ts";
-import { spawn } from "node:child_process";
-import { createInterface as readLines } from "node:readline";
-import type { CliIO, SelfRun } from "./cli-io.ts";
 
 /** The folder of package.json, which is one folder above the bundle and two above this source file. */
 function findPackage(): string {
@@ -23,94 +20,6 @@ function readVersion(packageFolder: string): string {
 
 const packageFolder = findPackage();
 const version = readVersion(packageFolder);
-const ended = runCli(process.argv.slice(2), { ...createProcessIO(packageFolder), version });
 
 // There is no top-level await, because the build also makes a CommonJS form of this file, where top-level await is an error.
-void ended.then((exitCode) => {
-  process.exitCode = exitCode;
-});
-
-function createProcessIO(packageFolder: string): CliIO {
-  return {
-    packageFolder,
-    ask: process.stdin.isTTY && process.stdout.isTTY ? askInTerminal : undefined,
-    cwd: process.cwd(),
-    env: process.env,
-    isTerminal: process.stdout.isTTY,
-    out: (line) => void process.stdout.write(`${line}\n`),
-    note: (line) => void process.stderr.write(`${line}\n`),
-    open: openTarget,
-    runSelf: (args, how) => startSelf(args, how),
-    stopSignal: () => createStopSignal(),
-  };
-}
-
-async function askInTerminal(question: string): Promise<string> {
-  const terminal = createInterface({ input: process.stdin, output: process.stdout });
-  // After Ctrl+C or Ctrl+D there is no answer, and the question would wait forever.
-  const closed = new Promise<string>((resolve) => terminal.once("close", () => resolve("")));
-  const answer = await Promise.race([terminal.question(question), closed]);
-  terminal.close();
-  return answer;
-}
-
-interface Opener {
-  readonly program: string;
-  readonly args: readonly string[];
-}
-
-type Self = Pick<NodeJS.Process, "argv" | "execArgv" | "execPath">;
-
-/** Runs this program again, with the same options of Node. */
-export function startSelf(args: readonly string[], { cwd, env, note, signal }: SelfRun, from: Self = process): Promise<number> {
-  const [, program = ""] = from.argv;
-  const child = spawn(from.execPath, [...from.execArgv, program, ...args], {
-    cwd,
-    env,
-    stdio: ["ignore", "ignore", "pipe"],
-  });
-  const stop = (): void => void child.kill("SIGTERM");
-  signal.addEventListener("abort", stop, { once: true });
-  if (signal.aborted) stop();
-  readLines({ input: child.stderr }).on("line", note);
-  return new Promise((settle, reject) => {
-    child.on("error", reject);
-    child.on("close", (code) => {
-      signal.removeEventListener("abort", stop);
-      settle(code ?? 1);
-    });
-  });
-}
-
-/** Returns the program that opens a URL. The URL is an argument of its own, so that no shell interprets it. */
-export function findOpener(platform: NodeJS.Platform, url: string): Opener {
-  if (platform === "darwin") return { program: "open", args: [url] };
-  if (platform === "win32") return { program: "rundll32", args: ["url.dll,FileProtocolHandler", url] };
-  return { program: "xdg-open", args: [url] };
-}
-
-function openTarget(url: string): boolean {
-  const { program, args } = findOpener(process.platform, url);
-  const child = spawn(program, args, { stdio: "ignore", detached: true });
-  // If the program is missing, the child emits an error event. Without a listener, the event would end this process.
-  child.on("error", () => {});
-  child.unref();
-  return child.pid !== undefined;
-}
-
-const names = ["SIGINT", "SIGTERM"] as const;
-
-type Signals = Pick<NodeJS.Process, "on" | "off">;
-
-/**
- * Returns a signal that the first SIGINT or SIGTERM aborts. The second SIGINT or SIGTERM ends the process, as without a handler.
- */
-export function createStopSignal(from: Signals = process): AbortSignal {
-  const stop = new AbortController();
-  const abort = (): void => {
-    for (const name of names) from.off(name, abort);
-    stop.abort();
-  };
-  for (const name of names) from.on(name, abort);
-  return stop.signal;
-}
+void runCli(process.argv.slice(2), { ...createProcessIO(packageFolder), version }).then(endProcess);

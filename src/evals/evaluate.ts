@@ -67,7 +67,7 @@ async function runPlans<Case extends EvalCase, Result, World>(
   { plans, kept, files }: Planned<Case>,
 ): Promise<EvalReport> {
   const { name, trials = 1, passRate = 1, clock = systemClock, limits = {}, replay } = evaluation;
-  const { concurrency = 4, trialMs = 600_000 } = limits;
+  const { concurrency = 4, trialMs = 600_000, cleanupMs = 5_000 } = limits;
   const [startedAt, startTime] = [clock.now(), new Date().toISOString()];
   const budget = new Budget(limits, clock, evaluation.signal);
 
@@ -83,7 +83,8 @@ async function runPlans<Case extends EvalCase, Result, World>(
       directory: files.folderOf(item.id, number),
       replay: own && { ...(replay === true ? {} : replay), directory: own.directory },
     };
-    const ports = { clock, trialMs, signal: budget.signal, onSpent: (spent: Spent) => budget.spend(spent) };
+    const { signal } = budget;
+    const ports = { clock, trialMs, cleanupMs, signal, onSpent: (spent: Spent) => budget.spend(spent) };
     const report = await runTrial(evaluation, planned, ports);
     plan.end(report && (await keepFiles(report, evaluation.keep)));
     if (report !== undefined) evaluation.onTrial?.(report, progressOf(plans, budget));

@@ -56,6 +56,8 @@ export interface EvalLimits {
   readonly maxDurationMs?: number | undefined;
   /** The maximum duration of one trial with its setup and checks, in milliseconds. Such a trial is an error. Default 600,000. */
   readonly trialMs?: number | undefined;
+  /** How long a stopped trial may take to end, in milliseconds. With 0, nothing waits for it. Default 5,000. */
+  readonly cleanupMs?: number | undefined;
   /** The number of trials that run at the same time. Default 4. */
   readonly concurrency?: number | undefined;
 }
@@ -239,6 +241,7 @@ const limitChecks: FieldChecks<EvalLimits> = {
   maxTokens: positive,
   maxDurationMs: positive,
   trialMs: positive,
+  cleanupMs: { min: 0 },
   concurrency: { ...positive, max: 1_000, infinite: false },
 };
 

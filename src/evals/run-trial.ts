@@ -13,6 +13,7 @@ import { toPlainError } from "../shared/plain-error.ts";
 import { onAbort } from "../shared/signals.ts";
 import { CancelScope, signalOf } from "../shared/cancellation/cancel-scope.ts";
 import { Deadline } from "../shared/cancellation/deadline.ts";
+import { traceTrial } from "./stray-errors.ts";
 import { readChecks } from "./read-checks.ts";
 import { playTape, recordTape, type Tape } from "./tape.ts";
 import type { EvalCase, Evaluation, Trial, TrialReport } from "./evaluation.ts";
@@ -40,6 +41,7 @@ export interface Replay {
 export interface TrialPorts {
   readonly clock: Clock;
   readonly trialMs: number;
+  readonly cleanupMs: number;
   /** Aborted if the evaluation is stopped. */
   readonly signal: AbortSignal;
   /** Called as soon as a run of the trial has spent something. */
@@ -55,9 +57,6 @@ export interface Spent {
 }
 
 export const trialFiles = { log: "log.jsonl", cassette: "model.jsonl", report: "trial.json", page: "page.html" } as const;
-
-/** How long a stopped trial may take to end, in milliseconds. */
-const cleanupMs = 10_000;
 
 /** The codes of errors that say nothing about the agent: the service could not be used. */
 const unavailable: ReadonlySet<string> = new Set(["auth", "rate-limit", "overloaded", "network", "server"]);
@@ -112,42 +111,20 @@ class Watch {
 export async function runTrial<Case extends EvalCase, Result, World>(
   evaluation: Evaluation<Case, Result, World>,
   planned: PlannedTrial<Case>,
-  { clock, trialMs, signal, onSpent }: TrialPorts,
+  ports: TrialPorts,
 ): Promise<TrialReport | undefined> {
   const { item, number, directory } = planned;
-  const watch = new Watch(onSpent, planned.replay);
-  const scope = new CancelScope();
-  const stop = (): void => scope.cancel({ kind: "stop" });
-  const releases = [onAbort(signal, stop)];
-  if (signal.aborted) stop();
+  const { clock } = ports;
   if (directory !== undefined) await makeEmpty(directory);
-  const id = `${item.id}/${number}`;
+  const watch = new Watch(ports.onSpent, planned.replay);
   const startedAt = clock.now();
-  scope.startWallClock(trialMs, startedAt, clock);
-  const deadline = new Deadline({ limitMs: Number.POSITIVE_INFINITY, toolCleanupMs: cleanupMs }, { clock, scope });
-  const raced = await deadline.race(
-    judge(evaluation, item, {
-      id,
-      number,
-      case: item,
-      signal: signalOf(scope),
-      isReplay: planned.replay !== undefined,
-      model: evaluation.model,
-      options: wrapOptions({ id, directory, scope, releases, tape: makeTape(planned, watch), watch }),
-    }),
-  );
-  const wasStopped = scope.cause !== undefined && scope.cause.kind !== "wall-clock";
-  scope.release();
-  for (const release of releases) release();
-  if (wasStopped) {
+  const judged = await judgeInTime(evaluation, planned, { ...ports, watch });
+  if (judged === undefined) {
     if (directory !== undefined) await rm(directory, { recursive: true, force: true });
     return undefined;
   }
-  const late: Judged = { checks: [], error: `The trial took longer than ${trialMs} ms.` };
-  const judged = raced.kind === "value" ? withMistakes(raced.value, watch) : late;
-  const durationMs = Math.round(clock.now() - startedAt);
   const report: TrialReport = {
-    id,
+    id: idOf(planned),
     case: item.id,
     number,
     ...statusOf(judged, watch.outage),
@@ -155,11 +132,56 @@ export async function runTrial<Case extends EvalCase, Result, World>(
     endings: watch.endings,
     tokens: watch.tokens,
     costUSD: watch.costUSD,
-    durationMs,
+    durationMs: Math.round(clock.now() - startedAt),
     ...(directory !== undefined && { directory }),
   };
   if (directory !== undefined) await writeFile(join(directory, trialFiles.report), `${JSON.stringify(report, undefined, 2)}\n`);
   return report;
+}
+
+function idOf({ item, number }: PlannedTrial<EvalCase>): string {
+  return `${item.id}/${number}`;
+}
+
+/** Resolves to undefined if the evaluation was stopped meanwhile. */
+async function judgeInTime<Case extends EvalCase, Result, World>(
+  evaluation: Evaluation<Case, Result, World>,
+  planned: PlannedTrial<Case>,
+  { clock, trialMs, cleanupMs, signal, watch }: TrialPorts & { readonly watch: Watch },
+): Promise<Judged | undefined> {
+  const { item, number, directory, replay } = planned;
+  const id = idOf(planned);
+  const scope = new CancelScope();
+  const stop = (): void => scope.cancel({ kind: "stop" });
+  const releases = [onAbort(signal, stop)];
+  if (signal.aborted) stop();
+  scope.startWallClock(trialMs, clock.now(), clock);
+  const deadline = new Deadline({ limitMs: Number.POSITIVE_INFINITY, toolCleanupMs: cleanupMs }, { clock, scope });
+  let stray: string | undefined;
+  const fail = (error: unknown): boolean => {
+    if (deadline.isOver) return false;
+    stray ??= `Nobody has caught the error "${toPlainError(error).message}". Await each promise, or handle its error.`;
+    scope.cancel({ kind: "kill" });
+    return true;
+  };
+  const trial = {
+    id,
+    number,
+    case: item,
+    signal: signalOf(scope),
+    isReplay: replay !== undefined,
+    model: evaluation.model,
+    options: wrapOptions({ id, directory, scope, releases, tape: makeTape(planned, watch), watch }),
+  };
+  const raced = await traceTrial({ id, fail }, () => deadline.race(judge(evaluation, item, trial)));
+  deadline.end();
+  const { cause } = scope;
+  scope.release();
+  for (const release of releases) release();
+  if (stray !== undefined) return { checks: [], error: stray };
+  if (cause !== undefined && cause.kind !== "wall-clock") return undefined;
+  if (raced.kind === "value") return withMistakes(raced.value, watch);
+  return { checks: [], error: `The trial took longer than ${trialMs} ms.` };
 }
 
 /** The likeliest mistakes in `run` would make a trial pass that nobody has judged, or cost money that nobody counts. */

@@ -6,7 +6,7 @@ import { runToolLoop } from "turnwright";
 import { runLog } from "turnwright/inspect";
 import { fileJournal } from "turnwright/journal";
 import { createMockProvider, text } from "turnwright/testing";
-import { findOpener } from "../../src/cli/main.ts";
+import { findOpener } from "../../src/cli/process-io.ts";
 import { makeCliFolder, runCommand } from "./run-command.ts";
 import { addWatchers } from "../add-watchers.ts";
 

@@ -2,7 +2,7 @@ import { EventEmitter } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createStopSignal, startSelf } from "../../src/cli/main.ts";
+import { createStopSignal, startSelf } from "../../src/cli/process-io.ts";
 import { makeCliFolder, runCommand } from "./run-command.ts";
 
 describe("createStopSignal", () => {

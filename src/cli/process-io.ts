@@ -1,0 +1,101 @@
+// The terminal, the environment and the signals of this process.
+
+import { spawn } from "node:child_process";
+import { createInterface as readLines } from "node:readline";
+import { createInterface } from "node:readline/promises";
+import type { CliIO, SelfRun } from "./cli-io.ts";
+
+export function createProcessIO(packageFolder: string): CliIO {
+  return {
+    packageFolder,
+    ask: process.stdin.isTTY && process.stdout.isTTY ? askInTerminal : undefined,
+    cwd: process.cwd(),
+    env: process.env,
+    isTerminal: process.stdout.isTTY,
+    out: (line) => void process.stdout.write(`${line}\n`),
+    note: (line) => void process.stderr.write(`${line}\n`),
+    open: openTarget,
+    runSelf: (args, how) => startSelf(args, how),
+    stopSignal: () => createStopSignal(),
+    catchErrors(take) {
+      for (const name of ["unhandledRejection", "uncaughtException"]) process.on(name, take);
+    },
+  };
+}
+
+async function askInTerminal(question: string): Promise<string> {
+  const terminal = createInterface({ input: process.stdin, output: process.stdout });
+  // After Ctrl+C or Ctrl+D there is no answer, and the question would wait forever.
+  const closed = new Promise<string>((resolve) => terminal.once("close", () => resolve("")));
+  const answer = await Promise.race([terminal.question(question), closed]);
+  terminal.close();
+  return answer;
+}
+
+interface Opener {
+  readonly program: string;
+  readonly args: readonly string[];
+}
+
+type Self = Pick<NodeJS.Process, "argv" | "execArgv" | "execPath">;
+
+/** Runs this program again, with the same options of Node. */
+export function startSelf(args: readonly string[], { cwd, env, note, signal }: SelfRun, from: Self = process): Promise<number> {
+  const [, program = ""] = from.argv;
+  const child = spawn(from.execPath, [...from.execArgv, program, ...args], {
+    cwd,
+    env,
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  const stop = (): void => void child.kill("SIGTERM");
+  signal.addEventListener("abort", stop, { once: true });
+  if (signal.aborted) stop();
+  readLines({ input: child.stderr }).on("line", note);
+  return new Promise((settle, reject) => {
+    child.on("error", reject);
+    child.on("close", (code) => {
+      signal.removeEventListener("abort", stop);
+      settle(code ?? 1);
+    });
+  });
+}
+
+/** Returns the program that opens a URL. The URL is an argument of its own, so that no shell interprets it. */
+export function findOpener(platform: NodeJS.Platform, url: string): Opener {
+  if (platform === "darwin") return { program: "open", args: [url] };
+  if (platform === "win32") return { program: "rundll32", args: ["url.dll,FileProtocolHandler", url] };
+  return { program: "xdg-open", args: [url] };
+}
+
+function openTarget(url: string): boolean {
+  const { program, args } = findOpener(process.platform, url);
+  const child = spawn(program, args, { stdio: "ignore", detached: true });
+  // If the program is missing, the child emits an error event. Without a listener, the event would end this process.
+  child.on("error", () => {});
+  child.unref();
+  return child.pid !== undefined;
+}
+
+const names = ["SIGINT", "SIGTERM"] as const;
+
+type Signals = Pick<NodeJS.Process, "on" | "off">;
+
+/**
+ * Returns a signal that the first SIGINT or SIGTERM aborts. The second SIGINT or SIGTERM ends the process, as without a handler.
+ */
+export function createStopSignal(from: Signals = process): AbortSignal {
+  const stop = new AbortController();
+  const abort = (): void => {
+    for (const name of names) from.off(name, abort);
+    stop.abort();
+  };
+  for (const name of names) from.on(name, abort);
+  return stop.signal;
+}
+
+/** Ends the process after its output was written, although modules of users may keep servers and timers open. */
+export async function endProcess(exitCode: number): Promise<void> {
+  const written = (stream: NodeJS.WriteStream): Promise<void> => new Promise((settle) => void stream.write("", () => settle()));
+  await Promise.all([written(process.stdout), written(process.stderr)]);
+  process.exit(exitCode);
+}

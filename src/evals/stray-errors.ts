@@ -1,0 +1,37 @@
+// Errors that nobody catches, such as a rejection that a trial does not await. The command line finds their trials. In a test or a program,
+// they stay with the process, because a library must not change what its process does with them.
+
+import { AsyncLocalStorage } from "node:async_hooks";
+
+/** A trial that has begun. */
+export interface StrayTarget {
+  readonly id: string;
+  /** Ends the trial with the error. Returns false if the trial has ended already. */
+  fail(error: unknown): boolean;
+}
+
+const active = new Set<StrayTarget>();
+let found: AsyncLocalStorage<StrayTarget> | undefined;
+
+/** From now on, `findStray` works. Promises become slower. */
+export function traceTrials(): void {
+  found ??= new AsyncLocalStorage();
+}
+
+/** Runs the work of a trial. After it, waits until the process has reported the rejections of its last promises. */
+export async function traceTrial<T>(target: StrayTarget, work: () => Promise<T>): Promise<T> {
+  if (found === undefined) return work();
+  active.add(target);
+  try {
+    const value = await found.run(target, work);
+    await new Promise((settle) => void setImmediate(settle));
+    return value;
+  } finally {
+    active.delete(target);
+  }
+}
+
+/** Returns the trial whose code has caused the error that is being reported, and the ids of the trials that run. */
+export function findStray(): { readonly trial: StrayTarget | undefined; readonly running: readonly string[] } {
+  return { trial: found?.getStore(), running: [...active].map(({ id }) => id) };
+}

@@ -1,0 +1,79 @@
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { runToolLoop } from "turnwright";
+import { defineEvaluation, evaluate } from "turnwright/evals";
+import { createMockProvider, stall } from "turnwright/testing";
+import { describe, expect, it } from "vitest";
+import { makeFolder } from "../journal/folder.ts";
+
+describe("the folder of an evaluation", () => {
+  it("runs once at a time in a folder, and removes trials of cases that are gone", async () => {
+    const directory = makeFolder();
+    const evaluation = defineEvaluation({
+      name: "support",
+      cases: [{ id: "refund" }],
+      directory,
+      run: () => "no",
+      check: () => false,
+    });
+    const first = evaluate({ ...evaluation, cases: [{ id: "gone" }] });
+    await expect(evaluate(evaluation)).rejects.toThrow(
+      /^The evaluation "support" is running in .+support already \(process \d+\)\. Wait until it ends, or choose another folder/,
+    );
+    expect((await first).cases[0]).toMatchObject({ id: "gone", status: "failed" });
+    await evaluate(evaluation, { only: ["refund"] });
+    expect(readdirSync(join(directory, "support", "cases")).sort()).toEqual(["gone", "refund"]);
+    await evaluate(evaluation);
+    expect(readdirSync(join(directory, "support", "cases"))).toEqual(["refund"]);
+    expect((await evaluate(evaluation, { replay: true })).totals.trials).toBe(1);
+  });
+
+  it("leaves no folder of a trial that was stopped", async () => {
+    const directory = makeFolder();
+    const stop = new AbortController();
+    const evaluation = defineEvaluation({
+      name: "stopped",
+      cases: [{ id: "a" }],
+      directory,
+      run: (_item, trial) => {
+        setImmediate(() => stop.abort());
+        const messages = [{ role: "user" as const, content: "?" }];
+        return runToolLoop(trial.options({ provider: createMockProvider([stall()]), messages }));
+      },
+      check: () => true,
+    });
+    expect((await evaluate(evaluation, { signal: stop.signal })).ended).toBe("stopped");
+    expect(existsSync(join(directory, "stopped", "cases", "a", "1"))).toBe(false);
+    expect(readdirSync(join(directory, "stopped")).filter((name) => name.includes("lock"))).toEqual([]);
+  });
+});
+
+it("removes credentials from the names and the reasons of checks", async () => {
+  const secret = `sk-${"a1B2".repeat(12)}`;
+  const evaluation = defineEvaluation({
+    name: "secrets",
+    cases: [{ id: "a" }],
+    directory: false,
+    run: () => 1,
+    check: () => ({ [`has ${secret}`]: { pass: false, reason: `It says ${secret}.` } }),
+  });
+  const report = await evaluate(evaluation);
+  expect(report.cases[0]?.trials[0]?.checks?.[0]).toMatchObject({ name: "has [redacted]", reason: "It says [redacted]." });
+});
+
+it("removes credentials from the errors of a report", async () => {
+  const secret = `sk-${"a1B2".repeat(12)}`;
+  const evaluation = defineEvaluation({
+    name: "secrets",
+    cases: [{ id: "a" }],
+    directory: false,
+    setup: () => {
+      throw new Error(`wrong key ${secret}`);
+    },
+    run: () => 1,
+    check: () => true,
+  });
+  const report = await evaluate(evaluation);
+  expect(report.cases[0]?.trials[0]?.error).toContain("wrong key");
+  expect(JSON.stringify(report)).not.toContain(secret);
+});
