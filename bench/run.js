@@ -11,7 +11,7 @@
 // After a warm-up, both loops are measured in each of 7 rounds. The loops take turns in going first. A garbage collection precedes
 // each measurement.
 //
-// The workload "agents" compares what features do, not what they cost.
+// The workloads "agents" and "evals" compare what features do, not what they cost.
 //
 // The tables show medians over the rounds. Times are CPU times, unless the row says "wall". CPU time includes garbage collection.
 // A slow moment of the machine slows both loops down, so their ratio hardly changes.
@@ -20,6 +20,7 @@
 import { fork } from "node:child_process";
 import { parseArgs } from "node:util";
 import { libraries, toFeatureTable } from "./src/agents/table.js";
+import { libraries as evalLibraries, toEvalTable } from "./src/evals/table.js";
 import { writeFigures, writePicture, writeTable } from "./src/document.js";
 import { peers, toPeerTable } from "./src/peers/table.js";
 import { missesTarget, toTable } from "./src/row.js";
@@ -54,7 +55,7 @@ const { values: flags, positionals } = parseArgs({
   options: { assert: { type: "boolean" }, write: { type: "boolean" } },
 });
 /** These workloads have tables of their own. */
-const alone = new Set(["peers", "agents", "durable", "inspect-page", "long-runs", "types"]);
+const alone = new Set(["peers", "agents", "evals", "durable", "inspect-page", "long-runs", "types"]);
 const known = [...workloads, ...alone];
 const named = positionals.flatMap((name) => (name === "loop" ? workloads : [name]));
 const chosen = named.length > 0 ? named : known;
@@ -79,9 +80,14 @@ if (chosen.includes("peers")) {
   if (flags.write) writeTable("comparison", table);
 }
 if (chosen.includes("agents")) {
-  const table = toFeatureTable(await compareFeatures());
+  const table = toFeatureTable(await compareFeatures("src/agents/measure.js", Object.keys(libraries)));
   console.log(table);
   if (flags.write) writeTable("comparison", table, "agents");
+}
+if (chosen.includes("evals")) {
+  const table = toEvalTable(await compareFeatures("src/evals/measure.js", Object.keys(evalLibraries)));
+  console.log(table);
+  if (flags.write) writeTable("comparison", table, "evals");
 }
 if (chosen.includes("durable")) {
   /** @type {readonly Row[]} */
@@ -126,11 +132,14 @@ async function measurePeers() {
   return all;
 }
 
-/** @returns {Promise<Record<string, Cells>>} */
-async function compareFeatures() {
+/**
+ * @param {string} program
+ * @param {readonly string[]} names the names of the libraries
+ */
+async function compareFeatures(program, names) {
   /** @type {Record<string, Cells>} */
   const all = {};
-  for (const name of Object.keys(libraries)) all[name] = await inProcess("src/agents/measure.js", name);
+  for (const name of names) all[name] = await inProcess(program, name);
   return all;
 }
 

@@ -1,0 +1,2 @@
+// Without this file, evalite would use the configuration of the tests of turnwright.
+export default {};
