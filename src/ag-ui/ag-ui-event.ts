@@ -109,7 +109,7 @@ export interface AGUIInterrupt extends AGUIAttribution {
   readonly reason: "approval_required" | "client_tool_input" | "input_required" | "external_result";
   /** A sentence that the page can show, such as `May "pay" run?`. */
   readonly message: string;
-  /** Absent if no tool call waits, for example when middleware waits before a request or at the end of the run. */
+  /** The tool call that waits. Absent if no call waits, for example when middleware waits before a request. */
   readonly toolCallId?: string;
   /** The JSON Schema for the `payload` that the page sends in its answer. Absent for the reason "external_result". */
   readonly responseSchema?: { [keyword: string]: unknown };

@@ -87,7 +87,7 @@ function readAnswers(given: readonly Answer[]): Pick<AGUIRequest, "continues" | 
 
 function readResume(resume: unknown): readonly Answer[] {
   if (resume === undefined || resume === null) return [];
-  if (!Array.isArray(resume)) throw new RequestError(400, 'The "resume" of the body must be an array.');
+  if (!Array.isArray(resume)) throw new RequestError(400, 'The field "resume" of the body must be an array.');
   return resume.map((entry) => {
     if (!isRecord(entry)) throw new RequestError(400, 'An entry of "resume" is not an object.');
     return [readNeeded(entry.interruptId, "interruptId"), readPayload(entry)];

@@ -229,7 +229,7 @@ function convert(message: Message, reader: OwnMessageReader, { forms, callOption
   }
 }
 
-/** As in the AI SDK, empty text parts are omitted, because some services reject them. */
+/** Converts a user message. Omits empty text parts, as the AI SDK does, because some services reject them. */
 function toUserMessages({ content }: UserMessage, { user }: FileForms): readonly PromptMessage[] {
   if (typeof content === "string") return [toPromptMessage("user", content)];
   const parts = toFilledParts(content.map((part) => (part.type === "text" ? part.text : writeMedia(part, user))));

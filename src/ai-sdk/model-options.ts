@@ -48,14 +48,14 @@ export type FileSource =
 export interface FileFacts {
   readonly mediaType: string;
   readonly source: FileSource;
-  /** Empty if the file has no name. */
+  /** The name of the file. An empty object if it has none. */
   readonly name: { readonly filename?: string };
 }
 
 /** The differences between the versions of the specification. */
 export interface SpecWords {
   toFileData(source: FileSource): unknown;
-  /** Returns undefined if a tool result of this version cannot contain the file. */
+  /** Converts a file for a tool result. Returns undefined if results of this version cannot contain the file. */
   toResultFile(file: FileFacts): PromptPart | undefined;
   toDenial(reason: string): PromptPart;
   readonly providerToolType: string;

@@ -11,7 +11,7 @@ const maxMarks = 4;
 /** A message of the request. `parts` are the run's messages that were joined into it. */
 export interface JoinedMessage {
   readonly message: WireMessage;
-  /** Empty for a message that the adapter adds itself. */
+  /** The run's messages that this message was made from. Empty for a message that the adapter adds itself. */
   readonly parts: readonly WireMessage[];
 }
 

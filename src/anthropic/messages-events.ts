@@ -61,7 +61,7 @@ class BlockAssembly {
     announce(fields, call, this.#out);
   }
 
-  /** Returns false if the stream contradicts itself. The caller must then stop reading. */
+  /** Adds a delta. Returns false if the stream contradicts itself; the caller must then stop reading. */
   extend(index: unknown, delta: UnknownRecord): boolean {
     if (!fits(this.#byIndex.get(index), delta)) {
       if (delta.type !== "text_delta" && delta.type !== "thinking_delta") return true;

@@ -198,7 +198,7 @@ export interface MessagesSettings extends Omit<Settled<AnthropicMessagesOptions,
   readonly betas: readonly string[];
   /** The betas in the client's default headers, which a header of the request would replace. */
   readonly clientBetas: readonly string[];
-  /** Undefined for a model that is not a Claude model. */
+  /** The rules of the model. Undefined for a model other than Claude. */
   readonly facts: ClaudeFacts | undefined;
   readonly quirks: Quirks;
   /** True if the service refuses `temperature` and `top_p`. */
@@ -251,7 +251,7 @@ export function checkMessagesOptions(options: AnthropicMessagesOptions): Message
   };
 }
 
-/** Only for Claude: services for other models ignore the API version. */
+/** True if the model refuses sampling settings. Depends on the API version only for Claude, because services for other models ignore it. */
 function refusesSampling(
   { client, apiVersion }: Pick<AnthropicMessagesOptions, "client" | "apiVersion">,
   facts: ClaudeFacts | undefined,

@@ -121,7 +121,9 @@ const shortened = new WeakMap<WireMessage, Map<string, WireMessage>>();
 
 type Shorten = (block: WireBlock) => readonly WireBlock[];
 
-/** Returns the same object for the same message and key, because cache marks compare messages by identity. */
+/**
+ * Applies a change to a message. Returns the same object for the same message and key, because cache marks compare messages by identity.
+ */
 function shorten(message: WireMessage, key: string, change: Shorten): WireMessage {
   const known = shortened.get(message) ?? new Map<string, WireMessage>();
   shortened.set(message, known);
@@ -161,8 +163,7 @@ function withoutDeclined(wire: readonly WireMessage[], { takes }: Accepted): rea
 }
 
 /**
- * Without the beta, the service does not know the summary block. Nothing is lost, because the request still has the messages that it
- * summarizes.
+ * Removes the summary block if the request lacks its beta. Nothing is lost, because the request still has the messages that it summarizes.
  */
 function withoutSummary(message: WireMessage, { takes }: Accepted): WireMessage {
   if (takes("compaction") || !readServerBlocks(message).hasSummary) return message;

@@ -98,10 +98,10 @@ async function openPath(place: Place, id: string): Promise<SourceText> {
 class ReadError extends Error {}
 
 function missing(name: string): ReadError {
-  return new ReadError(`There is no such file or folder below "${name}". Read "${name}" to list what there is.`);
+  return new ReadError(`There is no such file or folder below "${name}". Read "${name}" to list the files.`);
 }
 
-/** Without this error, a missing root would look to the model like a missing file. */
+/** Makes the error for a missing root folder, which would otherwise look to the model like a missing file. */
 function toRootError(error: unknown, name: string): unknown {
   if (!isRecord(error) || error["code"] !== "ENOENT") return error;
   return new ReadError(`The folder "${name}" does not exist. The program must pass an existing folder as "root" of fileSource.`);

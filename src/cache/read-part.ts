@@ -113,10 +113,7 @@ const comma = 44;
 const openers: ReadonlySet<number> = new Set([91, 123]);
 const closers: ReadonlySet<number> = new Set([93, 125]);
 
-/**
- * Throws if the document has too many levels or values. Runs before `JSON.parse`, which could use too much memory for such a
- * document.
- */
+/** Throws if the JSON has too many levels or values. Runs before `JSON.parse`, which could use too much memory for such a document. */
 function checkShape(text: string): void {
   let depth = 0;
   let values = 1;

@@ -29,7 +29,7 @@ const json = {
       type: "string",
       enum: actions,
       description:
-        "read: lines. grep: search. head, tail: the first or last lines. json: select from a JSON text. stats: the size. release: remove all that you have read of this text from your context. A stored result is also deleted.",
+        "read: lines. grep: search. head, tail: the first or last lines. json: select from JSON text. stats: the size. release: remove all that you have read of this text from your context. A stored result is also deleted.",
     },
     id: { type: "string", description: "The id of the text." },
     start_line: { type: "integer", minimum: 1, description: "The first line to read or to search. Default 1." },
@@ -121,7 +121,7 @@ export type SourceText = string | RangedText;
 export interface RangedText {
   /** The size in bytes. */
   readonly bytes: number;
-  /** Must change whenever the text changes. The cache keeps the positions of lines for each version. */
+  /** The version of the text. Must change whenever the text changes, because the cache keeps the positions of lines for each version. */
   readonly version: string;
   /** Returns `length` bytes from `offset` on, or fewer at the end of the text. */
   read(offset: number, length: number): PromiseLike<Uint8Array>;

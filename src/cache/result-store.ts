@@ -13,7 +13,7 @@ type StoredResult = Awaited<ReturnType<ResultStore["list"]>>[number];
 
 const ending = ".txt";
 
-/** 0 on Windows, which does not define O_NOFOLLOW. */
+/** The flag that refuses symbolic links. 0 on Windows, which does not define it. */
 export const noFollow: number = typeof constants.O_NOFOLLOW === "number" ? constants.O_NOFOLLOW : 0;
 
 /**
@@ -159,8 +159,7 @@ export class LimitedStore {
   }
 
   /**
-   * Returns undefined if the text is not stored or is too old. Only valid ids are passed to the store, because ids come from
-   * models.
+   * Reads a stored text. Returns undefined if it is missing or too old. Passes only valid ids to the store, because ids come from models.
    */
   async find(id: string): Promise<string | undefined> {
     if (!this.#isFresh(id)) return undefined;

@@ -157,7 +157,7 @@ function limitQuery({ segments }: JSONPathQuery, charge: Charge): void {
 /** The library copies the path of a node for each of its children, so deep nodes cost more. */
 const depthPerStep = 8;
 
-/** Returns no steps for the children of objects, because `environment.entries` charges for them. */
+/** Returns the steps that a node costs. The children of objects cost nothing here, because `environment.entries` charges for them. */
 function costOf({ value, location }: JSONPathNode): number {
   return 1 + location.length / depthPerStep + (Array.isArray(value) ? value.length : 0);
 }

@@ -38,7 +38,7 @@ export interface SelfRun extends Pick<CliIO, "cwd" | "env" | "note"> {
 /** A problem that the person at the terminal can solve. Its message says what is wrong, then what to do. */
 export class CliError extends Error {
   override readonly name = "CliError";
-  /** 1 for a problem with files or runs, 2 for wrong usage. */
+  /** The exit code of the program: 1 for a problem with files or runs, 2 for wrong usage. */
   readonly exitCode: 1 | 2;
 
   constructor(message: string, exitCode: 1 | 2 = 1, options?: ErrorOptions) {

@@ -7,7 +7,7 @@ import { CliError, type CliIO, messageOf, parseArguments, wrongUsage } from "./c
 export const templates = {
   "chat-page": "a page with React and useChat, and its server",
   "terminal-agent": "an agent for the files of a folder, in the terminal",
-  bot: "a bot in chat rooms, with Telegram",
+  bot: "a bot for chat rooms, with Telegram",
   worker: "workers on Postgres that take over each other's jobs",
   "tool-tests": "two tools, with tests of the tools and of whole runs",
 } as const;

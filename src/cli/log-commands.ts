@@ -67,7 +67,7 @@ async function writePage(found: FoundLogs, out: string | undefined, io: CliIO): 
     const text = await readFound(log, found, io);
     if (text !== undefined) texts.push({ name: log.name, text });
   }
-  if (texts.length === 0) throw new CliError("The folder has no logs. Write one with runLog of turnwright/inspect.");
+  if (texts.length === 0) throw new CliError("The folder has no logs. Write one with runLog from turnwright/inspect.");
   const page = await renderRunPage(texts);
   const path = out === undefined ? choosePath(found.logs, found.folder, io.cwd) : resolve(io.cwd, out);
   await writePrivate(path, page);

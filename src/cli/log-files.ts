@@ -70,7 +70,7 @@ async function findNamed(path: string, given: string, { areAwaited = false }: Fi
 }
 
 export function notALog(given: string): CliError {
-  return new CliError(`${given} is neither a run log nor a journal file. Pass a file of runLog or fileJournal.`);
+  return new CliError(`${given} is neither a run log nor a journal file. Pass a file written by runLog or fileJournal.`);
 }
 
 async function findInFolder(path: string, name: string): Promise<FoundLog | SkippedFile> {

@@ -189,7 +189,9 @@ export async function rerunLog(args: readonly string[], io: CliIO): Promise<void
     iteration === 0 ? "Repeats no iteration, and starts" : `Repeats iterations 0 to ${iteration - 1}, then goes on`;
   io.note(`${repeated} with ${provider.id} ${provider.model}.`);
   if (missing.length > 0)
-    io.note(`These tools have no code, so their calls suspend the run: ${missing.join(", ")}. Provide them with --module.`);
+    io.note(
+      `These tools have no code, so a call to one of them suspends the run: ${missing.join(", ")}. Provide them with --module.`,
+    );
   events.on("iteration-end", (event) => noteIteration(event, io));
   const totals = new LiveTotals(events);
   const continued = continuePast(past, iteration, all);
@@ -253,7 +255,7 @@ async function chooseOut(source: string, out: string | undefined, cwd: string): 
       () => false,
     );
     if (!isTaken) return path;
-    if (out !== undefined) throw new CliError(`${out} exists already. Choose another path with -o.`);
+    if (out !== undefined) throw new CliError(`${out} already exists. Choose another path with -o.`);
   }
 }
 

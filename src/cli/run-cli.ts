@@ -24,7 +24,7 @@ ${templateLines}
   },
   inspect: {
     forms: ["inspect <log...> [-o page.html] [--no-open]", "inspect <log...> --live [--port 8080] [--no-open]"],
-    text: `inspect writes a page that shows runs, and opens it. A log is a file of runLog, a file of
+    text: `inspect writes a page that shows runs, and opens it. A log is a file written by runLog or
 fileJournal, or a folder with such files.
   -o, --out <path>    the page. Default: beside the log
   --no-open           do not open a browser

@@ -79,7 +79,7 @@ export async function recoverRun(
   return { ...left, added: addedBy(found) };
 }
 
-/** Returns undefined if the run has recorded nothing, or if its process was killed before the journal existed. */
+/** Reads a run from its journal. Returns undefined if nothing was recorded, or if the process was killed before the journal existed. */
 async function inspectRun(journal: Journal): Promise<JournalInspection | undefined> {
   const inspection = await inspectJournal(journal).catch(unlessMissing);
   return inspection?.status === "not-started" ? undefined : inspection;

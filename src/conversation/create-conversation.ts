@@ -178,7 +178,7 @@ class StoredChat {
     const change = forkAt(settleLastRun(stored, recovered), options.atMessage);
     const lock = await this.#given.store.lock(id);
     try {
-      if (lock.stored !== undefined) throw refused(id, "exists already. Fork to another id");
+      if (lock.stored !== undefined) throw refused(id, "already exists. Fork to another id");
       await lock.append(change);
     } finally {
       await unlock(lock);
@@ -235,7 +235,7 @@ class StoredChat {
     };
   }
 
-  /** With `whenSuspended: "queue"`, waits until the suspended run has ended. */
+  /** Locks the conversation for a new message. With `whenSuspended: "queue"`, waits until a suspended run has ended. */
   async #prepareSend(options: AnyOptions, given: readonly UserMessage[], waiting: Waiting): Promise<Prepared> {
     for (;;) {
       try {

@@ -102,7 +102,7 @@ async function* listFiles(root: string): AsyncGenerator<StoredListing> {
   const names = (await readdir(root).catch(unlessMissing)) ?? [];
   for (const name of names.filter((one) => /^[0-9a-f]{40}\.jsonl$/.test(one))) {
     const path = join(root, name);
-    // The conversation may be removed while the directory is read.
+    // A conversation may be removed while the directory is read, so a missing file is skipped.
     const facts = await stat(path).catch(unlessMissing);
     const session = facts === undefined ? undefined : await readJournal(path).catch(unlessMissing);
     const [first] = session?.answers.keys() ?? [];
@@ -156,7 +156,7 @@ function damaged(key: string, problem: string): LoopError<"journal-damaged"> {
   return new LoopError("journal-damaged", { key, problem });
 }
 
-/** Does not check messages and compactions, because `runToolLoop` checks them. */
+/** True if a stored value is a valid change. Does not check messages and compactions, because `runToolLoop` checks them. */
 function isChange(change: unknown, length: number): change is ConversationChange {
   if (!isRecord(change) || !isCount(change["from"], length) || !isListOfRecords(change["messages"])) return false;
   return isState(change["state"], change["from"] + change["messages"].length);

@@ -29,7 +29,7 @@ interface EndedFacts {
 
 interface Keeping {
   readonly keepRuns: KeepRuns;
-  /** Undefined if journals are kept. */
+  /** Removes a journal. Undefined if all journals are kept. */
   readonly remove: ((runId: string) => void | PromiseLike<void>) | undefined;
 }
 
@@ -72,7 +72,7 @@ interface Age {
   /** The number of the last run. */
   readonly runs: number;
   readonly keepRuns: KeepRuns;
-  /** In milliseconds since 1970. */
+  /** The current time, in milliseconds since 1970. */
   readonly now: number;
 }
 

@@ -192,7 +192,7 @@ function isLastOfUser(messages: readonly Message[], { index }: Found): boolean {
   return !messages.slice(index + 1).some(({ role }) => role === "user");
 }
 
-/** With these errors, the same request would fail again, so the answer starts over. */
+/** Errors with which the same request would fail again, so that the answer must start over. */
 const lastingErrors: ReadonlySet<string> = new Set<ProviderErrorCode>([
   "bad-request",
   "context-too-long",

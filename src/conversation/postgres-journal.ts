@@ -48,7 +48,7 @@ export function postgresJournal(query: Query, runId: string): Journal {
       if (text === undefined) {
         text = JSON.stringify(await body());
         const [added] = await query(addRecord, [runId, holder, key, text]);
-        if (added === undefined) throw new Error(`Another process has the run "${runId}".`);
+        if (added === undefined) throw new Error(`Another process has taken over the run "${runId}".`);
         records.set(key, text);
       }
       return parse(text) as T;

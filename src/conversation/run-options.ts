@@ -63,8 +63,8 @@ const reasons: { readonly [Name in OwnedOption]: string } = {
   messages: "the conversation has them",
   runId: "the conversation makes one for each run",
   journal: 'the conversation has the option "journal"',
-  answers: 'only "resume" takes them',
-  resume: 'only "resume" takes it',
+  answers: 'only "resume" accepts them',
+  resume: 'only "resume" accepts it',
 };
 
 const groups = ["limits", "timeouts", "session", "modelSettings"] as const;

@@ -46,7 +46,7 @@ export interface DurableRun {
 export interface RunFilter {
   /** The name of a durable loop or host. Default: runs of all loops. */
   readonly loop?: string | undefined;
-  /** Default: runs in all states. */
+  /** The state of the runs to list. Default: all states. */
   readonly state?: DurableRun["state"] | undefined;
   /** Only runs that started before this time. Default: no limit. */
   readonly startedBefore?: Date | undefined;

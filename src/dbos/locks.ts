@@ -14,7 +14,7 @@ export function whileLocked<T>(pool: Pool, name: string, work: () => Promise<T>)
   return lock(pool, [waitForLock, name], work);
 }
 
-/** Does not call `work` if another worker holds the lock with this name. Otherwise, holds the lock until `work` has ended. */
+/** Calls `work` and holds the lock with this name until `work` has ended. Does nothing if another worker holds the lock. */
 export function ifLockFree(pool: Pool, name: string, work: () => Promise<void>): Promise<void> {
   return lock(pool, [tryLock, name], async (isHeld) => {
     if (isHeld) await work();

@@ -146,7 +146,7 @@ export class PostgresStore implements DurableStore {
     if (version < schemaVersion) await this.#pool.query(tables);
     if (version > schemaVersion)
       throw new Error(
-        `The tables in the schema "turnwright" have version ${version}, but this version of turnwright knows version ${schemaVersion}. Update turnwright in this process.`,
+        `The tables in the schema "turnwright" have version ${version}, but this version of turnwright supports version ${schemaVersion}. Update turnwright in this process.`,
       );
   }
 
@@ -214,7 +214,7 @@ export class PostgresStore implements DurableStore {
     return Number(row?.count ?? 0);
   }
 
-  /** Returns at most 500 events. */
+  /** Returns events from the position `from` on, but at most 500. */
   async readEvents(runId: string, from: number): Promise<readonly Row<string>[]> {
     const rows = await this.#read<{ readonly seq: string; readonly body: string }>(
       "SELECT seq, body FROM turnwright.events WHERE run_id = $1 AND seq >= $2 ORDER BY seq LIMIT 500",

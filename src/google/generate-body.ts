@@ -45,7 +45,10 @@ export function toContentParts(content: string | readonly ContentPart[]): readon
   });
 }
 
-/** Only Vertex AI has a field for the name of a file, and models do not see it (docstring of `Blob.displayName` in @google/genai). */
+/**
+ * Returns the name of a file as text parts, because only Vertex AI has a field for it, which models do not see (docstring of
+ * `Blob.displayName` in @google/genai).
+ */
 function toNames({ type, filename = "" }: MediaPart): readonly { readonly text: string }[] {
   return type === "image" || filename.trim() === "" ? [] : [{ text: `File ${JSON.stringify(filename)}:` }];
 }

@@ -18,13 +18,13 @@ export interface BoundStore extends Pick<ConversationStore, "list"> {
   lock(id: string): Promise<BoundLock>;
   remove(id: string): Promise<void>;
   journal(runId: string): Journal;
-  /** Undefined if the store keeps its journals. */
+  /** Removes the journal of a run. Undefined if the store keeps its journals. */
   readonly removeJournal: ((runId: string) => Promise<void>) | undefined;
 }
 
 export interface BoundLock extends ConversationLock {
   append(...change: Parameters<ConversationLock["append"]>): Promise<void>;
-  /** Can be called more than once. Never rejects, because the error must not replace the result of a run. */
+  /** Releases the lock. Can be called more than once. Never rejects, because the error must not replace the result of a run. */
   release(): Promise<void>;
 }
 

@@ -189,7 +189,7 @@ export class Host implements Omit<RunHost, "start" | "resume"> {
     }
   }
 
-  /** Returns undefined if the live run no longer accepts messages. */
+  /** Sends a message to the live run. Returns undefined if the run no longer accepts messages. */
   async #steer(turn: RunTurn, message: UserMessage): Promise<StartAnswer | undefined> {
     const known = refuseKnown(turn.stored?.messages ?? [], message);
     if (known !== undefined) return known === "repeated" ? { kind: known, runId: turn.runId } : { kind: known };

@@ -103,7 +103,7 @@ class TextEntry {
   }
 }
 
-/** Does not compare the paths of the fragments, because all events with one `runId` have the same path. */
+/** True if two fragments belong to one text. Does not compare their paths, because all events with one `runId` have the same path. */
 function isContinued(one: Fragment, next: Fragment): boolean {
   return (
     one.type === next.type &&
@@ -158,7 +158,7 @@ export class RunLog {
     return this.#isLive;
   }
 
-  /** Only the last execution can have an error. */
+  /** Returns the error of an execution. Only the last one can have an error. */
   failureOf(execution: number): { readonly error: unknown } | undefined {
     return execution === this.#ends.length - 1 ? this.#failure : undefined;
   }
@@ -173,7 +173,7 @@ export class RunLog {
     return this.#isLive ? this.#ends.length : Math.max(0, this.#ends.length - 1);
   }
 
-  /** Undefined while the execution is live. */
+  /** Returns the number of entries at the end of an execution. Undefined while it is live. */
   endOf(execution: number): number | undefined {
     return this.#ends[execution];
   }

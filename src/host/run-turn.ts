@@ -46,7 +46,7 @@ export class RunTurn {
   readonly begun: Deferred<undefined> = defer();
   readonly settled: Deferred<undefined> = defer();
   result: Promise<LoopResult> | undefined;
-  /** Undefined until the beginning of the run is stored. */
+  /** The conversation as the run began with it. Undefined until the beginning of the run is stored. */
   stored: StoredConversation | undefined;
   #lock: Pick<ConversationLock, "append"> | undefined;
   #readers = 0;

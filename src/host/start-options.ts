@@ -59,7 +59,8 @@ function refusePrompt(options: object): void {
 
 export function readResume(options: ResumeOptions): Pick<ReadStart, "loop" | "stopWhenUnread" | "whenBusy"> {
   checkOptions(options);
-  if ("message" in options) throw invalidOption("message", 'omitted, because only "start" takes a new message', options.message);
+  if ("message" in options)
+    throw invalidOption("message", 'omitted, because only "start" accepts a new message', options.message);
   if ("messages" in options)
     throw invalidOption("messages", "omitted, because a resumed run continues with its own messages", options.messages);
   const { stopWhenUnread, whenBusy, ...loop } = options;

@@ -75,7 +75,7 @@ export async function pipeEventStream(
   return pipeLines(linesOf(source, options), res, options);
 }
 
-/** Returns undefined for a source that has nothing to send. */
+/** Makes the lines for a source. Returns undefined if the source has nothing to send. */
 function linesOf(source: EventSource | undefined, options: EventStreamOptions): SSELines<string> | undefined {
   checkFields("options", options, checks);
   if (source !== undefined && !isEmpty(source)) return toLines(source, options);

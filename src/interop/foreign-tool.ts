@@ -56,7 +56,7 @@ function isIssue(value: unknown): value is StandardIssues[number] {
 export interface ForeignTool {
   readonly name: unknown;
   readonly description: unknown;
-  /** Undefined if only the model's provider knows the schema. */
+  /** The schema of the arguments. Undefined if only the model's provider knows it. */
   readonly schema: ForeignSchema | undefined;
   /** True if the tool parses its arguments itself. `execute` then gets the model's arguments, not the output of the schema. */
   readonly parses: boolean;
@@ -69,7 +69,7 @@ export interface ForeignTool {
 
 export interface ForeignSchema {
   readonly inputSchema: ToolSchema;
-  /** Set only if `inputSchema` cannot be converted to JSON Schema. */
+  /** The JSON Schema of the arguments. Set only if `inputSchema` cannot be converted. */
   readonly jsonSchema?: JsonSchema | undefined;
 }
 

@@ -255,7 +255,7 @@ export async function syncFolder(path: string): Promise<void> {
 }
 
 interface SessionParts {
-  /** Undefined if the file was opened read-only. */
+  /** Writes lines to the file. Undefined if the file was opened read-only. */
   readonly writer: LineWriter | undefined;
   readonly redact: FileJournalOptions["redact"];
   readonly undo: readonly (() => Promise<void>)[];

@@ -62,7 +62,10 @@ export class JournalFile {
     return records?.has(key) === true ? (records.get(key) as T) : this.#perform(key, body);
   }
 
-  /** Rejects with LoopError "journal-closed" if the journal was closed before the step ended. The result is then not recorded. */
+  /**
+   * Runs a step and records its result. Rejects with LoopError "journal-closed", and records nothing, if the journal was closed before the
+   * step ended.
+   */
   async #perform<T>(key: string, body: () => T | PromiseLike<T>): Promise<T> {
     const session = this.#session;
     if (session === undefined) throw new LoopError("journal-closed", { path: this.#path });

@@ -96,8 +96,8 @@ function toResource({ uri, mimeType, text, blob }: UnknownRecord): ContentPart |
 }
 
 /**
- * Returns undefined if the data is a URL instead of base64 text. The model's service would fetch this URL, which the MCP server
- * chose.
+ * Converts an image or a file. Returns undefined if the data is a URL instead of base64, because the model's service would fetch that URL,
+ * which the MCP server chose.
  */
 function toMedia({ mimeType, data }: UnknownRecord, type: "image" | "file"): MediaPart | undefined {
   const source = locateMedia({ type, mediaType: textOf(mimeType) || "application/octet-stream", data: textOf(data) });
@@ -141,7 +141,7 @@ export async function callTool(target: McpCallTarget, args: unknown, context: To
     checkAnswer(tool, answer);
     return toToolResult(answer);
   } catch (error) {
-    throw new Error(`The MCP server gave no result: ${describeFailure(error)}`, { cause: error });
+    throw new Error(`The MCP server returned no result: ${describeFailure(error)}`, { cause: error });
   }
 }
 

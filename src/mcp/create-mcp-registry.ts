@@ -24,7 +24,7 @@ import {
   toTraits,
 } from "./mcp-client.ts";
 
-/** Never runs `act` twice at the same time. All calls that arrive while `act` runs share one further run. */
+/** Wraps `act` so that it never runs twice at the same time. All calls that arrive while it runs share one further run. */
 function oneAfterAnother(act: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | undefined;
   let next: Promise<void> | undefined;

@@ -76,7 +76,7 @@ export interface McpClientV2 extends McpClientBase {
   listTools(params?: { cursor?: string }, options?: McpRequestOptions & { cacheMode?: "refresh" }): Promise<McpToolPage>;
   callTool(params: McpCallParams, options: McpRequestOptions & { toolDefinition?: never }): Promise<object>;
   setNotificationHandler(method: typeof toolsChanged, handler: () => void): void;
-  /** Only clients of version 2 have this method, so the registry uses it to detect the version. */
+  /** Subscribes to notifications. Only clients of version 2 have this method, so the registry uses it to detect the version. */
   listen(filter: object): Promise<object>;
 }
 

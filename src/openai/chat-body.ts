@@ -75,7 +75,7 @@ function mergeRoles(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   return merged;
 }
 
-/** Returns undefined if the messages need not be merged. The calls of a message stay directly before their results. */
+/** Merges two messages. Returns undefined if they need not be merged. The calls of a message stay directly before their results. */
 function mergeMessages(first: ChatMessage, second: ChatMessage): ChatMessage | undefined {
   if (first.role === "user" && second.role === "user")
     return { role: "user", content: joinContent(first.content, second.content) };

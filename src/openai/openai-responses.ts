@@ -82,7 +82,7 @@ export function openaiResponses(options: OpenAIResponsesOptions): Provider {
   });
 }
 
-/** Throws if the service refuses the request in the first event that does more than announce the response. */
+/** Reads the first events. Throws if the service refuses the request in the first event that does more than announce the response. */
 async function checkStart(events: unknown): Promise<unknown> {
   if (!isStream(events)) return events;
   const iterator = events[Symbol.asyncIterator]();

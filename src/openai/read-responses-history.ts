@@ -37,7 +37,7 @@ export function readResponsesItems(items: readonly FieldReader[], draft: History
 
 const results: ReadonlySet<unknown> = new Set(["function_call_output", "custom_tool_call_output"]);
 
-/** Also true for items of unknown types, which only the service can read. */
+/** True for items that come from the model, and for items of unknown types, which only the service can read. */
 function isFromModel(item: FieldReader): boolean {
   const { role, type } = item.fields;
   if (role === "user" || role === "system" || role === "developer" || results.has(type)) return false;

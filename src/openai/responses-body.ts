@@ -174,7 +174,7 @@ function rebuildCall({ callId, name, args }: ToolCallPart, { customTools }: Inpu
   return { type: "function_call", ...known, arguments: toWireArguments(args) };
 }
 
-/** With `toolResultMedia: "user-message"`, the images and files of all results follow in one user message. */
+/** Converts tool results. With `toolResultMedia: "user-message"`, the images and files of all results follow in one user message. */
 function toResultInput(
   { results }: ToolMessage,
   calls: ReadonlyMap<string, WireCall>,

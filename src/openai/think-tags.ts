@@ -48,7 +48,9 @@ export class AnswerText {
     if (this.#state === "start" && this.#held !== "" && !this.#isAssumed) this.#begin(this.#held);
   }
 
-  /** Notes that the server separates the reasoning: no opening tag is assumed, and reasoning in the text is a copy. */
+  /**
+   * Called when the server sends reasoning separately. From then on, no opening tag is assumed, and reasoning in the text counts as a copy.
+   */
   noteReasoning(): void {
     this.#isSeparate = true;
     if (this.#state === "start") this.#isAssumed = false;

@@ -36,7 +36,7 @@ export class Admin {
     this.#signal = signal;
   }
 
-  /** Rejects if Restate cannot be reached. */
+  /** Checks the connection. Rejects if Restate cannot be reached. */
   async check(): Promise<void> {
     await this.#request("GET", "/health");
   }

@@ -45,7 +45,7 @@ export class RestateStore implements DurableStore {
     return this.#change(runId, "start", { loop, input });
   }
 
-  /** Rejects with a FailedRun if the run has failed. */
+  /** Begins an execution of a run. Rejects with a FailedRun if the run has failed. */
   async begin(runId: string, claim: number): Promise<Begun> {
     const { workerId: worker } = this.#options;
     const begun = await this.#change<Begun | FailedBefore>(runId, "begin", { worker, claim });
@@ -124,7 +124,7 @@ export class RestateStore implements DurableStore {
     await this.#request(this.#options.names.conversations, { key: conversation, handler: "note", parameter: runs });
   }
 
-  /** Returns null if the run does not exist. */
+  /** Returns the head of a run, or null if the run does not exist. */
   peek(runId: string): Promise<RunHead | null> {
     return this.#call(runId, "peek", null);
   }
@@ -146,7 +146,7 @@ export class RestateStore implements DurableStore {
     return this.#change(runId, "rest", { execution, isResting });
   }
 
-  /** Returns false if the run has not failed. */
+  /** Lets a failed run continue. Returns false if the run has not failed. */
   retry(runId: string): Promise<boolean> {
     return this.#change(runId, "retry", null);
   }

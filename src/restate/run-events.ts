@@ -59,7 +59,7 @@ export type Texts = { readonly [id: string]: string };
 
 const blobPrefix = "blob ";
 
-/** Returns false if a newer execution of the run has begun. */
+/** Appends events and records. Returns false if a newer execution of the run has begun. */
 export async function appendEvents(ctx: ObjectContext, appended: Appended): Promise<boolean> {
   const { execution, first, events, records, blobs, isProgress } = appended;
   const head = await readHead(ctx);

@@ -86,7 +86,7 @@ class RestateEngine implements WorkflowEngine<RestatePromise<StoredStep>> {
     return this.#ctx.run(name, body);
   }
 
-  /** Only `RestatePromise.all` can wait for several steps. */
+  /** Waits for several steps, which only `RestatePromise.all` can do. */
   finish(steps: readonly RestatePromise<StoredStep>[]): Promise<readonly StoredStep[]> {
     return this.#untilOver(RestatePromise.all(steps));
   }

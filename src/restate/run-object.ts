@@ -11,7 +11,7 @@ const decoder = new TextDecoder();
 export const jsonSerde = {
   contentType: "application/json",
   serialize: (value: unknown): Uint8Array => encoder.encode(JSON.stringify(value)),
-  /** Returns undefined for no bytes, because a handler without a result sends none. */
+  /** Returns null for no bytes, because a handler without a result sends none. */
   deserialize: (bytes: Uint8Array): never => (bytes.length === 0 ? null : JSON.parse(decoder.decode(bytes))) as never,
 };
 
@@ -188,7 +188,7 @@ const readHandlers = {
   texts: handlers.object.shared(readTexts),
 } as Handlers;
 
-/** Returns false if a newer execution has begun. */
+/** Changes the head of a run. Returns false if a newer execution has begun. */
 async function changeHead(ctx: ObjectContext, execution: number, changed: Partial<RunHead>): Promise<boolean> {
   const head = await readHead(ctx);
   if (head?.execution !== execution) return false;

@@ -2,7 +2,7 @@ import type { Rule } from "./rule.ts";
 import { hasHalfPair, recordAt, unknownPart, when } from "./rule-checks.ts";
 import type { ChatStyle } from "./oddities.ts";
 
-/** True for models that think unless the request turns it off. */
+/** True for models that think unless the request turns thinking off. */
 function thinksAtDeepseek(model: string, body: object): boolean {
   return /deepseek-(?:v4|flash|chat|reasoner)/i.test(model) && recordAt(body, "thinking").type !== "disabled";
 }

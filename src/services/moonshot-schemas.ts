@@ -124,7 +124,7 @@ function findType(node: UnknownRecord): unknown {
   const { type, enum: values, const: value } = node;
   if (type !== undefined) return type;
   const types = new Set([...listOf(values), ...("const" in node ? [value as Json] : [])].map(typeOf));
-  // If the values of a list have one type, or one type and null, this is the type.
+  // The type follows from the values in `enum` if they have one type, or one type and null.
   if (types.size > 0) return types.size === 1 ? [...types][0] : types.size === 2 && types.has("null") ? [...types] : undefined;
   return typeByKeyword.find(([, keywords]) => keywords.some((keyword) => keyword in node))?.[0];
 }

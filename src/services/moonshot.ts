@@ -3,7 +3,7 @@ import type { Rule } from "./rule.ts";
 import { eachSchema, firstOf, recordAt, show, when } from "./rule-checks.ts";
 import type { ChatStyle } from "./oddities.ts";
 
-/** True for models that think unless the request turns it off. */
+/** True for models that think unless the request turns thinking off. */
 function thinksAtMoonshot(model: string, body: object): boolean {
   return /kimi-(?:k2\.[5-9]|k2-thinking|latest|k[3-9])/i.test(model) && recordAt(body, "thinking").type !== "disabled";
 }

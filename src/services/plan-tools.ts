@@ -20,7 +20,10 @@ export interface QuirkPorts {
   report(change: RequestChange): void;
 }
 
-/** Throws a ProviderError `bad-request` if the request has more tools than the service accepts. */
+/**
+ * Chooses the tools of a request, in a form that the service accepts. Throws a ProviderError `bad-request` if there are more tools than it
+ * accepts.
+ */
 export function planTools(given: ModelRequest, ports: QuirkPorts): ToolPlan {
   const { noneChoice, maxTools } = ports.quirks;
   const request = withOldTools(given, ports.quirks);

@@ -153,7 +153,7 @@ export const services: readonly Service[] = [
     models: [{ model: /qwen|qwq/i, quirks: { forcedChoice: { enable_thinking: false } } }],
     everywhere: [{ model: /\bqwq\b|qwen3.*-thinking-2507/i, quirks: { thinkTags: "opened" } }],
   },
-  // DeepSeek V4 thinks unless the request turns it off. While it thinks, it refuses a forced call
+  // DeepSeek V4 thinks unless the request turns thinking off. While it thinks, it refuses a forced call
   // (github.com/deepseek-ai/DeepSeek-V3/issues/1376), and a message with calls must have `reasoning_content`
   // (github.com/iOfficeAI/AionUi/issues/2746). DeepSeek R1 must not get this field (@ai-sdk/deepseek 3.0.56), but `deepseek-reasoner` has
   // required it since V3.2 (github.com/continuedev/continue/issues/10193, github.com/langgenius/dify-official-plugins/issues/2306). R1
@@ -286,8 +286,8 @@ export const services: readonly Service[] = [
       },
     ],
   },
-  // Kimi models think unless the request turns it off, and K3 always thinks. While they think, they refuse a forced call, except that K3
-  // accepts "required" (github.com/can1357/oh-my-pi/issues/1077, platform.kimi.ai/docs/guide/use-reasoning-effort). A message with calls
+  // Kimi models think unless the request turns thinking off, and K3 always thinks. While they think, they refuse a forced call, except that
+  // K3 accepts "required" (github.com/can1357/oh-my-pi/issues/1077, platform.kimi.ai/docs/guide/use-reasoning-effort). A message with calls
   // must have `reasoning_content` (github.com/earendil-works/pi/issues/8075). K2.7 refuses to stop thinking
   // (github.com/can1357/oh-my-pi/issues/3852). Models from K2.5 on set `temperature` and `top_p` themselves
   // (github.com/iOfficeAI/gemini-cli-pro/pull/30, github.com/shandianshuo/shandianshuo-releases/issues/13). The models expect ids such as

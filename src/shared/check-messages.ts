@@ -45,7 +45,7 @@ function callIdsOf(message: Message): readonly string[] {
   return message.content.flatMap((part) => (part.type === "tool-call" ? part.callId : []));
 }
 
-/** Returns undefined for a value that is not a user message. */
+/** Converts a value to a user message. Returns undefined if it is not one. */
 export function toUserMessage(given: unknown): UserMessage | undefined {
   try {
     const message = assertMessage(given, 0);

@@ -46,7 +46,7 @@ export function addSpending(sum: NestedSpending, spent: NestedSpending): NestedS
   };
 }
 
-/** Returns undefined if nothing was spent. */
+/** Sums the spending of nested runs. Returns undefined if nothing was spent. */
 export function sumSpending(spent: readonly NestedSpending[]): NestedSpending | undefined {
   if (spent.length === 0) return undefined;
   return spent.reduce(addSpending, { usage: noUsage, costUSD: 0, toolCallsExecuted: 0 });

@@ -31,7 +31,7 @@ export const estimateMedia: (part: MediaPart) => number = /* @__PURE__ */ memoiz
   return estimateEncoded(media.data, mediaType) ?? pagesOf(bytesOf(media.data)) * pageTokens;
 });
 
-/** Returns undefined for a media type without a rule. */
+/** Estimates the tokens of a base64 file. Returns undefined for a media type without a rule. */
 function estimateEncoded(base64: string, mediaType: string): number | undefined {
   if (mediaType.startsWith("image/")) {
     const size = readImageSize(base64, mediaType);

@@ -36,7 +36,7 @@ export function followOwnLinks(
   return { place };
 }
 
-/** Returns undefined on Windows, which has no user ids. */
+/** Returns the user id of this process. Undefined on Windows, which has no user ids. */
 const ownUser = (): number | undefined => globalThis.process?.geteuid?.();
 
 function isTrusted({ uid }: FileFacts): boolean {

@@ -31,7 +31,7 @@ export function recordOf(value: unknown): UnknownRecord {
   return isRecord(value) ? value : {};
 }
 
-/** Returns undefined for the error that a file does not exist, and throws any other error. */
+/** Ignores the error that a file does not exist, and throws any other error. For use with `catch`. */
 export function unlessMissing(error: unknown): undefined {
   if (recordOf(error).code === "ENOENT") return undefined;
   throw error;

@@ -7,7 +7,7 @@ export interface Repetition {
   /** The time between two requests, in milliseconds. */
   readonly everyMs: number;
   readonly mayRepeat: (error: unknown) => boolean;
-  /** Default: the system clock. */
+  /** The clock for the waits between requests. Default: the system clock. */
   readonly clock?: Clock | undefined;
 }
 
@@ -32,7 +32,7 @@ export async function repeatFailed<T>(
 export interface TimeLimit {
   /** The time limit in milliseconds. `Infinity` means no limit. */
   readonly ms: number;
-  /** Default: the system clock. */
+  /** The clock for the time limit. Default: the system clock. */
   readonly clock?: Pick<Clock, "setTimeout" | "clearTimeout"> | undefined;
   /** Makes the error that is thrown after this time. */
   readonly toError: () => unknown;

@@ -50,7 +50,7 @@ export interface LoggedRun extends Logged<LoopEvents["run-end"], RunEndField> {
   /** The times at which the run was started and resumed. */
   readonly starts: readonly number[];
   readonly startedAt: number;
-  /** Undefined if the end of the last execution is not in the log. */
+  /** The end of the last execution. Undefined if it is not in the log. */
   readonly endedAt?: number | undefined;
   /** Set if the run rejected with this error instead of returning a result. */
   readonly error?: PlainError | undefined;
@@ -77,7 +77,7 @@ export interface LoggedIteration extends Logged<LoopEvents["iteration-end"], Ite
   readonly isReplayed: boolean;
   readonly startedAt: number;
   readonly endedAt?: number | undefined;
-  /** Undefined if no request was sent. */
+  /** The request of the stream. Undefined if none was sent. */
   readonly request?: LoggedRequest | undefined;
   /** The first text, reasoning or call of the last attempt. `ms` is the time since the start of that attempt. */
   readonly firstToken?: { readonly at: number; readonly ms: number; readonly kind: "text" | "reasoning" | "call" } | undefined;
@@ -101,7 +101,7 @@ export interface LoggedCompaction
   /** True if the summary was replayed from a journal and the log has no line from its first execution. */
   readonly isReplayed: boolean;
   readonly startedAt: number;
-  /** Undefined if the end of the summary is not in the log, for example after a crash. */
+  /** The end of the summary. Undefined if it is not in the log, for example after a crash. */
   readonly endedAt?: number | undefined;
 }
 
@@ -122,7 +122,7 @@ export interface LoggedRequest {
   readonly keptCount: number;
   readonly replaced: readonly (readonly [index: number, message: Message])[];
   readonly added: readonly Message[];
-  /** Returns all messages. Each call builds the list from the differences between requests. */
+  /** Returns all messages of the request. Each call builds the list from the differences between requests. */
   messages(): readonly Message[];
 }
 

@@ -32,12 +32,12 @@ export async function expectReplays<Result extends LoopResult>(run: (journal: Jo
   const left = second === undefined ? [] : keys.filter((key) => !asked.has(key) && !isAbandoned(key, keys));
   const problems = [...describeSteps(added, left), ...(second === undefined ? [] : compareResults(first, second))];
   if (problems.length === 0) return first;
-  throw new Error(`A second execution over the same records differs from the first.\n${problems.join("\n")}\n${advice}`);
+  throw new Error(`A second execution with the same records differs from the first.\n${problems.join("\n")}\n${advice}`);
 }
 
 const advice =
   "Code around steps runs again when a run is resumed. Read clocks, random numbers and everything else from outside inside `step`, " +
-  "and give steps that run in parallel different names.";
+  "and give parallel steps different names.";
 
 interface Seen {
   readonly asked: Set<string>;

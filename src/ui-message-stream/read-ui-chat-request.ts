@@ -70,7 +70,7 @@ function readBody(given: unknown, limits: RequestLimits): UIChatRequest {
   const body = readChatBody(given);
   const id = readNeeded(body["id"], "id");
   const trigger = readTrigger(body.trigger);
-  const messageId = readId(body.messageId, "messageId");
+  const messageId = readId(body.messageId, '"messageId"');
   const facts = { id, trigger, ...(messageId !== undefined && { messageId }) };
   const last: unknown = body.messages.at(-1);
   const role = isRecord(last) ? last.role : undefined;
@@ -105,7 +105,7 @@ function readMessage(messages: readonly unknown[], limits: RequestLimits): UserM
 function readTrigger(trigger: unknown): UIChatRequest["trigger"] {
   if (trigger === "submit-message" || trigger === undefined) return "submit";
   if (trigger === "regenerate-message") return "regenerate";
-  throw new RequestError(400, 'The "trigger" of the body must be "submit-message" or "regenerate-message".');
+  throw new RequestError(400, 'The field "trigger" of the body must be "submit-message" or "regenerate-message".');
 }
 
 /** Reads answers from the last message and from the field `answers` of the body. This field takes precedence. */
@@ -146,7 +146,7 @@ function readApproval({ state, approval }: UnknownRecord): readonly [Answer] | u
 function readResult(part: UnknownRecord): readonly [Answer] | undefined {
   const { state, toolCallId, output, errorText } = part;
   if (!isAdded(part) || (state !== "output-available" && state !== "output-error")) return undefined;
-  const id = readId(toolCallId, "toolCallId");
+  const id = readId(toolCallId, '"toolCallId"');
   if (id === undefined) throw new RequestError(400, "A part with a result has no toolCallId.");
   if (state === "output-available") return [[id, { kind: "result", result: (output ?? null) as Json }]];
   return [[id, { kind: "failed", error: isText(errorText) ? errorText : "The page gave no reason." }]];
@@ -160,7 +160,8 @@ function isAdded({ type, providerExecuted, preliminary }: UnknownRecord): boolea
 /** Reads the field `answers` of the body: edited approvals, and the answers to questions. */
 function readOwn(answers: unknown): readonly Answer[] {
   if (answers === undefined || answers === null) return [];
-  if (!isRecord(answers) || Array.isArray(answers)) throw new RequestError(400, 'The "answers" of the body must be an object.');
+  if (!isRecord(answers) || Array.isArray(answers))
+    throw new RequestError(400, 'The field "answers" of the body must be an object.');
   return Object.entries(answers).map(([id, answer]): Answer => [readId(id, "id of an answer") ?? id, readAnswer(answer)]);
 }
 

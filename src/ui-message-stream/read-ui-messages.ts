@@ -11,7 +11,7 @@ interface ReadMessages {
   readonly system: string;
 }
 
-/** With `provider`, keeps the metadata of services for this provider and model. */
+/** Reads UI messages into a transcript. With `provider`, keeps the metadata that services added, for this provider and model. */
 export function readUIMessages(messages: readonly FieldReader[], provider: HistoryProvider | undefined): ReadMessages {
   const draft = new HistoryDraft();
   const system: string[] = [];
@@ -34,7 +34,7 @@ export function readUIMessages(messages: readonly FieldReader[], provider: Histo
   return { draft, system: system.join("\n\n") };
 }
 
-/** Only user messages have their own metadata. */
+/** Reads the metadata of a message. Only user messages have their own. */
 function readMetadata(role: string, metadata: unknown): UnknownRecord | undefined {
   return role === "user" && isRecord(metadata) ? metadata : undefined;
 }

@@ -144,7 +144,7 @@ function findTurn(messages: readonly Message[], index: number, turns: readonly U
   return isSplit ? undefined : turn;
 }
 
-/** Returns at least one part, because `useChat` rejects a message without parts. */
+/** Converts the content of a message to parts. Returns at least one, because `useChat` rejects a message without parts. */
 function toFilledParts(content: string | readonly UserPart[]): UIMessagePart[] {
   return toUserParts(content.length === 0 ? "" : content);
 }

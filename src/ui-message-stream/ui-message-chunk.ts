@@ -115,7 +115,7 @@ export interface UIQuestion extends ToolQuestion {
   readonly isLive: boolean;
   /** True if the page may answer. */
   readonly fromPage: boolean;
-  /** Set when a live question is over. */
+  /** How a live question ended. Set when it is over. */
   readonly answer?: "result" | "failed" | "withdrawn" | undefined;
 }
 

@@ -38,7 +38,8 @@ export function isRequestError(value: unknown): value is RequestError {
 export interface NodeRequest extends AsyncIterable<Uint8Array | string> {
   readonly headers: { readonly [name: string]: string | readonly string[] | undefined };
   /**
-   * With `destroyOnReturn: false`, the connection stays open after an early end of the iteration, so that a response can be sent.
+   * Returns an iterator. With `destroyOnReturn: false`, the connection stays open if the iteration ends early, so that a response can be
+   * sent.
    */
   iterator?(options: { destroyOnReturn: boolean }): AsyncIterable<Uint8Array | string>;
 }

@@ -66,11 +66,11 @@ function readMessageId(messages: readonly unknown[]): string | undefined {
 export function readId(value: unknown, field: string): string | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value === "string" && value !== "" && value.length <= maxIdLength) return value;
-  throw new RequestError(400, `The "${field}" must be a string of 1 to ${maxIdLength} characters.`);
+  throw new RequestError(400, `The ${field} must be a string of 1 to ${maxIdLength} characters.`);
 }
 
 export function readNeeded(value: unknown, field: string): string {
-  const id = readId(value, field);
+  const id = readId(value, `"${field}"`);
   if (id === undefined) throw new RequestError(400, `The body has no "${field}".`);
   return id;
 }
@@ -105,7 +105,7 @@ function readPart(part: unknown, limits: RequestLimits): readonly UserPart[] {
   if (!isRecord(part)) throw new RequestError(400, "A part of the last message is not an object.");
   if (part.type === "file") return [readFile(part, limits)];
   if (part.type !== "text") return [];
-  if (typeof part.text !== "string") throw new RequestError(400, "The text of a text part of the last message is not a string.");
+  if (typeof part.text !== "string") throw new RequestError(400, 'The "text" of a part of the last message is not a string.');
   return part.text === "" ? [] : [{ type: "text", text: part.text }];
 }
 

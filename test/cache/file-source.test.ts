@@ -19,7 +19,7 @@ import type { FileSourceOptions } from "../../src/cache/file-source.ts";
 import { makeFolder } from "../journal/folder.ts";
 import { readFrom, readPart } from "./read-stage.ts";
 
-const missing = 'failed: There is no such file or folder below "data". Read "data" to list what there is.';
+const missing = 'failed: There is no such file or folder below "data". Read "data" to list the files.';
 
 interface Data {
   readonly outside: string;

@@ -79,7 +79,7 @@ describe("turnwright rerun", () => {
     const { exitCode, notes } = await runCommand(folder, ["rerun", "run.jsonl", "--from", "i2", "--module", "agent.mjs"]);
     expect([exitCode, notes[1], notes.at(-2)]).toEqual([
       0,
-      "These tools have no code, so their calls suspend the run: look. Provide them with --module.",
+      "These tools have no code, so a call to one of them suspends the run: look. Provide them with --module.",
       "These calls wait: look. To continue, provide their tools with --module.",
     ]);
   });

@@ -37,12 +37,12 @@ const chat = (model: string, with_ = "new OpenAI()"): string =>
   `openaiChat({ client: ${with_}, model: ${model} }), from "turnwright/openai"`;
 
 const rows: readonly (readonly [what: string, provider: unknown, received: string, instead: string])[] = [
-  ["a model of the AI SDK", aiSdk("gpt-5"), "a model of the AI SDK", aiSdkAdvice],
-  ["a chat model of the AI SDK", aiSdk.chat("gpt-5"), "a model of the AI SDK", aiSdkAdvice],
+  ["an AI SDK model", aiSdk("gpt-5"), "an AI SDK model", aiSdkAdvice],
+  ["a chat model of the AI SDK", aiSdk.chat("gpt-5"), "an AI SDK model", aiSdkAdvice],
   [
     "a provider of the AI SDK",
     aiSdk,
-    "a provider of the AI SDK, which is not a model yet",
+    "an AI SDK provider, which is not a model yet",
     'aiSdkModel({ model: openai("...") }), from "turnwright/ai-sdk"',
   ],
   ["an OpenAI client", client, "an OpenAI client", chat('"..."', "client")],
@@ -53,9 +53,9 @@ const rows: readonly (readonly [what: string, provider: unknown, received: strin
     'anthropicMessages({ client: client, model: "..." }), from "turnwright/anthropic"',
   ],
   [
-    "a client of Google",
+    "a Google client",
     new GoogleGenAI({ apiKey }),
-    "a client of Google",
+    "a Google client",
     'googleGenerateContent({ client: client, model: "..." }), from "turnwright/google"',
   ],
   ["the class OpenAI", OpenAI, "the function OpenAI", chat('"..."')],
@@ -245,7 +245,7 @@ describe("an array of tools", () => {
     [
       "a tool of the AI SDK",
       aiTool({ description: "Searches", inputSchema: z.object({}), execute: async () => "found" }),
-      'Tools of the AI SDK have none; for these, write: tools: importTools({ search: tool }), from "turnwright/interop"',
+      'AI SDK tools have none; for these, write: tools: importTools({ search: tool }), from "turnwright/interop"',
     ],
     [
       "a tool of OpenAI",

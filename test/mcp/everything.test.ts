@@ -165,9 +165,9 @@ describe.for(generations)("createMcpRegistry with the reference server over $nam
     expect(answersOf(result)).toMatchObject([
       {
         outcome: "failed",
-        result: { reason: expect.stringMatching(/^The MCP server gave no result: .*(closed|Not connected)$/) },
+        result: { reason: expect.stringMatching(/^The MCP server returned no result: .*(closed|Not connected)$/) },
       },
-      { outcome: "failed", result: { reason: "The MCP server gave no result: Not connected" } },
+      { outcome: "failed", result: { reason: "The MCP server returned no result: Not connected" } },
     ]);
     expect(registry.definitions()).toBe(before);
     await expect(registry.refresh()).rejects.toThrow("Not connected");

@@ -21,7 +21,7 @@ describe("createMcpRegistry", () => {
     const tools = await createMcpRegistry({ client, listChanged: false });
     const result = await play([toolCall("act"), text("Done.")], { tools }).result;
     expect(answersOf(result)).toMatchObject([
-      { result: { reason: "The MCP server gave no result: fetch failed: connect ECONNREFUSED 127.0.0.1:9" } },
+      { result: { reason: "The MCP server returned no result: fetch failed: connect ECONNREFUSED 127.0.0.1:9" } },
     ]);
   });
 
@@ -41,11 +41,11 @@ describe.for(generations)("createMcpRegistry: a call over $name", (generation) =
     const result = await playing.result;
     expect(result.text).toBe("Done.");
     expect(answersOf(result)).toMatchObject([
-      { outcome: "failed", result: { reason: expect.stringMatching(/^The MCP server gave no result: .*Connection closed/) } },
+      { outcome: "failed", result: { reason: expect.stringMatching(/^The MCP server returned no result: .*Connection closed/) } },
     ]);
     const next = await start(["act"]).result;
     expect(answersOf(next)).toMatchObject([
-      { outcome: "failed", result: { reason: "The MCP server gave no result: Not connected" } },
+      { outcome: "failed", result: { reason: "The MCP server returned no result: Not connected" } },
     ]);
   });
 

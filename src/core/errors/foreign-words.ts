@@ -37,7 +37,7 @@ function isHolder(value: unknown): value is object {
 const wrongProviders: readonly (readonly [fits: (value: object) => boolean, advice: Advice])[] = [
   [
     (value) => hasMethod(value, "doStream") || hasMethod(value, "doGenerate"),
-    { received: "a model of the AI SDK", instead: 'aiSdkModel({ model }), from "turnwright/ai-sdk"' },
+    { received: "an AI SDK model", instead: 'aiSdkModel({ model }), from "turnwright/ai-sdk"' },
   ],
   [
     (value) => hasMethod(value, "chat", "completions", "create") || hasMethod(value, "responses", "create"),
@@ -46,18 +46,18 @@ const wrongProviders: readonly (readonly [fits: (value: object) => boolean, advi
   [(value) => hasMethod(value, "messages", "create"), { received: "an Anthropic client", instead: claude(anyModel, "client") }],
   [
     (value) => hasMethod(value, "models", "generateContentStream"),
-    { received: "a client of Google", instead: generate(anyModel, "client") },
+    { received: "a Google client", instead: generate(anyModel, "client") },
   ],
   [
     (value) => hasMethod(value, "languageModel"),
     {
-      received: "a provider of the AI SDK, which is not a model yet",
+      received: "an AI SDK provider, which is not a model yet",
       instead: 'aiSdkModel({ model: openai("...") }), from "turnwright/ai-sdk"',
     },
   ],
   [
     (value) => hasMethod(value, "bindTools") || hasMethod(value, "_streamResponseChunks"),
-    { received: "a model of LangChain", instead: chat(anyModel) },
+    { received: "a LangChain model", instead: chat(anyModel) },
   ],
   [(value) => Array.isArray(value), { instead: 'withFallback([first, second]), from "turnwright"' }],
   [
@@ -158,7 +158,7 @@ function findConverter(message: UnknownRecord): string | undefined {
   if (Array.isArray(parts)) {
     return parts.some((part) => isRecord(part) && "type" in part)
       ? convert("useChat", "fromUIMessages", "ui-message-stream")
-      : 'Messages of Google have another format. Write: { role: "user", content: "..." }';
+      : 'Messages from Google have another format. Write: { role: "user", content: "..." }';
   }
   const types = (Array.isArray(content) ? content : []).map((part: unknown) => (isRecord(part) ? part["type"] : undefined));
   if (types.some((one) => anthropicTypes.has(one))) return convert("Anthropic", "fromAnthropicMessages", "anthropic");
@@ -172,7 +172,7 @@ function findConverter(message: UnknownRecord): string | undefined {
 }
 
 function convert(library: string, converter: string, entry: string): string {
-  return `Messages of ${library} have another format. Write: messages: ${converter}(messages).messages, from "turnwright/${entry}"`;
+  return `Messages from ${library} have another format. Write: messages: ${converter}(messages).messages, from "turnwright/${entry}"`;
 }
 
 /** Returns advice for a tool from another library. The advice is a sentence without its full stop. */
@@ -181,12 +181,12 @@ export function adviseTool(tool: UnknownRecord): string | undefined {
   if (hasMethod(tool, "definitions") && hasMethod(tool, "executeTool"))
     return 'A registry cannot be inside the array. Write: tools: mergeRegistries(tools, registry), from "turnwright"';
   if (isRecord(described) && described["name"] !== undefined)
-    return "Tools of OpenAI have another format. Write: defineTool({ name, description, inputSchema, execute })";
+    return "OpenAI's tools have another format. Write: defineTool({ name, description, inputSchema, execute })";
   if (typeof invoke === "function")
-    return 'Tools of other libraries are imported. Write: importTool(tool), from "turnwright/interop"';
+    return 'Import tools from other libraries. Write: importTool(tool), from "turnwright/interop"';
   const isNameless = name === undefined && isRecord(inputSchema ?? parameters) && execute !== undefined;
   return isNameless
-    ? 'Add a name. Tools of the AI SDK have none; for these, write: tools: importTools({ search: tool }), from "turnwright/interop"'
+    ? 'Add a name. AI SDK tools have none; for these, write: tools: importTools({ search: tool }), from "turnwright/interop"'
     : undefined;
 }
 
@@ -317,7 +317,7 @@ export function advisePart(part: UnknownRecord): string | undefined {
   const hasBytes = Object.values(part).some((value) => value instanceof ArrayBuffer || ArrayBuffer.isView(value));
   if (hasBytes) return `Bytes must be base64 text; write: { type: "image", mediaType: "image/png", ${bytes} }`;
   if (Object.hasOwn(part, "toolCallId"))
-    return 'Messages of the AI SDK have another format; write calls as { type: "tool-call", callId, name, args }, and their results as { role: "tool", results: [{ callId, name, outcome: "completed", result }] }';
+    return 'AI SDK messages have another format; write calls as { type: "tool-call", callId, name, args }, and their results as { role: "tool", results: [{ callId, name, outcome: "completed", result }] }';
   return partFields.some((field) => Object.hasOwn(part, field))
     ? 'Write: { type: "image", mediaType: "image/png", data }, where data is base64 text or a URL'
     : undefined;

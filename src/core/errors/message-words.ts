@@ -60,7 +60,7 @@ const shapes: { readonly [Role in Message["role"]]: (message: UnknownRecord) => 
   tool: ({ results }) => (isListOf(results, isResult) ? undefined : "results"),
 };
 
-/** Returns undefined for a message that the loop can send. */
+/** Returns the problem with a message, or undefined if the loop can send it. */
 export function findMessageProblem(message: UnknownRecord, given: unknown): string | undefined {
   const { role } = message;
   const shape = role === "user" || role === "assistant" || role === "tool" ? shapes[role](message) : "role";

@@ -39,7 +39,7 @@ export interface ActivityPlace {
   /** The prefix of the ids of its waits. */
   readonly path: string;
   readonly journal: Journal;
-  /** Undefined for a request or an ending. */
+  /** The tool call. Undefined for a request or an ending. */
   readonly call?: ToolCall | undefined;
   /** The position of the call in its message. */
   readonly index?: number | undefined;
@@ -99,7 +99,7 @@ export class Activity {
   hasBegun = false;
   /** True after the answer of a request has arrived. */
   isAnswered = false;
-  /** Undefined if it has started no nested run. */
+  /** The nested runs that it has started. Undefined if there are none. */
   nested: NestedRuns | undefined;
   /** The facts that its nested runs pass on. Inner calls share this object. */
   readonly left: Left;

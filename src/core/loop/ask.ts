@@ -67,7 +67,7 @@ export function ask(context: AskingContext, fields: AskedFields): Promise<unknow
   return answer;
 }
 
-/** With a context that no run has made, for example in a test, every question becomes a wait. */
+/** Asks a question. With a context that no run has made, for example in a test, every question becomes a wait. */
 async function askPerson(context: AskingContext, fields: AskedFields): Promise<unknown> {
   checkFields("question", fields, questionFields);
   const { question: text, schema, fromPage = false, wait: isLive = false } = fields;
@@ -112,7 +112,7 @@ function resultOf(read: Fitting): unknown {
   return read.value;
 }
 
-/** Without this limit, a program that always answers wrongly would be asked forever. */
+/** The maximum number of answers to a question. Without it, a program that always answers wrongly would be asked forever. */
 const maxAnswers = 20;
 
 async function putUntilFit(asked: ToolQuestion, put: (question: ToolQuestion) => Promise<Read>): Promise<Fitting> {

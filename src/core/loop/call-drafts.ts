@@ -25,7 +25,7 @@ export interface CallDraft {
   /** The position among the calls of the iteration. It is -1 until the call has a name or is complete. */
   index: number;
   id: string | undefined;
-  /** Never changes after it is set, so that all events of the call have the same id. */
+  /** The id of the call. Never changes after it is set, so that all events of the call have the same id. */
   callId: string | undefined;
   name: string;
   argsText: string;
@@ -166,7 +166,7 @@ export class AttemptContent {
   last: PartStart["type"] | undefined;
   /** The type and start of each part. Undefined while the parts are in the usual order: reasoning, text, calls. */
   order: PartStart[] | undefined;
-  /** A new usage report may replace it. */
+  /** The usage reported so far. A new report may replace it. */
   usage: Usage | undefined;
   finish: FinishReason | undefined;
   finishRaw: string | undefined;

@@ -170,7 +170,7 @@ function isStep(record: UnknownRecord): boolean {
   return Object.keys(record).every((name) => name === "value" || name === "failed" || name === "cancelled");
 }
 
-/** Throws LoopError "journal-damaged" if a record lacks what the loop needs. */
+/** Throws LoopError "journal-damaged" if a record lacks fields that the loop needs. */
 export function checkStepRecord(key: string, record: unknown): void {
   const problem = isRecord(record) ? findProblem(key, record) : `must be an object, but is ${describeValue(record)}`;
   if (problem !== undefined) throw new LoopError("journal-damaged", { key, problem });

@@ -5,9 +5,9 @@ import { promiseOrValue } from "../../shared/promises.ts";
 import { toPlainError } from "../../shared/plain-error.ts";
 import type { ClosedRun, Hooks } from "../types/middleware.ts";
 
-/** Gets the events of a run: the queue of a stream, or the outer run. */
+/** A receiver of the events of a run: the queue of a stream, or the outer run. */
 export interface EventReader {
-  /** Default: all events are wanted. */
+  /** Returns true for the types of events that the reader wants. Default: all. */
   wants?(type: LoopEventType): boolean;
   push(event: LoopEvent): void;
   room(): Promise<void> | undefined;

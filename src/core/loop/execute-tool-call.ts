@@ -89,7 +89,7 @@ function attempt(ready: ReadyCall, ports: ToolCallPorts, deadline: Deadline): un
   return together === undefined ? ports.registry.executeTool(call.name, args, context) : together.run(args, context);
 }
 
-/** Returns undefined if the tool did not return a generator. */
+/** Reads the generator that a tool returned. Returns undefined for any other output. */
 function readGenerator({ call }: ReadyCall, output: unknown, { ports, deadline }: CallTimer): Promise<unknown> | undefined {
   if (!isGenerator(output)) return undefined;
   return deadline.read(output, (value) => ports.onYield?.(call, value));

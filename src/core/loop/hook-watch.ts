@@ -39,7 +39,7 @@ export class HookWatch implements Cancellable {
     run.scope.join(this);
   }
 
-  /** Rejects if a hook of the activity waits too long. */
+  /** Begins to watch an activity. Rejects if one of its hooks waits too long. */
   join(activity: Watched): Promise<never> {
     this.note(activity);
     return new Promise((_, reject) => this.#watched.set(activity, reject));

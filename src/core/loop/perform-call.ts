@@ -70,7 +70,7 @@ function barAfter({ run, isEarly }: Activity, outcome: Outcome): void {
 /** The record of a call whose outcome or spending middleware has changed, for readers that do not run the middleware. */
 export type EndRecord = Outcome & { readonly spent?: NestedSpending | undefined };
 
-/** Returns undefined if middleware has changed nothing. */
+/** Returns the record of what middleware has changed, or undefined if it has changed nothing. */
 function findChange({ spent: all, made }: Activity, outcome: Outcome): EndRecord | undefined {
   const spent = sumSpending(all);
   if (spent !== undefined) return { ...outcome, spent };

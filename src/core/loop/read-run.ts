@@ -10,7 +10,7 @@ import { beginRun, finish } from "./run-tool-loop.ts";
 /** A run as far as its records go. */
 export interface ReadRun {
   readonly state: State;
-  /** Undefined if the next step of the run is not recorded. */
+  /** The result of the run. Undefined if its next step is not recorded. */
   readonly result: LoopResult | undefined;
   /** The fields that the hooks add to the result. */
   readonly extra: object;

@@ -50,7 +50,7 @@ export function activityOf(holder: object): Activity {
  */
 export class StepRecorder {
   readonly callId: string;
-  /** Undefined for a tool that is not durable, which records nothing. */
+  /** The middleware or tool that records. Undefined for a tool that is not durable, which records nothing. */
   readonly owner: string | undefined;
   /** The call that was passed to the hook. */
   readonly #given: ToolCall | undefined;

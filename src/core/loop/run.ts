@@ -103,7 +103,7 @@ export class Run {
   readonly control: ControlClaim | undefined;
   readonly meter: Meter;
   readonly alarm: IdleTimer;
-  /** Undefined for a run without middleware of the caller. */
+  /** Watches the hooks. Undefined if the caller passed no middleware. */
   readonly watch: HookWatch | undefined;
   readonly depth: number;
   readonly maxDepth: number;
@@ -120,7 +120,7 @@ export class Run {
   /** The journal as the caller passed it, or a journal in memory. */
   readonly records: Journal;
   journal: Journal;
-  /** Undefined if no earlier execution can have recorded this run. */
+  /** The earlier executions of the run. Undefined if none can have recorded it. */
   readonly past: Past | undefined;
   readonly now: number;
   /** The tools that the model may call in this iteration. */
@@ -367,7 +367,7 @@ function createToken(): string {
 
 /** The records of a run, and its identity. */
 export interface Place {
-  /** Undefined for the outermost run. */
+  /** The outermost run. Undefined if this run is the outermost. */
   readonly root?: Run;
   readonly token: string;
   readonly prefix: string;
@@ -379,7 +379,7 @@ export interface Place {
   readonly isKept: boolean;
 }
 
-/** Without `nesting`, returns the place of a run with a journal of its own. */
+/** Returns the place of a run. Without `nesting`, this is a place in the run's own journal. */
 export function findPlace(options: SeamOptions, nesting?: Nesting): Place {
   if (nesting !== undefined) return nesting.findPlace(options);
   const token = createToken();

@@ -102,7 +102,7 @@ class StreamDraft implements GuardedStream {
     return [...this.#ended, { provider, model, usage: attempt.usage }];
   }
 
-  /** Throws for an invalid chunk. The iteration then ends with a provider error. */
+  /** Takes the next chunk. Throws for an invalid chunk; the iteration then ends with a provider error. */
   take(chunk: ModelChunk): ReturnType<GuardedStream["take"]> {
     const { type } = chunk;
     // This check is first, because nearly every chunk is text.

@@ -136,7 +136,7 @@ function toPlain(value: unknown): Json {
   }
 }
 
-/** Returns a promise only if the schema validates asynchronously. */
+/** Validates an answer. Returns a promise only if the schema validates asynchronously. */
 export function validateOutput(text: string, schema: StandardSchema): Validation | Promise<Validation> {
   let value: unknown;
   try {

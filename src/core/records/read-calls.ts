@@ -241,7 +241,7 @@ function toUnsure(call: PendingCall): PendingCall {
 }
 
 interface NestedEnd {
-  /** Undefined if the run's next step is not recorded. */
+  /** The result of the run. Undefined if its next step is not recorded. */
   readonly result: LoopResult | undefined;
   readonly pending: readonly PendingCall[];
 }

@@ -112,7 +112,7 @@ describe("assertTool", () => {
     [{ name: "" }, ': has an invalid "name": it must be 1 to 64 letters, digits, "_" or "-", but is ""'],
     [
       { name: undefined },
-      ': has an invalid "name": it must be 1 to 64 letters, digits, "_" or "-", but is undefined. Add a name. Tools of the AI SDK have none; for these, write: tools: importTools({ search: tool }), from "turnwright/interop"',
+      ': has an invalid "name": it must be 1 to 64 letters, digits, "_" or "-", but is undefined. Add a name. AI SDK tools have none; for these, write: tools: importTools({ search: tool }), from "turnwright/interop"',
     ],
     [
       { name: "a".repeat(65) },

@@ -23,7 +23,7 @@ const dataPart: Checks<Extract<EmittedPart, { readonly type: "data" }>> = {
   id: is.text,
 };
 
-/** Throws LoopError "unknown-option" or "invalid-option". */
+/** Checks the argument of a context method. Throws LoopError "unknown-option" or "invalid-option". */
 export function checkGiven(method: CheckedMethod, given: unknown): void {
   if (method === "wait") return checkWait(given as GivenWait);
   if (isRecord(given)) checkField("emit(part).type", given["type"], partType);

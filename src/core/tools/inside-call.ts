@@ -44,7 +44,7 @@ export interface InsideCall {
   inCore<T>(work: () => PromiseLike<T>): Promise<T>;
 }
 
-/** Returns undefined outside a run. */
+/** Returns the call that a context belongs to, or undefined outside a run. */
 export function insideOf(context: object): InsideCall | undefined {
   return (context as { readonly [insideKey]?: InsideCall })[insideKey];
 }

@@ -80,7 +80,7 @@ function vendorOf(value: unknown): string | undefined {
   return isStandardSchema(value) ? value["~standard"].vendor : undefined;
 }
 
-/** Also true for `Object.prototype` of another realm. */
+/** True for the prototype of plain objects, even that of another realm. */
 function isPlain(prototype: unknown): boolean {
   return typeof prototype === "object" && prototype !== null && Object.getPrototypeOf(prototype) === null;
 }

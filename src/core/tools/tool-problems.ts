@@ -18,7 +18,7 @@ type Fits = (value: unknown) => boolean;
 const isFlag: Fits = (value) => typeof value === "boolean";
 const isTimeout: Fits = (value) => isWithin(value, timeLimit);
 
-/** Absent traits always fit. */
+/** The checks of traits. Absent traits always fit. */
 export const traitChecks: { readonly [Trait in keyof ToolTraits]-?: Fits } = {
   sequential: isFlag,
   timeoutMs: isTimeout,

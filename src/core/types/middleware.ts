@@ -41,7 +41,7 @@ export interface WaitingSubject {
   readonly name: string;
   /** The arguments that were passed to the hook. */
   readonly args: Json;
-  /** Undefined if the tool's own code waits. */
+  /** The tool. Undefined if the tool's own code waits. */
   readonly tool?: ShownTool | undefined;
 }
 
@@ -250,7 +250,7 @@ export interface Hooks {
 /** The call that starts a nested run. */
 export interface NestingCall {
   readonly callId: string;
-  /** Undefined if middleware starts the run for a request. */
+  /** The name of the called tool. Undefined if middleware starts the run for a request. */
   readonly name?: string | undefined;
 }
 
@@ -289,7 +289,9 @@ export interface StreamRecorder {
 export interface BegunCall {
   /** The call that ran. */
   readonly call: ToolCall;
-  /** Undefined if the call can only go on after its message is complete. The steps in its journal are then reused. */
+  /**
+   * The outcome of the call. Undefined if the call can only go on after its message is complete; the steps in its journal are then reused.
+   */
   readonly outcome: Outcome | undefined;
   readonly journal: Journal;
   /** The usage and cost of middleware around the call. */

@@ -124,7 +124,7 @@ class Conversations implements DurableHost {
     }
   }
 
-  /** Returns undefined when the live run has ended. */
+  /** Handles a start while a run is live. Returns undefined when that run has ended. */
   async #enterLive(id: string, last: LastRun, { given, turn }: Entering): Promise<DurableStartAnswer | undefined> {
     const { message, whenSuspended = this.#whenSuspended } = given;
     const isRepeated = async (): Promise<boolean> =>
@@ -142,7 +142,7 @@ class Conversations implements DurableHost {
     return undefined;
   }
 
-  /** Returns undefined when the conversation is free. */
+  /** Waits for the conversation, or returns the answer that refuses the start. Returns undefined when the conversation is free. */
   async #enter(last: LastRun, { given, turn }: Entering): Promise<DurableStartAnswer | undefined> {
     const { whenBusy = this.#whenBusy, message } = given;
     if (await this.#bounded(() => this.#runs.isStopping(last)))
@@ -157,7 +157,7 @@ class Conversations implements DurableHost {
     return undefined;
   }
 
-  /** Returns undefined if another call of `start` has already started the run with this number. */
+  /** Starts the next run. Returns undefined if another call of `start` has already started the run with this number. */
   async #startNext(
     id: string,
     last: LastRun | undefined,

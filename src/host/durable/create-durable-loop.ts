@@ -55,7 +55,7 @@ export interface DefinedLoop<Input> {
   readonly endsWithin: (id: string, ms: number) => Promise<boolean>;
   /** Waits for `work` for at most `answerMs`. `what` names the called method in the error. */
   readonly bounded: <T>(what: string, work: () => Promise<T>) => Promise<T>;
-  /** Throws if no worker runs in this process. */
+  /** Returns the engine. Throws if no worker runs in this process. */
   readonly engineOf: () => DurableEngine;
 }
 
@@ -84,7 +84,7 @@ type OptionsOf = (input: string) => ReturnType<DurableLoopFields<Json>["options"
 
 interface OpenedRun {
   readonly options: Awaited<ReturnType<OptionsOf>>;
-  /** Undefined if the run has no records yet. */
+  /** The run as its records have it. Undefined if it has no records yet. */
   readonly run: Awaited<ReturnType<typeof readJournalRun>>;
   readonly inspection: JournalInspection;
 }

@@ -78,7 +78,7 @@ export function packEvent(event: LoopEvent, texts: Map<string, string>): StoredE
   return Object.keys(blobs).length === 0 ? { event } : { event: fields as unknown as LoopEvent, blobs };
 }
 
-/** Returns undefined if a large text is missing, because the run was deleted in the meantime. */
+/** Restores events with their large texts. Returns undefined if a text is missing, because the run was deleted in the meantime. */
 export async function unpackEvents(
   store: DurableStore,
   runId: string,

@@ -97,9 +97,9 @@ export interface DurableEngine {
   readonly store: DurableStore;
   /** How long a call of a loop or host waits for an answer of the engine, in milliseconds. */
   readonly answerMs: number;
-  /** Returns false if a run already has the id. */
+  /** Starts a run. Returns false if a run with this id already exists. */
   start(id: string, input: string): Promise<boolean>;
-  /** Returns undefined if the loop has no run with the id. */
+  /** Finds a run. Returns undefined if the loop has no run with this id. */
   find(id: string): Promise<FoundRun | undefined>;
   readInput(id: string): Promise<string | undefined>;
   /** Calls `look` now, and again each time that the run may have ended. Resolves to the first value that `look` returns. */

@@ -65,7 +65,7 @@ export class EventWriter {
     return this.#isFenced;
   }
 
-  /** Rejects with a NotOwner if this execution does not own the run. */
+  /** Begins an execution of a run. Rejects with a NotOwner if this execution does not own the run. */
   static async begin(store: DurableStore, runId: string, claim: number): Promise<EventWriter> {
     const begun = await store.begin(runId, claim);
     const writer = new EventWriter(store, runId, begun);

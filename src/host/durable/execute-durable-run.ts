@@ -30,13 +30,13 @@ type RebuiltFields =
 
 /** The stored part of the result of a run. */
 export interface RunFacts extends Omit<DurableResult, RebuiltFields | "responseText"> {
-  /** Absent if it is equal to `text`. */
+  /** The response text. Absent if it is equal to `text`. */
   readonly responseText?: string | undefined;
   /** The position of the last message that the run has read. */
   readonly lastRead: number;
   /** True if the run has the option `pricing`. */
   readonly isPriced: boolean;
-  /** In milliseconds since 1970. */
+  /** The end of the run, in milliseconds since 1970. */
   readonly endedAt: number;
 }
 
@@ -271,7 +271,8 @@ class Execution implements LiveRun {
     const { signal } = this.#over;
     const hooks: StepHooks = {
       lastRead: 0,
-      // The record of the look says which messages it has read, so that a replay neither loses a message nor reads it twice.
+      // The record of each look (a check for messages) says which messages it has read, so that a replay neither loses a message nor reads
+      // one twice.
       beforeLook: async () => {
         for (const { seq, body } of await this.#repeat(() => store.readMessages(runId, hooks.lastRead))) {
           if (body.verb === "steer") this.#control?.steer(body.message);
@@ -291,7 +292,7 @@ class Execution implements LiveRun {
     return hooks;
   }
 
-  /** Returns no answers if the time is up, or if a stop or a kill was sent. */
+  /** Waits for answers. Returns none if the time is up, or if a stop or a kill was sent. */
   async #receive(waits: readonly ShownWait[], limitMs: number | undefined): Promise<Answers> {
     const { store } = this.#site;
     const { runId, resting } = this.#given;
@@ -318,7 +319,8 @@ class Execution implements LiveRun {
   }
 
   /**
-   * Returns undefined if nothing was sent that lets the run continue, or if the store fails. The caller then continues to wait.
+   * Reads the answers that were sent. Returns undefined if none of them lets the run continue, or if the store fails; the caller then
+   * continues to wait.
    */
   async #findAnswers(waits: readonly ShownWait[]): Promise<Answers | undefined> {
     const messages = await this.#site.store.readMessages(this.#given.runId, 0).catch((): Messages => []);

@@ -20,7 +20,7 @@ export class ProcessLoops<Worker extends LaunchedWorker> {
   #worker: Worker | undefined;
   readonly #definesFirst: boolean;
 
-  /** With `definesFirst`, all loops must be defined before the worker is launched. */
+  /** Creates the registry of a process. With `definesFirst`, all loops must be defined before the worker is launched. */
   constructor({ definesFirst = false }: { readonly definesFirst?: boolean } = {}) {
     this.#definesFirst = definesFirst;
   }
@@ -74,7 +74,10 @@ export interface Definers {
   ): DurableHost<Plain<Output>, T, Input>;
 }
 
-/** The casts are safe: the schema and the tools in the options determine the types of the output, the calls and the events. */
+/**
+ * Returns the two functions of an entry. The casts are safe: the schema and the tools in the options determine the types of the output, the
+ * calls and the events.
+ */
 export function definersOf(define: (fields: DurableLoopFields<Json>) => DefinedLoop<Json>): Definers {
   return {
     defineDurableLoop: (fields) => define(fields as never).loop as never,

@@ -12,9 +12,9 @@ import type { DurableEngine, FoundRun, Row } from "./durable-store.ts";
 export interface ReadRun {
   readonly id: string;
   readonly engine: DurableEngine;
-  /** Throws if the loop has no run with this id. */
+  /** Finds the run. Throws if the loop has no run with this id. */
   find(): Promise<FoundRun>;
-  /** Throws the error for an unknown id. */
+  /** Throws the error for an unknown run id. */
   refuse(): never;
   inspect(): Promise<JournalInspection | undefined>;
 }
@@ -82,7 +82,7 @@ class EventReader {
     }
   }
 
-  /** Returns no rows if the run has ended or the signal has fired. */
+  /** Waits for new events. Returns no rows if the run has ended or the signal has fired. */
   async #waitForRows(next: number, signal: AbortSignal): Promise<readonly Row<string>[]> {
     const { id, engine } = this.#run;
     try {
@@ -93,7 +93,7 @@ class EventReader {
     }
   }
 
-  /** Returns undefined if the reader must wait, and no rows if the run has ended. Throws the error of a failed run. */
+  /** Reads new events. Returns undefined if the reader must wait, and no rows if the run has ended. Throws the error of a failed run. */
   async #look(from: number): Promise<readonly Row<string>[] | undefined> {
     const { id, engine } = this.#run;
     // `find` throws for a run of another loop, because this loop must not return the events of that run.
@@ -114,7 +114,7 @@ class EventReader {
   /** If the run only waits for decisions, returns a `run-end` that is not stored. */
   async #lookWaiting(from: number): Promise<readonly Row<string>[] | undefined> {
     const { id, engine } = this.#run;
-    // Looking is slow, so after a fragment, waits a moment for the next one instead.
+    // Reading the state is slow. Another fragment usually follows a fragment, so the state is read only if none arrives for a while.
     const mayFollow = this.#last !== undefined && rowOf(this.#last).isPiece === true && !this.#isQuiet;
     this.#isQuiet = true;
     if (mayFollow) return undefined;

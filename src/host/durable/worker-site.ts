@@ -67,7 +67,7 @@ export abstract class WorkerSite {
     await Promise.all(runs.map(({ ended }) => ended));
   }
 
-  /** Does nothing if this worker does not execute the run. */
+  /** Carries out the messages of a run soon. Does nothing if this worker does not execute the run. */
   protected obeySoon(runId: string): void {
     void this.live
       .get(runId)

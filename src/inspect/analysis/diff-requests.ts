@@ -65,7 +65,7 @@ export interface ToolsDifference {
   readonly order: readonly string[];
 }
 
-/** Returns undefined if the tools are the same. */
+/** Compares the tools of two requests. Returns undefined if they are the same. */
 export function diffTools(before: readonly ToolDefinition[], after: readonly ToolDefinition[]): ToolsDifference | undefined {
   if (isSameText(before, after)) return undefined;
   const [old, current] = [byName(before), byName(after)];

@@ -64,7 +64,7 @@ export function* walkCacheBreaks(run: LoggedRun): Generator<CacheBreak | undefin
   }
 }
 
-/** Returns the step from an earlier request to the request of `step`. Needed if the earlier request is not the previous one. */
+/** Compares the request of `step` with an earlier request that is not the previous one. */
 function compareWith({ request }: LoggedIteration, step: RequestStep): Pick<Before, "sums"> & { readonly step: RequestStep } {
   const before = request?.messages() ?? [];
   const found = before.findIndex((message, at) => !isSameText(message, step.messages[at]));
@@ -211,7 +211,7 @@ interface Prefix {
   readonly chars: number;
   /** The number of characters that are the same at the beginning of both requests. */
   readonly keptChars: number;
-  /** Undefined if the next request begins with the whole previous request. */
+  /** The place of the first difference. Undefined if the next request begins with the whole previous request. */
   readonly end: PrefixEnd | undefined;
 }
 

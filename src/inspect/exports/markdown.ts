@@ -71,7 +71,7 @@ function toParts(content: string | readonly UserPart[]): readonly UserPart[] {
   return typeof content === "string" ? [{ type: "text", text: content }] : content;
 }
 
-/** Only names images and files, so that a viewer loads nothing. */
+/** Writes a part of a user message. Only names images and files, so that a viewer loads nothing. */
 function writeUserPart(part: UserPart, maxChars: number): string {
   if (part.type === "text") return toDataBlock(part.text, maxChars);
   return `_${part.type === "image" ? "Image" : "File"} of type_ ${toCode(part.mediaType)}`;
@@ -147,7 +147,9 @@ function writeFacts(run: LoggedRun, { hasDates }: MarkdownPlace): string {
   const { status, reason, provider, model, startedAt, starts, durationMs, usage, costUSD, toolCallsExecuted } = run;
   const resumed = starts.slice(1).map(formatTime).join(", ");
   return toList([
-    status === undefined ? run.error === undefined && "Status: the log has no end of this run" : `Status: ${toCode(status)}`,
+    status === undefined
+      ? run.error === undefined && "Status: the log does not contain the end of this run"
+      : `Status: ${toCode(status)}`,
     reason && `Reason: ${toCode(reason.kind)}${describeFacts(reason)}`,
     `Model: ${toCode(model)} of ${toCode(provider)}`,
     hasDates && `Started: ${formatTime(startedAt)}`,

@@ -76,7 +76,7 @@ async function openLog(path: string): Promise<FileHandle> {
   throw new Error("The path is not a file.");
 }
 
-/** Returns undefined as long as the log has no complete first line. */
+/** Reads the state of a log. Returns undefined as long as the log has no complete first line. */
 async function readSeen(file: FileHandle): Promise<SeenLog | undefined> {
   const { dev, ino, size } = await file.stat();
   const { buffer, bytesRead } = await file.read(Buffer.alloc(firstLineBytes), 0, firstLineBytes, 0);

@@ -155,7 +155,9 @@ function readState(open: OpenFile, size: number): LogState {
   return state;
 }
 
-/** Throws if another process has written to the file, because both processes would give the same numbers to different values. */
+/**
+ * Appends text to the log. Throws if another process has written to the file, because both would give the same numbers to different values.
+ */
 function append(open: OpenFile, text: string): void {
   if (fstatSync(open.file).size !== open.size)
     throw refused(open.path, "the file was changed by another writer. Use one file for each process");

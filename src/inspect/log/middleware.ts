@@ -187,7 +187,7 @@ export class RunRecorder implements RunObserver {
   }
 
   /**
-   * Returns undefined for a second stream of an iteration. An iteration has a second stream if a hook returned a provider that is
+   * Begins to observe a stream. Returns undefined for a second stream of an iteration, which exists if a hook returned a provider that is
    * already observed.
    */
   startStream(request: ModelRequest, provider: Pick<Provider, "id" | "model">): StreamObserver | undefined {

@@ -95,7 +95,7 @@ function replayPast(past: Past, { from, base = memoryJournal(), warnsOfLoops }: 
 }
 
 interface StepKey {
-  /** -1 for a step before the first iteration. */
+  /** The iteration of the step. -1 for a step before the first iteration. */
   readonly iteration: number;
   readonly step: string;
   /** The middleware and its step. Empty for a step of the loop itself. */
@@ -347,7 +347,7 @@ export function continuePast<Output, T extends Tool>(
   if (runId !== undefined && runId === past.runId)
     throw new LoopError("invalid-option", {
       option: "runId",
-      expected: "another id than that of the first run",
+      expected: "an id that differs from the id of the first run",
       received: "its id",
     });
   const { middleware = [] } = options;
@@ -396,6 +396,6 @@ function limitsFor({ limits: logged }: Past, from: number, { limits }: Pick<Loop
   const { maxIterations = limitRules.maxIterations.fallback } = merged;
   if (maxIterations > from) return merged;
   if (limits?.maxIterations !== undefined)
-    throw refuseRerun(from, `"limits.maxIterations" is ${maxIterations}, so the run would end before. Raise the limit`);
+    throw refuseRerun(from, `"limits.maxIterations" is ${maxIterations}, so the run would end before that. Raise the limit`);
   return { ...merged, maxIterations: from + 1 };
 }

@@ -66,7 +66,7 @@ function useRuns(logs: readonly (LoadedLog | undefined)[], isReady: boolean): re
 function LogNotes({ log: { name, log, problem, isOffline } }: { readonly log: LoadedLog }): JSX.Element {
   const problems = [
     problem,
-    log?.isTorn === true && "The last line is cut off, and left out.",
+    log?.isTorn === true && "The last line was cut off, so it is not shown.",
     log?.runs.length === 0 && "The log has no runs yet.",
     isOffline === true && "The server of this page does not answer. The page tries again each second.",
   ].filter((text) => typeof text === "string");

@@ -34,14 +34,14 @@ export function BudgetPlot({ run }: { readonly run: LoggedRun }): JSX.Element {
     <section class="budget-plot" aria-label="Budgets">
       <p class="about">
         {hasShares
-          ? "How much of each limit the run used, over its active time."
-          : "The run has no limits. What it used, over its active time."}
+          ? "The share of each limit that the run used, over its active time."
+          : "The run has no limits. Its usage, over its active time."}
       </p>
       <div ref={box} onPointerMove={follow} onPointerLeave={() => setAt(undefined)}>
         <Plot layout={layout} at={at} />
       </div>
       {point !== undefined && <Legend curves={layout.curves} point={point} limits={series.limits} />}
-      <LazyFold title="Numbers of the plot">{() => <BudgetTable series={series} />}</LazyFold>
+      <LazyFold title="Values of the plot">{() => <BudgetTable series={series} />}</LazyFold>
     </section>
   );
 }
@@ -74,7 +74,7 @@ interface PlotProps {
 function Plot({ layout: { width, left, right, top, bottom, xTicks, yTicks, limitY, curves, xs }, at }: PlotProps): JSX.Element {
   const x = at === undefined ? undefined : xs[at];
   return (
-    <svg viewBox={`0 0 ${width} ${plotHeight}`} role="img" aria-label="Plot of the numbers in the table below">
+    <svg viewBox={`0 0 ${width} ${plotHeight}`} role="img" aria-label="Plot of the values in the table below">
       {yTicks.map(({ y, label, side }) => (
         <g key={`${side} ${y}`}>
           {side === "left" && <line class="grid" x1={left} x2={right} y1={y} y2={y} />}
@@ -140,7 +140,7 @@ const maxRows = 2_000;
 
 function BudgetTable({ series: { points, limits } }: { readonly series: BudgetSeries }): JSX.Element {
   return (
-    <div class="scroll" tabIndex={0} role="region" aria-label="Numbers of the plot">
+    <div class="scroll" tabIndex={0} role="region" aria-label="Values of the plot">
       <table>
         <thead>
           <tr>

@@ -17,7 +17,7 @@ import { PieceView } from "./safe-text.tsx";
 interface EntryState {
   readonly isSelected: boolean;
   readonly isRequestOpen: boolean;
-  /** Undefined if the entry has no nested runs. */
+  /** True if the nested runs of the entry are unfolded. Undefined if it has none. */
   readonly isOpen?: boolean | undefined;
   readonly link: string;
 }

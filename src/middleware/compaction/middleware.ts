@@ -160,7 +160,7 @@ async function compactNow(
     const made = await compact();
     return made.kind === "failed" && at.signal.aborted ? { ...made, cancelled: true } : made;
   });
-  if (!isRecord(answer)) throw damaged("is no summary");
+  if (!isRecord(answer)) throw damaged("is not a summary");
   const { kind: outcome, tokensBefore, tokensAfter, spending } = answer;
   const { provider, model, usage, costUSD } = spending ?? {};
   if (spending !== undefined) at.spend(spending);
@@ -256,7 +256,7 @@ function findFiltered(messages: readonly Message[], transcript: readonly Message
   return { messages, left: messages.length - same, before: transcript.length - same };
 }
 
-/** Applies a summary, unless it is about other messages than those that the current agent sees. */
+/** Applies a summary to a request. Does nothing if the summary covers messages that the current agent does not see. */
 function applySummary(
   messages: readonly Message[],
   { messages: transcript }: State,

@@ -54,7 +54,7 @@ interface ReadVerdict {
   readonly spent?: CheckSpending | undefined;
 }
 
-/** Throws for an invalid verdict, so that a check with a misspelt "refuse" does not pass everything. */
+/** Reads the verdict of a check. Throws if it is invalid, so that a check with a misspelt "refuse" does not pass everything. */
 function readVerdict(value: unknown, mayRewrite: boolean): ReadVerdict {
   const { kind, text, reason, info, spent } = isRecord(value) ? value : {};
   const facts = { reason: textOrNone(reason), spent: readSpending(spent) };

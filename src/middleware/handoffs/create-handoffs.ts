@@ -83,8 +83,8 @@ const optionChecks: Checks<HandoffOptions> = {
 const agentChecks: Checks<AgentOptions> = {
   description: /* @__PURE__ */ needed(is.text),
   system: ["a string or a function", (value) => isText(value) || isFunction(value)],
-  tools: ["an array of tools and names of tools", Array.isArray],
-  handoffs: ["an array of names of agents", is.texts[1]],
+  tools: ["an array of tools and tool names", Array.isArray],
+  handoffs: ["an array of agent names", is.texts[1]],
   provider: providerCheck,
   modelSettings: modelSettingsChecks,
   toolChoice: toolChoiceCheck,
@@ -138,7 +138,7 @@ function refuseTarget(name: string, target: string, agents: ReadonlyMap<string, 
   const others = [...agents.keys()].filter((other) => other !== name).map(quote);
   const expected = `an array of other agents (${others.join(", ") || "there are none"})`;
   const received =
-    target === name ? "an array with the agent itself" : `an array with ${quote(cutText(target, 60))}, which is no agent`;
+    target === name ? "an array with the agent itself" : `an array with ${quote(cutText(target, 60))}, which is not an agent`;
   return new LoopError("invalid-option", { option: `agents.${name}.handoffs`, expected, received });
 }
 

@@ -24,7 +24,7 @@ export interface PlanExecutorContext extends Pick<
 
 /** The outcome of one command, in the form of a `PlanRecord`. */
 export interface ExecutedCommand {
-  /** Default true. */
+  /** True if the command succeeded. Default true. */
   readonly success?: boolean | undefined;
   /** The result of the tool. Default `null`. */
   readonly result?: Json | undefined;
@@ -86,7 +86,7 @@ interface PlacedCommand {
   readonly command: PlanCommand;
 }
 
-/** Returns undefined for a call that no plan has made. */
+/** Finds the command that made a call. Returns undefined for a call that no plan has made. */
 function findCommand(messages: readonly Message[], callId: string): PlacedCommand | undefined {
   const message = messages.findLast(({ role }) => role === "assistant");
   if (message?.role !== "assistant" || !hasPlan(message)) return undefined;

@@ -46,7 +46,7 @@ export function watchRequests(createWatcher: () => CacheWatcher): Middleware {
           );
           if (cache === null) return answer;
           checkCache(cache);
-          // The next request is compared with the recorded ones.
+          // After a replay, the next request is compared with the recorded requests.
           if (watched === undefined) watcher.replay(cache);
           for (const { break: found } of cache.requests) if (found !== undefined) at.emit("cache-break", found);
           return { ...answer, cache };
@@ -107,7 +107,7 @@ class Spendings {
     return { provider, model, usage: this.#usage };
   }
 
-  /** Not a generator, because a generator cannot be stopped while the provider hangs. */
+  /** Counts the usage of a stream while passing it on. Not a generator, because a generator cannot be stopped while the provider hangs. */
   follow(stream: AsyncIterable<ModelChunk>): AsyncIterable<ModelChunk> {
     return {
       [Symbol.asyncIterator]: () => {

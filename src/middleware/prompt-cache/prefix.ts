@@ -51,7 +51,10 @@ function contextOf({ messages, transcript }: ModelRequest): string | undefined {
 
 type Digests = Pick<RequestPrefix, "tools" | "system" | "settings" | "messageCount" | "messages">;
 
-/** Returns only the digests of parts that differ from the previous request, so that the records of a long run stay small. */
+/**
+ * Returns the digests of the parts that differ from the previous request. Leaves out the others, so that the records of a long run stay
+ * small.
+ */
 export function toDigests(next: Prefix, before: Prefix | undefined): Digests {
   const { tools, system, settings, messages } = next;
   return {

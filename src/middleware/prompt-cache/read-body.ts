@@ -73,7 +73,10 @@ function readSettings(fields: UnknownRecord): BodyParts["settings"] {
 
 const choices: ReadonlySet<string> = new Set(["any", "tool", "none"]);
 
-/** Only Anthropic reads `tool_choice` before the messages. "auto" is left out, because it means the same as no choice. */
+/**
+ * True for a setting that is part of the cached prefix. `tool_choice` is, but only for Anthropic, and not "auto", which means the same as
+ * no choice.
+ */
 function isPrefixSetting(name: string, value: unknown): boolean {
   return name !== "tool_choice" || (isRecord(value) && choices.has(textOf(value["type"])));
 }

@@ -109,7 +109,7 @@ export class RunWatcher implements CacheWatcher {
     return { ...sumUses(results), last: last && (last.earlier ?? toLastRequest(last, last.prefix)) };
   }
 
-  /** Returns undefined for a body that cannot be measured. The SDK will report the problem of the body. */
+  /** Measures a request body. Returns undefined for a body that cannot be measured; the SDK will report what is wrong with it. */
   #measure(body: unknown, request: ModelRequest, sender: Sender): RequestPrefix | undefined {
     try {
       const parts = readBody(body);

@@ -169,8 +169,8 @@ class ToolIndex {
   #index = createIndex([]);
 
   /**
-   * Returns at most `most` tools, the best match first. Tools whose exact names are in the query come first. The order depends
-   * only on the query and the tools.
+   * Searches for at most `most` tools, the best match first. Tools whose exact names are in the query come before all others. The order
+   * depends only on the query and the tools.
    */
   search(query: string, tools: readonly ToolDefinition[], most: number): readonly ToolDefinition[] {
     this.#update(tools);

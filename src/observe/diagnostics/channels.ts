@@ -4,7 +4,7 @@ import type { EndReason, FinishReason, Json, LoopStatus, StreamResult, ToolOutco
 
 import { builtinLoader } from "../../shared/builtin-loader.ts";
 
-/** Returns the function that loads Node's modules. Throws on platforms without `node:diagnostics_channel`. */
+/** Returns the function that loads Node's built-in modules. Throws on platforms without `node:diagnostics_channel`. */
 export function loader(): typeof process.getBuiltinModule {
   return builtinLoader("diagnostics() needs node:diagnostics_channel, and Node 20.16 or later.");
 }

@@ -103,7 +103,7 @@ export function settingsFacts(settings: ModelSettings = {}): Attributes {
   });
 }
 
-/** As in `Usage`, the input tokens include cached tokens, and the output tokens include reasoning tokens. */
+/** Returns the attributes of a usage. As in `Usage`, input tokens include cached tokens, and output tokens include reasoning tokens. */
 export function usageFacts(usage: Usage): Attributes {
   return definedIn({
     [genAi.usageInput]: usage.inputTokens,

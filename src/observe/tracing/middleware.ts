@@ -229,7 +229,10 @@ export class RunTrace implements RunObserver {
     else if (this.#begun === undefined) this.#begin();
   }
 
-  /** Returns undefined if the stream already has a span, because a hook returned a provider that is already observed. */
+  /**
+   * Begins the span of a stream. Returns undefined if the stream already has one, because a hook returned a provider that is already
+   * observed.
+   */
   startStream(request: ModelRequest, provider: Pick<Provider, "id" | "model">): StreamObserver | undefined {
     if (this.#chat !== undefined) return undefined;
     this.#chat = new ChatSpan(request, provider, {
@@ -241,7 +244,7 @@ export class RunTrace implements RunObserver {
     return this.#chat;
   }
 
-  /** Does nothing for an iteration without a span: it was replayed, or it ended before its stream began. */
+  /** Ends the span of an iteration. Does nothing if there is none: the iteration was replayed, or ended before its stream began. */
   endIteration(end: LoopEvents["iteration-end"]): void {
     const chat = this.#chat;
     this.#chat = undefined;

@@ -100,7 +100,7 @@ class ExecutionPlayer {
   readonly #deferred: Set<string>;
   readonly #nested: ReadonlyMap<string, NestedRuns>;
   #failure: { readonly error: unknown } | undefined = {
-    error: Object.assign(new Error("The log has no end of this run."), { name: otherError }),
+    error: Object.assign(new Error("The log does not contain the end of this run."), { name: otherError }),
   };
 
   constructor(execution: Execution, ports: PlayPorts, observer: RunObserver) {

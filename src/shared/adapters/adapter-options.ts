@@ -42,7 +42,7 @@ export function clientCheck(expected: string, ...path: readonly string[]): Check
   return [expected, (client) => typeof methodOf(client) === "function", undefined, true];
 }
 
-/** Throws LoopError "invalid-option" if the caller passed the client or the model itself instead of an object with it. */
+/** Throws LoopError "invalid-option" if the caller passed the client or the model directly instead of in an object. */
 export function refuseBare(value: unknown, [, fits]: Check, [name, write]: readonly [name: string, write: string]): void {
   if (!fits(value)) return;
   const [expected, received] = [`an object with the ${name}`, `the ${name} itself`];

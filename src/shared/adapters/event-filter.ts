@@ -46,7 +46,7 @@ export class EventTail {
 /** The maximum length of an event without data. The limit keeps the work proportional to the length of the stream. */
 const maxHeldLength = 4_096;
 
-/** A line with data. A space or a colon is the beginning of a comment, and never of JSON. */
+/** Matches a line with data. A colon at its beginning starts a comment, not JSON. */
 const dataLine = /^data:[ \t\r]*[^ \t\r\n:]/;
 
 /** A line that an event without data may have. */

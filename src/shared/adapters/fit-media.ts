@@ -219,7 +219,10 @@ interface Replacement extends Found {
 
 type Replacer = (messages: readonly Message[], refused: ReadonlyMap<Placed, Problem>) => readonly Message[];
 
-/** Returns the same object for the same replacements in a message, because adapters cache what they make from a message. */
+/**
+ * Creates a function that replaces parts of messages. It returns the same object for the same replacements, because adapters cache what
+ * they make from a message.
+ */
 function createReplacer(): Replacer {
   const copies = new WeakMap<Message, { readonly key: string; readonly copy: Message }>();
   const copyOf = (message: Message, replacements: readonly Replacement[]): Message => {

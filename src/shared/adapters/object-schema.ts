@@ -195,7 +195,7 @@ function intersectShapes(one: Shape, other: Shape): Shape {
   return {
     properties,
     required: new Set([...one.required, ...other.required]),
-    // Each schema may name properties that the other one does not have, so `false` stays only if both have it.
+    // Each schema may name properties that the other one lacks, so `additionalProperties: false` stays only if both have it.
     rest: saysNothing(one) ? other.rest : saysNothing(other) || isSame(one.rest, other.rest) ? one.rest : undefined,
     keywords: { ...other.keywords, ...one.keywords },
     unions: [...one.unions, ...other.unions],

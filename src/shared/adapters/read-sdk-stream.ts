@@ -172,7 +172,7 @@ class Patience {
     return pause === undefined ? this.#ask(events) : unlessAborted(() => pause, this.#signal).then(() => this.#ask(events));
   }
 
-  /** Only content restarts the limit, because a service may send pings and token counts forever. */
+  /** Sets the time limit for silence. Only content restarts it, because a service may send pings and token counts forever. */
   #setLimit(): void {
     const { finished, isOver } = this.#reader;
     const limitMs = isOver === true ? hangUpAfterMs : finished ? quietAfterMs : Number.POSITIVE_INFINITY;

@@ -30,12 +30,15 @@ export function toWellFormedRequest(request: ModelRequest): ModelRequest {
 /** Checks each message and each tool once, because a run sends them again in every iteration. */
 const cleanItem = memoize(toWellFormed) as <Item extends object>(item: Item) => Item;
 
-/** Returns the same list if no item changes, because adapters cache what they make from messages. */
+/** Changes the items of a list. Returns the same list if no item changes, because adapters cache what they make from messages. */
 export function mapItems<Item>(items: readonly Item[], change: (item: Item) => Item): readonly Item[] {
   return items.some((item) => change(item) !== item) ? items.map((item) => change(item)) : items;
 }
 
-/** Returns the same value if all its strings and keys are well-formed. Instances of classes, such as URLs, are not changed. */
+/**
+ * Makes all strings and keys of a value well-formed. Returns the same value if they already are. Does not change instances of classes, such
+ * as URLs.
+ */
 export function toWellFormed<Value>(value: Value): Value {
   return isWellFormed(value) ? value : (clean(value) as Value);
 }

@@ -67,7 +67,7 @@ export class Deadline implements Cancellable {
   #giveUpAt = never;
   /** Called when the time limit expires. */
   #ring: (() => void) | undefined;
-  /** Set while `race` waits. Rings for the time limit, the limit on silence, and the end of `toolCleanupMs`. */
+  /** The timer for the time limit, the limit on silence, and the end of `toolCleanupMs`. Set while `race` waits. */
   #alarm: IdleTimer | undefined;
 
   constructor(limits: DeadlineLimits, ports: DeadlinePorts) {

@@ -63,7 +63,7 @@ export function readErrorFacts(thrown: unknown): ErrorFacts {
   };
 }
 
-/** Reads the error, its response body and its cause, in this order. The first status and the first headers are kept. */
+/** Reads the error, its response body and its cause, in this order. Keeps the first status and the first headers. */
 function readError(error: UnknownRecord, draft: Draft, depth: number): void {
   noteWords(error, draft.own);
   readResponse(error, draft);

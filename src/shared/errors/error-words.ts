@@ -13,7 +13,7 @@ export interface ErrorWord {
 /** How an error is classified. */
 export interface ErrorVerdict {
   readonly code: ProviderErrorCode;
-  /** Default: depends on the code. */
+  /** True if a retry may help. Default: depends on the code. */
   readonly retryable?: boolean | undefined;
 }
 

@@ -57,7 +57,7 @@ describe("LoopError", () => {
     [
       "a journal that began with other messages",
       new LoopError("journal-mismatch", { field: "messagesDigest", expected: "a1", received: "b2" }),
-      "The run of the journal began with other messages. Pass inspectJournal(...).initialMessages, not the messages of the result. A new question needs a new journal and runId.",
+      "The run in the journal began with other messages. Pass inspectJournal(...).initialMessages, not the messages of the result. A new question needs a new journal and runId.",
     ],
     [
       "a decision about a call that is not among the waiting calls",

@@ -9,7 +9,7 @@ import { defaultRetryable, isCode } from "./provider-error.ts";
 
 /** The check for the option `errorWords`. */
 export const errorWordsCheck: Check = [
-  'an array such as [{ pattern: /input too big/i, code: "context-too-long" }], each with a RegExp and a code of a provider error',
+  'an array such as [{ pattern: /input too big/i, code: "context-too-long" }], each with a RegExp and a provider error code',
   (value) =>
     Array.isArray(value) && value.every((row: unknown) => isRecord(row) && row.pattern instanceof RegExp && isCode(row.code)),
 ];

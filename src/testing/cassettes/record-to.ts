@@ -142,7 +142,7 @@ class RecordedStream implements AsyncIterableIterator<ModelChunk, undefined> {
     else signal.addEventListener("abort", this.#onAbort, { once: true });
   }
 
-  /** Never throws, because an error in an event listener would end the process. */
+  /** Records that the signal fired. Never throws, because an error in an event listener would end the process. */
   readonly #onAbort = (): void => {
     try {
       this.#tell({ type: "aborted" });

@@ -46,7 +46,7 @@ function undergo(moment: Silent, call: ModelCall, wasCut: boolean): Promise<void
       throw toThrown(moment.error);
     case "left":
       if (!moment.waiting)
-        throw new Error("The recording of this stream ends here, because its reader left it. Record it again to the end.");
+        throw new Error("The recording of this stream ends here, because its reader stopped. Record it again to the end.");
       return wasCut ? new Promise<void>(() => {}) : untilFired(call.signal);
     default:
       return assertNever(moment);

@@ -186,7 +186,7 @@ describe("toMarkdown", () => {
     const cut = lines.slice(0, lines.findIndex((line) => line.includes('"type":"tool-start"')) + 1);
     const [run] = parseRunLog(cut.join("")).runs;
     const markdown = run === undefined ? "" : toMarkdown(run);
-    expect(markdown).toContain("- Status: the log has no end of this run");
+    expect(markdown).toContain("- Status: the log does not contain the end of this run");
     expect(markdown).toContain("- Outcome: not in the log");
   });
 

@@ -169,7 +169,7 @@ describe("the inspect page of a run", () => {
     await withPage(openRunPage(browser, { name: "a", text: await failedLog() }), async ({ page }) => {
       await expect
         .poll(() => header(page))
-        .toContain("Failed: the provider had an error (auth). The key was refused by the service");
+        .toContain("Failed: the provider reported an error (auth). The key was refused by the service");
       await expect
         .poll(() => page.locator(".row .note").allInnerTexts())
         .toEqual([...["failed", "unknown tool", "malformed arguments", "error"]]);

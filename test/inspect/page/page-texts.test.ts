@@ -17,7 +17,7 @@ const call = { id: "c", callId: "c", name: "pay", args: {}, waitsFor: "approval"
 const endings: readonly (readonly [status: LoopStatus, reason: EndReason, said: string])[] = [
   ["completed", { kind: "answered" }, "ok | Completed: the model answered."],
   ["completed", { kind: "refusal" }, "warn | Completed: the model declined to answer."],
-  ["error", { kind: "provider-error", error }, "bad | Failed: the provider had an error (server). | Broken"],
+  ["error", { kind: "provider-error", error }, "bad | Failed: the provider reported an error (server). | Broken"],
   ["error", { kind: "tool-error-cap", count: 5 }, "bad | Failed: 5 tool errors in a row."],
   [
     "error",
@@ -35,7 +35,7 @@ const endings: readonly (readonly [status: LoopStatus, reason: EndReason, said: 
     "bad | Failed: the next request would exceed $2.00. $1.50 were spent.",
   ],
   ["timeout", { kind: "stream-idle", limitMs: 120_000 }, "bad | Timed out: a stream was silent for 2 min 0 s."],
-  ["stopped-by-user", { kind: "aborted", reason: error }, "warn | Aborted by the signal of the caller. | Broken"],
+  ["stopped-by-user", { kind: "aborted", reason: error }, "warn | Aborted by the caller's signal. | Broken"],
   ["suspended", { kind: "approval-required", calls: [call] }, "wait | Suspended: 1 call waits for a decision."],
   ["suspended", { kind: "result-required", calls: [call, call] }, "wait | Suspended: 2 calls wait for a result."],
 ];
@@ -51,7 +51,7 @@ describe("the inspect page: the sentence about the end of a run", () => {
     expect(say({ error: rejected })).toBe("bad | Rejected with an error (journal-locked). | LoopError: Is locked");
     expect(say({})).toBe("wait | No end in the log: still running, or its process died.");
     expect(say({}, "live")).toBe("wait | Running: the log has no end yet.");
-    expect(say({}, "lost")).toBe("wait | Disconnected: the server has ended. The run may go on.");
+    expect(say({}, "lost")).toBe("wait | Disconnected: the server has stopped. The run may still be running.");
   });
 
   it("shows an unknown status and an unknown reason unchanged", () => {

@@ -36,7 +36,7 @@ export interface AgentReport {
   readonly text?: string;
 }
 
-/** Returns undefined if the text or the output of the run is its answer, or if the run is not completed. */
+/** Returns the report on a nested run that completed without a whole answer. Returns undefined for all other runs. */
 export function reportOf(result: LoopResult): AgentReport | undefined {
   const { status, reason, output, responseText: text } = result;
   // A test may replace the nested run with a result that has only the fields it needs.

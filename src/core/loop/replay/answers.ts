@@ -43,7 +43,7 @@ export async function checkAnswers(run: Run, answers: Answers): Promise<string |
     }
     if (answers.has(result)) return name;
     answers.delete(name);
-    // A result is checked later, in another turn of this loop.
+    // Not checked here: a result is checked when the loop reaches its own wait.
     answers.set(result, given);
   }
   return undefined;

@@ -48,7 +48,7 @@ export class GuardedJournal implements Journal, Cancellable {
   readonly durable: boolean;
   readonly readOnly: boolean;
   readonly engine: boolean;
-  /** Set after the journal has failed. */
+  /** The failure of the journal, if it has failed. */
   broken: JournalFault | undefined;
   readonly #journal: Journal;
   readonly #ports: GuardPorts;

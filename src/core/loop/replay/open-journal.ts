@@ -63,7 +63,7 @@ function toPartial(run: Run, guard: GuardedJournal | undefined): PartialResult {
   return { ...summarize(run), unrecorded: key === undefined || answer === undefined ? [] : [{ key, answer }] };
 }
 
-/** Not enumerable, because the transcript may be large and private. */
+/** Adds the partial result to error details. The field is not enumerable, because the transcript may be large and private. */
 function keep<Details extends object>(details: Details, partial: PartialResult): Details {
   return Object.defineProperty(details, "partial", { value: partial, configurable: true });
 }

@@ -86,7 +86,7 @@ async function recallCall(run: Run, { call, index }: PlacedCall): Promise<Recall
   return { hasRun: false, hasEnded: false, wasAsked: asked?.what === "approval" };
 }
 
-/** Only the value `true` allows a change. A function that throws or returns a promise does not allow the change. */
+/** Asks `allowToolChange` about a change. Only the value `true` allows it: a function that throws or returns a promise does not. */
 function isAllowed({ options, events, state }: Run, change: ToolChange): boolean {
   let allowed: unknown;
   const ask = (): unknown => (allowed = options.allowToolChange?.(change));

@@ -25,7 +25,7 @@ const reasons: Texts = {
   length: () => "Completed, but the answer is cut off: the model reached its output limit, or its context is full.",
   refusal: () => "Completed: the model declined to answer.",
   "content-filter": () => "Completed: the service stopped the answer with its content filter.",
-  "provider-error": ({ error }) => [`Failed: the provider had an error (${error.code}).`, error.message],
+  "provider-error": ({ error }) => [`Failed: the provider reported an error (${error.code}).`, error.message],
   "malformed-call": () => "Failed: the model called a tool without a name.",
   "tool-error-cap": ({ count }) => `Failed: ${countThings(count, "tool error")} in a row.`,
   "restart-cap": ({ count }) => `Failed: ${countThings(count, "context restart")}, more than allowed.`,
@@ -42,8 +42,8 @@ const reasons: Texts = {
     `Failed: the limit of ${countThings(limit, "token")} was used up. ${formatCount(spent)} were spent.`,
   "max-tool-calls": ({ limit }) => `Failed: the limit of ${countThings(limit, "tool call")} was used up.`,
   "max-pauses": ({ limit }) => `Failed: the service paused its message more than ${countThings(limit, "time")}.`,
-  "hook-failed": ({ hook, error }) => [`Failed: the function "${hook}" of the caller failed.`, error.message],
-  "fatal-tool-error": ({ toolName, error }) => ["Failed: a tool had a fatal error.", `${toolName}: ${error.message}`],
+  "hook-failed": ({ hook, error }) => [`Failed: the hook "${hook}" threw an error or took too long.`, error.message],
+  "fatal-tool-error": ({ toolName, error }) => ["Failed: a tool reported a fatal error.", `${toolName}: ${error.message}`],
   "invalid-output": ({ issues, attempts }) => [
     `Failed: the answer did not fit the schema, ${countThings(attempts, "time")} in a row.`,
     issues.map(({ message, path }) => (path === undefined ? message : `${path.join(".")}: ${message}`)).join("\n"),
@@ -56,7 +56,7 @@ const reasons: Texts = {
   empty: () => "Empty response: the model finished without any text.",
   stopped: ({ requester, note }) => ["Stopped by the caller.", [requester, note].filter((part) => part !== undefined).join(": ")],
   killed: () => "Killed by the caller.",
-  aborted: ({ reason }) => ["Aborted by the signal of the caller.", describeReason(reason)],
+  aborted: ({ reason }) => ["Aborted by the caller's signal.", describeReason(reason)],
   "iteration-abort": ({ reason }) => ["Ended by the caller after an iteration.", reason],
   interrupted: ({ message }) => [
     "Interrupted by a new message.",
@@ -91,7 +91,7 @@ export type Connection = "live" | "lost" | "none";
 
 const openSentences: { readonly [State in Connection]: string } = {
   live: "Running: the log has no end yet.",
-  lost: "Disconnected: the server has ended. The run may go on.",
+  lost: "Disconnected: the server has stopped. The run may still be running.",
   none: "No end in the log: still running, or its process died.",
 };
 

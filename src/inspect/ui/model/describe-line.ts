@@ -20,8 +20,7 @@ const notices: { readonly [kind: string]: string | undefined } = {
   "max-iterations": "Notice for the user: the limit of iterations was reached",
   "tool-error-cap": "Notice for the user: too many tool errors in a row",
   "stream-timeout": "Notice for the user: the stream timed out",
-  "unmarked-restart":
-    "A tool returned a context restart as plain data, which restarts nothing: it must return contextRestart(...)",
+  "unmarked-restart": "A tool returned a context restart as plain data, which has no effect: it must return contextRestart(...)",
 };
 
 const actions: { readonly [action: string]: string | undefined } = {

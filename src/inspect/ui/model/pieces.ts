@@ -10,7 +10,7 @@ import { lookUp } from "./format-value.ts";
 
 export interface Piece {
   readonly id: string;
-  /** Empty for the main text of the entry. */
+  /** The label of the piece. Empty for the main text of the entry. */
   readonly label: string;
   readonly value: unknown;
   /** The request view shows "request" pieces, and the title shows "mark" pieces. They are listed here only for the search. */
@@ -102,7 +102,9 @@ function piecesOfAttempt({ attempt, provider, model, discardedAt, error, ...lost
   ];
 }
 
-/** Returns only parts that the previous request does not have. Otherwise, the search would find unchanged text in each request. */
+/**
+ * Returns the pieces of a request that the previous request does not have. Otherwise, the search would find unchanged text in each request.
+ */
 function piecesOfRequest(request: LoggedRequest, before: LoggedRequest | undefined): readonly Piece[] {
   const changed = (id: "system" | "tools" | "settings" | "toolChoice"): readonly Piece[] => {
     const isNew =
