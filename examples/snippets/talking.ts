@@ -1,6 +1,7 @@
 // Sends messages to a run, and shows their effects.
 
 import assert from "node:assert/strict";
+import { EventEmitter } from "node:events";
 import {
   createLoopControl,
   defineTool,
@@ -23,11 +24,14 @@ function toolDuring(act: () => void): LoopOptions["tools"] {
 
 {
   const provider = createMockProvider([toolCall("measure"), text("7 degrees Celsius.")]);
+  const chat = new EventEmitter();
+  const tools = toolDuring(() => chat.emit("message", "In Celsius, please."));
   // #region steer
   const control = createLoopControl();
-  const tools = toolDuring(() => control.steer("In Celsius, please."));
+  chat.on("message", (said: string) => control.steer(said)); // `chat` is your user interface
   const result = await runToolLoop({ provider, tools, messages, control });
-  // The model read the tool's result and the message "In Celsius, please.", and answered "7 degrees Celsius."
+  // While a tool ran, the user wrote "In Celsius, please." The model read the result of the tool and then this message, and
+  // answered "7 degrees Celsius."
   // #endregion steer
   assert.equal(result.text, "7 degrees Celsius.");
   assert.deepEqual(
@@ -88,12 +92,16 @@ function toolDuring(act: () => void): LoopOptions["tools"] {
 
 {
   const provider = createMockProvider([toolCall("measure"), text("7 degrees Celsius.")]);
+  const tools = toolDuring(() => {
+    process.emit("SIGTERM");
+    control.steer("In Celsius, please.");
+  });
   // #region drain
   const control = createLoopControl();
-  const tools = toolDuring(() => (control.drain(), control.steer("In Celsius, please.")));
+  process.once("SIGTERM", () => control.drain()); // the platform stops this process soon
   const drained = await runToolLoop({ provider, tools, messages, control, runId: "question-7" });
   const { journal, undelivered } = drained;
-  const saved = JSON.stringify({ journal, undelivered }); // store it outside the process
+  const saved = JSON.stringify({ journal, undelivered }); // if it is suspended, store it outside the process
   // #endregion drain
 
   // #region drained
