@@ -50,7 +50,7 @@ it.for<[what: string, part: ContentPart]>([
   expect(toBlocks([part])).toEqual([{ type: "text", text: expect.stringContaining("cannot be shown to you") }]);
 });
 
-it("anthropicMessages: user messages and tool results omit blank texts", () => {
+it("anthropicMessages: user messages and tool results omit blank text", () => {
   expect(toBlocks(" \n")).toEqual([]);
   expect(
     toBlocks([

@@ -35,7 +35,7 @@ describe("anthropicMessages: sending back an assistant message", () => {
     expect(blocksOf(turn(content, blocks))).toEqual(blocks);
   });
 
-  it("removes blank texts, which the service rejects", () => {
+  it("removes blank text, which the service rejects", () => {
     expect(blocksOf(turn([said("\n\n"), call("t1")], [thinking, text("\n\n"), use("t1")]))).toEqual([thinking, use("t1")]);
   });
 

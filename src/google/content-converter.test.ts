@@ -143,7 +143,7 @@ describe("googleGenerateContent: tool results in a request", () => {
     expect(answerOf(message)).toEqual([{ name: "f", response: { [key]: { a: [1] } } }]);
   });
 
-  it("contain the additional texts of a result, except empty texts", () => {
+  it("contain the additional text parts of a result, except empty ones", () => {
     const content = ["A", "", "B"].map((said) => ({ type: "text", text: said }) as const);
     const message: ToolMessage = { role: "tool", results: [result("c", { content }), result("d", { content: [] })] };
     expect(answerOf(message)).toEqual([

@@ -209,7 +209,7 @@ describe("openaiResponses: texts in the stream", () => {
       [added(0, message("m", "")), piece(0, "m", ""), done(0, message("m", "")), completed()],
       ["finish stop completed"],
     ],
-  ])("reads a text %s", ([, events, said]) => {
+  ])("reads text %s", ([, events, said]) => {
     expect(brief(read(events))).toEqual(said);
   });
 });

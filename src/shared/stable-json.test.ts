@@ -33,7 +33,7 @@ describe("stableJson", () => {
     );
   });
 
-  it("returns different texts for different data", () => {
+  it("returns different strings for different data", () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (one, other) => {
         const same = JSON.stringify(JSON.parse(stableJson(one))) === JSON.stringify(JSON.parse(stableJson(other)));
@@ -104,7 +104,7 @@ describe("digest", () => {
     expect(flipped / pairs / 53).toBeCloseTo(0.5, 1);
   });
 
-  it("returns different hashes for 200,000 similar texts", () => {
+  it("returns different hashes for 200,000 similar strings", () => {
     const hashes = new Set<string>();
     for (let index = 0; index < 100_000; index++)
       hashes.add(digest(`call_${index}`)).add(digest("x".repeat(index % 300) + index));

@@ -69,7 +69,7 @@ describe("mock parts", () => {
     expect(() => make()).toThrow(message);
   });
 
-  it("toolCall() throws for an object in place of the name", () => {
+  it("toolCall() throws for an object instead of the name", () => {
     expect(() => toolCall({ name: "x" } as unknown as string)).toThrow("but is an object.");
   });
 });

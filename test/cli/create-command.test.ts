@@ -28,7 +28,7 @@ const pins: Versions = {
 const usage = "Run `npx turnwright --help` for the usage.";
 
 describe("turnwright create", () => {
-  it.for(names)("%s: writes a project with exact versions, which are those of this repository", async (name) => {
+  it.for(names)("%s: writes a project with the exact versions that this repository uses", async (name) => {
     const folder = makeCliFolder();
     const { exitCode, out } = await runCommand(folder, ["create", name, "my-app"]);
     expect(exitCode).toBe(0);
@@ -69,7 +69,7 @@ describe("turnwright create", () => {
     expect(readJson<Manifest>(join(folder, "bot/package.json")).name).toBe("bot");
   });
 
-  it("writes into an empty repository, with a name of its own", async () => {
+  it("writes into an empty repository, with a name that differs from the folder", async () => {
     const folder = makeCliFolder();
     mkdirSync(join(folder, ".git"));
     const { exitCode, out } = await runCommand(folder, ["create", "bot", ".", "--name", "@me/helper"]);
@@ -116,7 +116,7 @@ describe("turnwright create", () => {
     expect(readFileSync(join(folder, "README.md"), "utf8")).toBe("mine");
   });
 
-  it("refuses a file in place of the folder", async () => {
+  it("refuses a file instead of the folder", async () => {
     const folder = makeCliFolder();
     writeFileSync(join(folder, "app"), "");
     const { exitCode, notes } = await runCommand(folder, ["create", "bot", "app"]);

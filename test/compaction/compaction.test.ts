@@ -14,7 +14,7 @@ describe("compactMessages with a nearly full context", () => {
     expect([summaries.length > 0, clock.pending]).toEqual([true, 0]);
   });
 
-  it("replaces old messages with a summary, but keeps the last message of the user and the latest messages", async () => {
+  it("replaces old messages with a summary, but keeps the last user message and the latest messages", async () => {
     const { requests, summaries, playing, result } = start({ calls: 5 }, { when: 3_500, keep: 1_500 });
     const { messages, compaction, status } = await result;
     expect(requests.map((request) => outline(request.messages))).toMatchInlineSnapshot(`
@@ -72,7 +72,7 @@ describe("compactMessages with a nearly full context", () => {
     ]);
   });
 
-  it("applies the shares in `when` and `keep` to the context window of the model", async () => {
+  it("applies the shares in `when` and `keep` to the model's context window", async () => {
     const asked: string[] = [];
     const contextWindow: CompactionOptions["contextWindow"] = (provider, model) => {
       asked.push(`${provider} ${model}`);

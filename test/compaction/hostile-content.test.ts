@@ -97,7 +97,7 @@ describe("compactMessages with hostile content", () => {
     expect(Math.max(...summaries.map((request) => askedFor(request).length))).toBeLessThan(20_000 * 4);
   });
 
-  it("keeps the last message of the user even if this message begins like a message of the loop", async () => {
+  it("keeps the last user message even if it begins like a message that the loop wrote", async () => {
     const content = "Your answer does not fit the schema: so I changed the schema.";
     const { result } = start({ calls: 5 }, { when: 3_500, keep: 1_500 }, { messages: [{ role: "user", content }] });
     expect((await result).compaction?.kept).toEqual([0]);

@@ -53,7 +53,7 @@ test("fileJournal: writes the header of journals and one line per step, with the
   expect(existsSync(`${path}.lock`)).toBe(false);
 });
 
-test("fileJournal: a run goes on from each cut of its file, and nothing that ended runs again", async () => {
+test("fileJournal: a run continues from each cut of its file, and runs no completed step again", async () => {
   const { path, bytes, messages } = await recordWhole();
   const ends = [...bytes.keys()].filter((place) => bytes[place] === 0x0a);
   // In the middle of a record, damage has the same effect everywhere. Every second line has one of the four cuts.
@@ -103,7 +103,7 @@ const life = `import { fileJournal } from "../../src/journal/file-journal.ts";
   };
   await createProgram(Number(seed)).finish({ ...file, step }, createRandom(1));`;
 
-test("fileJournal: another process goes on after kill -9 between two writes", async () => {
+test("fileJournal: another process continues after kill -9 between two writes", async () => {
   const { messages, keys } = await recordWhole();
   const program = join(makeFolder(), "life.mjs");
   const stdin = { contents: life, resolveDir: resolve("test/core") };
@@ -201,7 +201,7 @@ test("a step of a tool may have the name of a record of the loop", () => {
   expect([...memoryJournal({ steps }).keys()]).toEqual(Object.keys(steps));
 });
 
-test("memoryJournal: a run goes on from the saved JSON of each prefix", async () => {
+test("memoryJournal: a run continues from the saved JSON of each prefix", async () => {
   const whole = memoryJournal();
   const { messages } = await createProgram(seed).finish(whole, createRandom(1));
   const { steps } = JSON.parse(JSON.stringify(whole)) as SavedJournal;

@@ -116,7 +116,7 @@ describe("an inner call whose tool runs an agent", () => {
     return (journal = memoryJournal()) => runToolLoop({ provider, tools: [agent, asks], messages, journal, runId: "r" });
   }
 
-  it("suspends the run if the agent is drained, and goes on later", async () => {
+  it("suspends the run if the agent is drained, and continues later", async () => {
     const run = setUpAgent("drain");
     const { status, reason, journal } = await run();
     expect([status, reason]).toEqual(["suspended", { kind: "drained" }]);

@@ -54,7 +54,7 @@ function createProgram({ middleware, calls = 1, description = "Pays", traits = {
   return { run, paid, provider, clock, journal };
 }
 
-describe("a hook that waits for a promise of its own", () => {
+describe("a hook that waits for its own promise", () => {
   it.for<[hook: string, own: Omit<Middleware, "name">]>([
     ["call", { call: never }],
     ["execute", { execute: never }],
@@ -78,7 +78,7 @@ describe("a hook that waits for a promise of its own", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("names the hook that waits, not the one around it", async () => {
+  it("names the hook that waits, not the hook around it", async () => {
     const around = (name: string): Middleware => ({ name, call: (call, next) => next(call) });
     const { run, clock } = createProgram({ middleware: [around("outer"), { name: "own", call: never }, around("inner")] });
     const running = run();
@@ -236,7 +236,7 @@ const ask = (hook: "call" | "execute", options: object = {}): Middleware => ({
 });
 
 describe.each(["call", "execute"] as const)("a wait of a middleware in %s", (hook) => {
-  it("is shown with what it asks, its facts, and the call", async () => {
+  it("is shown with its kind, its facts and its call", async () => {
     const { run, journal } = createProgram({ middleware: [ask(hook, { schema: z.enum(["yes", "no"]) })] });
     const { reason } = await run();
     const shown = {
@@ -254,7 +254,7 @@ describe.each(["call", "execute"] as const)("a wait of a middleware in %s", (hoo
     expect(pendingCalls).toMatchObject([pending]);
   });
 
-  it("takes an answer that has a kind of its own", async () => {
+  it("accepts an answer with its own kind", async () => {
     const schema = z.object({ kind: z.literal("once") }).transform(() => "yes");
     const { run } = createProgram({ middleware: [ask(hook, { schema })] });
     await run();
@@ -350,7 +350,7 @@ describe("a store that fails once", () => {
   });
 
   it.each([true, false])(
-    "rejects the run, which goes on when the store is back, with recordErrors: false (journal: %s)",
+    "rejects the run, which continues when the store is back, with recordErrors: false (journal: %s)",
     async (isKept) => {
       const store = createStore();
       const { run, paid, journal } = createProgram({

@@ -152,7 +152,7 @@ describe("contextRestarts", () => {
 });
 
 describe("deferTools", () => {
-  it("shows a deferred tool after the model has called it, and tells searches which tools there are", async () => {
+  it("shows a deferred tool after the model has called it, and passes all deferred tools to searches", async () => {
     const found: unknown[] = [];
     const find = tool("find", (_, context) => void found.push(context.findableTools?.map(({ name }) => name)), {
       findsTools: true,

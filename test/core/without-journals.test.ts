@@ -25,7 +25,7 @@ const pay = defineTool({
 });
 const mine = (): Journal => ({ read: () => undefined, step: async (_, body) => body() });
 
-it("runToolLoop: without a journal, a run that suspends returns records that a later run goes on from", async () => {
+it("runToolLoop: without a journal, a suspended run returns records from which a later run continues", async () => {
   const provider = createMockProvider([toolCall("pay", {}), text("Done.")]);
   const options = { provider, tools: [pay], messages };
   const first = await runToolLoop(options);

@@ -53,7 +53,7 @@ describe("PostgresStore.begin()", () => {
     expect(await storeOf("w1").append(id, newer.execution, nothing)).toBe(true);
   });
 
-  it("waits for a takeover that is under way, and then sees the new owner", async () => {
+  it("waits for a takeover in progress, and then sees the new owner", async () => {
     await own(database.pool, id, "w1");
     const taker = await database.pool.connect();
     await taker.query("BEGIN");

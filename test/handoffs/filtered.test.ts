@@ -101,7 +101,7 @@ describe("a summary of an agent whose filter hides messages", () => {
     expect([without(requests, result), without(summaries, result)]).toEqual([[], []]);
   });
 
-  it("hides the kept messages of the user, too", async () => {
+  it("also hides the kept user messages", async () => {
     const hidden: HistoryFilter = () => [{ role: "user", content: "Ask politely." }];
     const { result, requests } = await playAgents(hidden, { after: 4, when: 700 });
     expect(result).toMatchObject({ ...isAnswered, compaction: { kept: [] } });

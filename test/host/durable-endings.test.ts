@@ -89,7 +89,7 @@ it("a durable run shows the calls that wait in its parallel nested runs", async 
   expect(JSON.parse((await running) ?? "{}")).toMatchObject({ status: "completed", text: "Done." });
 });
 
-describe("a durable run whose store takes long for each write", () => {
+describe("a durable run whose store takes a long time for each write", () => {
   it.each(["stop", "kill"] as const)("ends as stopped after a %s, and does not fail", async (verb) => {
     const engine = createEngine();
     const clock = createTestClock();

@@ -71,7 +71,7 @@ describe("toEventStreamResponse", () => {
 });
 
 describe("toEventStream", () => {
-  it("sends a description in place of data that JSON cannot represent", async () => {
+  it("sends a description instead of data that JSON cannot represent", async () => {
     const cyclic: Record<string, unknown> = {};
     cyclic["self"] = cyclic;
     const throwing = {

@@ -159,7 +159,7 @@ describe("readers of a hosted run", () => {
     expect(deltas(await readAll(slow))).toEqual(["abcd"]);
   });
 
-  it("receive alternating text fragments of two nested runs as separate texts", async () => {
+  it("receive alternating text fragments of two nested runs as separate text parts", async () => {
     const { host, clock, id } = createStage();
     const messages = [[toolCall("agent", { n: 1 }), toolCall("agent", { n: 2 })]];
     await host.start(id, { ...optionsOf(messages, clock), message: "Go." });

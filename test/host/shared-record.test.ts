@@ -36,7 +36,7 @@ it("a conversation continues the run of a host, and a host continues the run of 
   expect(usage).toEqual((await chat.usage()).usage);
 });
 
-it("a host answers busy while a conversation has its lock, and the other way round", async () => {
+it("a host answers busy while a conversation object holds the lock, and vice versa", async () => {
   const store = memoryConversationStore();
   const { host, id, clock } = createStage({ store });
   const started = await host.start(id, { ...playing([stall()], clock), message: "Wait." });

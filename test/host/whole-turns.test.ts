@@ -291,7 +291,7 @@ describe("a page that asks for another answer after an error", () => {
     expect((await stage.shown()).length).toBe(4);
   });
 
-  it("makes one turn of the request if it arrives twice", async () => {
+  it("makes only one turn if the request arrives twice", async () => {
     const stage = open(breaking(1, overloaded));
     await readStart(stage.start(say("Pay.", "m1")));
     const again = say("Pay.", "m1", { again: `${stage.id}/1` });
@@ -371,7 +371,7 @@ describe("conversation.send() with a message that arrived before", () => {
   });
 });
 
-it("host.start() refuses a message whose id is not a text", async () => {
+it("host.start() refuses a message whose id is not a string", async () => {
   const { host, id } = createStage();
   const message = { role: "user", content: "Hi", id: 7 } as never;
   const start = host.start(id, { provider: createMockProvider(echo), message });

@@ -26,7 +26,7 @@ describe("a run log of a stream that was repeated after a crash", () => {
   });
 });
 
-describe("a run log with texts in place of numbers", () => {
+describe("a run log with strings instead of numbers", () => {
   const wrong = { usage: { ...usage("<img src=x>", "<b>7</b>"), cachedInputTokens: "<i>" }, costUSD: "x", durationMs: [] };
   const call = { run: 0, iteration: 0, callId: "c", name: "ask", index: 0 };
   const run = readEdited([

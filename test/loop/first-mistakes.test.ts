@@ -190,7 +190,7 @@ describe("other mistakes", () => {
     expect((await refusal(given)).message).toContain(advice);
   });
 
-  it("host.resume with a message says that only start takes it", async () => {
+  it("host.resume with a message says that only start accepts it", async () => {
     const options = { provider: createMockProvider([]), message: "Hi." };
     await expect(createRunHost().resume("a", options as never)).rejects.toThrow('Option "message" must be omitted, because only');
   });

@@ -91,7 +91,7 @@ describe("a chunk from a hostile provider", () => {
   });
 });
 
-describe("an async function in place of a synchronous function", () => {
+describe("an async function instead of a synchronous function", () => {
   it.for<[what: string, more: Partial<LoopOptions>, said: string]>([
     [
       "stream()",
@@ -189,7 +189,7 @@ describe("repairMessages", () => {
     expect(answersOf(await result).map((part) => part.result)).toEqual(["a", "b"]);
   });
 
-  it("rejects messages of which none is left", () => {
+  it("rejects messages if none can be repaired", () => {
     const history = [{ role: "tool", results: [{ callId: "a", name: "t", outcome: "completed", result: 1 }] }] as never;
     expect(() => repairMessages(history)).toThrow("contain nothing that can be sent");
   });

@@ -129,7 +129,7 @@ describe("the validation of an answer by structuredOutput", () => {
     expect(linesOf(result.messages)).toEqual(["user: Go.", "assistant: Eight.", "user: Nine, I mean.", "assistant: Nine."]);
   });
 
-  it("lets an interrupt end the run in place of the next try if the answer is invalid", async () => {
+  it("lets an interrupt end the run instead of the next attempt if the answer is invalid", async () => {
     for (const [turn, reason, undelivered] of [
       [text('{ "n": 8 }'), "answered", ["And now?"]],
       [text('{ "n": "8" }'), "interrupted", []],

@@ -28,7 +28,7 @@ const complaint = (why: string): string =>
 const notNumber = complaint("n: Invalid input: expected number, received string");
 
 describe("a valid answer with structuredOutput", () => {
-  it("may have raw line breaks in its texts", async () => {
+  it("may have raw line breaks in its strings", async () => {
     const noted = structuredOutput(z.object({ note: z.string() }));
     const result = await play([text('{\n  "note": "first\n\tsecond"\n}')], wanting(noted)).result;
     expect([result.status, result.output]).toEqual(["completed", { note: "first\n\tsecond" }]);
@@ -155,7 +155,7 @@ describe("the system text of a run", () => {
     required: ["n"],
   })}`;
 
-  it("has the JSON Schema of structuredOutput in each iteration, after the text of the caller", async () => {
+  it("has the JSON Schema of structuredOutput in each iteration, after the caller's text", async () => {
     expect(await systems({})).toEqual([prompt, prompt, prompt]);
     expect(await systems({ system: "Be brief." })).toEqual(Array.from({ length: 3 }, () => `Be brief.\n\n${prompt}`));
   });
@@ -171,7 +171,7 @@ describe("the system text of a run", () => {
     expect(shown).toEqual(["Be brief.", "Be brief.", "Be brief."]);
   });
 
-  it("is undefined without structuredOutput and without a text of the caller", async () => {
+  it("is undefined without structuredOutput and without text from the caller", async () => {
     expect(await systems({ middleware: [] })).toEqual([undefined, undefined]);
   });
 });

@@ -53,7 +53,7 @@ describe("limits.maxToolCalls", () => {
     expect([kinds(result), result.toolCallsExecuted]).toEqual(["unknown-tool denied completed limit", 1]);
   });
 
-  it("overrides the toolChoice of the caller and of a hook", async () => {
+  it("overrides the toolChoice that the caller or a hook set", async () => {
     const playing = play([three, text("Enough.")], {
       tools: [ok],
       toolChoice: "required",
@@ -177,7 +177,7 @@ describe("the context of a tool", () => {
     expect(budget).toEqual({ iterations: 99, toolCalls: none, tokens: none, wallClockMs: none, costUSD: none });
   });
 
-  it("has the ids of the call, the messages and the values of the caller", async () => {
+  it("has the ids of the call, the messages and the caller's values", async () => {
     const seen: unknown[] = [];
     const given = {
       messageIdMap: new Map(),

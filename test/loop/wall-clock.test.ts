@@ -188,7 +188,7 @@ describe("limits.wallClockMs in a resumed run", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("counts the answer before a suspension, but not the days until the run goes on", async () => {
+  it("counts the answer before a suspension, but not the days until the run continues", async () => {
     const clock = createTestClock();
     const journal = memoryJournal();
     const mock = createMockProvider([toolCall("pay")]);

@@ -15,7 +15,7 @@ const context = (signal: AbortSignal = new AbortController().signal): ToolContex
 afterEach(() => void vi.useRealTimers());
 
 describe.for(generations)("createMcpRegistry: a call over $name", (generation) => {
-  it("sends the arguments of the model and returns the data of the server", async () => {
+  it("sends the model's arguments and returns the server's data", async () => {
     const { served, start } = await setUp(generation, [{ name: "act" }]);
     const result = await start(["act"]).result;
     expect(served.calls.map(({ name, args }) => ({ name, args }))).toEqual([{ name: "act", args: { n: 1 } }]);

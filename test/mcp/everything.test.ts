@@ -78,7 +78,7 @@ describe.for(generations)("createMcpRegistry with the reference server over $nam
     ]);
   });
 
-  it("returns texts, structured data, images and files", async () => {
+  it("returns text, structured data, images and files", async () => {
     const calls = [
       toolCall("echo", { message: "Grüße" }),
       toolCall("get-structured-content", { location: "Chicago" }),

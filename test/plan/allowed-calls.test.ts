@@ -42,7 +42,7 @@ describe("withPlanner", () => {
     expect(await marks(turn(toolCall("look"), finish("paused")), [text("Well.")])).toEqual([planned]);
   });
 
-  it("ignores tool calls of the model in a plan or an answer", async () => {
+  it("ignores tool calls that the model makes in a plan or an answer", async () => {
     const { result, model } = plan([
       [respond, toolCall("look")],
       [text("Hm."), toolCall("look"), finish("tool-calls")],

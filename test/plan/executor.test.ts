@@ -226,7 +226,7 @@ describe("executePlans", () => {
     expect(planLogs(result).map(({ result: value }) => value)).toEqual([2, 1]);
   });
 
-  it("goes on with the rest of a plan after a crash", async () => {
+  it("continues with the rest of a plan after a crash", async () => {
     const store = createDurableStore();
     const { calls, middleware } = recording();
     const safe = tool("safe", () => 0, { inputSchema: number, replay: "safe" });

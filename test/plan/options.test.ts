@@ -33,7 +33,7 @@ describe("withPlanner", () => {
     ]);
   });
 
-  it("sends the texts of options.prompt and options.extraInstruction to the models", async () => {
+  it("sends the text of options.prompt and options.extraInstruction to the models", async () => {
     const { result, model } = plan(
       [execute(command("look")), respond, text("Quiet.")],
       { system: "Be brief." },

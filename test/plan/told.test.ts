@@ -101,7 +101,7 @@ describe("planLogs: a record", () => {
     expect(planLogs(await result)).toMatchObject([{ kwargs: { a: 1, b: 1 }, result: 2 }]);
   });
 
-  it("contains the text of a tool result and a note in place of an image", async () => {
+  it("contains the text of a tool result and a note instead of an image", async () => {
     const image = { type: "image", mediaType: "image/png", data: "AAAA" } as const;
     const scan = tool("scan", () => toolResult({ data: 7, content: [{ type: "text", text: "Beware." }, image] }));
     const { result } = plan([execute(command("scan")), respond, text("Seven.")], { tools: [scan] });

@@ -33,7 +33,7 @@ it.for(wires)("provider $name: reports the bodies that its SDK passes to fetch",
   expect(recording.of("cache-break")).toEqual([]);
 });
 
-it("aiSdkModel: reports the call options of the model as the request body", async () => {
+it("aiSdkModel: reports the model's call options as the request body", async () => {
   const asked: object[] = [];
   const reported: unknown[] = [];
   const says = (parts: readonly object[]): ReadableStream =>

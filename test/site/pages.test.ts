@@ -28,7 +28,7 @@ describe("the pages of the site", () => {
     expect(page).toContain("````ts\n//");
   });
 
-  it("the README and the contents page have addresses of their own", () => {
+  it("the README and the contents page have their own addresses", () => {
     expect(texts.get("quick-start.md")).toContain("](./contents.md)");
     expect(texts.get("contents.md")).toContain("](./guides/providers.md)");
   });

@@ -175,7 +175,7 @@ describe("observeRuns: an observed run", () => {
   });
 });
 
-describe("observeRuns: listeners of the caller", () => {
+describe("observeRuns: the caller's listeners", () => {
   it("are called with the caller's emitter as `this`", async () => {
     const { start } = createLog();
     const events = createLoopEvents();

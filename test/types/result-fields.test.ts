@@ -40,7 +40,7 @@ it("runToolLoop: types the fields of a list that is written in the options", asy
   expect([result.receipts, result.label]).toEqual([2, undefined]);
 });
 
-it("createConversation: types the fields of its middleware, or those of the middleware of one run", async () => {
+it("createConversation: types the fields of its middleware, or of a single run's middleware", async () => {
   const options = { provider: createMockProvider(() => [text("Yes.")]), middleware: [receipts, approve()] as const };
   const chat = createConversation({ id: "fields", store: memoryConversationStore(), options });
   const first = await chat.send("Go.");

@@ -132,7 +132,7 @@ it.each(vendors)(
 );
 
 it.each(vendors)(
-  "createUIMessageMapper: emitted parts are parts of the message in AI SDK $version, next to the text of the model",
+  "createUIMessageMapper: emitted parts are parts of the message in AI SDK $version, next to the model's text",
   async (vendor) => {
     const { version } = vendor;
     const other = { ...call, callId: "d", index: 1 };

@@ -103,7 +103,7 @@ describe("toUIMessages", () => {
     expect(() => toUIMessages([], { version: 4 as never })).toThrow("version");
   });
 
-  it("for random transcripts, returns valid messages with all texts and calls", async () => {
+  it("for random transcripts, returns valid messages with all text and calls", async () => {
     await fc.assert(
       fc.asyncProperty(plans, async (plan) => {
         const { messages } = (await runPlan(plan)).result;

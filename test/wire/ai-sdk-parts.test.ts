@@ -63,7 +63,7 @@ describe.each(specs)("aiSdkModel (spec $version): stream parts from the service"
     ]);
   });
 
-  it("become metadata if they contain a text without a block, or an empty text with a signature", async () => {
+  it("become metadata if they contain text outside a block, or empty text with a signature", async () => {
     const parts = [
       { type: "text-delta", id: "x", delta: "Lost?" },
       ...textParts([], { id: "y" }),

@@ -72,7 +72,7 @@ describe.each(specs)("aiSdkModel (spec $version): request", (spec) => {
     });
   });
 
-  it("contains a provider tool in place of a run tool with the same name", async () => {
+  it("contains a provider tool instead of a run tool with the same name", async () => {
     const providerTools = { bash: { id: "mock.bash_1", args: { version: 1 } } };
     const { send } = createBench(spec, { providerTools });
     const tools = ["bash", "search"].map((name) => ({ name, description: name, inputSchema: {} }));

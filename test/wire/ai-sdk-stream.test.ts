@@ -153,7 +153,7 @@ describe.each(specs)("aiSdkModel (spec $version): stream", (spec) => {
     expect(heard.thrown).toBeUndefined();
   });
 
-  it("throws the error of the model if the stream of the model fails", async () => {
+  it("throws the model's error if its stream fails", async () => {
     const heard = await hear(spec, { parts: textParts(["A"]), ending: "broken" });
     expect(heard.thrown).toBeInstanceOf(TypeError);
   });

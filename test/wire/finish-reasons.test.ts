@@ -101,7 +101,7 @@ for (const adapter of adapters) {
 for (const adapter of [...vendorAdapters, ...specAdapters]) {
   describe(`runToolLoop with ${adapter.name}`, () => {
     it.for(cellsOf(adapter).flatMap((cells) => cells.slice(0, 1).map((cell) => [statusOf(cell), cell.cause, cell] as const)))(
-      "after a text, ends with %s if %s",
+      "after text, ends with %s if %s",
       async ([, , { end, word, row, rowWithCalls }]) => {
         const run = (content: Content): Promise<string> => play(adapter, { ...contents[content], end, word });
         expect({ text: await run("text"), nothing: await run("nothing"), calls: await run("calls") }).toEqual({

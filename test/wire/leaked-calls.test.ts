@@ -58,7 +58,7 @@ async function runOn({ open }: Adapter, answer: Scripted, tools = [look]): Promi
   return { result: await runToolLoop({ provider, tools, messages: [{ role: "user", content: "Go." }] }), bodies };
 }
 
-describe.for(adapters)("$name: call in the text of an answer", (adapter) => {
+describe.for(adapters)("$name: a call in the text of an answer", (adapter) => {
   const isWhole = whole.has(adapter);
   const run = (answer: Scripted, tools?: (typeof look)[]): Promise<Ran> => runOn(adapter, answer, tools);
 
@@ -72,7 +72,7 @@ describe.for(adapters)("$name: call in the text of an answer", (adapter) => {
     },
   );
 
-  it("takes a text that quotes a call as the answer, and every text if there are no tools", async () => {
+  it("accepts text that only quotes a call as the answer, and any text if there are no tools", async () => {
     const quoted = `A call looks like this:\n\`\`\`\n${dsml}\n\`\`\``;
     const { result, bodies } = await run({ text: quoted, end: "stop" });
     expect([result.status, result.text, bodies.length]).toEqual(["completed", quoted, 1]);
@@ -80,7 +80,7 @@ describe.for(adapters)("$name: call in the text of an answer", (adapter) => {
     expect([bare.result.status, bare.bodies.length]).toEqual(["completed", 1]);
   });
 
-  it.for(isWhole ? marks : [])("takes a text that ends with the mark %s in a sentence as the answer", async ([mark]) => {
+  it.for(isWhole ? marks : [])("accepts text that ends with the mark %s in a sentence as the answer", async ([mark]) => {
     const named = `The call ends with ${mark}`;
     const { result, bodies } = await run({ text: named, end: "stop" });
     expect([result.status, result.text, bodies.length]).toEqual(["completed", named, 1]);
@@ -91,7 +91,7 @@ describe.for(adapters)("$name: call in the text of an answer", (adapter) => {
     ['commentary to=functions.other json{"q":"x"}'],
     ["The call ends with <|call|>"],
   ];
-  it.for(isWhole ? texts : [])("takes the text %j about the format of gpt-oss as the answer", async ([text]) => {
+  it.for(isWhole ? texts : [])("accepts the text %j about the format of gpt-oss as the answer", async ([text]) => {
     const { result, bodies } = await run({ text, end: "stop" });
     expect([result.status, result.text, bodies.length]).toEqual(["completed", text, 1]);
   });

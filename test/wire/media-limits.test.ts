@@ -163,8 +163,8 @@ describe("files of a tool", () => {
   });
 });
 
-describe("a new message of the user with an image that is too large", () => {
-  it("ends the run before a request, and the next run goes on", async () => {
+describe("a new user message with an image that is too large", () => {
+  it("ends the run before a request, and the next run continues", async () => {
     const { provider, bodies } = services.anthropic();
     const first: Message = { role: "user", content: [{ type: "text", text: "Look." }, large] };
     const { error } = await runToolLoop({ provider, messages: [first] });

@@ -136,7 +136,7 @@ describe("Moonshot: the schema of a tool", () => {
     expect(await parametersOf(given)).toEqual(sent);
   });
 
-  it("a definition that contains itself in allOf ends", async () => {
+  it("converting a definition that contains itself in allOf comes to an end", async () => {
     const both = { allOf: [{ $ref }, { $ref }] };
     const schema = inObject({ $ref }, { $defs: { Node: { properties: { a: both, b: both } } } });
     expect(JSON.stringify(await parametersOf(schema)).length).toBeLessThan(100_000);

@@ -218,7 +218,7 @@ describe("anthropicMessages: a model that checks the request before its thinking
     expect([replayed.requests, replayed.changes]).toEqual([[], live.changes]);
   });
 
-  it("adds its beta to those of the client and the option", async () => {
+  it("adds its beta to the betas of the client and the option", async () => {
     const { answer } = featureOf("no edit");
     const service = createAnthropicService(createPrefixRules({ canDrop: true, answer }), {
       defaultHeaders: { "anthropic-beta": "a-1" },

@@ -106,7 +106,7 @@ describe("the refusal of a forced call", () => {
   });
 
   it.each(["tool_choice: Input should be a valid dictionary", "Tool 'look' not found in provided tools"])(
-    "is not a text such as %j, after which no request is sent again",
+    "is not a message such as %j, after which no request is sent again",
     async (message) => {
       const { first, bodies } = chat === undefined ? {} : await play(chat, message);
       expect([first?.status, bodies?.length]).toEqual(["error", 2]);

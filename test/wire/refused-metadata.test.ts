@@ -96,7 +96,7 @@ async function play({ connect: connectTo, call, text, error }: Row) {
 }
 
 describe.each(Object.entries(rows))("%s: refused reasoning", (_title, row) => {
-  it("is left out, in later runs too", async () => {
+  it("is left out, even in later runs", async () => {
     const { result, next, changes, signed } = await play(row);
     expect([result.text, next.text]).toEqual(["Done.", "Done."]);
     expect(signed).toEqual([false, true, false, false]);

@@ -118,7 +118,7 @@ describe.for([
   });
 });
 
-describe("openaiChat with openai 6: the client of the caller", () => {
+describe("openaiChat with openai 6: the caller's client", () => {
   const fetch = answerWith(refusal(400, { object: "error", message: "Unexpected role", code: "3230" }));
   const create = (client: OpenAI): Promise<unknown> =>
     client.chat.completions.create({ model: "m", messages: [] }).then(

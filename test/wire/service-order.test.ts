@@ -116,7 +116,7 @@ describe("openaiChat: the order of messages", () => {
     expect(textsOf(await sendChat({}, { messages }))[1]).toBeNull();
   });
 
-  it("Bedrock and Claude: texts are not empty", async () => {
+  it("Bedrock and Claude: text is never empty", async () => {
     const messages: readonly Message[] = [
       user("Look."),
       asked("c"),
@@ -133,7 +133,7 @@ describe("openaiChat: the order of messages", () => {
     [{ at: `${local}:4000/v1`, model: "bedrock/us.anthropic.claude-opus-4-8" }, null],
     [{ model: "anthropic/claude-sonnet-5" }, null],
     [{ at: "https://api.x.ai/v1" }, "(Calls tools.)"],
-  ])("%j: blank texts are replaced, and left out beside others", async ([options, besideCall]) => {
+  ])("%j: blank text is replaced, or left out next to other text", async ([options, besideCall]) => {
     const blank = { type: "text", text: " \n" } as const;
     const image = { type: "image", mediaType: "image/png", data: "iVBORw0KGgo=" } as const;
     const messages: readonly Message[] = [

@@ -167,7 +167,7 @@ describe("googleGenerateContent", () => {
     expect(contents[2]?.parts).toHaveLength(2);
   });
 
-  it("a call gets a signature although the service signed only a text", async () => {
+  it("a call gets a signature although the service signed only text", async () => {
     const part = { text: "A", thoughtSignature: "YWJj" };
     const call = { functionCall: { name: "look", args: {} } };
     let count = 0;

@@ -25,7 +25,7 @@ describe("fields about tools in a request without tools", () => {
   it.for<[wire: string, send: (options: object, run: RunOptions) => Promise<Sent>]>([
     ["openaiChat", sendChat],
     ["openaiResponses", sendResponses],
-  ])("%s: are left out, also if extra has them", async ([, send]) => {
+  ])("%s: are left out, even if extra has them", async ([, send]) => {
     const { body } = await send({}, { modelSettings: { extra } });
     expect(Object.keys(body)).not.toEqual(expect.arrayContaining(["parallel_tool_calls"]));
     expect(body).not.toHaveProperty("tool_choice");

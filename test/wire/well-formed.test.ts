@@ -57,7 +57,7 @@ it.for<[what: string, convert: (messages: readonly Message[]) => object]>([
   ["toOpenAIMessages", (messages) => toOpenAIMessages(messages, { system: half })],
   ["toOpenAIMessages for Responses", (messages) => toOpenAIMessages(messages, { api: "responses" })],
   ["toAnthropicMessages", (messages) => toAnthropicMessages(messages, { system: half })],
-])("%s: makes well-formed texts", ([, convert]) => {
+])("%s: makes well-formed strings", ([, convert]) => {
   const call = { type: "tool-call", callId: "a", name: "f", args: { x: half } } as const;
   const result = { callId: "a", name: "f", outcome: "completed", result: half } as const;
   const made = convert([
@@ -69,7 +69,7 @@ it.for<[what: string, convert: (messages: readonly Message[]) => object]>([
 });
 
 describe.for(adapters)("$name $variant: half surrogate pairs and U+0000", (adapter) => {
-  it("sends well-formed texts without U+0000, and keeps whole pairs", async () => {
+  it("sends well-formed strings without U+0000, and keeps whole pairs", async () => {
     const { provider, bodies, close } = await adapter.open(script);
     onTestFinished(close);
     const result = await runToolLoop({

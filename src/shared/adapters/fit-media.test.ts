@@ -68,17 +68,20 @@ const limited: readonly (readonly [part: MediaPart, limits: MediaLimits, what: s
 ];
 
 describe("createMediaFitter", () => {
-  it.for(limited)("replaces the part %j of a tool with a text", ([part, limits, what, why]) => {
+  it.for(limited)("replaces the part %j of a tool result with text", ([part, limits, what, why]) => {
     const fitted = fitter(limits)(request(user(png(10, 10, 1)), model, tool({ type: "text", text: "a" }, part)));
     expect(textsOf(fitted).slice(1)).toEqual(["a", `[The tool returned ${what}, which cannot be shown to you: ${why}.]`]);
   });
 
-  it.for(limited)("replaces the part %j of the user with a text after the model has answered", ([part, limits, what, why]) => {
-    const fitted = fitter(limits)(request(user(part), model, user({ type: "text", text: "b" })));
-    expect(textsOf(fitted)).toEqual([`[The user sent ${what}, which cannot be shown to you: ${why}.]`, "b"]);
-  });
+  it.for(limited)(
+    "replaces the part %j of a user message with text after the model has answered",
+    ([part, limits, what, why]) => {
+      const fitted = fitter(limits)(request(user(part), model, user({ type: "text", text: "b" })));
+      expect(textsOf(fitted)).toEqual([`[The user sent ${what}, which cannot be shown to you: ${why}.]`, "b"]);
+    },
+  );
 
-  it.for(limited)("refuses the part %j in a new message of the user", ([part, limits, what, why]) => {
+  it.for(limited)("refuses the part %j in a new user message", ([part, limits, what, why]) => {
     const given = request(user(), model, user({ type: "text", text: "b" }, part));
     const message = expect.stringContaining(`Part 1 of message 2 is ${what}, which cannot be sent to anthropic: ${why}. `);
     expect(() => fitter(limits)(given)).toThrow(expect.objectContaining({ code: "bad-request", retryable: false, message }));
@@ -111,7 +114,7 @@ describe("createMediaFitter", () => {
     expect(textsOf(fitted).map((text) => !text.startsWith("[The tool returned a"))).toEqual(left);
   });
 
-  it("refuses a new message of the user that has too many images", () => {
+  it("refuses a new user message with too many images", () => {
     const given = request(user(png(1), png(2), png(3)));
     expect(() => fitter({ maxCount: 2 })(given)).toThrow(
       "the service accepts at most 2 images and files in a request. Send fewer",

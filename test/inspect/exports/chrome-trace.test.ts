@@ -64,7 +64,7 @@ describe("toChromeTrace", () => {
     expect(JSON.parse(trace)).toMatchObject({ displayTimeUnit: "ms", otherData: { startedAt: "1970-01-01T00:16:40.000Z" } });
   });
 
-  it("contains texts of the run only if captureContent is true", () => {
+  it("contains text from the run only if captureContent is true", () => {
     expect(toChromeTrace(parallelLog())).not.toContain("secret");
     expect(toChromeTrace(parallelLog(), { captureContent: true })).toContain("secret");
   });

@@ -40,7 +40,7 @@ const payloads: readonly string[] = [
   "<svg><animate onbegin=alert(1)></svg>",
 ];
 
-describe("toMarkdown with hostile texts", () => {
+describe("toMarkdown with hostile text", () => {
   it.for(payloads)("writes %j as plain characters in all places", (payload) => {
     const texts = { system: payload, said: payload, text: payload, reasoning: payload, name: payload, error: payload };
     expect(skeletonOf(runWith({ ...texts, args: payload, result: payload }))).toBe(skeletonOf(runWith()));

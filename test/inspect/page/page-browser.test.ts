@@ -32,7 +32,7 @@ const header = async (page: Page): Promise<string> => (await page.locator(".run-
 const rowNames = (page: Page): Promise<readonly string[]> => page.locator(".row .name").allInnerTexts();
 
 describe("the inspect page of a run", () => {
-  it("shows the header, the timeline and the texts of an ordinary run", async () => {
+  it("shows the header, the timeline and the text of an ordinary run", async () => {
     const opening = openRunPage(browser, { name: "order.jsonl", text: await ordinaryLog() });
     await withPage(opening, async ({ page }) => {
       await expect
@@ -108,7 +108,7 @@ describe("the inspect page of a run", () => {
     });
   });
 
-  it("finds texts in all parts of a run, even in folded and hidden parts", async () => {
+  it("finds text in all parts of a run, even in folded and hidden parts", async () => {
     const opening = openRunPage(browser, { name: "a", text: await nestedLog() });
     await withPage(opening, async ({ page }) => {
       await focusSearch(page);

@@ -121,7 +121,7 @@ describe("the inspect page: the formats of numbers and values", () => {
     expect(formatValue(JSON.parse('{"__proto__":{"x":1}}'))).toBe('{ "__proto__": { "x": 1 } }');
   });
 
-  it("show a note in place of the deepest levels of a value", () => {
+  it("show a note instead of the deepest levels of a value", () => {
     const deep = `${"[".repeat(3000)}1${"]".repeat(3000)}`;
     expect(formatValue(JSON.parse(deep))).toContain("(nested too deeply to be shown)");
   });

@@ -164,7 +164,7 @@ describe("a resumed run with nested runs", () => {
     expect(answersOf(result)[0]).toMatchObject({ outcome: "completed", result: "child." });
   });
 
-  it("calls a model again if the answer of the model was not recorded, and counts the answer once", async () => {
+  it("calls a model again if its answer was not recorded, and counts the answer once", async () => {
     const within = "i0/call/0/child/tool/run/i1/request/model";
     const store = createDurableStore();
     const log: Log = [];

@@ -260,7 +260,7 @@ describe("requiresFollowUp", () => {
     expect(await endOf([undefined, "Noted.", "quiet"], { tools: registry })).toBe(wentOn);
   });
 
-  it("has the same effect in a replay, without a call of the model or the tool", async () => {
+  it("has the same effect in a replay, without calling the model or the tool", async () => {
     const { options, result: ended } = start(undefined, [[text("Noted."), ...callsOf("quiet")]]);
     const saved: unknown = JSON.parse(JSON.stringify((await ended).journal));
     const mute = (options.tools as readonly Tool[]).map((one) => ({ ...one, execute: () => never }));

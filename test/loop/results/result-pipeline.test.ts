@@ -81,7 +81,7 @@ describe("processResults", () => {
     expect(answersOf(await playing.result)).toMatchObject([{ result: "short", content }]);
   });
 
-  it("replaces a result and the texts next to the result with one text", async () => {
+  it("replaces a result and the text parts next to it with one text", async () => {
     const image = { type: "image" as const, mediaType: "image/png", data: "aGk=" };
     const content = [{ type: "text" as const, text: texts(500) }, image, { type: "text" as const, text: "end" }];
     const output = toolResult({ data: { ok: true }, content });
@@ -117,7 +117,7 @@ describe("processResults", () => {
     expect(seen).toEqual(["What is\nthis?", ""]);
   });
 
-  it("processes each call when it ends, in a step of its own", async () => {
+  it("processes each call when it ends, in a separate step", async () => {
     const seen: string[] = [];
     const processor = async (_: string, output: string): Promise<string> => {
       seen.push(`begin ${output}`);
