@@ -41,7 +41,7 @@ interface Conversation {
   resume(options?: ResumeOverrides): Promise<LoopResult>; // { answers }, or { resume: "retry-last" }
   resumeStream(options?: ResumeOverrides): LoopStream;
   cancel(): Promise<void>; // ends a suspended run
-  remove(): Promise<void>;
+  remove(): Promise<"removed" | "unknown">;
   messages(): Promise<readonly Message[]>;
   status(): Promise<Status | undefined>; // { runId, status, isLive, reason, undelivered }
   usage(): Promise<Spent>; // { usage, costUSD, knownCostUSD, runs } of all runs

@@ -99,11 +99,15 @@ const open = (id: string) => createConversation({ id, store, options: { provider
 const answers = await Promise.all([post("chat-1", "Hello."), post("chat-1", "Hello?")]);
 assert.equal(answers.filter((response) => response.status === 409).length, 1);
 
-/** The store in Postgres. `pool` is a pool of `pg`, or of a driver with the same `query`. */
-function openStore(pool: Pool) {
-  return postgresConversationStore(pool, { leaseMs: 30_000 });
+// #region postgres
+/** `pool` is a pool of `pg`. The journals let another process resume a run. */
+function openChat(id: string, pool: Pool) {
+  const chats = postgresConversationStore(pool);
+  const { journal, removeJournal } = chats;
+  return createConversation({ id, store: chats, journal, removeJournal, options: { provider, tools } });
 }
-assert.equal(typeof openStore({ query: async () => ({ rows: [] }) } as unknown as Pool).lock, "function");
+// #endregion postgres
+assert.equal(openChat("chat-20", { query: async () => ({ rows: [] }) } as unknown as Pool).id, "chat-20");
 
 // #region suite
 const checks = conversationStoreSuite({ open: () => fileConversationStore(directory) });

@@ -110,9 +110,9 @@ async function untilAsked(id: string): Promise<void> {
 const start = async (): Promise<string> => {
   // #region start
   await support.start("ticket-7", { question: "Please refund order 7." });
-  const result = await support.result("ticket-7"); // in any worker
-  return result.text;
+  const { text: answered } = await support.result("ticket-7"); // in any worker
   // #endregion start
+  return answered;
 };
 
 const started = start();
@@ -179,5 +179,7 @@ const count = await worker.deleteRuns({ endedBefore: monthAgo });
 // #endregion delete
 assert.equal(count, 0);
 
-await worker.stop();
+// #region stop-worker
+await worker.stop(); // other workers continue its runs; without this call, the process does not end
+// #endregion stop-worker
 await postgres.stop();

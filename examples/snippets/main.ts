@@ -47,6 +47,7 @@ const snippets = [
   () => import("./outside.ts"),
   () => import("./questions.ts"),
   () => import("./plan.ts"),
+  () => import("./postgres.ts"),
   () => import("./prices.ts"),
   () => import("./prompt-cache.ts"),
   () => import("./provider.ts"),

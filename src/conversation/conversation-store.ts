@@ -108,6 +108,13 @@ export interface ConversationStore {
   readonly removeJournal?: ((runId: string) => void | PromiseLike<void>) | undefined;
 }
 
+/** A store of this package. It can list its conversations, and has a journal for each run. */
+export interface BuiltInConversationStore extends ConversationStore {
+  list(): AsyncIterable<StoredListing> | Iterable<StoredListing>;
+  readonly journal: (runId: string) => Journal;
+  readonly removeJournal: (runId: string) => void | PromiseLike<void>;
+}
+
 /** A conversation in the list of a store. */
 export interface StoredListing {
   readonly id: string;

@@ -181,10 +181,10 @@ export interface Conversation<Output = unknown, T extends Tool = Tool, Fields = 
    */
   cancel(): Promise<void>;
   /**
-   * Deletes the conversation from the store, and the journals of its runs if the option `removeJournal` is set. Has no effect if the
-   * conversation does not exist. Rejects with LoopError "conversation-busy" while a run is live.
+   * Deletes the conversation from the store, and the journals of its runs if the option `removeJournal` is set. Resolves to
+   * "unknown" if the conversation does not exist. Rejects with LoopError "conversation-busy" while a run is live.
    */
-  remove(): Promise<void>;
+  remove(): Promise<"removed" | "unknown">;
   /** Returns the stored transcript. While a run is live, the transcript ends with the messages that the run began with. */
   messages(): Promise<readonly Message[]>;
   /** Returns how the last run ended. Undefined if there has been no run yet. */

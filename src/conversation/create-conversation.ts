@@ -200,11 +200,13 @@ class StoredChat {
     });
   }
 
-  async remove(): Promise<void> {
+  async remove(): Promise<"removed" | "unknown"> {
     const { store, removeJournal } = this.#given;
-    const journals = await this.#change((lock) => listJournals(lock.stored?.state ?? emptyState));
+    const stored = await this.#change((lock) => lock.stored);
+    const journals = listJournals(stored?.state ?? emptyState);
     if (removeJournal !== undefined) for (const { runId } of journals) await removeJournal(runId);
     await store.remove(this.id);
+    return stored === undefined ? "unknown" : "removed";
   }
 
   async #change<T>(change: (lock: ConversationLock) => T | Promise<T>): Promise<T> {

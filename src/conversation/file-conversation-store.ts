@@ -14,9 +14,9 @@ import { toFileName } from "../journal/named-files.ts";
 import { busy, checkId } from "./check-id.ts";
 import { type Lines, shareLines } from "./lines.ts";
 import type {
+  BuiltInConversationStore,
   ConversationChange,
   ConversationState,
-  ConversationStore,
   StoredConversation,
   StoredListing,
 } from "./conversation-store.ts";
@@ -42,7 +42,7 @@ export interface FileConversationStoreOptions {
  * @example
  * const store = fileConversationStore("/var/lib/chat");
  */
-export function fileConversationStore(directory: string, options: FileConversationStoreOptions = {}): ConversationStore {
+export function fileConversationStore(directory: string, options: FileConversationStoreOptions = {}): BuiltInConversationStore {
   if (!isFilled(directory)) throw invalidOption("directory", "the path of a directory", directory);
   checkFields("options", options, { fsync: is.flag });
   const root = resolve(directory);
@@ -57,7 +57,7 @@ export function fileConversationStore(directory: string, options: FileConversati
       throw isLoopError(error, "journal-locked") ? busy(id) : error;
     }
   };
-  const store: ConversationStore = {
+  const store: BuiltInConversationStore = {
     load: async (id) => {
       checkId(id);
       const session = await readJournal(pathOf(root, id)).catch(unlessMissing);

@@ -107,7 +107,7 @@ function linesAt<Place>(places: Places<Place>, place: Place): Lines {
 }
 
 /** Makes a store use the lines of its place, which several stores of this process may share. */
-export function shareLines<Place>(store: ConversationStore, places: Places<Place>, place: Place): ConversationStore {
+export function shareLines<Place, Store extends ConversationStore>(store: Store, places: Places<Place>, place: Place): Store {
   linesOfStores.set(store, linesAt(places, place));
   return store;
 }

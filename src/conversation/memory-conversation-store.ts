@@ -3,7 +3,12 @@ import type { Message } from "../core/index.ts";
 import { busy, checkId } from "./check-id.ts";
 import { listJournals } from "./conversation-state.ts";
 import { MemoryJournals } from "./memory-journals.ts";
-import type { ConversationChange, ConversationState, ConversationStore, StoredConversation } from "./conversation-store.ts";
+import type {
+  BuiltInConversationStore,
+  ConversationChange,
+  ConversationState,
+  StoredConversation,
+} from "./conversation-store.ts";
 
 /** The options of `memoryConversationStore`. */
 export interface MemoryConversationStoreOptions {
@@ -24,7 +29,7 @@ interface Kept {
  * @example
  * const store = memoryConversationStore({ maxConversations: 10_000 });
  */
-export function memoryConversationStore(options: MemoryConversationStoreOptions = {}): ConversationStore {
+export function memoryConversationStore(options: MemoryConversationStoreOptions = {}): BuiltInConversationStore {
   checkFields("options", options, { maxConversations: { min: 1 } });
   const { maxConversations = Number.POSITIVE_INFINITY } = options;
   /** The conversations by id, the least recently changed first. */

@@ -10,10 +10,10 @@ import { busy, checkId } from "./check-id.ts";
 import { type Lines, shareLines } from "./lines.ts";
 import { journalTables, postgresJournal, type Query, removeJournal } from "./postgres-journal.ts";
 import type {
+  BuiltInConversationStore,
   ConversationChange,
   ConversationLock,
   ConversationState,
-  ConversationStore,
   StoredListing,
 } from "./conversation-store.ts";
 
@@ -93,7 +93,10 @@ const deleteChat = `
  * @example
  * const store = postgresConversationStore(new Pool({ connectionString: process.env.DATABASE_URL }));
  */
-export function postgresConversationStore(pool: PostgresPool, options: PostgresConversationStoreOptions = {}): ConversationStore {
+export function postgresConversationStore(
+  pool: PostgresPool,
+  options: PostgresConversationStoreOptions = {},
+): BuiltInConversationStore {
   if (!isRecord(pool) || !isFunction(pool.query)) throw invalidOption("pool", 'a pool of "pg"', pool);
   checkFields("options", options, { leaseMs: { min: 100, max: maxTimerMs, infinite: false } });
   const { leaseMs = 30_000 } = options;
@@ -106,7 +109,7 @@ export function postgresConversationStore(pool: PostgresPool, options: PostgresC
     await migrated;
     return (await pool.query(text, [...values])).rows;
   };
-  const store: ConversationStore = {
+  const store: BuiltInConversationStore = {
     load: async (id) => {
       checkId(id);
       return load(query, id);

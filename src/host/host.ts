@@ -112,7 +112,7 @@ export class Host implements Omit<RunHost, "start" | "resume"> {
       await release();
       await store.remove(id);
       this.#conversations.forget(id);
-      return "removed";
+      return stored === undefined ? "unknown" : "removed";
     });
   }
 

@@ -210,8 +210,11 @@ export type StartAnswer<Output = unknown, T extends AnyTool = AnyTool, Fields = 
 /** The answer of `host.cancel`. "busy" means that a run of the conversation is live, in this or another process. */
 export type CancelAnswer = "cancelled" | "not-suspended" | "busy" | "closed";
 
-/** The answer of `host.remove`. "busy" means that a run of the conversation is live, in this or another process. */
-export type RemoveAnswer = "removed" | "busy" | "closed";
+/**
+ * The answer of `host.remove`. "unknown" means that the conversation does not exist: the id may be wrong. "busy" means that a run of the
+ * conversation is live, in this or another process.
+ */
+export type RemoveAnswer = "removed" | "unknown" | "busy" | "closed";
 
 /** The answer of `host.resume`. */
 export type ResumeAnswer<Output = unknown, T extends AnyTool = AnyTool, Fields = unknown> =
@@ -286,8 +289,8 @@ export interface RunHost {
    */
   cancel(id: string, request?: StopRequest): Promise<CancelAnswer>;
   /**
-   * Deletes a conversation with all its journals. Stop a live run first; `remove` then waits for it to end. Has no effect if the
-   * conversation does not exist.
+   * Deletes a conversation with all its journals. Stop a live run first; `remove` then waits for it to end. Answers
+   * "unknown" if the conversation does not exist.
    */
   remove(id: string): Promise<RemoveAnswer>;
   /**

@@ -1,6 +1,9 @@
+import { EventEmitter, once } from "node:events";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Pool } from "pg";
+import { defineTool, runToolLoop } from "turnwright";
 import { createConversation, postgresConversationStore } from "turnwright/conversation";
-import { createMockProvider, stall, text } from "turnwright/testing";
+import { createMockProvider, stall, text, toolCall } from "turnwright/testing";
 import { type Database, show, startDatabase } from "./stage.ts";
 
 let database: Database;
@@ -96,5 +99,36 @@ describe("postgresConversationStore", () => {
     expect(() => postgresConversationStore(...(args as unknown as Parameters<typeof postgresConversationStore>))).toThrow(
       expect.objectContaining({ details: expect.objectContaining({ option }) }),
     );
+  });
+
+  it("journal: a plain run rejects if another process takes it over, and goes on there", async () => {
+    const bank = new EventEmitter();
+    const started = once(bank, "asked");
+    const pay = defineTool({
+      name: "pay",
+      description: "Pays",
+      inputSchema: { type: "object" },
+      execute: async () => {
+        const paid = once(bank, "paid");
+        bank.emit("asked");
+        await paid;
+        return "Paid.";
+      },
+    });
+    const runIn = (pool: Pool) =>
+      runToolLoop({
+        provider: createMockProvider(({ messages }) => (messages.length === 1 ? toolCall("pay") : text("It may be paid."))),
+        tools: [pay],
+        messages: [{ role: "user", content: "Pay." }],
+        runId: "bill-7",
+        journal: postgresConversationStore(pool).journal("bill-7"),
+      });
+    const first = runIn(database.connect());
+    await started;
+    await postgresConversationStore(database.connect()).journal("bill-7").open?.(); // as in a second process
+    bank.emit("paid");
+    await expect(first).rejects.toThrow("Another process has the run");
+    const second = await runIn(database.connect());
+    expect([second.text, second.functionHistory]).toEqual(["It may be paid.", []]); // an interrupted call has no result
   });
 });

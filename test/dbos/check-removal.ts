@@ -22,11 +22,12 @@ export async function checkRemoval(shop: DurableHost): Promise<void> {
   await shop.stop(id);
   await ordered.result();
   equal(await shop.remove(id), "removed");
+  equal(await shop.remove(id), "unknown");
   deepEqual([await shop.status(id), await shop.join(id)], [undefined, undefined]);
   // The conversation begins again, under an id that no run had before.
   equal(await run(shop, id, "Hello again."), "removed/4");
   equal((await shop.status(id))?.messages.length, 2);
-  equal(await shop.remove("nobody"), "removed");
+  equal(await shop.remove("nobody"), "unknown");
   const broken = await shop.start("broken", { message: "Hello.", input: "broken" });
   ok(broken.kind === "started");
   await rejects(broken.result(), /The options are broken/);

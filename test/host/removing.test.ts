@@ -136,6 +136,7 @@ describe.each<[string, () => ConversationStore]>([
     for (const message of ["Hello", "Hello", "Pay."]) await send(host, message);
     await readStart(host.start("other", { ...run, message: "Hello" }));
     expect(await host.remove("chat")).toBe("removed");
+    expect(await host.remove("chat")).toBe("unknown");
     expect([await host.status("chat"), host.join("chat"), readdirSync(folder).length]).toEqual([
       undefined,
       undefined,
@@ -144,7 +145,7 @@ describe.each<[string, () => ConversationStore]>([
     expect((await host.status("other"))?.runs).toBe(1);
     await send(host, "Hello again");
     expect((await host.status("chat"))?.messages.length).toBe(2);
-    expect(await host.remove("nobody")).toBe("removed");
+    expect(await host.remove("nobody")).toBe("unknown");
   });
 
   it("lists the conversations", async () => {
@@ -209,7 +210,8 @@ describe.each<[string, () => ConversationStore]>([
     const listed: string[] = [];
     for await (const { id } of store.list?.() ?? []) listed.push(id);
     expect(listed).toEqual(["chat"]);
-    await conversation.remove();
+    expect(await conversation.remove()).toBe("removed");
+    expect(await conversation.remove()).toBe("unknown");
     expect([await conversation.messages(), journals()]).toEqual([[], []]);
     expect((await conversation.usage()).runs).toBe(0);
   });

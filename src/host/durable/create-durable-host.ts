@@ -239,15 +239,15 @@ class Conversations implements DurableHost {
     return last?.state === "live" && (await verb(last.runId)) === "accepted" ? "accepted" : "not-running";
   }
 
-  async remove(id: string): Promise<"removed" | "busy"> {
+  async remove(id: string): Promise<"removed" | "unknown" | "busy"> {
     const last = await this.#runs.findLast(id);
     if (last?.state === "live") return "busy";
     const { store, remove } = this.#engineOf();
-    if (last === undefined) return "removed";
+    if (last === undefined) return "unknown";
     // The number must be stored first: when the runs are gone, only this number tells which ids were used.
     await store.noteRuns(this.#runs.keyOf(id), last.number);
     await remove(Array.from({ length: last.number }, (_, index) => `${id}/${index + 1}`));
-    return "removed";
+    return last.state === "deleted" ? "unknown" : "removed";
   }
 
   async status(id: string): Promise<DurableHostStatus | undefined> {

@@ -144,9 +144,9 @@ export interface DurableHost<Output = unknown, T extends AnyTool = AnyTool, Inpu
   kill(id: string): Promise<"accepted" | "not-running">;
   /**
    * Deletes a conversation: the inputs, records, events and results of all its runs. Stop a live run first. Only the number of its runs is
-   * kept, so that no run id is ever reused. Has no effect if the conversation does not exist.
+   * kept, so that no run id is ever reused. Answers "unknown" if the conversation does not exist.
    */
-  remove(id: string): Promise<"removed" | "busy">;
+  remove(id: string): Promise<"removed" | "unknown" | "busy">;
   /** Returns the state of a conversation, or undefined if the conversation does not exist. */
   status(id: string): Promise<DurableHostStatus | undefined>;
 }

@@ -1,0 +1,54 @@
+// A run that is recorded in Postgres: when the program starts again after a crash, the run goes on. Starts a Postgres server. The import of
+// the stand-in replaces api.openai.com with a local server, so no key is needed.
+
+import assert from "node:assert/strict";
+import { stopStandIn } from "../support/openai-stand-in.ts";
+import { startPostgres } from "../workers/start-postgres.ts";
+
+const postgres = await startPostgres();
+process.env["DATABASE_URL"] = postgres.url;
+
+// #region program
+import OpenAI from "openai";
+import { Pool } from "pg";
+import { z } from "zod";
+import { defineTool, runToolLoop } from "turnwright";
+import { postgresConversationStore } from "turnwright/conversation";
+import { openaiChat } from "turnwright/openai";
+
+const pool = new Pool({ connectionString: process.env["DATABASE_URL"] });
+const store = postgresConversationStore(pool); // creates its tables in the schema "turnwright"
+const getTime = defineTool({
+  name: "get_time",
+  description: "Time of day in a time zone, such as Europe/Oslo",
+  inputSchema: z.object({ timeZone: z.string() }),
+  execute: ({ timeZone }) => new Date().toLocaleTimeString("en-GB", { timeZone }),
+});
+
+const result = await runToolLoop({
+  provider: openaiChat({ client: new OpenAI(), model: "gpt-5-mini" }),
+  tools: [getTime],
+  messages: [{ role: "user", content: "Is it too late to call Tokyo?" }],
+  runId: "call-12",
+  journal: store.journal("call-12"), // start the program again after a crash, and the run goes on
+});
+console.log(result.status, result.text);
+await pool.end();
+// #endregion program
+assert.equal(result.reason.kind, "answered");
+await stopStandIn();
+
+// A second process gets the recorded answer. The service of the model is no longer reachable.
+const other = new Pool({ connectionString: postgres.url });
+const { journal, removeJournal } = postgresConversationStore(other);
+const again = {
+  provider: openaiChat({ client: new OpenAI({ maxRetries: 0 }), model: "gpt-5-mini" }),
+  tools: [getTime],
+  messages: [{ role: "user", content: "Is it too late to call Tokyo?" }],
+  runId: "call-12",
+} as const;
+assert.equal((await runToolLoop({ ...again, journal: journal("call-12") })).text, result.text);
+await removeJournal("call-12");
+assert.equal((await runToolLoop({ ...again, journal: journal("call-12") })).status, "error");
+await other.end();
+await postgres.stop();
