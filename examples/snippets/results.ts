@@ -165,7 +165,6 @@ function readIn(provider: MockProvider, request: number): string {
 
 {
   const provider = createMockProvider([toolCall("list_ships"), toolCall("new_topic"), text("Many.")]);
-  // #region force
   const stale = new Set<number>();
   const newTopic = defineTool({
     name: "new_topic",
@@ -177,6 +176,5 @@ function readIn(provider: MockProvider, request: number): string {
     },
   });
   await runToolLoop({ provider, tools: [listShips, newTopic], messages, middleware: [maskResults({ force: stale })] });
-  // #endregion force
   assert.match(JSON.stringify(provider.requests[2]?.messages[2]), /from iteration 0 left out/);
 }

@@ -63,13 +63,11 @@ const team = createTeam({
 {
   const provider = createModel();
   let drawing = "";
-  // #region tree
   const tree = createRunTree();
   for await (const event of streamToolLoop({ provider, messages, ...team })) {
     tree.add(event);
     if (event.type === "run-end") drawing = renderTree(tree, { width: 60 });
   }
-  // #endregion tree
   assert.match(drawing, /^✓ lead +4,000 tokens/);
   assert.deepEqual(
     tree.runs[0]?.nested.map(({ name, task, state }) => [name, task, state]),
