@@ -55,7 +55,7 @@ const { values: flags, positionals } = parseArgs({
   options: { assert: { type: "boolean" }, write: { type: "boolean" } },
 });
 /** These workloads have tables of their own. */
-const alone = new Set(["peers", "agents", "evals", "durable", "inspect-page", "long-runs", "types"]);
+const alone = new Set(["peers", "agents", "evals", "early-stop", "durable", "inspect-page", "long-runs", "types"]);
 const known = [...workloads, ...alone];
 const named = positionals.flatMap((name) => (name === "loop" ? workloads : [name]));
 const chosen = named.length > 0 ? named : known;
@@ -88,6 +88,12 @@ if (chosen.includes("evals")) {
   const table = toEvalTable(await compareFeatures("src/evals/measure.js", Object.keys(evalLibraries)));
   console.log(table);
   if (flags.write) writeTable("comparison", table, "evals");
+}
+if (chosen.includes("early-stop")) {
+  /** @type {{ readonly table: string, readonly differ: readonly string[] }} */
+  const { table, differ } = await inProcess("src/early-stop/measure.js", "early-stop");
+  console.log([table, ...differ].join("\n"));
+  if (flags.write) writeFigures("performance", table, "early-stop");
 }
 if (chosen.includes("durable")) {
   /** @type {readonly Row[]} */

@@ -2,34 +2,16 @@ import { defineEvaluation, evaluate } from "turnwright/evals";
 import { createMockProvider, text, usage } from "turnwright/testing";
 import { runToolLoop } from "turnwright";
 import { expect, it } from "vitest";
-
-// The suite: 40 cases, as agents that are worth an evaluation have them. Most always pass, some never do, and some are flaky. The outcome of
-// each trial is fixed, so that 20 trials and fewer can be compared. With the seeds 1 to 12, 479 of 480 decisions are the same.
-const rates = [...Array<number>(24).fill(1), ...Array<number>(6).fill(0), 0.98, 0.97, 0.95, 0.95, 0.9, 0.7, 0.5, 0.4, 0.2, 0.1];
-
-/** A generator of pseudo-random numbers from 0 to 1 (mulberry32), so that the suite is the same in each run. */
-function createRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
+// The benchmark "early-stop" runs this suite with more seeds.
+import { createCases, passRate, trials } from "../../bench/src/early-stop/suite.js";
 
 function createSuite(seed: number) {
-  const random = createRandom(seed);
-  const cases = rates.map((rate, index) => ({
-    id: `case-${index}`,
-    outcomes: Array.from({ length: 20 }, () => random() < rate),
-  }));
   return defineEvaluation({
     name: "scripted suite",
-    cases,
+    cases: createCases(seed),
     directory: false,
-    trials: 20,
-    passRate: 0.8,
+    trials,
+    passRate,
     run({ outcomes }, trial) {
       const answer = outcomes[trial.number - 1] === true ? "right" : "wrong";
       const provider = createMockProvider([[text(answer), usage({ inputTokens: 90, outputTokens: 10 })]]);

@@ -13,7 +13,7 @@ import { createVitestRows } from "./vitest.js";
 const { createSuite, mastra, runSuite } = await import(join(suiteOf("mastra"), "support.js"));
 const suite = await createSuite();
 // The same suite as tests of vitest, with `expectEval`.
-const vitest = createVitestRows(suiteOf("mastra-vitest"), "support.test.js");
+const vitest = createVitestRows(suiteOf("mastra-vitest"), "support.eval.js");
 const inVitest = async (/** @type {Promise<string>} */ cell) => `in vitest: ${await cell}`;
 // The timers of Mastra do not keep the process alive.
 setInterval(() => {}, 1_000);

@@ -1,4 +1,4 @@
 import { defineConfig } from "vitest/config";
 import { trialMs } from "../../script.js";
 
-export default defineConfig({ test: { include: ["support.test.js"], testTimeout: trialMs } });
+export default defineConfig({ test: { include: ["support.eval.js"], testTimeout: trialMs } });
