@@ -92,13 +92,15 @@ function toolDuring(act: () => void): LoopOptions["tools"] {
 
 {
   const provider = createMockProvider([toolCall("measure"), text("7 degrees Celsius.")]);
+  // Other libraries in this process listen to its own signals, and would end it.
+  const platform = new EventEmitter();
   const tools = toolDuring(() => {
-    process.emit("SIGTERM");
+    platform.emit("SIGTERM");
     control.steer("In Celsius, please.");
   });
   // #region drain
   const control = createLoopControl();
-  process.once("SIGTERM", () => control.drain()); // the platform stops this process soon
+  platform.once("SIGTERM", () => control.drain()); // `platform` is the `process` of Node
   const drained = await runToolLoop({ provider, tools, messages, control, runId: "question-7" });
   const { journal, undelivered } = drained;
   const saved = JSON.stringify({ journal, undelivered }); // if it is suspended, store it outside the process
