@@ -1,15 +1,12 @@
 // Uses the tools of an MCP server. The server is MCP's reference server, in a separate process without environment variables.
 
 import assert from "node:assert/strict";
-import { fileURLToPath } from "node:url";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { runToolLoop } from "turnwright";
 import { createMcpRegistry } from "turnwright/mcp";
 import { createMockProvider, recordEvents, text, toolCall } from "turnwright/testing";
 
-const everything = fileURLToPath(import.meta.resolve("@modelcontextprotocol/server-everything/dist/index.js"));
-const node = process.execPath;
 const messages = [{ role: "user", content: "What is 2 and 2, and how long does it take?" }] as const;
 const provider = createMockProvider([
   [toolCall("demo_get-sum", { a: 2, b: 2 }), toolCall("demo_trigger-long-running-operation", { duration: 0.1, steps: 2 })],
@@ -21,7 +18,8 @@ const log: unknown[] = [];
 
 // #region connect
 const client = new Client({ name: "my-app", version: "1.0.0" });
-await client.connect(new StdioClientTransport({ command: node, args: [everything, "stdio"], env: {}, stderr: "ignore" }));
+const args = ["-y", "@modelcontextprotocol/server-everything", "stdio"]; // a server for tests
+await client.connect(new StdioClientTransport({ command: "npx", args, env: {}, stderr: "ignore" }));
 
 const tools = await createMcpRegistry({ client, prefix: "demo_" });
 const result = await runToolLoop({ provider, tools, messages, events });
@@ -35,7 +33,7 @@ assert.deepEqual(
 );
 assert.deepEqual(recording.of("tool-progress")[0]?.data, { progress: 1, total: 2 });
 
-await client.connect(new StdioClientTransport({ command: node, args: [everything, "stdio"], env: {}, stderr: "ignore" }));
+await client.connect(new StdioClientTransport({ command: "npx", args, env: {}, stderr: "ignore" }));
 
 // #region traits
 const careful = await createMcpRegistry({
@@ -57,7 +55,7 @@ await client.close();
 await assert.rejects(current.refresh(), /Not connected/);
 
 const connect = (): Promise<void> =>
-  client.connect(new StdioClientTransport({ command: node, args: [everything, "stdio"], env: {}, stderr: "ignore" }));
+  client.connect(new StdioClientTransport({ command: "npx", args, env: {}, stderr: "ignore" }));
 await connect();
 // #region reconnect
 const lasting = await createMcpRegistry({

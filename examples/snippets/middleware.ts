@@ -22,19 +22,24 @@ const createModel = () =>
   const lines: string[] = [];
   const write = (line: string): void => void lines.push(line);
   // #region first
-  const logged: Middleware = {
-    name: "logged",
+  const checked: Middleware = {
+    name: "checked",
     pure: true, // it records nothing, so it may come and go while a run is suspended
     async call(call, next) {
+      const { amount } = call.args as { readonly amount: number }; // they fit the schema of the tool
+      if (amount > 100) return denyCall(call, "Pay at most 100 USD. Ask the user to pay the rest.");
       const outcome = await next(call);
       write(`${call.name}: ${outcome.kind}`);
       return outcome;
     },
   };
-  await runToolLoop({ provider: createModel(), tools, messages, middleware: [logged] });
+  await runToolLoop({ provider: createModel(), tools, messages, middleware: [checked] });
   // Writes "pay: completed".
   // #endregion first
   assert.deepEqual(lines, ["pay: completed"]);
+  const greedy = createMockProvider([toolCall("pay", { amount: 900 }), text("I may not.")]);
+  const refused = await runToolLoop({ provider: greedy, tools, messages, middleware: [checked] });
+  assert.deepEqual([refused.functionHistory[0]?.outcome, lines.length], ["denied", 1]);
 }
 
 {

@@ -34,26 +34,24 @@ import {
 } from "turnwright/testing";
 
 const messages: readonly Message[] = [{ role: "user", content: "Coat?" }];
+
+// #region mock
 const weather = defineTool({
   name: "get_weather",
   description: "Current weather of a city",
   inputSchema: { type: "object" },
   execute: () => ({ city: "Oslo", celsius: 7 }),
 });
+const provider = createMockProvider([toolCall("get_weather", { city: "Oslo" }, { id: "call_1" }), text("Take a coat.")]);
+const result = await runToolLoop({ provider, tools: [weather], messages: [{ role: "user", content: "Coat?" }] });
 
-{
-  // #region mock
-  const provider = createMockProvider([toolCall("get_weather", { city: "Oslo" }, { id: "call_1" }), text("Take a coat.")]);
-  const result = await runToolLoop({ provider, tools: [weather], messages });
-
-  assert.equal(result.text, "Take a coat.");
-  // The model read this tool result before it answered.
-  assert.deepEqual(provider.requests[1]?.messages.at(-1), {
-    role: "tool",
-    results: [{ callId: "call_1", name: "get_weather", outcome: "completed", result: { city: "Oslo", celsius: 7 } }],
-  });
-  // #endregion mock
-}
+assert.equal(result.text, "Take a coat.");
+// The model read this tool result before it answered.
+assert.deepEqual(provider.requests[1]?.messages.at(-1), {
+  role: "tool",
+  results: [{ callId: "call_1", name: "get_weather", outcome: "completed", result: { city: "Oslo", celsius: 7 } }],
+});
+// #endregion mock
 
 {
   // #region turns

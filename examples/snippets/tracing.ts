@@ -3,7 +3,12 @@
 import assert from "node:assert/strict";
 import { AsyncLocalStorage } from "node:async_hooks";
 import { subscribe, tracingChannel, unsubscribe } from "node:diagnostics_channel";
-import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-base";
+import {
+  BasicTracerProvider,
+  ConsoleSpanExporter,
+  InMemorySpanExporter,
+  SimpleSpanProcessor,
+} from "@opentelemetry/sdk-trace-base";
 import { z } from "zod";
 import { defineTool, type Message, runToolLoop, streamToolLoop } from "turnwright";
 import { diagnostics, runChannel, toolChannel, type ToolMessage, tracing } from "turnwright/observe";
@@ -23,18 +28,22 @@ const model = createMockProvider(({ messages: sent }) =>
 
 {
   const provider = model;
-  const exporter = new InMemorySpanExporter();
-  const tracerProvider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
-  const names = (): readonly string[] => exporter.getFinishedSpans().map(({ name }) => name);
+  const names: string[] = [];
+  const { dir } = console;
+  console.dir = ({ name }: { readonly name: string }) => void names.push(name);
   {
     // #region tracing
+    const exporter = new ConsoleSpanExporter(); // or the exporter of your backend
+    const tracerProvider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
     const middleware = [tracing({ agentName: "support", tracerProvider })];
     const result = await runToolLoop({ provider, tools, messages, middleware });
     // #endregion tracing
     assert.equal(result.text, "It has shipped.");
-    assert.deepEqual(names(), ["execute_tool find_order", "chat mock-model", "chat mock-model", "invoke_agent support"]);
+    assert.deepEqual(names, ["execute_tool find_order", "chat mock-model", "chat mock-model", "invoke_agent support"]);
   }
-  exporter.reset();
+  console.dir = dir;
+  const exporter = new InMemorySpanExporter();
+  const tracerProvider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
   {
     // #region content
     const traced = tracing({
