@@ -22,6 +22,8 @@ export class CasePlan<Case extends EvalCase> {
   begun = 0;
   readonly #rule: CaseRule;
   #active = 0;
+  /** The number of errors that another trial would have again. */
+  #lasting = 0;
 
   constructor(item: Case, rule: CaseRule) {
     this.item = item;
@@ -53,8 +55,10 @@ export class CasePlan<Case extends EvalCase> {
   get isOpen(): boolean {
     const { trials, certainty, replayed } = this.#rule;
     if (replayed !== undefined) return this.begun < replayed.length;
-    const missing = trials - this.passed - this.failed - this.#active;
-    if (missing <= 0 || this.begun >= trials + spareTrials) return false;
+    const judged = this.passed + this.failed;
+    if (this.#lasting > 0 && judged === 0) return false;
+    const spare = Math.min(spareTrials, this.errors - this.#lasting);
+    if (judged + this.#active >= trials || this.begun >= trials + spare) return false;
     return certainty === 1 || this.#verdict(certainty) === undefined;
   }
 
@@ -84,9 +88,10 @@ export class CasePlan<Case extends EvalCase> {
     return this.#rule.replayed?.[this.begun - 1] ?? this.begun;
   }
 
-  /** `report` is undefined if the trial was stopped. */
-  end(report: TrialReport | undefined): void {
+  /** `report` is undefined if the trial was stopped. `isLasting` if another trial would have the same error. */
+  end(report: TrialReport | undefined, isLasting: boolean): void {
     this.#active -= 1;
+    if (isLasting) this.#lasting += 1;
     if (report !== undefined) this.reports.push(report);
   }
 }

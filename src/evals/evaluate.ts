@@ -85,8 +85,8 @@ async function runPlans<Case extends EvalCase, Result, World>(
     };
     const { signal } = budget;
     const ports = { clock, trialMs, cleanupMs, signal, onSpent: (spent: Spent) => budget.spend(spent) };
-    const report = await runTrial(evaluation, planned, ports);
-    plan.end(report && (await keepFiles(report, evaluation.keep)));
+    const { report, isLasting = false } = (await runTrial(evaluation, planned, ports)) ?? {};
+    plan.end(report && (await keepFiles(report, evaluation.keep)), isLasting);
     if (report !== undefined) evaluation.onTrial?.(report, progressOf(plans, budget));
     return true;
   };

@@ -149,6 +149,8 @@ export interface CheckReport {
   /** False if the check fails the trial. A score without `min` is never false. */
   readonly pass: boolean;
   readonly score?: number | undefined;
+  /** The score below which the check fails the trial. */
+  readonly min?: number | undefined;
   readonly reason?: string | undefined;
 }
 
@@ -165,6 +167,9 @@ export interface TrialReport {
   readonly checks: readonly CheckReport[];
   /** Why the trial has an error. */
   readonly error?: string | undefined;
+  /** The first message of a user, and the text of the result, shortened and without credentials. Absent if the trial has passed. */
+  readonly question?: string | undefined;
+  readonly answer?: string | undefined;
   /** How each outermost run ended: its `reason.kind`. */
   readonly endings: readonly string[];
   readonly tokens: number;
@@ -206,6 +211,8 @@ export interface EvalReport {
   readonly durationMs: number;
   readonly trials: number;
   readonly passRate: number;
+  /** Reasons to doubt the result, such as cases that no check can fail. */
+  readonly warnings: readonly string[];
   readonly cases: readonly CaseReport[];
   readonly totals: EvalTotals;
 }

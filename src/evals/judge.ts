@@ -71,6 +71,13 @@ export interface Judge {
 /** Thrown if a judge gives no verdict. Such a trial is an error, and does not count as failed. */
 export class JudgeError extends Error {
   override readonly name = "JudgeError";
+  /** False if the judge would give no verdict again. */
+  readonly retryable: boolean;
+
+  constructor(message: string, retryable: boolean) {
+    super(message);
+    this.retryable = retryable;
+  }
 }
 
 const unit = { min: 0, max: 1, fraction: true, infinite: false } as const;
@@ -182,7 +189,7 @@ type Ask = <Output>(schema: StandardSchema<unknown, Output>, content: string, tr
 function createAsk({ provider, criterion, modelSettings, pricing, maxCostUSD = Number.POSITIVE_INFINITY }: JudgeOptions): Ask {
   let leftUSD = maxCostUSD;
   return async (schema, content, trial) => {
-    if (leftUSD <= 0) throw new JudgeError(`The judge has used its ${maxCostUSD} USD. Raise maxCostUSD.`);
+    if (leftUSD <= 0) throw new JudgeError(`The judge has used its ${maxCostUSD} USD. Raise maxCostUSD.`, false);
     const asked = {
       provider,
       system: system(criterion),
@@ -196,7 +203,8 @@ function createAsk({ provider, criterion, modelSettings, pricing, maxCostUSD = N
     leftUSD -= result.knownCostUSD;
     const { output, reason, error } = result;
     if (output !== undefined) return output as never;
-    throw new JudgeError(`The judge gave no verdict (${reason.kind}${error === undefined ? "" : `: ${error.message}`}).`);
+    const why = `${reason.kind}${error === undefined ? "" : `: ${error.message}`}`;
+    throw new JudgeError(`The judge gave no verdict (${why}).`, reason.kind !== "provider-error" || reason.error.retryable);
   };
 }
 

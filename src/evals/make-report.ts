@@ -2,7 +2,8 @@
 
 import { toJson } from "../shared/json.ts";
 import type { CasePlan } from "./case-plan.ts";
-import type { CaseReport, EvalCase, EvalReport, EvalTotals } from "./evaluation.ts";
+import type { CaseReport, CheckReport, EvalCase, EvalReport, EvalTotals } from "./evaluation.ts";
+import { isHard } from "./read-checks.ts";
 import { passAtK, passHatK, wilsonInterval } from "./statistics.ts";
 
 type Facts = Pick<EvalReport, "name" | "trials" | "passRate" | "ended" | "startedAt" | "durationMs"> &
@@ -17,9 +18,27 @@ export function makeReport(plans: readonly CasePlan<EvalCase>[], facts: Facts): 
     version: 1,
     ok,
     ...head,
+    warnings: findWarnings(cases),
     totals: { ...sumUp(cases), tokens, inputTokens, cachedTokens, costUSD },
     cases,
   };
+}
+
+/** An evaluation without a check that can fail passes whatever the agent does. */
+function findWarnings(cases: readonly CaseReport[]): readonly string[] {
+  const checksOf = ({ trials }: CaseReport): readonly CheckReport[] => trials.flatMap(({ checks }) => checks);
+  const hasThrown = cases.some(({ failed }) => failed > 0);
+  const soft = cases.filter((one) => {
+    const checks = checksOf(one);
+    // Assertions return nothing while they hold. They work if one of them has failed.
+    const isTrusted = checks.length === 0 && hasThrown;
+    return one.passed > 0 && !isTrusted && !checks.some(isHard);
+  });
+  if (soft.length === 0) return [];
+  const names = soft.length === cases.length ? "any case" : soft.map(({ id }) => id).join(", ");
+  return [
+    `No check can fail ${names}: check returned nothing, or only scores without min. Return a boolean, { pass } or { score, min }. After assertions, return true.`,
+  ];
 }
 
 function reportCase({ item, passed, failed, errors, status, reports }: CasePlan<EvalCase>): CaseReport {

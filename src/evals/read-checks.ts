@@ -27,7 +27,7 @@ export async function readChecks(check: () => EvalChecks | PromiseLike<EvalCheck
     if (error instanceof JudgeError || isLoopError(error)) throw error;
     return [{ name: only, pass: false, reason: toPlainError(error).message }];
   }
-  if (checks === undefined) return [{ name: only, pass: true }];
+  if (checks === undefined) return [];
   if (typeof checks === "boolean") return [{ name: only, pass: checks }];
   if (!isRecord(checks)) throw wrongCheck(only, checks);
   const entries = Object.entries(checks);
@@ -39,6 +39,11 @@ export async function readChecks(check: () => EvalChecks | PromiseLike<EvalCheck
       `Only a judge can fail this trial (${hard.map(([name]) => name).join(", ")}). Add a check of the result or the world, leave out "min", or set "isAlone" of the judge to true.`,
     );
   return found;
+}
+
+/** True for a check that can fail its trial. */
+export function isHard({ score, min }: CheckReport): boolean {
+  return score === undefined || min !== undefined;
 }
 
 /** True for a hard check, and for a score with a minimum. */
@@ -63,9 +68,9 @@ function readCheck(name: string, given: unknown): CheckReport {
   throw wrongCheck(name, given);
 }
 
-function readScore(name: string, score: number, min = 0): CheckReport {
+function readScore(name: string, score: number, min?: number): CheckReport {
   if (!(score >= 0 && score <= 1)) throw new TypeError(`The check "${name}" must be a score from 0 to 1, but is ${score}.`);
-  return { name, pass: score >= min, score };
+  return { name, pass: score >= (min ?? 0), score, ...(min !== undefined && { min }) };
 }
 
 function wrongCheck(name: string, given: unknown): TypeError {

@@ -2,20 +2,34 @@
 
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type Clock, type LoopEvent, type Middleware, memoryJournal } from "../core/index.ts";
+import {
+  type Clock,
+  type LoopEvent,
+  memoryJournal,
+  type Middleware,
+  type ModelRequest,
+  type Provider,
+  type ProviderError,
+  toProviderError,
+} from "../core/index.ts";
 import { type Hooks, isRecord } from "../core/kit.ts";
+import { countThings } from "../inspect/format.ts";
 import { runLog } from "../inspect/log/middleware.ts";
 import { fileJournal } from "../journal/file-journal.ts";
 import { isSpending, type SpendingEvent } from "../shared/event-table.ts";
 import { addCost } from "../shared/count-usage.ts";
 import { isThenable } from "../shared/guards.ts";
 import { toPlainError } from "../shared/plain-error.ts";
+import { redactText } from "../shared/redact-secrets.ts";
+import { userTextOf } from "../shared/transcript.ts";
 import { onAbort } from "../shared/signals.ts";
 import { CancelScope, signalOf } from "../shared/cancellation/cancel-scope.ts";
 import { Deadline } from "../shared/cancellation/deadline.ts";
 import { traceTrial } from "./stray-errors.ts";
 import { readChecks } from "./read-checks.ts";
-import { playTape, recordTape, type Tape } from "./tape.ts";
+import { JudgeError } from "./judge.ts";
+import { playTape, recordTape, type Tape, wrapAny } from "./tape.ts";
+import { fileNameOf } from "./words.ts";
 import type { EvalCase, Evaluation, Trial, TrialReport } from "./evaluation.ts";
 
 /** A trial that is to run. */
@@ -67,7 +81,11 @@ class Watch {
   /** The number of runs for which the trial has made options. */
   prepared = 0;
   /** Set if the last outermost run could not use its service. */
-  outage: string | undefined;
+  outage: ProviderError | undefined;
+  /** The first message of a user in the first request. */
+  question: string | undefined;
+  /** Set if a replay sent a request that is not in the recording. */
+  missing: string | undefined;
   /** The largest number of an iteration of an outermost run so far. */
   iteration = 0;
   tokens = 0;
@@ -95,8 +113,19 @@ class Watch {
     if (event.type !== "run-end") return;
     const { reason } = event;
     this.endings.push(reason.kind);
-    this.outage = reason.kind === "provider-error" && unavailable.has(reason.error.code) ? reason.error.message : undefined;
+    this.outage = reason.kind === "provider-error" && unavailable.has(reason.error.code) ? reason.error : undefined;
   }
+
+  readonly onMissing = (difference: string): void => {
+    this.missing ??= `The replay cannot go on: the request of iteration ${this.iteration} differs from the recorded one, for example because a prompt, a tool or the criterion of a judge has changed. ${difference} Evaluate the case again, or go on with the model with --from i${this.iteration} (the option replay.from).`;
+  };
+
+  /** Notes the question that the provider gets. */
+  readonly listen = (provider: Provider): Provider =>
+    wrapAny(provider, (request, call) => {
+      this.question ??= questionOf(request);
+      return provider.stream(request, call);
+    });
 
   #count({ usage, costUSD }: SpendingEvent): void {
     const { totalTokens: tokens = 0, inputTokens = 0, cachedInputTokens: cachedTokens = 0 } = usage ?? {};
@@ -112,7 +141,7 @@ export async function runTrial<Case extends EvalCase, Result, World>(
   evaluation: Evaluation<Case, Result, World>,
   planned: PlannedTrial<Case>,
   ports: TrialPorts,
-): Promise<TrialReport | undefined> {
+): Promise<{ readonly report: TrialReport; readonly isLasting: boolean } | undefined> {
   const { item, number, directory } = planned;
   const { clock } = ports;
   if (directory !== undefined) await makeEmpty(directory);
@@ -123,24 +152,55 @@ export async function runTrial<Case extends EvalCase, Result, World>(
     if (directory !== undefined) await rm(directory, { recursive: true, force: true });
     return undefined;
   }
+  const { isLasting = false, ...outcome } = outcomeOf(judged, watch.outage);
   const report: TrialReport = {
     id: idOf(planned),
     case: item.id,
     number,
-    ...statusOf(judged, watch.outage),
+    ...outcome,
     checks: judged.checks,
+    ...(outcome.status !== "passed" && { question: shorten(watch.question), answer: shorten(answerOf(judged.result)) }),
     endings: watch.endings,
     tokens: watch.tokens,
     costUSD: watch.costUSD,
     durationMs: Math.round(clock.now() - startedAt),
     ...(directory !== undefined && { directory }),
   };
-  if (directory !== undefined) await writeFile(join(directory, trialFiles.report), `${JSON.stringify(report, undefined, 2)}\n`);
-  return report;
+  // The folder may be moved, or be copied into a repository.
+  const kept = { ...report, directory: undefined };
+  if (directory !== undefined) await writeFile(join(directory, trialFiles.report), `${JSON.stringify(kept, undefined, 2)}\n`);
+  return { report, isLasting };
+}
+
+/** The longest question or answer in a report, in UTF-16 units. */
+const longestText = 300;
+
+function shorten(text: string | undefined): string | undefined {
+  return text === undefined ? undefined : redactText(text, longestText, "…");
+}
+
+function answerOf(result: unknown): string | undefined {
+  const text = isRecord(result) ? result["text"] : result;
+  return typeof text === "string" ? text : undefined;
+}
+
+function questionOf({ messages }: ModelRequest): string | undefined {
+  const asked = messages.find((message) => message.role === "user");
+  return asked && userTextOf(asked);
 }
 
 function idOf({ item, number }: PlannedTrial<EvalCase>): string {
   return `${item.id}/${number}`;
+}
+
+/** The ids of the runs of the trials that run in this process. Two evaluations may have cases with the same ids. */
+const taken = new Set<string>();
+
+function takeRunId(id: string): string {
+  let runId = id;
+  while (taken.has(runId)) runId = `${runId}+`;
+  taken.add(runId);
+  return runId;
 }
 
 /** Resolves to undefined if the evaluation was stopped meanwhile. */
@@ -153,7 +213,8 @@ async function judgeInTime<Case extends EvalCase, Result, World>(
   const id = idOf(planned);
   const scope = new CancelScope();
   const stop = (): void => scope.cancel({ kind: "stop" });
-  const releases = [onAbort(signal, stop)];
+  const runId = takeRunId(id);
+  const releases = [onAbort(signal, stop), () => void taken.delete(runId)];
   if (signal.aborted) stop();
   scope.startWallClock(trialMs, clock.now(), clock);
   const deadline = new Deadline({ limitMs: Number.POSITIVE_INFINITY, toolCleanupMs: cleanupMs }, { clock, scope });
@@ -171,28 +232,33 @@ async function judgeInTime<Case extends EvalCase, Result, World>(
     signal: signalOf(scope),
     isReplay: replay !== undefined,
     model: evaluation.model,
-    options: wrapOptions({ id, directory, scope, releases, tape: makeTape(planned, watch), watch }),
+    options: wrapOptions({ id: runId, directory, scope, releases, tape: makeTape(planned, watch), watch }),
   };
   const raced = await traceTrial({ id, fail }, () => deadline.race(judge(evaluation, item, trial)));
   deadline.end();
   const { cause } = scope;
   scope.release();
   for (const release of releases) release();
-  if (stray !== undefined) return { checks: [], error: stray };
+  if (stray !== undefined) return { checks: [], error: stray, isLasting: true };
   if (cause !== undefined && cause.kind !== "wall-clock") return undefined;
-  if (raced.kind === "value") return withMistakes(raced.value, watch);
+  if (raced.kind === "value") return withMistakes(raced.value, watch, replay?.from);
   return { checks: [], error: `The trial took longer than ${trialMs} ms.` };
 }
 
-/** The likeliest mistakes in `run` would make a trial pass that nobody has judged, or cost money that nobody counts. */
-function withMistakes({ result, ...judged }: Judged, { prepared, endings }: Watch): Judged {
-  if (judged.error !== undefined) return judged;
-  if (prepared > endings.length)
-    return { ...judged, error: "A run has not ended yet. Await it in the function run, and return its result." };
+/** The likeliest mistakes would make a trial pass that nobody has judged, cost money that nobody counts, or blame the wrong part. */
+function withMistakes(judged: Judged, watch: Watch, from: number | undefined): Judged {
+  const error = watch.missing ?? judged.error ?? findMistake(judged, watch, from);
+  if (error === undefined || error === judged.error) return judged;
+  return { ...judged, checks: watch.missing === undefined ? judged.checks : [], error, isLasting: true };
+}
+
+function findMistake({ result }: Judged, { prepared, endings, iteration }: Watch, from = 0): string | undefined {
+  if (prepared > endings.length) return "A run has not ended yet. Await it in the function run, and return its result.";
+  if (endings.length > 0 && iteration < from)
+    return `The run has ended before iteration ${from}: it has ${countThings(iteration + 1, "iteration")}, counted from 0. Use at most --from i${iteration} (the option replay.from).`;
   if (endings.length > 0 || !isRecord(result) || !isRecord(result["reason"]) || typeof result["runId"] !== "string")
-    return judged;
-  const error = `The run ${result["runId"]} does not belong to the trial, so its cost is not counted, and it cannot be replayed. Pass its options through trial.options.`;
-  return { ...judged, error };
+    return undefined;
+  return `The run ${result["runId"]} does not belong to the trial, so its cost is not counted, and it cannot be replayed. Pass its options through trial.options.`;
 }
 
 async function makeEmpty(directory: string): Promise<void> {
@@ -201,10 +267,13 @@ async function makeEmpty(directory: string): Promise<void> {
 }
 
 /** A failed trial says nothing about the agent if its service could not be used. */
-function statusOf(judged: Judged, outage: string | undefined): Pick<TrialReport, "status" | "error"> {
-  const hasFailed = judged.checks.some(({ pass }) => !pass);
-  const error = judged.error ?? (hasFailed ? outage : undefined);
-  if (error !== undefined) return { status: "error", error };
+function outcomeOf(
+  { checks, error, isLasting }: Judged,
+  outage: ProviderError | undefined,
+): Pick<TrialReport, "status" | "error"> & Pick<Judged, "isLasting"> {
+  const hasFailed = checks.some(({ pass }) => !pass);
+  if (error !== undefined) return { status: "error", error, isLasting };
+  if (hasFailed && outage !== undefined) return { status: "error", error: outage.message, isLasting: !outage.retryable };
   return { status: hasFailed ? "failed" : "passed" };
 }
 
@@ -213,6 +282,13 @@ interface Judged {
   readonly result?: unknown;
   readonly checks: TrialReport["checks"];
   readonly error?: string | undefined;
+  /** True if another trial would have the same error. */
+  readonly isLasting?: boolean | undefined;
+}
+
+function judgeError(thrown: unknown): Judged {
+  const { retryable } = thrown instanceof JudgeError ? thrown : toProviderError(thrown);
+  return { checks: [], error: toPlainError(thrown).message, isLasting: !retryable };
 }
 
 /** Never rejects. */
@@ -230,7 +306,7 @@ async function judge<Case extends EvalCase, Result, World>(
     const ended = (isRecord(result) && isThenable(result["result"]) ? await result["result"] : result) as never;
     judged = { result: ended, checks: await readChecks(() => check(ended, made.world, made)) };
   } catch (error) {
-    judged = { checks: [], error: toPlainError(error).message };
+    judged = judgeError(error);
   }
   try {
     if (trial !== undefined) await teardown?.(trial.world);
@@ -243,7 +319,8 @@ async function judge<Case extends EvalCase, Result, World>(
 function makeTape({ directory, replay }: Pick<PlannedTrial<EvalCase>, "directory" | "replay">, watch: Watch): Tape {
   if (replay !== undefined) {
     const { from, match = from === undefined ? "request" : "order" } = replay;
-    return playTape(join(replay.directory, trialFiles.cassette), match, () => watch.isLive);
+    const ports = { isLive: () => watch.isLive, onMissing: watch.onMissing };
+    return playTape(join(replay.directory, trialFiles.cassette), match, ports);
   }
   return directory === undefined ? (provider) => provider : recordTape(join(directory, trialFiles.cassette));
 }
@@ -260,7 +337,8 @@ interface Wrapping {
 function wrapOptions({ id, directory, scope, releases, tape, watch }: Wrapping): Trial["options"] {
   let runs = 0;
   const taped: Hooks = { provider: tape, nest: () => taped };
-  const observer: Middleware = { name: "trial", pure: true, ...taped, on: watch.take };
+  const listened: Hooks = { ...taped, provider: (provider) => watch.listen(tape(provider)) };
+  const observer: Middleware = { name: "trial", pure: true, ...listened, on: watch.take };
   const log = directory === undefined ? [] : [runLog({ to: join(directory, trialFiles.log) })];
   return (options) => {
     runs += 1;
@@ -268,7 +346,7 @@ function wrapOptions({ id, directory, scope, releases, tape, watch }: Wrapping):
     const { runId = runs === 1 ? id : `${id}/${runs}`, middleware = [] } = options;
     const journal =
       options.journal ??
-      (directory === undefined ? memoryJournal() : fileJournal(join(directory, `journal-${encodeURIComponent(runId)}.jsonl`)));
+      (directory === undefined ? memoryJournal() : fileJournal(join(directory, `journal-${fileNameOf(runId)}.jsonl`)));
     const inner = new CancelScope(scope);
     inner.follow(options.signal);
     releases.push(() => inner.release());

@@ -3,6 +3,7 @@
 import type { ModelCall, ModelRequest, Provider } from "../core/index.ts";
 import { isRecord, wrapProvider } from "../core/kit.ts";
 import { type Cassette } from "../testing/cassettes/cassette.ts";
+import { toPlainError } from "../shared/plain-error.ts";
 import { recordTo } from "../testing/cassettes/record-to.ts";
 import { replayFrom } from "../testing/cassettes/replay-from.ts";
 
@@ -26,17 +27,29 @@ export function recordTape(file: string | Cassette): Tape {
     });
 }
 
-/**
- * Plays a recording instead of the model. `isLive` is asked before each request: the first request for which it returns true, and all
- * others, go to the provider of the run. In "order", requests may have changed.
- */
-export function playTape(file: string | Cassette, match: "request" | "order", isLive: () => boolean = () => false): Tape {
+export interface TapePorts {
+  /** Asked before each request: the first request for which it returns true, and all others, go to the provider of the run. */
+  isLive(): boolean;
+  /** Called if a request is not in the recording. `difference` says how it differs. */
+  onMissing(difference: string): void;
+}
+
+/** Plays a recording instead of the model. In "order", requests may have changed. */
+export function playTape(file: string | Cassette, match: "request" | "order", { isLive, onMissing }: TapePorts): Tape {
   const player = replayFrom(file, { match });
-  return (provider) =>
-    wrapAny(provider, (request, call) => (isLive() ? provider.stream(request, call) : player.stream(request, call)));
+  const play: Stream = (request, call) => {
+    try {
+      return player.stream(request, call);
+    } catch (error) {
+      // The advice at the end is for other recordings.
+      onMissing(toPlainError(error).message.replace(/ Record the run again.*/, ""));
+      throw error;
+    }
+  };
+  return (provider) => wrapAny(provider, (request, call) => (isLive() ? provider.stream(request, call) : play(request, call)));
 }
 
 /** Leaves a value that is no provider to the run, which says what is wrong with it. */
-function wrapAny(provider: Provider, stream: (request: ModelRequest, call: ModelCall) => ReturnType<Stream>): Provider {
+export function wrapAny(provider: Provider, stream: (request: ModelRequest, call: ModelCall) => ReturnType<Stream>): Provider {
   return isRecord(provider) && typeof provider.stream === "function" ? wrapProvider(provider, { stream }) : provider;
 }

@@ -25,7 +25,7 @@ thead th { color: var(--soft); border-top: 0; }
 .word { font-size: 0.8rem; padding: 0 0.35rem; border-radius: 4px; border: 1px solid currentColor; }
 .passed > .mark, .mark.passed, .word.passed { color: var(--good); }
 .failed > .mark, .mark.failed, .word.failed { color: var(--bad); }
-.word.flaky, .word.error, .word.undecided { color: var(--warn); }
+.word.flaky, .word.error, .word.undecided, .warning { color: var(--warn); }
 details { margin-top: 0.2rem; color: var(--soft); font-size: 0.85rem; }
 pre { margin: 0.2rem 0; padding: 0.4rem 0.6rem; background: var(--card); border-radius: 6px; white-space: pre-wrap; overflow-wrap: anywhere; max-height: 20rem; overflow: auto; font: 0.85rem/1.4 ui-monospace, monospace; }
 .matrix td:nth-child(2) { min-width: 13rem; }

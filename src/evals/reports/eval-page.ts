@@ -111,6 +111,7 @@ function writeSection(report: EvalReport, place: Place): string {
   return `<section>
 <h1><span class="mark ${ok ? "passed" : "failed"}">${ok ? "✓" : "✗"}</span> ${toHtml(name)}</h1>
 <p class="outcome">${toHtml(describeOutcome(report))}</p>
+${report.warnings.map((warning) => `<p class="warning">${toHtml(warning)}</p>`).join("")}
 <ul class="facts">${facts.map((fact) => (fact === undefined ? "" : `<li>${toHtml(fact)}</li>`)).join("")}</ul>
 ${place.comparison === undefined ? "" : writeChanges(place.comparison)}
 <table class="matrix">

@@ -66,6 +66,7 @@ function writeSuite(report: EvalReport): readonly string[] {
     tokens: totals.tokens,
     cachedTokens: totals.cachedTokens,
     costUSD: totals.costUSD,
+    warnings: report.warnings.join(" ") || undefined,
   });
   return writeElement("testsuite", facts, [...properties, ...cases.flatMap((one) => writeCase(one, report))]);
 }

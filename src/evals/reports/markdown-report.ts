@@ -59,6 +59,7 @@ function writeReport(report: EvalReport, comparison: EvalComparison | undefined)
     ]
       .filter((part) => part !== undefined)
       .join(" · "),
+    ...report.warnings.map((warning) => `**Warning:** ${toCode(warning)}`),
     ...(comparison === undefined ? [] : [writeComparison(comparison)]),
     ...(flaky === "" ? [] : [`Flaky: ${flaky}`]),
     ...(isFolded && open.length === 0 ? [] : [writeTable(isFolded ? open : cases)]),

@@ -45,6 +45,7 @@ export function writeTerminalReport(report: EvalReport, comparison?: EvalCompari
     ...(flaky.length === 0 ? [] : [`Flaky: ${flaky.map(toLine).join(", ")}`]),
     ...(describeScores(report).length === 0 ? [] : [`Mean scores: ${describeScores(report).map(toLine).join(", ")}`]),
     describeSpent(report),
+    ...report.warnings.map((warning) => `Warning: ${toLine(warning)}`),
     ...(comparison === undefined ? [] : writeTerminalComparison(comparison)),
   ];
 }

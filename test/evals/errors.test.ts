@@ -1,0 +1,140 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { runToolLoop } from "turnwright";
+import { createJudge, defineEvaluation, evaluate, type TrialReport } from "turnwright/evals";
+import { createMockProvider, fail, text } from "turnwright/testing";
+import { describe, expect, it } from "vitest";
+import { makeFolder } from "../journal/folder.ts";
+
+const statuses = (trials: readonly TrialReport[] = []): readonly string[] => trials.map(({ status }) => status);
+
+describe("errors of trials", () => {
+  it.for([
+    ["a wrong key", "run", fail({ status: 401, message: "Wrong key" }), 1],
+    ["a service that is busy", "run", fail({ status: 529, message: "Busy" }), 5],
+    ["a setup that throws", "setup", new Error("no database"), 1],
+    ["a connection that was reset", "setup", Object.assign(new Error("reset"), { code: "ECONNRESET" }), 5],
+  ] as const)("%s: is tried as often as this may help", async ([, place, problem, count]) => {
+    const evaluation = defineEvaluation({
+      name: "errors",
+      cases: [{ id: "a" }],
+      directory: false,
+      limits: { concurrency: 1 },
+      setup() {
+        if (place === "setup") throw problem;
+      },
+      run(_item, trial) {
+        const provider = createMockProvider([problem as ReturnType<typeof fail>]);
+        return runToolLoop(trial.options({ provider, messages: [{ role: "user", content: "?" }] }));
+      },
+      check: (result) => result.text !== "",
+    });
+    const [found] = (await evaluate(evaluation, { trials: 3 })).cases;
+    expect(found?.status).toBe("error");
+    expect(statuses(found?.trials)).toEqual(Array.from({ length: count }, () => "error"));
+  });
+
+  it("a lasting error stops no case that has a verdict", async () => {
+    const evaluation = defineEvaluation({
+      name: "errors",
+      cases: [{ id: "a" }],
+      directory: false,
+      limits: { concurrency: 1 },
+      run(_item, { number }) {
+        if (number === 2) throw new Error("a bug");
+      },
+      check: () => true,
+    });
+    expect(statuses((await evaluate(evaluation, { trials: 3 })).cases[0]?.trials)).toEqual(["passed", "error", "passed"]);
+  });
+});
+
+it("evaluate: runs with the same ids may run at the same time in one process", async () => {
+  const evaluation = defineEvaluation({
+    name: "twins",
+    cases: [{ id: "a" }],
+    directory: false,
+    run: (_item, trial) =>
+      runToolLoop(trial.options({ provider: createMockProvider([text("Yes.")]), messages: [{ role: "user", content: "?" }] })),
+    check: (result) => result.text === "Yes.",
+  });
+  const reports = await Promise.all([evaluate(evaluation), evaluate(evaluation), evaluate(evaluation)]);
+  expect(reports.map(({ totals }) => [totals.passed, totals.errors])).toEqual([
+    [1, 0],
+    [1, 0],
+    [1, 0],
+  ]);
+});
+
+describe("a replay", () => {
+  const answering = (directory: string, system: string, { iterations = 1 } = {}) =>
+    defineEvaluation({
+      name: "asked",
+      cases: [{ id: "a" }],
+      directory,
+      keep: "all",
+      run(_item, trial) {
+        const provider = createMockProvider([text("Yes.")]);
+        return runToolLoop(
+          trial.options({
+            provider,
+            system,
+            messages: [{ role: "user", content: "Is it paid?" }],
+            limits: { maxIterations: iterations },
+          }),
+        );
+      },
+      check: async (result, _world, trial) => {
+        const judge = createJudge({
+          provider: createMockProvider([text('{"reason":"r","grade":5}')]),
+          criterion: "It answers.",
+        });
+        return { answered: result.text !== "", good: await judge.score(result.text, trial) };
+      },
+    });
+
+  it("says that the request differs, and does not blame the judge", async () => {
+    const directory = makeFolder();
+    await evaluate(answering(directory, "Be brief."));
+    const { error, status, checks } =
+      (await evaluate(answering(directory, "Be long."), { replay: true })).cases[0]?.trials[0] ?? {};
+    expect([status, checks]).toEqual(["error", []]);
+    expect(error).toMatch(/^The replay cannot go on: the request of iteration 0 differs from the recorded one, .* a prompt/);
+    expect(error).toMatch(/"system" is different\. Evaluate the case again, or go on with the model with --from i0 \(/);
+    expect(error).not.toMatch(/judge gave|Record the run again/);
+  });
+
+  it("from an iteration beyond the end is an error that says how many there are", async () => {
+    const directory = makeFolder();
+    await evaluate(answering(directory, "Be brief."));
+    const report = await evaluate(answering(directory, "Be brief."), { replay: { from: 7 } });
+    expect(report.cases[0]?.trials[0]).toMatchObject({
+      status: "error",
+      error:
+        "The run has ended before iteration 7: it has 1 iteration, counted from 0. Use at most --from i0 (the option replay.from).",
+    });
+  });
+});
+
+describe("the files of a trial", () => {
+  it("have no absolute path, and fit the longest id", async () => {
+    const directory = makeFolder();
+    const id = "case ".repeat(60);
+    const evaluation = defineEvaluation({
+      name: "long",
+      cases: [{ id }],
+      directory,
+      run: (_item, trial) =>
+        runToolLoop(
+          trial.options({ provider: createMockProvider([text("Yes.")]), messages: [{ role: "user", content: "Paid?" }] }),
+        ),
+      check: () => false,
+    });
+    const [trial] = (await evaluate(evaluation)).cases[0]?.trials ?? [];
+    expect(trial).toMatchObject({ status: "failed", question: "Paid?", answer: "Yes." });
+    const kept = readFileSync(join(trial?.directory ?? "", "trial.json"), "utf8");
+    expect(JSON.parse(kept)).toMatchObject({ id: `${id}/1`, status: "failed" });
+    expect(kept).not.toContain(directory);
+    expect((await evaluate(evaluation, { replay: true })).cases[0]?.trials[0]).toMatchObject({ status: "failed", tokens: 0 });
+  });
+});
