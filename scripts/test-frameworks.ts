@@ -127,6 +127,12 @@ async function check({ url, output }: Running): Promise<void> {
   }
 }
 
+/** The page of the Next.js project has a form, and sends its messages to the route above. */
+async function checkPage({ url }: Running): Promise<void> {
+  const page = await (await fetch(new URL("/", url))).text();
+  expectThat(page.includes("<form") && page.includes("Send"), `the page has no form: ${page}`);
+}
+
 async function test(name: Project, tarball: string): Promise<readonly string[]> {
   const startedAt = performance.now();
   let running: Running | undefined;
@@ -135,6 +141,7 @@ async function test(name: Project, tarball: string): Promise<readonly string[]> 
     npm(folder, ["run", "build"]);
     running = await start(folder);
     await check(running);
+    if (name === "next") await checkPage(running);
     console.log(`✓ ${name.padEnd(10)}${((performance.now() - startedAt) / 1000).toFixed(1).padStart(6)} s`);
     return [];
   } catch (error) {

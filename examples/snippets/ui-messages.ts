@@ -36,14 +36,6 @@ async function postMessage(request: Request): Promise<Response> {
 }
 // #endregion simple-route
 
-// #region simple-page
-function useAssistant() {
-  const { messages, status, sendMessage } = useChat({ id: "chat" }); // sends to POST /api/chat
-  return { messages, status, send: (said: string) => sendMessage({ text: said }) };
-}
-// #endregion simple-page
-assert.equal(typeof useAssistant, "function");
-
 // #region answer
 interface Chat {
   history: readonly Message[];
