@@ -13,6 +13,7 @@ const options = {
   model: { type: "string" },
   keep: { type: "string" },
   directory: { type: "string" },
+  resume: { type: "boolean" },
   replay: { type: "boolean" },
   trial: { type: "string", multiple: true },
   from: { type: "string" },
@@ -78,6 +79,7 @@ function readShared(values: EvalValues): EvalOptions {
     keep: readKeep(values),
     model: values.model,
     stopEarly: values["stop-early"],
+    resume: values.resume,
   };
   const concurrency = readNumber("concurrency", values.concurrency, isCount);
   return { ...omitUndefined(shared), limits: omitUndefined({ concurrency }) };

@@ -64,6 +64,7 @@ Without files, those below this folder. Failed trials keep their files in .turnw
   --model <name>      the model. Evaluations get it as trial.model
   --keep <which>      keep the files of all trials, or of failed ones
   --directory <path>  the folder for the files of trials
+  --resume            go on after a stop or a crash: trials that have ended count, and do not run again
   --replay            play kept trials again, at no cost for the model, and check them
   --trial <id>        play only this kept trial, such as refund/2. Repeat it for several trials
   --from <iteration>  play kept trials, and go on with the model from this iteration, such as i3

@@ -21,6 +21,7 @@ export class CasePlan<Case extends EvalCase> {
   readonly reports: TrialReport[] = [];
   begun = 0;
   readonly #rule: CaseRule;
+  readonly #numbers = new Set<number>();
   #active = 0;
   /** The number of errors that another trial would have again. */
   #lasting = 0;
@@ -85,7 +86,19 @@ export class CasePlan<Case extends EvalCase> {
   begin(): number {
     this.begun += 1;
     this.#active += 1;
-    return this.#rule.replayed?.[this.begun - 1] ?? this.begun;
+    let number = this.#rule.replayed?.[this.begun - 1] ?? 1;
+    while (this.#numbers.has(number)) number += 1;
+    this.#numbers.add(number);
+    return number;
+  }
+
+  /** Counts trials of an earlier process, unless there are enough. Returns those that count. */
+  resume(reports: readonly TrialReport[]): readonly TrialReport[] {
+    const taken = reports.slice(0, this.#rule.trials);
+    this.begun += taken.length;
+    for (const { number } of taken) this.#numbers.add(number);
+    this.reports.push(...taken);
+    return taken;
   }
 
   /** `report` is undefined if the trial was stopped. `isLasting` if another trial would have the same error. */

@@ -13,6 +13,7 @@ import { IdleTimer, onAbort, systemClock } from "../shared/signals.ts";
 import { casesOf, defineEvaluation, optionChecks } from "./evaluation.ts";
 import type { EvalCase, EvalLimits, EvalOptions, EvalReplay, EvalReport, Evaluation, TrialReport } from "./evaluation.ts";
 import { CasePlan, type CaseRule } from "./case-plan.ts";
+import { EndedTrials } from "./ended-trials.ts";
 import { findTrials, type KeptTrial } from "./kept-trials.ts";
 import { fileNameOf } from "./words.ts";
 import { makeReport } from "./make-report.ts";
@@ -45,10 +46,13 @@ export async function evaluate<Case extends EvalCase, Result, World>(
   const kept = await keptTrials(all);
   const plans = (await chooseCases<Case>(all, kept)).map((item) => new CasePlan(item, ruleOf(all, kept, item.id)));
   const files = filesOf(all, kept !== undefined);
+  if (all.resume === true && (all.directory === false || kept !== undefined))
+    throw invalidOption("resume", "false, because the option directory is false, or replay is set", true);
   const unlock = await files.lock();
   try {
-    await files.clear(plans.map(({ item }) => item.id));
-    const report = await runPlans(all, { plans, kept, files });
+    const resumed = all.resume === true ? await resumePlans(plans, files) : [];
+    if (all.resume !== true) await files.clear(plans.map(({ item }) => item.id));
+    const report = await runPlans(all, { plans, kept, files, resumed });
     await files.write(report);
     return report;
   } finally {
@@ -60,16 +64,24 @@ interface Planned<Case extends EvalCase> {
   readonly plans: readonly CasePlan<Case>[];
   readonly kept: readonly KeptTrial[] | undefined;
   readonly files: Files;
+  /** The trials of an earlier process that count. */
+  readonly resumed: readonly TrialReport[];
+}
+
+async function resumePlans(plans: readonly CasePlan<EvalCase>[], files: Files): Promise<readonly TrialReport[]> {
+  const found = await Promise.all(plans.map(async (plan) => plan.resume((await files.endedOf(plan.item)?.read()) ?? [])));
+  return found.flat();
 }
 
 async function runPlans<Case extends EvalCase, Result, World>(
   evaluation: Evaluation<Case, Result, World>,
-  { plans, kept, files }: Planned<Case>,
+  { plans, kept, files, resumed }: Planned<Case>,
 ): Promise<EvalReport> {
   const { name, trials = 1, passRate = 1, clock = systemClock, limits = {}, replay } = evaluation;
   const { concurrency = 4, trialMs = 600_000, cleanupMs = 5_000 } = limits;
   const [startedAt, startTime] = [clock.now(), new Date().toISOString()];
   const budget = new Budget(limits, clock, evaluation.signal);
+  for (const report of resumed) budget.spend(report);
 
   const runNext = async (): Promise<boolean> => {
     const next = budget.ended === undefined ? nextOf(plans) : undefined;
@@ -86,8 +98,14 @@ async function runPlans<Case extends EvalCase, Result, World>(
     const { signal } = budget;
     const ports = { clock, trialMs, cleanupMs, signal, onSpent: (spent: Spent) => budget.spend(spent) };
     const { report, isLasting = false } = (await runTrial(evaluation, planned, ports)) ?? {};
-    plan.end(report && (await keepFiles(report, evaluation.keep)), isLasting);
-    if (report !== undefined) evaluation.onTrial?.(report, progressOf(plans, budget));
+    if (report === undefined) {
+      plan.end(undefined);
+      return true;
+    }
+    const ended = await keepFiles(report, evaluation.keep);
+    await files.endedOf(item)?.add(ended);
+    plan.end(ended, isLasting);
+    evaluation.onTrial?.(report, progressOf(plans, budget));
     return true;
   };
   const work = async (): Promise<void> => {
@@ -100,7 +118,7 @@ async function runPlans<Case extends EvalCase, Result, World>(
   }
   const { ended = "complete", tokens, inputTokens, cachedTokens, costUSD } = budget;
   const durationMs = Math.round(clock.now() - startedAt);
-  const facts = { name, trials, passRate, ended, startedAt: startTime, durationMs };
+  const facts = { name, trials, passRate, resumed: resumed.length, ended, startedAt: startTime, durationMs };
   return makeReport(plans, { ...facts, tokens, inputTokens, cachedTokens, costUSD });
 }
 
@@ -171,13 +189,16 @@ interface Files {
   lock(): Promise<() => Promise<void>>;
   clear(caseIds: readonly string[]): Promise<void>;
   folderOf(caseId: string, number: number): string | undefined;
+  /** Undefined for a replay, which costs nothing and begins anew. */
+  endedOf(item: EvalCase): EndedTrials | undefined;
   write(report: EvalReport): Promise<void>;
 }
 
 const nothing = async (): Promise<void> => {};
 
-function filesOf({ directory, name, only }: Options, isReplay: boolean): Files {
-  if (directory === false) return { lock: async () => nothing, clear: nothing, folderOf: () => undefined, write: nothing };
+function filesOf({ directory, name, only, model }: Options, isReplay: boolean): Files {
+  const none = (): undefined => undefined;
+  if (directory === false) return { lock: async () => nothing, clear: nothing, folderOf: none, endedOf: none, write: nothing };
   const top = rootOf(directory, name);
   const root = join(top, isReplay ? "replay" : "");
   const folderOf = (caseId: string): string => join(root, "cases", fileNameOf(caseId));
@@ -189,6 +210,7 @@ function filesOf({ directory, name, only }: Options, isReplay: boolean): Files {
       await Promise.all(paths.map((path) => rm(path, { recursive: true, force: true })));
     },
     folderOf: (caseId, number) => join(folderOf(caseId), String(number)),
+    endedOf: (item) => (isReplay ? undefined : new EndedTrials(join(folderOf(item.id), "ended.jsonl"), item, model)),
     async write(report) {
       await mkdir(root, { recursive: true });
       await writeWhole(join(root, "report.json"), `${JSON.stringify(report, undefined, 2)}\n`);

@@ -90,6 +90,12 @@ export interface EvalOptions {
    * `true`, those that the last evaluation kept.
    */
   readonly replay?: true | EvalReplay | undefined;
+  /**
+   * True to go on with an evaluation that was stopped or killed, or that had fewer trials: trials that passed or failed count, with what
+   * they have cost, and do not run again. If a case or `model` has changed, its trials run anew. Not for `replay`, and not without files.
+   * Default false.
+   */
+  readonly resume?: boolean | undefined;
   /** Stops the evaluation. The report has the trials that ended before. */
   readonly signal?: AbortSignal | undefined;
   /** Called after each trial. */
@@ -173,6 +179,9 @@ export interface TrialReport {
   /** How each outermost run ended: its `reason.kind`. */
   readonly endings: readonly string[];
   readonly tokens: number;
+  readonly inputTokens: number;
+  /** The part of `inputTokens` that services read from a cache. */
+  readonly cachedTokens: number;
   /** Undefined if a cost is unknown. */
   readonly costUSD: number | undefined;
   readonly durationMs: number;
@@ -211,6 +220,8 @@ export interface EvalReport {
   readonly durationMs: number;
   readonly trials: number;
   readonly passRate: number;
+  /** The number of trials that ended before this evaluation was resumed. 0 without `resume`. */
+  readonly resumed: number;
   /** Reasons to doubt the result, such as cases that no check can fail. */
   readonly warnings: readonly string[];
   readonly cases: readonly CaseReport[];
@@ -277,6 +288,7 @@ export const optionChecks: FieldChecks<EvalOptions> = {
   only: is.texts,
   model: is.name,
   replay: ["true, or an object", isReplay],
+  resume: is.flag,
   signal: ["an AbortSignal", (value) => value instanceof AbortSignal],
   onTrial: is.fn,
   clock: is.object,

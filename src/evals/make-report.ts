@@ -6,7 +6,7 @@ import type { CaseReport, CheckReport, EvalCase, EvalReport, EvalTotals } from "
 import { isHard } from "./read-checks.ts";
 import { passAtK, passHatK, wilsonInterval } from "./statistics.ts";
 
-type Facts = Pick<EvalReport, "name" | "trials" | "passRate" | "ended" | "startedAt" | "durationMs"> &
+type Facts = Pick<EvalReport, "name" | "trials" | "passRate" | "resumed" | "ended" | "startedAt" | "durationMs"> &
   Pick<EvalTotals, "tokens" | "inputTokens" | "cachedTokens" | "costUSD">;
 
 export function makeReport(plans: readonly CasePlan<EvalCase>[], facts: Facts): EvalReport {

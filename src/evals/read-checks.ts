@@ -63,6 +63,8 @@ function readCheck(name: string, given: unknown): CheckReport {
   // A reason is often the answer of the model.
   const reason = typeof given["reason"] === "string" ? { reason: redactText(given["reason"], longestReason) } : {};
   if (typeof pass === "boolean") return { name, pass, ...reason };
+  if (typeof min === "number" && !(min >= 0 && min <= 1))
+    throw new TypeError(`The option "min" of the check "${name}" must be a score from 0 to 1, but is ${min}.`);
   if (typeof score === "number" && (min === undefined || typeof min === "number"))
     return { ...readScore(name, score, min), ...reason };
   throw wrongCheck(name, given);

@@ -89,6 +89,8 @@ class Watch {
   /** The largest number of an iteration of an outermost run so far. */
   iteration = 0;
   tokens = 0;
+  inputTokens = 0;
+  cachedTokens = 0;
   costUSD: number | undefined = 0;
   readonly #onSpent: TrialPorts["onSpent"];
   /** Earlier iterations are played from a recording, so they cost nothing. */
@@ -131,6 +133,8 @@ class Watch {
     const { totalTokens: tokens = 0, inputTokens = 0, cachedInputTokens: cachedTokens = 0 } = usage ?? {};
     const spent = { tokens, inputTokens, cachedTokens, costUSD };
     this.tokens += tokens;
+    this.inputTokens += inputTokens;
+    this.cachedTokens += cachedTokens;
     this.costUSD = addCost(this.costUSD, costUSD);
     this.#onSpent(spent);
   }
@@ -162,6 +166,8 @@ export async function runTrial<Case extends EvalCase, Result, World>(
     ...(outcome.status !== "passed" && { question: shorten(watch.question), answer: shorten(answerOf(judged.result)) }),
     endings: watch.endings,
     tokens: watch.tokens,
+    inputTokens: watch.inputTokens,
+    cachedTokens: watch.cachedTokens,
     costUSD: watch.costUSD,
     durationMs: Math.round(clock.now() - startedAt),
     ...(directory !== undefined && { directory }),
@@ -234,7 +240,8 @@ async function judgeInTime<Case extends EvalCase, Result, World>(
     model: evaluation.model,
     options: wrapOptions({ id: runId, directory, scope, releases, tape: makeTape(planned, watch), watch }),
   };
-  const raced = await traceTrial({ id, fail }, () => deadline.race(judge(evaluation, item, trial)));
+  const at: Place = { step: "setup" };
+  const raced = await traceTrial({ id, fail }, () => deadline.race(judge(evaluation, trial, at)));
   deadline.end();
   const { cause } = scope;
   scope.release();
@@ -242,7 +249,7 @@ async function judgeInTime<Case extends EvalCase, Result, World>(
   if (stray !== undefined) return { checks: [], error: stray, isLasting: true };
   if (cause !== undefined && cause.kind !== "wall-clock") return undefined;
   if (raced.kind === "value") return withMistakes(raced.value, watch, replay?.from);
-  return { checks: [], error: `The trial took longer than ${trialMs} ms.` };
+  return { checks: [], error: `The trial took longer than ${trialMs} ms, and was still in ${at.step}.` };
 }
 
 /** The likeliest mistakes would make a trial pass that nobody has judged, cost money that nobody counts, or blame the wrong part. */
@@ -291,23 +298,32 @@ function judgeError(thrown: unknown): Judged {
   return { checks: [], error: toPlainError(thrown).message, isLasting: !retryable };
 }
 
+/** Where a trial is. */
+interface Place {
+  step: "setup" | "run" | "check" | "teardown";
+}
+
 /** Never rejects. */
 async function judge<Case extends EvalCase, Result, World>(
   { setup, run, check, teardown }: Evaluation<Case, Result, World>,
-  item: Case,
   facts: Omit<Trial<World, Case>, "world">,
+  at: Place,
 ): Promise<Judged> {
+  const { case: item } = facts;
   let trial: Trial<World, Case> | undefined;
   let judged: Judged;
   try {
     const made = { ...facts, world: (await setup?.(item)) as World };
     trial = made;
+    at.step = "run";
     const result = await run(item, made);
     const ended = (isRecord(result) && isThenable(result["result"]) ? await result["result"] : result) as never;
+    at.step = "check";
     judged = { result: ended, checks: await readChecks(() => check(ended, made.world, made)) };
   } catch (error) {
     judged = judgeError(error);
   }
+  at.step = "teardown";
   try {
     if (trial !== undefined) await teardown?.(trial.world);
   } catch (error) {

@@ -31,10 +31,11 @@ export function describeCost(costUSD: number | undefined): string {
 }
 
 /** Returns what an evaluation has spent, such as "700 tokens, 60 % of the input from the cache · $3.50 · 12.0 s". */
-export function describeSpent({ totals, durationMs }: EvalReport): string {
+export function describeSpent({ totals, durationMs, resumed }: EvalReport): string {
   const { tokens, inputTokens, cachedTokens, costUSD } = totals;
   const cached = cachedTokens > 0 ? `, ${formatShare(cachedTokens / inputTokens)} of the input from the cache` : "";
-  return `${countThings(tokens, "token")}${cached} · ${describeCost(costUSD)} · ${formatMs(durationMs)}`;
+  const before = resumed > 0 ? ` · ${countThings(resumed, "trial")} from before` : "";
+  return `${countThings(tokens, "token")}${cached} · ${describeCost(costUSD)} · ${formatMs(durationMs)}${before}`;
 }
 
 const endings: { readonly [Ended in Exclude<EvalReport["ended"], "complete">]: string } = {

@@ -1,0 +1,146 @@
+import { appendFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { runToolLoop } from "turnwright";
+import { defineEvaluation, evaluate, type EvalOptions, type EvalReport, toMarkdownReport } from "turnwright/evals";
+import { createMockProvider, createTestClock, text, usage } from "turnwright/testing";
+import { describe, expect, it } from "vitest";
+import { makeFolder } from "../journal/folder.ts";
+
+/** An agent whose trials are noted in `asked`. Trials in `broken` have an error. */
+function agent(asked: string[], broken: readonly string[] = [], questions = ["hello", "bye"]) {
+  return defineEvaluation({
+    name: "talk",
+    cases: questions.map((question) => ({ id: question.slice(0, 3), question })),
+    run({ question }, trial) {
+      asked.push(trial.id);
+      if (broken.includes(trial.id)) throw new Error("no room");
+      const provider = createMockProvider([
+        [text(question), usage({ inputTokens: 90, cachedInputTokens: 40, outputTokens: 10 })],
+      ]);
+      const messages = [{ role: "user", content: question }] as const;
+      return runToolLoop(trial.options({ provider, messages, pricing: () => 0.5 }));
+    },
+    check: (result, _world, { number }) => ({ right: result.text !== "bye" || number !== 2 }),
+  });
+}
+
+/** Stops the evaluation after so many trials. */
+async function stopAfter(ended: number, evaluation: ReturnType<typeof agent>, options: EvalOptions): Promise<EvalReport> {
+  const stop = new AbortController();
+  return evaluate(evaluation, {
+    ...options,
+    signal: stop.signal,
+    limits: { concurrency: 1 },
+    onTrial: (_, progress) => progress.ended === ended && stop.abort(),
+  });
+}
+
+const withoutTimes = (report: EvalReport): unknown =>
+  JSON.parse(JSON.stringify(report, (key, value) => (["startedAt", "durationMs", "resumed"].includes(key) ? undefined : value)));
+
+describe("the option resume of evaluate", () => {
+  it.for([1, 3, 5])("gives a stopped evaluation the report of a whole one after %i trials, and repeats none", async (ended) => {
+    const directory = makeFolder();
+    const whole = await evaluate(agent([]), { trials: 3, directory });
+    const asked: string[] = [];
+    const stopped = await stopAfter(ended, agent(asked), { trials: 3, directory });
+    expect([stopped.ended, asked.length]).toEqual(["stopped", ended]);
+    const resumed = await evaluate(agent(asked), { trials: 3, directory, resume: true });
+    expect([asked.length, new Set(asked).size, resumed.resumed]).toEqual([6, 6, ended]);
+    expect(withoutTimes(resumed)).toEqual(withoutTimes(whole));
+    expect(toMarkdownReport(resumed)).toContain(ended === 1 ? "1 trial from before" : `${ended} trials from before`);
+  });
+
+  it("goes on when the process was killed while it wrote", async () => {
+    const directory = makeFolder();
+    const asked: string[] = [];
+    await stopAfter(2, agent(asked), { trials: 2, directory });
+    const [file = ""] = readdirSync(directory, { recursive: true, encoding: "utf8" }).filter((name) =>
+      name.endsWith("ended.jsonl"),
+    );
+    appendFileSync(join(directory, file), '{"of":"12","report":{"id":"hel/2","sta');
+    const report = await evaluate(agent(asked), { trials: 2, directory, resume: true });
+    expect([report.ended, report.totals.trials, asked.length]).toEqual(["complete", 4, 4]);
+    const again = await evaluate(agent(asked), { trials: 2, directory, resume: true });
+    expect([again.resumed, asked.length]).toEqual([4, 4]);
+  });
+
+  it("adds trials to a complete evaluation, and repeats those with an error", async () => {
+    const directory = makeFolder();
+    const asked: string[] = [];
+    await evaluate(agent(asked, ["hel/1", "hel/2", "hel/3"]), { directory });
+    asked.length = 0;
+    const report = await evaluate(agent(asked), { trials: 2, directory, resume: true });
+    expect(asked.sort()).toEqual(["bye/2", "hel/1", "hel/2"]);
+    expect(report.totals).toMatchObject({ passed: 3, failed: 1, errors: 0, tokens: 400, inputTokens: 360, cachedTokens: 160 });
+  });
+
+  it("runs the trials of a changed case, and of another model, anew", async () => {
+    const directory = makeFolder();
+    const asked: string[] = [];
+    await evaluate(agent(asked), { directory });
+    await evaluate(agent(asked, [], ["hello!", "bye"]), { directory, resume: true });
+    expect(asked).toEqual(["hel/1", "bye/1", "hel/1"]);
+    await evaluate(agent(asked, [], ["hello!", "bye"]), { directory, resume: true, model: "new" });
+    expect(asked).toHaveLength(5);
+  });
+
+  it("counts what the earlier trials have cost against the limits", async () => {
+    const directory = makeFolder();
+    const asked: string[] = [];
+    await stopAfter(2, agent(asked), { trials: 3, directory });
+    const limits = { maxCostUSD: 1.5, concurrency: 1 };
+    const report = await evaluate(agent(asked), { trials: 3, directory, resume: true, limits });
+    expect([report.ended, report.totals.costUSD, asked.length]).toEqual(["max-cost", 1.5, 3]);
+  });
+
+  it("begins anew without it", async () => {
+    const directory = makeFolder();
+    const asked: string[] = [];
+    await stopAfter(2, agent(asked), { trials: 2, directory });
+    const report = await evaluate(agent(asked), { trials: 2, directory });
+    expect([report.resumed, asked.length]).toEqual([0, 6]);
+  });
+
+  it.for<[name: string, options: EvalOptions]>([
+    ["without files", { directory: false }],
+    ["for a replay", { replay: true }],
+  ])("is refused %s", async ([, options]) => {
+    const directory = makeFolder();
+    await evaluate(agent([]), { directory, keep: "all" });
+    await expect(evaluate(agent([]), { directory, resume: true, ...options })).rejects.toThrow(/^Option "resume" must be false/);
+  });
+});
+
+describe("a trial that takes too long", () => {
+  const never = () => new Promise<never>(() => {});
+
+  it.for([
+    ["setup", { setup: never }],
+    ["run", { run: never }],
+    ["check", { check: never }],
+    ["teardown", { setup: () => 1, teardown: never }],
+  ] as const)("is reported with the function that did not end: %s", async ([step, hanging]) => {
+    const clock = createTestClock();
+    const base = { name: "slow", cases: [{ id: "a" }], run: () => 1, check: () => true };
+    const limits = { trialMs: 1000, cleanupMs: 0 };
+    const running = evaluate(defineEvaluation({ ...base, ...hanging }), { clock, directory: false, limits });
+    await clock.advance(5000);
+    const { cases } = await running;
+    expect(cases[0]?.trials[0]?.error).toBe(`The trial took longer than 1000 ms, and was still in ${step}.`);
+  });
+});
+
+it.for([Number.NaN, 2, -0.1])(
+  "the minimum %d of a score is refused, because no score could reach it or none could fail it",
+  async (min) => {
+    const evaluation = defineEvaluation({
+      name: "wrong",
+      cases: [{ id: "a" }],
+      run: () => 1,
+      check: () => ({ good: { score: 0.5, min } }),
+    });
+    const { cases } = await evaluate(evaluation, { directory: false });
+    expect(cases[0]?.trials[0]?.error).toBe(`The option "min" of the check "good" must be a score from 0 to 1, but is ${min}.`);
+  },
+);
