@@ -204,6 +204,8 @@ async function showPage({ evaluation, options }: Job, { report, comparison, io }
   const path = join(folder, reportPage);
   if (comparison !== undefined) await writePrivate(path, renderEvalPage(report, { comparison, folder }));
   io.out(`Page: ${relative(io.cwd, path)}`);
+  if (report.ended !== "complete" && replay === undefined)
+    io.out("Go on with --resume: the trials that have ended do not run again.");
   if (report.totals.failed > 0 && replay === undefined)
     io.out("Check the failed trials again at no cost with --replay, or go on with the model with --from i1.");
 }

@@ -241,6 +241,8 @@ async function judgeInTime<Case extends EvalCase, Result, World>(
     options: wrapOptions({ id: runId, directory, scope, releases, tape: makeTape(planned, watch), watch }),
   };
   const at: Place = { step: "setup" };
+  let late = at.step;
+  releases.push(onAbort(signalOf(scope), () => (late = at.step)));
   const raced = await traceTrial({ id, fail }, () => deadline.race(judge(evaluation, trial, at)));
   deadline.end();
   const { cause } = scope;
@@ -249,7 +251,7 @@ async function judgeInTime<Case extends EvalCase, Result, World>(
   if (stray !== undefined) return { checks: [], error: stray, isLasting: true };
   if (cause !== undefined && cause.kind !== "wall-clock") return undefined;
   if (raced.kind === "value") return withMistakes(raced.value, watch, replay?.from);
-  return { checks: [], error: `The trial took longer than ${trialMs} ms, and was still in ${at.step}.` };
+  return { checks: [], error: `The trial took longer than ${trialMs} ms, and was still in ${late}.` };
 }
 
 /** The likeliest mistakes would make a trial pass that nobody has judged, cost money that nobody counts, or blame the wrong part. */
@@ -298,7 +300,7 @@ function judgeError(thrown: unknown): Judged {
   return { checks: [], error: toPlainError(thrown).message, isLasting: !retryable };
 }
 
-/** Where a trial is. */
+/** The function of the evaluation that is in progress. */
 interface Place {
   step: "setup" | "run" | "check" | "teardown";
 }

@@ -127,6 +127,25 @@ describe("turnwright eval", () => {
     ).toEqual([["refund", 3]]);
   });
 
+  it("goes on with --resume after a limit, and adds trials", async () => {
+    const folder = makeCliFolder();
+    writeAgent(folder, { cases: '[{ id: "hello", calls: [], ok: true }]' });
+    takeRuns();
+    const stopped = await runCommand(folder, ["eval", "--trials=4", "--concurrency=1", "--max-cost=1.2"]);
+    expect([stopped.exitCode, takeRuns().length]).toEqual([1, 3]);
+    expect(stopped.out).toContain("Go on with --resume: the trials that have ended do not run again.");
+    const resumed = await runCommand(folder, ["eval", "--trials=4", "--concurrency=1", "--resume"]);
+    expect([resumed.exitCode, takeRuns()]).toEqual([
+      0,
+      [
+        ["hello/3", undefined, false],
+        ["hello/4", undefined, false],
+      ],
+    ]);
+    expect(resumed.out).toContainEqual(expect.stringMatching(/ · 2 trials from before$/));
+    expect(readReport(folder)).toMatchObject({ resumed: 2, totals: { passed: 4, costUSD: 2 } });
+  });
+
   it("plays kept trials again at no cost, and goes on from an iteration", async () => {
     const folder = makeCliFolder();
     writeAgent(folder, { cases: '[{ id: "refund", calls: ["refund"], ok: [2] }, { id: "hello", calls: [], ok: false }]' });

@@ -251,7 +251,7 @@ describe("evaluate", () => {
     const report = await running;
     expect(report.cases[0]?.trials[0]).toMatchObject({
       status: "error",
-      error: "The trial took longer than 1000 ms.",
+      error: "The trial took longer than 1000 ms, and was still in run.",
       endings: ["aborted"],
     });
     expect(clock.pending).toBe(0);
