@@ -99,7 +99,7 @@ async function runPlans<Case extends EvalCase, Result, World>(
     const ports = { clock, trialMs, cleanupMs, signal, onSpent: (spent: Spent) => budget.spend(spent) };
     const { report, isLasting = false } = (await runTrial(evaluation, planned, ports)) ?? {};
     if (report === undefined) {
-      plan.end(undefined);
+      plan.end(undefined, false);
       return true;
     }
     const ended = await keepFiles(report, evaluation.keep);
