@@ -92,7 +92,7 @@ const groups: readonly Group[] = [
   { title: "`defineDurableHost`", from: ["DurableHostFields"] },
   { title: "`launchWorker` of `turnwright/dbos`", from: ["src/dbos/worker.ts WorkerOptions"] },
   { title: "`launchWorker` of `turnwright/restate`", from: ["src/restate/worker.ts WorkerOptions"] },
-  { title: "Requests of a page", from: ["BodyLimits", "RequestLimits"] },
+  { title: "Requests from a page", from: ["BodyLimits", "RequestLimits"] },
   { title: "Streams to a page", from: ["SSEOptions"] },
   { title: "`toMarkdown`", from: ["MarkdownOptions"] },
   { title: "`limits` of an evaluation", from: ["EvalLimits"], isWhole: true },

@@ -110,7 +110,7 @@ function choice(title: string, toolChoice: ToolChoice): Probe {
 }
 
 const choices: ProbeGroup = {
-  title: "Choice of tools",
+  title: "Tool choice",
   about: "Each cell lists the fields that `toolChoice` adds to the request.",
   probes: [
     choice('`"auto"`', "auto"),
