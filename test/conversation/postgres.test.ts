@@ -127,7 +127,7 @@ describe("postgresConversationStore", () => {
     await started;
     await postgresConversationStore(database.connect()).journal("bill-7").open?.(); // as in a second process
     bank.emit("paid");
-    await expect(first).rejects.toThrow("Another process has the run");
+    await expect(first).rejects.toThrow("Another process has taken over the run");
     const second = await runIn(database.connect());
     expect([second.text, second.functionHistory]).toEqual(["It may be paid.", []]); // an interrupted call has no result
   });

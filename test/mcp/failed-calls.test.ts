@@ -55,7 +55,7 @@ describe.for(generations)("createMcpRegistry: a call over $name", (generation) =
       () => {
         throw new Error("401 for Bearer abcdef0123456789");
       },
-      /gave no result: .*401 for Bearer \[redacted\]$/,
+      /returned no result: .*401 for Bearer \[redacted\]$/,
     ],
     [
       "an error of the tool, without the credential in the message",
@@ -69,7 +69,7 @@ describe.for(generations)("createMcpRegistry: a call over $name", (generation) =
       /does not match/,
     ],
     ["a result without structured content", () => says("7 degrees"), /did not return structured content/],
-    ["an invalid result", () => ({ content: "7 degrees" }) as never, /gave no result: /],
+    ["an invalid result", () => ({ content: "7 degrees" }) as never, /returned no result: /],
   ])("tells the model about %s", async ([, answer, reason]) => {
     const outputSchema = { type: "object" as const, properties: { celsius: { type: "number" } }, required: ["celsius"] };
     const { start } = await setUp(generation, [{ name: "act", outputSchema }], { answer });

@@ -100,7 +100,7 @@ describe("the live inspect page", () => {
     await page.context().setOffline(true);
     writeFileSync(path, "");
     await page.getByText("The server of this page does not answer.").waitFor();
-    await page.getByText("Disconnected: the server has ended.").waitFor();
+    await page.getByText("Disconnected: the server has stopped.").waitFor();
     writeFileSync(path, lines.join(""));
     await page.context().setOffline(false);
     await page.getByText("Completed: the model answered.").first().waitFor();
