@@ -158,7 +158,7 @@ async function runJobs(jobs: readonly Job[], work: Work): Promise<Results> {
     if (signal.aborted) break;
     const report = await runJob(job, spentUSD, work);
     reports.push(report);
-    spentUSD += report.totals.costUSD ?? 0;
+    spentUSD += report.cases.flatMap(({ trials }) => trials).reduce((sum, { costUSD = 0 }) => sum + costUSD, 0);
     const before = baseline?.reports.find(({ name }) => name === report.name);
     if (baseline !== undefined && before === undefined) io.note(`${report.name} is new, so it is not compared.`);
     const { maxDrop } = settings;

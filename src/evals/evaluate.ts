@@ -280,6 +280,10 @@ class Budget {
   inputTokens = 0;
   cachedTokens = 0;
   costUSD: number | undefined = 0;
+  /** Compared with `maxCostUSD`. */
+  #spentUSD = 0;
+  #dearestUSD = 0;
+  #isUnpriced = false;
   ended: EndReason | undefined;
   readonly #limits: EvalLimits;
   readonly #stop = new AbortController();
@@ -302,18 +306,22 @@ class Budget {
     return this.#stop.signal;
   }
 
-  spend({ tokens, inputTokens, cachedTokens, costUSD }: Spent): void {
+  spend({ tokens, inputTokens, cachedTokens, costUSD, brokeOff }: Spent): void {
     this.tokens += tokens;
     this.inputTokens += inputTokens;
     this.cachedTokens += cachedTokens;
     this.costUSD = addCost(this.costUSD, costUSD);
+    // A failed request must not end the evaluation, and may have cost something: it counts as much as the dearest one so far.
+    this.#dearestUSD = Math.max(this.#dearestUSD, costUSD ?? 0);
+    this.#spentUSD += costUSD ?? this.#dearestUSD;
+    if (costUSD === undefined && !brokeOff) this.#isUnpriced = true;
     this.#check();
   }
 
   #check(): void {
     const { maxCostUSD = Number.POSITIVE_INFINITY, maxTokens = Number.POSITIVE_INFINITY } = this.#limits;
-    if (this.costUSD === undefined && maxCostUSD < Number.POSITIVE_INFINITY) this.#end("cost-unknown");
-    else if ((this.costUSD ?? 0) >= maxCostUSD) this.#end("max-cost");
+    if (this.#isUnpriced && maxCostUSD < Number.POSITIVE_INFINITY) this.#end("cost-unknown");
+    else if (this.#spentUSD >= maxCostUSD) this.#end("max-cost");
     else if (this.tokens >= maxTokens) this.#end("max-tokens");
   }
 

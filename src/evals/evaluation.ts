@@ -48,7 +48,10 @@ export interface Trial<World = unknown, Case extends EvalCase = EvalCase> {
 
 /** The limits of a whole evaluation. When one is reached, no trial begins, and those that run are stopped and not counted. */
 export interface EvalLimits {
-  /** The maximum cost in USD, as computed by the option `pricing` of the runs. If a cost is unknown, the evaluation ends. */
+  /**
+   * The maximum cost in USD, as computed by the option `pricing` of the runs. If an answer has no price, the evaluation ends. A request that
+   * failed or was stopped counts as much as the dearest one so far.
+   */
   readonly maxCostUSD?: number | undefined;
   /** The maximum number of input and output tokens. */
   readonly maxTokens?: number | undefined;

@@ -68,6 +68,8 @@ export interface Spent {
   readonly cachedTokens: number;
   /** Undefined if it is unknown. */
   readonly costUSD: number | undefined;
+  /** True if the request failed or was stopped before the service reported its usage, so that no price could know its cost. */
+  readonly brokeOff: boolean;
 }
 
 export const trialFiles = { log: "log.jsonl", cassette: "model.jsonl", report: "trial.json", page: "page.html" } as const;
@@ -129,9 +131,11 @@ class Watch {
       return provider.stream(request, call);
     });
 
-  #count({ usage, costUSD }: SpendingEvent): void {
+  #count(event: SpendingEvent): void {
+    const { usage, costUSD } = event;
     const { totalTokens: tokens = 0, inputTokens = 0, cachedInputTokens: cachedTokens = 0 } = usage ?? {};
-    const spent = { tokens, inputTokens, cachedTokens, costUSD };
+    const brokeOff = usage === undefined && event.type === "iteration-end" && event.status !== "completed";
+    const spent = { tokens, inputTokens, cachedTokens, costUSD, brokeOff };
     this.tokens += tokens;
     this.inputTokens += inputTokens;
     this.cachedTokens += cachedTokens;

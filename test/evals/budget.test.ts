@@ -1,0 +1,42 @@
+import { defineEvaluation, evaluate } from "turnwright/evals";
+import { createMockProvider, fail, type MockPart, text, usage } from "turnwright/testing";
+import { runToolLoop } from "turnwright";
+import { describe, expect, it } from "vitest";
+
+const answer: readonly MockPart[] = [text("right"), usage({ inputTokens: 90, outputTokens: 10 })];
+
+describe("limits.maxCostUSD", () => {
+  const evaluateWith = (broken: readonly MockPart[], maxCostUSD: number, price: number | undefined = 0.25) =>
+    evaluate(
+      defineEvaluation({
+        name: "support",
+        cases: [{ id: "first" }, { id: "broken" }, { id: "last" }],
+        directory: false,
+        run({ id }, trial) {
+          const provider = createMockProvider([id === "broken" ? broken : answer]);
+          return runToolLoop(
+            trial.options({ provider, messages: [{ role: "user" as const, content: "?" }], pricing: () => price }),
+          );
+        },
+        check: (result) => result.text === "right",
+      }),
+      { limits: { maxCostUSD, concurrency: 1 } },
+    );
+
+  it("lets an evaluation go on after a request that failed", async () => {
+    const report = await evaluateWith([fail({ code: "bad-request" })], 10);
+    expect(report.ended).toBe("complete");
+    expect(report.cases.map(({ status }) => status)).toEqual(["passed", "error", "passed"]);
+    expect(report.totals.costUSD).toBeUndefined();
+  });
+
+  it("counts a request that failed as the dearest one so far", async () => {
+    const report = await evaluateWith([fail({ code: "bad-request" })], 0.5);
+    expect(report.ended).toBe("max-cost");
+  });
+
+  it("ends an evaluation at an answer without a price", async () => {
+    const report = await evaluateWith(answer, 10, Number.NaN);
+    expect(report.ended).toBe("cost-unknown");
+  });
+});
