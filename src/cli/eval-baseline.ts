@@ -14,6 +14,8 @@ import { writePrivate } from "./log-files.ts";
 
 export interface Baseline {
   readonly reports: readonly EvalReport[];
+  /** The cost of its evaluations now. 0 for a stored baseline. */
+  readonly costUSD: number;
   /** Removes the temporary files. The logs of trials are needed until then. */
   remove(): Promise<void>;
 }
@@ -31,7 +33,7 @@ export interface BaselinePlan {
 /** Reads the stored baseline, or else evaluates the commit. */
 export async function findBaseline(plan: BaselinePlan, io: CliIO): Promise<Baseline> {
   const path = resolve(io.cwd, plan.against);
-  if (await isThere(path, "file")) return { reports: await readBaseline(path, plan.against), remove: async () => {} };
+  if (await isThere(path, "file")) return { reports: await readBaseline(path, plan.against), costUSD: 0, remove: async () => {} };
   return evaluateCommit(plan, io);
 }
 
@@ -122,7 +124,8 @@ async function evaluateCommit({ against, files, args, signal }: BaselinePlan, io
     if (signal.aborted) throw new CliError("Stopped.");
     if (known.length > 0 && !(await isThere(saved, "file")))
       throw new CliError(`${against} could not be evaluated. See the lines above.`);
-    return { reports: known.length === 0 ? [] : await readBaseline(saved, saved), remove };
+    const reports = known.length === 0 ? [] : await readBaseline(saved, saved);
+    return { reports, costUSD: reports.reduce((sum, { totals }) => sum + (totals.costUSD ?? 0), 0), remove };
   } catch (error) {
     await remove();
     throw error;

@@ -1,21 +1,21 @@
 // The command `turnwright eval`: runs evaluations, reports, and compares with another version.
 
-import { existsSync } from "node:fs";
-import { appendFile, mkdir } from "node:fs/promises";
-import { createRequire } from "node:module";
+import { appendFile, mkdir, readFile } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
+import { isLoopError } from "../core/index.ts";
 import { compareReports, type EvalComparison } from "../evals/compare-reports.ts";
 import { evaluate, isFolderBusy, reportPage, rootOf } from "../evals/evaluate.ts";
 import { casesOf, type EvalOptions, type EvalReport } from "../evals/evaluation.ts";
 import { findTrials, type KeptTrial } from "../evals/kept-trials.ts";
-import { isTaken, type SavePlace, saveTrial } from "../evals/save-trial.ts";
+import { isTaken, type SavePlace, saveTrial, type TestRunner } from "../evals/save-trial.ts";
 import { findStray, traceTrials } from "../evals/stray-errors.ts";
 import { renderEvalPage } from "../evals/reports/eval-page.ts";
 import { toJUnitReport } from "../evals/reports/junit-report.ts";
 import { toMarkdownReport } from "../evals/reports/markdown-report.ts";
 import { writeProgress, writeTerminalReport } from "../evals/reports/terminal-report.ts";
 import { countThings, joinTexts } from "../inspect/format.ts";
-import { toPlainError } from "../shared/plain-error.ts";
+import { parseJson } from "../shared/json.ts";
+import { recordOf, textOf, toPlainError, unlessMissing } from "../shared/plain-error.ts";
 import { CliError, type CliIO, messageOf, wrongUsage } from "./cli-io.ts";
 import { type Baseline, findBaseline, isIncomplete, saveBaseline } from "./eval-baseline.ts";
 import { findEvalFiles, type FoundEvaluation, loadEvaluations } from "./eval-files.ts";
@@ -44,7 +44,7 @@ export async function runEvals(args: readonly string[], io: CliIO): Promise<void
   const strays = catchStrays(io);
   const files = await findEvalFiles(settings.files, io.cwd);
   const jobs = await planJobs(await loadEvaluations(files, io.cwd), settings, io.cwd);
-  if (settings.saveTest !== undefined) return saveTests(jobs, settings.saveTest, io);
+  if (settings.saveTest !== undefined) return saveTests(jobs, settings, io);
   const signal = io.stopSignal();
   const baseline = against === undefined ? undefined : await findBaseline({ against, files, args: repeated, signal }, io);
   try {
@@ -81,9 +81,12 @@ async function planJobs(evaluations: readonly FoundEvaluation[], settings: EvalS
     const own = settings.directory ?? found.evaluation.directory ?? ".turnwright/evals";
     return { ...found, options: { ...shared, directory: own === false ? false : resolve(cwd, own) } };
   });
+  // Before any trial runs, because what it costs would be lost.
+  const known = await Promise.all(
+    withPaths.map(async ({ evaluation, file }) => (await inFile(file, casesOf(evaluation))).map(({ id }) => id)),
+  );
   if (replay !== undefined) return planReplays(withPaths, settings);
   if (cases === undefined) return withPaths;
-  const known = await Promise.all(withPaths.map(async ({ evaluation }) => (await casesOf(evaluation.cases)).map(({ id }) => id)));
   const chosen = withPaths.map((job, index) => {
     const only = cases.filter((id) => known[index]?.includes(id) === true);
     return { ...job, options: { ...job.options, only } };
@@ -91,6 +94,15 @@ async function planJobs(evaluations: readonly FoundEvaluation[], settings: EvalS
   const missing = cases.find((id) => !known.flat().includes(id));
   if (missing !== undefined) throw wrongUsage(`There is no case "${missing}" (cases: ${known.flat().join(", ")}).`);
   return chosen.filter(({ options }) => options.only.length > 0);
+}
+
+/** Names the file in an error about an evaluation. */
+async function inFile<T>(file: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    throw isLoopError(error) ? new CliError(`${file}: ${messageOf(error)}.`, 1, { cause: error }) : error;
+  }
 }
 
 async function planReplays(jobs: readonly Job[], { replay, cases }: EvalSettings): Promise<readonly Job[]> {
@@ -117,10 +129,9 @@ async function planReplays(jobs: readonly Job[], { replay, cases }: EvalSettings
 }
 
 /** Writes a test for each kept trial, with the recording of its model. */
-async function saveTests(jobs: readonly Job[], folder: string, io: CliIO): Promise<void> {
+async function saveTests(jobs: readonly Job[], { saveTest: folder = "", runner }: EvalSettings, io: CliIO): Promise<void> {
   const { cwd } = io;
-  const runner = isInstalled("vitest", cwd) ? "vitest" : "node:test";
-  const place = { folder: resolve(cwd, folder), runner } as const;
+  const place = { folder: resolve(cwd, folder), runner: runner ?? (await findRunner(cwd)) };
   for (const { file, exportName, kept = [] } of jobs)
     for (const trial of kept) {
       const path = await saveTest(trial, { ...place, evaluationFile: resolve(cwd, file), exportName });
@@ -137,9 +148,14 @@ async function saveTest(trial: KeptTrial, place: SavePlace): Promise<string> {
   }
 }
 
-function isInstalled(packageName: string, cwd: string): boolean {
-  const folders = createRequire(join(cwd, "resolve.js")).resolve.paths(packageName) ?? [];
-  return folders.some((folder) => existsSync(join(folder, packageName, "package.json")));
+/** Returns the runner of the nearest package.json that names one. */
+async function findRunner(folder: string): Promise<TestRunner> {
+  const text = await readFile(join(folder, "package.json"), "utf8").catch(unlessMissing);
+  const { scripts, dependencies, devDependencies } = recordOf(parseJson(text ?? ""));
+  const test = textOf(recordOf(scripts)["test"]);
+  if ([dependencies, devDependencies].some((packages) => "vitest" in recordOf(packages)) || test.includes("vitest"))
+    return "vitest";
+  return test.includes("--test") || dirname(folder) === folder ? "node:test" : findRunner(dirname(folder));
 }
 
 interface Work {
@@ -150,19 +166,16 @@ interface Work {
 }
 
 async function runJobs(jobs: readonly Job[], work: Work): Promise<Results> {
-  const { settings, baseline, io, signal } = work;
+  const { baseline, io, signal } = work;
   const reports: EvalReport[] = [];
   const comparisons: EvalComparison[] = [];
-  let spentUSD = 0;
+  let spentUSD = baseline?.costUSD ?? 0;
   for (const job of jobs) {
     if (signal.aborted) break;
     const report = await runJob(job, spentUSD, work);
     reports.push(report);
     spentUSD += report.cases.flatMap(({ trials }) => trials).reduce((sum, { costUSD = 0 }) => sum + costUSD, 0);
-    const before = baseline?.reports.find(({ name }) => name === report.name);
-    if (baseline !== undefined && before === undefined) io.note(`${report.name} is new, so it is not compared.`);
-    const { maxDrop } = settings;
-    const comparison = before && (await compareReports(before, report, maxDrop === undefined ? {} : { maxDrop }));
+    const comparison = await compareWithBaseline(report, work);
     if (comparison !== undefined) comparisons.push(comparison);
     for (const line of writeTerminalReport(report, comparison)) io.out(line);
     await showPage(job, { report, comparison, io });
@@ -170,7 +183,16 @@ async function runJobs(jobs: readonly Job[], work: Work): Promise<Results> {
   return { reports, comparisons };
 }
 
-async function runJob({ evaluation, options }: Job, spentUSD: number, { settings, io, signal }: Work): Promise<EvalReport> {
+async function compareWithBaseline(
+  report: EvalReport,
+  { settings: { maxDrop }, baseline, io }: Work,
+): Promise<EvalComparison | undefined> {
+  const before = baseline?.reports.find(({ name }) => name === report.name);
+  if (baseline !== undefined && before === undefined) io.note(`${report.name} is new, so it is not compared.`);
+  return before && compareReports(before, report, maxDrop === undefined ? {} : { maxDrop });
+}
+
+async function runJob({ evaluation, file, options }: Job, spentUSD: number, { settings, io, signal }: Work): Promise<EvalReport> {
   const { maxCostUSD } = settings;
   const limits = {
     ...options.limits,
@@ -185,7 +207,7 @@ async function runJob({ evaluation, options }: Job, spentUSD: number, { settings
       io.note(writeProgress(trial, progress));
     },
   });
-  return running.catch((error: unknown) => {
+  return inFile(file, running).catch((error: unknown) => {
     throw isFolderBusy(error) ? new CliError(`${messageOf(error)}.`, 1, { cause: error }) : error;
   });
 }

@@ -3,8 +3,8 @@
 import { readdir, stat } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import { isRecord } from "../core/kit.ts";
-import type { Evaluation } from "../evals/evaluation.ts";
-import { CliError, wrongUsage } from "./cli-io.ts";
+import { defineEvaluation, type Evaluation } from "../evals/evaluation.ts";
+import { CliError, messageOf, wrongUsage } from "./cli-io.ts";
 import { importModule } from "./import-module.ts";
 
 const isEvalFile = (name: string): boolean => /\.eval\.m?[jt]s$/.test(name);
@@ -54,7 +54,7 @@ export async function loadEvaluations(files: readonly string[], cwd: string): Pr
   const found = new Map<Evaluation, FoundEvaluation>();
   for (const file of files) {
     const exported = Object.entries(await importModule(file, cwd)).flatMap(([exportName, evaluation]) =>
-      isEvaluation(evaluation) ? [{ evaluation, file, exportName }] : [],
+      isEvaluation(evaluation) ? [{ evaluation: checkEvaluation(file, evaluation), file, exportName }] : [],
     );
     if (exported.length === 0) throw new CliError(`${file} exports no evaluation. Export what defineEvaluation returns.`);
     for (const one of exported) if (!found.has(one.evaluation)) found.set(one.evaluation, one);
@@ -69,12 +69,15 @@ export async function loadEvaluations(files: readonly string[], cwd: string): Pr
   return all;
 }
 
+/** An object that lacks a part is an evaluation too, so that an error can name the part. */
 function isEvaluation(value: unknown): value is Evaluation {
-  return (
-    isRecord(value) &&
-    typeof value["name"] === "string" &&
-    "cases" in value &&
-    typeof value["run"] === "function" &&
-    typeof value["check"] === "function"
-  );
+  return isRecord(value) && "cases" in value && [value["run"], value["check"]].some((part) => typeof part === "function");
+}
+
+function checkEvaluation(file: string, evaluation: Evaluation): Evaluation {
+  try {
+    return defineEvaluation(evaluation);
+  } catch (error) {
+    throw new CliError(`${file}: ${messageOf(error)}.`, 1, { cause: error });
+  }
 }

@@ -1,13 +1,14 @@
 // Reads the options of the command `turnwright eval`.
 
 import type { EvalOptions } from "../evals/evaluation.ts";
+import type { TestRunner } from "../evals/save-trial.ts";
 import { parseArguments, toIteration, wrongUsage } from "./cli-io.ts";
 
 const options = {
   trials: { type: "string" },
   case: { type: "string", multiple: true },
   "pass-rate": { type: "string" },
-  "stop-early": { type: "boolean" },
+  "stop-early": { type: "string" },
   "max-cost": { type: "string" },
   concurrency: { type: "string" },
   model: { type: "string" },
@@ -18,6 +19,7 @@ const options = {
   trial: { type: "string", multiple: true },
   from: { type: "string" },
   "save-test": { type: "string" },
+  runner: { type: "string" },
   against: { type: "string" },
   "max-drop": { type: "string" },
   "save-baseline": { type: "string" },
@@ -38,6 +40,8 @@ export interface EvalSettings {
   readonly replay: { readonly trials: readonly string[] | undefined; readonly from: number | undefined } | undefined;
   /** The folder for tests that play kept trials. Then nothing runs. */
   readonly saveTest: string | undefined;
+  /** The runner of these tests. Default: that of the project. */
+  readonly runner: TestRunner | undefined;
   readonly against: string | undefined;
   readonly maxDrop: number | undefined;
   readonly baseline: string | undefined;
@@ -51,7 +55,9 @@ export interface EvalSettings {
 type EvalValues = ReturnType<typeof parseArguments<typeof options>>["values"];
 
 export function readEvalSettings(args: readonly string[]): EvalSettings {
-  const { values, positionals } = parseArguments(args, options);
+  // Without a value, the next argument is a file.
+  const full = args.map((arg, at) => (arg === "--stop-early" && !/^[\d.]+$/.test(args[at + 1] ?? "") ? `${arg}=true` : arg));
+  const { values, positionals } = parseArguments(full, options);
   const { markdown, junit, html, against, directory } = values;
   if (values["max-drop"] !== undefined && against === undefined) throw wrongUsage("--max-drop needs --against.");
   return {
@@ -62,6 +68,7 @@ export function readEvalSettings(args: readonly string[]): EvalSettings {
     cases: values.case,
     replay: readReplay(values),
     saveTest: values["save-test"],
+    runner: readRunner(values),
     against,
     maxDrop: readNumber("max-drop", values["max-drop"], isShare),
     baseline: values["save-baseline"],
@@ -78,7 +85,7 @@ function readShared(values: EvalValues): EvalOptions {
     passRate: readNumber("pass-rate", values["pass-rate"], isRate),
     keep: readKeep(values),
     model: values.model,
-    stopEarly: values["stop-early"],
+    stopEarly: values["stop-early"] === "true" ? true : readNumber("stop-early", values["stop-early"], isCertainty),
     resume: values.resume,
   };
   const concurrency = readNumber("concurrency", values.concurrency, isCount);
@@ -90,6 +97,14 @@ function readKeep({ keep, against }: EvalValues): EvalOptions["keep"] {
   if (keep === undefined) return against === undefined ? undefined : "all";
   if (keep !== "all" && keep !== "failed") throw wrongUsage(`--keep must be all or failed, but is "${keep}".`);
   return keep;
+}
+
+function readRunner({ runner, ...values }: EvalValues): TestRunner | undefined {
+  if (runner === undefined || runner === "vitest" || runner === "node:test") {
+    if (runner === undefined || values["save-test"] !== undefined) return runner;
+    throw wrongUsage("--runner needs --save-test.");
+  }
+  throw wrongUsage(`--runner must be vitest or node:test, but is "${runner}".`);
 }
 
 function readReplay({ replay = false, trial, from, ...values }: EvalValues): EvalSettings["replay"] {
@@ -107,6 +122,10 @@ interface Demand {
 
 const isCount: Demand = { text: "a whole number of at least 1", fits: (value) => Number.isInteger(value) && value >= 1 };
 const isRate: Demand = { text: "a number above 0 and at most 1", fits: (value) => value > 0 && value <= 1 };
+const isCertainty: Demand = {
+  text: "a certainty from 0.5 to 1, such as 0.95, or have no value (0.99)",
+  fits: (value) => value >= 0.5 && value <= 1,
+};
 const isShare: Demand = { text: "a number from 0 to 1", fits: (value) => value >= 0 && value <= 1 };
 const isAmount: Demand = { text: "an amount in USD", fits: (value) => value >= 0 && Number.isFinite(value) };
 
@@ -127,8 +146,7 @@ const repeatedNames = ["trials", "case", "pass-rate", "stop-early", "max-cost", 
 function repeatArguments(values: EvalValues): readonly string[] {
   return repeatedNames.flatMap((name): readonly string[] => {
     const value = values[name];
-    if (value === undefined || value === false) return [];
-    if (value === true) return [`--${name}`];
+    if (value === undefined) return [];
     return typeof value === "string" ? [`--${name}=${value}`] : value.map((one) => `--${name}=${one}`);
   });
 }

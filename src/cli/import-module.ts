@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { isLoopError } from "../core/index.ts";
 import { isRecord } from "../core/kit.ts";
 import { CliError, messageOf } from "./cli-io.ts";
 
@@ -10,6 +11,10 @@ export async function importModule(given: string, cwd: string): Promise<{ readon
   } catch (error) {
     const isTypeScript = isRecord(error) && error["code"] === "ERR_UNKNOWN_FILE_EXTENSION";
     const advice = isTypeScript ? "Use Node 22.18 or later for TypeScript, or pass a .mjs file" : "Check the path and the module";
-    throw new CliError(`${given} cannot be loaded: ${messageOf(error)}. ${advice}.`, 1, { cause: error });
+    // The message of an error of this package says what to do.
+    const text = isLoopError(error)
+      ? `${given}: ${messageOf(error)}.`
+      : `${given} cannot be loaded: ${messageOf(error)}. ${advice}.`;
+    throw new CliError(text, 1, { cause: error });
   }
 }

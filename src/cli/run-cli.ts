@@ -58,8 +58,10 @@ Without files, those below this folder. Failed trials keep their files in .turnw
   --trials <number>   the number of trials of each case
   --case <id>         only this case. Repeat it for several cases
   --pass-rate <share> the share of trials that must pass, such as 0.8
-  --stop-early        stop the trials of a case when its outcome is 99 % certain
-  --max-cost <USD>    stop when all evaluations together have cost this amount
+  --stop-early [share] stop the trials of a case when its outcome is certain to this share,
+                      such as 0.95. Default: 0.99
+  --max-cost <USD>    stop when all evaluations together, also those of --against, have cost this
+                      amount. They run one after another, and each gets what is left
   --concurrency <n>   the number of trials that run at the same time
   --model <name>      the model. Evaluations get it as trial.model
   --keep <which>      keep the files of all trials, or of failed ones
@@ -69,6 +71,7 @@ Without files, those below this folder. Failed trials keep their files in .turnw
   --trial <id>        play only this kept trial, such as refund/2. Repeat it for several trials
   --from <iteration>  play kept trials, and go on with the model from this iteration, such as i3
   --save-test <dir>   write a test for each kept trial, with the recording of the model
+  --runner <name>     the runner of these tests: vitest or node:test. Default: by package.json
   --against <version> compare with a commit such as main, whose evaluations run in a worktree of
                       git, or with a stored report. Cases may then fail as before
   --max-drop <share>  by how much the pass rate may be lower. Default: 0.05

@@ -71,6 +71,8 @@ export class CasePlan<Case extends EvalCase> {
 
   #verdict(certainty: number): "passed" | "failed" | undefined {
     const { trials, passRate } = this.#rule;
+    // With a high pass rate and a low certainty, the chance before any trial would decide.
+    if (this.passed + this.failed === 0) return undefined;
     // 0.7 of 10 trials are 7, although 0.7 * 10 is a little more in floating point.
     const needed = Math.ceil(trials * passRate - 1e-9);
     const chance = chanceOfPassing({

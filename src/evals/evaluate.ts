@@ -81,7 +81,8 @@ async function runPlans<Case extends EvalCase, Result, World>(
   const { concurrency = 4, trialMs = 600_000, cleanupMs = 5_000 } = limits;
   const [startedAt, startTime] = [clock.now(), new Date().toISOString()];
   const budget = new Budget(limits, clock, evaluation.signal);
-  for (const report of resumed) budget.spend(report);
+  // A cost that is unknown ended the earlier process only if a price was missing. Here, it counts as much as the dearest one.
+  for (const report of resumed) budget.spend({ ...report, brokeOff: true });
 
   const runNext = async (): Promise<boolean> => {
     const next = budget.ended === undefined ? nextOf(plans) : undefined;
@@ -143,10 +144,10 @@ async function keptTrials({ replay, directory, name }: Options): Promise<readonl
 }
 
 async function chooseCases<Case extends EvalCase>(
-  { cases, only }: Pick<Evaluation<Case>, "cases" | "only">,
+  { name, cases, only }: Pick<Evaluation<Case>, "name" | "cases" | "only">,
   kept: readonly KeptTrial[] | undefined,
 ): Promise<readonly Case[]> {
-  const all = await casesOf<Case>(cases);
+  const all = await casesOf<Case>({ name, cases });
   const wanted = kept?.map((trial) => trial.case) ?? only;
   const unknown = wanted?.find((id) => !all.some((item) => item.id === id));
   if (unknown !== undefined)

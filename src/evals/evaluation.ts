@@ -1,6 +1,7 @@
 // The parts that a user writes: cases, how one is run, and how its result is checked.
 
 import type { Clock, Json, LoopOptions } from "../core/index.ts";
+import { quote } from "../shared/texts.ts";
 import { checkFields, type Checks as FieldChecks, invalidOption, is, isRecord, needed } from "../core/kit.ts";
 
 /** A case of an evaluation. Other fields, such as the input and the expected answer, are yours. */
@@ -333,14 +334,18 @@ export function defineEvaluation<Case extends EvalCase, Result, World = undefine
 }
 
 /** Returns the cases. Throws LoopError "invalid-option" if one has no id, or the id of another. */
-export async function casesOf<Case extends EvalCase>(cases: Evaluation<Case>["cases"]): Promise<readonly Case[]> {
+export async function casesOf<Case extends EvalCase>({
+  name,
+  cases,
+}: Pick<Evaluation<Case>, "name" | "cases">): Promise<readonly Case[]> {
   const list: unknown = typeof cases === "function" ? await cases() : cases;
-  if (!Array.isArray(list) || list.length === 0) throw invalidOption("cases", "at least one case", list);
+  const wanted = (expected: string): string => `${expected} in the evaluation ${quote(name)}`;
+  if (!Array.isArray(list) || list.length === 0) throw invalidOption("cases", wanted("at least one case"), list);
   const ids = new Set<string>();
   for (const [index, item] of list.entries()) {
     const id = isRecord(item) ? item["id"] : undefined;
-    if (typeof id !== "string" || id === "") throw invalidOption(`cases[${index}].id`, "a name for the case", id);
-    if (ids.has(id)) throw invalidOption(`cases[${index}].id`, "a name that no other case has", id);
+    const problem = typeof id !== "string" || id === "" ? "a name for the case" : "a name that no other case has";
+    if (typeof id !== "string" || id === "" || ids.has(id)) throw invalidOption(`cases[${index}].id`, wanted(problem), id);
     ids.add(id);
   }
   return list as readonly Case[];

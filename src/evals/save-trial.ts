@@ -7,6 +7,8 @@ import type { KeptTrial } from "./kept-trials.ts";
 import { trialFiles } from "./run-trial.ts";
 import { fileNameOf } from "./words.ts";
 
+export type TestRunner = "vitest" | "node:test";
+
 /** The place of a saved trial, and the imports of its test. */
 export interface SavePlace {
   /** The folder for the test and the files of the trial. */
@@ -15,7 +17,7 @@ export interface SavePlace {
   readonly evaluationFile: string;
   /** The name under which that file exports the evaluation. */
   readonly exportName: string;
-  readonly runner: "vitest" | "node:test";
+  readonly runner: TestRunner;
 }
 
 /** Copies the recording of the trial, and writes a test that plays it. Returns the path of the test. Existing files are never replaced. */

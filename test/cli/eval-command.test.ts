@@ -188,11 +188,12 @@ describe("turnwright eval", () => {
     expect(report.cases[0]?.trials).toMatchObject([{ id: "refund/1", status: "failed", tokens: 0 }]);
     const again = await runCommand(folder, args);
     expect([again.exitCode, again.notes[0]]).toEqual([1, expect.stringContaining("Remove the test first")]);
-    mkdirSync(join(folder, "node_modules/vitest"), { recursive: true });
-    writeFileSync(join(folder, "node_modules/vitest/package.json"), "{}");
+    writeFileSync(join(folder, "package.json"), '{"devDependencies":{"vitest":"4"}}');
     const all = await runCommand(folder, ["eval", "--save-test", "all"]);
     expect(all.out).toEqual(["all/hello-1.test.mjs", "all/refund-1.test.mjs"]);
     expect(readFileSync(join(folder, "all/hello-1.test.mjs"), "utf8")).toContain('import { it } from "vitest";');
+    await runCommand(folder, ["eval", "--trial", "hello/1", "--save-test", "node", "--runner", "node:test"]);
+    expect(readFileSync(join(folder, "node/hello-1.test.mjs"), "utf8")).toContain('import { it } from "node:test";');
   });
 
   it("compares with a commit in a worktree, and removes it", async () => {
@@ -334,6 +335,30 @@ describe("turnwright eval", () => {
     expect([readReport(folder).ended, readReport(folder, "b").ended]).toEqual(["complete", "max-cost"]);
   });
 
+  it("takes what the version before has cost from the maximum cost", async () => {
+    const folder = makeCliFolder();
+    git(folder, "init", "--quiet", "--initial-branch=main");
+    writeAgent(folder, { cases: '[{ id: "a", calls: [], ok: true }, { id: "b", calls: [], ok: true }]' });
+    git(folder, "add", "--all");
+    git(folder, "commit", "--quiet", "--message=first");
+    useTemporaryFolder();
+    const { exitCode } = await runCommand(folder, ["eval", "--against=main", "--max-cost=1.4", "--concurrency=1"]);
+    expect([exitCode, readReport(folder).ended]).toEqual([1, "max-cost"]);
+  });
+
+  it("stops early with a certainty or without one", async () => {
+    const folder = makeCliFolder();
+    writeAgent(folder, { cases: '[{ id: "a", calls: [], ok: false }]', more: "passRate: 0.9" });
+    const trialsWith = async (...args: readonly string[]): Promise<number> => {
+      await runCommand(folder, ["eval", "--trials", "20", "--concurrency", "1", ...args]);
+      return readReport(folder).totals.trials;
+    };
+    const [certain, bold] = [await trialsWith("--stop-early", "support.eval.mjs"), await trialsWith("--stop-early", "0.6")];
+    expect(bold).toBeGreaterThanOrEqual(1);
+    expect(bold).toBeLessThanOrEqual(certain);
+    expect(certain).toBeLessThan(5);
+  });
+
   it.for<readonly [what: string, args: readonly string[], exitCode: number, message: string]>([
     ["a folder without files", ["empty"], 2, "There is no file such as support.eval.mjs in empty."],
     ["a missing file", ["no.eval.mjs"], 2, "There is no file no.eval.mjs."],
@@ -349,6 +374,26 @@ describe("turnwright eval", () => {
     ["--max-drop alone", ["--max-drop", "0.1"], 2, "--max-drop needs --against."],
     ["a replay against a commit", ["--replay", "--against", "main"], 2, "leave out --replay"],
     ["a baseline of a replay", ["--replay", "--save-baseline", "a.json"], 2, "leave out --replay"],
+    [
+      "a case without an id",
+      ["no-id.mjs"],
+      1,
+      'no-id.mjs: Option "cases[0].id" must be a name for the case in the evaluation "no id", but is',
+    ],
+    [
+      "no cases",
+      ["no-cases.mjs"],
+      1,
+      'no-cases.mjs: Option "cases" must be at least one case in the evaluation "no cases", but is',
+    ],
+    ["no check", ["no-check.mjs"], 1, 'no-check.mjs: Option "evaluation.check" must be a function, but is undefined.'],
+    [
+      "a wrong certainty",
+      ["--stop-early", "0.2"],
+      2,
+      "--stop-early must be a certainty from 0.5 to 1, such as 0.95, or have no value (0.99), but",
+    ],
+    ["a wrong runner", ["--save-test", "a", "--runner", "jest"], 2, '--runner must be vitest or node:test, but is "jest".'],
     ["an unknown version", ["--against=--all"], 2, "is neither a file nor a commit of git"],
     ["a file that is no report", ["--against", "none.mjs"], 1, "none.mjs is no report of an evaluation."],
   ])("prints a message for %s, and runs nothing", async ([, args, exitCode, message]) => {
@@ -356,6 +401,10 @@ describe("turnwright eval", () => {
     mkdirSync(join(folder, "empty"));
     writeAgent(folder);
     writeAgent(folder, { file: "twin.mjs" });
+    const rest = "run: () => 1, check: () => true";
+    writeFileSync(join(folder, "no-id.mjs"), `export const a = { name: "no id", cases: [{}], ${rest} };`);
+    writeFileSync(join(folder, "no-cases.mjs"), `export const a = { name: "no cases", cases: [], ${rest} };`);
+    writeFileSync(join(folder, "no-check.mjs"), `export const a = { name: "no check", cases: [{ id: "a" }], run: () => 1 };`);
     writeFileSync(join(folder, "none.mjs"), "export const other = { name: 'x' };");
     takeRuns();
     const end = await runCommand(folder, ["eval", ...args]);
