@@ -109,9 +109,7 @@ function openChat(id: string, pool: Pool) {
 // #endregion postgres
 assert.equal(openChat("chat-20", { query: async () => ({ rows: [] }) } as unknown as Pool).id, "chat-20");
 
-// #region suite
 const checks = conversationStoreSuite({ open: () => fileConversationStore(directory) });
 for (const { title, run } of checks) await run().catch((error: unknown) => show(`${title}: ${String(error)}`));
-// #endregion suite
 assert.equal(shown.at(-1), "I have paid it.");
 rmSync(directory, { recursive: true, force: true });

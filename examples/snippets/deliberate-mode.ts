@@ -60,13 +60,11 @@ assert.deepEqual(mode.problems, []);
 {
   const provider = play("delete_all");
   const messages = [{ role: "user", content: "Thanks!" }] as const;
-  // #region blocked
   const gate = mode.forTurn({ conversationId: "room-7", text: "Thanks!" });
   const result = await runToolLoop({ provider, tools, messages, middleware: [gateTools(gate)] });
   const answer = result.functionHistory[0]?.functionResponse.response.result;
   // The model reads:
   // { status: "blocked_by_deliberate_tool_mode", functionName: "delete_all", allowedToolNames: ["get_time", "set_reminder"] }
-  // #endregion blocked
   assert.deepEqual(answer, {
     status: "blocked_by_deliberate_tool_mode",
     functionName: "delete_all",

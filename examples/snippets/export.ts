@@ -26,10 +26,8 @@ const messages = [{ role: "user", content: "Where is my order?" }] as const;
 await runToolLoop({ provider, tools: [findOrder], messages, middleware: [runLog({ to: path })] });
 
 {
-  // #region trace
   const log = await readRunLog(path);
   await writeFile(tracePath, toChromeTrace(log));
-  // #endregion trace
   assert.match(readFileSync(tracePath, "utf8"), /"name":"find_order","ph":"X"/);
 }
 

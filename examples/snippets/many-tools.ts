@@ -52,13 +52,11 @@ assert.deepEqual(sent, [
 const anthropicClient = new Anthropic({ apiKey: "test" });
 const openaiClient = new OpenAI({ apiKey: "test" });
 const registry = [searchDocs, createInvoice];
-// #region options
 const searchable = withToolSearch(registry, {
   defer: ({ name }) => name !== "search_docs", // the function decides for each tool; `true` defers all
   maxResults: 5, // the number of tools that one search loads
   maxTokens: 1_500, // the size of find_tools with its list of names
 });
-// #endregion options
 assert.deepEqual(
   searchable.definitions().map(({ name, deferred }) => [name, deferred === true]),
   [

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { z } from "zod";
 import { defineTool, memoryJournal, type Message, type Middleware, runToolLoop } from "turnwright";
-import { denyCall, type Hooks } from "turnwright/kit";
+import { denyCall } from "turnwright/kit";
 import { createMockProvider, expectReplays, text, toolCall } from "turnwright/testing";
 
 const messages: readonly Message[] = [{ role: "user", content: "Pay the bill." }];
@@ -46,23 +46,17 @@ const createModel = () =>
   const lines: string[] = [];
   const write = (line: string): void => void lines.push(line);
   // #region watch
-  function watchTools(): Middleware {
-    const begin = (): Hooks => {
-      const startedAt = new Map<string, number>();
-      return {
-        on(event) {
-          const depth = event.path?.length ?? 0; // events of nested runs have the ids of the calls around them
-          if (event.type === "tool-start") startedAt.set(event.callId, Date.now());
-          if (event.type === "tool-end")
-            write(`${"  ".repeat(depth)}${event.name}: ${Date.now() - (startedAt.get(event.callId) ?? Date.now())} ms`);
-        },
-        close: ({ failure }) => write(failure === undefined ? "ended" : "rejected"),
-      };
-    };
-    return { name: "watch-tools", pure: true, begin };
-  }
+  const watched: Middleware = {
+    name: "watched",
+    pure: true,
+    on(event) {
+      const depth = event.path?.length ?? 0; // events of nested runs have the ids of the calls around them
+      if (event.type === "tool-end") write(`${"  ".repeat(depth)}${event.name}: ${event.durationMs.toFixed(0)} ms`);
+    },
+    close: ({ failure }) => write(failure === undefined ? "ended" : "rejected"),
+  };
   // #endregion watch
-  await runToolLoop({ provider: createModel(), tools, messages, middleware: [watchTools()] });
+  await runToolLoop({ provider: createModel(), tools, messages, middleware: [watched] });
   assert.match(lines.join("\n"), /^pay: \d+ ms\nended$/);
 }
 

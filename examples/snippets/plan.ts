@@ -90,14 +90,12 @@ async function findPort(_userInput: string, { signal }: { readonly signal: Abort
 
 {
   const model = createMockProvider([text(planned), text(answer), text("Ja.")]);
-  // #region prompt
   const provider = withPlanner(model, {
     prompt: (input) => {
       const { system, user } = plannerPrompt(input);
       return { system: `${system}\n- Write "purpose" in the language of the user.`, user };
     },
   });
-  // #endregion prompt
   assert.equal((await runToolLoop({ provider, tools, messages })).text, "Ja.");
   assert.match(model.requests[0]?.system ?? "", /language of the user\.$/);
 }

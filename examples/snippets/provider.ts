@@ -44,7 +44,6 @@ function toWireMessage(message: Message): WireMessage {
 }
 // #endregion messages
 
-// #region calls
 /** A tool call whose arguments have not arrived completely yet. */
 interface OpenCall {
   readonly key: string;
@@ -56,7 +55,6 @@ interface OpenCall {
 function toReady({ key, id, name, argsText }: OpenCall): ModelChunk {
   return { type: "call-ready", key, id, name, argsText, args: undefined, ...parseToolArguments(argsText) };
 }
-// #endregion calls
 
 // #region errors
 function toProblem({ busy, message }: Extract<WireEvent, { kind: "problem" }>): ModelChunk {

@@ -179,6 +179,7 @@ assert.deepEqual(provider.requests[1]?.messages.at(-1), {
 
   assert.equal(result.text, "Take a coat.");
   assert.equal(service.refusals.length, 0);
+  // #endregion strict
 
   // Mistral refuses a user message directly after a tool message. The adapter puts an assistant message between them.
   const wrong = [
@@ -187,5 +188,4 @@ assert.deepEqual(provider.requests[1]?.messages.at(-1), {
   ];
   await assert.rejects(client.chat.completions.create({ model: "mistral-large-4", messages: wrong }), { status: 400 });
   assert.match(service.refusals[0]?.rule ?? "", /^A user message does not come directly after a tool message/);
-  // #endregion strict
 }

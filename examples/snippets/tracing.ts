@@ -82,14 +82,15 @@ const model = createMockProvider(({ messages: sent }) =>
   // #region store
   const currentRun = new AsyncLocalStorage<unknown>();
   tracingChannel<unknown, object>(runChannel).start.bindStore(currentRun);
+  // In a tool, `currentRun.getStore()` is now the RunMessage of the run that its call belongs to.
+  // #endregion store
 
   const whoAsks = defineTool({
     name: "find_order",
     description: "Status of an order",
     inputSchema: z.object({ id: z.string() }),
-    execute: () => currentRun.getStore(), // the RunMessage of the run that this call belongs to
+    execute: () => currentRun.getStore(),
   });
-  // #endregion store
   const options = { provider, tools: [whoAsks], messages, middleware: [diagnostics()], runId: "r1" };
   const { functionHistory } = await runToolLoop(options);
   assert.match(JSON.stringify(functionHistory[0]?.functionResponse), /"runId":"r1"/);

@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { defineTool, memoryJournal, streamToolLoop, type Journal, type Message } from "turnwright";
+import { defineTool, streamToolLoop, type Message } from "turnwright";
+import { createRunHost } from "turnwright/host";
 import { isRequestError, pipeUIMessageStream, readUIChatRequest, toUIMessageStreamResponse } from "turnwright/ui-message-stream";
 import { createMockProvider, text, toolCall } from "turnwright/testing";
 import { useChat } from "@ai-sdk/react";
@@ -37,28 +38,28 @@ async function postMessage(request: Request): Promise<Response> {
 // #endregion simple-route
 
 // #region answer
-interface Chat {
-  history: readonly Message[];
-  /** The latest run. If it waits for a person's decision, it can be continued. */
-  run?: { readonly runId: string; readonly journal: Journal; readonly messages: readonly Message[] };
-}
-const chats = new Map<string, Chat>();
+const host = createRunHost(); // in your program: with a store in files or in Postgres
 
-/** POST /api/chat. The body contains a new message, or answers for calls that wait. */
+/** POST /api/chat. The body has a new message, or answers for calls that wait. */
 async function answer(request: Request): Promise<Response> {
   const { id, message, answers, continues } = await readUIChatRequest(request); // check here that the user may use this chat
-  const chat = chats.get(id) ?? { history: [] };
-  chats.set(id, chat);
-  if (message !== undefined)
-    chat.run = { runId: `${id}/${chat.history.length}`, journal: memoryJournal(), messages: [...chat.history, message] };
-  // A tab may still show an earlier run. Decisions about that run are refused.
-  if (chat.run === undefined || (message === undefined && continues !== chat.run.runId))
-    return new Response("Nothing waits here.", { status: 409 });
-  const stream = streamToolLoop({ provider, tools, ...chat.run, answers });
-  // An answer that a page sends twice is refused. Without `console.error`, this would end the process.
-  void stream.result.then(({ messages }) => (chat.history = messages), console.error);
-  return toUIMessageStreamResponse(stream, { version: 7, from: message === undefined ? "live" : "start" });
+  if (message !== undefined) {
+    const started = await host.start(id, { provider, tools, message }); // a new, edited or repeated message
+    return started.kind === "started" ? toUIMessageStreamResponse(started.join(), { version: 7 }) : refuse();
+  }
+  // A tab may still show an earlier run. Its answers are refused.
+  if ((await host.status(id))?.runId !== continues) return refuse();
+  const resumed = await host.resume(id, { provider, tools, answers });
+  return resumed.kind === "started" ? toUIMessageStreamResponse(resumed.join(), { version: 7, from: "live" }) : refuse();
 }
+
+/** GET /api/chat/:id/stream. A page that is reloaded sends this request. */
+function reload(id: string): Response {
+  const reader = host.join(id);
+  return reader === undefined ? new Response(null, { status: 204 }) : toUIMessageStreamResponse(reader, { version: 7 });
+}
+
+const refuse = (): Response => new Response("This is not possible now. Reload the page.", { status: 409 });
 // #endregion answer
 
 // #region page
@@ -95,19 +96,17 @@ const user = { id: "u", role: "user", parts: [{ type: "text", text: "Pay the bil
 const answered = await (await postMessage(post({ id: "simple", messages: [user] }))).text();
 assert.match(answered, /"delta":"I pay\."/);
 const first = await (await answer(post({ id: "chat", messages: [user] }))).text();
-assert.match(first, /"tool-approval-request","approvalId":"chat\/0:call_i0_0"/);
-const approval = { id: "chat/0:call_i0_0", approved: true };
-const parts = [{ type: "tool-pay", toolCallId: "chat/0:call_i0_0", state: "approval-responded", approval }];
-const second = await (await answer(post({ id: "chat", messages: [user, { id: "chat/0", role: "assistant", parts }] }))).text();
+assert.match(first, /"tool-approval-request","approvalId":"chat\/1:call_i0_0"/);
+const approval = { id: "chat/1:call_i0_0", approved: true };
+const parts = [{ type: "tool-pay", toolCallId: "chat/1:call_i0_0", state: "approval-responded", approval }];
+const waiting = post({ id: "chat", messages: [user, { id: "chat/0", role: "assistant", parts }] });
+assert.equal((await answer(waiting)).status, 409); // the message belongs to another run
+const second = await (await answer(post({ id: "chat", messages: [user, { id: "chat/1", role: "assistant", parts }] }))).text();
 assert.doesNotMatch(second, /I pay/);
 assert.match(second, /"delta":"Paid\."/);
-const other = [{ ...parts[0], approval: { id: "chat/0:other", approved: true } }];
-await (
-  await answer(post({ id: "chat", messages: [user, { id: "chat/0", role: "assistant", parts: other }] }))
-)
-  .text()
-  .catch(() => {});
-await new Promise((resolve) => setImmediate(resolve)); // the run refuses the decision, and the process goes on
+assert.match(await reload("chat").text(), /"delta":"I pay\."[^]*"delta":"Paid\."/);
+assert.equal(reload("unknown").status, 204);
+await host.close();
 assert.deepEqual(payments, [20]);
 
 {

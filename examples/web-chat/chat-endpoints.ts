@@ -1,6 +1,5 @@
 // The endpoints of the chat. They start and resume runs in a run host, and stream them to `useChat`.
 
-// #region endpoints
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { HostedLoopOptions, RunHost } from "turnwright/host";
 import { pipeUIMessageStream, readUIChatRequest } from "turnwright/ui-message-stream";
@@ -46,4 +45,3 @@ export const deleteRun = ({ host }: Chat, id: string, res: ServerResponse): void
 
 export const isChatId = (id: string): boolean => /^[\w-]{1,64}$/.test(id);
 const refuse = (res: ServerResponse): void => void res.writeHead(409).end("This is not possible now. Reload the page.");
-// #endregion endpoints
