@@ -40,8 +40,9 @@ const percent = (/** @type {number} */ share) => `${Math.round(100 * share)} %`;
 export const library = {
   lines: async () => countLines("turnwright"),
   async trials() {
-    const { count } = await base();
-    return `${count("trial")} (2 more for a case of errors), ${count("request")} requests`;
+    const { report, count } = await base();
+    const [threw, silent] = ["stranger", "silence"].map((id) => caseOf(report, id).trials.length);
+    return `${count("trial")} (${threw} of the case that throws, ${silent} of the silent one), ${count("request")} requests`;
   },
   async rate() {
     const { passed, failed, interval } = caseOf((await base()).report, "twice");
@@ -71,7 +72,7 @@ export const library = {
   },
   async budget() {
     const { report, count } = await run({ directory: false, limits: { maxCostUSD: budget } });
-    return `${count("request")}, ends as \`${report.ended}\``;
+    return `${count("request")}, of which ${count("abort")} were never answered; ends as \`${report.ended}\``;
   },
   async early() {
     const { count } = await run({ directory: false, stopEarly: true });
