@@ -1,4 +1,5 @@
-// Checks that comments, pages with their headings, and strings in src are in plain English. Reports phrases that are hard to read, and pages with long sentences.
+// Checks that comments, pages with their headings, and strings in src are in plain English. Reports phrases that are hard to read, doc
+// comments that begin with a condition, and pages with long sentences.
 // `--lengths` prints the average sentence length of every page instead.
 
 import { existsSync, readFileSync } from "node:fs";
@@ -35,11 +36,14 @@ const shortPhrases: readonly Phrase[] = [
   { pattern: /\bof (?:itself|himself)\b/i, why: "name the thing" },
 ];
 
+/** The beginnings of doc comments that say when a value is missing, and not what the value is. */
+const conditionFirst = /\/\*\*\s+(?:\* )?((?:Absent|Default|Empty|Missing|Null|Otherwise|Set (?:if|only)|Undefined)\b.*)/g;
+
 /** The limit for the average number of words in a sentence of a guide or the README. */
 const maxWords = 18;
 
 const sources = ["src", "test", "examples", "scripts"]
-  .flatMap((folder) => findFiles(folder, ".ts"))
+  .flatMap((folder) => [...findFiles(folder, ".ts"), ...findFiles(folder, ".tsx")])
   .concat(findFiles("bench/src", ".js"));
 const roots = ["CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "examples/README.md"].filter((path) => existsSync(path));
 const pages = [...findPages(), ...roots];
@@ -50,6 +54,13 @@ function refusePhrases(path: string, sentences: readonly Sentence[]): readonly s
     return [...phrases, ...(isShort ? shortPhrases : [])]
       .filter(({ pattern }) => pattern.test(text))
       .map(({ why }) => `${path}:${line}: ${why}: ${text}`);
+  });
+}
+
+function refuseConditionFirst(path: string, source: string): readonly string[] {
+  return [...source.matchAll(conditionFirst)].map(({ index, 1: text = "" }) => {
+    const line = source.slice(0, index).split("\n").length;
+    return `${path}:${line}: say first what the value is: ${text}`;
   });
 }
 
@@ -73,6 +84,7 @@ if (process.argv.includes("--lengths")) {
 } else {
   reportProblems([
     ...sources.flatMap((path) => refusePhrases(path, readCommentProse(readFileSync(path, "utf8")))),
+    ...sources.flatMap((path) => refuseConditionFirst(path, readFileSync(path, "utf8"))),
     ...sources
       .filter((path) => path.startsWith("src/") && !path.endsWith(".test.ts"))
       .flatMap((path) => refusePhrases(path, readStringProse(readFileSync(path, "utf8")))),

@@ -24,7 +24,7 @@ export function createScriptedModel(): MockProvider {
 interface Turn {
   readonly user: string;
   readonly said: string;
-  /** Undefined until the tool `read_profile` has loaded it. */
+  /** The profile, after the tool `read_profile` has loaded it. */
   readonly profile: string | undefined;
   readonly reminder: Attempt | undefined;
   /** The arguments of the last reminder that was set before the current posts. */

@@ -36,7 +36,7 @@ export interface EvalSettings {
   /** The maximum cost of all evaluations together. */
   readonly maxCostUSD: number | undefined;
   readonly cases: readonly string[] | undefined;
-  /** Undefined for new trials. */
+  /** The trials to replay, and the iteration from which the model answers again. Undefined for new trials. */
   readonly replay: { readonly trials: readonly string[] | undefined; readonly from: number | undefined } | undefined;
   /** The folder for tests that play kept trials. Then nothing runs. */
   readonly saveTest: string | undefined;

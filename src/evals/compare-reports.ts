@@ -34,7 +34,7 @@ export interface ComparedCase {
    * only.
    */
   readonly change: "same" | "better" | "worse" | "less-often" | "more-often" | "unclear" | "added" | "removed";
-  /** Undefined if the report does not have the case. */
+  /** The counts of the case in the first report. Undefined if the report does not have the case. */
   readonly before: CaseStanding | undefined;
   readonly after: CaseStanding | undefined;
   /** The scores whose mean has changed, by name. */

@@ -190,7 +190,7 @@ interface Files {
   lock(): Promise<() => Promise<void>>;
   clear(caseIds: readonly string[]): Promise<void>;
   folderOf(caseId: string, number: number): string | undefined;
-  /** Undefined for a replay, which costs nothing and begins anew. */
+  /** The trials of the case that have ended. Undefined for a replay, which costs nothing and begins anew. */
   endedOf(item: EvalCase): EndedTrials | undefined;
   write(report: EvalReport): Promise<void>;
 }

@@ -186,7 +186,7 @@ export interface TrialReport {
   readonly inputTokens: number;
   /** The part of `inputTokens` that services read from a cache. */
   readonly cachedTokens: number;
-  /** Undefined if a cost is unknown. */
+  /** The cost of the trial. Undefined if a cost is unknown. */
   readonly costUSD: number | undefined;
   readonly durationMs: number;
   /** The folder of the trial. Undefined if its files were not kept. */

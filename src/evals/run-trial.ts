@@ -66,7 +66,7 @@ export interface Spent {
   readonly tokens: number;
   readonly inputTokens: number;
   readonly cachedTokens: number;
-  /** Undefined if it is unknown. */
+  /** The cost. Undefined if it is unknown. */
   readonly costUSD: number | undefined;
   /** True if the request failed or was stopped before the service reported its usage, so that no price could know its cost. */
   readonly brokeOff: boolean;
@@ -82,11 +82,11 @@ class Watch {
   readonly endings: string[] = [];
   /** The number of runs for which the trial has made options. */
   prepared = 0;
-  /** Set if the last outermost run could not use its service. */
+  /** The error of the service, if the last outermost run could not use it. */
   outage: ProviderError | undefined;
   /** The first message of a user in the first request. */
   question: string | undefined;
-  /** Set if a replay sent a request that is not in the recording. */
+  /** The error of a replay that sent a request that is not in the recording. */
   missing: string | undefined;
   /** The largest number of an iteration of an outermost run so far. */
   iteration = 0;

@@ -104,7 +104,7 @@ interface ConvertedMessage {
 
 interface WireCall {
   readonly type: CallType;
-  /** Set if a program on the service's server made the call. The program waits for the result. */
+  /** The program on the service's server that made the call, if one did. The program waits for the result. */
   readonly caller: Json | undefined;
 }
 

@@ -34,7 +34,10 @@ interface EventRow<Field extends string = string> {
   readonly isInternal?: true;
   /** True if an exported trace marks the time of the event. */
   readonly isMark?: true;
-  /** Set for an event that tracing adds to the span of its run. The error and the call are always added, and need not be listed here. */
+  /**
+   * The attributes of an event that tracing adds to the span of its run. The error and the call are always added, and need not be listed
+   * here.
+   */
   readonly span?: Attributes<Field>;
   /** The same for fields that may contain any text. They are added only with `captureContent`. */
   readonly spanContent?: Attributes<Field>;

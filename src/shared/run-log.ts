@@ -52,7 +52,7 @@ export interface LoggedRun extends Logged<LoopEvents["run-end"], RunEndField> {
   readonly startedAt: number;
   /** The end of the last execution. Undefined if it is not in the log. */
   readonly endedAt?: number | undefined;
-  /** Set if the run rejected with this error instead of returning a result. */
+  /** The error with which the run rejected instead of returning a result. */
   readonly error?: PlainError | undefined;
   readonly iterations: readonly LoggedIteration[];
   /** The summaries that replace old messages, in the order in which they were written. */

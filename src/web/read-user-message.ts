@@ -27,8 +27,8 @@ export interface RequestLimits extends BodyLimits {
 /** A user message as a page sent it. */
 export interface PageMessage extends UserMessage {
   /**
-   * Set if the page asks for a new answer to this message. The value is the id of the answer that the page replaces, or true if this id is
-   * unknown. A host then removes all messages after this message. The field is not stored. Default: no new answer.
+   * The id of the answer that the page replaces with a new answer to this message, or true if the page replaces an answer with an unknown
+   * id. A host then removes all messages after this message. The field is not stored. Default: no new answer.
    */
   readonly again?: string | true | undefined;
   /**

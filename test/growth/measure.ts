@@ -25,7 +25,7 @@ const maxRounds = 3;
  */
 const maxRoundsNear = 40;
 
-/** In milliseconds. Shorter times are replaced with this time, because they cannot be measured exactly. */
+/** The shortest time in milliseconds. Shorter times are replaced with this time, because they cannot be measured exactly. */
 const minMs = 10;
 
 /**

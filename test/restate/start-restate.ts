@@ -36,7 +36,7 @@ export async function findFreePort(): Promise<number> {
   }
 }
 
-/** Undefined if there is no server for this platform. */
+/** Returns undefined if there is no server for this platform. */
 export function findServer(): string | undefined {
   try {
     const from = createRequire(import.meta.url).resolve("@restatedev/restate-server/package.json");

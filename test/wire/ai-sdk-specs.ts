@@ -14,7 +14,7 @@ interface SpecUsage {
 /** The scripted stream of one call. After its parts, the stream ends, stays silent or throws. */
 export interface SpecStream {
   readonly parts: readonly object[];
-  /** Default: "end". */
+  /** The ending of the stream. Default: "end". */
   readonly ending?: "end" | "silent" | "broken";
   /** If set, `doStream` throws this error instead of returning a stream. */
   readonly thrown?: Error;

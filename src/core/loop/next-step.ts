@@ -103,11 +103,11 @@ function askEnds(hooks: readonly EndsHook[], state: State): Ending | undefined {
 
 /** The facts on which a look bases its decision. */
 export interface Seen extends Pick<Look, "now" | "token" | "messages">, Partial<Requested> {
-  /** Set if the run was cancelled, or its time is over. */
+  /** The end of a run that was cancelled, or whose time is over. */
   readonly ended?: Ending | undefined;
   /** The smallest tool-call limit of this run and its outer runs. */
   readonly maxToolCalls: number;
-  /** Set if an outer run may not spend more. */
+  /** The limit of an outer run that may not spend more. */
   readonly spentOutside?: EndReason | undefined;
 }
 

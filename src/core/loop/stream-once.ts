@@ -37,8 +37,8 @@ export interface StreamPorts extends GuardPorts {
   /** The position of each call that has appeared in an event so far, by call id. Default: none. */
   readonly places?: Map<string, number> | undefined;
   /**
-   * Set if the stream continues a message. `callCount` is the number of earlier calls in the message, and `text` is true if the
-   * message already has text.
+   * The content of the message that the stream continues. `callCount` is the number of earlier calls in the message, and `text` is true if
+   * the message already has text.
    */
   readonly carried?: { readonly text: boolean; readonly callCount: number } | undefined;
   readonly pricing?: Pricing | undefined;
@@ -63,7 +63,7 @@ class StreamDraft implements GuardedStream {
   model: string;
   family: string | undefined;
   attempt: AttemptContent = new AttemptContent();
-  /** Set if the provider makes several attempts. Part of its events. */
+  /** The number of the current attempt, if the provider makes several. The events of the stream contain it. */
   #number: { readonly attempt?: number; readonly isFinal?: true } = {};
   /** The usage of earlier attempts. */
   readonly #ended: AttemptSpending[] = [];

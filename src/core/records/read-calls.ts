@@ -68,7 +68,7 @@ export type PendingCall = {
       readonly waitKey: string;
       /** True if a web page may send the result of the call. */
       readonly fromPage?: true | undefined;
-      /** Set if the tool asked a question. The result is then the answer to the question, and the tool runs again. */
+      /** The question, if the tool asked one. The result is then the answer to the question, and the tool runs again. */
       readonly question?: ToolQuestion | undefined;
     }
   | {

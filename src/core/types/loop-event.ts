@@ -14,7 +14,7 @@ export interface EventBase {
   readonly runId: string;
   /** The number of the iteration, counted from 0. */
   readonly iteration: number;
-  /** Set only for events from nested runs: the ids of the calls that contain the nested run, outermost first. */
+  /** The ids of the calls that contain the nested run, outermost first. Only events from nested runs have this field. */
   readonly path?: readonly string[] | undefined;
   /** True if the event is from a step that was replayed from a journal. */
   readonly replayed?: boolean | undefined;

@@ -256,7 +256,7 @@ export interface NestingCall {
 
 /** Facts about a run that has ended, for `close`. */
 export interface ClosedRun {
-  /** Set if the run was rejected with an error. It has then sent no `run-end`. */
+  /** The error of a run that was rejected. Such a run has sent no `run-end`. */
   readonly failure?: { readonly error: unknown } | undefined;
   /** True if the run has done something that was not in its journal before. */
   readonly isNew: boolean;

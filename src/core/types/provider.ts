@@ -302,12 +302,12 @@ export interface StreamResult {
   readonly family?: string | undefined;
   /** The names of the tools that the model could see. */
   readonly visibleTools: readonly string[];
-  /** Set if `toolChoice` allowed only one tool or none. Calls of other tools are blocked. */
+  /** The restriction of `toolChoice`, if it allowed only one tool or none. Calls of other tools are blocked. */
   readonly toolChoice?: "none" | { readonly name: string } | undefined;
   /** Facts that a resumed run needs about the calls. Absent if the first record of the run contains these facts. */
   readonly basis?: CallBasis | undefined;
   readonly error?: PlainError | undefined;
-  /** Set if a stop condition ended the run after this stream. */
+  /** The stop condition that ended the run after this stream, with its reason. */
   readonly stop?: { readonly reason?: string | undefined } | undefined;
   /** The checks of the output by `guardrails`, in order. Absent if there were none. */
   readonly guardrails?: readonly GuardrailRecord[] | undefined;

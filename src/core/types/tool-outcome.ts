@@ -55,7 +55,7 @@ export interface ToolCall {
   readonly args: Json;
   /** The arguments as text, if the provider streamed them as text. */
   readonly argsText?: string | undefined;
-  /** Set if the arguments cannot be used: "malformed" if they are not JSON, and "truncated" if they were cut off. */
+  /** The reason why the arguments cannot be used: "malformed" if they are not JSON, and "truncated" if they were cut off. */
   readonly problem?: "malformed" | "truncated" | undefined;
 }
 
@@ -64,7 +64,7 @@ export interface ToolQuestion {
   readonly text: string;
   /** The JSON Schema of the answer. `{ type: "string" }` if the tool gave no schema. */
   readonly schema: JsonSchema;
-  /** Set if the same question was asked before and its answer did not fit the schema. */
+  /** The issues of the previous answer, if the same question was asked before and that answer did not fit the schema. */
   readonly issues?: readonly Issue[] | undefined;
 }
 
@@ -95,7 +95,7 @@ export interface WaitingCall {
   readonly until?: number | undefined;
   /** True if a page may send the result or the answer: the tool has no `execute`, or `defer`, `ask` or `wait` got `fromPage: true`. */
   readonly fromPage?: true | undefined;
-  /** Set if the tool asked a question with `ask`. The result of the call is then the answer to this question. */
+  /** The question, if the tool asked one with `ask`. The result of the call is then the answer to this question. */
   readonly question?: ToolQuestion | undefined;
   /**
    * The changes of the tool since a decision was last requested. A decision about the unchanged tool does not apply to the
@@ -129,7 +129,7 @@ export type ToolOutcome = {
       readonly load?: readonly string[] | undefined;
       /** The agent that the run continues as, and the reason. Set by a tool of `createHandoffs`. */
       readonly handoff?: Pick<Handoff, "to" | "reason"> | undefined;
-      /** Set if the tool returned a result of `contextRestart`. Data with the same fields has no such effect. */
+      /** True if the tool returned a result of `contextRestart`. Data with the same fields has no such effect. */
       readonly restart?: true | undefined;
     }
   /**

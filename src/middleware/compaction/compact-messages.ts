@@ -313,7 +313,7 @@ function cutOf(facts: CompactionFacts, settings: Settings, tokens: number): Cut 
 interface Shown {
   readonly messages: readonly Message[];
   readonly earlier: CompactedMessages | undefined;
-  /** Set if the current agent sees filtered messages. `messages` are then these messages. */
+  /** The filtered messages, if the current agent sees such messages. `messages` are then these messages. */
   readonly filtered?: FilteredMessages | undefined;
 }
 

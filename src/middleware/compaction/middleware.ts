@@ -46,7 +46,7 @@ export interface CompactionFacts {
   readonly transcript: readonly Message[];
   /** The transcript as the model gets it, without masked results. */
   readonly messages: readonly Message[];
-  /** Set if the current agent sees filtered messages. */
+  /** The filtered messages, if the current agent sees such messages. */
   readonly filtered?: FilteredMessages | undefined;
   readonly earlier: CompactedMessages | undefined;
   readonly streams: readonly StreamResult[];

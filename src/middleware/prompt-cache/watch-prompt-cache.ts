@@ -58,7 +58,7 @@ type Sender = Pick<RequestPrefix, "provider" | "model">;
 
 interface Sent extends Sender {
   readonly prefix: Prefix;
-  /** Set if an earlier run sent the request. The older messages in `prefix` are then grouped. */
+  /** The stored form of the request, if an earlier run sent it. The older messages in `prefix` are then grouped. */
   readonly earlier?: LastRequest | undefined;
 }
 

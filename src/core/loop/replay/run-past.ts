@@ -33,7 +33,7 @@ interface Shared {
   /** The ids of the waits that have no answer yet. */
   readonly opened: Set<string>;
   readonly guard: GuardedJournal | undefined;
-  /** Set if an answer does not fit its wait. The run then rejects. */
+  /** The error of an answer that does not fit its wait. The run rejects with it. */
   refusal: LoopError | undefined;
 }
 
