@@ -6,14 +6,14 @@ import { callsWithoutTools, firstOf, recordAt, recordsIn, show, when } from "./r
 /** The API version from which `temperature`, `top_p` and `top_k` are refused on all models (.../docs/en/api/versioning). */
 export const unsampledVersion: string = "2026-10-21";
 
-/** The beta for the field `thinking.block_binding` and for the report `input_transformations`. */
+/** The beta that enables the request field `thinking.block_binding` and the response field `input_transformations`. */
 export const bindingBeta: string = "thinking-binding-controls-2026-08-01";
 
-/** Matches refusals of the field `thinking.block_binding` or of its beta (github.com/earendil-works/pi, bedrock-converse-stream.js). */
+/** Matches error messages that refuse `thinking.block_binding` or its beta (github.com/earendil-works/pi, bedrock-converse-stream.js). */
 export const refusesBinding: RegExp =
   /block_binding\b.*extra inputs are not permitted|anthropic-beta.*thinking-binding-controls/i;
 
-/** Matches refusals of `thinking.display`, such as those from Bedrock GovCloud (github.com/earendil-works/pi/issues/3313). */
+/** Matches error messages that refuse `thinking.display`, as Bedrock GovCloud does (github.com/earendil-works/pi/issues/3313). */
 export const refusesDisplay: RegExp = /thinking\.\w+\.display\b.*extra inputs are not permitted/i;
 
 function thinkingOf({ body }: WireRequest): { readonly [field: string]: unknown } {
@@ -219,7 +219,7 @@ function anthropicType(status: number): string {
   return known[status] ?? (status < 500 ? "invalid_request_error" : "api_error");
 }
 
-/** The rules of Claude behind gateways that use OpenAI's API. */
+/** The rules that Claude models keep when a gateway offers them through OpenAI's API. */
 export const claudeGatewayRules: readonly Rule[] = [
   parameterRule,
   {

@@ -1,7 +1,7 @@
 import type { Rule } from "./rule.ts";
 import type { ChatStyle } from "./oddities.ts";
 
-/** The rules that Azure has in addition to OpenAI's. */
+/** The rules that Azure applies in addition to OpenAI's. */
 export const azureRules: readonly Rule[] = [
   {
     rule: "A request has at most 50 images.",

@@ -3,7 +3,7 @@ import type { Refused, Rule } from "./rule.ts";
 import { callsWithoutTools, firstOf, show, sizeOf, strayResults, unansweredCalls, when } from "./rule-checks.ts";
 import type { ChatStyle } from "./oddities.ts";
 
-/** The rules of Bedrock's Converse API, as gateways with OpenAI's API pass them on. */
+/** The rules of Bedrock's Converse API that still apply when a gateway offers Bedrock through OpenAI's API. */
 export const bedrockRules: readonly Rule[] = [
   {
     rule: "A request whose messages have calls or results has tools.",
@@ -100,7 +100,7 @@ export const bedrockRules: readonly Rule[] = [
   },
 ];
 
-/** The limits that Anthropic's models have on Bedrock's Messages endpoint, in addition to Anthropic's rules. */
+/** The limits that Bedrock's Messages endpoint applies to Anthropic's models, in addition to Anthropic's rules. */
 export const bedrockMessagesRules: readonly Rule[] = [
   {
     rule: "A request whose messages have calls or results has tools.",

@@ -1,4 +1,4 @@
-// Rules for requests in the format of Chat Completions. Several services share each list; `strictService` says which.
+// Rules for Chat Completions requests. Several services share each list; `strictService` chooses the lists for a service.
 
 import {
   emptyList,
@@ -28,7 +28,7 @@ import {
   when,
 } from "./rule-checks.ts";
 
-/** The rules of every service with this format. */
+/** The rules of every service that accepts Chat Completions requests. */
 export const chatFormRules: readonly Rule[] = [
   {
     rule: "A request has at least one message.",
@@ -76,7 +76,7 @@ export const chatFormRules: readonly Rule[] = [
   },
 ];
 
-/** The rules of services that check calls and results against each other. */
+/** The rules of services that check whether every call has a result, and every result a call. */
 export const chatPairRules: readonly Rule[] = [
   {
     rule: "Tool messages for every call come directly after the assistant message with the calls.",
@@ -243,7 +243,7 @@ export const chatArgumentRules: readonly Rule[] = [
   },
 ];
 
-/** The fields of a request: openai@6.49 resources/chat/completions/completions.d.ts. */
+/** The fields that a request may have (openai@6.49 resources/chat/completions/completions.d.ts). */
 const chatFields = [
   "model messages audio frequency_penalty function_call functions logit_bias logprobs max_completion_tokens max_tokens metadata",
   "modalities moderation n parallel_tool_calls prediction presence_penalty prompt_cache_key prompt_cache_options",
@@ -251,7 +251,7 @@ const chatFields = [
   "temperature tool_choice tools top_logprobs top_p user verbosity web_search_options",
 ];
 
-/** The fields of a message, by role. */
+/** The fields that a message may have, by role. */
 const messageFields: FieldsByRole = {
   system: ["role content name"],
   developer: ["role content name"],

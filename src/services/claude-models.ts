@@ -14,19 +14,19 @@ export interface ClaudeFacts {
    */
   readonly forcedChoice: "yes" | "without-budget" | "no";
   /**
-   * True if thinking can only be disabled, or limited to the time between tools, up to effort "high": "output_config.effort 'xhigh' is not supported when thinking is disabled
-   * on this model." (github.com/elgorro/aiquila/issues/410).
+   * True if efforts above "high" require full thinking, neither disabled nor limited to the time between tools:
+   * "output_config.effort 'xhigh' is not supported when thinking is disabled on this model." (github.com/elgorro/aiquila/issues/410).
    */
   readonly capsEffort: boolean;
   /** Says when `temperature`, `top_p` and `top_k` are accepted with the API version 2023-06-01. Later versions never accept them. */
   readonly sampling: "without-thinking" | "no";
-  /** True if a thinking block is only valid after the same system text, tools and messages ("preserved thinking"). */
+  /** True if a thinking block is valid only after the same system text, tools and messages as when it was written ("preserved thinking"). */
   readonly checksPrefix: boolean;
   /** True if the final message of a request may be an assistant message that the model continues. */
   readonly prefill: boolean;
   /** True if messages with the role "system" are accepted after the first message. */
   readonly midSystem: boolean;
-  /** True if text between tool calls arrives as thinking, which is empty unless `thinking.display` is set. */
+  /** True if the model's text between tool calls arrives as thinking blocks, which are empty unless `thinking.display` is set. */
   readonly hidesNotes: boolean;
   /** The highest accepted `max_tokens`. */
   readonly maxOutput: number;
@@ -36,12 +36,12 @@ type Family = "fable" | "mythos" | "opus" | "sonnet" | "haiku";
 
 interface ClaudeRow extends Partial<Omit<ClaudeFacts, "thinking">> {
   readonly families: readonly Family[];
-  /** The lowest version of the row, as 100 times the major version plus the minor version. */
+  /** The lowest model version that the row covers, as 100 times the major version plus the minor version. */
   readonly from: number;
   readonly thinking: readonly ClaudeThinking[];
 }
 
-/** The facts that most rows share: those of the newest models. */
+/** The rules of the newest models, which most rows share. */
 const newest = {
   forcedChoice: "no",
   sampling: "no",
@@ -79,7 +79,7 @@ const rows: readonly ClaudeRow[] = [
   { families: ["sonnet", "haiku"], from: 0, ...budgeted, prefill: true, maxOutput: 64_000 },
 ];
 
-/** The model before Claude Fable 5 has no version in its name, and accepts both kinds of thinking. */
+/** The preview model before Claude Fable 5: its name has no version, and it accepts both kinds of thinking. */
 const preview: ClaudeFacts = { ...newest, ...unchecked, thinking: ["adaptive", "enabled"] };
 const unknown: ClaudeFacts = { ...newest, thinking: ["adaptive"] };
 
@@ -100,7 +100,7 @@ export function findClaudeFacts(model: string): ClaudeFacts | undefined {
   return row === undefined ? unknown : { ...newest, ...row };
 }
 
-/** Reads "opus-4-8", "opus-4.8" and "3-5-sonnet". A date, such as in "opus-4-20250514", is not a version. */
+/** Reads the version from names such as "opus-4-8", "opus-4.8" and "3-5-sonnet". Ignores a date, as in "opus-4-20250514". */
 function toVersion(name: string): number {
   const match = /(?<![\d.v])(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)/.exec(name);
   return match === null ? Number.POSITIVE_INFINITY : Number(match[1]) * 100 + Number(match[2] ?? 0);

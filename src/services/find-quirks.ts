@@ -32,7 +32,7 @@ export function findQuirks({ model, ...facts }: ServiceFacts): Quirks {
   return { ...quirksOf(everywhere, model), ...forced, ...found?.quirks, ...quirksOf(found?.models ?? [], model) };
 }
 
-/** Returns the quirks of the service on Anthropic's API. An unknown service gets Anthropic's limits. */
+/** Returns a service's quirks on Anthropic's API. An unknown service gets Anthropic's limits. */
 export function findMessagesQuirks(facts: Omit<ServiceFacts, "model">): Quirks {
   const found = findService(facts);
   return { ...anthropic.quirks, ...(found?.claudeQuirks ?? found?.quirks) };
@@ -43,7 +43,8 @@ function findService({ service, client, id }: Omit<ServiceFacts, "model">): Serv
   const byHost = services.find(({ address }) => address?.test(hostname));
   return (
     services.find(({ name }) => name === service) ??
-    // These addresses are the defaults of the SDKs, and a client may send its requests elsewhere with its own `fetch`.
+    // The hosts of OpenAI and Anthropic are the SDKs' defaults and prove little: a client's own `fetch` may send requests elsewhere.
+    // So the option `id` takes precedence over them.
     (byHost === openai || byHost === anthropic ? undefined : byHost) ??
     services.find((known) => id !== undefined && known.id?.test(id.toLowerCase())) ??
     byHost ??

@@ -2,7 +2,7 @@ import type { Refused, Rule } from "./rule.ts";
 import { firstOf, patternsIn, recordAt, unknownPart, when } from "./rule-checks.ts";
 import type { ChatStyle } from "./oddities.ts";
 
-/** The rules of llama-server and Ollama for the end of a conversation. */
+/** The rules of llama-server and Ollama for the last messages of a conversation. */
 export const localEndRules: readonly Rule[] = [
   {
     rule: "The last two messages are not both from the assistant.",

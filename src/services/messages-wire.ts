@@ -1,4 +1,4 @@
-// Rules for requests of the Messages API, which Anthropic has, and Bedrock for Anthropic's models.
+// Rules for requests of the Messages API, which Anthropic offers, and Bedrock for Anthropic's models.
 
 import { isRecord } from "../core/kit.ts";
 import type { UnknownRecord } from "../shared/guards.ts";
@@ -24,7 +24,7 @@ const requestFields = [
   "temperature thinking thread tool_choice tools top_k top_p transformations betas anthropic_version",
 ];
 
-/** Returns the calls that the message after message `at` must answer. */
+/** Returns the ids of the calls in message `at` that the next message does not answer. Calls in the last message need no answer yet. */
 function openAt({ calls, results, items }: WireRequest, at: number): readonly string[] {
   if (at === items.length - 1) return [];
   const answered = new Set(results.filter((result) => result.at === at + 1).map(({ id }) => id));
@@ -33,7 +33,7 @@ function openAt({ calls, results, items }: WireRequest, at: number): readonly st
 
 const isServerCall = ({ type }: UnknownRecord): boolean => type === "server_tool_use" || type === "mcp_tool_use";
 
-/** Yields each message with the earlier calls of server tools, and with those of them that are still open. */
+/** Yields each message with the server tool calls made before it, and those of these calls that still have no result. */
 function* walkServerCalls({ items }: WireRequest): Generator<readonly [item: WireItem, made: Set<unknown>, open: Set<unknown>]> {
   const made = new Set<unknown>();
   const open = new Set<unknown>();

@@ -6,9 +6,9 @@ import { createConverter, type ToolConverter } from "./tool-schemas.ts";
 
 interface Conversion {
   readonly root: JsonSchema;
-  /** The definitions that references point to, by name. */
+  /** The converted definitions for `$defs`, by name. */
   readonly definitions: Map<string, unknown>;
-  /** How many references in `allOf` may still be replaced with their targets. A schema may refer to itself. */
+  /** How many references in `allOf` may still be replaced with their targets. Without this limit, a schema that refers to itself would be replaced forever. */
   inlines: number;
 }
 
@@ -24,7 +24,7 @@ export const toMoonshotTool: ToolConverter = /* @__PURE__ */ createConverter((ro
   return conversion.definitions.size === 0 ? schema : { ...schema, $defs };
 });
 
-/** Keywords that the flavor does not have and that contain schemas. */
+/** Keywords that contain schemas and that Moonshot's flavor does not support. */
 const dropped = [
   ...["$defs", "definitions", "$schema", "$id", "$anchor", "$comment", "not", "if", "then", "else", "contains", "propertyNames"],
   ...["patternProperties", "dependentSchemas", "unevaluatedProperties", "unevaluatedItems"],
@@ -43,7 +43,7 @@ function convert(node: unknown, conversion: Conversion): UnknownRecord {
   }
   const { type = findType(keywords), properties, items } = keywords;
   const branches = listOf(anyOf);
-  // The branches only say which properties belong together.
+  // An object or array keeps its properties and loses its branches, which only say which properties belong together.
   if (branches.length === 0 || properties !== undefined || items !== undefined) return convertOne(keywords, type, conversion);
   const typed = branches.map((branch) => (type !== undefined && isRecord(branch) ? { type, ...branch } : branch));
   return { ...textsIn(keywords), anyOf: typed.map((branch) => convert(branch, conversion)) };
@@ -52,7 +52,7 @@ function convert(node: unknown, conversion: Conversion): UnknownRecord {
 function convertOne(keywords: UnknownRecord, type: unknown, conversion: Conversion): UnknownRecord {
   if (type === undefined) return { ...textsIn(keywords), anyOf: anyType };
   const { properties, required, prefixItems: tuple, items: every, additionalProperties: rest, ...others } = keywords;
-  // Without the tuple, `items` would also apply to the tuple's values, so it then accepts everything.
+  // The tuple is dropped, so `items` would also apply to its values. It then accepts everything.
   const items = tuple === undefined ? every : {};
   const known = Object.entries(recordOf(properties));
   const names = new Set<unknown>(known.map(([name]) => name));
@@ -87,7 +87,7 @@ function refer(reference: string, texts: UnknownRecord, conversion: Conversion):
     definitions.set(name, undefined);
     definitions.set(name, convert(target, conversion));
   }
-  // A definition that refers to itself does not exist yet.
+  // While a definition that refers to itself is converted, it is not in `definitions` yet, so its source is read.
   const told = recordOf(definitions.get(name) ?? target);
   const own = Object.entries(texts).filter(([keyword]) => !Object.hasOwn(told, keyword));
   return { ...Object.fromEntries(own), $ref: `#/$defs/${name}` };

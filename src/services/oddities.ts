@@ -1,5 +1,4 @@
-// How the streams of services deviate from the API that the services implement. `strictService` of `turnwright/testing` simulates these
-// oddities.
+// How services' streams deviate from the API that they implement. `strictService` of `turnwright/testing` simulates these oddities.
 
 /** One way in which a Chat Completions stream can deviate. */
 export type ChatOddity =
@@ -56,7 +55,7 @@ export const chatOddities: { readonly [Name in ChatOddity]: OddityFacts } = {
 
 /** How a service writes a Chat Completions stream. */
 export interface ChatStyle {
-  /** The place of reasoning. Absent if the service sends no reasoning. */
+  /** The part of the stream in which the service puts reasoning. Absent if it sends no reasoning. */
   readonly reasoning?: "reasoning_content" | "reasoning" | "think-tags" | "thinking-parts" | undefined;
   readonly oddities: readonly ChatOddity[];
 }

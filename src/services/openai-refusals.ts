@@ -1,4 +1,4 @@
-// The refusals that Chat Completions and Responses share.
+// Checks for requests that both Chat Completions and the Responses API refuse. Each returns the service's message, or undefined.
 
 import type { WireRequest, WireTool } from "./rule.ts";
 import { eachSchema, firstOf, isObjectSchema, longString, patternsIn, recordAt, rootKeyword, when } from "./rule-checks.ts";

@@ -8,13 +8,13 @@ import type { Quirks } from "./service.ts";
 export interface ToolPlan {
   readonly tools: readonly ToolDefinition[];
   readonly choice: ToolChoice | undefined;
-  /** A text for the model at the end of the request, if the service refuses the forced call. */
+  /** Asks the model for the call in words, at the end of the request, if the service refuses to force the call. */
   readonly instruction?: string | undefined;
   /** Fields for the body that turn thinking off. */
   readonly fields?: { readonly [field: string]: Json } | undefined;
 }
 
-/** The quirks that a request must follow, and the receiver of the changes that they cause. */
+/** The quirks that a request must follow, and the function that is told about each change they cause. */
 export interface QuirkPorts {
   readonly quirks: Quirks;
   report(change: RequestChange): void;

@@ -1,4 +1,4 @@
-// Rules for requests of the Responses API, which OpenAI and Azure have.
+// Rules for requests of the Responses API, which OpenAI and Azure offer.
 
 import {
   refuseLength,
@@ -27,7 +27,7 @@ const idBegins: { readonly [type: string]: string } = {
   message: "msg",
 };
 
-/** Returns the type of the item after the item at `at`. Empty if there is none. */
+/** Returns the type of the item after the one at `at`, or "" at the end of the list. */
 function nextOf({ items }: WireRequest, at: number): string {
   const next = items[at + 1];
   return next === undefined ? "" : show(next.fields.type ?? "message");

@@ -7,7 +7,7 @@ import type { PartList, Rule, RuleAbout, WireCall, WireItem, WireMedia, WireRequ
 /** Returns the message with which a rule refuses a request, or undefined. */
 export function refusalBy(rule: Rule, request: WireRequest): string | undefined {
   if (rule.breaks === undefined) return rule.refuses(request);
-  // The cast is safe: the functions of a rule get the request, or a part from its list.
+  // The cast is safe: a rule's functions only get the request, or a part from the list that the rule names in `of`.
   const { of: list, breaks, says } = rule as RuleAbout<unknown> & { readonly of?: PartList };
   const parts: readonly unknown[] = list === undefined ? [request] : request[list];
   for (const part of parts) if (breaks(part, request)) return typeof says === "string" ? says : says(part, request);
@@ -23,7 +23,7 @@ export function firstOf<Value>(values: Iterable<Value>, refuse: (value: Value) =
   return undefined;
 }
 
-/** Returns the message if the condition holds. */
+/** Returns the message if the condition holds, or undefined. */
 export function when(condition: boolean, message: string): string | undefined {
   return condition ? message : undefined;
 }
@@ -35,7 +35,7 @@ export function unknownField(fields: UnknownRecord, known: readonly string[], sa
   return unknown === undefined ? undefined : say(unknown);
 }
 
-/** The fields of a message, by role. */
+/** The fields that a message may have, by role. */
 export interface FieldsByRole {
   readonly [role: string]: readonly string[];
 }
@@ -66,7 +66,7 @@ export function callsWithoutTools({ body, calls, results }: WireRequest, message
   return when(recordsIn(body.tools).length === 0 && calls.length + results.length > 0, message);
 }
 
-/** Writes a value as text for a message. */
+/** Formats a value for an error message. */
 export function show(value: unknown): string {
   return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
 }
@@ -177,7 +177,7 @@ export function sniffType(data: string): string | undefined {
   return signatures.find(([begin]) => begin.test(data))?.[1];
 }
 
-/** The first bytes of PNG, JPEG, GIF, WebP and PDF, as base64. */
+/** Match the first bytes of PNG, JPEG, GIF, WebP and PDF files in base64. */
 const signatures: readonly (readonly [begin: RegExp, type: string])[] = [
   [/^iVBORw0KGg/, "image/png"],
   [/^\/9j\//, "image/jpeg"],
@@ -195,7 +195,7 @@ export function pixelsOf({ data = "" }: WireMedia): readonly [width: number, hei
   return sniffType(data) === "image/gif" ? [view.getUint16(6, true), view.getUint16(8, true)] : undefined;
 }
 
-/** Returns the size of data, in bytes of base64. */
+/** Returns the length of an image's or file's base64 data, or 0 without data. */
 export function sizeOf({ data = "" }: WireMedia): number {
   return data.length;
 }

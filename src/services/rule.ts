@@ -15,7 +15,7 @@ interface RuleFacts {
   readonly code?: string | undefined;
   /** The type in the error body. Default: the type that the service uses for invalid requests. */
   readonly type?: string | undefined;
-  /** Makes the error body, if its form differs from the service's other errors. */
+  /** Builds the error body, if its form differs from the service's other errors. */
   readonly toBody?: ((message: string) => object) | undefined;
 }
 
@@ -24,7 +24,7 @@ export type PartList = "items" | "tools" | "calls" | "results" | "history" | "me
 /** A rule about the request, or about each part of a list. */
 export interface RuleAbout<About> extends RuleFacts {
   readonly breaks: (about: About, request: WireRequest) => boolean;
-  /** The service's message. */
+  /** The error message with which the service refuses a request that breaks the rule. */
   readonly says: string | ((about: About, request: WireRequest) => string);
 }
 
@@ -44,7 +44,7 @@ export type Rule =
   | (RuleAbout<WireRequest> & { readonly of?: undefined })
   | FindingRule;
 
-/** The facts about a refusal, from which `ToErrorBody` makes the service's own format. */
+/** The facts about a refusal, from which `ToErrorBody` builds an error body in the service's own format. */
 export interface Refused {
   readonly status: number;
   readonly message: string;
@@ -52,10 +52,10 @@ export interface Refused {
   readonly type: string | undefined;
 }
 
-/** Makes the error body of a service. */
+/** Builds an error body in a service's own format. */
 export type ToErrorBody = (refused: Refused) => object;
 
-/** A request, read from its API's format. Values are unchanged, as the client sent them. */
+/** A parsed request in one form for all APIs. The values inside are exactly as the client sent them. */
 export interface WireRequest {
   readonly body: UnknownRecord;
   /** The body as JSON text. */
@@ -82,7 +82,7 @@ export interface WireItem {
   readonly parts: readonly UnknownRecord[];
 }
 
-/** A tool that the client runs. */
+/** A tool definition in the request for a tool that the client runs. */
 export interface WireTool {
   readonly at: number;
   readonly name: string;
@@ -92,9 +92,9 @@ export interface WireTool {
 }
 
 interface HistoryItem {
-  /** The index of its message. */
+  /** The index, in `items`, of the message that contains the call or result. */
   readonly at: number;
-  /** The path in the body, as services write it. */
+  /** The path in the body, written as services write it in error messages. */
   readonly path: string;
   readonly id: unknown;
   readonly name: string;

@@ -58,22 +58,22 @@ export interface Quirks {
   readonly emptyText?: string | undefined;
   /** True if a request must not have a schema for the answer together with tools. The schema is then put into the system text. */
   readonly separatesSchema?: true | undefined;
-  /** `extra_content` for the first call of an assistant message, unless the service sent its own. */
+  /** The `extra_content` that an assistant message's first call gets, unless the service sent its own. */
   readonly firstCallExtra?: Json | undefined;
   /**
-   * How a single tool is forced. "single": the request has only this tool, and the choice "required". Default: an object with the name of
-   * the tool.
+   * How a request forces the call of one tool. "single": it contains only this tool, and the choice "required". Default: the choice is an
+   * object with the tool's name.
    */
   readonly namedChoice?: "single" | undefined;
   /**
-   * "never": the service refuses or ignores a forced call. The request then has the choice "auto" and an instruction. An object: the
-   * service refuses a forced call while the model thinks, and these fields turn thinking off. If the caller set one of the fields to
-   * another value, the request has "auto" and an instruction instead.
+   * "never": the service refuses or ignores a forced call. The request then uses the choice "auto" and asks for the call in words. An
+   * object: the service refuses a forced call while the model thinks, and these fields turn thinking off. If the caller set one of the
+   * fields to another value, the request uses "auto" and asks in words instead.
    */
   readonly forcedChoice?: "never" | { readonly [field: string]: Json } | undefined;
-  /** "no-tools": the service refuses the choice "none". The request then has no tools. */
+  /** "no-tools": the service refuses the choice "none", so the request contains no tools instead. */
   readonly noneChoice?: "no-tools" | undefined;
-  /** True if a request must declare tools when its messages have calls. */
+  /** True if a request whose messages contain calls must also declare tools. */
   readonly declaresOldTools?: true | undefined;
   /** The maximum number of tools in a request. */
   readonly maxTools?: number | undefined;
@@ -107,7 +107,7 @@ export interface Quirks {
   readonly toolsNeedResponses?: true | undefined;
 }
 
-/** Quirks of certain models. */
+/** The quirks of the models whose name matches. */
 export interface ModelQuirks {
   /** Matches the name of the model. */
   readonly model: RegExp;

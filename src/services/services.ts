@@ -44,15 +44,19 @@ const openaiSchemas: Quirks = { toTool: /* @__PURE__ */ withItems(notPython) };
 
 const bedrockQuirks: Quirks = { declaresOldTools: true, callIds: "plain", emptyText: "(empty)", alternates: true };
 
-/** "Tool names are not allowed to be [search]" (github.com/tailcallhq/forgecode/issues/1580, github.com/QwenLM/qwen-code/issues/384). */
+/**
+ * Alibaba's service refuses a tool with the name "search": "Tool names are not allowed to be [search]"
+ * (github.com/tailcallhq/forgecode/issues/1580, github.com/QwenLM/qwen-code/issues/384).
+ */
 const qwenNames: RegExp = /^(?!search$)/;
 
 /** Tool names begin with a letter or "_" (docstring of `FunctionDeclaration.name` in @google/genai). */
 const googleNames: RegExp = /^[a-z_]/i;
 
 /**
- * "required[0]: property is not defined" (github.com/probelabs/probe/issues/569, github.com/NousResearch/hermes-agent/pull/64054),
- * "enum[3]: cannot be empty" (github.com/sbroenne/mcp-server-excel/issues/607), and "enum: only allowed for STRING type"
+ * Gemini refuses required properties that are not defined: "required[0]: property is not defined"
+ * (github.com/probelabs/probe/issues/569, github.com/NousResearch/hermes-agent/pull/64054), blank enum values: "enum[3]: cannot be empty"
+ * (github.com/sbroenne/mcp-server-excel/issues/607), and enums of other types than string: "enum: only allowed for STRING type"
  * (github.com/microsoft/azure-devops-mcp/issues/145).
  */
 const geminiSchemas: Quirks = { toTool: forGemini };
@@ -73,7 +77,7 @@ const museSchemas: Quirks = { toTool: /* @__PURE__ */ withoutDepth(10) };
 export const openai: Service = {
   name: "openai",
   address: /(?:^|\.)openai\.com$/,
-  // The names that the package @ai-sdk/openai uses.
+  // Matches the provider names of the package @ai-sdk/openai.
   id: /^openai\.(?:chat|responses)$/,
   quirks: { maxTools: 128, maxStops: 4, media: openaiMedia, thinkTags: false },
   models: openaiModels,
@@ -84,8 +88,8 @@ export const openai: Service = {
 };
 
 /**
- * Anthropic's models behind gateways with OpenAI's API keep some of their rules: tools must be declared if the messages have calls, text
- * must not be empty, and an assistant message must not come last. `findQuirks` adds the rules of each model from claude-models.ts.
+ * Anthropic's models keep some of their rules behind gateways with OpenAI's API: tools must be declared if the messages contain calls,
+ * text must not be empty, and an assistant message must not come last. `findQuirks` adds each model's rules from claude-models.ts.
  */
 export const anthropic: Service = {
   name: "anthropic",
@@ -342,7 +346,7 @@ export const services: readonly Service[] = [
         model: /^(?:moonshotai\/kimi-k2\.[56]|deepseek\/deepseek-v4)/,
         quirks: { forcedChoice: { reasoning: { enabled: false } } },
       },
-      // Alibaba is one of the services that run these models.
+      // OpenRouter may run these models at Alibaba, so tool names follow Alibaba's rule.
       { model: /^qwen\//, quirks: { toolNames: qwenNames } },
       { model: /^moonshotai\/kimi-k2(?:\.[7-9]|-thinking)/, quirks: { forcedChoice: "never" } },
     ],
@@ -364,7 +368,7 @@ export const services: readonly Service[] = [
   },
   // xAI refuses a message without content: "Each message must have at least one content element."
   // (github.com/langchain-ai/langchain/issues/34140).
-  // Grok has a tool with the name "web_search" itself: "custom function name "web_search" is reserved"
+  // Grok itself provides a tool called "web_search": "custom function name "web_search" is reserved"
   // (github.com/earendil-works/pi/issues/8661, github.com/nicobailon/pi-web-access/issues/138).
   {
     name: "xai",

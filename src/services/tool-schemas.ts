@@ -9,7 +9,7 @@ import type { UnknownRecord } from "../shared/guards.ts";
 
 export type ToolConverter = (tool: ToolDefinition) => ToolDefinition;
 
-/** Makes a converter of tools from a function that converts the root of a schema. */
+/** Makes a tool converter from a function that converts a schema's root. */
 export function createConverter(convert: (root: JsonSchema) => unknown): ToolConverter {
   return memoize((tool: ToolDefinition) => {
     const root = toObjectSchema(tool.inputSchema);
@@ -51,7 +51,7 @@ function dropNamedPatterns(schema: UnknownRecord, refused: RegExp): UnknownRecor
   return {
     ...rest,
     ...(kept.length === 0 ? {} : { patternProperties: Object.fromEntries(kept) }),
-    // Without its pattern, a property would count as one of the others, which may be forbidden.
+    // Drops `additionalProperties: false` too, because it would forbid the properties whose pattern was dropped.
     ...(others === undefined || others === false ? {} : { additionalProperties: others }),
   };
 }
@@ -64,7 +64,7 @@ export const notPython: RegExp =
   /(?<!\\)(?:\\\\)*(?:\\(?:[CE-MO-RTVXYceg-moqpyz]|u(?![\dA-Fa-f]{4})|x(?![\dA-Fa-f]{2}))|\(\?[=!<])/;
 
 /**
- * Makes schemas that Gemini accepts outside `parametersJsonSchema`. Only defined properties stay required, and `enum` keeps only strings
+ * Converts a schema to one that Gemini accepts outside `parametersJsonSchema`. Only defined properties stay required, and `enum` keeps only strings
  * that are not blank. The description lists the values that `enum` loses.
  */
 export const forGemini: ToolConverter = /* @__PURE__ */ createConverter((root) =>
@@ -90,14 +90,14 @@ function withTextValues(schema: UnknownRecord): UnknownRecord {
   const list = `Values: ${written.join(", ")}.`;
   return {
     ...rest,
-    // If no string is left, values without a type may have any type.
+    // If `enum` keeps no string and the schema names no type, values may have any type.
     ...((schema["type"] !== undefined || kept.length > 0) && { type }),
     description: typeof description === "string" && description !== "" ? `${description}\n${list}` : list,
     ...(kept.length > 0 && { enum: kept }),
   };
 }
 
-/** The maximum number of listed values. Longer lists would cost more tokens than they are worth. */
+/** The maximum number of enum values that a description lists. Longer lists would cost more tokens than they are worth. */
 const maxListed = 50;
 
 /** Replaces recursive schemas, and schemas deeper than `levels`, with a schema that accepts everything. The root is level 1. */
@@ -119,7 +119,7 @@ function pick(schema: UnknownRecord, keywords: readonly string[]): UnknownRecord
   return kept.length === Object.keys(schema).length ? schema : Object.fromEntries(kept);
 }
 
-/** Finds the references whose targets contain them. Without these references, the schema is not recursive. */
+/** Returns the references whose targets contain them. Without these references, the schema is not recursive. */
 function findCycles(root: JsonSchema): ReadonlySet<unknown> {
   const cycles = new Set<unknown>();
   const open = new Set<unknown>();

@@ -2,7 +2,7 @@ import type { Refused, Rule } from "./rule.ts";
 import { recordAt, unknownPart, when } from "./rule-checks.ts";
 import type { ChatStyle } from "./oddities.ts";
 
-/** True if a body asks for structured decoding: vllm entrypoints/openai/chat_completion/protocol.py. */
+/** True if a request body asks for structured decoding (vllm entrypoints/openai/chat_completion/protocol.py). */
 function hasConstraints(body: object): boolean {
   return Object.keys(recordAt(body, "structured_outputs")).length > 0 || recordAt(body, "response_format").type === "json_schema";
 }
