@@ -76,11 +76,9 @@ const script = createMockProvider([[toolCall("delete_files", {})], text("Kept.")
 const waited = await runToolLoop({ provider: script, tools: [confirm], messages, control, events });
 assert.equal(JSON.stringify(waited.messages).includes('"kept"'), true);
 
-// #region test
 const asked = await runTool(bookRoom, {}, { answers: [{ city: "Oslo" }] });
 // `asked` is { kind: "deferred", question: { text: "Which name?", ... }, ... }
 const done = await runTool(bookRoom, {}, { answers: [{ city: "Oslo" }, "Ann"] });
-// #endregion test
 assert.equal(asked.kind, "deferred");
 assert.equal(done.kind, "completed");
 rmSync(folder, { recursive: true });

@@ -105,10 +105,8 @@ const search = defineTool({
 }
 
 {
-  // #region test
   const shown: unknown[] = [];
   const outcome = await runTool(search, { query: "tide" }, { onProgress: (data) => shown.push(data) });
   assert.deepEqual(shown, [{ found: 1 }, { found: 2 }]);
   assert.equal(outcome.kind, "completed");
-  // #endregion test
 }
