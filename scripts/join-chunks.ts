@@ -61,6 +61,30 @@ const markEnabling: Plugin = {
   }),
 };
 
+/** The entries whose functions check options, and that programs import without `turnwright`. */
+const explained: ReadonlySet<string> = new Set([
+  "testing",
+  "conversation",
+  "evals",
+  "host",
+  "dbos",
+  "restate",
+  "journal",
+  "inspect",
+]);
+
+/**
+ * Lets these entries explain errors in Node, as `turnwright` does. The sources do not import `explainErrors`: esbuild would then share
+ * its code between chunks in another way, and bundles that leave it out would grow by 2 KB.
+ */
+const explainEntries: Plugin = {
+  name: "explain-entries",
+  transform: (code, id) =>
+    explained.has(basename(id, ".js"))
+      ? { code: `import { explainErrors } from "./index.js";\n${code}\nexplainErrors();\n`, map: null }
+      : undefined,
+};
+
 /** Joins the chunks of the ESM build in a directory. Writes the result as ESM and as CommonJS. */
 export async function joinChunks(directory: string): Promise<void> {
   const files = readdirSync(directory).filter((file) => file.endsWith(".js"));
@@ -73,6 +97,7 @@ export async function joinChunks(directory: string): Promise<void> {
     plugins: [
       markPure,
       markEnabling,
+      explainEntries,
       {
         name: "facade",
         resolveId: (id) => (id === facade ? id : undefined),

@@ -1,0 +1,39 @@
+// A program that imports an entry without `turnwright` reads what is wrong with an option, not JSON.
+
+import { execFileSync } from "node:child_process";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type Installed, installPacked } from "./install-packed.ts";
+
+let installed: Installed;
+beforeAll(() => void (installed = installPacked(["eventemitter3"])));
+afterAll(() => installed.remove());
+
+function run(format: "module" | "commonjs", program: string): string {
+  const flags = [`--input-type=${format}`];
+  return execFileSync(process.execPath, flags, { cwd: installed.folder, input: program, encoding: "utf8" }).trim();
+}
+
+const calls = [
+  ["testing", "createMockProvider", "[], { recrod: true }", 'There is no option "recrod". Did you mean "record"?'],
+  [
+    "testing",
+    "strictService",
+    '"openai"',
+    /^Option "kind" must be one of .*"openai-chat", "openai-responses".*, but is "openai"\.$/,
+  ],
+  ["conversation", "createConversation", "{ id: 7 }", /^Option "id" must be a string of 1 to 200 characters/],
+  ["host", "createRunHost", "{ keepRun: 1 }", 'There is no option "keepRun". Did you mean "keepRuns"?'],
+  ["journal", "fileJournal", '"a.jsonl", { fsnc: true }', 'There is no option "fsnc". Did you mean "fsync"?'],
+  ["inspect", "runLog", "{ too: 1 }", 'There is no option "log.too". Did you mean "log.to"?'],
+  ["evals", "defineEvaluation", "{ nme: 1 }", /^There is no option ".*nme"/],
+] as const;
+
+it.each(calls)("turnwright/%s alone: %s(%s) says what is wrong", (entry, name, args, expected) => {
+  const call = `try { ${name}(${args}); } catch (error) { console.log(error.message); }`;
+  const specifier = `"turnwright/${entry}"`;
+  const said = [
+    run("module", `import { ${name} } from ${specifier}; ${call}`),
+    run("commonjs", `const { ${name} } = require(${specifier}); ${call}`),
+  ];
+  for (const message of said) expect(message).toMatch(expected);
+});
