@@ -175,7 +175,7 @@ const checks: Checks<WorkerOptions> = {
     undefined,
     true,
   ],
-  name: ["a string that is not empty", isFilled],
+  name: ["a non-empty string", isFilled],
   leaseMs: { min: 100, infinite: false },
   answerMs: { min: 1, infinite: false },
   runsLoops: is.flag,

@@ -14,7 +14,7 @@ export function textOrNone(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-/** Returns the value if it is a string that is not empty, otherwise undefined. */
+/** Returns the value if it is a non-empty string, otherwise undefined. */
 export function filledOrNone(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }

@@ -12,7 +12,7 @@ describe("the options of a run", () => {
     ["a misspelt hook", named("a", { beforeend: () => undefined }), 'Did you mean "middleware[0].beforeEnd"?'],
     ["a hook that is no function", named("a", { call: true }), '"middleware[0].call" must be a function'],
     ["a middleware without a name", named(undefined), '"middleware[0].name" must be a name'],
-    ["two middleware with one name", { middleware: [{ name: "a" }, { name: "a" }] }, "which is in use"],
+    ["two middleware with one name", { middleware: [{ name: "a" }, { name: "a" }] }, "a name that no other middleware has"],
     ["wrong hooks from begin", named("a", { begin: () => ({ ask: 1 }) }), ".begin().ask"],
     [
       "a middleware that is no object",

@@ -104,7 +104,7 @@ describe("the events of a durable run", () => {
       { status: "rejected", reason: { message: "The worker of this process was stopped." } },
       { status: "rejected", reason: { message: "The worker of this process was stopped." } },
     ]);
-    await expect(loop.kill("stopped")).rejects.toThrow("No worker runs in this process.");
+    await expect(loop.kill("stopped")).rejects.toThrow("No worker is running in this process.");
     await database.launch();
     expect(await loop.kill("stopped")).toBe("accepted");
     expect((await loop.result("stopped")).reason.kind).toBe("killed");

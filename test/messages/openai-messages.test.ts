@@ -200,7 +200,7 @@ describe("fromOpenAIMessages", () => {
     [[{ role: "assistant", tool_calls: [null] }], 'Message 0 has a wrong field "tool_calls[0]": it must be an object, not null.'],
     [
       [{ type: "function_call", call_id: "", name: "f", arguments: "" }],
-      'Message 0 has a wrong field "call_id": it must be a string that is not empty, not "".',
+      'Message 0 has a wrong field "call_id": it must be a non-empty string, not "".',
     ],
     [
       [{ role: "user", content: [{ type: "input_file", file_data: "http://intranet/" }] }],

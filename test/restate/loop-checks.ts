@@ -401,7 +401,7 @@ async function checkStoppedWorker(): Promise<void> {
   const both = Promise.allSettled([rooms.events("run-7", { from: seq + 1 }).next(), rooms.result("run-7")]);
   await worker.stop();
   for (const one of await both) match(String(one.status === "rejected" && one.reason), /worker of this process was stopped/);
-  await rejects(rooms.kill("run-7"), /No worker runs in this process/);
+  await rejects(rooms.kill("run-7"), /No worker is running in this process/);
   hold = Promise.resolve();
   worker = await launch();
   const { status, messages } = await rooms.result("run-7");

@@ -19,7 +19,7 @@ const words: { readonly [Problem in MessageProblem]: string } = {
   "missing-result": `has no result for a call in the previous message. ${repair}`,
   "missing-results": `has calls without results in the next message. ${repair}`,
   role: 'must have the role "user", "assistant" or "tool"',
-  id: 'must have a string that is not empty as "id"',
+  id: 'must have a non-empty string as "id"',
   "user-content": 'must have a string or an array of content parts as "content"',
   "assistant-content": 'must have an array of text, reasoning and tool-call parts as "content"',
   results: 'must have an array of tool results as "results"',

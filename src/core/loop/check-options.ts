@@ -139,7 +139,7 @@ function checkMiddleware(middleware: readonly unknown[]): void {
     if (one === false || one === undefined) continue;
     checkKnown(`middleware[${index}]`, one);
     const name = isRecord(one) && isText(one["name"]) ? one["name"] : "";
-    if (names.has(name)) throw invalidOption(`middleware[${index}].name`, `a name other than "${name}", which is in use`, name);
+    if (names.has(name)) throw invalidOption(`middleware[${index}].name`, "a name that no other middleware has", name);
     names.add(name);
   }
   checkOrder(listMiddleware(middleware as MiddlewareList));

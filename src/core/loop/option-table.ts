@@ -70,7 +70,7 @@ const has =
     (isRecord(value) || isFunction(value)) && methods.every((name) => isFunction(Reflect.get(value as object, name)));
 
 const number: Check = ["a number", Number.isFinite];
-const filledText: Check = ["a string that is not empty", (value) => isText(value) && value !== ""];
+const filledText: Check = ["a non-empty string", (value) => isText(value) && value !== ""];
 export const toolNames: Check = /* @__PURE__ */ table(() => ["an array of tool names", is.texts[1]]);
 
 export const modelSettingsChecks: Checks<ModelSettings> = /* @__PURE__ */ table(() => ({

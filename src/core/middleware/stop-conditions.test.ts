@@ -139,12 +139,12 @@ it.for<[title: string, make: () => StopCondition, message: string]>([
   [
     "textMatches: rejects an empty string",
     () => textMatches(""),
-    'Option "textMatches" must be a string that is not empty, or a regular expression, but is "".',
+    'Option "textMatches" must be a non-empty string, or a regular expression, but is "".',
   ],
   [
     "textMatches: rejects the pattern undefined",
     () => textMatches(undefined as never),
-    'Option "textMatches" must be a string that is not empty, or a regular expression, but is undefined.',
+    'Option "textMatches" must be a non-empty string, or a regular expression, but is undefined.',
   ],
 ])("%s", ([, make, message]) => {
   let error: unknown;

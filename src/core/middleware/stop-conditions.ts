@@ -66,7 +66,7 @@ export function textMatches(pattern: string | RegExp): StopCondition {
     };
   }
   if (typeof pattern === "string" && pattern !== "") return ({ response }) => response.text.includes(pattern);
-  throw invalidOption("textMatches", "a string that is not empty, or a regular expression", pattern);
+  throw invalidOption("textMatches", "a non-empty string, or a regular expression", pattern);
 }
 
 function checkCount(condition: string, value: unknown): void {

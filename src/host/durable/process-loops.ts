@@ -26,7 +26,7 @@ export class ProcessLoops<Worker extends LaunchedWorker> {
   }
 
   get worker(): Worker {
-    if (this.#worker === undefined) throw new Error("No worker runs in this process. Call launchWorker() first.");
+    if (this.#worker === undefined) throw new Error("No worker is running in this process. Call launchWorker() first.");
     return this.#worker;
   }
 

@@ -252,7 +252,7 @@ describe("createDeliberateMode with an invalid option", () => {
     ['Option "maxConversations" must be a whole number of at least 1, but is 0.', create({ triggers, maxConversations: 0 })],
     ['There is no option "retainTurn". Did you mean "retainTurns"?', create({ triggers, retainTurn: 1 })],
     ['Option "text" must be a string, but is undefined.', turn({})],
-    ['Option "conversationId" must be a string that is not empty, but is "".', turn({ text: "", conversationId: "" })],
+    ['Option "conversationId" must be a non-empty string, but is "".', turn({ text: "", conversationId: "" })],
     ['Option "recent" must be an array of strings, but is an array of 1 item.', turn({ text: "", recent: [7] })],
     ['There is no option "history".', turn({ text: "", history: [] })],
   ])("throws with the message: %s", ([message, act]) => {

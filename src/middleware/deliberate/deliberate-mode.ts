@@ -204,7 +204,7 @@ function isTools(value: unknown): boolean {
 }
 
 const turnChecks: Checks<DeliberateTurn> = {
-  conversationId: ["a string that is not empty", (value) => isText(value) && value !== ""],
+  conversationId: ["a non-empty string", (value) => isText(value) && value !== ""],
   text: /* @__PURE__ */ needed(is.text),
   recent: is.texts,
 };

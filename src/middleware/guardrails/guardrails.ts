@@ -22,7 +22,7 @@ const optionChecks: Checks<GuardrailOptions> = { input: list, output: list, tool
 const parts: ReadonlySet<unknown> = new Set(["text", "reasoning"]);
 
 const own: Checks<InputCheck> = {
-  name: ["a string that is not empty", isText, undefined, true],
+  name: ["a non-empty string", isText, undefined, true],
   check: /* @__PURE__ */ needed(is.fn),
 };
 const ofOutput: Checks<OutputCheck> = {

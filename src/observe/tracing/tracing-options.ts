@@ -50,7 +50,7 @@ const checks: Checks<TracingOptions> = {
   tracerProvider: ["a tracer provider of @opentelemetry/api", has("getTracer")],
   meter: ["a meter of @opentelemetry/api", has("createHistogram")],
   meterProvider: ["a meter provider of @opentelemetry/api", has("getMeter")],
-  agentName: ["a string that is not empty", (value) => typeof value === "string" && value !== ""],
+  agentName: ["a non-empty string", (value) => typeof value === "string" && value !== ""],
   captureContent: is.flag,
   redact: is.fn,
 };

@@ -223,7 +223,7 @@ export class FieldReader {
 
   filled(name: string): string {
     const value = this.text(name);
-    if (value === "") throw this.wrong(name, "a string that is not empty");
+    if (value === "") throw this.wrong(name, "a non-empty string");
     return value;
   }
 
