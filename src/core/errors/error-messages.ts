@@ -1,4 +1,4 @@
-// The messages of LoopErrors: what is wrong, then what to do.
+// The messages of LoopErrors. Each says what is wrong, then what to do.
 
 import { quote } from "../../shared/texts.ts";
 import type { LoopErrorCode, LoopErrorDetails } from "../../shared/errors/loop-error.ts";
@@ -28,7 +28,7 @@ function describeChange({ toolName, kind, field, was = "none", now = "none" }: T
   return `${quote(toolName)} ${changeWords[kind]({ place, values: `: now ${now}, before ${was}` })}`;
 }
 
-/** The forms of an entry of `answers`, by what the call waits for. */
+/** Describes what an entry of `answers` must look like, by what the call waits for. */
 const forms = {
   answer: "an answer that fits",
   result: '{ kind: "result", result } or { kind: "failed", error }',

@@ -1,9 +1,9 @@
-// Says in words why an answer with this finish reason is an error.
+// Explains why an answer with this finish reason is an error.
 
 import type { ProviderErrorCode } from "../types/common.ts";
 import { quote } from "../../shared/texts.ts";
 
-/** `raw` is the finish reason as the service sent it. */
+/** Returns the explanation for an error code. `raw` is the finish reason as the service sent it. */
 export function describeFinish(code: ProviderErrorCode, finish: string | undefined, raw: string | undefined): string {
   if (code === "stream-ended-early") return "The stream ended without a finish reason.";
   if (code === "finish-error") return `The model ended with an error${raw === undefined ? "" : ` (${raw})`}.`;

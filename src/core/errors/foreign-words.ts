@@ -1,4 +1,4 @@
-// Recognizes things from other libraries, such as the name of an option, a model, a client, a tool or a message, and says what to use
+// Recognizes names and objects from other libraries, such as an option, a model, a client, a tool or a message, and says what to use
 // instead.
 
 import type { Advice, AdvisedOption, Replacement } from "../../shared/edges.ts";
@@ -33,7 +33,7 @@ function isHolder(value: unknown): value is object {
   return (typeof value === "object" && value !== null) || typeof value === "function";
 }
 
-/** Values that people often pass as a provider by mistake. The first row that fits decides. */
+/** Values that people often pass as a provider by mistake, with advice. The first matching row is used. */
 const wrongProviders: readonly (readonly [fits: (value: object) => boolean, advice: Advice])[] = [
   [
     (value) => hasMethod(value, "doStream") || hasMethod(value, "doGenerate"),
@@ -135,7 +135,10 @@ const anthropicTypes: ReadonlySet<unknown> = new Set(["tool_use", "tool_result",
 const systemAdvice =
   'Pass system text in the option "system", or convert the messages, for example with fromOpenAIMessages from "turnwright/openai"';
 
-/** Returns advice for a message, or a message with a part, in another library's format. The advice is a sentence without its full stop. */
+/**
+ * Returns advice for a message, or for a part in a message, that has another library's format. The advice is a sentence without its full
+ * stop.
+ */
 export function adviseMessage(message: UnknownRecord): string | undefined {
   try {
     const { role, content, results } = message;
@@ -152,7 +155,7 @@ function contentOf(result: unknown): readonly unknown[] {
   return isRecord(result) && Array.isArray(result["content"]) ? result["content"] : [];
 }
 
-/** Names the function that converts another library's messages. Returns undefined if the format is not known. */
+/** Returns the name of the function that converts another library's messages, or undefined if the format is unknown. */
 function findConverter(message: UnknownRecord): string | undefined {
   const { role, parts, content, type } = message;
   if (Array.isArray(parts)) {
@@ -221,7 +224,7 @@ const maxAttempts: Replacement = { nearest: "maxAttempts", instead: "maxAttempts
 const sdkClient: Replacement = { nearest: "client", instead: "client, an SDK client created with your key and base URL" };
 
 /**
- * Replacements for option names of other libraries. The first replacement that exists in the checked group of options is
+ * Replacements for option names from other libraries. The first one that exists in the checked group of options is
  * suggested.
  */
 const replacements: { readonly [word: string]: readonly Replacement[] } = {
@@ -310,7 +313,7 @@ const bytes = 'data: Buffer.from(bytes).toString("base64")';
 const partFields = ["image", "image_url", "input_image", "inline_data", "inlineData", "source", "mimeType", "file"];
 
 /**
- * Returns advice if a content part has the format of another library or contains binary data, otherwise undefined. The advice
+ * Returns advice if a content part has another library's format or contains binary data, otherwise undefined. The advice
  * is a sentence without its full stop.
  */
 export function advisePart(part: UnknownRecord): string | undefined {
@@ -333,7 +336,7 @@ export function replacementOf(word: string, known: readonly string[]): Replaceme
   return found ?? (name !== word && known.includes(name) ? { nearest: name } : undefined);
 }
 
-/** Finds the known name that an unknown one probably stands for. An option may also be outside its group, such as `limits`, by mistake. */
+/** Returns the known name that an unknown one probably stands for. It may also be an option of another group, such as `limits`. */
 export function adviseName(name: string, fields: object): Replacement | undefined {
   const known = Object.keys(fields);
   const group = Object.entries(fields).find(([, rule]) => isFields(rule) && Object.hasOwn(rule, name))?.[0];
@@ -341,7 +344,10 @@ export function adviseName(name: string, fields: object): Replacement | undefine
   return replacementOf(name, known) ?? (nearest === undefined ? undefined : { nearest });
 }
 
-/** Stop conditions of the AI SDK, such as `stepCountIs`, read `steps`. The error says so, instead of only mentioning `undefined`. */
+/**
+ * Throws an explanation when a stop condition of the AI SDK, such as `stepCountIs`, reads `steps`. Otherwise, the error would only mention
+ * `undefined`.
+ */
 export function refuseSteps(context: object): void {
   const get = (): never => {
     throw new TypeError(

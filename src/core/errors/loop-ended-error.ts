@@ -1,4 +1,4 @@
-// The errors that `unwrap` throws, and the words for each way in which a run ends.
+// The errors that `unwrap` throws, and the words for each way in which a run can end.
 
 import type { GuardrailRefusal } from "../types/guardrails.ts";
 import type { CostUnknownWhy, EndReason, LoopStatus } from "../types/termination.ts";
@@ -49,7 +49,7 @@ export type EndedKind = Exclude<
 /** The end reasons whose `kind` is one of `Kind`. */
 export type ReasonOf<Kind extends EndedKind> = EndReason & { readonly kind: Kind };
 
-/** The kinds with a field `limit`. `words` needs no entry for these kinds, because `wordsOf` has one sentence for all of them. */
+/** The kinds with a field `limit`. They need no entry in `words`, because `wordsOf` has one sentence for all of them. */
 type LimitKind = Extract<EndReason, { readonly limit: number }>["kind"];
 
 type ReasonWords = { readonly [Kind in Exclude<EndedKind, LimitKind>]: (reason: ReasonOf<Kind>) => string } & {
@@ -106,7 +106,7 @@ function describeEnding({ status, reason }: Pick<LoopResult, "status" | "reason"
   return said.endsWith(".") ? said : `${said}.`;
 }
 
-/** Says in words why a run ended. */
+/** Explains why a run ended. */
 export function wordsOf(reason: EndReason): string | undefined {
   // Each function accepts only its own kind of reason. The compiler cannot see that the kinds match, so the call casts to
   // `never`.
@@ -130,13 +130,13 @@ export type EndedResult<Kind extends EndedKind = EndedKind> = LoopResult & { rea
 const brand = Symbol.for("turnwright.LoopEndedError");
 
 /**
- * Thrown by `unwrap` and `generateWithTools` for a run that did not complete. The field `result` is the whole result. The field
+ * Thrown by `unwrap` and `generateWithTools` for a run that did not complete. The field `result` is the run's whole result. It
  * is not enumerable, so it is omitted when the error is printed or converted to JSON. Use `isLoopEndedError` instead of
  * `instanceof`, which fails if two copies of the package are loaded.
  */
 export class LoopEndedError<Kind extends EndedKind = EndedKind> extends Error {
   override readonly name: string = "LoopEndedError";
-  /** The whole result of the run. `result.text` is the last text before the run ended. */
+  /** The run's whole result. `result.text` is the last text before the run ended. */
   declare readonly result: EndedResult<Kind>;
 
   constructor(result: EndedResult<Kind>) {
@@ -145,7 +145,7 @@ export class LoopEndedError<Kind extends EndedKind = EndedKind> extends Error {
     Object.defineProperty(this, brand, { value: true });
   }
 
-  /** The status of the run. `reason` says more exactly why the run ended. */
+  /** The run's status. `reason` says more exactly why the run ended. */
   get status(): LoopStatus {
     return this.result.status;
   }
@@ -177,7 +177,7 @@ export class AbortedError extends LoopEndedError<"stopped" | "killed" | "aborted
   override readonly name = "AbortedError";
 }
 
-/** The model, or the connection to the model, failed. `reason.error` has the details, and says if a retry may succeed. */
+/** The model, or the connection to it, failed. `reason.error` contains the details, and says whether a retry may succeed. */
 export class ProviderFailedError extends LoopEndedError<"provider-error"> {
   override readonly name = "ProviderFailedError";
 }

@@ -1,4 +1,4 @@
-// Says what is wrong with a message of the option `messages`. The loop calls these functions through `edges`.
+// Explains what is wrong with a message in the option `messages`. The loop calls these functions through `edges`.
 
 import type { ContentPart } from "../types/common.ts";
 import type { Message } from "../types/message.ts";
@@ -67,7 +67,7 @@ export function findMessageProblem(message: UnknownRecord, given: unknown): stri
   return shape === undefined ? findMisspelt(message) : describeMessage(shape, given);
 }
 
-/** Adds advice if the message, or a part of it, has the format of another library or a misspelt field. */
+/** Describes the problem, with advice if the message or a part of it has another library's format or a misspelt field. */
 export function describeMessage(problem: MessageProblem, message?: unknown): string {
   if (!isRecord(message)) return words[problem];
   const misspelt = findMisspelt(message);
@@ -88,8 +88,8 @@ const fields: { readonly [role: string]: readonly string[] } = {
 };
 
 /**
- * Finds a field that looks like a misspelt field of a message or of its parts. Only a field that the object lacks can be misspelt. Other
- * unknown fields are allowed, because people store ids or dates in their messages.
+ * Returns a field that is probably misspelt, in a message or its parts. Only a field that the object lacks can be misspelt. Other
+ * unknown fields are allowed, because applications store ids or dates in their messages.
  */
 function findMisspelt(message: UnknownRecord): string | undefined {
   const { role, content: given, results } = message;
@@ -113,7 +113,7 @@ function findIn(given: UnknownRecord, known: readonly string[] = []): string | u
   return undefined;
 }
 
-/** True for a name with more words than the known one, such as "toolcallId". */
+/** True if the name is the known one with more words before it, such as "toolcallId". */
 function endsWith(name: string, known: string): boolean {
   return known.length > 3 && name.toLowerCase().endsWith(known.toLowerCase());
 }

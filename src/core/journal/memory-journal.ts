@@ -1,4 +1,4 @@
-// Keeps a journal in memory. It can be saved as JSON.
+// A journal in memory, which can be saved as JSON.
 
 import { invalidOption } from "../../shared/errors/loop-error.ts";
 import { checkStepRecords } from "../loop/check-record.ts";
@@ -25,8 +25,8 @@ export function memoryJournal(saved?: SavedJournal): MemoryJournal {
 }
 
 /**
- * Copies a journal, so that a wrapper can replace some of its members. The methods are bound, because `journal` may be an instance
- * of a class.
+ * Copies a journal, so that a wrapper can replace some members. The methods are bound, because `journal` may be a class
+ * instance.
  */
 export function wrapJournal(journal: Journal): Journal {
   enableJournals();

@@ -1,4 +1,4 @@
-// One call, request or ending in progress (an "activity"): its keys in the journal, its spending, and whether it can go on without an
+// One call, request or run end in progress (an "activity"): its keys in the journal, its spending, and whether it can continue without an
 // answer from outside.
 
 import type { UserMessage } from "../types/message.ts";
@@ -11,9 +11,9 @@ import type { Journal } from "../types/journal.ts";
 import type { Ending, Outcome, Wait } from "../types/middleware.ts";
 
 /**
- * Returned when code needs an answer from outside. `inCore` then never resolves in this execution. When nothing else in the activity goes
- * on, `settle` returns the waits; when nothing else in the run goes on, the run is suspended. A later execution runs the code again from
- * its start, with the recorded results.
+ * Returned when code needs an answer from outside. `inCore` then never resolves in this execution. When nothing else in the activity can
+ * continue, `settle` returns what it waits for; when nothing else in the run can continue, the run is suspended. A later execution runs the
+ * code again from its start, with the recorded results.
  */
 export class Parked {
   readonly waits: readonly Wait[];
@@ -25,30 +25,30 @@ export class Parked {
 
 const forever = (): Promise<never> => new Promise<never>(() => {});
 
-/** The nested runs of one call, request or ending. */
+/** The nested runs of one call, request or run end. */
 export interface NestedRuns {
   /** Cancels the nested runs that are still running. */
   abort(reason?: unknown): void;
-  /** Ends the nested runs that the tool did not wait for, and gives them a moment, so that their usage is counted. */
+  /** Ends the nested runs that the tool did not await. They get a moment to finish, so that their usage is counted. */
   end(): Promise<void>;
 }
 
 export interface ActivityPlace {
-  /** The prefix of the keys of its steps. */
+  /** The prefix of the activity's journal keys. */
   readonly place: string;
-  /** The prefix of the ids of its waits. */
+  /** The prefix of the ids of the activity's waits. */
   readonly path: string;
   readonly journal: Journal;
-  /** The tool call. Undefined for a request or an ending. */
+  /** The tool call. Undefined for a request or the end of a run. */
   readonly call?: ToolCall | undefined;
   /** The position of the call in its message. */
   readonly index?: number | undefined;
-  /** True while the message with the call is still streaming. If the call has to wait, it starts again when the message is complete. */
+  /** True while the message with the call is still streaming. A call that must wait for an answer starts again once the message is complete. */
   readonly isEarly?: boolean | undefined;
   readonly left?: Left | undefined;
 }
 
-/** The facts that ended nested runs pass on to the run that contains them. */
+/** The information that ended nested runs pass on to the run that contains them. */
 interface Left {
   /** True if a nested run was suspended by a drain. */
   isDrained: boolean;
@@ -57,7 +57,7 @@ interface Left {
 }
 
 /**
- * One call, request or ending in progress (an "activity"): its keys in the journal, its spending, and whether it can go on without an
+ * One call, request or run end in progress (an "activity"): its keys in the journal, its spending, and whether it can continue without an
  * answer from outside.
  */
 export class Activity {
@@ -68,43 +68,43 @@ export class Activity {
   readonly call: ToolCall | undefined;
   readonly index: number;
   readonly isEarly: boolean;
-  /** The spending of its nested runs. */
+  /** The spending of the activity's nested runs. */
   readonly spent: NestedSpending[] = [];
-  /** Called when its tool has ended, so that a control can withdraw the tool's open questions. */
+  /** Called when the activity's tool has ended, so that a control can withdraw the tool's open questions. */
   onToolEnd: (() => void) | undefined;
-  /** Waits until the tool of the call may begin. Undefined if it need not wait for other calls. */
+  /** Waits until the call's tool may begin. Undefined if it need not wait for other calls. */
   takeTurn: ((isTogether: boolean) => Promise<void | Parked> | Parked | undefined) | undefined;
   /** The ending that an inner call has caused. It ends the run even if the surrounding code catches the error. */
   ends: Ending | undefined;
-  /** Called when the core has nothing more to do for it. */
+  /** Called when no work of the core is in progress for the activity. */
   onIdle: (() => void) | undefined;
-  /** The time limits of its tool. Undefined until the tool begins. */
+  /** The time limits of the activity's tool. Undefined until the tool begins. */
   deadline: Deadline | undefined;
-  /** The newest outcome of its call, before middleware has changed it. */
+  /** The call's newest outcome, before middleware has changed it. */
   made: Outcome | undefined;
-  /** Sends the end event of its call, at most once. */
+  /** Sends the call's end event, at most once. */
   end: (outcome: Outcome) => void = () => {};
   isOver = false;
   /** The hook that is running or waiting now. */
   hook = "";
-  /** The time since which its hooks have not been waiting for the core. */
+  /** The time at which the activity's hooks last stopped waiting for the core. */
   idleSince = 0;
-  /** True while it waits for its turn, because other calls come first. */
+  /** True while the call waits for its turn, because other calls come first. */
   isHeld = false;
-  /** True while the code of its tool runs. */
+  /** True while the tool's code runs. */
   isInTool = false;
-  /** True if its newest step was new in this execution. Undefined before its first step. */
+  /** True if the newest step was new in this execution, false if it was replayed. Undefined before the first step. */
   isLive: boolean | undefined;
-  /** True if its tool has begun, so that a call that waits counts as a call that may have had effects. */
+  /** True once the tool has begun. A call that then waits counts as a call that may have had effects. */
   hasBegun = false;
-  /** True after the answer of a request has arrived. */
+  /** True once the answer to a request has arrived. */
   isAnswered = false;
-  /** The nested runs that it has started. Undefined if there are none. */
+  /** The nested runs that the activity has started. Undefined if there are none. */
   nested: NestedRuns | undefined;
-  /** The facts that its nested runs pass on. Inner calls share this object. */
+  /** The information that nested runs pass on. Inner calls share this object. */
   readonly left: Left;
   #waits: readonly Wait[] = [];
-  /** True after it has met a wait that has no answer yet. */
+  /** True once the activity waits for an answer that it does not have yet. */
   isParked = false;
   /** How often each key was used. Activities with the same place share this map. */
   readonly used: Map<string, number>;
@@ -149,12 +149,12 @@ export class Activity {
     return value;
   }
 
-  /** True while it repeats what happened in an earlier execution. */
+  /** True while the activity repeats what happened in an earlier execution. */
   get isReplayed(): boolean {
     return this.isLive === undefined ? this.run.isReplayed : !this.isLive;
   }
 
-  /** Lets no further step begin, and cancels its nested runs. */
+  /** Prevents further steps, and cancels the nested runs. */
   close(): void {
     this.isOver = true;
     this.run.watch?.leave(this);
@@ -167,7 +167,7 @@ export class Activity {
     return watch === undefined ? hooks : Promise.race([hooks, watch.join(this)]);
   }
 
-  /** Runs the code of the tool. This time does not count against the time limit for hooks. */
+  /** Runs the tool's code. This time does not count against the time limit for hooks. */
   async inTool<T>(work: () => Promise<T>): Promise<T> {
     this.isInTool = true;
     try {
@@ -178,12 +178,12 @@ export class Activity {
     }
   }
 
-  /** True while its hooks wait for the core, the tool or an answer. */
+  /** True while the activity's hooks wait for the core, the tool or an answer. */
   get isInside(): boolean {
     return this.#pending > 0 || this.isInTool || this.isParked;
   }
 
-  /** True while it is doing work that ends without the help of other calls. */
+  /** True while the activity does work that ends without the help of other calls. */
   get isWorking(): boolean {
     return this.isInside && !this.isHeld && !this.isParked;
   }
@@ -201,14 +201,14 @@ export class Activity {
     return `${this.run.prefix}${this.place}/${this.unique(name)}`;
   }
 
-  /** True while it waits for the core: for a step, a nested run, or its turn. */
+  /** True while the activity waits for the core: for a step, a nested run, or its turn. */
   get isInCore(): boolean {
     return this.#pending > 0;
   }
 
   /**
-   * Runs work of the core for a hook or a tool. Never resolves after a wait: the code stays where it is, and the next execution runs it
-   * again from its start.
+   * Runs work of the core for a hook or a tool. Never resolves if the work has to wait for an answer: the code stays where it is, and the
+   * next execution runs it again from its start.
    */
   async inCore<T>(work: () => T | Parked | PromiseLike<T | Parked>): Promise<T> {
     if (this.isOver) return forever();
@@ -229,7 +229,7 @@ export class Activity {
     return forever();
   }
 
-  /** Stops here with the waits of a replayed tool. */
+  /** Stops the activity, with what a replayed tool waits for. */
   park(waits: readonly Wait[]): Promise<never> {
     return this.inCore<never>(() => Promise.resolve(new Parked(waits)));
   }
@@ -242,7 +242,7 @@ export class Activity {
     });
   }
 
-  /** Resolves when `work` ends, or when it can only go on with an answer from outside. */
+  /** Resolves when `work` ends, or when it can only continue with an answer from outside. */
   settle<T>(work: Promise<T>): Promise<{ readonly value: T } | { readonly waits: readonly Wait[] }> {
     return new Promise((resolve, reject) => {
       const end = (settled: { readonly value: T } | { readonly waits: readonly Wait[] }): void => {

@@ -1,5 +1,5 @@
-// Questions of tools to people. A question is a wait: its answer comes from the option `answers` of a later execution, or from a control of
-// this one.
+// Questions that tools ask people. A question is a wait: its answer comes from the option `answers` of a later execution, or from a control
+// of this one.
 
 import type { Issue, Json, JsonSchema, StandardSchema } from "../types/common.ts";
 import type { ToolContext } from "../types/loop-options.ts";
@@ -12,20 +12,20 @@ import { quote } from "../../shared/texts.ts";
 import { type InsideCall, insideOf, isDurable } from "../tools/inside-call.ts";
 import { holdQuestion } from "./loop-control.ts";
 
-/** A question of a tool to a person, for `ask`. */
+/** A tool's question to a person, for `ask`. */
 export interface QuestionFields {
   /** The text of the question. Must not be blank. */
   readonly question: string;
   /** Set to true if a page may send the answer. Default false. */
   readonly fromPage?: boolean | undefined;
   /**
-   * Set to true to wait in this process until `control.answer` is called. While the tool waits, `timeoutMs` and `idleTimeoutMs` of
-   * its call are paused. Needs the option `control` of the run or of an outer run. Default false.
+   * Set to true to wait in this process until `control.answer` is called. While the tool waits, the call's `timeoutMs` and
+   * `idleTimeoutMs` are paused. Needs the option `control` of the run or of an outer run. Default false.
    */
   readonly wait?: boolean | undefined;
 }
 
-/** The fields of the context of a tool that a question needs. */
+/** The fields of a tool's context that a question needs. */
 type AskingContext = Pick<ToolContext, "runId" | "callId" | "name" | "iteration" | "signal" | "step" | "wait">;
 
 type AskedFields = QuestionFields & { readonly schema?: StandardSchema | undefined };
@@ -48,8 +48,8 @@ const questionFields: Checks<AskedFields> = /* @__PURE__ */ table(() => ({
  * `step`. If an answer does not fit the schema, the question is asked again. If the answer is `{ kind: "failed", error }`, `ask` rejects
  * with an error that has the name "AnswerFailed" and the message `error`.
  *
- * With `wait: true`, the tool waits in this process instead, and need not be durable. The event `question-asked` has the question, and
- * `control.answer` takes the answer.
+ * With `wait: true`, the tool waits in this process instead, and need not be durable. The event `question-asked` contains the question,
+ * and `control.answer` takes the answer.
  *
  * Rejects with LoopError "invalid-option" or "unknown-option" for invalid fields.
  *
@@ -67,7 +67,7 @@ export function ask(context: AskingContext, fields: AskedFields): Promise<unknow
   return answer;
 }
 
-/** Asks a question. With a context that no run has made, for example in a test, every question becomes a wait. */
+/** Asks a question. With a context that does not come from a run, for example in a test, every question becomes a wait. */
 async function askPerson(context: AskingContext, fields: AskedFields): Promise<unknown> {
   checkFields("question", fields, questionFields);
   const { question: text, schema, fromPage = false, wait: isLive = false } = fields;
@@ -131,7 +131,7 @@ interface LiveQuestion {
   readonly read: Reader;
 }
 
-/** A durable tool records the answer that fits, so that its next execution does not ask again. */
+/** A durable tool records the valid answer, so that its next execution does not ask again. */
 async function askLive(context: AskingContext, inside: InsideCall, { asked, fromPage, read }: LiveQuestion): Promise<Fitting> {
   let fitting: Read | undefined;
   const put = async (question: ToolQuestion): Promise<Read> => read(await holdQuestion(context, inside, { question, fromPage }));

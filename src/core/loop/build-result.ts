@@ -13,7 +13,7 @@ import { answerOpenCalls, endWaiting, metadataOf } from "./state.ts";
 import type { RunCall } from "../types/typed-call.ts";
 import type { ToolHistoryEntry } from "../types/tool-outcome.ts";
 
-/** The fields of a result that do not depend on the run's ending. */
+/** Returns the fields of a result that do not depend on how the run ended. */
 export function summarize({ runId, state }: Run): Omit<PartialResult, "unrecorded"> {
   return {
     runId,
@@ -38,7 +38,7 @@ export function buildResult(run: Run, ending: Ending): LoopResult {
   const details = state.answers.findLast((answer) => answer.details.trim() !== "")?.details.trim() ?? "";
   const thoughtLog = state.answers.findLast((answer) => (answer.thoughtLog ?? null) !== null)?.thoughtLog;
   const { records } = run.root;
-  // Not a leading spread, because V8 needs ten times the memory for the object it makes.
+  // `Object.assign`, because an object from a leading spread takes ten times the memory in V8.
   const result: LoopResult = Object.assign(facts, {
     status: ending.status,
     reason,
@@ -48,7 +48,7 @@ export function buildResult(run: Run, ending: Ending): LoopResult {
     thoughtLogOwner: thoughtLog === undefined ? undefined : { kind: "default", name: undefined, ...session.responseTarget },
     calls: state.functionHistory.map(toRunCall),
     accumulatedModelParts: state.answers.flatMap(metadataOf),
-    // Only a suspended run keeps results that wait, because no service accepts them in a request.
+    // Only a suspended run keeps calls that wait without a result, because no service accepts them in a request.
     ...(state.waits.length > 0 && ending.status !== "suspended" && { messages: endWaiting(state) }),
     knownCostUSD: state.spentUSD,
     durationMs: state.activeMs,
@@ -91,7 +91,7 @@ export function toRunCall(entry: ToolHistoryEntry): RunCall {
   const { id: callId, name, args } = functionCall;
   const { result } = functionResponse.response;
   const outcome = processed && entry.outcome === "completed" ? "processed" : entry.outcome;
-  // Lists each field, because V8 needs ten times the memory for an object made with a rest pattern or a leading spread.
+  // Lists each field, because an object from a rest pattern or a leading spread takes ten times the memory in V8.
   return {
     iteration,
     durationMs,

@@ -1,4 +1,4 @@
-// Assembles text and calls from the chunks of a stream. Providers number, interleave and repeat chunks in different ways.
+// Assembles text and calls from a stream's chunks. Providers number, interleave and repeat chunks in different ways.
 
 import type { FinishReason, ModelChunk, PartStart, RequestChange, StreamResult } from "../types/provider.ts";
 import type { ToolCall } from "../types/tool-outcome.ts";
@@ -8,7 +8,7 @@ import { textIn } from "../../shared/texts.ts";
 import { freezeDeep, toJson } from "../../shared/json.ts";
 import type { Json, ProviderError, ProviderErrorCode, Usage } from "../types/common.ts";
 
-/** The facts from which the calls of a stream get their positions and ids. */
+/** Determines the positions and ids of a stream's calls. */
 export interface CallPlaces {
   readonly iteration: number;
   /** The number of calls in earlier streams of the same message. */
@@ -22,10 +22,10 @@ export interface CallPlaces {
 export type CallChunk = Extract<ModelChunk, { type: `call-${string}` }>;
 
 export interface CallDraft {
-  /** The position among the calls of the iteration. It is -1 until the call has a name or is complete. */
+  /** The call's position among the calls of the iteration, or -1 until the call has a name or is complete. */
   index: number;
   id: string | undefined;
-  /** The id of the call. Never changes after it is set, so that all events of the call have the same id. */
+  /** The call's id. Never changes once set, so that all events of the call have the same id. */
   callId: string | undefined;
   name: string;
   argsText: string;
@@ -81,7 +81,7 @@ export class CallDrafts {
   }
 
   /**
-   * The id of a call is the first id that the provider sends. If an event needs an id before the provider sends one, an id is
+   * A call's id is the first id that the provider sends. If an event needs an id before the provider sends one, an id is
    * generated. An id is replaced if it could be mistaken for an id with a special meaning: a path to a call in a nested run contains
    * slashes, and the id of a repeated question ends with a number sign and a number, such as "#2".
    */
@@ -111,7 +111,7 @@ export class CallDrafts {
       callId: this.idOf(draft),
       providerCallId: id,
       name,
-      // Frozen, because the transcript, the events and the callbacks share this object.
+      // Frozen, because the transcript, the events and the callbacks share the arguments.
       args: freezeDeep(ready && problem !== "truncated" ? args : readWholeArgs(argsText)),
       argsText: argsText === "" ? undefined : argsText,
       problem: ready ? (messageProblem ?? problem) : "truncated",
@@ -122,7 +122,7 @@ export class CallDrafts {
 function takeHead(call: CallDraft, chunk: Exclude<CallChunk, { type: "call-args-delta" }>): void {
   const { id, name }: { readonly id?: unknown; readonly name: unknown } = chunk;
   if (typeof id === "string") call.id = id;
-  // A call without a name ends the run as `malformed-call`. A start without a name keeps the earlier name, because events may already
+  // A call without a name ends the run as `malformed-call`. A later start without a name keeps the earlier name, because events may already
   // contain it.
   const given = typeof name === "string" ? name : "";
   call.name = chunk.type === "call-ready" ? given : given || call.name;
@@ -144,7 +144,7 @@ function takeArgs(call: CallDraft, { args, argsText, problem }: Extract<CallChun
   }
 }
 
-/** A call may be cut off after its last argument. */
+/** Parses the arguments of a call that was cut off. The cut may come after the last argument, so they may be complete. */
 function readWholeArgs(argsText: string): Json {
   try {
     const args: unknown = JSON.parse(argsText);
@@ -237,7 +237,7 @@ export function mergeDetails(before: string, incoming: string): string {
   return before === "" ? incoming : `${before}\n\n${incoming}`;
 }
 
-/** Copies only the known fields, because the journal records the changes. */
+/** Adds a change that a provider made to a request. Copies only the known fields, because the journal records the change. */
 export function addAdjustment(
   { provider, model, adjustments = [] }: Pick<StreamResult, "provider" | "model" | "adjustments">,
   changes: readonly RequestChange[],

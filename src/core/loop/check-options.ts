@@ -59,8 +59,8 @@ const handoffsNeeded: Check = /* @__PURE__ */ table(() => [
 ]);
 
 /**
- * Throws LoopError "unknown-option" if an option of `runToolLoop`, such as `provider`, was passed to another function. `known` are the
- * option names of that function, and `write` returns code that passes the option in the right place.
+ * Throws LoopError "unknown-option" if an option of `runToolLoop`, such as `provider`, was passed to another function. `known` contains
+ * that function's option names, and `write` returns code that passes the option in the right place.
  */
 export function refuseLoopOptions(options: unknown, known: object, write: (name: string) => string): void {
   if (!isRecord(options)) return;
@@ -74,9 +74,9 @@ export function checkOptions(options: unknown): asserts options is LoopOptions {
   const { provider, limits = {}, pricing, journal, runId, middleware = [] } = options as LoopOptions;
   if (provider.family !== undefined && !isText(provider.family))
     throw invalidOption("provider.family", "a string", provider.family);
-  // Without `pricing`, the limit would never be reached.
+  // Without `pricing`, the costs stay unknown, and the limit would never be reached.
   if ((limits.maxCostUSD ?? none) !== none && pricing === undefined) throw refuseOption("pricing", pricingNeeded, pricing);
-  // A run with a random id could never be resumed.
+  // A random id is new in each process, so the run could never be resumed.
   if (journal?.durable === true && runId === undefined)
     throw invalidOption("runId", 'a string if "journal.durable" is true', runId);
   checkMiddleware(middleware);
@@ -85,8 +85,8 @@ export function checkOptions(options: unknown): asserts options is LoopOptions {
 }
 
 /**
- * Throws if the array `tools` lacks the tool of `toolChoice`, or has tools of `createHandoffs` without their middleware. A registry is not
- * checked, because it may add the tool later. `place` is the path of these options inside other options, such as "members.researcher.".
+ * Throws if the array `tools` lacks the tool that `toolChoice` names, or has tools of `createHandoffs` without their middleware. A registry
+ * is not checked, because it may add the tool later. `place` is the path of these options inside other options, such as "members.researcher.".
  */
 export function checkNeededTools(options: Pick<LoopOptions, "tools" | "middleware" | "toolChoice">, place = ""): void {
   const { tools = [], middleware = [], toolChoice } = options;
@@ -132,7 +132,7 @@ function isHandoff(tool: unknown): boolean {
   return isRecord(tool) && handoffKey in tool;
 }
 
-/** Records name the middleware that made them, so two middleware must not have the same name. */
+/** Throws if two middleware have the same name, because records name the middleware that made them. */
 function checkMiddleware(middleware: readonly unknown[]): void {
   const names = new Set<unknown>();
   for (const [index, one] of middleware.entries()) {
@@ -155,7 +155,7 @@ function checkOrder(middleware: readonly Middleware[]): void {
   }
 }
 
-/** Middleware may have extra fields, but no field that looks like a misspelt hook. */
+/** Throws if a field looks like a misspelt hook. Other extra fields are allowed. */
 function checkKnown(option: string, one: unknown): void {
   if (!isRecord(one)) throw invalidOption(option, "middleware: an object with a name and hooks", one);
   const near = (name: string): readonly string[] => knownNames.filter(({ length }) => Math.abs(length - name.length) < 3);
@@ -173,7 +173,7 @@ export function checkHooks(name: string, hooks: unknown): void {
 
 const reserved = { tokens: "maxTokens", costUSD: "maxCostUSD", ms: "wallClockMs" } as const;
 
-/** Throws LoopError "invalid-option" if the limit of a reserve is not set, or if a reserve is not less than its limit. */
+/** Throws LoopError "invalid-option" if a reserve has no limit, or is not less than its limit. */
 function checkReserves(middleware: readonly Middleware[], limits: ResolvedLimits): void {
   for (const { name, reserve } of middleware) {
     if (reserve === undefined) continue;

@@ -30,7 +30,7 @@ const isIssue: Fits = (issue) => isRecord(issue) && isText(issue["message"]);
 const isReason: Fits = (value) => isRecord(value) && isText(value["kind"]);
 const isInboxMessage: Fits = (value) => isRecord(value) && isText(value["verb"]) && isRecord(value["message"]);
 
-/** The indexes in `kept` must increase, because a message whose index occurs twice would be sent twice. */
+/** True for a valid compaction. The indexes in `kept` must increase, because a repeated index would send a message twice. */
 export function isCompaction(value: unknown): value is CompactedMessages {
   if (!isRecord(value) || !isText(value["summary"]) || !isIndex(value["count"]) || !Array.isArray(value["kept"])) return false;
   const { count } = value;
@@ -129,7 +129,7 @@ const kinds: { readonly [kind: string]: RecordFields } = {
   limit: {},
 };
 
-/** The fields of the loop's records. The pattern matches the end of a record's key. */
+/** The fields of the loop's records. Each pattern matches the end of a record's key. */
 const records: readonly (readonly [RegExp, RecordFields])[] = [
   [/^run$/, run],
   [/^(?:begin|i\d+(?:~\d+)?\/(?:answered(?:~\d+)?|next|again))(?:#\d+)?$/, look],
@@ -146,12 +146,12 @@ const records: readonly (readonly [RegExp, RecordFields])[] = [
   [/^wait\/.+\/answer$/, { value: "value" }],
 ];
 
-/** A step of middleware or of a tool has a value or an error, or was cancelled. */
+/** The fields of a step's record, for middleware and tools: the step has a value or an error, or was cancelled. */
 const step: RecordFields = { failed: "error?", cancelled: "ending?" };
 
-/** Says which field of a record does not fit. */
+/** Returns which field of a record is wrong, or undefined if none is. */
 function findMisfit(record: UnknownRecord, fields: RecordFields): string | undefined {
-  // Not checked here: the run refuses another version with "journal-mismatch".
+  // Records of another version are not checked here, because the run refuses them with "journal-mismatch".
   if (fields === run && record["version"] !== recordVersion) return undefined;
   const { kind } = record;
   const isKnown = fields !== outcome || (typeof kind === "string" && Object.hasOwn(kinds, kind));
@@ -177,14 +177,14 @@ export function checkStepRecord(key: string, record: unknown): void {
 }
 
 /**
- * Throws LoopError "journal-damaged" if one of these records lacks what the loop needs. Skips the records of `withBlobs`, which
+ * Throws LoopError "journal-damaged" if one of these records lacks fields that the loop needs. Skips the records of `withBlobs`, which
  * checks them itself after it has read their blobs.
  */
 export function checkStepRecords(records: ReadonlyMap<string, unknown>): void {
   if (!isPacked(records)) for (const [key, record] of records) checkStepRecord(key, record);
 }
 
-/** True if the records were written with `withBlobs`. A run without `withBlobs` refuses the first of them. */
+/** True if the records were written with `withBlobs`. A run without `withBlobs` refuses the first such record. */
 export function isPacked(records: ReadonlyMap<string, unknown>): boolean {
   const first = records.get("run");
   return isRecord(first) && first["version"] === undefined && isRecord(first["value"]);
@@ -192,7 +192,7 @@ export function isPacked(records: ReadonlyMap<string, unknown>): boolean {
 
 function findProblem(key: string, record: UnknownRecord): string | undefined {
   const own = records.find(([end]) => end.test(key));
-  // The key may belong to a nested run, or to a step whose name only looks like such a key.
+  // The key may belong to a nested run, or to a step whose name only looks like a record of the loop.
   const found = own ?? (isStep(record) ? undefined : records.find(([end]) => suffixesOf(key).some((suffix) => end.test(suffix))));
   return findMisfit(record, found?.[1] ?? step);
 }

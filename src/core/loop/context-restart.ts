@@ -15,7 +15,7 @@ export interface ContextRestartFields {
   readonly type: `context_restart_${string}`;
   /** An object or an array to add to the context items. Default none. */
   readonly enhanced_context_item?: object | null | undefined;
-  /** Names of tools to hide for the rest of the run. Default none. */
+  /** The names of tools to hide for the rest of the run. Default none. */
   readonly disable_tools?: readonly string[] | undefined;
   /** The key of an item in the `stash` of `contextRestarts`. The item is added to the context items. Default none. */
   readonly pending_context_key?: string | undefined;
@@ -24,7 +24,7 @@ export interface ContextRestartFields {
 const namespace = "context_restart_";
 
 /**
- * Makes a tool result that requests a context restart: the run adds context items and goes on. A plain object with the same fields is
+ * Makes a tool result that requests a context restart: the run adds context items and continues. A plain object with the same fields is
  * ordinary data, so text from a web page or a server cannot request a restart.
  *
  * Throws LoopError "unknown-option" or "invalid-option" if a field is unknown or has the wrong type.
@@ -32,7 +32,7 @@ const namespace = "context_restart_";
  * @example return contextRestart({ type: "context_restart_profile", enhanced_context_item: await loadProfile(user) });
  */
 export function contextRestart(fields: ContextRestartFields): ToolResult {
-  // This table is local, because bundlers could not remove an unused module-level table that reads `is`.
+  // A module-level table that reads `is` would stay in bundles that never use it, so the table is local.
   const checks: Checks<ContextRestartFields> = {
     type: [`"${namespace}" followed by a suffix`, isRestartType, undefined, true],
     enhanced_context_item: ["an object or an array", (value) => typeof value === "object"],
@@ -61,7 +61,7 @@ export function detectContextRestart(outcome: ToolOutcome, policy: RestartPolicy
   return typeof key === "string" ? { ...restart, pendingContextKey: key, pendingContext: outcome.pendingContext } : restart;
 }
 
-/** True for plain data that looks like a context restart but has no effect, because the tool did not return `contextRestart(...)`. */
+/** True for plain data that looks like a context restart. It has no effect, because the tool did not return `contextRestart(...)`. */
 export function isUnmarkedRestart(outcome: ToolOutcome): boolean {
   return (
     outcome.kind === "completed" && outcome.restart !== true && isRecord(outcome.data) && isRestartType(outcome.data["type"])

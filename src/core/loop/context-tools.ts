@@ -1,4 +1,4 @@
-// Two helpers for the context of a model: a stash for items that are too large for a result, and a tool with which the model releases
+// Two helpers for a model's context: a stash for items that are too large for a result, and a tool with which the model releases
 // results that it no longer needs.
 
 import type { Clock, Json, StandardResult, StandardSchema } from "../types/common.ts";
@@ -36,8 +36,8 @@ interface Entry {
 
 /**
  * Creates an in-memory store through which tools pass context to the loop. A tool stores an item with `put` and returns the key.
- * The loop then takes the item by its key. Pass the same stash to the tools and to `contextRestarts({ stash })`. Many runs may share
- * one stash. Keys cannot be guessed, so an invented key matches no item.
+ * The loop then takes the item by this key. Pass the same stash to the tools and to `contextRestarts({ stash })`. Many runs may share
+ * one stash. Keys are hard to guess, so an invented key matches no item.
  *
  * Throws LoopError "unknown-option" or "invalid-option" for invalid options. `put` throws "invalid-option" for an item that is
  * not plain data, such as a cyclic value, a Map or a promise. `put` also throws if `createKey` does not return a new key.
@@ -144,7 +144,7 @@ export interface ReleaseRequest {
 export type ContextReleaseTool = ExecutableTool<ReleaseRequest, StandardSchema<unknown, ReleaseRequest>, ToolResult>;
 
 const maxIds = 1_000;
-/** If the model names an unknown id, the result lists this many recent calls at most. */
+/** The maximum number of recent calls that a result lists if the model named an unknown id. */
 const maxKnown = 20;
 
 interface AnsweredCall {

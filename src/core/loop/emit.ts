@@ -5,9 +5,9 @@ import { promiseOrValue } from "../../shared/promises.ts";
 import { toPlainError } from "../../shared/plain-error.ts";
 import type { ClosedRun, Hooks } from "../types/middleware.ts";
 
-/** A receiver of the events of a run: the queue of a stream, or the outer run. */
+/** A receiver of a run's events: the queue of a stream, or the outer run. */
 export interface EventReader {
-  /** Returns true for the types of events that the reader wants. Default: all. */
+  /** Returns true for the event types that the reader wants. Default: all. */
   wants?(type: LoopEventType): boolean;
   push(event: LoopEvent): void;
   room(): Promise<void> | undefined;
@@ -19,7 +19,7 @@ export interface EventTargets {
   readonly runId: string;
   readonly emitter: LoopEmitter | undefined;
   readonly reader: EventReader | undefined;
-  /** The hooks that get each event, or the end of the run. */
+  /** The hooks that get each event and the end of the run. */
   readonly hooks: readonly Hooks[];
 }
 
@@ -65,7 +65,7 @@ export class LoopEventSink implements EventSink {
     return this.#targets.reader?.room();
   }
 
-  /** Calls code of the caller, and reports its first failure. `by` is the function to blame. */
+  /** Calls the caller's code, and reports its first failure. `by` is the function that the report names. */
   guard(at: EventPlace, call: () => unknown, by: object = call): void {
     const report = (error: unknown): void => {
       this.#reported ??= new WeakSet();
@@ -92,7 +92,7 @@ export class LoopEventSink implements EventSink {
     const { reader, hooks } = this.#targets;
     reader?.end?.();
     const end: ClosedRun = { failure: this.#failure, isNew };
-    // The run is over, so a failure here is dropped.
+    // The run is over, so failures of `close` are dropped.
     for (const one of hooks) this.guard({} as EventPlace, () => one.close?.(end));
   }
 }

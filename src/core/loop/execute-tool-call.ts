@@ -1,4 +1,4 @@
-// Runs one tool call: decides if it may run, calls the tool, and turns whatever happens into an outcome.
+// Runs one tool call: decides whether it may run, calls the tool, and turns whatever happens into an outcome.
 
 import type { PreparePorts, ReadyCall, ToolCallPorts } from "./ports.ts";
 import type { ToolDefinition } from "../types/tool.ts";
@@ -10,7 +10,7 @@ import { toPlainError } from "../../shared/plain-error.ts";
 import { findTool } from "../tools/registry.ts";
 import { isGenerator, toFailure, toolFailure, toOutcome } from "../../shared/to-outcome.ts";
 
-/** Refuses a call if its tool was replaced or removed. */
+/** Returns an outcome that refuses a call whose tool was replaced or removed. */
 export function refuseChanged(call: ToolCall, ports: PreparePorts): ToolOutcome {
   if (findTool(ports.registry, call.name) === undefined) return refuseUnknown(call, ports);
   const message =
@@ -19,8 +19,8 @@ export function refuseChanged(call: ToolCall, ports: PreparePorts): ToolOutcome 
 }
 
 /**
- * Executes one call: prepares the call if needed, then runs its tool within its time limit and until the run is cancelled. Never
- * rejects: every failure is returned as an outcome. A call that was already refused keeps its outcome. A synchronous tool runs
+ * Executes one call: prepares it if needed, then runs its tool until the tool's time limit or a cancellation of the run. Never
+ * rejects: every failure becomes an outcome. A call that was already refused keeps its outcome. A synchronous tool runs
  * without a timer.
  *
  * @example
@@ -40,7 +40,7 @@ export function executeToolCall(
   const reserveInMs = ports.scope.leftMs(ports.clock.now(), true);
   if (ports.scope.cause !== undefined || reserveInMs === 0) return { call, durationMs: 0, kind: "not-run" };
   const { timeouts } = ports;
-  // The time of a durable tool includes its waits, so only the tool's own `timeoutMs` applies.
+  // A durable tool's time includes its waits, so only the tool's own `timeoutMs` applies.
   const ownMs = definition.timeoutMs ?? (definition.durable === true ? Number.POSITIVE_INFINITY : timeouts.toolMs);
   const limits = {
     // A tool that hangs must not use the time that is reserved for a final answer.
@@ -78,7 +78,7 @@ function maxAttemptsOf({ idempotent, retry }: ToolDefinition): number {
   return idempotent === true ? (retry?.maxAttempts ?? 1) : 1;
 }
 
-/** Stands for the tool's value if the tool has changed since the model saw it. */
+/** Replaces the tool's value if the tool has changed since the model saw it. */
 const changed = Symbol("changed");
 
 function attempt(ready: ReadyCall, ports: ToolCallPorts, deadline: Deadline): unknown {
@@ -95,7 +95,7 @@ function readGenerator({ call }: ReadyCall, output: unknown, { ports, deadline }
   return deadline.read(output, (value) => ports.onYield?.(call, value));
 }
 
-/** All attempts share one deadline. The failure of the final attempt is reported. */
+/** Repeats a failed call. All attempts share one deadline, and only the last attempt's failure is reported. */
 async function attemptAgain(ready: ReadyCall, ports: ToolCallPorts, deadline: Deadline): Promise<unknown> {
   const maxAttempts = maxAttemptsOf(ready.definition);
   const isOver = (): boolean =>
@@ -118,7 +118,7 @@ interface CallTimer {
   readonly deadline: Deadline;
 }
 
-/** Drops the result of a cancelled call, even if the result is an error. */
+/** Turns the end of a tool into an outcome. Drops the result of a cancelled call, even if the result is an error. */
 function conclude(ready: ReadyCall, end: Raced<unknown>, { ports, deadline }: CallTimer): ToolOutcome {
   const { call, approvedArgs } = ready;
   const durationMs = deadline.end();
@@ -130,7 +130,7 @@ function conclude(ready: ReadyCall, end: Raced<unknown>, { ports, deadline }: Ca
   return end.kind === "value" ? readOutput(ready, end.value, { ports, facts }) : { ...facts, ...toFailure(end.error) };
 }
 
-/** If a getter in the value throws, the call has failed. */
+/** Reads a tool's value. If a getter in the value throws, the call has failed. */
 function readOutput(
   ready: ReadyCall,
   value: unknown,
@@ -141,7 +141,7 @@ function readOutput(
     if (metadata !== undefined) ports.onMetadata?.(ready.call, metadata);
     const problem = outcome.kind === "deferred" ? findDeferralProblem(ready, ports) : undefined;
     if (problem !== undefined) return { ...facts, kind: "failed", error: toolFailure(problem) };
-    // `facts` was made for this outcome. An object spread takes longer than the rest of a synchronous call.
+    // Reuses `facts`, because an object spread takes longer than the rest of a synchronous call.
     return Object.assign(facts, outcome);
   } catch (error) {
     return { ...facts, kind: "failed", error: toPlainError(error) };

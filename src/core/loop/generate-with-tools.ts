@@ -1,4 +1,4 @@
-// The loop as one function for callers that have the descriptions of their tools and one function that runs them.
+// The loop as one function, for callers that have tool descriptions and one function that runs all tools.
 
 import type { LoopOptions, OnIteration, Tool, ToolContext } from "../types/loop-options.ts";
 import type { LoopResult } from "../types/loop-result.ts";
@@ -13,16 +13,16 @@ import { onIteration as watchIterations } from "../middleware/iteration-hooks.ts
 import { beginRun } from "./run-tool-loop.ts";
 import { unwrap } from "./unwrap.ts";
 
-/** The request to the model: either a conversation in `messages`, or one question in `prompt`. */
+/** The request to the model: a conversation in `messages`, or one question in `prompt`. */
 export type GenerateRequest = Pick<LoopOptions, "system" | "modelSettings" | "toolChoice"> &
   (
     | { /** The conversation so far. */ readonly messages: readonly Message[]; readonly prompt?: undefined }
     | { /** One question from a user. */ readonly prompt: string; readonly messages?: undefined }
   );
 
-/** The descriptions of the tools, and the one function that runs all of them. */
+/** The tool descriptions, and the one function that runs all tools. */
 export interface ToolExecutor {
-  /** The descriptions of the tools that the model gets. */
+  /** The tool descriptions that the model gets. */
   readonly definitions: readonly ToolDefinition[];
   /**
    * Runs one tool call, and returns the result or a promise for the result. If the function throws, the model gets a failed
@@ -78,7 +78,7 @@ const optionChecks: Checks<GenerateOptions> = {
  * - IterationLimitError if `maxIterations` is reached without an answer,
  * - CostLimitError if `maxCostUSD` is reached, or cannot be checked because a cost is unknown,
  * - AbortedError if `abortSignal` is aborted, or if `onIteration` returns `abort: true`,
- * - the error that `unwrap` throws for any other ending.
+ * - the error that `unwrap` throws for any other end of the run.
  *
  * The partial result is in `error.result` of each of these errors. If a tool throws, the promise does not reject: the model gets
  * a failed result. Invalid arguments reject with a LoopError before any request.

@@ -12,21 +12,21 @@ interface WatchedRun {
   readonly timeouts: { readonly callbackMs: number; readonly toolCleanupMs: number };
 }
 
-/** A call, a request or an ending whose hooks are watched. */
+/** A call, a request or a run end whose hooks are watched. */
 export interface Watched {
   /** The hook that is running or waiting now. */
   readonly hook: string;
   readonly call?: ToolCall | undefined;
-  /** The time since which its hooks have not been waiting for the core. */
+  /** The time at which the activity's hooks last stopped waiting for the core. */
   idleSince: number;
-  /** True while its hooks wait for the core or the tool. */
+  /** True while the activity's hooks wait for the core or the tool. */
   readonly isInside: boolean;
-  /** True while it is doing work that ends without the help of other calls. */
+  /** True while the activity does work that ends without the help of other calls. */
   readonly isWorking: boolean;
   close(): void;
 }
 
-/** One timer for all hooks of a run. Time spent in steps, waits, nested runs, inner calls and `next` does not count. */
+/** Limits the time of a run's hooks with one timer. Time spent in steps, waits, nested runs, inner calls and `next` does not count. */
 export class HookWatch implements Cancellable {
   readonly #run: WatchedRun;
   readonly #alarm: IdleTimer;
@@ -45,7 +45,7 @@ export class HookWatch implements Cancellable {
     return new Promise((_, reject) => this.#watched.set(activity, reject));
   }
 
-  /** Waits for work that runs beside calls. Rejects if the work takes too long while no call makes progress. */
+  /** Waits for work that runs beside calls. Rejects if it takes too long while no call makes progress. */
   async limit(hook: string, work: unknown): Promise<unknown> {
     const watched = { hook, idleSince: 0, isInside: false, isWorking: false, close: () => {} };
     try {
@@ -59,7 +59,7 @@ export class HookWatch implements Cancellable {
     this.#watched.delete(activity);
   }
 
-  /** Called when the code of a middleware continues. */
+  /** Called when a middleware's code continues. */
   note(activity: Watched): void {
     activity.idleSince = this.#run.clock.now();
     if (!this.#isSet) this.#set(activity.idleSince + this.#ms);
@@ -87,7 +87,7 @@ export class HookWatch implements Cancellable {
   #ring(): void {
     this.#isSet = false;
     const now = this.#run.clock.now();
-    // A hook may hold its call back until another call of the message has ended.
+    // While a call works, the limit starts again: a hook may hold its own call back until that call has ended.
     const isHeldBack = [...this.#watched.keys()].some(({ call, isWorking }) => call !== undefined && isWorking);
     let dueAt = Number.POSITIVE_INFINITY;
     for (const [activity, fail] of this.#watched) {

@@ -1,4 +1,4 @@
-// Begins the hooks of a run, and says which hook has failed.
+// Begins a run's hooks, and identifies the hook that failed.
 
 import type { PlainError } from "../types/common.ts";
 import { isLoopError, LoopError } from "../../shared/errors/loop-error.ts";
@@ -28,7 +28,7 @@ export function blame(error: unknown, hook: string): Error {
 }
 
 /**
- * Thrown when the run was cancelled while a step of a hook or a durable tool was running. Recorded, so that a replay is cancelled at the
+ * Thrown when the run was cancelled during a step of a hook or a durable tool. Recorded, so that a replay is cancelled at the
  * same place.
  */
 export class StepCancelled extends Error {
@@ -41,12 +41,12 @@ export class StepCancelled extends Error {
   }
 }
 
-/** Wraps an error of the journal, so that hooks and tools cannot mistake it for an error of their own. */
+/** Wraps a journal error, so that hooks and tools cannot mistake it for an error of their own. */
 export class JournalFailure extends Error {
   override readonly name = "JournalFailure";
 }
 
-/** Returns the ending of a run whose hook has failed, or was cancelled. Throws any other error. */
+/** Returns the ending of a run whose hook failed or was cancelled. Throws any other error. */
 export function endingOfFailure(error: unknown): Ending {
   if (error instanceof HookError || error instanceof StepCancelled) return error.ending;
   throw error;
@@ -57,7 +57,7 @@ export function listMiddleware(given: MiddlewareList = []): readonly Middleware[
   return (given as readonly (Middleware | false | undefined)[]).filter((one) => one !== false && one !== undefined);
 }
 
-/** The hooks that an outer run adds to a nested run come last, so they are the innermost. */
+/** Begins each middleware's hooks. The hooks that an outer run adds to a nested run come last, so they are the innermost. */
 export function beginHooks(
   middleware: readonly Middleware[],
   facts: RunFacts,
@@ -72,7 +72,7 @@ export function beginHooks(
   return nesting === undefined ? own : [...own, ...nesting.beginHooks(facts)];
 }
 
-/** Returns the provider or the registry inside the hooks of all middleware. The first middleware is the outermost. */
+/** Returns the provider or the registry wrapped in the hooks of all middleware. The first middleware is the outermost. */
 export function wrapInHooks<Port extends object>(hooks: readonly Hooks[], kind: "provider" | "registry", port: Port): Port {
   return (hooks as readonly { readonly [kind]?: (port: Port) => Port }[]).reduceRight(
     (inner, one) => one[kind]?.(inner) ?? inner,
@@ -85,11 +85,11 @@ type HookAround<Given, Made, At> = (given: Given, next: Next<Given, Made>, at: A
 interface Chained<Given, Made, At> {
   readonly last: Next<Given, Made>;
   recorderOf(name: string, given: Given): At;
-  /** Remembers which hook runs. */
+  /** Remembers which hook is running. */
   readonly activity: { hook: string };
 }
 
-/** Returns the chain of one kind of hooks around `last`. The first middleware is the outermost. */
+/** Chains the hooks of one kind around `last`. The first middleware is the outermost. */
 export function chainHooks<Kind extends "request" | "call" | "execute", Given, Made, At>(
   hooks: readonly (NamedHooks & { readonly [Name in Kind]?: HookAround<Given, Made, At> })[],
   kind: Kind,

@@ -1,4 +1,4 @@
-// The keys and the first record of a run's journal, the types of a memory journal, and a way to find out when no promise can go on.
+// The keys and the first record of a run's journal, the types of a memory journal, and a way to find out when no promise can continue.
 
 import type { Json } from "../types/common.ts";
 import type { Wait, State } from "../types/middleware.ts";
@@ -23,14 +23,14 @@ export interface FirstRecord {
   readonly tools: { readonly [name: string]: ShownTool };
   /** True if the run has the option `pricing`. */
   readonly priced?: true | undefined;
-  /** The option `version` of the run. */
+  /** The run's option `version`. */
   readonly codeVersion?: string | undefined;
 }
 
-/** The record of a wait that was opened. */
+/** The record that a wait was opened. */
 export type AskedWait = Pick<Wait, "what" | "facts" | "until" | "call" | "schema" | "fromPage">;
 
-/** The JSON form of a memory journal: the results of the steps by their keys, in the order of recording. */
+/** The JSON form of a memory journal: each step's result by key, in the order of recording. */
 export type SavedJournal = { readonly steps: { readonly [key: string]: Json } };
 
 /** A journal in memory, as returned by `memoryJournal`. */
@@ -65,7 +65,7 @@ export function isReplay(journal: Journal): boolean {
   return "stuck" in journal;
 }
 
-/** Runs `call` when no promise can go on by itself. Timers and I/O may still be pending. */
+/** Runs `call` once no promise can continue by itself. Timers and I/O may still be pending. */
 export const whenQuiet: (call: () => void) => void = (call) => {
   const { setImmediate: later } = globalThis as { readonly setImmediate?: (call: () => void) => unknown };
   if (later === undefined) setTimeout(call, 0);
@@ -80,7 +80,7 @@ export function isParking(): boolean {
 }
 
 /**
- * Calls `check` when no promise can go on by itself. Waves of calls begin after that, because another call may take the place of a parked
+ * Calls `check` once no promise can continue by itself. Waves of calls begin later, because another call may take the place of a parked
  * one.
  */
 export function whenParked(check: () => void): void {
@@ -91,27 +91,27 @@ export function whenParked(check: () => void): void {
   });
 }
 
-/** The prefix of the keys of an iteration's steps. */
+/** Returns the prefix of an iteration's keys. */
 export function placeOf({ iteration, retry }: Pick<State, "iteration" | "retry">): string {
   return retry === 0 ? `i${iteration}` : `i${iteration}~${retry + 1}`;
 }
 
-/** Returns a step of a message, for example "request", or "request~2" for the first continuation of a paused message. */
+/** Returns the name of a message's step, for example "request", or "request~2" for the first continuation of a paused message. */
 export function stepOf(step: "request" | "answered", continuation: number): string {
   return continuation === 0 ? step : `${step}~${continuation + 1}`;
 }
 
-/** The key of a call. Escapes the name, which may contain a slash. */
+/** Returns a call's key. Escapes the tool's name, which may contain a slash. */
 export function callPlace(state: State, index: number, name: string): string {
   return `${placeOf(state)}/call/${index}/${name.replaceAll("%", "%25").replaceAll("/", "%2F")}`;
 }
 
-/** The prefix of a wait's keys. Each attempt opens the wait again, because the facts that were shown have changed. */
+/** Returns the prefix of a wait's keys. Each attempt has its own prefix, because the facts that were shown have changed. */
 export function waitKey(id: string, attempt = 1): string {
   return `wait/${id}/${attempt}`;
 }
 
-/** The key of the record in which the run decides how to go on after the calls. */
+/** Returns the key of the record in which the run decides how to continue after the calls. */
 export function nextKeyOf(state: State): string {
   return `${placeOf(state)}/next`;
 }

@@ -41,13 +41,13 @@ type Reserve = { readonly [Field in keyof FinalAnswerReserve]-?: number };
 
 export interface ResolvedLimits extends Numbers<LimitName> {
   readonly unknownCostEnds: boolean;
-  /** The part of the limits that is kept for a final iteration that `beforeEnd` grants. */
+  /** The part of the limits that is reserved for a final iteration granted by `beforeEnd`. */
   readonly reserve: Reserve;
 }
 
 export const noReserve: Reserve = { tokens: 0, costUSD: 0, ms: 0 };
 
-/** Adds the default limits, and the reserve that a middleware asks for. */
+/** Adds the default limits, and the reserve that a middleware requests. */
 export function resolveLimits(
   { onUnknownCost, ...limits }: LoopLimits = {},
   middleware: readonly { readonly reserve?: FinalAnswerReserve | undefined }[] = [],
@@ -62,7 +62,7 @@ export function resolveTimeouts(timeouts: LoopOptions["timeouts"] = {}): Numbers
   return { ...resolved, firstChunkMs: timeouts.firstChunkMs ?? Math.max(resolved.streamIdleMs, resolved.firstChunkMs) };
 }
 
-/** Refuses misspelt names and NaN, because such a limit would never be reached. The ranges are checked with all other options. */
+/** Refuses misspelt names and NaN, because such a limit would never be reached. Ranges are checked with all other options. */
 function resolveNumbers<Name extends string>(
   group: string,
   given: { readonly [Key in Name]?: number | undefined },

@@ -22,7 +22,7 @@ type Request =
 
 interface Holder {
   readonly scope: CancelScope;
-  /** False if `maxInterrupts` runs in a row have already ended by an interrupt. */
+  /** False if the last `maxInterrupts` runs in a row ended by an interrupt. */
   readonly mayInterrupt: boolean;
   readonly messages: InboxMessage[];
   drains: boolean;
@@ -44,13 +44,13 @@ interface ControlState {
  * - `interrupt` sends a message and ends a run that has called no tool yet. A new run can answer the original question together
  *   with this message.
  * - `drain` suspends the run between two iterations.
- * - `stop` ends the run, and lets running tools finish within `toolCleanupMs`.
+ * - `stop` ends the run, but lets running tools finish within `toolCleanupMs`.
  * - `kill` ends the run without waiting for running tools.
  * - `answer` answers a question that a tool of the run asked with `wait: true`.
  *
  * A kill takes precedence over a stop, and a stop over an interrupt.
  *
- * Each method except `answer` returns "accepted", or "finished" if the ending of the run is already decided and no other run uses the control
+ * Each method except `answer` returns "accepted", or "finished" if how the run ends is already decided and no other run uses the control
  * yet. Before the first run, requests are queued. `result.undelivered` contains the messages that the model did not get.
  *
  * Throws LoopError "invalid-option" for an invalid message, or for a `stop` with fields other than `requester` and `note`. A run
@@ -107,7 +107,7 @@ function giveAnswer(question: OpenQuestion | undefined, id: string, answer: Outs
 }
 
 /**
- * Checks the argument of `stop`. Also accepts an event or a signal name such as "SIGINT", so that `stop` can be an event handler.
+ * Checks the argument of `stop`. An event or a signal name such as "SIGINT" is also accepted, so that `stop` can be an event handler.
  */
 function checkStop(facts: unknown): void {
   if (facts === undefined || facts === null) return;
@@ -216,7 +216,7 @@ function claimControl(state: ControlState, scope: CancelScope, maxInterrupts: nu
 function readRequests({ messages, drains }: Holder, { look, unsent, answers }: State, token: string): Requested {
   // An earlier execution has already returned its unsent messages to its caller.
   const all = look?.token === token ? [...unsent, ...messages] : messages;
-  // After the first call, an interrupt comes too late, even if the call did not run.
+  // After the first call, an interrupt comes too late, even if that call did not run.
   const hasCalled = answers.some(({ calls }) => calls.length > 0);
   const found = hasCalled ? undefined : all.find(({ verb }) => verb === "interrupt");
   return {
@@ -256,7 +256,7 @@ function createQuestions(call: InsideCall): CallQuestions {
   return questions;
 }
 
-/** The maximum number of questions of one call that wait at the same time. A tool may ask one for each row of a large table. */
+/** The maximum number of open questions of one call. A faulty tool may ask one for each row of a large table. */
 const maxOpen = 100;
 
 interface HeldQuestion {
@@ -264,7 +264,7 @@ interface HeldQuestion {
   readonly fromPage: boolean;
 }
 
-/** Holds a call until a control of the run answers the question of its tool. The time limits of the call are paused. */
+/** Pauses a call, and its time limits, until a control of the run answers its tool's question. */
 export async function holdQuestion(
   context: Pick<ToolContext, "runId" | "callId" | "name" | "iteration" | "signal">,
   call: InsideCall,
@@ -281,7 +281,7 @@ export async function holdQuestion(
   questions.count += 1;
   const { runId, iteration, callId, name, signal } = context;
   const place = { runId, iteration, callId, name, index: run.places.get(callId) ?? -1 };
-  // The id contains the token of this execution. Otherwise an answer could reach a question of a later execution.
+  // The id contains this execution's token. Otherwise an answer could reach a question of a later execution.
   const id = `${run.path}${callId}#${run.token.slice(0, 8)}-${questions.count}`;
   return new Promise((resolve, reject) => {
     const goOn = deadline.hold(true);
@@ -306,7 +306,7 @@ export async function holdQuestion(
 
 type Controlled = Pick<InsideCall["run"], "options" | "outer">;
 
-/** The questions of the controls of the run and of its outer runs. The caller can answer the question with any of these controls. */
+/** The open questions of the controls of the run and its outer runs. The caller can answer with any of these controls. */
 function controlsOf(run: Controlled): readonly Map<string, OpenQuestion>[] {
   const controls: Map<string, OpenQuestion>[] = [];
   for (let one: Controlled | undefined = run; one !== undefined; one = one.outer) {

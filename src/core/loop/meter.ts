@@ -1,4 +1,4 @@
-// Prices requests, counts the tokens, tool calls and costs of a run and its nested runs, and limits the nesting depth.
+// Prices requests, counts the tokens, tool calls and costs of a run and its nested runs, and limits how deep runs may be nested.
 
 import type { StreamResult, AttemptSpending } from "../types/provider.ts";
 import type { EndReason, CostUnknownWhy } from "../types/termination.ts";
@@ -14,12 +14,15 @@ interface Inside {
   [insideKey]?: { readonly run: Level };
 }
 
-/** Sets a plain property, because `Object.defineProperty` takes longer than the rest of a synchronous call. */
+/**
+ * Marks a signal with the run's nesting level. Sets a plain property, because `Object.defineProperty` takes longer than the rest of a
+ * synchronous call.
+ */
 export function noteLevel(signal: AbortSignal & Inside, { depth, maxDepth }: Level): void {
   signal[insideKey] ??= { run: { depth, maxDepth } };
 }
 
-/** Returns the nesting level of the outer run. Returns undefined if `options` has neither the context nor the signal of a tool call. */
+/** Returns the outer run's nesting level. Returns undefined if `options` has neither the context nor the signal of a tool call. */
 export function findOuterLevel(options: {
   readonly signal?: AbortSignal | undefined;
   readonly context?: unknown;
@@ -44,7 +47,7 @@ export interface Expected {
   readonly costUSD: number;
 }
 
-/** The streams that nested runs have in progress, by the meters of those runs. */
+/** The streams in progress of nested runs, by the meters of those runs. */
 export interface NestedStreams {
   readonly expected: Map<object, Expected>;
   readonly onSettled: Set<() => void>;
@@ -69,7 +72,7 @@ export function findSpent(
 export class Meter {
   /** The newest stream that was counted. A nested run expects the same usage for its first stream. */
   newest: Expected = { tokens: 0, costUSD: 0 };
-  /** The streams that nested runs have in progress. */
+  /** The streams in progress of nested runs. */
   streams: NestedStreams | undefined;
   readonly #limits: SharedLimits;
   #tokens = 0;
@@ -103,7 +106,7 @@ export class Meter {
     return Math.max(0, this.#limits.maxToolCalls - this.#toolCalls);
   }
 
-  /** The amount in USD that may still be spent within the limits of this run and its outer runs. Unknown costs are not counted. */
+  /** The amount in USD that may still be spent within the limits of this run and its outer runs. Unknown costs do not count. */
   get costLeftUSD(): number {
     return Math.max(0, this.#limits.maxCostUSD - this.#reserve.costUSD - this.#costUSD);
   }
@@ -118,8 +121,8 @@ export class Meter {
   }
 
   /**
-   * Returns the limit of this run or of an outer run that a stream with this cost would exceed. `unsettled` is spending that is not counted
-   * yet. Only the final answer of a run (`isFinal`) may use its reserve, so nested runs may use less than the limits.
+   * Returns the limit of this run or of an outer run that a stream with this cost would exceed. `unsettled` is spending that has not been
+   * counted yet. Only a run's final answer (`isFinal`) may use the reserve, so nested runs may use less than the limits.
    */
   findSpent(expectedUSD: number, { tokens = 0, costUSD = 0 }: Spending = {}, isFinal?: boolean): SpentLimit {
     const spent = { tokens: this.#tokens + tokens, costUSD: this.#costUSD + costUSD, costUnknown: this.#costUnknown };
@@ -164,7 +167,7 @@ export interface PricedAttempts {
   readonly unpriced: StreamResult["unpriced"];
 }
 
-/** Computes the cost of each attempt with its own provider and model. */
+/** Prices each attempt with its own provider and model. */
 export function priceAttempts(attempts: readonly AttemptSpending[], iteration: number, ports: PricingPorts): PricedAttempts {
   let tokens = 0;
   let costUSD = 0;

@@ -11,16 +11,16 @@ import { activeAt } from "./state.ts";
 import { isNamed } from "../../shared/transcript.ts";
 
 export type NextStep =
-  /** Check what came from outside, such as messages and stops, and decide whether to go on. This step is called a "look". */
+  /** Check what came from outside, such as messages and stops, and decide whether to continue. This step is called a "look". */
   | { readonly kind: "look"; readonly planned?: Ending | undefined }
   | { readonly kind: "request" }
   | { readonly kind: "calls" }
   | { readonly kind: "end"; readonly ending: Ending };
 
-/** The facts that a look is about. */
+/** The subject of a look. */
 export interface Looking {
   readonly planned?: Ending | undefined;
-  /** True if the newest request is to be repeated. */
+  /** True if the newest request should be repeated. */
   readonly retries?: boolean;
 }
 
@@ -79,7 +79,7 @@ function afterCalls(state: State, hooks: readonly EndsHook[]): NextStep {
   return { kind: "look", planned: isTurnEnd ? { status: "completed", reason: { kind: "end-turn" } } : askEnds(hooks, state) };
 }
 
-/** A tool's fatal error takes precedence over other endings. */
+/** Returns how the calls of the last message end the run. A tool's fatal error takes precedence. */
 function findEnd(lastBatch: State["lastBatch"]): Ending | undefined {
   const outcomes = lastBatch.map(({ outcome }) => outcome);
   const first = outcomes.find(isFatal) ?? outcomes.find(({ ends }) => ends !== undefined);
@@ -101,7 +101,7 @@ function askEnds(hooks: readonly EndsHook[], state: State): Ending | undefined {
   return undefined;
 }
 
-/** The facts on which a look bases its decision. */
+/** The observations on which a look bases its decision. */
 export interface Seen extends Pick<Look, "now" | "token" | "messages">, Partial<Requested> {
   /** The end of a run that was cancelled, or whose time is over. */
   readonly ended?: Ending | undefined;
@@ -117,7 +117,7 @@ interface LookRules {
   readonly hooks: readonly EndsHook[];
 }
 
-/** Returns the ending of the run, or undefined if the run goes on. */
+/** Returns the ending of the run, or undefined if the run continues. */
 export function decideLook(state: State, seen: Seen, rules: LookRules): Ending | undefined {
   const { planned } = rules;
   const { ended, interrupted } = seen;
@@ -132,20 +132,20 @@ function isStop(ended: Ending | undefined): boolean {
   return ended?.status === "stopped-by-user";
 }
 
-/** Returns the ending that forbids another iteration. */
+/** Returns the ending if another iteration is not allowed. */
 function forbid(state: State, seen: Seen, { limits, hooks }: LookRules): Ending | undefined {
   return findLimit(state, seen, limits) ?? askEnds(hooks, state);
 }
 
 /**
- * If a limit forbids another iteration, the run ends with its answer, and returns the new messages as undelivered. The hooks have seen only
- * the answer, so a new message reopens their ending as it would reopen the model's.
+ * Keeps the planned ending if a limit forbids another iteration. The new messages are then returned as undelivered. An answer that hooks
+ * chose as the ending is not kept, because they have not seen the new messages.
  */
 function keep(planned: Ending, found: Ending | undefined): Ending | undefined {
   return found === undefined || isAnswer(found) ? undefined : planned;
 }
 
-/** A new message lets the run go on after these endings. */
+/** True if a new message lets the run continue after this ending. */
 function isReopened(planned: Ending): boolean {
   return isAnswer(planned) || planned.status === "empty-response";
 }
@@ -154,7 +154,7 @@ function isAnswer({ status, reason }: Ending): boolean {
   return status === "completed" || reason.kind === "invalid-output";
 }
 
-/** A stop, a kill or an abort may arrive after this ending was planned. True if it still replaces the ending. */
+/** True if a stop, a kill or an abort that arrives after this ending was planned still replaces it. */
 function isOutranked(ending: Ending): boolean {
   const { kind } = ending.reason;
   return isAnswer(ending) || kind === "interrupted" || kind === "stopped" || ending.status === "suspended";
@@ -180,13 +180,13 @@ export function hasLimitedCall({ functionHistory }: State, before: number): bool
   return functionHistory.some(({ outcome, iteration }) => outcome === "limit" && iteration < before);
 }
 
-/** True if the limits leave no room even for a request that may use the reserve. */
+/** True if the limits do not even allow a request that may use the reserve. */
 export function isExhausted(state: State, seen: Seen, limits: ResolvedLimits): boolean {
   if (seen.ended?.status === "timeout" || activeAt(state, seen) >= limits.wallClockMs) return true;
   return (seen.spentOutside ?? findOwnSpent(state, limits, true)) !== undefined;
 }
 
-/** A request that was granted (`isGranted`) may use the reserve. */
+/** Returns the run's own limit that forbids a request. A granted request (`isGranted`) may use the reserve. */
 function findOwnSpent(state: State, limits: ResolvedLimits, isGranted?: true): Ending | undefined {
   const { costUSD, unpriced, spentUSD, lastCostUSD, usage, answers } = state;
   const spent = { tokens: usage.totalTokens, costUSD: spentUSD, costUnknown: costUSD === undefined };

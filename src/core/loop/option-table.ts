@@ -1,4 +1,4 @@
-// The options of a run: the type, the range and the default of each option. The checks, the defaults and the tests of the documentation
+// Every option of a run: its type, range and default. The option checks, the defaults and the documentation tests
 // read these tables.
 
 import type { Timeouts } from "../types/common.ts";
@@ -104,13 +104,13 @@ export const sessionChecks: Checks<Session> = /* @__PURE__ */ table(() => ({
 const decisionKinds: ReadonlySet<unknown> = /* @__PURE__ */ new Set(["approve", "deny", "modify", "ask", "result", "failed"]);
 
 /**
- * An invalid decision must throw, because it would otherwise deny or fail the call. An answer to another kind of wait may have another
- * `kind`, so the run itself refuses it as a decision.
+ * Checks an entry of `answers`. An invalid decision must throw, because it would otherwise deny or fail the call. An answer to another kind
+ * of wait may have another `kind`, so the run itself refuses it as a decision.
  */
 const decision: Check = [
   "an object",
   (value) => {
-    // Check a copy with only the own fields, because the run uses such a copy.
+    // Check a copy with only the own fields, because the run uses the same kind of copy.
     const own: unknown = isRecord(value) ? { ...value } : value;
     const kind = isRecord(own) ? own["kind"] : undefined;
     if (decisionKinds.has(kind)) return isApproval(own) || isOutsideResult(own) || kind === "ask";

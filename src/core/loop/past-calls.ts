@@ -12,7 +12,7 @@ export interface CallPast extends Past {
   /** Reads the answer to a wait, or takes it from the option `answers`. Opens the wait again if the facts that were shown have changed. */
   findAnswer<Answer>(activity: Activity, wait: OpenedWait, options: WaitOptions<Answer>): Promise<Answer | Parked>;
   /**
-   * Returns the recorded end of a call that ended without running its tool, so that the tool does not run now. Parks a call that was
+   * Returns the recorded outcome of a call that ended without running its tool, so that the tool does not run now. Parks a call that was
    * waiting when the run ended, even if its middleware would no longer wait.
    */
   findEnd(activity: Activity, keys: readonly string[]): Promise<Outcome | Parked | undefined>;

@@ -8,16 +8,16 @@ import type { FirstRecord } from "./journals.ts";
 import type { Looking, NextStep } from "./next-step.ts";
 import type { Again } from "./state.ts";
 
-/** The facts that the records contain about a call. */
+/** The recorded facts about a call. */
 export interface Recalled {
   /** True if the tool has returned. Its result may still come from outside. */
   readonly hasRun: boolean;
   readonly hasEnded: boolean;
-  /** True if the call waits for an approval, or waited for one. */
+  /** True if the call waits or waited for an approval. */
   readonly wasAsked: boolean;
 }
 
-/** The decision of middleware about an ending. */
+/** A middleware's decision about an ending. */
 export type Said = { readonly ending: Ending } | ({ readonly ending: Ending } & Again);
 
 export interface NewEnd {
@@ -44,7 +44,7 @@ export interface Past {
   readonly isSettled: boolean;
   /** True if the replayed calls have ended, in this run or an outer run, so that nothing new may happen in them. */
   readonly isSealed: boolean;
-  /** True until this execution does something new, if the run was stopped before it began, or if it has answers to use. */
+  /** True until this execution does something new, if the run was stopped before it began or still has answers to use. */
   readonly isUndone: boolean;
   /** The calls of the newest message that an earlier execution has recorded, by call id. */
   readonly recalled: ReadonlyMap<string, Recalled>;
@@ -58,7 +58,7 @@ export interface Past {
   release(): void;
   /** Throws LoopError "journal-mismatch" if the journal belongs to another run. */
   compare(first: FirstRecord, now: FirstRecord): void;
-  /** Throws if the run must not go on, because the journal has failed, or an answer was refused. */
+  /** Throws if the run must not continue because the journal failed or an answer was refused. */
   check(): void;
   /** Records a step. */
   record<T>(key: string, body: () => T | PromiseLike<T>, journal: Journal): Promise<T>;
@@ -66,22 +66,22 @@ export interface Past {
   noteReplayed(): void;
   /** Called before the first new effect, or before the run ends. */
   endReplay(): void;
-  /** Returns the next step. The recorded run may have gone on where this execution would end the run. */
+  /** Returns the next step. The recorded run may have continued although this execution would end it. */
   follow(decided: NextStep): Promise<NextStep>;
   /** Prepares the calls of a recorded answer, and sends the events of the answer again. */
   showRecorded(answer: Answer): void;
-  /** Reads what the records say about the calls of a message. Throws LoopError "tools-changed". */
+  /** Reads what the records say about a message's calls. Throws LoopError "tools-changed". */
   recallCalls(calls: readonly ToolCall[]): Promise<void>;
   /** True if an earlier execution asked about this call, the call has not run, and its tool has changed since then. */
   isChanged(call: ToolCall): boolean;
-  /** True if an earlier execution made the request that failed, but did not record its end, and this execution makes it again. */
+  /** True if an earlier execution made the request that failed without recording how the run ended, and this execution repeats the request. */
   isRetried(planned: Ending | undefined): boolean;
-  /** Records what middleware said about an ending. */
+  /** Records what middleware decided about an ending. */
   recordAsked(key: string, end: NewEnd): Promise<AskedEnd>;
-  /** Returns the ending of a run whose calls wait. */
+  /** Returns the ending of a run whose calls are waiting. */
   endUndone(ending: Ending): Ending;
   /** Removes the newest message, because its request is repeated. */
   takeBack(): void;
-  /** Decides whether this execution goes on where an earlier one ended. */
+  /** Decides whether this execution continues where an earlier one ended. */
   findContinuation(ending: Ending): Promise<Looking | undefined>;
 }

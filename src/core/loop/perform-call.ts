@@ -43,7 +43,7 @@ export async function performCall(activity: Activity, call: ToolCall): Promise<O
     if (error instanceof StepCancelled) outcome = activity.made ?? { call, durationMs: 0, kind: "not-run" };
     else if (!(error instanceof HookError)) throw error;
     else {
-      // The model must not read the error, because it may reveal details of the program. The run's `reason` has it.
+      // The model must not read the error, which may reveal details of the program. The run's `reason` contains it.
       const failed: Outcome = {
         call,
         durationMs: 0,
@@ -62,7 +62,7 @@ export async function performCall(activity: Activity, call: ToolCall): Promise<O
   return outcome;
 }
 
-/** The attempt that an early call belongs to may still be discarded. */
+/** Prevents further calls after an outcome that ends the run. An early call is exempt, because its attempt may still be discarded. */
 function barAfter({ run, isEarly }: Activity, outcome: Outcome): void {
   if (!isEarly && isBarring(outcome)) run.isBarred = true;
 }
@@ -70,7 +70,7 @@ function barAfter({ run, isEarly }: Activity, outcome: Outcome): void {
 /** The record of a call whose outcome or spending middleware has changed, for readers that do not run the middleware. */
 export type EndRecord = Outcome & { readonly spent?: NestedSpending | undefined };
 
-/** Returns the record of what middleware has changed, or undefined if it has changed nothing. */
+/** Returns the record of what middleware changed, or undefined if it changed nothing. */
 function findChange({ spent: all, made }: Activity, outcome: Outcome): EndRecord | undefined {
   const spent = sumSpending(all);
   if (spent !== undefined) return { ...outcome, spent };
@@ -107,14 +107,14 @@ async function runCall(activity: Activity, call: Given): Promise<Outcome> {
     activity.isHeld = false;
   }
   const past = pastOf(run);
-  // Middleware that refused a call may allow it now, but the model has read that the call did not run.
+  // The middleware that refused a call may allow it now, but the model has read that the call did not run.
   const ended = past && (await activity.inCore(async () => past.findEnd(activity, [outcomeKey, begunKey])));
   if (ended !== undefined) return (activity.made = ended);
   if (isDurable(run, call.made.name)) return (activity.made = await runDurable(activity, call, { begunKey, outcomeKey }));
   let isLive = false;
   const record = ({ token }: Begun): Outcome | PromiseLike<Outcome> =>
     activity.record(outcomeKey, () => {
-      // A durable engine may run the body of a step twice.
+      // A durable engine may run a step's body twice.
       const mayHaveRun = isLive || token !== run.token;
       isLive = true;
       return runPlain(activity, { ...call, mayHaveRun });
@@ -126,7 +126,7 @@ async function runCall(activity: Activity, call: Given): Promise<Outcome> {
   if (!isLive) noteReplayed(run, outcome);
   if (outcome.kind !== "deferred") return outcome;
   activity.hasBegun = true;
-  // Spending also counts while the call waits.
+  // Spending counts even while the call waits.
   if (outcome.nested !== undefined) activity.spent.push(outcome.nested);
   sendEnd(run, outcome, !isLive);
   return (activity.made = await waitForResult(activity, outcome));
@@ -145,7 +145,7 @@ export function noteReplayed(run: Run, outcome: Outcome): void {
   });
 }
 
-/** Handles a call whose tool has run and whose result comes from outside. */
+/** Handles a call whose tool has run but whose result comes from outside. */
 async function waitForResult(activity: Activity, { call, durationMs, approvedArgs, ...outcome }: Outcome): Promise<Outcome> {
   const { name, args } = call;
   const fromPage = "fromPage" in outcome && outcome.fromPage === true ? { fromPage: true } : {};
@@ -187,30 +187,30 @@ async function runDurable(activity: Activity, call: Given, { begunKey, outcomeKe
   return activity.inCore(() => activity.record<Outcome>(outcomeKey, () => whole));
 }
 
-/** Ends the nested runs that the tool did not wait for, and adds what its nested runs spent. */
+/** Ends the nested runs that the tool did not await, and adds the spending of all its nested runs. */
 async function addNested(activity: Activity, outcome: Outcome, mark: number): Promise<Outcome> {
   await activity.nested?.end();
   const nested = sumSpending(activity.spent.splice(mark));
   return nested === undefined ? outcome : { ...outcome, nested };
 }
 
-/** Runs an ordinary tool, unless the call must not begin or its arguments do not fit. */
+/** Runs an ordinary tool, unless the call must not begin or its arguments are invalid. */
 async function runPlain(activity: Activity, call: Given): Promise<Outcome> {
   const { run } = activity;
   const ports = portsOf(activity, call.signal);
   const admitted = admit(activity, call, ports);
-  // Must not await without need: nothing else may begin between the check and the tool.
+  // Awaits only a promise: nothing else may begin between the check and the tool.
   const ready = admitted instanceof Promise ? await admitted : admitted;
   if (ready.kind !== "ready") return ready;
   sendStart(run, call.made, false);
   const mark = activity.spent.length;
   const made = executeToolCall(ready, ports);
-  // A fatal error of a synchronous tool bars the next call of the message.
+  // No `await` for a synchronous tool: its fatal error must bar the next call of the message before that call begins.
   const outcome = endTool(activity, made instanceof Promise ? await made : made);
   return activity.nested === undefined ? outcome : addNested(activity, outcome, mark);
 }
 
-/** Runs the code of a durable tool, from its start. */
+/** Runs a durable tool's code from its start. */
 async function execute(activity: Activity, call: Given): Promise<Outcome> {
   const ports = portsOf(activity, call.signal);
   const ready = await prepare(activity, call, ports);
@@ -220,7 +220,7 @@ async function execute(activity: Activity, call: Given): Promise<Outcome> {
 function endTool(activity: Activity, outcome: Outcome): Outcome {
   activity.onToolEnd?.();
   barAfter(activity, outcome);
-  // Nothing else would add the context that the restart asks for, and the model would miss it.
+  // Without this middleware, the context that the restart requests is never added, and the model would miss it.
   const isLost = outcome.kind === "completed" && outcome.restart === true;
   if (!isLost || activity.run.middleware.some(({ name }) => name === "context-restarts")) return outcome;
   const { call, durationMs, approvedArgs } = outcome;
@@ -233,8 +233,8 @@ const noRestarts: PlainError = {
 };
 
 /**
- * Prepares and counts a call that begins now. Returns its outcome instead if it must not begin. Returns no promise if there is nothing to
- * await, so that calls begin in their order.
+ * Prepares and counts a call that begins now. Returns its outcome instead if it must not begin. Returns a promise only if there is something
+ * to await, so that calls begin in order.
  */
 function admit(activity: Activity, call: Given, ports: ToolCallPorts): ReadyCall | Outcome | Promise<ReadyCall | Outcome> {
   const prepared = prepare(activity, call, ports);
@@ -242,7 +242,7 @@ function admit(activity: Activity, call: Given, ports: ToolCallPorts): ReadyCall
   return prepared instanceof Promise ? prepared.then(count) : count(prepared);
 }
 
-/** Parallel calls share the limits. */
+/** Counts a call. Returns a refusal if the limits, which parallel calls share, allow no further call. */
 function countCall(run: Run, call: Given, prepared: ReadyCall | ToolOutcome): ReadyCall | Outcome {
   const { meter, places, draft } = run;
   const { made, given } = call;
@@ -266,7 +266,7 @@ function findCut(run: Run, { made, signal, mayHaveRun }: Given): "interrupted" |
   const { replay, eager } = findTool(registry, made.name) ?? {};
   if (!isOver && (replay === "safe" || eager === true)) return undefined;
   if (!isOver) meter.add({ toolCalls: 1 });
-  // The execution that was cut off has already sent the start event.
+  // Marked as replayed, because the execution that was cut off has already sent this start event.
   sendStart(run, made, true);
   return "interrupted";
 }
@@ -292,7 +292,7 @@ function prepare(
   return args === undefined ? activity.inCore(() => validateCall(ready, ports)) : ready;
 }
 
-/** The metadata of results, by call, until `tool-end` is sent. */
+/** The metadata of results, by call. Held until `tool-end` is sent. */
 const metadataOf = new WeakMap<ToolCall, unknown>();
 
 function portsOf(activity: Activity, signal?: AbortSignal): ToolCallPorts {

@@ -1,4 +1,4 @@
-// The types that the stages of the loop share: tool calls, views of messages, watchers of requests, and controls.
+// The types that the loop's stages share: tool calls, views of messages, request watchers, and controls.
 
 import type { CancelScope } from "../../shared/cancellation/cancel-scope.ts";
 import type { Clock, Timeouts, Json } from "../types/common.ts";
@@ -16,10 +16,10 @@ export interface ReadyCall {
   readonly kind: "ready";
   readonly call: ToolCall;
   readonly definition: ToolDefinition;
-  /** The arguments for the tool. Validated arguments are the output of the schema. */
+  /** The arguments for the tool: the schema's output if they were validated. */
   readonly args: unknown;
   readonly approvedArgs?: Json | undefined;
-  /** Runs instead of the tool. */
+  /** Runs the call instead of the tool. */
   readonly together?: JoinedRun | undefined;
 }
 
@@ -29,7 +29,7 @@ export interface Advice {
   listed: number;
 }
 
-/** The part of a run that is needed to check a call. */
+/** The part of a run that checking a call needs. */
 export interface PreparePorts extends DeadlinePorts {
   readonly registry: ToolRegistry;
   readonly clock: Clock;
@@ -43,7 +43,7 @@ export interface PreparePorts extends DeadlinePorts {
   readonly advice: Advice;
 }
 
-/** The part of a run that a tool call uses. */
+/** The part of a run that a tool call needs. */
 export interface ToolCallPorts extends PreparePorts {
   /** The tool names that `gateTools` allows. Undefined if the gate is not active. */
   readonly allowed?: ReadonlySet<string> | undefined;
@@ -65,11 +65,11 @@ export interface ToolCallPorts extends PreparePorts {
 export const claims: WeakMap<LoopControl, (scope: CancelScope, maxInterrupts: number) => ControlClaim> =
   /* @__PURE__ */ sharedMap("control-claims");
 
-/** The requests that the messages to a run contain. */
+/** The requests in the messages to a run. */
 export interface Requested {
   /** The ending of a run that a message interrupts. */
   readonly interrupted?: Ending | undefined;
-  /** True if a message for the model is waiting. */
+  /** True if a message is waiting for the model. */
   readonly isSteered: boolean;
   readonly drains: boolean;
 }
@@ -82,8 +82,8 @@ export interface ControlClaim {
   see(state: State, token: string): Requested;
   /** Called when the first tool call of the run is about to start. Later messages cannot interrupt the run. */
   startToolChain(): void;
-  /** Called after the last reading of the inbox. The methods of the control then return "finished". */
+  /** Called after the inbox was read for the last time. The control's methods then return "finished". */
   shut(): void;
-  /** Releases the control, whose methods then return "finished". Remaining messages are kept for the next run. */
+  /** Releases the control. Its methods then return "finished", and remaining messages are kept for the next run. */
   release(ending?: EndReason["kind"]): void;
 }

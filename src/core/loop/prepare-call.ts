@@ -20,7 +20,7 @@ export function createAdvice(): Advice {
 
 const maxAdvice = { given: 16, listed: 200 };
 
-/** The maximum number of names that a hint compares the unknown name with. */
+/** The maximum number of names with which a hint compares the unknown name. */
 const maxCompared = 20_000;
 
 export function refuseBlocked(call: ToolCall, allowed: ReadonlySet<string>, ports: Pick<PreparePorts, "advice">): ToolOutcome {
@@ -29,8 +29,8 @@ export function refuseBlocked(call: ToolCall, allowed: ReadonlySet<string>, port
 }
 
 /**
- * Checks in this order: complete arguments, the names that `gateTools` allows, the existence of the tool, `toolChoice`, the schema of the
- * tool.
+ * Prepares a call. Checks in this order: complete arguments, the names that `gateTools` allows, the existence of the tool, `toolChoice`, the
+ * tool's schema.
  */
 export function prepareCall(
   call: ToolCall,
@@ -50,7 +50,7 @@ export function prepareCall(
   return validateCall(ready, ports);
 }
 
-/** Suggests tools that the model can see. The requested tool may have been visible before it was removed. */
+/** Refuses a call of an unknown tool, and suggests tools that the model can see. The requested tool may have been removed. */
 export function refuseUnknown(call: ToolCall, ports: PreparePorts): ToolOutcome {
   const { name } = call;
   const known = ports.shown.has(name) ? new Map([...ports.shown].filter(([other]) => other !== name)) : ports.shown;
@@ -65,7 +65,7 @@ function findNearest(name: string, known: PreparePorts["shown"], { advice }: Pic
   return edges.nearestName?.(name, known.keys());
 }
 
-/** Limits the number of tool names in a result. Otherwise each of 1,000 calls could list each of 1,000 tools. */
+/** Lists tool names up to a limit. Otherwise each of 1,000 calls could list each of 1,000 tools. */
 function listNames(
   names: ReadonlySet<string> | PreparePorts["shown"],
   { advice }: Pick<PreparePorts, "advice">,
@@ -97,7 +97,7 @@ async function awaitValidation(
 ): Promise<ReadyCall | ToolOutcome> {
   const raced = await new Deadline({ limitMs: ports.timeouts.callbackMs }, ports).race(validation);
   if (raced.kind === "value") return judgeInput(ready, raced.value);
-  // The call's step detects the cancellation, and reports it.
+  // The cancellation needs no outcome here: the call's step detects and reports it.
   if (raced.kind === "cancelled") return ready;
   const message =
     raced.kind === "thrown" ? toPlainError(raced.error).message : `The validation took longer than ${raced.limitMs} ms.`;
@@ -110,7 +110,7 @@ function judgeInput(ready: ReadyCall, validation: unknown): ReadyCall | ToolOutc
   return { ...ready, args: (validation as UnknownRecord)["value"] };
 }
 
-/** Returns the issues of a validation, or undefined if it succeeded and has a value. */
+/** Returns the issues of a validation, or undefined if it succeeded with a value. */
 export function readIssues(validation: unknown): readonly Issue[] | undefined {
   const given: UnknownRecord = isRecord(validation) ? validation : {};
   if (Array.isArray(given["issues"])) return given["issues"] as readonly Issue[];
@@ -121,7 +121,7 @@ function refuseInput({ call, approvedArgs }: ReadyCall, issues: readonly Issue[]
   return { call, durationMs: 0, approvedArgs, kind: "invalid-input", issues };
 }
 
-/** The message is the error of the JSON parser, or the limit that the arguments exceed. */
+/** Returns the JSON parser's error message, or the limit that the arguments exceed. */
 function parseErrorOf({ argsText = "" }: ToolCall, { advice }: PreparePorts): string | undefined {
   if (advice.given >= maxAdvice.given) return undefined;
   advice.given += 1;

@@ -7,16 +7,16 @@ import { performCall } from "./perform-call.ts";
 import { Run, type RunPorts, type SeamOptions } from "./run.ts";
 import { beginRun, finish } from "./run-tool-loop.ts";
 
-/** A run as far as its records go. */
+/** A run, read as far as its records go. */
 export interface ReadRun {
   readonly state: State;
-  /** The result of the run. Undefined if its next step is not recorded. */
+  /** The run's result. Undefined if its next step is not recorded. */
   readonly result: LoopResult | undefined;
   /** The fields that the hooks add to the result. */
   readonly extra: object;
 }
 
-/** Reads a run from its journal. Runs nothing new, and records nothing. `readCall` reads the calls. */
+/** Reads a run from its journal. Runs and records nothing new. `readCall` reads the calls. */
 export async function readRun(options: SeamOptions, ports: Pick<RunPorts, "readCall">): Promise<ReadRun> {
   const run = new Run(options, { ...ports, begin: beginRun, perform: performCall });
   try {

@@ -22,7 +22,7 @@ import { type OpenedWait, pastOf } from "./past-calls.ts";
 import type { WaitOptions } from "../types/wait.ts";
 import type { CallRecorder, Ending } from "../types/middleware.ts";
 
-/** The error of a recorded step. Made from its record in the first execution too, so that a replay sees the same error. */
+/** The error of a recorded step. Also made from its record in the first execution, so that a replay sees the same error. */
 export class StepError extends Error {
   readonly code: string | undefined;
 
@@ -39,14 +39,14 @@ interface InActivity {
   [insideKey]: Activity;
 }
 
-/** Returns the activity of a recorder or a context. */
+/** Returns the activity that a recorder or a context belongs to. */
 export function activityOf(holder: object): Activity {
   return (holder as InActivity)[insideKey];
 }
 
 /**
  * Records effects for one user of an activity: a middleware ("@name"), or the tool ("tool"). Its getters return functions, so that callers
- * may destructure them, and only the functions in use are created.
+ * may destructure them and unused functions are never created.
  */
 export class StepRecorder {
   readonly callId: string;
@@ -59,7 +59,7 @@ export class StepRecorder {
   constructor(activity: Activity, owner: string | undefined, given: ToolCall | undefined = activity.call) {
     this.callId = activity.call?.callId ?? activity.path;
     this.owner = owner;
-    // Gives access to `runNested`, `ask`, agent tools, and nested runs that get this object as the option `context`.
+    // Gives `runNested`, `ask`, agent tools, and nested runs with this object as the option `context` access to the activity.
     (this as unknown as InActivity)[insideKey] = activity;
     this.#given = given;
   }
@@ -94,7 +94,7 @@ export class StepRecorder {
         try {
           record = await activityOf(this).record<StepRecord>(key, () => this.#runStep(body, recordErrors));
         } catch (error) {
-          // Hooks and tools cannot turn this error into a result: it rejects the run.
+          // Hooks and tools cannot turn this error into a result, because it rejects the run.
           throw error instanceof JournalFailure ? error : new JournalFailure("A step has failed.", { cause: error });
         }
         if ("failed" in record) throw new StepError(record.failed);
@@ -114,7 +114,7 @@ export class StepRecorder {
   async #runStep(body: () => unknown, recordErrors: boolean): Promise<StepRecord> {
     const run = this.#run;
     const work = this.#begin(body);
-    // Only tools may finish their work after a stop.
+    // After a stop, only tools may finish their work.
     const limits = { limitMs: Number.POSITIVE_INFINITY, toolCleanupMs: this.owner === "tool" ? run.timeouts.toolCleanupMs : 0 };
     let end = await new Deadline(limits, run).race(work);
     while (end.kind === "cancelled" && activityOf(this).isAnswered && run.scope.cause?.kind === "interrupt") {
@@ -123,7 +123,7 @@ export class StepRecorder {
       end = await new Deadline(limits, run).race(work);
     }
     if (end.kind === "value") return end.value;
-    // The step stays unrecorded, as if the journal had failed.
+    // The error passes through unrecorded, as if the journal had failed.
     if (end.kind === "thrown" && !recordErrors) throw end.error;
     if (end.kind === "thrown") return { failed: toPlainError(end.error) };
     return { cancelled: endingOfReason(end.kind === "cancelled" ? end.cause : { kind: "kill" }) };
@@ -175,7 +175,7 @@ export class StepRecorder {
     return (name, args) => {
       const activity = activityOf(this);
       const { run, place, path, journal } = activity;
-      // Keyed by content, because the order of parallel calls depends on how long each takes.
+      // The key depends on the content, because the order of parallel calls depends on how long each takes.
       const id = this.#unique("call", `${name}-${digest(stableJson(args))}`).replaceAll("/", "%2F");
       return activity.inCore(async () => {
         const call = { callId: `${this.callId}/${id}`, name, args: toJson(args) };

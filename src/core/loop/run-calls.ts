@@ -20,7 +20,7 @@ export async function runCalls(run: Run): Promise<undefined> {
   const refusals = sendRefusals(run, isReplayed);
   const turns = new Turns(run, calls.length);
   const replayed = past && new Map<ToolCall, EndedCall>();
-  // Listeners get the recorded events before anything new happens.
+  // Replays the calls that have ended, because listeners get the recorded events before anything new happens.
   for (const [index, call] of calls.entries())
     if (past?.recalled.get(call.callId)?.hasEnded === true) replayed?.set(call, await runOne(run, { call, index }, turns));
   const begun = calls.map((call, index): Promise<EndedCall> => {
@@ -71,29 +71,29 @@ async function runOne(run: Run, { call, index }: PlacedCall, turns: Turns): Prom
 
 interface Turn {
   readonly activity: Activity;
-  /** True for a sequential tool: no other call runs beside it, and the order of the calls is kept. */
+  /** True for a sequential tool: no other call runs beside it, and calls keep their order. */
   readonly isAlone: boolean;
-  /** True if middleware runs it together with other calls, so that it does not count for `toolConcurrency`. */
+  /** True if middleware runs the call together with others, so that it does not count for `toolConcurrency`. */
   isTogether?: boolean;
   /**
-   * "asked" until the call has passed the middleware. "waiting" if it needs an answer from outside, so that it goes on in a later
+   * "asked" until the call has passed the middleware. "waiting" if it needs an answer from outside, so that it continues in a later
    * execution.
    */
   phase: "asked" | "ready" | "running" | "waiting" | "ended";
   /** Resolves when the tool may begin. Undefined if it need not wait. */
   begins?: Promise<void | Parked> | Parked | undefined;
   begin(held?: Parked): void;
-  /** True while it needs the slot of a call that waits. */
+  /** True while the call needs the slot of a call that waits. */
   isHungry?: boolean;
 }
 
 /**
- * Decides when the tools of a message begin. The first tool begins after the middleware has seen all calls, so that a person is asked
+ * Decides when a message's tools begin. The first tool begins after the middleware has seen all calls, so that a person is asked
  * about all of them at once, and a denial that ends the run comes before any effect.
  */
 class Turns {
   readonly #run: Run;
-  /** The turns that have not ended, in the order of the calls. Refused calls have no turn. */
+  /** The turns that have not ended, in call order. Refused calls have no turn. */
   #open = new Set<Turn>();
   #asked = 0;
   #running = 0;
@@ -104,7 +104,7 @@ class Turns {
 
   constructor(run: Run, count: number) {
     this.#run = run;
-    // Without hooks, no hook has to see all calls before the first tool begins. Only for few calls, because each call then checks the calls
+    // Without hooks, the first tool need not wait until hooks have seen all calls. Only for few calls, because each call then checks the calls
     // before it.
     if (count < 17 && run.past === undefined && run.hooks.every(({ call, execute }) => (call ?? execute) === undefined))
       this.#phase = "running";
@@ -166,7 +166,7 @@ class Turns {
   }
 
   /**
-   * Middleware may hold a call back until another call of the message has ended. If nothing is recorded for a while, lets the other calls
+   * Middleware may hold a call back until another call of the message has ended. If nothing is recorded for a while, this lets the other calls
    * begin.
    */
   #watch(): void {
@@ -181,11 +181,11 @@ class Turns {
     });
   }
 
-  /** Lets calls begin. Checks each call that cannot begin only once, because a message may have thousands of calls. */
+  /** Lets calls begin. Checks each call that cannot begin only once, because a message may contain thousands of calls. */
   #advance(): void {
     if (this.#phase === "asking" && this.#asked === 0) this.#phase = "running";
     if (this.#phase !== "running") return;
-    // The state of the earlier calls, all of them and the sequential ones: 0 if they have ended, 1 if they run, 2 if one of them waits.
+    // The state of the earlier calls, of all calls and of the sequential ones: 0 if they have ended, 1 if they run, 2 if one of them waits.
     let [any, alone] = [0, 0];
     for (const turn of this.#open) {
       if (turn.phase === "ready") this.#offer(turn, turn.isAlone ? any : alone);
@@ -203,7 +203,7 @@ class Turns {
     if (turn.isTogether === true || (before === 0 && this.#running < limits.toolConcurrency)) {
       this.#begin(turn, "running");
     } else if (before === 2) {
-      // This call runs when the run is resumed.
+      // The calls before it wait, so this call runs when the run is resumed.
       this.#begin(turn, "waiting", new Parked([]));
     } else if (before === 0 && turn.isHungry !== true) {
       turn.isHungry = true;

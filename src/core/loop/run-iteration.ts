@@ -25,7 +25,7 @@ import { applyAnswer, waitFor } from "./state.ts";
 import { none } from "./limits.ts";
 import { hasLimitedCall } from "./next-step.ts";
 
-/** Returns the ending of a run whose middleware waits. */
+/** Makes one request. Returns an ending only if the run ends because its middleware waits. */
 export async function runIteration(run: Run): Promise<Ending | undefined> {
   const { state, options } = run;
   const { continuation } = state;
@@ -68,7 +68,7 @@ export async function runIteration(run: Run): Promise<Ending | undefined> {
   const end = await activity.settle(ask());
   if ("waits" in end) return waitFor(state, end.waits);
   const answer = end.value;
-  // When a run is only read, the changes come from the record.
+  // When a run is only read, the changes come from the record, so they are not recorded again.
   const isChanged = streamed !== answer || activity.spent.length > 0;
   if (isChanged && run.ports.readCall === undefined) await recordRequestEnd(activity, answer, streamed);
   if (answer.adjustments !== undefined) sendAdjustments(run, answer.adjustments);
@@ -112,7 +112,7 @@ function endFailed({ options: { provider } }: Run, streamed: Answer | undefined,
   return streamed === undefined ? endWith(ending, provider) : { ...streamed, ends: ending };
 }
 
-/** Reports only changes of requests that were not reported before, because most changes are the same in each request. */
+/** Reports only changes that were not reported before, because most requests are changed in the same way. */
 function sendAdjustments(run: Run, adjustments: NonNullable<Answer["adjustments"]>): void {
   const { told } = run;
   for (const { provider, model, changes } of adjustments) {
@@ -148,7 +148,7 @@ async function stream(run: Run, draft: RequestDraft, signal: AbortSignal | undef
     messages,
     tools,
     system,
-    // If the model calls a tool anyway, the call gets the outcome "limit".
+    // Asks for an answer without tools. If the model calls a tool anyway, the call gets the outcome "limit".
     toolChoice: run.meter.maxToolCalls < none && hasLimitedCall(state, none) ? "none" : toolChoice,
     settings,
     compactAt,
@@ -184,7 +184,7 @@ function toRestriction(choice: ToolChoice | undefined): StreamResult["toolChoice
   return choice === "none" ? choice : undefined;
 }
 
-/** Returns the watchers that hooks have for a message. `isRecorded` is true for a recorded message. */
+/** Returns the functions with which hooks watch a message. `isRecorded` is true for a recorded message. */
 function watchStream(run: Run, draft: RequestDraft, isRecorded = false): Required<MessageWatch> | undefined {
   let failed: Error | undefined;
   const at: StreamRecorder = {
@@ -236,7 +236,7 @@ interface Beginning {
 /** Runs a call while its message is still streaming. */
 async function beginCall(run: Run, call: ToolCall, { journalAt, isRecorded }: Beginning): Promise<BegunCall | undefined> {
   if (!isRecorded) {
-    // An earlier call of the message must not lose its share of the limit to a later call.
+    // With a limit, the call does not begin early: an earlier call of the message must not lose its share to a later one.
     if (run.meter.toolCallsLeft !== none) return undefined;
     const ready = await prepareCall(call, run);
     if (ready.kind !== "ready" || run.scope.cause !== undefined) return undefined;
@@ -254,8 +254,8 @@ async function beginCall(run: Run, call: ToolCall, { journalAt, isRecorded }: Be
 }
 
 /**
- * Validates the calls of a complete message. The refused calls become part of the answer, so that a replay refuses the same calls.
- * `maxToolCalls` lets the first calls run. The calls beyond it are refused before anybody is asked about them.
+ * Validates the calls of a complete message. Refused calls become part of the answer, so that a replay refuses the same calls.
+ * `maxToolCalls` lets the first calls run. The calls beyond it are refused before a person is asked about them.
  */
 async function prepareCalls(run: Run, answer: Answer, { allowedTools }: RequestDraft): Promise<Answer> {
   const prepared = new Map<string, unknown>();

@@ -1,4 +1,4 @@
-// The loop: decides what comes next, does it, applies the result, until the run ends. Every effect is a step of the journal.
+// The loop: decides what comes next, does it, and applies the result, until the run ends. Every effect is a journal step.
 
 import type { Plain } from "../types/common.ts";
 import type { CallSummary } from "../types/loop-event.ts";
@@ -74,14 +74,14 @@ export async function drive(run: Run): Promise<LoopResult> {
     const late = await past?.open();
     if (late !== undefined) sendRunStart(run);
     const ending = late ?? (await takeSteps(run));
-    // An open control would accept messages that nobody reads.
+    // A control that stays open would accept messages that nobody reads.
     if (run.outer === undefined) run.control?.shut();
     await past?.close();
     return finish(run, ending);
   } catch (error) {
     const thrown = error instanceof JournalFailure ? error.cause : error;
     run.events.fail(thrown);
-    // Cancels everything that may still run.
+    // Cancels everything that may still be running.
     run.scope.cancel({ kind: "abort", reason: thrown });
     if (past !== undefined) throw await past.fail(error);
     throw run.root === run ? thrown : error;
@@ -97,7 +97,7 @@ export async function takeSteps(run: Run): Promise<Ending> {
   for (;;) {
     const decided = nextStep(state, hooks, limits);
     const next = past === undefined ? decided : await past.follow(decided);
-    // Decided before the event, because its listeners may cancel the run, but the calls were already waiting by then.
+    // Decided before the event is sent: its listeners may cancel the run, but the calls were already waiting by then.
     const hasEnded = isEnded(scope);
     if (next.kind !== "calls") sendIterationEnd(run, next.kind === "request");
     const ending = await perform(run, next, hasEnded);
@@ -106,7 +106,7 @@ export async function takeSteps(run: Run): Promise<Ending> {
   }
 }
 
-/** Returns the ending of the run, or undefined if the run goes on. */
+/** Performs a step. Returns the ending of the run, or undefined if the run continues. */
 function perform(run: Run, next: NextStep, hasEnded: boolean): Promise<Ending | undefined> {
   switch (next.kind) {
     case "calls":
@@ -121,8 +121,8 @@ function perform(run: Run, next: NextStep, hasEnded: boolean): Promise<Ending | 
 }
 
 /**
- * Checks what came from outside. The middleware is asked first, so a message or a stop that arrives meanwhile still counts. Returns the
- * ending of a run whose middleware waits.
+ * Checks what came from outside. The middleware is asked first, so that a message or a stop that arrives meanwhile still counts. Returns an
+ * ending only if the run ends because its middleware waits.
  */
 async function look(run: Run, planned: Ending | undefined): Promise<Ending | undefined> {
   const { phase, consecutiveToolErrors } = run.state;
@@ -131,7 +131,7 @@ async function look(run: Run, planned: Ending | undefined): Promise<Ending | und
   const first = isAsked ? await askAfterCalls(run, planned) : planned;
   const ending = first === undefined || isFinal(first) ? first : await askBeforeEnd(run, first);
   if (ending !== undefined && "waits" in ending.reason) return undone(run, ending);
-  // Otherwise, the middleware has decided to go on.
+  // No look if middleware has decided to continue instead of ending.
   if (first === undefined || ending !== undefined)
     await takeLook(run, { planned: ending, retries: run.past?.isRetried(ending) === true });
   return undefined;
@@ -152,7 +152,7 @@ function undone({ past }: Run, ending: Ending): Ending {
   return past === undefined ? ending : past.endUndone(ending);
 }
 
-/** Asks the middleware whether to go on instead. */
+/** Asks the middleware whether to continue instead of ending. */
 async function endRun(run: Run, first: Ending): Promise<Ending | undefined> {
   const { state, past, planned } = run;
   // The middleware was already asked about a planned ending. After a drain, the iteration has ended, so middleware may still end the run.
@@ -161,7 +161,7 @@ async function endRun(run: Run, first: Ending): Promise<Ending | undefined> {
   if (ending === undefined) return undefined;
   if ("waits" in ending.reason) return undone(run, ending);
   if (await isOver(run, ending)) return ending;
-  // In a run without a past, this happens only when a nested run was drained and then ended: the run goes on to its next look.
+  // In a run without a past, this happens only when a nested run was drained and then ended: the run continues with its next look.
   const goOn = past === undefined ? { planned } : await past.findContinuation(ending);
   if (goOn === undefined) return ending;
   const { base, count } = state.lookAttempt;
@@ -176,15 +176,15 @@ async function isOver(run: Run, ending: Ending): Promise<boolean> {
   return ending.status !== "suspended" || !(await hold(run));
 }
 
-/** Returns true if a waiting nested run was ended while it was held. */
+/** Holds a waiting nested run. Returns true if the run was ended meanwhile. */
 async function hold(run: Run): Promise<boolean> {
   return run.nesting !== undefined && run.nesting.hold(run);
 }
 
-/** How often middleware may go on instead of ending. */
+/** How often middleware may continue a run instead of ending it. */
 const maxAgains = 10;
 
-/** The place of the steps of `beforeEnd`. */
+/** The journal place of the steps of `beforeEnd`. */
 export function endPlace(state: State): string {
   const { count } = state.lookAttempt;
   return `${placeOf(state)}/end${state.agains === 0 ? "" : `~${state.agains + 1}`}${count === 1 ? "" : `#${count}`}`;
@@ -226,7 +226,10 @@ interface AskedHooks {
   readonly spent: NestedSpending | undefined;
 }
 
-/** Asks one kind of hooks, one after another, until `ask` returns a value. Counts what the hooks have spent. A failed hook ends the run. */
+/**
+ * Asks one kind of hook, one middleware after another, until `ask` returns a value. Counts what the hooks have spent. A failed hook ends the
+ * run.
+ */
 async function askHooks(
   run: Run,
   { kind, place }: { readonly kind: "afterCalls" | "beforeEnd"; readonly place: string },
@@ -251,7 +254,7 @@ async function askHooks(
   return { said: { ending: waitFor(state, end.waits) }, spent };
 }
 
-/** Asks the middleware after the calls of a message. Returns the ending, or undefined if the run goes on. */
+/** Asks the middleware after a message's calls. Returns the ending, or undefined if the run continues. */
 async function askAfterCalls(run: Run, planned: Ending | undefined): Promise<Ending | undefined> {
   const place = `${placeOf(run.state)}/after`;
   const { said } = await askHooks(run, { kind: "afterCalls", place }, async (hooks, at) => {
@@ -284,7 +287,7 @@ async function askBeforeEnd(run: Run, first: Ending): Promise<Ending | undefined
 }
 
 /**
- * True if middleware may go on with another iteration: neither `maxAgains` nor a limit forbids it. `maxIterations` is only given for an
+ * True if middleware may continue with another iteration: neither `maxAgains` nor a limit forbids it. `maxIterations` is only given for an
  * iteration that counts.
  */
 function mayGoOn({ agains, look, countedIterations }: State, { status }: Ending, maxIterations = none): boolean {
@@ -333,7 +336,7 @@ const notices: { readonly [kind: string]: "max-iterations" | "tool-error-cap" | 
   "stream-too-long": "stream-timeout",
 };
 
-/** Sends the end event of a run, and returns its result. */
+/** Sends a run's end event, and returns its result. */
 export function finish(run: Run, ending: Ending): LoopResult {
   if (ending.status !== "suspended") sendCutEnds(run);
   if (run.root === run) run.past?.endReplay();

@@ -46,12 +46,12 @@ import { createState } from "./state.ts";
 
 type CallPlace = Pick<CallEvent, "callId" | "name" | "index">;
 
-/** The options of a run, together with those that only middleware passes. */
+/** The options of a run, including those that only middleware passes. */
 export interface SeamOptions extends RunOptions {
   readonly context?: unknown;
 }
 
-/** The place of a nested run in its outer run. The code is in ./nested: `runNested` brings it, so that a bundle without nested runs leaves it out. */
+/** The place of a nested run in its outer run. `runNested` adds the code from ./nested, so that a bundle without nested runs leaves it out. */
 export interface Nesting {
   readonly outer: Run;
   /** The journal of a run that is only read. */
@@ -61,7 +61,7 @@ export interface Nesting {
   createMeter(limits: SharedLimits): Meter;
   /** Returns the hooks that the outer run adds to the nested run. */
   beginHooks(facts: RunFacts): readonly NamedHooks[];
-  /** Waits for another nested run's stream, if that stream may use up the budget. Undefined if there is room for a stream of this run. */
+  /** Waits for another nested run's stream that may use up the budget. Undefined if there is room for this run's stream. */
   findRoom(run: Run): Promise<void> | undefined;
   /** Called before and after a request of the run, so that its outer runs count the request while it is in progress. */
   beginRequest(run: Run): void;
@@ -69,8 +69,8 @@ export interface Nesting {
   /** Returns the limit of an outer run that leaves no room for another request. */
   findSpent(run: Run): EndReason | undefined;
   /**
-   * Holds a waiting run until nothing else in the outermost run can go on. Meanwhile, its control accepts messages and may end the run.
-   * Returns true if it was ended.
+   * Holds a waiting run until nothing else in the outermost run can continue. Meanwhile, its control accepts messages and may end the run.
+   * Returns true if the run was ended.
    */
   hold(run: Run): Promise<boolean>;
 }
@@ -82,7 +82,7 @@ export interface RunPorts {
   begin(options: SeamOptions, ports: RunPorts): { readonly result: Promise<LoopResult> };
   /** Runs a call through the middleware. */
   perform(activity: object, call: ToolCall): Promise<Outcome>;
-  /** Reads a call from its records, without the code of the tool and of the middleware. Default: calls run. */
+  /** Reads a call from its records, without running the tool or the middleware. Undefined for a run whose calls run. */
   readonly readCall?: ((run: Run, call: ToolCall, index: number) => Promise<EndedCall>) | undefined;
 }
 
@@ -113,21 +113,21 @@ export class Run {
   readonly hooks: readonly NamedHooks[];
   readonly outer: Run | undefined;
   readonly root: Run;
-  /** The prefix of the keys of all its steps. Empty for the outermost run. */
+  /** The prefix of the run's journal keys. Empty for the outermost run. */
   readonly prefix: string;
-  /** The prefix of the ids of all its waits and questions. Empty for the outermost run. */
+  /** The prefix of the ids of the run's waits and questions. Empty for the outermost run. */
   readonly path: string;
   /** The journal as the caller passed it, or a journal in memory. */
   readonly records: Journal;
   journal: Journal;
-  /** The earlier executions of the run. Undefined if none can have recorded it. */
+  /** The run's earlier executions. Undefined if none can have recorded it. */
   readonly past: Past | undefined;
   readonly now: number;
   /** The tools that the model may call in this iteration. */
   shown: ReadonlyMap<string, ToolDefinition> = new Map();
-  /** The newest request, as the middleware has changed it. */
+  /** The newest request, as changed by the middleware. */
   draft: RequestDraft | undefined;
-  /** The tools that the registry had before the newest request. */
+  /** The registry's tools before the newest request. */
   definitions: readonly ToolDefinition[];
   registered: ReadonlyMap<string, ToolDefinition>;
   /** The first record, which identifies the run. */
@@ -135,23 +135,23 @@ export class Run {
   /** The tools that this execution has described in the first record. */
   described: ReadonlyMap<string, ToolDefinition> = new Map();
   toolChoice: StreamResult["toolChoice"];
-  /** The arguments of the newest calls as the schemas of their tools return them, by call id. */
+  /** The validated arguments of the newest calls, as their tools' schemas return them, by call id. */
   prepared: ReadonlyMap<string, unknown> = new Map();
-  /** The calls that have begun while the newest message streamed, by call id. */
+  /** The calls that began while the newest message was streaming, by call id. */
   readonly begun: Map<string, BegunCall> = new Map();
   /** Counts the advice in the results of the newest message. */
   advice: Advice = createAdvice();
   /** The position of each call in its message, by call id. */
   readonly places: Map<string, number> = new Map();
-  /** The changes of requests that were already reported to listeners. */
+  /** The request changes that were already reported to listeners. */
   readonly told: Set<string> = new Set();
   /** True if no further call may begin. */
   isBarred = false;
   /** True if the newest request was replayed. */
   isRequestReplayed = false;
   /**
-   * Messages that nested runs of the newest calls did not send. The next look records them, and the result returns them. The model of this
-   * run does not get them, because they were meant for other models.
+   * Messages that nested runs of the newest calls did not send. The next look records them, and the result returns them. This run's model
+   * does not get them, because they were meant for other models.
    */
   readonly returned: InboxMessage[] = [];
   /** The ending that the newest look was about. */
@@ -232,7 +232,7 @@ export class Run {
 
   async #count<T>(step: PromiseLike<T>, journal: Journal): Promise<T> {
     const { root } = this;
-    // Not counted in a replay journal, where a step without a record stays pending.
+    // Not counted in a replay journal, where a step without a record stays pending forever.
     const count = isReplay(journal) ? 0 : 1;
     root.openSteps += count;
     try {
@@ -243,7 +243,7 @@ export class Run {
     }
   }
 
-  /** Starts the time limit of the run. The active time of earlier executions counts too. */
+  /** Starts the run's time limit. The active time of earlier executions counts too. */
   startWallClock(): void {
     const { limits, state, clock } = this;
     this.scope.startWallClock(limits.wallClockMs, clock.now() - state.activeMs, clock);
@@ -266,7 +266,7 @@ export class Run {
     return { callId, name, index: this.places.get(callId) ?? -1, ...fields };
   }
 
-  /** True if this run can wait: it records its steps in the journal of the outermost run. */
+  /** True if this run can wait, because it records its steps in the outermost run's journal. */
   get mayWait(): boolean {
     return this.root.outer === undefined;
   }
@@ -319,18 +319,18 @@ const names: { readonly [Name in keyof Required<SeamOptions>]: true } = {
   answers: true,
 };
 
-/** In a small bundle without the full checks, still checks the names: a misspelt option could be one that keeps tools from running. */
+/** Checks the option names in a small bundle without the full checks: a misspelt option could be one that prevents tools from running. */
 function refuseUnknownOptions(options: SeamOptions): void {
   if (edges.checkOptions !== undefined) return edges.checkOptions(options);
   const option = Object.keys(options).find((name) => !Object.hasOwn(names, name));
   if (option !== undefined) throw new LoopError("unknown-option", { option });
 }
 
-/** A tool with `needsApproval` never runs without a decision, even if no middleware decides. */
+/** Adds the default middleware. With `waitForApproval`, a tool with `needsApproval` never runs without a decision. */
 function withDefaults({ middleware: given, toolChoice }: SeamOptions): readonly Middleware[] {
   const middleware = listMiddleware(given);
   const decides = middleware.some(({ name, approves }) => name === "approve" || approves === true);
-  // Without middleware, nothing else changes the run's tool choice.
+  // Without other middleware, nothing changes the run's tool choice.
   const mayForce = isForced(toolChoice) || middleware.length > 0;
   return [...middleware, ...(decides ? [] : [waitForApproval()]), ...(mayForce ? [forceFirstCall()] : [])];
 }
@@ -359,13 +359,13 @@ function copyData<T>(data: T | undefined): T | undefined {
   return data === undefined ? undefined : (freezeDeep(toJson(data)) as T);
 }
 
-/** Returns 36 random characters, which are unique but not secret. */
+/** Returns 36 random characters. They are unique, but not secret. */
 function createToken(): string {
   const digits = (): string => Math.random().toString(36).slice(2, 14).padEnd(12, "0");
   return digits() + digits() + digits();
 }
 
-/** The records of a run, and its identity. */
+/** The place of a run's records, and what identifies the run. */
 export interface Place {
   /** The outermost run. Undefined if this run is the outermost. */
   readonly root?: Run;
@@ -375,11 +375,11 @@ export interface Place {
   readonly runId: string;
   readonly now: number;
   readonly records: Journal;
-  /** True if an earlier execution may have recorded the run, or if answers need their waits. */
+  /** True if an earlier execution may have recorded the run, or if answers need the run's waits. */
   readonly isKept: boolean;
 }
 
-/** Returns the place of a run. Without `nesting`, this is a place in the run's own journal. */
+/** Returns a run's place. Without `nesting`, it is in the run's own journal. */
 export function findPlace(options: SeamOptions, nesting?: Nesting): Place {
   if (nesting !== undefined) return nesting.findPlace(options);
   const token = createToken();
@@ -395,7 +395,7 @@ function isKept({ journal, answers = {} }: SeamOptions): boolean {
   throw journal === undefined ? invalidOption("answers", readable, answers) : invalidOption("journal", readable, journal);
 }
 
-/** A nested run that has a place in its outer run uses the outer run's journal. */
+/** Returns the journal that a run writes to. A nested run with a place in its outer run uses the outer run's journal. */
 function journalOf({ past, records }: Run, nesting: Nesting | undefined): Journal {
   return nesting?.journal ?? past?.journal ?? records;
 }
@@ -404,7 +404,7 @@ function createSink({ runId, options, hooks }: Run, { reader }: RunPorts): LoopE
   return new LoopEventSink({ runId, emitter: options.events, reader, hooks: hooks.filter(({ on, close }) => on ?? close) });
 }
 
-/** A nested run is one level deeper than its outer run, and cannot raise `maxDepth`. */
+/** Returns a run's nesting level. A nested run is one level deeper than its outer run, and cannot raise `maxDepth`. */
 function findLevel(options: SeamOptions, run: Run | undefined, limits: ResolvedLimits): Level {
   const outer = run ?? findOuterLevel(options);
   if (outer === undefined) return { depth: 0, maxDepth: limits.maxDepth };

@@ -1,10 +1,10 @@
-// Functions for middleware. The types of the hooks are in ../types/middleware.ts.
+// Functions for middleware. The hook types are in ../types/middleware.ts.
 
 import type { Answer, Ending, Outcome } from "../types/middleware.ts";
 import type { Provider } from "../types/provider.ts";
 import type { ToolCall } from "../types/tool-outcome.ts";
 
-/** Returns an answer for a request that was not made because the run ends. */
+/** Returns the answer to a request that was not made because the run ends. */
 export function endWith(ending: Ending, { id: provider, model }: Pick<Provider, "id" | "model">): Answer {
   const nothing = { text: "", reasoning: "", details: "", calls: [], providerMetadata: [], visibleTools: [], durationMs: 0 };
   return { ...nothing, status: "error", costUSD: 0, provider, model, ends: ending, skipped: true };

@@ -1,4 +1,4 @@
-// The tools that were shown to the model. The records contain them, so that a resumed run knows which calls were made for a tool that has
+// The tools that were shown to the model. The records contain them, so that a resumed run can tell which calls were made for a tool that has
 // changed.
 
 import type { ShownTool } from "../types/tool-outcome.ts";
@@ -13,12 +13,12 @@ export interface ShownTools {
   readonly [name: string]: ShownTool;
 }
 
-/** Returns the description of the tools for the first record. */
+/** Returns the tool descriptions for the first record. */
 export function describeTools(registered: Run["registered"]): ShownTools {
   return Object.fromEntries([...registered].map(([name, tool]) => [name, toShown(tool)]));
 }
 
-/** Reads the tools of the registry before a request. */
+/** Reads the registry's tools before a request. */
 export function readTools(run: Run): readonly ToolDefinition[] {
   try {
     const definitions = run.registry.definitions();
@@ -51,7 +51,7 @@ export function findOwn(tools: ShownTools | undefined, name: string): ShownTool 
   return tools !== undefined && Object.hasOwn(tools, name) ? tools[name] : undefined;
 }
 
-/** True if the registry still has the same tool as when the tools were shown. */
+/** True if the tool in the registry is still the one that was shown. */
 export function isCurrent({ registry }: Run, definition: ToolDefinition): boolean {
   const now = findTool(registry, definition.name);
   return now !== undefined && isSameTool(now, definition);

@@ -112,7 +112,7 @@ export function endWaiting({ messages, lastBatch }: State): readonly Message[] {
   return [...messages.slice(0, -1), seal({ ...last, results })];
 }
 
-/** `spent` is the usage of nested runs that middleware made around the request. */
+/** Applies an answer to the state. `spent` is the usage of nested runs that middleware made around the request. */
 export function applyAnswer(state: State, answer: Answer, spent: readonly NestedSpending[]): void {
   const { ends, skipped, status, costUSD, knownCostUSD, unpriced, eagerSpent = [] } = answer;
   const isSkipped = skipped === true;
@@ -149,7 +149,7 @@ function applyMessage(state: State, answer: Answer): void {
   const current = {
     text: before.text + text,
     reasoning: before.reasoning + reasoning,
-    // If a continuation is cut off, the earlier calls of the message must not run either.
+    // If a continuation is cut off, the message's earlier calls must not run either.
     calls: [...(problem === undefined ? before.calls : before.calls.map((call) => ({ ...call, problem }))), ...calls],
     early: [...before.early, ...eagerOutcomes],
     providerMetadata: [...before.providerMetadata, ...metadataOf(answer)],
@@ -185,9 +185,9 @@ export function applyCalls(state: State, ended: readonly EndedCall[]): void {
   const isMalformed = state.answers.at(-1)?.finish === "malformed-call";
   const waits = ended.flatMap((one) => one.waits);
   applyEnded(state, ended);
-  // Calls run at the same time, so only the longest duration counts.
+  // Calls run at the same time, so only the longest one counts as active time.
   state.activeMs += Math.max(0, ...ended.map(({ outcome }) => outcome.durationMs));
-  // The failed calls of one message count as one error, because the model has read none of them before.
+  // The failed calls of one message count as one error, because the model had read none of these errors when it made the calls.
   if (waits.length === 0) {
     const kinds = ended.map(({ outcome }) => outcome.kind);
     if (kinds.includes("completed")) state.consecutiveToolErrors = 0;
@@ -205,7 +205,7 @@ function applyEnded(state: State, ended: readonly EndedCall[]): void {
   }
 }
 
-/** Each call has exactly one result, directly after its message. */
+/** Adds the results to the transcript. Each call has exactly one result, directly after its message. */
 export function placeResults(state: State, ended: readonly EndedCall[]): void {
   const results: ToolResultPart[] = [];
   for (const one of ended) {
@@ -271,14 +271,14 @@ export interface Again {
   readonly isCounted?: true | undefined;
 }
 
-/** Goes on after an ending. The limit that was reached does not apply to one more iteration. */
+/** Continues after an ending. The limit that was reached does not apply to the one additional iteration. */
 export function applyAgain(state: State, { again, isCounted }: Again, { status }: Ending): void {
   const isLimited = status !== "completed";
   const isGranted = isLimited && isCounted !== true;
   answerOpenCalls(state);
   if (isLimited) nextIteration(state);
   state.messages.push(...again);
-  // Otherwise, the next look takes the messages.
+  // If the iteration was not granted, the next look takes the messages.
   const steered = isGranted ? takeSteered(state) : [];
   Object.assign(state, { phase: "again", agains: state.agains + 1, isGranted, steered, lastBatch: [] });
   clearIteration(state);

@@ -1,4 +1,4 @@
-// Performs one stream of a provider: collects its chunks in a draft, emits their events, and returns the result.
+// Performs one stream of a provider: collects its chunks in a draft, emits events, and returns the result.
 
 import type { EventSink } from "../types/loop-event.ts";
 import type { AttemptSpending, ModelRequest, Provider, StreamResult, ModelCall, ModelChunk } from "../types/provider.ts";
@@ -50,7 +50,7 @@ export interface StreamPorts extends GuardPorts {
 
 const nothing: readonly never[] = [];
 
-/** Collects the chunks of one stream, and emits its events. */
+/** Collects the chunks of one stream, and emits the stream's events. */
 class StreamDraft implements GuardedStream {
   readonly open: GuardedStream["open"];
   readonly iteration: number;
@@ -70,9 +70,9 @@ class StreamDraft implements GuardedStream {
   #isBetween = false;
   /** The ids of the calls of discarded attempts. Undefined if there are none. */
   discardedIds: readonly string[] | undefined;
-  /** The adjustments of all attempts, because each attempt has its own request. */
+  /** The adjustments of all attempts, because each attempt sends its own request. */
   adjustments: StreamResult["adjustments"];
-  /** The notes about the answer. Undefined if there are none. */
+  /** Notes about the answer. Undefined if there are none. */
   notes: { [name: string]: Json } | undefined;
   spent: EndReason | undefined;
 
@@ -105,7 +105,7 @@ class StreamDraft implements GuardedStream {
   /** Takes the next chunk. Throws for an invalid chunk; the iteration then ends with a provider error. */
   take(chunk: ModelChunk): ReturnType<GuardedStream["take"]> {
     const { type } = chunk;
-    // This check is first, because nearly every chunk is text.
+    // Text comes first, because nearly every chunk is text.
     if (type === "text-delta" || type === "refusal-delta") this.#addText("text", textIn(chunk, "text"));
     else if (type === "reasoning-delta") this.#addText("reasoning", textIn(chunk, "text"));
     else if (type === "call-start" || type === "call-args-delta" || type === "call-ready") this.#takeCall(chunk);
@@ -186,7 +186,7 @@ class StreamDraft implements GuardedStream {
   #startAttempt(chunk: Extract<ModelChunk, { type: "attempt-start" }>): void {
     const provider = textIn(chunk, "provider");
     const model = textIn(chunk, "model");
-    // The usage so far belongs to the previous attempt, whose provider and model determine the price.
+    // The usage so far belongs to the previous attempt, so it is priced with that attempt's provider and model.
     if ((provider !== this.provider || model !== this.model) && this.attempt.usage !== undefined) this.#countAttempt();
     this.#isBetween = false;
     const attempt = countOf(chunk.attempt);
@@ -213,7 +213,7 @@ class StreamDraft implements GuardedStream {
     const { iteration } = this;
     const failure = readProviderError(error);
     this.endAttempt(failure);
-    // Events may already contain these ids.
+    // The ids of discarded calls are kept, because events may already contain them.
     const ids = (this.attempt.calls?.placed ?? nothing).flatMap(({ callId }) => callId ?? []);
     if (ids.length > 0) this.discardedIds = [...(this.discardedIds ?? nothing), ...ids];
     this.attempt = new AttemptContent();
@@ -222,12 +222,12 @@ class StreamDraft implements GuardedStream {
     events.send({ type: "attempt-discarded", runId: events.runId, iteration, attempt: number, error: failure });
   }
 
-  /** Sends the new text of the arguments, and their end if the call is over. */
+  /** Sends new argument text, and the end of the arguments if the call is over. */
   #sendArgs(calls: CallDrafts, draft: CallDraft, isOver: boolean): void {
     const { name, index, untold: text } = draft;
     if (text === "" && !isOver) return;
     const { events } = this.#ports;
-    // The call gets its id even without listeners. Otherwise the ids would depend on the listeners.
+    // The call gets its id even without listeners. Otherwise, ids would depend on whether anything listens.
     const callId = calls.idOf(draft);
     const base = { runId: events.runId, iteration: this.iteration, callId, name, index };
     draft.untold = "";
@@ -277,10 +277,10 @@ function toResult(draft: StreamDraft, end: StreamEnd, { request, ports, calls, d
   if (error !== undefined) draft.endAttempt(error);
   const { spendings } = draft;
   const { costUSD, knownCostUSD, unpriced } = costOfAttempts(spendings, draft.iteration, ports);
-  // If a limit prevented another attempt, report this limit instead of the error.
+  // If a limit prevented another attempt, reports the limit instead of the error.
   const { status, reason } =
     error === undefined || draft.spent === undefined ? judged : { status: "error" as const, reason: draft.spent };
-  // Lists each field, because objects from a spread use much more memory, and a long run keeps thousands of results.
+  // Lists each field, because objects from a spread use much more memory, and a long run stores thousands of results.
   return {
     status,
     reason,
@@ -331,7 +331,7 @@ function judgeEnd(end: StreamEnd, { finish, finishRaw, error }: AttemptContent, 
   }
 }
 
-/** The cost is undefined if the cost of any attempt is unknown. `knownCostUSD` is then the sum of the known costs. */
+/** Returns the cost of all attempts. It is undefined if any attempt's cost is unknown, and `knownCostUSD` is then the sum of the known costs. */
 function costOfAttempts(
   spendings: readonly AttemptSpending[],
   iteration: number,
@@ -343,5 +343,5 @@ function costOfAttempts(
   return { unpriced, ...(costUSD > 0 && { knownCostUSD: costUSD }) };
 }
 
-/** Memoized by the array of tools, so that a long run does not keep thousands of equal arrays of names. */
+/** Returns the tools' names. Memoized by the array of tools, so that a long run does not store thousands of equal arrays. */
 const namesOf = /* @__PURE__ */ memoize((tools: ModelRequest["tools"]): readonly string[] => tools.map(({ name }) => name));

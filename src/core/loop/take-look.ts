@@ -1,5 +1,5 @@
-// Checks what came from outside (messages, cancellations, limits), and decides whether the run goes on: a "look". The look is recorded, so
-// that a replay decides the same.
+// Checks what came from outside (messages, cancellations, limits), and decides whether the run continues: a "look". The look is recorded, so
+// that a replay makes the same decision.
 
 import { endingOfReason } from "../../shared/cancellation/cancel-scope.ts";
 import { isUnfinished } from "../../shared/judge-finish.ts";
@@ -21,7 +21,7 @@ export async function takeLook(run: Run, looking: Looking): Promise<undefined> {
   const decide = (): Look | Promise<Look> => {
     const room = looking.planned === undefined ? nesting?.findRoom(run) : undefined;
     if (room !== undefined) return room.then(decide);
-    // Nothing may be awaited before the decision: a message that arrives in between would be lost, and another run would begin a
+    // Do not await before the decision: a message that arrives meanwhile would be lost, and another run would begin a
     // stream with the same budget.
     const seen = see(run);
     taken = (seen.messages?.length ?? 0) - run.returned.length;
@@ -39,7 +39,10 @@ export function sendSteered(run: Run): void {
   for (const message of run.state.steered) run.send("steered", { message }, run.isReplayed);
 }
 
-/** Each continuation of a paused message has its own look, so that a later execution with a higher limit can go on after an ending. */
+/**
+ * Returns the step name of a look. Each continuation of a paused message has its own look, so that a later execution with a higher limit can
+ * continue after an ending.
+ */
 function lookStep(phase: "answer" | "calls" | "again", state: State): string {
   if (phase !== "answer") return phase === "calls" ? "next" : "again";
   return stepOf("answered", state.skipped === undefined ? continuationOf(state) : state.continuation);
@@ -80,8 +83,8 @@ export function isFinal({ status }: Ending): boolean {
 }
 
 /**
- * Closes the control, which would otherwise accept messages that nobody reads. The control of a suspended nested run stays open, because
- * the run may go on.
+ * Closes the control, which would otherwise accept messages that nobody reads. A suspended nested run's control stays open, because the
+ * run may continue.
  */
 export function shut({ control, outer }: Run, { status }: Ending): void {
   if (status !== "suspended" || outer === undefined) control?.shut();
@@ -99,7 +102,7 @@ export function see(run: Run): Seen {
     messages: [...returned, ...(control?.messages ?? [])],
     ...control?.see(state, token),
     maxToolCalls: meter.maxToolCalls,
-    // An interrupt is not a cancellation here: its message ends the run.
+    // An interrupt does not count as a cancellation here, because its message ends the run.
     ...(cause !== undefined && cause.kind !== "interrupt" && { ended: endingOfReason(cause) }),
     ...(spentOutside !== undefined && { spentOutside }),
   };

@@ -22,7 +22,7 @@ const resultCheck: Check = [
 
 type ErrorClass<Kind extends EndedKind> = new (result: EndedResult<Kind>) => LoopEndedError;
 
-/** The error class for each kind of ending. All other kinds use the base class, LoopEndedError. */
+/** The error class for each kind of ending. Other kinds use the base class, LoopEndedError. */
 const classes: { readonly [Kind in EndedKind]?: ErrorClass<Kind> } = {
   "max-iterations": IterationLimitError,
   "max-cost": CostLimitError,
@@ -57,7 +57,7 @@ const classes: { readonly [Kind in EndedKind]?: ErrorClass<Kind> } = {
 export function unwrap<Result extends Omit<LoopResult, "journal">>(result: Result): Result {
   if (!isRecord(result) || !isRecord(result.reason)) throw refuseOption("result", resultCheck, result);
   if (result.status === "completed") return result;
-  // The result of a durable loop has no journal. Nothing here reads the journal.
+  // The result of a durable loop has no journal, but nothing here reads the journal.
   const ended = result as unknown as EndedResult;
   throw toError(ended, ended.reason.kind);
 }

@@ -1,4 +1,4 @@
-// Describes the calls that wait, for users.
+// Describes waiting calls for users.
 
 import type { ShownTool, WaitingCall } from "../types/tool-outcome.ts";
 import { isQuestion } from "../../shared/to-outcome.ts";
@@ -11,7 +11,7 @@ interface WaitFacts extends Partial<Pick<WaitingCall, "name" | "args" | "fromPag
   readonly tool?: ShownTool | undefined;
 }
 
-/** Describes a wait for the caller. Uses the call in the wait's facts, or a call without details if the facts name none. */
+/** Describes a wait for the caller, with the call in the wait's facts, or with a call without details if the facts name none. */
 export function toWaitingCall(wait: Wait): WaitingCall {
   const { what, facts, earlier, call = {}, earlierTool, schema, until } = wait;
   const isBuiltIn = what === "approval" || what === "result";
@@ -43,14 +43,14 @@ export function toReason(reason: Ending["reason"]): EndReason {
   return shown;
 }
 
-/** Returns the calls of this run that wait. Calls of nested runs have paths as ids. */
+/** Returns this run's calls that are waiting. The ids of calls in nested runs are paths. */
 export function pendingOf(reason: EndReason): readonly WaitingCall[] {
   return "calls" in reason ? reason.calls.filter(({ id }) => !id.includes("/")) : [];
 }
 
 const shownWaits = new WeakMap<EndReason, readonly Wait[]>();
 
-/** Returns what a run waits for. */
+/** Returns what a run is waiting for. */
 export function waitsOf({ reason }: Pick<LoopResult, "reason">): readonly Wait[] {
   return shownWaits.get(reason) ?? [];
 }

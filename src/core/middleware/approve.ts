@@ -14,7 +14,7 @@ import { askCaller } from "../../shared/ask-caller.ts";
 import { type Decided, decideCall, decideIfNeeded, toDecision } from "./decide-call.ts";
 
 /**
- * Asks for a decision about each call, or about the calls of tools with `needsApproval` if there is no policy. A call that is not
+ * Requests a decision about each call, or about the calls of tools with `needsApproval` if there is no policy. A call that is not
  * decided waits for an answer: `{ kind: "approve" }`, `{ kind: "deny", reason }` or `{ kind: "modify", args }`.
  *
  * Throws LoopError "invalid-option".
@@ -25,7 +25,7 @@ export function approve(policy?: Approve): Middleware {
   if (policy !== undefined && !isFunction(policy)) throw invalidOption("approve", "a function", policy);
   return {
     name: "approve",
-    // Somebody who decides sees the arguments that the checks have rewritten.
+    // Runs after `guardrails`, so that a person who decides sees the arguments that its checks have rewritten.
     after: ["guardrails"],
     begin: (run) => ({
       async call(call, next, at) {
@@ -69,7 +69,7 @@ interface ContextPorts {
   readonly signal: AbortSignal;
 }
 
-/** Returns the facts about a call for a policy. Calls the tool's `needsApproval` if it is a function. */
+/** Returns what a policy gets to know about a call. Calls the tool's `needsApproval` if it is a function. */
 export async function contextOf({ run, at, signal }: ContextPorts, { call, tool }: AskedTool): Promise<ApprovalContext> {
   const { clock, timeouts } = run;
   const { callId, name } = call;
@@ -84,6 +84,6 @@ export async function contextOf({ run, at, signal }: ContextPorts, { call, tool 
   };
   const late = `The check took longer than ${timeouts.callbackMs} ms ("timeouts.callbackMs").`;
   const answer = await askCaller(ask, { clock, ms: timeouts.callbackMs, signal, late });
-  // Only the value false lets a call run without approval.
+  // Only the value `false` lets a call run without approval.
   return { ...view, tool, needsApproval: answer !== false, signal };
 }

@@ -1,4 +1,4 @@
-// Adds context items to the requests of a run: those of the caller, and those of tools that ask for a context restart.
+// Adds context items to a run's requests: the caller's items, and those of tools that request a context restart.
 
 import type { Json } from "../types/common.ts";
 import type { Message, UserMessage } from "../types/message.ts";
@@ -40,7 +40,7 @@ export function contextRestarts(options: ContextOptions = {}): Middleware {
   const { maxRestarts = 5 } = options;
   return {
     name: "context-restarts",
-    // Those middleware replace messages, and would not recognize the message with the items.
+    // These middleware replace messages, and would not recognize the message with the items.
     after: ["handoffs", "compaction"],
     begin: (run) => {
       const context = new Context(options);
@@ -57,7 +57,7 @@ export function contextRestarts(options: ContextOptions = {}): Middleware {
           const outcome = await addPending(made, { at, run, options });
           const restart = detectContextRestart(outcome, options);
           if (restart !== undefined) emitRestart(at, restart);
-          // Only the caller's own tools get this notice, because data from a server or a page must not restart anything.
+          // Only the caller's own tools get this notice, because data from a server or a page must never restart anything.
           else if (at.tool?.origin === undefined && isUnmarkedRestart(outcome))
             at.emit("notice", { kind: "unmarked-restart", toolName: call.name });
           return outcome;
@@ -72,7 +72,7 @@ export function contextRestarts(options: ContextOptions = {}): Middleware {
   };
 }
 
-/** The items and hidden tools of a run. */
+/** A run's context items and hidden tools. */
 class Context {
   items: readonly Json[];
   readonly hidden = new Set<string>();
@@ -89,9 +89,9 @@ class Context {
     this.#message = toContextMessage(this.items);
   }
 
-  /** Reads each batch of results once, in call order. */
+  /** Reads the results of each batch of calls once, in call order. */
   read({ lastBatch, look }: State): void {
-    // After a retry, the run may restart its context again.
+    // The retried request may restart the context as often as before.
     if (look !== this.#look && look?.retries === true) this.restarts = 0;
     this.#look = look;
     if (lastBatch === this.#lastBatch) return;
@@ -111,7 +111,7 @@ class Context {
     this.#message = toContextMessage(this.items);
   }
 
-  /** The message with the items comes last, or directly before a paused message that is being continued. */
+  /** Adds the message with the context items. It comes last, or directly before a paused message that is being continued. */
   addTo(messages: readonly Message[], { isCurrentPlaced }: State): readonly Message[] {
     const message = this.#message;
     if (message === undefined) return messages;
@@ -129,7 +129,7 @@ interface PendingPorts {
   readonly options: RestartPolicy;
 }
 
-/** Adds the item that the result names from the stash. If the stash fails, the run goes on without it. */
+/** Adds the item that a result names from the stash. If the stash fails, the run continues without the item. */
 async function addPending(outcome: Outcome, { at, run, options }: PendingPorts): Promise<Outcome> {
   const key = detectContextRestart(outcome, options)?.pendingContextKey;
   if (key === undefined) return outcome;
@@ -149,7 +149,7 @@ async function addPending(outcome: Outcome, { at, run, options }: PendingPorts):
   }
 }
 
-/** Used if the run ended before the item arrived: the call cannot restart the context. */
+/** Returns the outcome of a call whose item did not arrive before the run ended: the call cannot restart the context. */
 function toInterrupted({ call, durationMs, approvedArgs, nested }: Outcome): Outcome {
   return { call, durationMs, approvedArgs, nested, kind: "interrupted" };
 }

@@ -1,4 +1,4 @@
-// Counts how often a model repeats an iteration or a sequence of iterations. Without side effects.
+// Counts how often a model repeats an iteration or a sequence of iterations. Has no side effects.
 
 import type { ToolResultPart } from "../types/message.ts";
 import type { ToolCall } from "../types/tool-outcome.ts";
@@ -10,7 +10,7 @@ interface CountedIteration {
 }
 
 interface Counts {
-  /** The newest iterations, in reverse order. Holds at most one iteration more than the longest cycle that is detected. */
+  /** The newest iterations, newest first. Contains at most one iteration more than the longest cycle that is detected. */
   readonly iterations: readonly CountedIteration[];
   /**
    * Element `n - 1` is for cycles of `n` iterations. From the newest iteration backwards, each iteration is compared with the
@@ -44,7 +44,7 @@ export interface Repeats {
 export class CycleCounts {
   readonly #rules: CycleRules;
   readonly #counts: Counts;
-  /** The counts before the newest message, and how often that message was counted. */
+  /** The counts before the newest message, and how often the message was counted. */
   readonly #last: LastMessage;
 
   constructor(rules: CycleRules, counts: Counts = noCounts(rules), last: LastMessage = { counts, weight: 0 }) {
@@ -92,7 +92,7 @@ export class CycleCounts {
     for (const [index, matched] of this.#counts.matches.entries()) {
       const cycle = index + 1;
       const count = Math.floor(matched / cycle) + 1;
-      // One message may count several times, and so skip over a multiple of the threshold.
+      // One message may count several times, and so jump over a multiple of the threshold.
       const earlier = Math.floor((matched - this.#last.weight) / cycle) + 1;
       const isReached = Math.floor(count / threshold) > Math.floor(earlier / threshold);
       if (matched > 0 && isReached && !this.#isMadeOfShorter({ cycle, count })) return { cycle, count };
@@ -120,7 +120,7 @@ function groupEqual(texts: readonly string[]): { readonly distinct: readonly str
   return { distinct: [...counts.keys()], most: Math.max(...counts.values()) };
 }
 
-/** Calls with invalid arguments are compared by `argsText`, because their `args` is always `{}`. */
+/** Describes a call for comparison. Calls with invalid arguments are compared by `argsText`, because their `args` is always `{}`. */
 function describeCall({ name, args, argsText, problem }: ToolCall): string {
   return stableJson(problem === undefined ? [name, args] : [name, problem, argsText ?? ""]);
 }
@@ -129,7 +129,7 @@ function describeResult(result: ToolResultPart | undefined): string {
   return stableJson(result === undefined ? null : [result.outcome, result.result, result.content ?? null]);
 }
 
-/** Joins the lines without hashing again: they are short, because they consist of digests. */
+/** Joins the lines without hashing them again: they are short, because each consists of digests. */
 function digestOf(lines: readonly string[]): string {
   return digest([...lines].sort().join("\n"));
 }

@@ -1,4 +1,4 @@
-// Asks about a call, waits for the decision of a person, and applies it. `approve` adds the decisions of a policy.
+// Waits for a person's decision about a call, and applies it. `approve` adds the decisions of a policy.
 
 import type { Json, PlainError } from "../types/common.ts";
 import type { ApprovalDecision } from "../types/middleware-options.ts";
@@ -11,7 +11,7 @@ import { digest, stableJson, toJson } from "../../shared/json.ts";
 import { textOrNone } from "../../shared/plain-error.ts";
 import { toShown } from "../tools/registry.ts";
 
-/** Lets each call of a tool with `needsApproval` wait for a person. Part of each run without `approve`. */
+/** Makes each call of a tool with `needsApproval` wait for a person. Part of each run without `approve`. */
 export function waitForApproval(): Middleware {
   return {
     name: "approve",
@@ -19,7 +19,7 @@ export function waitForApproval(): Middleware {
   };
 }
 
-/** Asks about a call of a tool with `needsApproval`. A decision of an earlier execution counts even if its policy is gone. */
+/** Gets a decision about a call of a tool with `needsApproval`. A decision of an earlier execution counts even if its policy is gone. */
 export function decideIfNeeded(given: Omit<Asking, "tool">, ask?: (tool: ToolDefinition) => Promise<Decided>): Promise<Outcome> {
   const { call, next, at } = given;
   const { tool } = at;
@@ -43,11 +43,11 @@ interface Asking {
 
 export type Decided = ApprovalDecision | { readonly kind: "failed"; readonly error: PlainError };
 
-/** `ask` returns the decision of a policy, which is recorded. By default, a person decides. */
+/** Decides about a call. `ask` returns a policy's decision, which is recorded. By default, a person decides. */
 export async function decideCall(asking: Asking, ask?: () => Promise<Decided>): Promise<Outcome> {
   const { call, tool, next, at } = asking;
   const step = stepOf(at, tool);
-  // Not asked if the call ran before there was a policy.
+  // Asks nobody if the call ran before there was a policy.
   if (at.isOver && !(await at.isRecorded(step))) return next(call);
   const first = await at.step<Decided>(step, () => {
     at.emit("approval-asked", { args: call.args });
@@ -55,7 +55,7 @@ export async function decideCall(asking: Asking, ask?: () => Promise<Decided>): 
   });
   let asked: string | undefined;
   const decided = first?.kind === "ask" ? await waitForPerson(asking, (id) => (asked = id)) : first;
-  // A saved journal may have been edited.
+  // The record may be damaged, because a saved journal can be edited.
   if (!isDecision(decided)) throw new LoopError("journal-damaged", { key: "approve/decision", problem: "has no decision" });
   sendDecision(at, decided, asked);
   const facts = { call, durationMs: 0 };
@@ -81,15 +81,15 @@ function isDecision(decided: Decided | undefined): decided is Final {
 
 async function waitForPerson({ call: { name, args }, tool, at }: Asking, answered: (id: string) => void): Promise<Decided> {
   if (!at.mayWait) return { kind: "deny", reason: "Calls inside this tool cannot request a decision." };
-  // A decision is about the tool that was shown. If the tool changes, the wait is opened again.
+  // A decision is about the tool that was shown, so a changed tool opens the wait again.
   const facts = { name, args, tool: toShown(tool) as unknown as Json };
   return toDecision(await at.wait("approval", facts, { answered }));
 }
 
-/** `waitId` is the id of the wait, if a person has decided. */
+/** Sends the event about a decision. `waitId` is the wait's id, if a person decided. */
 export function sendDecision(at: Pick<CallRecorder, "emit">, decided: Final, waitId?: string): void {
   const { kind, ...fields } = decided;
-  // The ids of the outer calls are in the path of the event.
+  // Only the last id is used, because the event's path contains the ids of the outer calls.
   const asked = waitId === undefined ? {} : { question: waitId.slice(waitId.lastIndexOf("/") + 1) };
   at.emit("approval-decided", { ...asked, decision: kind, ...fields });
 }

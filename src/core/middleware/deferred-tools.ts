@@ -8,13 +8,13 @@ import type { Middleware, RequestDraft, State } from "../types/middleware.ts";
 
 /**
  * Shows a tool with the trait `deferred` only after a search has found it, or after the model has called it. Found tools come last, in the
- * order in which they were found, so that the list begins like the list of the previous request. Does nothing if the run has no search
- * tool. If the provider has `searchesTools`, the request has all deferred tools and no search tool of the run.
+ * order in which they were found, so that the list begins like the previous request's list. Does nothing if the run has no search
+ * tool. If the provider has `searchesTools`, the request contains all deferred tools and none of the run's search tools.
  */
 export function deferTools(): Middleware {
   return {
     name: "defer-tools",
-    // Those middleware remove tools, and a search must not find removed tools.
+    // These middleware remove tools, which a search must not find.
     after: ["handoffs", "context-restarts", "prepare-iteration"],
     pure: true,
     begin: ({ messages }) => {
@@ -29,7 +29,7 @@ export function deferTools(): Middleware {
   };
 }
 
-/** A called tool also counts as loaded, so that the model sees its schema in the following requests. */
+/** Adds the tools that searches found and that calls named. A called tool counts as loaded, so that the model sees its schema from then on. */
 function noteLoaded(loaded: Set<string>, { lastBatch }: State): void {
   for (const { outcome } of lastBatch) {
     if (outcome.kind !== "unknown-tool" && outcome.kind !== "blocked") loaded.add(outcome.call.name);
@@ -97,7 +97,7 @@ function listLoaded({ content }: AssistantMessage, results: ReadonlyMap<string, 
   });
 }
 
-/** Middleware may have replaced the result of the search with something else. */
+/** Returns the tool names that a search found. Returns none if middleware has replaced the search result with something else. */
 function readFound(result: unknown): readonly string[] {
   const tools: unknown = isRecord(result) ? result["tools"] : undefined;
   if (!Array.isArray(tools)) return [];

@@ -93,7 +93,7 @@ it("CycleCounts: compares results call by call, even if the calls change their o
   expect([same.findRepeats(2), swapped.findRepeats(2)]).toEqual([{ cycle: 1, count: 2 }, undefined]);
 });
 
-/** One iteration: its calls as a letter, and a number that stands for their results. */
+/** One iteration: a letter for its calls, and a number for their results. */
 type Iteration = readonly [calls: string, gives: number];
 
 function findByHand(

@@ -1,4 +1,4 @@
-// Detects a model that repeats its calls.
+// Detects that a model repeats its calls.
 
 import type { LoopDetectionOptions } from "../types/middleware-options.ts";
 import type { UserMessage } from "../types/message.ts";
@@ -25,19 +25,19 @@ const checks: Checks<LoopDetectionOptions> = {
 export function detectLoops(options: LoopDetectionOptions = {}): Middleware {
   checkFields("detectLoops", options, checks);
   const middleware: Middleware = { name: "detect-loops", pure: true, begin: () => createDetection(options) };
-  // A rerun of a run log reads `action`, so that it does not add a warning twice.
+  // A rerun from a run log reads `action`, so that it does not add a warning twice.
   return Object.assign(middleware, { action: options.action });
 }
 
 function createDetection({ threshold = 3, action = "warn", maxCycle = 4, compareResults = false }: LoopDetectionOptions): Hooks {
   let counts = new CycleCounts({ maxCycle, compareResults });
   let found: Repeats | undefined;
-  /** The iteration that was counted last, and the warning at its start. */
+  /** The iteration that was counted last, and the warning that it began with. */
   let last: { readonly iteration: number; readonly warning: UserMessage | undefined } | undefined;
 
   const begin = (state: State): UserMessage | undefined => {
     if (last?.iteration === state.iteration) {
-      // The request is repeated, and the message that was counted is gone.
+      // The request is repeated, and the counted message is gone.
       counts = counts.restart();
       return last.warning;
     }
@@ -51,7 +51,7 @@ function createDetection({ threshold = 3, action = "warn", maxCycle = 4, compare
     return warning;
   };
 
-  /** Counts the calls of a whole message. Returns false if the run does not go on with these calls. */
+  /** Counts a complete message's calls. Returns false if the run does not continue with these calls. */
   const count = (answer: Answer, calls: Answer["calls"]): boolean => {
     if (answer.skipped === true || isUnfinished(answer)) return false;
     const isAsking = answer.status === "tool-calls";

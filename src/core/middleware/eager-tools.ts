@@ -12,7 +12,7 @@ import type { Answer, BegunCall, Middleware, RequestDraft, StreamRecorder, Messa
 /** The outcome of a call that ran while its message streamed, with its steps. */
 export type EagerOutcome = ToolOutcome & { readonly steps?: Steps };
 
-/** The steps of a call by their keys, without the place of the call. */
+/** A call's steps by key, without the call's place. */
 interface Steps {
   readonly [key: string]: unknown;
 }
@@ -32,9 +32,9 @@ interface StartedCall {
   readonly call: ToolCall;
   readonly kept: KeptSteps;
   readonly begun: Promise<BegunCall | undefined>;
-  /** The id of the call of the current attempt that gets the outcome. Undefined after its attempt was discarded. */
+  /** The id of the current attempt's call that gets the outcome. Undefined after its attempt was discarded. */
   claimedBy: string | undefined;
-  /** True if its outcome forbids further calls of the message. */
+  /** True if the outcome forbids further calls of the message. */
   isBarring: boolean;
 }
 
@@ -79,14 +79,14 @@ class EagerCalls implements MessageWatch {
     return this.#started.some(({ claimedBy, isBarring: bars }) => bars && claimedBy !== undefined);
   }
 
-  /** Finds a call of a discarded attempt with the same name and arguments. */
+  /** Returns a call of a discarded attempt with the same name and arguments. */
   #claim(call: ToolCall): StartedCall | undefined {
     const found = this.#unclaimed.size === 0 ? undefined : this.#unclaimed.get(signatureOf(call))?.pop();
     if (found !== undefined) found.claimedBy = call.callId;
     return found;
   }
 
-  /** Keeps all started calls, so that the next attempt can use their outcomes. */
+  /** Called when an attempt is discarded. Keeps its started calls, so that the next attempt can use their outcomes. */
   discarded(): void {
     this.#unclaimed.clear();
     for (const one of this.#started.toReversed()) {
@@ -110,7 +110,7 @@ class EagerCalls implements MessageWatch {
     const eagerOutcomes: EagerOutcome[] = [];
     const claimed = new Map(this.#started.map((started) => [started.claimedBy, started]));
     for (const call of calls) {
-      // `call` does not get the calls that follow an incomplete call. A call with unusable arguments matches no other call.
+      // The hook `call` does not get the calls that follow an incomplete call. A call with unusable arguments matches no other call.
       const started = claimed.get(call.callId) ?? (call.problem === undefined ? this.#claim(call) : undefined);
       const begun = started && left.get(started);
       if (started === undefined || begun === undefined) continue;
@@ -138,14 +138,14 @@ function signatureOf({ name, args }: ToolCall): string {
   return `${name} ${stableJson(args)}`;
 }
 
-/** Returns the outcome for a call. It may come from an equal call of a discarded attempt. */
+/** Returns a call's outcome. It may come from an equal call of a discarded attempt. */
 function toOutcome(call: ToolCall, { outcome, spent }: BegunCall, kept: KeptSteps): EagerOutcome {
   const all: readonly NestedSpending[] = outcome?.nested === undefined ? spent : [outcome.nested, ...spent];
   const ended: ToolOutcome = outcome ?? { call, durationMs: 0, kind: "not-run" };
   return { ...ended, call, nested: sumSpending(all), steps: kept.toSteps(call) };
 }
 
-/** Keeps the steps of a call while its message streams. After that, new steps go to the journal of the run. */
+/** Stores a call's steps while its message streams. After that, new steps go to the run's journal. */
 class KeptSteps {
   readonly #steps: Map<string, unknown>;
   #isOpen = true;
@@ -161,7 +161,7 @@ class KeptSteps {
     return begun?.outcome === undefined && this.#steps.size === 0 ? undefined : begun;
   }
 
-  /** The record of the outcome names the call that gets the outcome. */
+  /** Returns the call's steps. The record of the outcome names the call that gets the outcome. */
   toSteps(call: ToolCall): Steps {
     const outcome = this.#steps.get("/outcome");
     return { ...Object.fromEntries(this.#steps), ...(outcome !== undefined && { "/outcome": { ...(outcome as object), call } }) };

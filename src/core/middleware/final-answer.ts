@@ -30,7 +30,7 @@ export function finalAnswer(options: { readonly reserve?: FinalAnswerReserve } =
           const granted = endedBy;
           const isOwn = granted !== undefined && (at.state.isGranted || at.state.continuation > 0);
           if (!isOwn) {
-            // A resumed run with higher limits may go on after its final answer.
+            // A resumed run with higher limits may continue after its final answer.
             endedBy = undefined;
             return next(request);
           }
@@ -42,9 +42,9 @@ export function finalAnswer(options: { readonly reserve?: FinalAnswerReserve } =
         },
         async beforeEnd(ending, { state }) {
           const { kind } = ending.reason;
-          // The final answer has paused too often.
+          // The final answer has paused too often, so the run ends at the original limit.
           if (endedBy !== undefined) return kind === "max-pauses" ? { ending: endedBy.ending } : undefined;
-          // Only for a limit that forbids the next request: other endings leave no room for an answer.
+          // Only a limit that forbids the next request is handled: other endings leave no room for an answer.
           if (state.phase !== "look") return undefined;
           if (!counted.has(kind) && !(reserve !== undefined && reserved.has(kind))) return undefined;
           endedBy = { ending, isGiven: false };

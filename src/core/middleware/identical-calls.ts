@@ -1,4 +1,4 @@
-// Ends a run whose model makes the same calls again and again, with the same outcomes.
+// Ends a run whose model repeats the same calls with the same outcomes.
 
 import { checkFields, type Checks } from "../../shared/errors/check-fields.ts";
 import { isSameJson, stableJson, toJson } from "../../shared/json.ts";
@@ -11,10 +11,10 @@ export interface IdenticalCallsOptions {
 
 const checks: Checks<IdenticalCallsOptions> = { max: { min: 2 } };
 
-/** Outcomes that are not errors, but mean a loop if the same calls get them again and again. */
+/** Outcomes that are not errors, but indicate a loop if the same calls get them repeatedly. */
 const repeatable: ReadonlySet<Outcome["kind"]> = new Set(["completed", "denied", "approval-failed"]);
 
-/** The outcomes of the newest calls, and how often in a row the model got them. */
+/** The outcomes of the newest calls, and how often in a row the model has got them. */
 interface Counted {
   readonly outcomes: readonly Outcome[];
   readonly count: number;
@@ -62,7 +62,7 @@ export function limitIdenticalCalls(options: IdenticalCallsOptions = {}): Middle
   };
 }
 
-/** A message counts as often as its most frequent call. Calls of polling tools do not count. */
+/** Counts the calls of a message. It counts as often as its most frequent call. Calls of polling tools do not count. */
 function countCalls(last: Counted, ended: readonly EndedCall[], polled: ReadonlySet<string>): Counted {
   const made = ended.filter(({ call }) => !polled.has(call.callId)).map(({ outcome }) => outcome);
   if (made.length === 0 || made.some(({ kind }) => !repeatable.has(kind))) return none;
@@ -72,7 +72,7 @@ function countCalls(last: Counted, ended: readonly EndedCall[], polled: Readonly
   return { outcomes, count: isSame ? last.count + most : most };
 }
 
-/** Takes linear time: an outcome is compared only with the last outcome of the same call. */
+/** Groups equal outcomes. Takes linear time, because an outcome is compared only with the last outcome of the same call. */
 function groupOutcomes(outcomes: readonly Outcome[]): { readonly distinct: readonly Outcome[]; readonly most: number } {
   const distinct: Outcome[] = [];
   const groups = new Map<string, { readonly outcome: Outcome; count: number }>();

@@ -1,4 +1,4 @@
-// Functions that the caller passes to look at a run between its iterations, or to change the next request.
+// The caller's functions that look at a run between its iterations, or change the next request.
 
 import type { IterationPlan, OnIteration, PrepareIteration } from "../types/loop-options.ts";
 import type { StopCondition, StopContext } from "../types/middleware-options.ts";
@@ -46,7 +46,7 @@ export function onIteration(ask: OnIteration): Middleware {
   };
 }
 
-/** The reasons of endings that calls cause themselves. */
+/** Reasons of endings that calls cause themselves. */
 const endedByCalls: ReadonlySet<string> = new Set([
   "fatal-tool-error",
   "tool-guardrail",
@@ -71,7 +71,7 @@ export function prepareIteration(plan: PrepareIteration): Middleware {
   checkField("prepareIteration", plan, needed(is.fn));
   return {
     name: "prepare-iteration",
-    // The plan may only name tools of the current agent.
+    // The plan may only name the current agent's tools.
     after: ["handoffs"],
     begin: (run) => ({
       async request(request, next, at) {
@@ -104,7 +104,10 @@ function traitsOf({ id, model, family, compacts, searchesTools, structuresOutput
   return { id, model, family, compacts, searchesTools, structuresOutput };
 }
 
-/** A provider cannot be recorded, so an execution that has to repeat a planned request asks again when it opens the stream. */
+/**
+ * Returns a provider that calls `ask` when it opens a stream. A provider cannot be recorded, so an execution that repeats a planned request
+ * asks again.
+ */
 function recall(traits: Traits, ask: () => Promise<Provider | undefined>): Provider {
   return {
     ...traits,
@@ -148,7 +151,7 @@ export function stopWhen(condition: StopCondition | readonly StopCondition[]): M
         if (!isOver || answer.ends !== undefined) return answer;
         const asked = at.step("stop", () => askConditions(conditions, toContext(at, answer), limitsOf(run, at)));
         const said = await asked.catch((error: unknown) => {
-          // The time is up, but the answer is complete.
+          // The time is up, but the answer is complete, so the run can end without the condition.
           if (status === "completed" && isStepCancelled(error) && error.ending.status === "timeout") return null;
           throw error;
         });

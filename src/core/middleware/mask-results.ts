@@ -17,7 +17,7 @@ export function maskResults(options: MaskingOptions = {}): Middleware {
   const { force, ...rules } = readMaskingOptions("maskResults", options);
   return {
     name: "mask-results",
-    // The set may change between executions, so its content is recorded.
+    // The set `force` may change between executions, so its content is recorded.
     ...(force === undefined && { pure: true }),
     begin: () => {
       const view = new MaskedTranscript(rules);
@@ -32,7 +32,7 @@ export function maskResults(options: MaskingOptions = {}): Middleware {
           }
           const masked = view.update(sourceOf(state, { forcedIterations, releases }));
           if (masked !== undefined) at.emit("masked", masked);
-          // Middleware before this one may have replaced the messages.
+          // Earlier middleware may have replaced the messages.
           const isWhole = request.messages === frozenView(state.messages);
           const messages = isWhole
             ? frozenView(view.messages)
@@ -44,7 +44,7 @@ export function maskResults(options: MaskingOptions = {}): Middleware {
   };
 }
 
-/** The calls in `lastBatch` belong to the previous iteration. */
+/** Returns the results that calls have released. The calls in `lastBatch` belong to the previous iteration. */
 function releasesIn({ lastBatch, iteration }: State): readonly ReleasedResults[] {
   return lastBatch.flatMap(({ outcome }) =>
     outcome.kind === "completed" && outcome.release !== undefined ? [{ iteration: iteration - 1, release: outcome.release }] : [],

@@ -1,4 +1,4 @@
-// The transcript in which old tool results are replaced by notes ("masking"). Kept between iterations, so that each message is read
+// The transcript with notes in place of old tool results ("masking"). Kept between iterations, so that each message is read
 // once and each result is replaced once.
 
 import type { Message, ToolResultPart } from "../types/message.ts";
@@ -35,7 +35,7 @@ export interface MaskingRules {
   readonly batchOf: number;
 }
 
-/** A result that can be masked. `at` is the index of its message, and `index` its position inside the message. */
+/** A result that can be masked. `at` is the index of its message, and `index` is its position in the message. */
 interface Entry {
   readonly callId: string;
   readonly at: number;
@@ -54,11 +54,11 @@ export interface Masked {
 
 export interface ReleasedResults {
   readonly iteration: number;
-  /** The ids of the calls, or "all" for the calls of earlier iterations. */
+  /** The call ids, or "all" for the calls of earlier iterations. */
   readonly release: readonly string[] | "all";
 }
 
-/** The state of a run, as far as masking needs it. */
+/** The parts of a run's state that masking needs. */
 export interface MaskingSource {
   readonly messages: readonly Message[];
   readonly iteration: number;
@@ -99,10 +99,10 @@ export class MaskedTranscript {
 
   findForced(force: ReadonlySet<number>): readonly number[] {
     const last = this.#lastIteration;
-    // The results of the newest iteration are not in `#iterations` yet, so this iteration is checked here.
+    // The newest iteration is checked here, because its results are not in `#iterations` yet.
     const found = last !== undefined && force.has(last) ? [last] : [];
     const iterations = this.#iterations;
-    // Both `force` and `#iterations` may be large, so the loop runs over the smaller one.
+    // Both `force` and `#iterations` may be large, so the loop goes through the smaller one.
     const before =
       force.size < iterations.size
         ? [...force].filter((each) => iterations.has(each))
@@ -117,7 +117,7 @@ export class MaskedTranscript {
     return due.length === 0 ? undefined : this.#mask(due);
   }
 
-  /** Adds the new messages. Reads the messages of an unfinished iteration again, because the run may have replaced them. */
+  /** Adds new messages. Reads the messages of an unfinished iteration again, because the run may have replaced them. */
   #take({ messages, functionHistory, iterationStart }: MaskingSource): void {
     const iterations = new Map<string, number>();
     for (; this.#historyRead < functionHistory.length; this.#historyRead += 1) {
@@ -230,7 +230,7 @@ function estimateResult({ result, content = [] }: ToolResultPart): number {
   return beside.reduce((sum, tokens) => sum + tokens, estimateTokens(text));
 }
 
-/** The note includes the call id, which a model needs to release results. */
+/** Returns the note for a masked result. It contains the call id, which a model needs to release results. */
 function describeMasked({ name, callId }: ToolResultPart, iteration: number, tokens: number): string {
   const count = String(tokens).replace(/\B(?=(\d{3})+$)/g, ",");
   const call = `${cutText(name, maxNameLength)} (call ${cutText(callId, maxNameLength)})`;

@@ -1,4 +1,4 @@
-// Shortens successful results before they enter the transcript. The usage of an extraction counts for the run.
+// Shortens successful results before they enter the transcript. An extraction's usage counts for the run.
 
 import type { ResultPipeline } from "../types/middleware-options.ts";
 import type { Usage } from "../types/common.ts";
@@ -46,7 +46,7 @@ export function processResults(given: ResultPipeline): Middleware {
   };
 }
 
-/** Checks a tool that the option names, unless a registry may add it later. */
+/** Checks that the run has the tool that the option names, unless a registry may add it later. */
 function checkTool(toolName: string | undefined, { options }: RunFacts): void {
   const tools = listTools(options);
   if (toolName === undefined || tools === undefined || tools.some(({ name }) => name === toolName)) return;
@@ -81,7 +81,7 @@ interface Ports {
 
 async function processOutcome(outcome: Outcome, pipeline: ResultPipeline, ports: Ports): Promise<Outcome> {
   const { at } = ports;
-  // Other middleware may still refuse a handoff.
+  // For a handoff, the outcome is not final yet, because other middleware may still refuse it.
   if (outcome.kind !== "completed" || outcome.handoff === undefined) at.end(outcome);
   const { text, changes, extraction } = await at.step("results", () => runStages(outcome, pipeline, ports));
   for (const { stage, tokensBefore, tokensAfter } of changes) at.emit(eventOf[stage], { tokensBefore, tokensAfter });

@@ -1,4 +1,4 @@
-// The stages of a result: their checks, and what their functions return.
+// The stages that process a result: their checks, and what their functions return.
 
 import type { ExtractedResult, ResultCacher, ResultExtractor, ResultPipeline } from "../types/middleware-options.ts";
 import type { ResultEvent } from "../types/loop-event.ts";
@@ -37,7 +37,7 @@ export function readPipeline(path: string, given: ResultPipeline): ResultPipelin
   };
 }
 
-/** Checks only the known fields of a class instance, or of an object that is more than a stage, such as a whole cache. */
+/** Checks a stage. Checks only the known fields of a class instance, or of an object that is more than a stage, such as a whole cache. */
 function checkStage(option: string, stage: object, checks: Fields): void {
   const known = Object.fromEntries(Object.keys(checks).map((name) => [name, Reflect.get(stage, name)]));
   const isStage = isLiteral(stage) && Object.values(known).some((field) => field !== undefined);

@@ -1,4 +1,4 @@
-// Asks for a final answer that fits a schema, validates it, and asks again if it does not fit.
+// Requests a final answer that matches a schema, validates it, and asks again if it does not match.
 
 import type { Issue, Json, JsonSchema, StandardSchema, Validation } from "../types/common.ts";
 import type { StructuredOutputOptions } from "../types/middleware-options.ts";
@@ -16,7 +16,7 @@ import { isUnfinished } from "../../shared/judge-finish.ts";
 import type { Answer, Hooks, RequestDraft, RunFacts, State, StructuredOutput } from "../types/middleware.ts";
 import { askCaller } from "../../shared/ask-caller.ts";
 
-/** The maximum length of the listed issues in the message to the model, in characters. */
+/** The maximum length of the list of issues in the message to the model, in characters. */
 const maxComplaintLength = 2_000;
 const maxParseErrorLength = 300;
 
@@ -75,14 +75,14 @@ function createHooks<Output>(rules: AnswerRules<Output>, run: RunFacts): Hooks {
   return {
     async request(request, next, at) {
       const { look, continuation, steered, isGranted } = at.state;
-      // A new message from the user begins a new question.
+      // A new user message is a new question, so the invalid answers are counted from zero.
       const isNew = look?.retries === true || steered.length > 0;
       if (continuation === 0 && isNew) invalid = 0;
       checked = undefined;
       const answer = await next(describeOutput(request, rules));
-      // The answer that `finalAnswer` grants ends the run at its limit.
+      // Also validates the answer that `finalAnswer` granted, although it ends the run at a limit.
       const text = answer.ends === undefined || isGranted ? finalTextOf(answer, at.state) : undefined;
-      // Validated here, so that a user message that arrives meanwhile still gets an answer.
+      // Validated before the run ends, so that a user message that arrives meanwhile still gets an answer.
       if (text !== undefined) checked = await at.step("output", () => validate(text, schema, { run, signal: at.signal }));
       return answer;
     },
@@ -107,7 +107,7 @@ function describeOutput(
   return { ...request, system: system === undefined ? prompt : `${system}\n\n${prompt}` };
 }
 
-/** Returns the text of the run if this message ends it with an answer. */
+/** Returns the run's text if this message ends the run with an answer. */
 function finalTextOf(answer: Answer, { current, continuation, finalText, contentDelivered }: State): string | undefined {
   if (isUnfinished(answer)) return undefined;
   const whole = continuation === 0 ? answer.text : current.text + answer.text;
@@ -127,7 +127,7 @@ async function validate(text: string, schema: StandardSchema, { run, signal }: V
   return "issues" in validation ? { issues: validation.issues } : { value: toPlain(validation.value) };
 }
 
-/** Converts the value to the form that the journal stores, so that a replayed run returns an equal value. */
+/** Converts a value to the form that the journal stores, so that a replayed run returns an equal value. */
 function toPlain(value: unknown): Json {
   try {
     return toJson(value);

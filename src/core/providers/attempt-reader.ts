@@ -1,4 +1,4 @@
-// Reads the stream of a provider that may make several attempts. Announces that a failed attempt's output is discarded, so that readers can
+// Reads the stream of a provider that may make several attempts. Announces when a failed attempt's output is discarded, so that readers can
 // drop it.
 
 import type { ProviderError, Timeouts, Usage } from "../types/common.ts";
@@ -48,14 +48,14 @@ export interface PlannedAttempt {
   /** True if no other attempt can follow once this attempt has sent output. Default false. */
   readonly isFinal?: boolean | undefined;
   /**
-   * The limits on silence for this attempt, in milliseconds. Set if another provider can be tried after this attempt. Default:
-   * the limits of the iteration. If a limit of the iteration expires, the iteration ends.
+   * This attempt's limits on silence, in milliseconds. Set if another provider can be tried after this attempt. Default:
+   * the iteration's limits. If one of the iteration's limits expires, the iteration ends.
    */
   readonly patience?: Pick<Timeouts, "firstChunkMs" | "streamIdleMs"> | undefined;
   readonly delayMs?: number | undefined;
 }
 
-/** The error of a failed attempt. `as` is the form in which the error ends the stream if no other attempt follows. */
+/** The error of a failed attempt. If no other attempt follows, the stream ends with `as`, another form of the error. */
 export interface Fault {
   readonly error: ProviderError;
   readonly as:
@@ -190,7 +190,7 @@ export class AttemptReader implements GuardedStream {
     const { patience } = this.#attempt;
     const before = this.#ports.spent();
     return {
-      // A getter, because the guard creates the signal only when something first reads the signal.
+      // A getter, because the guard creates the signal only when it is first read.
       get signal() {
         return guard.signal;
       },

@@ -28,8 +28,8 @@ export interface GuardPorts {
   /** A timer that consecutive streams share. Default: a new timer. */
   readonly alarm?: IdleTimer | undefined;
   /**
-   * `room` is called after each chunk. While too many events are unread, it returns a promise, and the guard waits for the
-   * promise.
+   * The guard calls `room` after each chunk. While too many events are unread, `room` returns a promise, and the guard waits for
+   * it.
    */
   readonly events?: Pick<EventSink, "room"> | undefined;
 }
@@ -42,12 +42,12 @@ export interface GuardedStream {
   /**
    * Called with each chunk. After a time limit has expired, called only with usage chunks, so that all usage is counted. Returns
    * "finished" while the answer is complete, so that an error or a silence no longer fails the stream. Returns "over" if the stream
-   * has failed, even if the provider keeps it open.
+   * has failed, even if the provider does not close it.
    */
   take(chunk: ModelChunk): "finished" | "over" | undefined;
 }
 
-/** Heartbeats extend a limit on silence to at most this multiple of its length. */
+/** Heartbeats can extend a limit on silence to at most this multiple of its length. */
 const maxDelays = 12;
 
 /** The default of `timeouts.streamMs`, in milliseconds. */
@@ -88,15 +88,15 @@ export class StreamGuard implements ModelCall, Cancellable {
   #heldAt: number | undefined;
   #lastSign = 0;
   #lastContent = 0;
-  /** When `timeouts.streamMs` expires. */
+  /** The time at which `timeouts.streamMs` expires. */
   #mustEndAt = 0;
-  /** When a `finished` or `settling` stream is closed. */
+  /** The time at which a `finished` or `settling` stream is closed. */
   #settleBy = 0;
   readonly #lull = new Lull();
   #resolve: (end: StreamEnd) => void = () => {};
-  /** True if the stream was closed before its end. */
+  /** True if the guard closed the stream before its end. */
   #isLeft = false;
-  /** How the stream will end when it is closed. A limit or a cancellation changes this value. */
+  /** The end that is reported once the stream is closed. A limit or a cancellation changes this value. */
   #verdict: StreamEnd = { kind: "ended" };
 
   constructor(stream: GuardedStream, ports: GuardPorts) {
@@ -145,8 +145,8 @@ export class StreamGuard implements ModelCall, Cancellable {
   }
 
   /**
-   * If the time limit of the run has expired, waits up to `toolCleanupMs` for the remaining chunks, so that their usage is counted.
-   * For any other reason, closes the stream at once.
+   * Handles the run's cancellation. If the run's time limit has expired, waits up to `toolCleanupMs` for remaining chunks, so that their usage
+   * is counted. For any other reason, closes the stream at once.
    */
   cancel(cause: CancelReason): void {
     const end: StreamEnd = { kind: "cancelled", cause };
@@ -157,7 +157,7 @@ export class StreamGuard implements ModelCall, Cancellable {
   readonly #pull = (): void => {
     if (this.#phase === closed) return;
     try {
-      // `next` of a provider may return a plain value, or throw synchronously.
+      // A provider's `next` may return a plain value, or throw synchronously.
       Promise.resolve(this.#iterator?.next()).then(this.#onNext, this.#fail);
     } catch (error) {
       this.#fail(error);
@@ -178,7 +178,7 @@ export class StreamGuard implements ModelCall, Cancellable {
     }
   };
 
-  /** Checks the limits for each chunk, because the timer cannot fire while chunks arrive without a pause. */
+  /** Updates the limits for a chunk. Checks them here too, because the timer cannot fire while chunks arrive without a pause. */
   #note({ type }: ModelChunk, hasContent: boolean): void {
     const now = this.clock.now();
     const isOpen = this.#phase < finished;
@@ -205,7 +205,7 @@ export class StreamGuard implements ModelCall, Cancellable {
     this.#alarm.set(this.#dueAt, this.#ring);
   }
 
-  /** Requests the next chunk, if necessary after waiting for the promise of `room`. */
+  /** Requests the next chunk, after waiting for the promise of `room` if there is one. */
   #goOn(said: "finished" | "over" | undefined, hasContent: boolean): void {
     // A listener may stop the run, which closes the stream.
     if (this.#phase === closed) return;
@@ -213,7 +213,7 @@ export class StreamGuard implements ModelCall, Cancellable {
       return this.#close(this.#phase === finished ? this.#verdict : { kind: "failed", error: undefined }, givenUp());
     if (said === "finished" && this.#phase < finished) this.#arm(finished, hangUpAfterMs);
     else if (said === undefined && this.#phase === finished) {
-      // A wrapper has discarded a finished answer, and tries again.
+      // A wrapper has discarded a finished answer and tries again, so the limit for a first chunk applies again.
       this.heartbeat("waiting");
       this.#arm(firstChunk);
     }
@@ -287,7 +287,7 @@ export class StreamGuard implements ModelCall, Cancellable {
       else this.#alarm.silence();
       if (this.#isLeft) dropIterator(this.#iterator);
     } catch {
-      // The error changes nothing: the stream has ended.
+      // The stream has ended, so the error changes nothing.
     }
   }
 }

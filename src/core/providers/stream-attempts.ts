@@ -1,4 +1,4 @@
-// Streams the attempts of `withRetry` and `withFallback`. The signal and the budget of the run are checked before each attempt.
+// Streams the attempts of `withRetry` and `withFallback`. Before each attempt, checks the run's signal and budget.
 
 import type { ModelCall, ModelChunk } from "../types/provider.ts";
 import { providerError } from "../../shared/errors/provider-error.ts";
@@ -20,7 +20,7 @@ import {
 export interface AttemptPlan {
   readonly first: PlannedAttempt;
   /**
-   * Returns the attempt to start after a failed attempt. If this method returns undefined, or if the limits of the run allow no
+   * Returns the attempt to start after a failed one. If this method returns undefined, or if the run's limits allow no
    * further request, the stream ends with the failure.
    */
   next(fault: Fault, wasHeard: boolean): PlannedAttempt | undefined;
@@ -32,7 +32,7 @@ export interface AttemptPlan {
 /** The model is paused at this number of unread chunks. Reading a little ahead saves a promise for each chunk. */
 const capacity = 16;
 
-/** Streams one attempt after another until one succeeds. No attempt starts after the signal of the call was aborted. */
+/** Streams one attempt after another until one succeeds. No attempt starts after the call's signal was aborted. */
 export function streamAttempts(plan: AttemptPlan, call: ModelCall): AsyncIterable<ModelChunk> {
   return new AttemptStream(plan, call);
 }
@@ -107,10 +107,10 @@ class AttemptStream implements AsyncIterableIterator<ModelChunk, undefined> {
     const { provider, patience, isFinal } = attempt;
     this.#log.start({ ...answererOf(provider), isFinal });
     const reader = new AttemptReader(attempt, this.#ports);
-    // If the attempt has time limits of its own, the outer stream gets regular heartbeats, so that the limits of the outer stream
-    // do not expire first.
+    // If the attempt has its own time limits, regular heartbeats keep the outer stream's limits from expiring
+    // first.
     const stopBeating = patience === undefined ? undefined : keepAlive(this.#call);
-    // No limit here: the outer stream limits the duration of all attempts together.
+    // No limits here, because the outer stream limits the duration of all attempts together.
     const none = Number.POSITIVE_INFINITY;
     const limits = { ...timeouts, ...(patience ?? { firstChunkMs: none, streamIdleMs: none }), streamMs: none };
     const ports = { clock, timeouts: limits, scope: this.#scope, events: this.#queue };
@@ -198,13 +198,13 @@ function findFault(end: Exclude<StreamEnd, { kind: "cancelled" }>, reader: Attem
   }
 }
 
-/** Suspends the limits on silence of a call. They apply again when the returned function is called. */
+/** Suspends a call's limits on silence until the returned function is called. */
 export function keepAlive(call: ModelCall): () => void {
   const { clock, timeouts } = call;
   call.heartbeat("waiting");
   const limitMs = Math.min(timeouts.firstChunkMs, timeouts.streamIdleMs);
   if (limitMs === Number.POSITIVE_INFINITY) return () => {};
-  // Sends heartbeats twice as often as needed, because the timer of the limit may fire before this timer.
+  // Sends heartbeats twice as often as needed, because the limit's timer may fire before this one.
   const everyMs = Math.max(1, Math.floor(limitMs / 2));
   const beat = (): void => {
     call.heartbeat("waiting");

@@ -38,13 +38,12 @@ const checks: Checks<FallbackOptions> = {
  * - The stream is silent for too long.
  *
  * If text was already emitted, the chunk `attempt-discarded` revokes it. An empty answer, a refusal and a filtered prompt are not failures. If
- * the
- * run is stopped or aborted, no further provider is tried.
+ * the run is stopped or aborted, no further provider is tried.
  *
  * Each attempt gets the same request, with all tool results, so no tool runs again. The chunk `attempt-start` names the current
  * provider, whose prices, usage, family and provider metadata apply from then on. Two clients with the same provider id and model
- * can read each other's provider metadata. An error is only passed on if no provider remains. The stream then ends with the error
- * of the final attempt, and the message of the error says how many providers failed. The last provider has the time limits of the
+ * can read each other's provider metadata. An error is only passed on if no provider remains. The stream then ends with the final
+ * attempt's error, whose message says how many providers failed. The last provider has the time limits of the
  * run. If a provider pauses its message, only that provider continues the message.
  *
  * The new provider has the `id`, `model` and `family` of the first provider. It has `compacts`, `searchesTools` and
@@ -92,7 +91,7 @@ function isList(value: unknown): value is Providers {
 class Roster {
   readonly providers: Providers;
   readonly #cooldownMs: number;
-  /** The time until which each provider is tried only after the others, on the clock of the call. Indexed by position. */
+  /** The time until which each provider is tried only after the others, by the provider's position. Measured with the call's clock. */
   readonly #restUntil: number[];
 
   constructor(providers: Providers, cooldownMs: number) {
@@ -102,7 +101,7 @@ class Roster {
   }
 
   /**
-   * Returns the positions of the providers in the order of trying. First comes the provider that must continue its own message.
+   * Returns the providers' positions in the order in which to try them. First comes the provider that must continue its own message.
    * Last come the providers that failed recently.
    */
   toOrder(messages: readonly Message[], now: number): readonly number[] {
@@ -147,7 +146,7 @@ function planFallback(roster: Roster, asking: Asking): AttemptPlan {
   return {
     first: askNext(),
     next: ({ error }) => {
-      // A filtered prompt must not go to another service.
+      // No other service should get a prompt that was filtered.
       if (error.code === "content-filter") return undefined;
       failed += 1;
       roster.rest(current, call.clock.now());
@@ -159,7 +158,7 @@ function planFallback(roster: Roster, asking: Asking): AttemptPlan {
 }
 
 /**
- * Adds the number of failed providers to the error message. Some providers were not tried if the limits of the run allowed no
+ * Adds the number of failed providers to the error message. Some providers were not tried if the run's limits allowed no
  * more requests.
  */
 function countFailed({ error }: Fault, failed: number, all: number): Fault {

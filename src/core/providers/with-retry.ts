@@ -6,7 +6,7 @@ import { maxTimerMs } from "../../shared/signals.ts";
 import { wrapProvider } from "../../shared/wrap-provider.ts";
 import { streamAttempts } from "./stream-attempts.ts";
 
-/** The number of attempts for a request, and the waits before each repetition. */
+/** The number of attempts for a request, and the delays between them. */
 export interface RetryOptions {
   /** The maximum number of requests for one stream, including the first. A whole number of at least 1. Default 3. */
   readonly maxAttempts?: number | undefined;
@@ -20,8 +20,8 @@ export interface RetryOptions {
    */
   readonly maxRetryAfterMs?: number | undefined;
   /**
-   * Returns a number from 0 to 1. With 0, a wait is half of its maximum; with 1, it is the maximum. With random waits, many
-   * clients do not all retry at the same moment. Default `Math.random`.
+   * Returns a number from 0 to 1. With 0, a wait is half of its maximum; with 1, the maximum. Random waits keep many
+   * clients from retrying at the same moment. Default `Math.random`.
    */
   readonly random?: (() => number) | undefined;
 }
@@ -39,7 +39,7 @@ const checks: Checks<RetryOptions> = {
   random: is.fn,
 };
 
-/** A repeated request causes these errors again, even if the service marks them as retryable. */
+/** Errors that a repeated request would cause again, even if the service marks them as retryable. */
 const final: ReadonlySet<ProviderErrorCode> = new Set([
   "auth",
   "bad-request",

@@ -1,4 +1,4 @@
-// Reads the calls of a message from the records: which calls have ended, and what the others wait for.
+// Reads a message's calls from the records: which calls have ended, and what the others wait for.
 
 import type { Json, JsonSchema } from "../types/common.ts";
 import type { LoopResult } from "../types/loop-result.ts";
@@ -24,7 +24,7 @@ import { sendApproval } from "./send-approval.ts";
 
 export type PendingCall = {
   /**
-   * The key of this call in the option `answers`: the ids of the outer calls and the id of the call, joined by "/". If the same
+   * The key of this call in the option `answers`: the ids of the outer calls and this call's id, joined by "/". If the same
    * call waits again, the id ends with a number, as in `call_i0_0#2`. A call waits again, for example, if its tool has changed,
    * or if the call needs a result after it has waited for an approval.
    */
@@ -66,7 +66,7 @@ export type PendingCall = {
        * `wait/call_i0_0/1`.
        */
       readonly waitKey: string;
-      /** True if a web page may send the result of the call. */
+      /** True if a web page may send the call's result. */
       readonly fromPage?: true | undefined;
       /** The question, if the tool asked one. The result is then the answer to the question, and the tool runs again. */
       readonly question?: ToolQuestion | undefined;
@@ -104,7 +104,7 @@ interface Batch {
   readonly message: CurrentMessage;
   readonly ended: EndedCall[];
   readonly pending: (readonly PendingCall[] | undefined)[];
-  /** Resolves when one of the calls waits. */
+  /** Resolves when one of the calls is waiting. */
   readonly waiting: Promise<void>;
   readonly noteWaiting: () => void;
 }
@@ -120,20 +120,20 @@ interface CallRecords {
   readonly ended: EndRecord | undefined;
   readonly begun: Begun | undefined;
   readonly outcome: Outcome | undefined;
-  /** The decision of the approval policy. */
+  /** The approval policy's decision. */
   readonly decision: unknown;
   readonly waits: readonly RecordedWait[];
 }
 
 interface CallReaderPorts {
-  /** False if the journal does not record that a call has begun. */
+  /** False if the journal does not record when a call begins. */
   readonly durable: boolean;
   optionsOf(place: RecordedPlace): SeamOptions;
 }
 
 export class CallReader {
   readonly #ports: CallReaderPorts;
-  /** The newest batch of each run, by the prefix of the run's keys. */
+  /** Each run's newest batch, by the prefix of the run's keys. */
   readonly #batches = new Map<string, Batch>();
   readonly #places = new Map<string, RecordedPlace>();
 
@@ -148,7 +148,7 @@ export class CallReader {
     if (batch === undefined || batch.message !== state.current || isOver || !hasPending(state)) return [];
     if (state.phase === "answer") placeResults(state, batch.ended);
     const pending = batch.pending.flatMap((one) => one ?? []);
-    // If the journal does not record that calls begin, the call may have begun.
+    // Without such records, a call with no outcome may have begun.
     return this.#ports.durable || result !== undefined ? pending : pending.map(toUnsure);
   }
 
@@ -178,7 +178,7 @@ export class CallReader {
     return batch;
   }
 
-  /** A call that has not ended: it waits, it is running, or it has not begun. */
+  /** Reads a call that has not ended: it waits, is running, or has not begun. */
   async #readOpen(place: RecordedPlace, reading: ReadingCall, records: CallRecords): Promise<EndedCall> {
     const { run, call, index } = reading;
     const hasBegun = sendBegun(run, call, records);
@@ -241,12 +241,12 @@ function toUnsure(call: PendingCall): PendingCall {
 }
 
 interface NestedEnd {
-  /** The result of the run. Undefined if its next step is not recorded. */
+  /** The run's result. Undefined if the run's next step is not recorded. */
   readonly result: LoopResult | undefined;
   readonly pending: readonly PendingCall[];
 }
 
-/** Sends the events of a call that has not ended. Returns true if it has begun. */
+/** Sends the events of a call that has not ended. Returns true if the call has begun. */
 function sendBegun(run: Run, call: ToolCall, records: CallRecords): boolean {
   const { begun, outcome } = records;
   const hasBegun = begun !== undefined || outcome !== undefined;
@@ -261,7 +261,7 @@ function isRunning({ begun, outcome }: CallRecords, inner: readonly NestedEnd[])
   return (isPlain && outcome === undefined) || inner.some(({ result }) => result === undefined);
 }
 
-/** Stops at a step that is not recorded. If a waiting call holds back a call that has not begun, `waiting` resolves. */
+/** Stops reading at a step that is not recorded. `waiting` resolves if a waiting call holds back a call that has not begun. */
 async function stick({ run, call, index }: ReadingCall, waiting: Promise<void> | undefined): Promise<void> {
   if (run.past?.isSettled === true) return;
   const never = (): never => {
@@ -271,7 +271,7 @@ async function stick({ run, call, index }: ReadingCall, waiting: Promise<void> |
   await (waiting === undefined ? stuck : Promise.race([stuck, waiting]));
 }
 
-/** True unless the calls have ended, and the run goes on. */
+/** False if the run has continued after its calls, because they have then ended. */
 function hasPending({ phase, waits, lastBatch }: State): boolean {
   return phase === "answer" || waits.length > 0 || lastBatch.some(({ isDrained }) => isDrained === true);
 }
@@ -305,7 +305,7 @@ function outcomeOf(call: ToolCall, { ended, begun, outcome, waits }: CallRecords
   if (begun?.refused !== undefined) return begun.refused;
   if (outcome === undefined) return undefined;
   if (outcome.kind === "deferred") return concludeDeferred(call, outcome, waits);
-  // Only a durable tool may leave waits open when it ends. Middleware waits after an ordinary tool.
+  // Only a durable tool may leave waits open when it ends. Otherwise, middleware is still waiting after an ordinary tool.
   if (begun?.durable !== true && waits.some(({ answer }) => answer === undefined)) return undefined;
   return outcome;
 }
@@ -325,7 +325,7 @@ function damaged(key: string, problem: string): LoopError<"journal-damaged"> {
 
 interface OpenCall {
   readonly open: readonly RecordedWait[];
-  /** The prefix of the ids of its waits. */
+  /** The prefix of the ids of the call's waits. */
   readonly path: string;
   readonly state: "may-have-run" | "not-begun" | "nested-run";
 }

@@ -1,4 +1,4 @@
-// Reads a run from its records: lets the loop repeat the recorded run, without the code of its middleware and tools. Stops at the first
+// Reads a run from its records: the loop repeats the recorded run without the code of its middleware and tools. Stops at the first
 // step that is not recorded.
 
 import type { Json } from "../types/common.ts";
@@ -26,7 +26,7 @@ import { CallReader, type PendingCall } from "./read-calls.ts";
 import { readWaits } from "../loop/replay/read-waits.ts";
 import { type RecordedPlace, type Records, toRecords } from "./recorded-places.ts";
 
-/** Returns middleware that observes a run while it is read. It is the innermost middleware. */
+/** Returns middleware that observes a run while it is read. It becomes the innermost middleware. */
 export type WatchRun = (place: RecordedPlace) => Middleware;
 
 export interface RecordedRun extends ReadRun {
@@ -35,7 +35,7 @@ export interface RecordedRun extends ReadRun {
 }
 
 /**
- * Reads the run of a journal: its state, its result if it has ended, and its open calls. Runs no tool and writes nothing. `watch` is called
+ * Reads a journal's run: its state, its result if it has ended, and its open calls. Runs no tool and writes nothing. `watch` is called
  * for each recorded run, and returns middleware that sees the records as a replay does. Returns undefined if the run has not started.
  * Throws LoopError "journal-mismatch" or "journal-damaged".
  */
@@ -47,7 +47,7 @@ export async function readRecords(
   let last = "run";
   const records = toRecords(recorded);
   const { durable, findRuns } = records;
-  // Counts what is being read, so that a slow journal is not taken for the end of the records.
+  // Waits for reads in progress, so that a slow journal is not mistaken for the end of the records.
   const journal = new ReplayJournal({ read: (key) => records.read((last = key)), step: neverStep });
   const read = async <T>(key: string): Promise<T | undefined> => (await journal.read(key)) as T | undefined;
   try {
@@ -60,7 +60,7 @@ export async function readRecords(
     return { ...found, first, pendingCalls: calls.conclude("", found) };
   } catch (thrown) {
     const error: unknown = thrown instanceof JournalFailure ? thrown.cause : thrown;
-    // Errors from the disk are passed on, and so are errors that already name the record.
+    // Errors from the disk, and errors that already name the record, are passed on unchanged.
     if (isLoopError(error) && error.code.startsWith("journal-")) throw error;
     if (error instanceof Error && "errno" in error) throw error;
     throw new LoopError("journal-damaged", { key: last, problem: `cannot be read: ${toPlainError(error).message}` });
@@ -86,7 +86,7 @@ async function readFirst(read: Records["read"]): Promise<FirstRecord | undefined
   return first;
 }
 
-/** The options with which the loop reads a run: no limits, because the records have every ending that a limit caused. */
+/** The options with which the loop reads a run. No limits, because the records contain every ending that a limit caused. */
 function optionsOf(place: RecordedPlace, watch: WatchRun | undefined): SeamOptions {
   const { first } = place;
   const { messages, middleware, priced } = first;
@@ -112,19 +112,19 @@ function optionsOf(place: RecordedPlace, watch: WatchRun | undefined): SeamOptio
     },
     allowToolChange: () => true,
     ...(priced === true && { pricing: () => undefined }),
-    // At time 0, no wait is due: an automatic answer would be something new.
+    // At time 0, no wait has timed out. An automatic answer would not be in the records.
     now: 0,
   };
 }
 
-/** The place of a request or an ending in its run, which is also the id of its waits. */
+/** Returns the place of a request or an ending in its run. It is also the id prefix of its waits. */
 function placeIn(at: Recorder): string {
   return (at as CallRecorder).callId;
 }
 
 const completed: Ending = { status: "completed", reason: { kind: "answered" } };
 
-/** Keeps errors about records from becoming the ending "hook-failed". */
+/** Prevents errors about records from turning into the ending "hook-failed". */
 function guarded<Args extends readonly unknown[], T>(work: (...args: Args) => Promise<T>): (...args: Args) => Promise<T> {
   return async (...args) => {
     try {
@@ -135,7 +135,7 @@ function guarded<Args extends readonly unknown[], T>(work: (...args: Args) => Pr
   };
 }
 
-/** Restores what middleware did around requests, and the endings that it planned or changed. */
+/** Restores what middleware did around requests, and which endings it planned or changed. */
 function readEnding({ records: { read }, prefix, path }: RecordedPlace): Hooks {
   let asked: AskedEnd | undefined;
   let answered: Look | undefined;
@@ -143,7 +143,7 @@ function readEnding({ records: { read }, prefix, path }: RecordedPlace): Hooks {
     const waits = await readWaits(read, path + placeIn(at));
     await Promise.all(waits.map(({ what, facts, until }) => at.wait(what, facts, { until })));
   };
-  /** A paused message continues with another request, unless a limit ended the run. */
+  /** Continues a paused message with another request, unless a limit ended the run. */
   const endPaused = async (answer: Answer, state: State): Promise<Answer> => {
     if (answered === undefined || !isUnfinished(answer)) return answer;
     const next = `${prefix}${placeOf(state)}/${stepOf("request", state.continuation + 1)}`;
@@ -185,7 +185,7 @@ function readEnding({ records: { read }, prefix, path }: RecordedPlace): Hooks {
   };
 }
 
-/** Returns the newest record of an ending that middleware has changed. */
+/** Returns the newest record of an ending that middleware changed. */
 async function readAsked(read: Records["read"], place: string): Promise<AskedEnd | undefined> {
   let asked = await read<AskedEnd>(`${place}/ended`);
   for (let count = 2, next = asked; next !== undefined; count += 1) {
@@ -224,7 +224,7 @@ function readAgain({ records: { read }, prefix }: RecordedPlace): Hooks {
   };
 }
 
-/** Stands in for the middleware with this name, and repeats its recorded effects. */
+/** Replaces the middleware of this name, and repeats its recorded effects. */
 function toStub(name: string, place: RecordedPlace): Middleware {
   const begin = name === "handoffs" ? readHandoffs : name === "compaction" ? readCompaction : undefined;
   return { name, begin: () => begin?.(place) ?? {} };

@@ -1,15 +1,15 @@
-// The places of recorded runs: the outermost run, and the nested runs below it.
+// The places of recorded runs: the outermost run and its nested runs.
 
 import type { Journal } from "../types/journal.ts";
 import { checkStepRecord } from "../loop/check-record.ts";
 import type { FirstRecord } from "../loop/journals.ts";
 
-/** The records of one journal. `read` checks each record. */
+/** A journal's records. `read` checks each record. */
 export interface Records {
-  /** False if the journal does not record that a tool call has begun. */
+  /** False if the journal does not record when a tool call begins. */
   readonly durable: boolean;
   read<T>(key: string): Promise<T | undefined>;
-  /** Returns the keys of the first records of nested runs, as far as the journal can list keys. */
+  /** Returns the keys of the nested runs' first records, if the journal can list keys. */
   findRuns(): Promise<readonly string[]>;
 }
 
@@ -19,9 +19,9 @@ export interface RecordedPlace {
   readonly first: FirstRecord;
   /** The prefix of the run's keys. Empty for the outermost run. */
   readonly prefix: string;
-  /** The prefix of the ids of its waits. Empty for the outermost run. */
+  /** The prefix of the ids of the run's waits. Empty for the outermost run. */
   readonly path: string;
-  /** The run and the id of the call that contain this run. */
+  /** The outer run, and the id of its call that contains this run. */
   readonly outer?: { readonly place: RecordedPlace; readonly callId: string } | undefined;
 }
 
@@ -43,12 +43,12 @@ export function toRecords(journal: Pick<Journal, "durable" | "read" | "keys">): 
 }
 
 interface NestedRun {
-  /** The prefix of its keys, relative to the place of the call. */
+  /** The prefix of the nested run's keys, relative to the place of the call. */
   readonly name: string;
   readonly place: RecordedPlace;
 }
 
-/** Finds the nested runs below a place. The tool and the run's middleware can start nested runs. */
+/** Finds the nested runs of a place. Both the tool and the run's middleware can start them. */
 export async function findNested(outer: RecordedPlace, own: string, callId: string): Promise<readonly NestedRun[]> {
   const { records, prefix } = outer;
   const found: NestedRun[] = [];
@@ -71,7 +71,7 @@ async function findNames({ records, prefix, first }: RecordedPlace, own: string)
       if ((await records.read(`${below}${name}/run`)) === undefined) break;
       names.push(name);
     }
-  // Finds nested runs that have their own names.
+  // Finds nested runs that were given a name.
   for (const key of await records.findRuns()) {
     const name = key.startsWith(below) ? key.slice(below.length, -"/run".length) : "";
     const isNamed = /^(?:tool|@[^/]+)\/run\/./.test(name) && !name.includes("/call/");

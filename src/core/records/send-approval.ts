@@ -1,4 +1,4 @@
-// Sends the events about the approval of a recorded call.
+// Sends the approval events of a recorded call.
 
 import type { ToolCall } from "../types/tool-outcome.ts";
 import { type Decided, sendDecision, toDecision } from "../middleware/decide-call.ts";
@@ -8,14 +8,14 @@ import { isRecord } from "../../shared/guards.ts";
 import type { RecordedWait } from "../loop/replay/read-waits.ts";
 
 interface Approval {
-  /** The decision of the policy. */
+  /** The policy's decision. */
   readonly decision: unknown;
   readonly waits: readonly RecordedWait[];
-  /** The outcome of the call, if it has ended. */
+  /** The call's outcome, if it has ended. */
   readonly ended?: Outcome | undefined;
 }
 
-/** Sends nothing if a check of `guardrails` denied the call before anybody was asked. */
+/** Sends the approval events of a call. Sends none if a check of `guardrails` denied the call before anybody was asked. */
 export function sendApproval(run: Run, call: ToolCall, { decision, waits, ended }: Approval): void {
   const wait = waits.find(({ what }) => what === "approval");
   const emit: CallRecorder["emit"] = (type, fields) => run.send(type, run.aboutCall(call, fields) as never, true);

@@ -44,7 +44,7 @@ declare const fromSchema: unique symbol;
 export type FromSchema = typeof fromSchema;
 
 /**
- * The type of the arguments that `execute` gets: the type argument if one is given, otherwise the output type of the schema. For
+ * The type of the arguments that `execute` gets: the type argument if there is one, otherwise the schema's output type. For
  * a plain JSON Schema without a type argument, the type is `unknown`.
  */
 export type ArgsOf<Args, Schema extends ToolSchema> = [Args] extends [FromSchema]

@@ -1,4 +1,4 @@
-// Checks what a tool passes to the methods of its context. The loop calls this through `edges`.
+// Checks what a tool passes to its context's methods. The loop calls this through `edges`.
 
 import type { EmittedPart } from "../types/loop-event.ts";
 import { type Check, checkField, checkFields, type Checks, is, needed } from "../../shared/errors/check-fields.ts";
@@ -32,13 +32,13 @@ export function checkGiven(method: CheckedMethod, given: unknown): void {
 
 interface GivenWait {
   readonly what: string;
-  /** The owner of the recorder, such as "@approve". */
+  /** The owner of the recorder that waits, such as "@approve". */
   readonly by: string;
 }
 
 const reserved: ReadonlySet<string> = new Set(["approval", "result", "question"]);
 
-/** Refuses waits of kinds that are reserved for the loop, because it reads their facts and accepts only certain answers. */
+/** Refuses waits of kinds that are reserved for the loop, which reads their facts and accepts only certain answers. */
 function checkWait({ what, by }: GivenWait): void {
   if (by !== "@approve" && reserved.has(what))
     throw invalidOption("wait(what)", 'a name other than "approval", "result" and "question", which are reserved', what);

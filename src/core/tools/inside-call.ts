@@ -1,4 +1,4 @@
-// Finds the call in which an agent tool or a nested run works, or in which a question is asked.
+// Finds the call in which an agent tool or a nested run works, or a question is asked.
 
 import type { Clock, Timeouts } from "../types/common.ts";
 import type { EventSink } from "../types/loop-event.ts";
@@ -7,12 +7,12 @@ import type { ToolDefinition } from "../types/tool.ts";
 import type { Deadline } from "../../shared/cancellation/deadline.ts";
 
 /**
- * The context of a tool call holds the call under this key, and its signal holds the nesting level of the run. The symbol is global, so
+ * A tool call's context holds the call under this key, and its signal holds the run's nesting level. The symbol is global, so
  * that all copies of the package use the same key.
  */
 export const insideKey: unique symbol = Symbol.for("turnwright.Call");
 
-/** The context of a test holds, under this key, the function that runs nested runs. */
+/** In a test, the context holds the function that runs nested runs under this key. */
 export const startKey: unique symbol = Symbol.for("turnwright.StartNested");
 
 export interface Level {

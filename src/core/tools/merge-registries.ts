@@ -1,4 +1,4 @@
-// Registries made of other registries. A registry may change its tools at any time, so nothing here keeps a list of them.
+// Registries made of other registries. A registry may change its tools at any time, so nothing here stores a copy of its tools.
 
 import type { ToolContext, ToolRegistry } from "../types/loop-options.ts";
 import type { Validation } from "../types/common.ts";
@@ -28,13 +28,13 @@ interface Table {
 }
 
 /**
- * Makes one registry of several. Each method of this registry reads the current definitions of all members, so that a removed
+ * Makes one registry of several. Each method reads the current definitions of all members, so that a removed
  * tool cannot be called. This function, and later each method, throws LoopError "duplicate-tool" if two tools have the same name.
  */
 function routeRegistries(members: readonly Member[]): ToolRegistry {
   let table: Table = { sources: [], definitions: [], routes: new Map() };
   const current = (): Table => {
-    // Calls `definitions()` only once for each member, because a second call would double the calls at each level of a chain of
+    // Calls `definitions()` only once for each member, because a second call would double the work at each level of a chain of
     // combined registries.
     const sources = members.map(({ registry }) => registry.definitions());
     if (sources.some((source, index) => source !== table.sources[index])) table = makeTable(members, sources);
@@ -145,7 +145,7 @@ function toPredicate(filter: ToolFilter): (definition: ToolDefinition) => boolea
   return ({ name }) => kept.has(name);
 }
 
-/** Accepts only true or false. A promise, for example, is truthy and would keep every tool. */
+/** Throws unless the filter's answer is true or false. A promise, for example, is truthy and would keep every tool. */
 function assertAnswer(answer: unknown): boolean {
   if (typeof answer === "boolean") return answer;
   throw invalidOption("filter", "a function that returns true or false", answer);

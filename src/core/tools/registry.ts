@@ -1,4 +1,4 @@
-// The tools of a run: registries, the checks of their tools, and the comparison of a tool with the one that was shown before.
+// A run's tools: registries, the checks of their tools, and the comparison of a tool with the one that was shown before.
 
 import type { ShownTool, ToolChange } from "../types/tool-outcome.ts";
 import { stableJson, toJson } from "../../shared/json.ts";
@@ -18,7 +18,7 @@ export function findTool(registry: ToolRegistry, name: string): ToolDefinition |
   try {
     for (const tool of registry.definitions()) if (tool.name === name) return tool;
   } catch {
-    // A registry that throws counts as having no such tool.
+    // If the registry throws, it counts as not having the tool.
   }
   return undefined;
 }
@@ -27,7 +27,10 @@ export function byName(tools: readonly ToolDefinition[]): ReadonlyMap<string, To
   return new Map(tools.map((tool) => [tool.name, tool]));
 }
 
-/** A global symbol that marks the tools of `createHandoffs`, so that a run without their middleware can refuse them. */
+/**
+ * Marks the tools of `createHandoffs`, so that a run without their middleware can refuse them. The symbol is global for all copies of the
+ * package.
+ */
 export const handoffKey: unique symbol = Symbol.for("turnwright.Handoff");
 
 /** A registry in which tools can be added and removed. A running loop uses a change from its next iteration on. */
@@ -119,7 +122,7 @@ export function toRegistry(source: ToolSource, option: string): ToolRegistry {
   return given;
 }
 
-/** Returns the tools of a run: the caller's, and those that middleware adds. */
+/** Returns a run's tools: the caller's, and those that middleware adds. */
 export function collectTools(
   source: ToolSource = [],
   hooks: readonly { readonly tools?: readonly Tool[] | undefined }[],
@@ -148,7 +151,7 @@ function readRegistry(given: ToolRegistry, brought: readonly Tool[]): ToolRegist
         dropPromise(now);
         throw invalidOption("tools.definitions()", "an array of tools, not a promise", now);
       }
-      // The registry may have the same tools already.
+      // Leaves out tools that the registry already has.
       const known = new Map(now.map((tool) => [tool.name, tool]));
       const added = own.definitions().filter((tool) => !isSameTool(tool, known.get(tool.name)));
       names = new Set(added.map(({ name }) => name));
@@ -205,15 +208,15 @@ export const toShown: (definition: ToolDefinition) => ShownTool = /* @__PURE__ *
 );
 
 /**
- * Leaves out `polls` and `requiresFollowUp`, which only the loop reads: a tool whose values for them change is still the tool that was
- * approved.
+ * Returns the text by which tools are compared. Leaves out `polls` and `requiresFollowUp`, which only the loop reads: changing them does
+ * not make it another tool than the approved one.
  */
 const textOf = /* @__PURE__ */ memoize((definition: ToolDefinition) => {
   const { polls: _, requiresFollowUp: __, ...shown } = toShown(definition);
   return stableJson(shown);
 });
 
-/** Compares the content, because a registry may make new objects each time. */
+/** True if both tools have the same content. A registry may make new objects each time, so identity does not count. */
 export function isSameTool(one: ToolDefinition, other: ToolDefinition | undefined): boolean {
   return one === other || (other !== undefined && textOf(one) === textOf(other));
 }

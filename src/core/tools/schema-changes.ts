@@ -10,7 +10,7 @@ import { isBreaking } from "./registry.ts";
 
 type Find = (was: UnknownRecord, now: UnknownRecord, field: string) => Iterable<SchemaChange>;
 
-/** The keywords that `findWords` skips, because another function compares them or because they do not limit a value. */
+/** Keywords that `findWords` skips, because another function compares them or because they do not limit a value. */
 const known = new Set([
   ...[
     "type",
@@ -28,18 +28,21 @@ const known = new Set([
   ...["title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment", "$schema", "$id"],
 ]);
 
-/** A schema accepts more values if a lower bound falls or an upper bound rises, so `findWords` does not report such a change. */
+/**
+ * Keywords with a lower bound. A schema accepts more values if a lower bound falls or an upper bound rises, so `findWords` does not report
+ * this.
+ */
 const lowerBounds = new Set(["minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"]);
 const upperBounds = new Set(["maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"]);
 
 const maxWordLength = 80;
 
-/** Finds the changes of a tool that matter for calls that were recorded or shown to a person. */
+/** Returns the changes of a tool that matter for calls that were recorded or shown to a person. */
 export function listToolChanges(was: ShownTool, now: ShownTool): readonly SchemaChange[] {
   const changes: SchemaChange[] = was.origin === now.origin ? [] : [{ kind: "source-changed", was: was.origin, now: now.origin }];
   changes.push(...findSchemaChanges(was.inputSchema, now.inputSchema));
   if (was.description !== now.description) changes.push({ kind: "description-changed" });
-  // Does not report that the tool now needs less approval, because a recorded approval is then still enough.
+  // A tool that now needs less approval is not reported, because a recorded approval is still enough.
   if (caution(now) > caution(was)) changes.push({ kind: "trait-changed", field: "needsApproval" });
   if (was.idempotent === true && now.idempotent !== true) changes.push({ kind: "trait-changed", field: "idempotent" });
   return changes;
@@ -50,7 +53,7 @@ function caution({ needsApproval }: ShownTool): number {
   return needsApproval === true ? 2 : 1;
 }
 
-/** Finds values that the current schema no longer accepts, and descriptions that differ. */
+/** Yields values that the current schema no longer accepts, and descriptions that differ. */
 function* findSchemaChanges(was: unknown, now: unknown, field = ""): Generator<SchemaChange> {
   if (now === true || now === undefined) return;
   if (!isRecord(was) || !isRecord(now)) {
@@ -116,8 +119,8 @@ function* findItems(was: UnknownRecord, now: UnknownRecord, field: string): Gene
 }
 
 /**
- * Each recorded branch of `anyOf` or `oneOf` must still exist, or the current branch at the same position must accept at least
- * the same values. Comparing each recorded branch with each current branch would take too long.
+ * Compares branches. Each recorded branch of `anyOf` or `oneOf` must still exist, or the current branch at the same position must accept at
+ * least the same values. Comparing each recorded branch with each current branch would take too long.
  */
 function* findBranches(was: UnknownRecord, now: UnknownRecord, field: string): Generator<SchemaChange> {
   for (const word of ["anyOf", "oneOf"]) {

@@ -1,4 +1,4 @@
-// Finds out why a value is not the JSON Schema of a tool. The loop calls these functions through `edges`.
+// Explains why a value is not a tool's JSON Schema. The loop calls these functions through `edges`.
 
 import type { JsonSchema, StandardSchema } from "../types/common.ts";
 import { isLiteral, isRecord, type UnknownRecord } from "../../shared/guards.ts";
@@ -9,7 +9,7 @@ import { quote } from "../../shared/texts.ts";
 import { isStandardSchema } from "../../shared/argument-schema.ts";
 import { findRootProblem } from "../../shared/root-schema.ts";
 
-/** Says why a Standard Schema cannot be converted to JSON Schema: it has no conversion, or its conversion has failed. */
+/** Explains why a Standard Schema cannot be converted to JSON Schema: it has no conversion, or the conversion failed. */
 export function describeFailure(schema: StandardSchema, cause: unknown): string {
   const { vendor, jsonSchema } = schema["~standard"];
   if (jsonSchema === undefined) return `, because ${adviseZod(schema) ?? `${vendor} has no conversion`}`;
@@ -17,8 +17,8 @@ export function describeFailure(schema: StandardSchema, cause: unknown): string 
 }
 
 /**
- * Returns the reason why an object cannot be the schema of a tool: it is not a JSON Schema, or it never accepts an object. The reason comes
- * directly after the schema's name in messages. Returns "" if the schema is fine.
+ * Explains why an object cannot be a tool's schema: it is not a JSON Schema, or it never accepts an object. In messages, the reason comes
+ * directly after the schema's name. Returns "" for a valid schema.
  */
 export function explainToolSchema(schema: JsonSchema): string {
   if (isLiteral(schema)) return explainSchema(schema) || findRootProblem(schema);
@@ -34,7 +34,7 @@ function adviseZod(schema: object): string | undefined {
 }
 
 /**
- * Returns the reason why an object is not a JSON Schema. The reason comes directly after the schema's name in messages. Returns "" for a
+ * Explains why an object is not a JSON Schema. In messages, the reason comes directly after the schema's name. Returns "" for a
  * JSON Schema. Cached for each object.
  */
 export const explainSchema: (schema: object) => string = /* @__PURE__ */ memoize((schema: object) => {
@@ -80,7 +80,7 @@ function vendorOf(value: unknown): string | undefined {
   return isStandardSchema(value) ? value["~standard"].vendor : undefined;
 }
 
-/** True for the prototype of plain objects, even that of another realm. */
+/** True for the prototype of plain objects, including those of another realm. */
 function isPlain(prototype: unknown): boolean {
   return typeof prototype === "object" && prototype !== null && Object.getPrototypeOf(prototype) === null;
 }

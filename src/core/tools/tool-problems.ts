@@ -1,4 +1,4 @@
-// Says what is wrong with a tool. The loop calls these functions through `edges`.
+// Explains what is wrong with a tool. The loop calls these functions through `edges`.
 
 import { describeRule, isFunction, isText, isWithin, timeLimit } from "../../shared/errors/check-fields.ts";
 import { adviseTool, replacementOf } from "../errors/foreign-words.ts";
@@ -18,7 +18,7 @@ type Fits = (value: unknown) => boolean;
 const isFlag: Fits = (value) => typeof value === "boolean";
 const isTimeout: Fits = (value) => isWithin(value, timeLimit);
 
-/** The checks of traits. Absent traits always fit. */
+/** The check of each trait. An absent trait is always valid. */
 export const traitChecks: { readonly [Trait in keyof ToolTraits]-?: Fits } = {
   sequential: isFlag,
   timeoutMs: isTimeout,
@@ -82,7 +82,7 @@ const expected: { readonly [Field in keyof Tool]-?: string } = {
 
 const fieldNames = /* @__PURE__ */ Object.keys(expected) as readonly (keyof Tool)[];
 
-/** Tools that were already checked. Otherwise `defineTool` and the registry of each run would check the same tool. */
+/** Tools that were already checked. Otherwise `defineTool` and each run's registry would check the same tool again. */
 const checked = new WeakSet<object>();
 
 /** Throws LoopError "invalid-tool" if the tool has the wrong shape, and "invalid-schema" if its schema is not JSON. */
@@ -127,8 +127,8 @@ function findShapeProblem(fields: UnknownRecord): string | undefined {
 }
 
 /**
- * A missing `execute` is an error only if a function with another name looks like a misnamed `execute`. Otherwise, calls of the tool
- * wait for results from outside the run.
+ * Describes the problem of a field. A missing `execute` is an error only if a function with another name looks like a misnamed `execute`.
+ * Otherwise, the tool's calls wait for results from outside the run.
  */
 function findFieldProblem(fields: UnknownRecord, field: keyof Tool): string | undefined {
   const value = fields[field];

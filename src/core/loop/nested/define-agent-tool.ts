@@ -1,4 +1,4 @@
-// Tools whose calls are nested runs, and the report about a nested run that ended without a whole answer.
+// Tools whose calls are nested runs, and the report on a nested run that ended without a complete answer.
 
 import type { ExecutableTool, NestedRunOptions, Tool, ToolContext, NestedLoopOptions } from "../../types/loop-options.ts";
 import type { LoopEmitter } from "../../types/loop-event.ts";
@@ -19,7 +19,7 @@ import { toolResult } from "../../tools/tool-result.ts";
 
 type CutOff = "length" | "content-filter" | "refusal";
 
-/** Reports to an outer model how a nested run ended without a whole answer in its text. */
+/** Tells an outer model how a nested run ended if its text is not a complete answer. */
 export interface AgentReport {
   /** "incomplete" if the text was cut off or refused. */
   readonly status: "completed" | "incomplete";
@@ -27,19 +27,19 @@ export interface AgentReport {
   readonly reason: "end-turn" | "stop-condition" | CutOff;
   /** The reason that a stop condition gave. */
   readonly stop_reason?: string | undefined;
-  /** The calls that ended the run: with their results, or with their arguments if a stop condition kept them from running. */
+  /** The calls that ended the run: with their results, or with their arguments if a stop condition prevented them. */
   readonly calls?: readonly (
     | { readonly tool_name: string; readonly result: Json }
     | { readonly tool_name: string; readonly args: Json }
   )[];
-  /** The text of the run. Absent if there is none. */
+  /** The run's text. Absent if there is none. */
   readonly text?: string;
 }
 
-/** Returns the report on a nested run that completed without a whole answer. Returns undefined for all other runs. */
+/** Returns the report on a nested run that completed without a complete answer. Returns undefined for all other runs. */
 export function reportOf(result: LoopResult): AgentReport | undefined {
   const { status, reason, output, responseText: text } = result;
-  // A test may replace the nested run with a result that has only the fields it needs.
+  // A test may replace the nested run with a result that has only the fields the test needs.
   if (status !== "completed" || output !== undefined || (reason as unknown) === undefined) return undefined;
   const ended = readEnding(result, reason);
   return ended === undefined || text === "" ? ended : { ...ended, text };
@@ -62,7 +62,7 @@ function readStop(
   { pendingCalls, streamResults }: LoopResult,
   stop_reason: string | undefined,
 ): Omit<AgentReport, "text"> | undefined {
-  // The condition stopped a message without calls, so nothing is left out.
+  // The condition stopped a message without calls, so its answer is complete.
   if (pendingCalls.length === 0 && streamResults.at(-1)?.finish === "stop") return undefined;
   const calls = pendingCalls.map(({ name, args }) => ({ tool_name: name, args }));
   const why = stop_reason === undefined ? {} : { stop_reason };
@@ -74,12 +74,12 @@ export function endingCallsOf({ functionHistory }: Pick<LoopResult, "functionHis
   return functionHistory.filter(({ iteration, endTurn }) => iteration === last && endTurn === true);
 }
 
-/** The outer model gets the final text of a failed agent, up to this length in characters. */
+/** The outer model gets the last text of a failed agent, up to this length in characters. */
 const maxLastWordsLength = 2_000;
 
 declare const inherited: unique symbol;
 
-/** Marks a nested run that uses the context of the outer run. */
+/** Marks a nested run that inherits the outer run's context. */
 export type Inherited = typeof inherited;
 
 /** The context that an agent tool needs: its own context, and the context of the tools of a nested run that inherits it. */
@@ -202,7 +202,7 @@ function createAgentTool(fields: AgentToolFields<unknown, ToolSchema>): Tool {
     const prepared: unknown = await callBack(given, () => prepare(args, given), "callbackMs");
     if (!isRecord(prepared))
       throw new TypeError("prepare() of an agent tool must return the options of the nested run, as an object.");
-    // The nested run is part of this run, so it has its id and its journal.
+    // The nested run uses the outer run's id and journal, so its own are ignored.
     const { runId: _runId, journal: _journal, resume: _resume, ...options } = prepared;
     const tap = emitText === true ? tapNested(given, options["events"] as LoopEmitter | undefined) : undefined;
     const result = await runNested(given, { ...options, ...tap?.options } as unknown as NestedLoopOptions);
@@ -215,8 +215,8 @@ function createAgentTool(fields: AgentToolFields<unknown, ToolSchema>): Tool {
 }
 
 /**
- * Calls a function that may hang. Rejects when the run is cancelled, or after `timeouts.callbackMs`. With "toolMs", the call ends as timed
- * out after `timeouts.toolMs`. A context made by a test has no time limits.
+ * Calls a function that may hang. Rejects when the run is cancelled, or after `timeouts.callbackMs`. With "toolMs", the call times out
+ * after `timeouts.toolMs` instead. A context created in a test has no time limits.
  */
 async function callBack<T>(context: ToolContext, work: () => T | PromiseLike<T>, limit: "callbackMs" | "toolMs"): Promise<T> {
   const inside = insideOf(context);
@@ -239,7 +239,7 @@ function tapNested(context: ToolContext, given: LoopEmitter | undefined): Tap {
   return { options: {}, forget: tapEvents(given, (part) => context.emit(part)) };
 }
 
-/** An agent tool cannot have these traits, because its nested run has its own limits and records its own steps. */
+/** The traits that an agent tool cannot have, because its nested run has its own limits and records its own steps. */
 const refused: readonly (keyof ToolTraits)[] = ["timeoutMs", "idleTimeoutMs", "idempotent", "retry", "replay"];
 
 function checkAgent<Fields extends { readonly name: string }>(fields: Fields): Fields {

@@ -6,7 +6,7 @@ type Emit = (part: EmittedPart) => void;
 
 /**
  * Returns a function that takes the events of a nested run, and passes the text of the run and the parts of its tools to `emit`.
- * Text of an attempt that may be discarded is held back until the attempt is accepted, because emitted text cannot be removed
+ * Holds back the text of an attempt that may be discarded until the attempt is accepted, because emitted text cannot be removed
  * from a page.
  */
 export function createTextTap(emit: Emit): (event: LoopEvent) => void {
@@ -37,12 +37,12 @@ function passes({ type }: LoopEvent): boolean {
   return passing.some((name) => name === type);
 }
 
-/** Data parts of two calls in the nested run may have the same id, but must not replace each other. */
+/** Makes a part's id unique: two calls of the nested run may use the same id, but their parts must not replace each other. */
 function toOuterPart(part: EmittedPart, callId: string): EmittedPart {
   return part.type === "text" || part.id === undefined ? part : { ...part, id: `${callId}/${part.id}` };
 }
 
-/** Returns a function that removes the tap. */
+/** Passes the text of a nested run to `emit`. Returns a function that stops this. */
 export function tapEvents(events: LoopEmitter, emit: Emit): () => void {
   const tap = createTextTap(emit);
   const listener = (event: object): void => tap(event as LoopEvent);

@@ -1,4 +1,4 @@
-// Holds nested runs that wait for answers from outside while other steps of the outermost run can go on.
+// Holds nested runs that wait for answers from outside while other steps of the outermost run can continue.
 
 import type { Cancellable, CancelScope } from "../../../shared/cancellation/cancel-scope.ts";
 import { whenParked } from "../journals.ts";
@@ -16,7 +16,7 @@ export class HeldRuns {
     this.#root = root;
   }
 
-  /** Resolves when no step of the outermost run can go on, when another call needs the slot, or when the scope is cancelled. */
+  /** Resolves when no step of the outermost run can continue, when another call needs the slot, or when the scope is cancelled. */
   hold(scope: CancelScope): Promise<void> {
     return untilEither(scope, (end) => {
       this.#held.add(end);

@@ -66,9 +66,9 @@ export class NestedMeter extends Meter {
   }
 
   /**
-   * Returns a function that waits for the end of a stream, if the next stream of this run may exceed a limit of an outer run only
-   * because of the streams in progress of other nested runs. A run inside a stream in progress never waits, because the stream may
-   * wait for this run.
+   * If only the streams in progress of other nested runs could make this run's next stream exceed an outer limit, returns a function that waits
+   * for the end of such a stream. A run inside a stream in progress never waits, because that stream may wait for this
+   * run.
    */
   findFull(expected: Expected | undefined): ((resume: Resume) => () => void) | undefined {
     const outers = this.#outers;
@@ -85,7 +85,7 @@ function isFull(meter: Meter, { costUSD }: Expected, minUSD: number): boolean {
   return findOwnSpent(meter, costUSD, { tokens: sum("tokens"), costUSD: sum("costUSD") }) !== undefined;
 }
 
-/** Compares only with this run's own limits, not with those of its outer runs. */
+/** Returns this run's own limit that the cost would exceed. Ignores the limits of its outer runs. */
 function findOwnSpent(meter: Meter, costUSD: number, unsettled?: Spending): SpentLimit {
   return Meter.prototype.findSpent.call(meter, costUSD, unsettled);
 }

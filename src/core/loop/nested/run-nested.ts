@@ -1,5 +1,5 @@
-// Runs inside the call of a tool, or inside a hook. They share the limits, the events and the cancellation of their outer run, and the
-// journal too, unless an ordinary tool starts them.
+// Runs inside a tool call or a hook. They share the limits, the events and the cancellation of their outer run, and also its
+// journal, unless an ordinary tool starts them.
 
 import type { Plain } from "../../types/common.ts";
 import type { Journal } from "../../types/journal.ts";
@@ -22,16 +22,16 @@ import { waitsOf } from "../waiting-calls.ts";
 import { HeldRuns, untilEither } from "./held-runs.ts";
 import { NestedMeter } from "./nested-meter.ts";
 
-/** The part of the context of a tool, or of the recorder of a hook, that a nested run needs. */
+/** The part of a tool's context, or of a hook's recorder, that a nested run needs. */
 type NestingContext<Context> = Pick<ToolContext<Context>, "context" | "idempotencyKey">;
 
 /**
- * Starts a nested run, inside a tool or a hook of middleware. `context` is the second argument of `execute`, or the recorder of the hook. The
+ * Starts a nested run inside a tool or a middleware hook. `context` is the second argument of `execute`, or the hook's recorder. The
  * nested run shares the remaining tokens, cost and tool calls of the outer run, and its usage counts for both runs. Listeners of the outer
  * run also get the events of the nested run, with a `path`. `name` tells parallel nested runs of one call apart.
  *
- * In a tool with `durable: true` and in a hook, the nested run uses the journal of the outer run, and is resumed together with it. In an
- * ordinary tool, it ends at the latest when the call ends, and its steps are not recorded.
+ * In a tool with `durable: true` and in a hook, the nested run uses the outer run's journal, and is resumed together with the outer run. In
+ * an ordinary tool, it ends when the call ends at the latest, and its steps are not recorded.
  *
  * Rejects with LoopError "depth-exceeded", and with the errors of `runToolLoop`.
  *
@@ -66,12 +66,12 @@ async function begin(context: object, options: NestedOptions, name: string | und
   return owner === undefined ? beginInTool(activity, options) : beginRecorded(activity, options, { owner, name });
 }
 
-/** Begins a nested run in an ordinary tool. The run is part of the tool's step, and ends with it. */
+/** Begins a nested run in an ordinary tool. The run is part of the tool's step, and ends with the tool. */
 async function beginInTool(activity: Activity, options: NestedOptions): Promise<LoopResult> {
   const { deadline, call } = activity;
   if (deadline === undefined || deadline.isOver) throw new Error("The tool call has ended, so it cannot start a nested run.");
   const callId = call?.callId ?? "";
-  // The nested run has time limits of its own.
+  // The nested run has its own time limits, so the tool's limits are paused.
   const letGo = deadline.hold(false);
   return runsOf(activity).begin(options, { callId, path: callId }).finally(letGo);
 }
@@ -89,7 +89,7 @@ function beginRecorded(activity: Activity, options: NestedOptions, { owner, name
   return activity.inCore(async () => {
     const at = { key: `${place}/${used}${own}`, path: path + suffix, callId: call?.callId ?? path, journal };
     const result = await runsOf(activity).begin(options, at);
-    // In all other cases, the code that began the nested run gets the result.
+    // In all other cases, the code that began the nested run gets the unsent messages with the result.
     if (result.status === "suspended" || isEnded(run.scope)) giveBackTo(activity, result);
     if (result.status !== "suspended") return result;
     activity.left.isDrained = result.reason.kind === "drained";
@@ -99,7 +99,7 @@ function beginRecorded(activity: Activity, options: NestedOptions, { owner, name
 
 interface NestedAt {
   readonly callId: string;
-  /** The prefix of the keys of its steps. Undefined for a run with its own journal. */
+  /** The prefix of the nested run's keys. Undefined for a run with its own journal. */
   readonly key?: string | undefined;
   readonly path: string;
   readonly journal?: Journal | undefined;
@@ -122,7 +122,7 @@ class ActivityRuns implements NestedRuns {
     this.#activity = activity;
   }
 
-  /** Counts the spending of the run even if the code of the call no longer waits for it. */
+  /** Begins a nested run. Its spending counts even if the call's code no longer waits for it. */
   async begin(options: NestedOptions, at: NestedAt): Promise<LoopResult> {
     const { run, call, spent } = this.#activity;
     const abort = new AbortController();
@@ -141,7 +141,7 @@ class ActivityRuns implements NestedRuns {
     }
   }
 
-  /** Nested runs of a cancelled run are cancelled already, for the same reason. */
+  /** Cancels the nested runs. Those of a cancelled run are cancelled already, for the same reason. */
   abort(reason?: unknown): void {
     const { cause } = this.#activity.run.scope;
     if (cause !== undefined && cause.kind !== "interrupt") return;
@@ -166,7 +166,7 @@ function spendingOf({
   return { usage, costUSD, ...(costUSD === undefined && knownCostUSD !== undefined && { knownCostUSD }), toolCallsExecuted };
 }
 
-/** The results whose unsent messages the caller of the outer run has got. */
+/** The results whose unsent messages were already returned to the caller of the outer run. */
 const given = new WeakSet<LoopResult>();
 
 /** Returns a nested run's unsent messages to the caller of the outer run. */
@@ -227,7 +227,7 @@ class NestedPlace implements Nesting {
     this.#at = at;
   }
 
-  /** Finds the place of a nested run in the journal of its outer run, if they share it. */
+  /** Finds the place of a nested run in its outer run's journal, if they share it. */
   findPlace(options: SeamOptions): Place {
     const { outer } = this;
     const { key } = this.#at;
@@ -247,7 +247,7 @@ class NestedPlace implements Nesting {
     return this.outer.hooks.map((one) => ({ ...one.nest?.(facts, { callId, name }), name: one.name }));
   }
 
-  /** Waits for room in the budget. Otherwise, all nested runs would begin a stream with the same last part of it. */
+  /** Waits for room in the budget. Otherwise, all nested runs would begin a stream with the same remaining budget. */
   findRoom(run: Run): Promise<void> | undefined {
     const full = run.scope.cause === undefined ? this.#meter?.findFull(expectedOf(run)) : undefined;
     return full && untilEither(run.scope, full);

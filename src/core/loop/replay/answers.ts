@@ -1,4 +1,4 @@
-// Assigns answers from outside to waits, checks them, and refuses answers that do not fit.
+// Assigns answers from outside to waits, and refuses invalid answers.
 
 import type { Json, Validation } from "../../types/common.ts";
 import { readIssues } from "../prepare-call.ts";
@@ -17,7 +17,7 @@ export type Answers = Map<string, Json>;
 
 type Attempts = readonly [RecordedWait, ...RecordedWait[]];
 
-/** Returns the attempts of a wait, beginning with the attempt of this name. */
+/** Returns the attempts of a wait, beginning with the attempt that has this name. */
 async function findAttempts({ journal }: Run, name: string): Promise<Attempts | undefined> {
   for (const id of [name, name.replace(/~(?:[2-9]|[1-9]\d+)$/s, "")]) {
     const all = await readAttempts(async (key) => journal.read(key), id);
@@ -29,7 +29,7 @@ async function findAttempts({ journal }: Run, name: string): Promise<Attempts | 
 
 /**
  * Checks the answers before anything runs. Returns the name of an answer that nothing waits for. Throws LoopError
- * "invalid-decision" for an answer that does not fit its wait. An answer that was used before may be given again.
+ * "invalid-decision" for an answer that is not valid for its wait. An answer that was used before may be given again.
  */
 export async function checkAnswers(run: Run, answers: Answers): Promise<string | undefined> {
   if (run.scope.cause !== undefined) return undefined;
@@ -43,7 +43,7 @@ export async function checkAnswers(run: Run, answers: Answers): Promise<string |
     }
     if (answers.has(result)) return name;
     answers.delete(name);
-    // Not checked here: a result is checked when the loop reaches its own wait.
+    // Not checked here: a result is checked when the loop reaches the wait for the result.
     answers.set(result, given);
   }
   return undefined;
@@ -55,7 +55,7 @@ interface FoundAnswer {
   readonly answers: Answers;
 }
 
-/** True for an answer that nothing waits for. Throws LoopError "invalid-decision" for an answer that does not fit. */
+/** True if nothing waits for the answer. Throws LoopError "invalid-decision" for an invalid answer. */
 async function isUnused(run: Run, { attempts, given, answers }: FoundAnswer): Promise<boolean> {
   const [wait] = attempts;
   if (wait.answer !== undefined) return !isSameJson(wait.answer.value, toRecordedAnswer(toWaitingCall(wait), given));
@@ -73,22 +73,22 @@ async function isUnused(run: Run, { attempts, given, answers }: FoundAnswer): Pr
 }
 
 /**
- * Passes a denial on if the tool has changed since somebody was asked. An approval was about the earlier tool, but a denial is about the
- * call.
+ * Passes a denial on if the tool has changed since the question was asked. An approval was about the earlier tool, but a denial is about
+ * the call.
  */
 export function passDenial(answers: Answers, earlier: string, id: string): void {
   const given = answers.get(earlier);
   if (isRecord(given) && given["kind"] === "deny" && !answers.has(id)) answers.set(id, given);
 }
 
-/** Returns the wait for a result that may be answered under the id of its call, although the approval used that id before. */
+/** Returns the wait for a result that may be answered under its call's id, although the approval used that id before. */
 async function findResultWait({ journal }: Run, { key, what }: RecordedWait, given: Json): Promise<string | undefined> {
   if (what !== "approval" || !isOutsideResult(given)) return undefined;
   const waits = await readWaits(async (name) => journal.read(name), key.replace(/^wait\/|\/\d+$/g, ""));
   return waits.slice(1).find((wait) => wait.what === "result")?.id;
 }
 
-/** Returns the name of an answer that came too late: its call has already ended. `path` is the id of the call. */
+/** Returns the name of an answer that came too late because its call has already ended. `path` is the call's id. */
 export async function findLateAnswer(run: Run, answers: Answers, path: string): Promise<string | undefined> {
   for (const [name, given] of answers) {
     if (!name.startsWith(path) || !/^(?:[/#~]|$)/.test(name.slice(path.length)) || isNoAnswer(given)) continue;
@@ -98,7 +98,7 @@ export async function findLateAnswer(run: Run, answers: Answers, path: string): 
   return undefined;
 }
 
-/** Checks a result against the schema of its tool, for at most `timeouts.callbackMs`. */
+/** Returns a function that checks a result against its tool's schema, for at most `timeouts.callbackMs`. */
 export function resultChecker({ registry, scope, clock, timeouts, signal }: Run): CheckResult {
   return async (name, result) => {
     if (registry.validateResult === undefined) return undefined;

@@ -16,14 +16,14 @@ import { toWaitingCall } from "../waiting-calls.ts";
 import { type Answers, passDenial, resultChecker } from "./answers.ts";
 import { toWaitId } from "./read-waits.ts";
 
-/** The run whose waits are being answered. */
+/** The run whose waits are answered. */
 export interface AnsweredRun {
   readonly shared: {
     readonly answers: Answers;
     /** The ids of the waits that have no answer yet. */
     readonly opened: Set<string>;
   };
-  /** True if the run ended while the call waited, so that no answer can be used any more. */
+  /** True if the run ended while the call waited, so that answers can no longer be used. */
   readonly isSealed: boolean;
   refuse(cause: LoopError): Error;
 }
@@ -49,7 +49,7 @@ export async function findAnswer<Answer>(
     const recorded = (await journal.read(`${key}/answer`)) as { readonly value: Json } | undefined;
     const areFactsSame = isSameWait(asked, shown);
     const isFitting = areFactsSame && isSameCall(asked.call, shown.call);
-    // Nobody is asked again about a call that has ended, whatever has changed since.
+    // Asks nobody again about a call that has ended, whatever has changed since.
     if (!isFitting && !((areFactsSame || recorded !== undefined) && (await hasEnded(activity)))) {
       earlier = { earlier: asked.facts, earlierTool: asked.call?.tool };
       if (asked.what === "approval") passDenial(past.shared.answers, toWaitId(id, attempt), toWaitId(id, attempt + 1));
@@ -67,14 +67,14 @@ export async function findAnswer<Answer>(
   }
 }
 
-/** Compares two waits. The facts of an approval are its call. */
+/** True if two waits are the same. An approval's facts are its call. */
 function isSameWait(asked: AskedWait, { what, facts, until }: AskedWait): boolean {
   if (asked.what !== what || asked.until !== until) return false;
   if (what !== "approval") return isSameJson(asked.facts, facts);
   return isSameCall(asked.facts as unknown as WaitingSubject, facts as unknown as WaitingSubject);
 }
 
-/** Compares the arguments and the tool, because an answer is about those that were shown. */
+/** True if the arguments and the tool are the same, because an answer is about those that were shown. */
 function isSameCall(was: WaitingSubject | undefined, now: WaitingSubject | undefined): boolean {
   if (now === undefined) return true;
   if (was === undefined || was.name !== now.name || !isSameJson(was.args, now.args)) return false;
@@ -82,7 +82,7 @@ function isSameCall(was: WaitingSubject | undefined, now: WaitingSubject | undef
   return findToolChanges(now.name, was.tool, now.tool).length === 0;
 }
 
-/** Returns an answer as the wait's schema outputs it. A wait whose time is up has the answer null. */
+/** Returns an answer as the output of the wait's schema. The answer is null if the wait's time is up. */
 async function outputOf<Answer>(
   { schema, until }: WaitOptions<Answer>,
   value: Json,
@@ -99,7 +99,7 @@ interface OpenWait<Answer> {
   readonly options: WaitOptions<Answer>;
 }
 
-/** Records the answer of this execution, if it has one that fits. */
+/** Records this execution's answer, if there is one and it is valid. */
 async function takeAnswer<Answer>(
   past: AnsweredRun,
   activity: Activity,
@@ -122,7 +122,7 @@ async function hasEnded({ run, journal, place, call }: Activity): Promise<boolea
   return call !== undefined && (await journal.read(`${run.prefix}${place}/outcome`)) !== undefined;
 }
 
-/** Returns the answer of this execution. A run that is ending takes no answers, and neither do calls that have ended. */
+/** Returns this execution's answer. A run that is ending and a call that has ended take no answers. */
 async function findGiven(past: AnsweredRun, { run }: Activity, wait: Wait): Promise<Json | undefined> {
   const { id, until = Number.POSITIVE_INFINITY } = wait;
   const given = past.shared.answers.get(id);

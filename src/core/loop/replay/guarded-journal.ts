@@ -19,8 +19,8 @@ interface GuardPorts {
 }
 
 /**
- * The minimum time that a cancelled run waits for a write of the journal, in milliseconds, unless `timeouts.journalMs` is shorter. The
- * journal must record the steps that were cut short, even by a kill.
+ * The minimum time that a cancelled run waits for a journal write, in milliseconds, unless `timeouts.journalMs` is shorter. The
+ * journal must record steps that were cut short, even by a kill.
  */
 const graceMs = 500;
 
@@ -29,7 +29,7 @@ interface JournalFault {
   readonly error: unknown;
   readonly verb: "step" | "read" | "open" | "close";
   readonly key?: string | undefined;
-  /** The result of the step, if its body has run. */
+  /** The step's result, if its body has run. */
   readonly answer?: unknown;
 }
 
@@ -37,13 +37,13 @@ type JournalCall = Omit<JournalFault, "error">;
 
 /** A call that the journal has not answered yet. */
 interface OpenCall {
-  /** The time at which its limit began to count. */
+  /** The time at which the call's limit began to count. */
   since: number;
   /** Ends the call without an answer. */
   expire(limit: TimeLimit): void;
 }
 
-/** Adds a time limit to a journal. If the journal throws or hangs, the run breaks off, because nothing may happen unrecorded. */
+/** Adds a time limit to a journal. If the journal throws or hangs, the run ends at once, because nothing may happen unrecorded. */
 export class GuardedJournal implements Journal, Cancellable {
   readonly durable: boolean;
   readonly readOnly: boolean;
@@ -54,7 +54,7 @@ export class GuardedJournal implements Journal, Cancellable {
   readonly #ports: GuardPorts;
   readonly #alarm: IdleTimer;
   readonly #open = new Set<OpenCall>();
-  /** The number of step bodies that are running. Meanwhile, the time limit of the journal is paused. */
+  /** The number of step bodies that are running. The journal's time limit is paused meanwhile. */
   #bodies = 0;
 
   constructor(journal: Journal, ports: GuardPorts) {
@@ -101,7 +101,7 @@ export class GuardedJournal implements Journal, Cancellable {
     this.#alarm.silence();
     try {
       const value = await body();
-      // A journal that has failed cancels the other steps of the run. Their outcomes must not be recorded.
+      // A failed journal cancels the run's other steps. Their outcomes must not be recorded.
       this.#refuseBroken();
       return value;
     } finally {
@@ -162,8 +162,8 @@ export class GuardedJournal implements Journal, Cancellable {
     const { journalMs, toolCleanupMs } = timeouts;
     const cause = scope.cause?.kind;
     if (cause === undefined || cause === "interrupt") {
-      // The wall clock starts with the first new step. Until then, this timer enforces the limit. If the recorded time is already longer,
-      // the records are still read to their end.
+      // The wall clock starts with the first new step. Until then, this timer enforces the run's time limit. If the recorded time already exceeds
+      // it, the records are still read to their end.
       const left = scope.hasWallClock ? 0 : limits.wallClockMs - state.activeMs;
       return left > 0 && left < journalMs ? { ms: left, ended: "wall-clock" } : { ms: journalMs };
     }
@@ -171,7 +171,7 @@ export class GuardedJournal implements Journal, Cancellable {
     return { ms: Math.min(cause === "stop" ? Math.max(toolCleanupMs, graceMs) : graceMs, journalMs), ended: cause };
   }
 
-  /** Checks a record, because the caller's journal may return one that somebody has edited. */
+  /** Checks a record that the journal returned, because somebody may have edited it. */
   #check<T>(record: T, call: JournalCall & { readonly key: string }): T {
     try {
       edges.checkRecord?.(call.key, record);

@@ -1,4 +1,4 @@
-// A journal for durable engines that need the same order of steps on each replay.
+// A journal for durable engines that need the same step order on each replay.
 
 import type { Journal } from "../../types/journal.ts";
 import { isParking, whenQuiet } from "../journals.ts";
@@ -10,9 +10,9 @@ export interface AskedStep {
   readonly body: () => unknown;
 }
 
-/** A durable engine that needs the same order of steps on each replay. */
+/** A durable engine that needs the same step order on each replay. */
 export interface OrderedEngine {
-  /** Begins the steps in this order, or returns their recorded results. The results are JSON, in the order of the steps. */
+  /** Begins the steps in this order, or returns their recorded results. Results are JSON, in the order of the steps. */
   all(wave: readonly AskedStep[]): PromiseLike<readonly unknown[]>;
 }
 
@@ -22,8 +22,8 @@ interface Asked extends AskedStep {
 }
 
 /**
- * For engines that need the same order of steps on each replay. Collects the next step of each active part of the run, submits these steps
- * together in the order of their keys, and returns their results together.
+ * Makes a journal for an engine that needs the same step order on each replay. Collects the next step of each active part of the run, submits
+ * these steps together in the order of their keys, and returns their results together.
  */
 export function inLockstep(engine: OrderedEngine, onWave?: (keys: readonly string[]) => void): Journal {
   enableJournals();

@@ -1,4 +1,4 @@
-// Opens and closes the journal of a run, and adds the result so far to the error of a journal that failed.
+// Opens and closes a run's journal, and adds the result so far to the error of a failed journal.
 
 import type { Journal } from "../../types/journal.ts";
 import type { PartialResult } from "../../types/loop-result.ts";
@@ -28,7 +28,7 @@ export async function openJournal(journal: Journal, guard: GuardedJournal): Prom
   }
 }
 
-/** How long a run that has failed waits for its journal to close, in milliseconds. */
+/** How long a failed run waits for its journal to close, in milliseconds. */
 const closeMs = 500;
 
 export async function closeFailed({ clock }: Run, close: Close): Promise<void> {
@@ -42,7 +42,7 @@ function checkClose(close: unknown): Close {
 }
 
 /**
- * Adds the result so far to the error of a journal. If the thrown value cannot hold the result, it becomes the cause of LoopError
+ * Adds the result so far to a journal error. If the thrown value cannot hold the result, it becomes the cause of LoopError
  * "journal-failed".
  */
 export function withPartial(run: Run, guard: GuardedJournal | undefined, error: unknown): unknown {
@@ -52,7 +52,7 @@ export function withPartial(run: Run, guard: GuardedJournal | undefined, error: 
   try {
     if (error instanceof Error && addPartial(error, partial)) return error;
   } catch {
-    // The error is frozen, for example, and cannot be changed.
+    // The error cannot be changed, for example because it is frozen.
   }
   const failed = { verb: verb === "open" ? "step" : verb, key, problem: toPlainError(error).message } as const;
   return new LoopError("journal-failed", keep(failed, partial), { cause: error });

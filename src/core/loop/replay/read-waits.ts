@@ -1,4 +1,4 @@
-// Reads the waits of a call, a request or an ending.
+// Reads what a call, a request or a run end is waiting for.
 
 import type { Json } from "../../types/common.ts";
 import type { Wait } from "../../types/middleware.ts";
@@ -7,18 +7,18 @@ import { type AskedWait, waitKey } from "../journals.ts";
 type Read = (key: string) => Promise<unknown>;
 
 export interface RecordedWait extends Wait {
-  /** The prefix of the keys of its records. */
+  /** The prefix of the wait's keys. */
   readonly key: string;
   readonly answer?: { readonly value: Json } | undefined;
 }
 
-/** The id of a reopened wait ends with the number of the attempt, because an answer belongs to the facts that were shown. */
+/** Returns a wait's id. For a reopened wait, the id ends with the attempt's number, because an answer is about the facts that were shown. */
 export function toWaitId(id: string, attempt: number): string {
   return attempt === 1 ? id : `${id}~${attempt}`;
 }
 
 /**
- * Returns, in order, the newest attempt of each wait whose id begins with `path`: the full path of the call, request or ending that waits.
+ * Returns, in order, the newest attempt of each wait whose id begins with `path`: the full path of what waits.
  */
 export async function readWaits(read: Read, path: string): Promise<readonly RecordedWait[]> {
   const waits: RecordedWait[] = [];

@@ -1,13 +1,13 @@
-// Runs the code of a durable tool again with its recorded results.
+// Runs a durable tool's code again with its recorded results.
 
 import type { Outcome, Wait } from "../../types/middleware.ts";
 import { Activity } from "../activity.ts";
 import { ReplayJournal } from "./replay-journal.ts";
 
 interface Recalling {
-  /** Runs the code of the tool. */
+  /** Runs the tool's code. */
   execute(fork: Activity): Promise<Outcome>;
-  /** Returns the name of an answer that came too late: the call has already ended. */
+  /** Returns the name of an answer that came too late because the call has already ended. */
   findLate(path: string): Promise<string | undefined>;
 }
 
@@ -29,7 +29,7 @@ export async function recallOutcome(
     if (outcome.kind !== "interrupted" && outcome.kind !== "not-run") await replayTool(activity, execute);
     return { outcome, late: await activity.inCore(() => findLate(run.path + path)) };
   }
-  // If the run was cancelled before anything new happened, only finds out what the call waits for.
+  // The run was cancelled before anything new happened, so this only finds out what the call waits for.
   if (!run.isReplayed || run.scope.cause === undefined) return undefined;
   const waits = await replayTool(activity, execute);
   if (waits !== undefined) return activity.park(waits);
@@ -39,7 +39,7 @@ export async function recallOutcome(
 }
 
 /**
- * Runs the code of a durable tool with its recorded results only, because middleware has to see the same inner calls and runs as before.
+ * Runs a durable tool's code with its recorded results only, because middleware has to see the same inner calls and runs as before.
  * Returns what the call waits for.
  */
 async function replayTool(activity: Activity, execute: Recalling["execute"]): Promise<readonly Wait[] | undefined> {

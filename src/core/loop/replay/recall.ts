@@ -42,7 +42,7 @@ function unseen({ refusals = [] }: Answer, calls: readonly ToolCall[]): readonly
   return calls.flatMap(({ callId, name }) => (refused.has(callId) ? [] : [name]));
 }
 
-/** Recorded calls still need an approval if their tool needed it when it was shown. */
+/** Returns a recorded tool as it is now. Its calls still need an approval if the tool needed it when it was shown. */
 function toRecalled(name: string, now: ToolDefinition | undefined, was: ShownTool | undefined): ToolDefinition | undefined {
   if (now === undefined) return was && { name, description: was.description, inputSchema: was.inputSchema };
   const { needsApproval = false } = now;
@@ -51,8 +51,8 @@ function toRecalled(name: string, now: ToolDefinition | undefined, was: ShownToo
 
 /**
  * Reads what the records say about the calls of a message. Throws LoopError "tools-changed" if a tool has changed in a way that
- * does not fit a call that has not run, unless the option `allowToolChange` allows each change. A call that waited for its
- * approval is asked about again, so only the removal of its tool is an error.
+ * is incompatible with a call that has not run, unless the option `allowToolChange` allows each change. A call that waited for its
+ * approval needs a new decision anyway, so only the removal of its tool is an error.
  */
 export async function recallCalls(
   run: Run,
@@ -86,7 +86,7 @@ async function recallCall(run: Run, { call, index }: PlacedCall): Promise<Recall
   return { hasRun: false, hasEnded: false, wasAsked: asked?.what === "approval" };
 }
 
-/** Asks `allowToolChange` about a change. Only the value `true` allows it: a function that throws or returns a promise does not. */
+/** Asks `allowToolChange` about a change. Only the value `true` allows it; an error or a promise does not. */
 function isAllowed({ options, events, state }: Run, change: ToolChange): boolean {
   let allowed: unknown;
   const ask = (): unknown => (allowed = options.allowToolChange?.(change));

@@ -1,4 +1,4 @@
-// Implements `Past`: knows what earlier executions have recorded, and what this execution may still do.
+// Implements `Past`: what earlier executions have recorded, and what this execution may still do.
 
 import type { Answer, Ending, Look, Outcome } from "../../types/middleware.ts";
 import type { Journal } from "../../types/journal.ts";
@@ -42,7 +42,7 @@ export class RunPast implements AnsweredRun, CallPast {
   readonly shared: Shared;
   readonly journal: GuardedJournal | undefined;
   isReplayed = true;
-  /** The place of the calls for which the journal already has the run's ending. */
+  /** The place of the calls after which the journal already contains how the run continued or ended. */
   #settledAt = "";
   /** True if the run ended at that place, so that calls may have been waiting. */
   #isCut = false;
@@ -50,7 +50,7 @@ export class RunPast implements AnsweredRun, CallPast {
   #changes: ToolChanges = new Map();
   readonly #beganEnded: boolean;
   isRecalling = false;
-  /** True if effects of an earlier execution were replayed, and the event that ends the replay was not sent yet. */
+  /** True if effects of an earlier execution were replayed, and the event that ends the replay has not been sent yet. */
   #hasReplayed = false;
   #close: Close | undefined;
 
@@ -63,7 +63,7 @@ export class RunPast implements AnsweredRun, CallPast {
     this.#beganEnded = isEnded(run.scope);
   }
 
-  /** Concerns only calls, because the requests and endings after them may still wait for answers. */
+  /** True only for calls, because the requests and endings after them may still wait for answers. */
   get isSettled(): boolean {
     const { state } = this.run;
     return this.#settledAt === placeOf(state) && (state.phase === "answer" || state.phase === "calls");
@@ -89,7 +89,7 @@ export class RunPast implements AnsweredRun, CallPast {
     this.#close = opened;
     const unknown = run.root === run ? await checkAnswers(run, this.shared.answers) : undefined;
     if (unknown === undefined) return undefined;
-    // Follows the records to find the waits that the error lists. Runs nothing new, and records nothing.
+    // Replays the records to find the waits that the error lists. Runs and records nothing new.
     await followRecords(run);
     const waiting = [...this.shared.opened].slice(0, maxListed);
     throw new LoopError("unknown-decision", { call: unknown, ...(waiting.length > 0 && { waiting }) });
@@ -129,7 +129,7 @@ export class RunPast implements AnsweredRun, CallPast {
 
   async record<T>(key: string, body: () => T | PromiseLike<T>, journal: Journal): Promise<T> {
     const { refusal } = this.shared;
-    // Nothing may be recorded after an answer was refused, such as the failure of the tool that got the error.
+    // After an answer was refused, nothing may be recorded, such as the failure of the tool that got the error.
     if (refusal !== undefined) throw new JournalFailure("An answer was refused.", { cause: refusal });
     const live = (): T | PromiseLike<T> => {
       this.noteLive();
@@ -146,7 +146,7 @@ export class RunPast implements AnsweredRun, CallPast {
     const { run } = this;
     this.isReplayed = false;
     if (run.root !== run && run.outer?.past instanceof RunPast) run.outer.past.noteLive();
-    // The time limit starts with the first new step.
+    // The run's time limit starts with the first new step.
     run.startWallClock();
   }
 
@@ -245,7 +245,7 @@ export class RunPast implements AnsweredRun, CallPast {
     return state.answers.at(-1)?.status === planned.status && this.#mayRetry(planned);
   }
 
-  /** True if this execution repeats a request that ended this way in an earlier execution. */
+  /** True if this execution repeats a request that ended in this way in an earlier execution. */
   #mayRetry({ status }: Ending): boolean {
     const { options, scope } = this.run;
     const isInVain = status === "error" || status === "timeout" || status === "stopped-by-user";
@@ -253,8 +253,8 @@ export class RunPast implements AnsweredRun, CallPast {
   }
 
   /**
-   * After a change of its options, middleware may go on where an earlier execution ended, but must not end where an earlier execution went
-   * on. The newest record counts.
+   * Records how middleware changed an ending. If its options have changed, middleware may continue where an earlier execution ended, but must
+   * not end where an earlier execution continued. The newest record counts.
    */
   async recordAsked(first: string, { record, isChanged }: NewEnd): Promise<AskedEnd> {
     const { run } = this;
@@ -273,8 +273,8 @@ export class RunPast implements AnsweredRun, CallPast {
   }
 
   /**
-   * If the run was cancelled before this execution did anything new, its calls keep waiting, and the caller gets the cancellation as the
-   * ending.
+   * Returns the ending of a run whose calls wait. If the run was cancelled before this execution did anything new, its calls keep waiting, and
+   * the caller gets the cancellation as the ending.
    */
   endUndone(ending: Ending): Ending {
     const { scope, root } = this.run;
@@ -299,13 +299,13 @@ export class RunPast implements AnsweredRun, CallPast {
     return recorded === undefined ? this.#findRoom(ending) : { retries: recorded.retries === true };
   }
 
-  /** A run that ended at a limit goes on if the limit is higher now. */
+  /** Lets a run that ended at a limit continue if the limit is higher now. */
   #findRoom(ending: Ending): Looking | undefined {
     const { run } = this;
     const { state, limits } = run;
     const { reason } = ending;
     const { kind } = reason;
-    // After a final answer, the newest message has no refused call any more.
+    // After a final answer, the newest message no longer has a refused call.
     if (reason.kind === "max-tool-calls" && limits.maxToolCalls <= reason.limit) return undefined;
     // A stream that the time limit cut off is repeated only with the option `resume`.
     const isCutOff = kind === "wall-clock" && run.planned !== undefined;
