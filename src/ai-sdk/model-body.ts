@@ -51,8 +51,8 @@ interface FileForms {
 }
 
 /**
- * `urls` are the URL patterns that the model accepts. Media types are not checked here. The model's package may still reject a file for its
- * media type.
+ * Creates the converters of files. `urls` are the URL patterns that the model accepts. Media types are not checked here, so the model's
+ * package may still reject a file for its media type.
  */
 export function createFileForms(words: SpecWords, urls: unknown): FileForms {
   const takes = "files as base64, and only some URLs";
@@ -77,8 +77,8 @@ function toFile(media: ReadableMedia): FileFacts {
 }
 
 /**
- * The keys of `patterns` are media types, such as `image/*` or `*`. Many patterns expect a lower-case URL, so the lower-case form
- * of the URL is tried too.
+ * True if the model accepts the file's URL. The keys of `patterns` are media types, such as `image/*` or `*`. Many patterns expect a
+ * lower-case URL, so the URL's lower-case form is tried too.
  */
 function takesFile(patterns: unknown, { mediaType, source }: FileFacts): boolean {
   if (source.kind === "base64") return true;
@@ -193,7 +193,10 @@ function withoutBlanks(messages: readonly PromptMessage[]): readonly PromptMessa
   });
 }
 
-/** Packages that use Chat Completions have provider names such as "openai.chat". Other packages send at most 64 characters of an id. */
+/**
+ * Returns the rule for call ids. Packages that use Chat Completions have provider names such as "openai.chat". Other packages send at most
+ * 64 characters of an id.
+ */
 function idRuleOf(callIds: Quirks["callIds"], provider: string): IdRule | undefined {
   if (callIds === "any") return undefined;
   return idRules[callIds ?? (provider.endsWith(".chat") ? "chat" : "responses")];
@@ -277,7 +280,8 @@ export function createCallBuilder(settings: ModelSettings): CallBuilder {
     const urls: unknown = await model.supportedUrls;
     signal.throwIfAborted();
     const isFree = request.settings?.extra?.["responseFormat"] === undefined;
-    // For some models, the packages send the schema as the parameters of a tool (github.com/twentyhq/twenty/pull/21834).
+    // For some models, the packages send the schema as a tool's parameters, so its property names must be valid there
+    // (github.com/twentyhq/twenty/pull/21834).
     const isNamed = request.output === undefined || findParameters(request.output.schema, quirks.parameterNames).size === 0;
     const { system, schema } = planOutput(request, isFree && isNamed);
     const { tools, choice, instruction } = planTools(request, { quirks, report });
@@ -300,7 +304,7 @@ export function createCallBuilder(settings: ModelSettings): CallBuilder {
   };
 }
 
-/** A message whose calls the service runs itself may come last, because the service continues it. */
+/** Returns the order that the messages must have. A message whose calls the service runs itself may come last, because the service continues it. */
 function toOrder(messages: readonly PromptMessage[], quirks: Quirks): Quirks {
   const last = messages.at(-1);
   const isPaused = last?.role === "assistant" && last.content.some(({ providerExecuted }) => providerExecuted === true);

@@ -32,7 +32,7 @@ function readNested(input: UnknownRecord, output: UnknownRecord): Usage | undefi
 }
 
 /**
- * Packages with specification v2 count tokens in different ways. Anthropic's input excludes tokens read from the cache
+ * Reads the token counts of specification v2, which packages count in different ways. Anthropic's input excludes tokens read from the cache
  * (github.com/PostHog/posthog-js/issues/2829). The output counts of Google and xAI exclude reasoning tokens, but the totals
  * include these tokens (github.com/vercel/ai/issues/7542).
  */
@@ -61,12 +61,12 @@ export class RawEnding {
   /** True for chunks from Gemini, which may send content even after the finish reason. */
   mayGoOn = false;
   /**
-   * True if the latest event had the finish reason. If the package cannot parse that event, the other content of the event is lost.
+   * True if the latest event contained the finish reason. If the package cannot parse that event, its other content is lost.
    */
   isLast = false;
   /**
-   * The error in the latest event. The packages keep only the fields that they know, so only this error has an upstream service's reason.
-   * Packages of AI SDK 5 ignore some errors.
+   * The error in the latest event, with all its fields. The packages keep only the fields that they know, which excludes an upstream service's
+   * reason, and packages of AI SDK 5 ignore some errors.
    */
   error: UnknownRecord | undefined;
 
@@ -108,7 +108,7 @@ export class RawEnding {
   }
 }
 
-/** Bedrock names the error in the key: `{ throttlingException: { message } }`. */
+/** Finds the error in an event. Bedrock names it in the key: `{ throttlingException: { message } }`. */
 function findError(event: UnknownRecord): UnknownRecord | undefined {
   const { error, type, object, choices, detail } = event;
   const ofResponse = type === "response.failed" ? recordOf(event.response).error : undefined;
@@ -129,7 +129,7 @@ function toRawUsage(counts: UnknownRecord): Usage | undefined {
 
 export interface SaidFinish {
   readonly reason: FinishReason;
-  /** The finish reason that the service sent, or the finish reason of the AI SDK if the service sent none. */
+  /** The finish reason that the service sent, or the AI SDK's if the service sent none. */
   readonly raw: string;
 }
 
@@ -159,7 +159,7 @@ export function readFinish(said: unknown, words: FinishWords = new Map()): SaidF
 
 function toReason(raw: string, unified: string, words: FinishWords): FinishReason {
   const known = rareWords.get(raw) ?? knownMeaningOf(raw);
-  // Only the packages know whether a normal end is a refusal.
+  // The service's exact reason is preferred, except for a normal end, because only the packages know whether it is a refusal.
   const isExact = known !== undefined && !isCleanEnd(known);
   return words.get(raw) ?? (isExact ? known : undefined) ?? words.get(unified) ?? knownMeaningOf(unified) ?? known ?? "unknown";
 }

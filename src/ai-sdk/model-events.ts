@@ -112,7 +112,7 @@ class MessageCalls {
    * cannot be withdrawn.
    */
   startInput({ id, toolName, providerExecuted, inputEncoding }: UnknownRecord): void {
-    // Ignores a start with a known id. The package sends a call that the service runs a second time when the call is complete.
+    // Ignores calls that the service runs, because the package sends them again when they are complete, and starts with a known id.
     if (providerExecuted === true || this.#open.has(id)) return;
     const name = textOf(toolName);
     const call = this.#begin(id, name, !this.#ports.names.has(name) || inputEncoding === "text");
@@ -316,7 +316,7 @@ function readRarePart(part: UnknownRecord, reading: Reading): void {
   }
 }
 
-/** A package may overlook an error in an event that also has other fields, such as `choices` in OpenRouter's errors. */
+/** Reads a raw event, because a package may overlook an error in an event that also has other fields, such as `choices` in OpenRouter's errors. */
 function readRaw(event: unknown, reading: Reading): void {
   const { ending } = reading;
   ending.read(event);
@@ -372,7 +372,7 @@ function attempt<Result>(run: () => Result): Result | undefined {
   }
 }
 
-/** Packages report an event without data, which keeps a connection open, as an error (github.com/caozhiyuan/copilot-api/pull/88). */
+/** True for the error that packages report for an event without data, which only keeps the connection open (github.com/caozhiyuan/copilot-api/pull/88). */
 function isEmptyEvent(error: unknown): boolean {
   const { name, text } = recordOf(error);
   return name === "AI_JSONParseError" && typeof text === "string" && /^\s*(?::|$)/.test(text);
@@ -419,7 +419,7 @@ function isNoStream(mediaType: string): boolean {
   return /^\s*(?:application\/json|text\/html)\b/i.test(mediaType);
 }
 
-/** The package has consumed the response body, so the error message cannot quote the body. */
+/** Makes the error for a response that is not a stream. The package has consumed the response body, so the message cannot quote it. */
 function noStreamError(mediaType: string): ProviderError {
   const message = `The service sent ${mediaType} instead of a stream. Check the base URL and any proxy: the response may be an error page.`;
   return providerError("server", message, { retryable: false });

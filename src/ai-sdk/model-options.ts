@@ -86,7 +86,7 @@ const v3: SpecWords = {
   unknownParts: onlyInV4,
 };
 
-/** Parsing changes some URLs, for example URLs that begin with "gs://". For such a URL, the original text is sent too. */
+/** Returns a file's data, tagged with its kind. Parsing changes some URLs, such as "gs://" URLs, so their original text is sent too. */
 function toTaggedData(source: FileSource): object {
   if (source.kind === "base64") return { type: "data", data: source.data };
   const { url, text } = source;
@@ -202,7 +202,7 @@ export function checkModelOptions(options: AiSdkModelOptions): ModelSettings {
   checkFields("options", options, checks);
   const { provider, modelId } = options.model;
   const { forcedChoice, ...quirks } = findQuirks({ id: provider, model: modelId });
-  // Each package has a different name for the field that turns thinking off.
+  // The fields that turn thinking off have other names in each package, so a call is asked for in words instead.
   const choice = forcedChoice === undefined ? {} : ({ forcedChoice: "never" } as const);
   return { ...options, id: options.id ?? provider, quirks: { ...quirks, ...choice } };
 }

@@ -131,7 +131,7 @@ function createBlockWriter(owner: MetadataReader | undefined): PieceWriter {
   return (messages) => messages.flatMap((message) => convert(message).wire.content.map(normalizeBlock));
 }
 
-/** Prepares a block for the comparison that finds lost content. Removes differences in form that mean nothing. */
+/** Prepares a block for the comparison that finds lost content: removes differences in form that mean nothing. */
 function normalizeBlock(block: UnknownRecord): Json {
   if (block.type !== "tool_result") return withoutDefaults(block);
   const { content, ...rest } = block;
@@ -244,7 +244,7 @@ function readSystem(system: FromAnthropicOptions["system"], draft: HistoryDraft)
  * Converts a transcript to messages of Anthropic's Messages API: the same messages that `anthropicMessages` would send. A transcript that
  * begins with an assistant message gets a user message first, because the API requires one.
  *
- * Images and files of users that the API does not support are omitted. Throws LoopError "invalid-messages" if the transcript is
+ * Users' images and files that the API does not support are omitted. Throws LoopError "invalid-messages" if the transcript is
  * invalid, and "invalid-option" or "unknown-option" if an option is invalid.
  *
  * @example

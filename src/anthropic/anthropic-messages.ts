@@ -82,7 +82,7 @@ export function anthropicMessages(options: AnthropicMessagesOptions): Provider {
   });
 }
 
-/** The header of a request replaces the client's header, so it must repeat the client's betas. */
+/** Returns the headers of a request. Its header of betas replaces the client's, so it repeats the client's betas. */
 function toHeaders(
   { apiVersion, betas, clientBetas }: MessagesSettings,
   dropsUnfit: boolean,

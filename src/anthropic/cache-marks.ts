@@ -5,7 +5,7 @@ import { isRecord, listOf } from "../core/kit.ts";
 import type { UnknownRecord } from "../shared/guards.ts";
 import type { CacheControl, WireBlock, WireMessage } from "./messages-options.ts";
 
-/** The server rejects requests with more marks than this number. */
+/** The maximum number of marks that the server accepts in a request. */
 const maxMarks = 4;
 
 /** A message of the request. `parts` are the run's messages that were joined into it. */
@@ -184,7 +184,7 @@ function countMarks(blocks: unknown): number {
   return listOf(blocks).filter((block) => isRecord(block) && isRecord(block.cache_control)).length;
 }
 
-/** Returns the index of the last tool that may have a mark. The server rejects marks on deferred tools. */
+/** Returns the index of the last tool that is not deferred. The server rejects a mark on a deferred tool. */
 function lastLoaded(tools: readonly object[]): number {
   return tools.findLastIndex((tool) => !("defer_loading" in tool && tool.defer_loading === true));
 }

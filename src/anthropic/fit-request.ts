@@ -61,7 +61,7 @@ function budgetOf(thinking: Json | AnthropicThinking | undefined): number {
   return typeof budget === "number" ? budget : 0;
 }
 
-/** The service counts thinking as output, and refuses a budget that is not less than `max_tokens`. */
+/** Adds the thinking budget to the limit for the answer: the service counts thinking as output, and refuses a budget of `max_tokens` or more. */
 function fitMaxTokens(asked: number | undefined, budget: number, { maxTokens, facts }: MessagesSettings): number {
   if (asked === undefined && maxTokens > budget) return maxTokens;
   const answer = asked ?? maxTokens;
@@ -80,7 +80,7 @@ function fitThinking(choice: ToolChoice | undefined, effort: Json | undefined, p
   return accepted?.type === "enabled" && ports.lacksThinking ? undefined : addControls(accepted, ports);
 }
 
-/** Adds the fields that `adaptive` and `enabled` have. Models with these fields think adaptively by default. */
+/** Adds the fields `display` and `block_binding` where they are needed. Models that need them think adaptively by default. */
 function addControls(thinking: AnthropicThinking | undefined, ports: FitPorts): AnthropicThinking | undefined {
   const { settings, dropsUnfit, refusesDisplay } = ports;
   const shown = settings.facts?.hidesNotes === true && !refusesDisplay ? { display: "summarized" } : {};
@@ -102,7 +102,7 @@ function listTypes(facts: ClaudeFacts | undefined, effort: Json | undefined): re
   return isCapped ? facts.thinking.filter((type) => type === "adaptive") : (facts?.thinking ?? knownTypes);
 }
 
-/** Uses adaptive thinking instead of the other types. Only models with a thinking budget lack it. */
+/** Replaces a thinking type that the model refuses with "adaptive", or removes it if the model refuses this too. */
 function acceptThinking(
   effort: Json | undefined,
   { settings: { thinking, facts }, report }: FitPorts,
@@ -134,7 +134,7 @@ function fitChoice(
   return { fields: { tool_choice: { type: choice === "required" ? "any" : choice } }, instruction: undefined };
 }
 
-/** The smallest `top_p` that is accepted while the model thinks (.../build-with-claude/thinking). */
+/** The smallest `top_p` that the service accepts while the model thinks (.../build-with-claude/thinking). */
 const smallestTopP = 0.95;
 
 function fitSampling(

@@ -7,7 +7,7 @@ import type { Message, ModelRequest } from "../core/index.ts";
 import type { WireMessage } from "./messages-options.ts";
 import { isThinkingBlock } from "./provider-metadata.ts";
 
-/** Everything before a thinking block in its request. The block is valid only after exactly this content. */
+/** The content of a request before a thinking block. The block is valid only after exactly this content. */
 export interface Prefix {
   readonly system: unknown;
   readonly tools: readonly object[];
@@ -26,7 +26,7 @@ export interface KeptThinking {
   strip(wire: WireMessage, message: Message | undefined): WireMessage;
 }
 
-/** The report that thinking was left out. */
+/** Reports that the adapter left out thinking, because the request before it had changed. */
 export const leftOut: RequestChange = { by: "adapter", field: "thinking", action: "removed", reason: "request-changed" };
 
 export function createKeptThinking(): KeptThinking {

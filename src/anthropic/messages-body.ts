@@ -33,7 +33,7 @@ import { type KeptThinking, leftOut } from "./kept-thinking.ts";
 import { invalidJsonKey, isThinkingBlock, readMetadata, toContainerField } from "./provider-metadata.ts";
 import { type Accepted, betaBlocks, removeRefusedBlocks } from "./refused-blocks.ts";
 
-/** Puts the search tool at the end. The final tool may get a cache mark, and the service rejects a mark on a deferred tool. */
+/** Puts the search tool last. The last tool may get a cache mark, which the service rejects on a deferred tool. */
 function toWireTools(
   tools: readonly ToolDefinition[],
   { serverTools, toolSearch }: Pick<MessagesSettings, "serverTools" | "toolSearch">,
@@ -55,7 +55,7 @@ const toWireTool = memoize(({ name, description, inputSchema }: ToolDefinition):
 
 const toDeferredTool = memoize((tool: ToolDefinition): object => ({ ...toWireTool(tool), defer_loading: true }));
 
-/** The names in calls of server tools are not always those of the declared tools, for example in code execution. */
+/** Finds the tools that a request declares. Calls of some server tools, such as code execution, use other names than the declared one. */
 function findDeclared(tools: readonly object[], extra: UnknownRecord): Pick<Accepted, "declares" | "hasTool"> {
   const names = tools.map((tool) => ("name" in tool ? tool.name : undefined));
   const types = tools.flatMap((tool) => ("type" in tool ? String(tool.type) : []));
@@ -67,7 +67,7 @@ function findDeclared(tools: readonly object[], extra: UnknownRecord): Pick<Acce
   };
 }
 
-/** Omits blank texts, because the service rejects them. */
+/** Converts content to blocks. Omits blank texts, because the service rejects them. */
 export function toBlocks(content: string | readonly ContentPart[]): readonly WireBlock[] {
   if (typeof content === "string") return toTextBlocks(content);
   return content.flatMap((part) => {
@@ -112,7 +112,7 @@ function toTextDocument(media: ReadableMedia): WireBlock | undefined {
   return { type: "document", source: { type: "text", media_type: "text/plain", data }, ...toTitle(media) };
 }
 
-/** The longest title that the API accepts. */
+/** The longest document title that the API accepts. */
 const maxTitleLength = 500;
 
 function toTitle({ filename }: ReadableMedia): { readonly title?: string } {
@@ -165,7 +165,7 @@ function toToolUse({ callId, name, args }: ToolCallPart): WireBlock {
   return { type: "tool_use", id: toWireId(callId, idRules.anthropic), name: toWireName(name), input: toWireInput(args) };
 }
 
-/** The API accepts only objects, but the arguments of an invalid call may be any value. */
+/** Returns a call's arguments as an object, because the API accepts nothing else. An invalid call's arguments may be any value. */
 function toWireInput(args: Json): Json {
   return isRecord(args) ? args : { [invalidJsonKey]: args };
 }
@@ -206,7 +206,7 @@ export interface BodyPorts {
   report(change: RequestChange): void;
 }
 
-/** `settings.extra` of the request may replace every field except `stream`. */
+/** Builds the request body. The request's `settings.extra` may replace every field except `stream`. */
 export function buildMessagesBody(given: ModelRequest, ports: BodyPorts): MessagesRequestBody {
   const { settings, mark } = ports;
   const request = withOldTools(given, settings.quirks);
@@ -309,7 +309,7 @@ function join(parts: readonly [WireMessage, ...WireMessage[]]): JoinedMessage {
  * `thinking`.
  */
 function lacksThinking({ messages }: ModelRequest, { convert, kept }: BodyPorts): boolean {
-  // Blank messages are not sent, so they do not count.
+  // Passes over user messages, and over blank messages, because those are not sent.
   const isPassed = (message: Message | undefined): boolean =>
     message !== undefined && (message.role === "user" || convert(message).wire.content.length === 0);
   let position = messages.length - 1;
@@ -323,7 +323,7 @@ function lacksThinking({ messages }: ModelRequest, { convert, kept }: BodyPorts)
   return convert(last).isRebuilt || !isThinkingBlock(block);
 }
 
-/** The smallest trigger that the service accepts, in tokens. */
+/** The smallest threshold for a compaction that the service accepts, in tokens. */
 const smallestTrigger = 50_000;
 
 function toCompactionField(

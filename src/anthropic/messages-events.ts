@@ -88,7 +88,7 @@ class BlockAssembly {
   }
 }
 
-/** Some gateways send the start of a call twice. */
+/** True for the second start of the same call, which some gateways send. */
 function isRepeated(block: OpenBlock | undefined, { type, id }: UnknownRecord): boolean {
   if (block?.call?.isReady !== false || block.json !== "") return false;
   return type === "tool_use" && textOf(id) !== "" && id === block.fields.id;
@@ -111,7 +111,7 @@ function blockType({ type }: UnknownRecord): string | undefined {
   }
 }
 
-/** Compares only how the types end, because calls to server tools have the types "server_tool_use" and "mcp_tool_use". */
+/** True if a delta fits its block. Compares only how the block's type ends, because server tool calls have their own types, such as "server_tool_use". */
 function fits(block: OpenBlock | undefined, delta: UnknownRecord): boolean {
   const type = blockType(delta);
   return block !== undefined && type !== undefined && textOf(block.fields.type).endsWith(type);
@@ -170,13 +170,13 @@ function extendInput(block: OpenBlock, text: string, out: ModelChunk[]): boolean
   return true;
 }
 
-/** If code on the server made the call, its arguments arrive complete in `fields.input`, not in deltas. */
+/** Ends a call. If code on the server made it, its arguments have arrived complete in `fields.input`, not in deltas. */
 function endCall(call: StreamedCall, { input }: OpenBlock["fields"], cut: boolean): void {
   if (call.text === "" && isRecord(input) && Object.keys(input).length > 0) call.complete(JSON.stringify(input));
   call.end(endArguments(call.text, cut));
 }
 
-/** Omits blocks that the service would reject: cut-off thinking without a signature, and server calls with incomplete input. */
+/** Returns a block for the next request, or nothing if the service would reject it: cut-off thinking without a signature, or a server call with incomplete input. */
 function toWireBlock({ fields, json, call }: OpenBlock, cut: boolean): readonly WireBlock[] {
   const { type } = fields;
   if (typeof type !== "string" || call?.first !== undefined) return [];
@@ -213,7 +213,7 @@ export function toFinishReason(raw: string, hasCalls: boolean, words: FinishWord
   return reason === "stop" && hasCalls ? "tool-calls" : reason;
 }
 
-/** True if the final block may be incomplete. The service closes every block, even one that a stop sequence has cut off. */
+/** True if the stop reason means that the final block may be incomplete. The service closes every block, even one that was cut off. */
 export function mayBeCut(raw: string, words: FinishWords = new Map()): boolean {
   const reason = meaningOf(raw, words);
   return raw === "stop_sequence" || (reason !== "stop" && reason !== "tool-calls" && reason !== "paused");
@@ -222,8 +222,8 @@ export function mayBeCut(raw: string, words: FinishWords = new Map()): boolean {
 type Counts = { [Name in "input" | "cacheWrite" | "cacheRead" | "output" | "reasoning"]?: number | undefined };
 
 /**
- * The counts in each event are totals, not increments. A missing count keeps its earlier value. `input_tokens` excludes tokens that were
- * read from or written to the cache. `Usage` includes these tokens in the input.
+ * Collects token counts. The counts in each event are totals, not increments. A missing count keeps its earlier value. `input_tokens`
+ * excludes tokens that were read from or written to the cache, but `Usage` includes them in the input.
  */
 export class MessagesUsage {
   #counts: Counts = {};
@@ -247,7 +247,7 @@ function readCounts(usage: UnknownRecord, before: Counts): Counts {
   };
 }
 
-/** The counts of the message exclude the requests that summarized the context, although these requests are billed. */
+/** Returns the counts of the requests that summarized the context. The message's counts exclude them, although they are billed. */
 function readCompactions(iterations: readonly unknown[]): readonly Counts[] {
   return iterations
     .map(recordOf)
@@ -277,11 +277,11 @@ interface Reading {
   isDoubled: boolean;
   container: WireContainer | undefined;
   changes: readonly RequestChange[];
-  /** The stop reason in `message_start`. It counts only if the stream sends no later one. */
+  /** The stop reason in `message_start`. Used only if no later event has one. */
   opening: string;
 }
 
-/** Unknown events and deltas are ignored. Unknown blocks are kept and sent back. */
+/** Reads the events of a message into chunks. Unknown events and deltas are ignored. Unknown blocks are kept and sent back. */
 export function createMessagesReader(out: ModelChunk[], words: FinishWords = new Map()): EventReader {
   const answer = new Answer(out, words);
   const reading: Reading = {
@@ -295,7 +295,7 @@ export function createMessagesReader(out: ModelChunk[], words: FinishWords = new
     opening: "",
   };
   return createEventReader(answer, {
-    // The connection may be lost before `message_stop`. Some gateways end the stream without this event.
+    // The stream may end without `message_stop`: the connection is lost, or a gateway omits the event.
     mayGoOn: () => !answer.isOver,
     read: (event) => readEvent(event, reading),
     end: () => endReading(reading),
@@ -326,10 +326,10 @@ function readEvent(event: UnknownRecord, reading: Reading): void {
   }
 }
 
-/** `message_start` contains the whole message if code on the server calls a tool and the model generates nothing. */
+/** Reads `message_start`, which contains the whole message if code on the server calls a tool and the model generates nothing. */
 function readMessage(message: unknown, reading: Reading): void {
   if (!isRecord(message)) return;
-  // Some gateways send `message_start` twice. Only blocks that begin again show that another message has begun.
+  // Some gateways send `message_start` twice for one message. It counts as another message only if the blocks begin again too.
   if (reading.hasBegun) reading.isDoubled = true;
   if (Array.isArray(message.content) && reading.blocks.size === 0) {
     for (const [index, block] of message.content.entries()) startBlock(index, block, reading);
@@ -352,7 +352,7 @@ function readDelta(index: unknown, delta: unknown, reading: Reading): void {
 }
 
 function readEnding({ delta, usage: wire, input_transformations: changes }: UnknownRecord, reading: Reading): void {
-  // If another model takes over in the middle of a stream, its list replaces the first one.
+  // If another model takes over in the middle of a stream, its list of changes replaces the first one.
   if (Array.isArray(changes)) reading.changes = readServiceChanges(changes, toChange);
   const { answer } = reading;
   answer.count(reading.usage.add(wire));
@@ -369,7 +369,7 @@ function stop(raw: unknown, { answer, blocks }: Reading): void {
   blocks.settle(mayBeCut(textOf(raw), answer.words));
 }
 
-/** The changes that the service reports, with the `action` that the event `request-adjusted` has for each. */
+/** The changes that the service reports, each with its `action` in the event `request-adjusted`. */
 const transformations: ReadonlyMap<unknown, RequestChange["action"]> = new Map([
   ["thinking_dropped", "removed"],
   ["thinking_mismatch_allowed", "kept"],

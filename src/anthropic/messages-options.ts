@@ -38,7 +38,7 @@ function listHeaders(given: unknown): Iterable<readonly unknown[]> {
 }
 
 /**
- * Returns the API version that the client's SDK sends. @anthropic-ai/sdk sends 2026-10-21 since its version 1.0.0. The clients for
+ * Returns the API version that the client's SDK sends. @anthropic-ai/sdk has sent 2026-10-21 since its version 1.0.0. The clients for
  * Bedrock and Vertex AI are built on it, and do the same.
  */
 function sdkVersionOf(client: object): string | undefined {
@@ -54,7 +54,7 @@ export interface WireBlock {
   readonly [field: string]: Json | undefined;
 }
 
-/** `content` is always a list, because only a block can have a cache mark. */
+/** A message in the API's format. `content` is always a list, because only a block can have a cache mark. */
 export interface WireMessage {
   readonly role: "user" | "assistant";
   readonly content: readonly WireBlock[];
@@ -67,7 +67,7 @@ export interface WireContainer {
   readonly expires_at?: string | undefined;
 }
 
-/** The body of a streaming request. The run option `modelSettings.extra` may add any field. */
+/** A streaming request's body. The run option `modelSettings.extra` may add any field. */
 export interface MessagesRequestBody {
   readonly model: string;
   readonly max_tokens: number;
@@ -309,7 +309,7 @@ function isCompaction(value: unknown): boolean {
 }
 
 /**
- * The service allows 24 optional properties and 16 unions
+ * Plans how the answer's schema is sent. The service allows 24 optional properties and 16 unions
  * (https://platform.claude.com/docs/en/build-with-claude/structured-outputs). Schemas with 11 optional properties have failed too
  * (`supports-native-structured-output-schema.ts` in @ai-sdk/anthropic 4.0.105).
  */
@@ -329,7 +329,7 @@ export function planOutput(request: ModelRequest, serverTools: readonly object[]
   return plan(request, !isContinued && !isTaken && serverTools.length === 0);
 }
 
-/** Keeps the other fields of `output_config`, such as `effort`. */
+/** Adds the schema to the field `output_config`, whose other fields, such as `effort`, are kept. */
 export function toConfigField(schema: JsonSchema | undefined, request: ModelRequest): { readonly output_config?: Json } {
   return schema === undefined ? {} : { output_config: { ...configOf(request), format: { type: "json_schema", schema } } };
 }
@@ -340,7 +340,7 @@ export function configOf({ settings }: ModelRequest): { readonly [field: string]
 
 const withoutSchemas = /claude-(?:instant|v?[123]\b|(?:sonnet|opus)-4(?:$|-0|-2025))/i;
 
-/** False for Bedrock, Vertex AI and compatible servers, which support schemas only for some models. */
+/** True if the service enforces schemas. False for Bedrock, Vertex AI and compatible servers, which support schemas only for some models. */
 function enforcesSchemas(client: object, model: string): boolean {
   return isClientOf(client, "anthropic.com") && !withoutSchemas.test(model);
 }

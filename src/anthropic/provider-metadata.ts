@@ -1,5 +1,5 @@
-// Keeps the blocks of an assistant message as provider metadata, and sends them back unchanged. Nothing else in a message holds the
-// signatures of its thinking and the results of server tools.
+// Keeps an assistant message's blocks as provider metadata, and sends them back unchanged. Only this metadata contains the signatures of
+// thinking and the results of server tools.
 
 import type { AssistantMessage, Json, Message, ModelRequest } from "../core/index.ts";
 import { idRules, toWireId } from "../shared/adapters/wire-names.ts";
@@ -8,7 +8,7 @@ import type { ProviderMetadata } from "../core/types/message.ts";
 import { type MetadataReader, readOwnItems, type RecordedMessage, saysTheSame } from "../shared/adapters/sdk-provider.ts";
 import type { WireBlock, WireContainer } from "./messages-options.ts";
 
-/** The API accepts only objects as arguments. Other arguments are sent in an object under this key. */
+/** The key under which arguments that are not an object are sent, because the API accepts only objects. */
 export const invalidJsonKey = "INVALID_JSON";
 
 export function toMetadataItems(blocks: readonly WireBlock[], container: WireContainer | undefined): readonly Json[] {
@@ -37,7 +37,7 @@ function toSendable(blocks: readonly WireBlock[]): readonly WireBlock[] {
   return trimThinking(blocks.filter((block) => !isBlank(block) && block.type !== "document"));
 }
 
-/** Omits thinking at the end of a cut-off message, which the service rejects (github.com/tailcallhq/forgecode/issues/2107). */
+/** Omits thinking at the end of a cut-off message, because the service rejects it there (github.com/tailcallhq/forgecode/issues/2107). */
 export function trimThinking(blocks: readonly WireBlock[]): readonly WireBlock[] {
   let end = blocks.length;
   while (isThinkingBlock(blocks[end - 1])) end -= 1;

@@ -1,6 +1,6 @@
-// Calls of tools that the service runs. A call is open if its message does not have its result. The service answers an open call at
-// the beginning of the next assistant message. Until then, it accepts nothing but the results of the run's own tools
-// (github.com/anthropics/anthropic-sdk-typescript/issues/1090).
+// Removes blocks that the service would refuse. Most are calls of tools that the service runs. Such a call is open if its message does not
+// contain its result. The service answers an open call at the beginning of the next assistant message. Until then, it accepts nothing but
+// the results of the run's own tools (github.com/anthropics/anthropic-sdk-typescript/issues/1090).
 
 import { isRecord, listOf, memoize, recordOf, textOf } from "../core/kit.ts";
 import type { Json, Message } from "../core/index.ts";
@@ -12,7 +12,7 @@ export const betaBlocks = { fallback: "server-side-fallback", compaction: "compa
 
 export type BetaBlock = keyof typeof betaBlocks;
 
-/** Tells which blocks of earlier messages the service accepts in a request. */
+/** Says which blocks of earlier messages the service accepts in a request. */
 export interface Accepted {
   /** True if the request declares this server tool. */
   declares(name: string): boolean;
@@ -140,15 +140,15 @@ function removeFrom(block: WireBlock, ids: readonly string[]): readonly WireBloc
   const { type, id, tool_use_id: answered, caller } = block;
   if (type.endsWith("tool_use") && ids.includes(textOf(id))) return [];
   if (type.endsWith("tool_result") && ids.includes(textOf(answered))) return [];
-  // A call to one of the run's own tools may name the server call whose code made it.
+  // A call to one of the run's own tools may name the server call whose code made it. The name must not point to a removed call.
   if (!isRecord(caller) || !ids.includes(textOf(caller["tool_id"]))) return [block];
   const { caller: _removed, ...rest } = block;
   return [rest];
 }
 
 /**
- * After a server-side fallback, an answer has the blocks of the first model, the block `fallback`, and the blocks of the second model. The
- * service refuses calls of the first model that were not answered in the same message, and their results
+ * Removes what the service refuses after a server-side fallback. The answer then contains the first model's blocks, the block `fallback`,
+ * and the second model's blocks. The service refuses calls of the first model that were not answered in the same message, and their results
  * (github.com/code-yeongyu/senpi/issues/113 and 117). Without the beta, it refuses the block itself
  * (github.com/UKGovernmentBEIS/inspect_ai/issues/5335). The thinking is then removed too, because two models made it.
  */

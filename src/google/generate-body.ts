@@ -35,7 +35,7 @@ import {
 } from "./generate-options.ts";
 import { idOfCall, isCallPart, readMetadata, toWireName } from "./provider-metadata.ts";
 
-/** Omits blank texts, because Vertex AI rejects them. */
+/** Converts content to parts. Omits blank texts, because Vertex AI rejects them. */
 export function toContentParts(content: string | readonly ContentPart[]): readonly WirePart[] {
   if (typeof content === "string") return toTextParts(content);
   return content.flatMap((part) => {
@@ -61,7 +61,7 @@ export function toResultMedia(part: MediaPart): MediaWirePart | string {
   return writeMedia(part, partMedia);
 }
 
-/** Base64 data, or a URL that the service fetches: from the Files API, a storage bucket or the web. */
+/** A part with base64 data, or with a URL that the service fetches: from the Files API, a storage bucket or the web. */
 export type MediaWirePart =
   | { readonly inlineData: { readonly mimeType: string; readonly data: string } }
   | { readonly fileData: { readonly mimeType: string; readonly fileUri: string } };
@@ -71,7 +71,7 @@ export function standsInAnswer(part: MediaWirePart): boolean {
   return "inlineData" in part && answerTypes.has(part.inlineData.mimeType);
 }
 
-/** The media types in function responses. Source: Gemini API, Function calling, "Multimodal function responses". */
+/** The media types that function responses may contain (Gemini API, Function calling, "Multimodal function responses"). */
 const answerTypes: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/webp", "application/pdf", "text/plain"]);
 
 export const partMedia: MediaForms<MediaWirePart> = {
@@ -87,7 +87,7 @@ export const partMedia: MediaForms<MediaWirePart> = {
 const imageTypes: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"]);
 const otherTypes = /^(?:(?:audio|video)\/[\w.+-]+|application\/pdf)$/;
 
-/** All text types become "text/plain", because the service supports few other text types. */
+/** Returns "text/plain" for all text types, because the service supports few other text types. */
 function toKnownType(mediaType: string): string | undefined {
   if (isTextType(mediaType)) return "text/plain";
   return imageTypes.has(mediaType) || otherTypes.test(mediaType) ? mediaType : undefined;
@@ -139,7 +139,7 @@ const noIds: ReadonlyMap<string, string> = new Map();
 function convertAssistantMessage(message: AssistantMessage, settings: ContentSettings): ConvertedAssistant {
   const providerMetadata = readMetadata(message, settings);
   const written = providerMetadata ?? rebuildMessage(message);
-  // A message with only thoughts gets no parts, so it is not sent.
+  // A message that contains only thoughts becomes empty, so it is not sent.
   const parts = written.every(({ thought }) => thought === true) ? [] : written;
   const signed = settings.generation === 3 ? signFirstCall(parts) : parts;
   return {
@@ -221,7 +221,7 @@ function sortContent({ content = [] }: ToolResultPart, { generation }: ContentSe
   return { texts, inside, after };
 }
 
-/** The keys "output" and "error" come from the docstring of `FunctionResponse.response` in @google/genai. */
+/** Converts a tool result. The keys "output" and "error" are those in the docstring of `FunctionResponse.response` in @google/genai. */
 function toFunctionResponse(part: ToolResultPart, id: string | undefined, { texts, inside }: Omit<SortedContent, "after">): Json {
   const said = texts.filter((text) => text !== "").join("\n");
   return {
@@ -239,8 +239,8 @@ interface RequestPorts {
 }
 
 /**
- * `settings.extra` of the request may replace fields of `config`. `extra` cannot replace the signal, the continuation token, or the
- * fields that keep the SDK from running tools or continuing an answer by itself.
+ * Builds the SDK's parameters. The request's `settings.extra` may replace fields of `config`, except the signal, the continuation token, and
+ * the fields that keep the SDK from running tools or continuing an answer by itself.
  */
 export function buildGenerateParams(request: ModelRequest, { settings, convert, signal }: RequestPorts): GenerateContentParams {
   const { messages, continuationToken, settings: model = {} } = request;
@@ -268,8 +268,8 @@ const opening: WireContent = { role: "user", parts: [{ text: openingText }] };
 const continuation: WireContent = { role: "user", parts: [{ text: continueText }] };
 
 /**
- * A conversation must begin and end with a user message. If the service continues its last message, it sends the token for that
- * message, so nothing follows the message.
+ * Joins the messages so that the conversation begins and ends with a user message, as the service requires. If it continues its own last
+ * message, for which it has sent a token, that message stays last.
  */
 function joinContents(messages: readonly Message[], convert: ContentConverter, isContinued: boolean): readonly WireContent[] {
   const contents = messages.map((message, index) => convert(message, messages[index - 1]));
@@ -289,8 +289,8 @@ function toToolFields({ tools, toolChoice }: ModelRequest, settings: GenerateSet
 }
 
 /**
- * Gemini 3 requires `includeServerSideToolInvocations` if tools of the run and of the service are combined. Vertex AI has no such
- * field.
+ * Returns the tool settings. Gemini 3 requires `includeServerSideToolInvocations` if the run's tools and the service's are combined. Vertex
+ * AI has no such field.
  */
 function toToolConfig(choice: ToolChoice | undefined, settings: GenerateSettings): object {
   const { client, generation, serverTools, streamArguments } = settings;
@@ -312,8 +312,8 @@ function toCallingMode(choice: ToolChoice): object {
 }
 
 /**
- * `parametersJsonSchema` accepts any JSON Schema. With the older field `parameters`, the service answers 400 to unknown keywords
- * such as `exclusiveMinimum`.
+ * Declares a tool with `parametersJsonSchema`, which accepts any JSON Schema. With the older field `parameters`, the service answers 400 to
+ * unknown keywords such as `exclusiveMinimum`.
  */
 const toDeclaration = memoize(({ name, description, inputSchema }: ToolDefinition): object => ({
   name,

@@ -123,7 +123,7 @@ class PartAssembly {
     const id = filledOrNone(call.id);
     const goesOn = this.#open !== undefined && (textOf(call.name) === "" || (id !== undefined && id === this.#open.id));
     if (!goesOn) {
-      // Another call begins, so the open call will get no more arguments. An empty call only marks the end of the previous call.
+      // A new call ends the open one, which gets no more arguments. An empty call does nothing else.
       this.settle();
       if (Object.keys(call).length === 0) return;
       this.#open = new GoogleCall(this.#streamed, `call-${this.#calls}`, part);
@@ -150,7 +150,7 @@ function writeArguments(args: unknown): string {
 /** Provider metadata nests a call's arguments this many levels deeper, so their own depth limit is lower by this number. */
 const levelsAround = 5;
 
-/** Arguments that are nested too deeply are kept as text in an object, because the API requires an object. */
+/** Parses arguments. If they are nested too deeply, wraps their text in an object, because the API requires an object. */
 function readArguments(text: string): Json {
   try {
     return toJson(JSON.parse(text), -levelsAround);
@@ -170,7 +170,10 @@ interface FinishedMessage {
   readonly hasToken: boolean;
 }
 
-/** The service also sends STOP for an answer with calls. "continue" without a continuation token becomes "length", because the answer is cut off. */
+/**
+ * Converts a finish reason. STOP may also end an answer with calls. "continue" without a continuation token becomes "length", because the
+ * answer is cut off.
+ */
 export function toFinishReason(
   raw: string,
   { hasCalls, hasToken }: FinishedMessage,
@@ -196,9 +199,9 @@ const fields = [
 type Counts = { [Field in (typeof fields)[number]]?: number };
 
 /**
- * Each `usageMetadata` object contains totals for the stream so far. If a count is missing, its earlier value is kept, because
- * Vertex AI sends objects without counts in the middle of a stream. Prompt counts include cached tokens, but not the input of tools
- * that the service runs. Candidate counts exclude thoughts.
+ * Collects token counts. Each `usageMetadata` object contains totals for the stream so far. If a count is missing, its earlier value is
+ * kept, because Vertex AI sends objects without counts in the middle of a stream. Prompt counts include cached tokens, but not the input of
+ * tools that the service runs. Candidate counts exclude thoughts.
  */
 export class GenerateUsage {
   readonly #counts: Counts = {};
@@ -212,7 +215,7 @@ export class GenerateUsage {
 }
 
 /**
- * The reported `total` may leave out a count from an earlier chunk. `usageOf` therefore raises a `total` that is less than the sum
+ * Converts the counts. The reported `total` may omit a count from an earlier chunk, so `usageOf` raises a `total` that is less than the sum
  * of the counts.
  */
 function toUsage(counts: Counts, total: number): Usage | undefined {
@@ -232,15 +235,15 @@ interface Reading {
   readonly parts: PartAssembly;
   readonly usage: GenerateUsage;
   hasBegun: boolean;
-  /** True while the service runs code. The result of the code and more text then follow, even after a finish reason. */
+  /** True while the service runs code. The code's result and more text then follow, even after a finish reason. */
   runsCode: boolean;
   token: string;
 }
 
 /**
- * Only the first candidate is read. Parts of unknown kinds are kept and sent back. A continuation token is used only if the
- * finish reason requests a continuation. The service also sends such tokens during the stream, so that clients can resume after a
- * lost connection.
+ * Reads the service's chunks, and only their first candidate. Parts of unknown kinds are kept and sent back. A continuation token is used
+ * only if the finish reason requests a continuation. The service also sends such tokens during the stream, so that clients can resume after
+ * a lost connection.
  */
 export function createGenerateReader(out: ModelChunk[], words: FinishWords = generateWords, tail?: EventTail): EventReader {
   const answer = new Answer(out, words);
@@ -253,7 +256,7 @@ export function createGenerateReader(out: ModelChunk[], words: FinishWords = gen
     token: "",
   };
   return createEventReader(answer, {
-    // The SDK throws an error at `data: [DONE]`, with which some gateways end the stream
+    // Stops reading at `data: [DONE]`, with which some gateways end the stream, because the SDK throws an error there
     // (github.com/google-gemini/gemini-cli/issues/16162).
     mayGoOn: () => !answer.isOver && tail?.isDone !== true,
     read: (chunk) => readChunk(chunk, reading),
@@ -267,7 +270,7 @@ export function createGenerateReader(out: ModelChunk[], words: FinishWords = gen
 function readChunk(chunk: UnknownRecord, reading: Reading): void {
   const { answer, hasBegun } = reading;
   const { error, candidates, responseId: id } = chunk;
-  // The SDK usually throws the errors of the service. Some SDK versions and clients yield these errors as chunks instead.
+  // The SDK usually throws the service's errors, but some SDK versions and clients yield them as chunks.
   if (error !== undefined && error !== null) return answer.fail(error);
   const answers = listOf(candidates).filter(isFirst).map(recordOf);
   const contents = answers.map(({ content }) => recordOf(content));
@@ -286,8 +289,8 @@ function takeChunk({ candidates, promptFeedback, usageMetadata }: UnknownRecord,
 }
 
 /**
- * Further candidates arrive only if the caller requests them. The index of a candidate without the field `index` is its position in
- * the list.
+ * True for the first candidate. Others arrive only if the caller requests them. A candidate without the field `index` has the index of its
+ * position in the list.
  */
 function isFirst(candidate: unknown, place: number): boolean {
   const { index } = recordOf(candidate);

@@ -130,7 +130,7 @@ export function checkGenerateOptions(options: GoogleGenerateContentOptions): Gen
   };
 }
 
-/** Model names without a version, such as "gemini-flash-latest", are treated as generation 3. */
+/** Returns a model's generation. Names without a version, such as "gemini-flash-latest", count as generation 3. */
 function generationOf(model: string): 2 | 3 {
   return /(?:^|\/)(?:gemini-[12](?![\d])|gemma)/i.test(model) ? 2 : 3;
 }
@@ -144,7 +144,7 @@ interface Combined {
   readonly serverTools: readonly object[];
 }
 
-/** Schemas with more than four levels have failed (github.com/Portkey-AI/gateway/pull/1616). */
+/** Plans how the answer's schema is sent. Schemas with more than four levels have failed (github.com/Portkey-AI/gateway/pull/1616). */
 const plan: (request: ModelRequest, isPossible: boolean) => OutputPlan = /* @__PURE__ */ createOutputPlanner({
   maxOptional: 100,
   maxUnions: 16,
@@ -164,7 +164,7 @@ export function planOutput(request: ModelRequest, { generation, serverTools }: C
   return plan(request, canCombine && formatFields.every((field) => extra[field] === undefined));
 }
 
-/** Models that do not support schemas: Gemma, models before Gemini 2.5, and models whose output is not text. */
+/** Matches models that do not support schemas: Gemma, models before Gemini 2.5, and models whose output is not text. */
 const withoutSchemas = /gemma|gemini-(?:1|2\.0|2-|pro|ultra)|image|tts|live|audio|embedding/i;
 
 function enforcesSchemas(model: string): boolean {

@@ -13,7 +13,7 @@ interface FakeClient extends GoogleGenAIClient {
   readonly signal: AbortSignal;
 }
 
-/** The stream of the client yields each event, or throws the event if it is an Error. */
+/** Makes a client whose stream yields each event, or throws the event if it is an Error. */
 function createFakeClient(events: readonly unknown[]): FakeClient {
   const asked: GenerateContentParams[] = [];
   return {

@@ -134,13 +134,13 @@ async function toReadable(response: Response): Promise<Response> {
     ? text
     : JSON.stringify({ error: { code: status, message: text.trim() || statusText || `Status ${status}` } });
   const plain = new Headers(headers);
-  // The new body is not compressed, and its length differs.
+  // These headers describe the original body. The new one is not compressed, and its length differs.
   for (const name of ["content-encoding", "content-length"]) plain.delete(name);
   plain.set("content-type", "application/json");
   return new Response(body, { status: isError(status) ? status : 400, statusText, headers: plain });
 }
 
-/** A `Response` with a body cannot have a status such as 304 or 999. `explain` adds the original status to the error later. */
+/** True for an error status that a `Response` with a body can have, unlike 304 or 999. `explain` adds the original status to the error later. */
 function isError(status: number): boolean {
   return status >= 400 && status <= 599;
 }

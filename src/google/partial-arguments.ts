@@ -31,7 +31,7 @@ function toSegment([, key, index, quoted]: RegExpExecArray): PathSegment | undef
   return quoted === undefined ? key : unquote(quoted);
 }
 
-/** Decodes the same escapes as JSON. A single-quoted name may also contain `\'` and unescaped double quotes. */
+/** Removes a name's quotes, and decodes the same escapes as JSON. A single-quoted name may also contain `\'` and unescaped double quotes. */
 function unquote(quoted: string): string | undefined {
   const inside = quoted.slice(1, -1);
   const escaped = quoted.startsWith("'") ? inside.replace(/\\'|"/g, (found) => (found === '"' ? '\\"' : "'")) : inside;
@@ -54,7 +54,7 @@ export class PartialArguments {
   #last: readonly PathSegment[] = [];
   /** The paths of the values, objects and arrays that have ended. */
   readonly #ended = new Set<string>();
-  /** True inside a string that is not complete yet. */
+  /** True while a string is incomplete. */
   #isOpen = false;
   #isBroken = false;
 

@@ -1,5 +1,5 @@
-// Keeps the parts of an assistant message as provider metadata, and sends them back unchanged. Nothing else in a message holds its thought
-// signatures and the results of tools that the service ran.
+// Keeps an assistant message's parts as provider metadata, and sends them back unchanged. Only this metadata contains its thought signatures
+// and the results of tools that the service ran.
 
 import type { AssistantMessage, Json } from "../core/index.ts";
 import { filledOrNone } from "../shared/plain-error.ts";
@@ -40,7 +40,7 @@ export function isCallPart({ functionCall }: WirePart): boolean {
   return isRecord(functionCall);
 }
 
-/** Vertex AI, and models before Gemini 3, often send no id. */
+/** Returns a call's id, or undefined: Vertex AI, and models before Gemini 3, often send none. */
 export function idOfCall({ functionCall }: WirePart): string | undefined {
   return filledOrNone(recordOf(functionCall).id);
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { ModelChunk } from "../core/index.ts";
 import { CallAssembly } from "./call-assembly.ts";
 
-/** The text `index id name arguments` with a hyphen for each missing field, or an object in the API format. */
+/** A fragment, written as `index id name arguments` with a hyphen for each missing field, or as an object in the API format. */
 type Fragment = string | { readonly [field: string]: unknown };
 
 function toEntry(fragment: Fragment): { readonly [field: string]: unknown } {

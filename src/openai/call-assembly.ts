@@ -13,7 +13,7 @@ import { JsonScan } from "../shared/json-scan.ts";
  */
 class ObjectScan {
   readonly #json = new JsonScan();
-  /** "closed": the JSON object is closed, and only whitespace has followed. "broken": the text is not one JSON object. */
+  /** "closed": the object is complete, and only whitespace has followed. "broken": the text is not one JSON object. */
   #state: "open" | "closed" | "broken" = "open";
   #isObject: boolean | undefined;
 
@@ -148,13 +148,13 @@ function continuesUnderOtherId(call: IndexedCall, fragment: Fragment): boolean {
   if (isRepetition(call, fragment)) return true;
   const isFresh = !(beginsObject(args) && isComplete(call));
   if (call.name === "") return isFresh;
-  // The id of a call may arrive after its name.
+  // A call's id may arrive after its name, so a call without an id may continue in a fragment that has one.
   if (call.id === undefined) return name === "" ? isFresh : name === call.name && call.text === "";
   if (args.trim() === "") return false;
   return name === "" ? isFresh : name === call.name && isTail(call, args);
 }
 
-/** True for arguments that cannot begin a call, and for the incomplete first arguments of `call`. */
+/** True if the arguments can only continue `call`: they cannot begin a call, or the arguments of `call` are still incomplete. */
 function isTail(call: IndexedCall, args: string): boolean {
   if (call.text !== "") return !beginsObject(args) && !isComplete(call);
   return beginsObject(args) && !isRecord(parseJson(args));
@@ -229,7 +229,7 @@ export class CallAssembly {
   readonly #out: ModelChunk[];
   readonly #calls = new CallIndex();
   readonly #streamed: StreamedCalls;
-  /** The ids of fragments that have neither a name nor arguments, by index. The call itself follows without the id. */
+  /** The ids that arrived alone, without a name or arguments, by index. The call then follows in a fragment without its id. */
   readonly #heads = new Map<number | undefined, string>();
   #readyCalls = 0;
 
@@ -242,7 +242,7 @@ export class CallAssembly {
     return this.#calls.all.length;
   }
 
-  /** True if the arguments of all calls are valid. */
+  /** True if every call's arguments are valid. */
   get areWhole(): boolean {
     return this.#calls.all.every(({ isReady, text }) => isReady || endArguments(text, false).problem === undefined);
   }
@@ -302,11 +302,11 @@ export class CallAssembly {
 function toFragment(entry: UnknownRecord): Fragment {
   const { name, arguments: args } = recordOf(entry.function);
   return {
-    // Mistral's gateway writes "null" (github.com/mistralai/mistral-vibe/issues/1127).
+    // Mistral's gateway writes "null" for a missing id (github.com/mistralai/mistral-vibe/issues/1127).
     id: entry.id === "null" ? undefined : filledOrNone(entry.id),
     index: typeof entry.index === "number" ? entry.index : undefined,
     name: textOf(name),
-    // Some servers send the arguments as an object.
+    // Some servers send the arguments as an object instead of JSON text.
     args: typeof args === "string" ? args : typeof args === "object" && args !== null ? JSON.stringify(args) : "",
   };
 }

@@ -46,7 +46,7 @@ interface Fillings {
   readonly callText: string | null;
 }
 
-/** Replaces blank content, leaves out blank parts, and adds text next to files, because Bedrock refuses a document without text. */
+/** Replaces blank content, omits blank parts, and adds text next to files, because Bedrock refuses a document without text. */
 function fillMessage(message: ChatMessage, { emptyText, callText }: Fillings): ChatMessage {
   if (message.role === "assistant" && message.tool_calls !== undefined)
     return isBlank(message.content) ? { ...message, content: callText } : message;
@@ -75,7 +75,7 @@ function mergeRoles(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   return merged;
 }
 
-/** Merges two messages. Returns undefined if they need not be merged. The calls of a message stay directly before their results. */
+/** Merges two messages, or returns undefined if they need not be merged. A message's calls stay directly before their results. */
 function mergeMessages(first: ChatMessage, second: ChatMessage): ChatMessage | undefined {
   if (first.role === "user" && second.role === "user")
     return { role: "user", content: joinContent(first.content, second.content) };
@@ -159,7 +159,7 @@ function toChatMessages(message: Message, settings: MessageSettings): readonly C
   }
 }
 
-/** Omits a message that has only reasoning, because servers reject empty messages. */
+/** Omits a message that contains only reasoning, because it would be empty, and servers reject empty messages. */
 function toAssistantMessages(message: AssistantMessage, settings: MessageSettings): readonly ChatMessage[] {
   const { text, calls: asked } = readAssistantMessage(message);
   if (text === "" && asked.length === 0) return [];
@@ -201,7 +201,7 @@ function toChatCall({ callId, name, args }: ToolCallPart, extra: Json | undefine
   };
 }
 
-/** Returns `text`, as the service wrote it, unless the arguments were edited. Different whitespace would miss the prompt cache. */
+/** Returns the arguments as the service wrote them (`text`), unless they were edited. Different whitespace would miss the prompt cache. */
 function keepText(text: string, args: Json): string {
   return isRecord(args) && isSameArguments(text, JSON.stringify(args)) ? text : toWireArguments(args);
 }

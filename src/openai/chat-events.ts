@@ -14,7 +14,7 @@ interface FinishedMessage {
   readonly refused: boolean;
 }
 
-/** A finish reason that only older models have. */
+/** A finish reason that only older models send. */
 export const chatWords: FinishWords = new Map<string, FinishReason>([["function_call", "tool-calls"]]);
 
 export function toFinishReason(reason: FinishReason, { hasCalls, refused }: FinishedMessage): FinishReason {
@@ -42,7 +42,7 @@ interface Reading {
 export interface ChatAnswers {
   readonly words?: FinishWords;
   readonly thinkTags?: ThinkTags;
-  /** Tells whether the stream ended with `data: [DONE]`, which the SDK does not pass on. */
+  /** Sees whether the stream ended with `data: [DONE]`, which the SDK does not pass on. */
   readonly tail?: EventTail;
 }
 
@@ -65,7 +65,8 @@ export function createChatReader(
     read: (chunk) => readChunk(chunk, reading),
     end() {
       for (const held of answer.ids.rest()) takeChunk(held, reading);
-      // Some services send no finish reason (github.com/earendil-works/pi/issues/6225, github.com/openclaw/openclaw/issues/98575).
+      // Some services send no finish reason, so `[DONE]` after valid calls also counts as a complete answer
+      // (github.com/earendil-works/pi/issues/6225, github.com/openclaw/openclaw/issues/98575).
       reading.isCounted ||= reading.hasSpoken && reading.calls.areWhole && tail?.isDone === true;
       endReading(reading);
     },
@@ -97,7 +98,7 @@ function takeChunk(chunk: UnknownRecord, reading: Reading): void {
     reading.hasSpoken = true;
     reading.isCounted = false;
   }
-  // Groq sends token counts in `x_groq`. Some servers send token counts in a choice.
+  // Groq sends token counts in `x_groq`, and some servers in a choice.
   for (const usage of [recordOf(chunk.x_groq).usage, ...choices.map((choice) => recordOf(choice).usage), chunk.usage]) {
     const counted = toUsage(usage);
     if (counted !== undefined) takeUsage(counted, { isAlone: choices.length === 0, isSpeech }, reading);

@@ -1,5 +1,5 @@
-// Keeps data that servers need back unchanged: `reasoning_details` (OpenRouter, MiniMax), and the `extra_content` of each call.
-// Gemini's OpenAI endpoint stores thought signatures in `extra_content` and answers 400 without them.
+// Keeps data that must be sent back unchanged: `reasoning_details` (OpenRouter, MiniMax), and each call's `extra_content`. Gemini's OpenAI
+// endpoint stores thought signatures in `extra_content` and answers 400 without them.
 
 import { copyFields } from "../shared/plain-error.ts";
 import { isRecord, textOf } from "../core/kit.ts";
@@ -37,7 +37,10 @@ export class ReasoningDetails {
   }
 }
 
-/** Encrypted data and signatures arrive complete. Text without an index that follows a signature begins another detail. */
+/**
+ * True if a fragment continues the detail `begun`. Encrypted data and signatures arrive complete, so a fragment without an index begins
+ * another detail if it has data, or text after a signature.
+ */
 function continues(begun: OpenDetail, fragment: UnknownRecord, isPlaced: boolean): boolean {
   if (!isPlaced && typeof begun.index === "number") return false;
   if (differ(begun.id, fragment.id) || differ(begun.data, fragment.data)) return false;
@@ -74,7 +77,7 @@ export function toChatMetadata(details: readonly Json[], extras: ReadonlyMap<num
 export interface MetadataFields {
   readonly reasoningDetails: Json | undefined;
   readonly extras: ReadonlyMap<number, Json>;
-  /** The arguments of calls as the service wrote them, by position. Only `fromOpenAIMessages` records them. */
+  /** The arguments of calls as the service wrote them, by the call's position. Only `fromOpenAIMessages` records them. */
   readonly argumentTexts: ReadonlyMap<number, string>;
 }
 

@@ -46,7 +46,7 @@ export interface ChatTool {
   readonly function: { readonly name: string; readonly description: string; readonly parameters: object };
 }
 
-/** The body of a request. The run option `modelSettings.extra` may add any field. It may also set `stream` to false. */
+/** A request body. The run option `modelSettings.extra` may add any field. It may also set `stream` to false. */
 export interface ChatRequestBody {
   readonly model: string;
   readonly messages: readonly { readonly role: string }[];

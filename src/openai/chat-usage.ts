@@ -21,18 +21,18 @@ export function toUsage(usage: unknown): Usage | undefined {
     total,
     cached: largestOf(
       input.cached_tokens,
-      // DeepSeek; Kimi (github.com/earendil-works/pi/issues/8075); LiteLLM (github.com/BerriAI/litellm/issues/39505); Mistral.
+      // The fields of DeepSeek, Kimi (github.com/earendil-works/pi/issues/8075), LiteLLM (github.com/BerriAI/litellm/issues/39505) and Mistral.
       ...[usage.prompt_cache_hit_tokens, usage.cached_tokens, usage.cache_read_input_tokens, usage.num_cached_tokens],
-      // groq-sdk 1.6.0.
+      // Groq's fields (groq-sdk 1.6.0).
       ...[usage.dram_cached_tokens, usage.sram_cached_tokens],
     ),
-    // OpenAI; LiteLLM, in two places.
+    // OpenAI's field, then the two places where LiteLLM puts the count.
     cacheWrite: largestOf(input.cache_write_tokens, input.cache_creation_tokens, usage.cache_creation_input_tokens),
     reasoning,
   });
 }
 
-/** A service may report a count in several fields, and zero in some of them. */
+/** Returns the largest count, because a service may report a count in several fields, and zero in some of them. */
 function largestOf(...counts: readonly unknown[]): number | undefined {
   const known = counts.map(countOf).filter((count) => count !== undefined);
   return known.length === 0 ? undefined : Math.max(...known);

@@ -20,12 +20,12 @@ import { createItemWriter, readContent, readResponsesItems } from "./read-respon
 import { createInputConverter, inputMedia } from "./responses-body.ts";
 import { readResponsesMetadata } from "./responses-metadata.ts";
 
-/** The API of a history: Chat Completions or Responses. */
+/** The API whose format a history has: Chat Completions or Responses. */
 export type OpenAIMessagesApi = "chat" | "responses";
 
 /** The options of `fromOpenAIMessages` and `toOpenAIMessages`. */
 export interface OpenAIHistoryOptions {
-  /** The API of the history. By default, `fromOpenAIMessages` detects the API, and `toOpenAIMessages` uses "chat". */
+  /** The API whose format the history has. By default, `fromOpenAIMessages` detects the API, and `toOpenAIMessages` uses "chat". */
   readonly api?: OpenAIMessagesApi | undefined;
   /**
    * The provider whose model wrote the history: the provider itself, or its `id` and `model`. Content that only this model
@@ -157,11 +157,11 @@ function readSystem(item: FieldReader, { position, api, draft }: SystemPlace): s
 }
 
 /**
- * Converts a transcript to messages of the Chat Completions API, or to input items of the Responses API. They are the same that
- * `openaiChat` and `openaiResponses` would send. For a Responses history, pass the item type of your SDK as type argument:
+ * Converts a transcript to messages of the Chat Completions API, or to input items of the Responses API: the same messages or items that
+ * `openaiChat` or `openaiResponses` would send. For a Responses history, pass your SDK's item type as type argument:
  * `toOpenAIMessages<ResponseInputItem>(messages, { api: "responses" })`.
  *
- * Images and files of users that the API does not support are omitted. Throws LoopError "invalid-messages" if the transcript is
+ * Users' images and files that the API does not support are omitted. Throws LoopError "invalid-messages" if the transcript is
  * invalid, and "invalid-option" or "unknown-option" if an option is invalid.
  *
  * @example

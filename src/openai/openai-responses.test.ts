@@ -6,7 +6,7 @@ import type { ModelCall, ModelChunk } from "../core/index.ts";
 import { openaiResponses } from "./openai-responses.ts";
 import type { OpenAIResponsesClient, ResponsesRequestBody } from "./responses-options.ts";
 
-/** The `heartbeat` of this class needs `this`, so the provider must call it as a method. */
+/** A call whose `heartbeat` needs `this`, so the provider must call it as a method. */
 class Call implements ModelCall {
   readonly iteration: number = 0;
   readonly clock: ModelCall["clock"];

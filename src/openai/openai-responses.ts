@@ -28,8 +28,8 @@ import { explainLoss, openEvents, toResponseEvent } from "./whole-answer.ts";
  * edited or goes to another model, only its text and calls are sent.
  *
  * With the option `compaction`, the service replaces old items with an encrypted summary if the run has
- * `compactMessages`. The summary is sent back with its message, even if nothing is stored. Requests still have the items before
- * the summary, because other models cannot read the summary.
+ * `compactMessages`. The summary is sent back with its message, even if nothing is stored. Requests still contain the items before
+ * the summary, because other models cannot read it.
  *
  * Commentary and the final answer are both sent as text, separated by a blank line. The settings `stopSequences` and `seed` are
  * not sent, because the API has no fields for them.
@@ -82,7 +82,10 @@ export function openaiResponses(options: OpenAIResponsesOptions): Provider {
   });
 }
 
-/** Reads the first events. Throws if the service refuses the request in the first event that does more than announce the response. */
+/**
+ * Reads the stream up to the first event that does more than announce the response. Throws if this event says that the service refuses
+ * the request.
+ */
 async function checkStart(events: unknown): Promise<unknown> {
   if (!isStream(events)) return events;
   const iterator = events[Symbol.asyncIterator]();

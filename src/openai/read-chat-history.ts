@@ -25,10 +25,10 @@ export interface HistoryOwner {
   readonly store: boolean;
 }
 
-/** `messages` begins after the leading system messages. */
+/** Reads messages into a draft. `messages` begins after the leading system messages. */
 export function readChatMessages(messages: readonly FieldReader[], draft: HistoryDraft, owner: HistoryOwner): void {
-  // The call id of the newest `function_call` to each function. A deprecated `function_call` has no id, so its result has only
-  // the name.
+  // The call id given to the newest `function_call` of each function. A deprecated `function_call` has no id, so its result names only
+  // the function.
   const functions = new Map<string, string>();
   for (const message of messages) {
     const { piece } = message;
@@ -114,7 +114,7 @@ function readAudio(audio: FieldReader): ContentPart {
   return { type: "file", mediaType: format === "mp3" ? "audio/mpeg" : `audio/${format}`, data: audio.base64("data") };
 }
 
-/** Servers other than OpenAI's send reasoning in one or more of these fields. */
+/** Reads the fields in which servers other than OpenAI's send reasoning. */
 function readChatReasoning({ fields }: FieldReader): readonly AssistantPart[] {
   const { reasoning_content: content, reasoning, reasoning_details: details } = fields;
   const text = textOf(content) || textOf(reasoning) || new ReasoningDetails().add(listOf(details));

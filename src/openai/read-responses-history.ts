@@ -19,7 +19,7 @@ import { isCallType } from "./responses-calls.ts";
 import { toResponsesMetadata } from "./responses-metadata.ts";
 import { kindOf, wordsOf } from "./responses-texts.ts";
 
-/** Consecutive items from the model become one assistant message. `items` begins after the leading system messages. */
+/** Reads items into a draft. Consecutive items from the model become one assistant message. `items` begins after the leading system messages. */
 export function readResponsesItems(items: readonly FieldReader[], draft: HistoryDraft, owner: HistoryOwner): void {
   let group: FieldReader[] = [];
   const close = (): void => {

@@ -75,7 +75,7 @@ export const inputMedia: MediaForms<InputItem> = {
         ? undefined
         : { type: "input_file", filename: toFileName(media, ending), file_data: toDataUrl(media) };
     }
-    // Also sends a file of the generic type at a URL, because the service determines the type when it fetches the file.
+    // A file of the generic type is sent too if it has a URL, because the service determines the type when it fetches the file.
     const isKnown = ending !== undefined || media.mediaType === "application/octet-stream";
     return isKnown && isOnWeb(media) ? { type: "input_file", file_url: media.url } : undefined;
   },
@@ -150,7 +150,7 @@ function toInputItems(message: Message, { before, isBare }: Place, settings: Inp
 }
 
 function toAssistantInput(message: AssistantMessage, isBare: boolean, settings: InputSettings): ConvertedMessage {
-  // Without `store`, items have no ids. An item with an id needs the reasoning before it.
+  // Without encrypted reasoning, items must have no ids, because an item with an id needs the reasoning before it. `store: false` omits ids.
   const own = readResponsesMetadata(message, isBare ? { ...settings, store: false } : settings);
   const known = isBare ? own?.filter(({ type, encrypted_content: text }) => type !== "reasoning" && text === undefined) : own;
   const items = known ?? rebuildMessage(message, settings);
@@ -212,7 +212,7 @@ interface BodyPorts {
 
 type ToolConverter = (definition: ToolDefinition) => object;
 
-/** `settings.extra` of the request may replace every field. */
+/** Builds the request body. The request's `settings.extra` may replace every field. */
 export function buildResponsesBody(request: ModelRequest, ports: BodyPorts): ResponsesRequestBody {
   const { settings: model = {} } = request;
   const { settings, toInput, report } = ports;
@@ -237,7 +237,7 @@ export function buildResponsesBody(request: ModelRequest, ports: BodyPorts): Res
     // The spread keeps a key "__proto__" in `extra` as a plain field. An assignment would set the prototype.
     ...extra,
     ...toTextField(schema, text),
-    // The type of the body has only `true`, which the types of all versions of the SDK accept.
+    // The body's type allows only `true`, which the types of all SDK versions accept.
     stream: (extra["stream"] !== false) as true,
   };
   return withoutUnusedFields(body, ["tool_choice", "parallel_tool_calls"]);
@@ -249,12 +249,12 @@ function toResponsesToolFields({ tools, choice, fields }: ToolPlan, { settings, 
   return wire.length === 0 ? {} : { tools: wire, ...toChoiceField(choice, settings), ...fields };
 }
 
-/** Keeps the other fields of `text`, such as `verbosity`. */
+/** Adds the schema to the field `text`, whose other fields, such as `verbosity`, are kept. */
 function toTextField(schema: JsonSchema | undefined, text: object): object {
   return schema === undefined ? {} : { text: { ...text, format: { type: "json_schema", ...toFormat(schema) } } };
 }
 
-/** The smallest threshold that the service accepts, in tokens. */
+/** The smallest `compact_threshold` that the service accepts, in tokens. */
 const smallestThreshold = 1_000;
 
 function toCompactionField({ compactAt }: ModelRequest, { compacts }: ResponsesSettings): object {
@@ -262,7 +262,7 @@ function toCompactionField({ compactAt }: ModelRequest, { compacts }: ResponsesS
   return { context_management: [{ type: "compaction", compact_threshold: Math.max(smallestThreshold, compactAt) }] };
 }
 
-/** The API has no fields for `stopSequences` and `seed`, and rejects unknown fields, so their limits do not matter. */
+/** The names of the settings in the API. It has no fields for `stopSequences` and `seed`, which are therefore not sent. */
 const settingNames = { maxOutputTokens: "max_output_tokens", temperature: "temperature", topP: "top_p" };
 
 function toChoiceField(choice: ToolChoice | undefined, { customTools }: ResponsesSettings): object {

@@ -12,7 +12,7 @@ export function isCallType(type: unknown): type is CallType {
   return type === "function_call" || type === "custom_tool_call";
 }
 
-/** The call of an item. Its text is the arguments of a function in JSON, or the plain text input of a custom tool. */
+/** A call that arrives as a response item. Its text is a function's arguments in JSON, or a custom tool's plain text input. */
 export class ItemCall extends StreamedCall {
   protected override readonly closing: string;
   readonly #isCustom: boolean;
@@ -30,7 +30,7 @@ export class ItemCall extends StreamedCall {
     this.send();
   }
 
-  /** False if the fields belong to another call. Ids alone do not show this, because some servers change them. */
+  /** False if the fields belong to another call. Different ids alone do not prove this, because some servers change them. */
   mayBe(fields: UnknownRecord): boolean {
     const { call_id: callId, name } = fields;
     if (this.id === undefined || typeof callId !== "string" || this.id === callId) return true;
@@ -44,7 +44,7 @@ export class ItemCall extends StreamedCall {
     this.end({ args, argsText: JSON.stringify(args), problem: isCut ? "truncated" : undefined });
   }
 
-  /** The plain input of a custom tool is sent as JSON: `{"input":"..."}`. */
+  /** Wraps a custom tool's plain input in JSON: `{"input":"..."}`. */
   protected override toJson(piece: string, isFirst: boolean): string {
     return this.#isCustom ? `${isFirst ? '{"input":"' : ""}${JSON.stringify(piece).slice(1, -1)}` : piece;
   }
@@ -52,7 +52,7 @@ export class ItemCall extends StreamedCall {
 
 export function argumentsOf({ type, arguments: args, input }: UnknownRecord): string {
   const whole = type === "custom_tool_call" ? input : args;
-  // Some servers send the arguments as an object.
+  // Some servers send the arguments as an object instead of JSON text.
   return typeof whole === "object" && whole !== null ? JSON.stringify(whole) : textOf(whole);
 }
 

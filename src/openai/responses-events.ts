@@ -26,7 +26,7 @@ const statusByEvent: ReadonlyMap<string, string> = new Map([
   ["response.cancelled", "cancelled"],
   ["response.incomplete", "incomplete"],
   ["response.completed", "completed"],
-  // Sent by xAI (@ai-sdk/xai 5.0) and gateways to Codex (github.com/jlcodes99/cockpit-tools/issues/2328).
+  // xAI (@ai-sdk/xai 5.0) and gateways to Codex (github.com/jlcodes99/cockpit-tools/issues/2328) send this event.
   ["response.done", "completed"],
 ]);
 
@@ -69,8 +69,8 @@ interface EventReading {
 }
 
 /**
- * Items may arrive in any order, in fragments or complete. Events of unknown types are ignored. Items of unknown types have no
- * text, but are kept and sent back.
+ * Reads the events of a response into chunks. Items may arrive in any order, in fragments or complete. Events of unknown types are
+ * ignored. Items of unknown types produce no text, but are kept and sent back.
  */
 export function createResponsesReader(out: ModelChunk[], store: boolean, words: FinishWords = new Map()): EventReader {
   const answer = new Answer(out, words);
@@ -112,7 +112,7 @@ function readEvent(event: UnknownRecord, reading: EventReading): void {
   }
 }
 
-/** A second response in the stream is an error, unless the first one was empty. The event may arrive after the first item. */
+/** Begins the response. A second one in the stream is an error, unless the first was empty. The event may arrive after the first item. */
 function beginResponse(reading: EventReading): void {
   const isSecond = reading.isCreated;
   reading.isCreated = true;
@@ -175,7 +175,7 @@ function endResponse(eventType: string, value: unknown, reading: EventReading): 
 }
 
 /**
- * Reports reasoning that the service withheld from the model. For reasoning from earlier turns this is normal
+ * Reads a report that the service withheld reasoning from the model. For reasoning from earlier turns this is normal
  * (developers.openai.com/api/docs/guides/preserved-reasoning).
  */
 function toChange({ id, action, reason }: UnknownRecord): Omit<RequestChange, "by"> | undefined {

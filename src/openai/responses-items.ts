@@ -44,7 +44,7 @@ export class ItemAssembly {
   readonly #all: OpenItem[] = [];
   readonly #calls: OpenItem[] = [];
   readonly #byId = new Map<unknown, OpenItem>();
-  /** The unfinished items of each type, and of each type and index. */
+  /** The unfinished items, under a key for their type, and under another for their type and index. */
   readonly #open = new Map<string, OpenItem[]>();
   #readyCalls = 0;
 
@@ -168,7 +168,8 @@ export class ItemAssembly {
     texts.completeAll(fields);
     if (call === undefined) return;
     call.complete(argumentsOf(fields));
-    // Some gateways send the arguments only before the finished item (github.com/Wei-Shaw/sub2api/issues/6629).
+    // Some gateways omit the arguments from the finished item, so those that arrived before are used
+    // (github.com/Wei-Shaw/sub2api/issues/6629).
     if (type === "function_call" && argumentsOf(fields) === "" && call.text !== "")
       item.fields = copyFields({ ...fields, arguments: call.text });
     call.identify(fields);

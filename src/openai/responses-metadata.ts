@@ -1,5 +1,5 @@
-// Keeps the output items of an assistant message as provider metadata, and sends them back. Nothing else in a message holds its encrypted
-// reasoning and the results of tools that the service ran.
+// Keeps the output items of an assistant message as provider metadata, and sends them back. Only this metadata contains the message's
+// encrypted reasoning and the results of tools that the service ran.
 
 import { type AssistantMessage, type Json, parseToolArguments } from "../core/index.ts";
 import { copyFields } from "../shared/plain-error.ts";
@@ -77,7 +77,7 @@ function textOfItem({ type, content }: UnknownRecord): string {
   return content.map((part: unknown) => (isRecord(part) && kindOf(part.type) !== undefined ? wordsOf(part) : "")).join("");
 }
 
-/** Items that ask the client to do something. The service sends such an item only if the request has the matching tool. */
+/** The types of items that ask the client to do something. The service sends such an item only if the request has the matching tool. */
 const clientCalls: ReadonlySet<unknown> = new Set([
   "computer_call",
   "local_shell_call",
@@ -94,7 +94,10 @@ function hasUnanswered(items: readonly UnknownRecord[]): boolean {
   });
 }
 
-/** The items that the service accepts without an id. For an item with an id, the service looks for a stored item, which may not exist. */
+/**
+ * The types of items that the service accepts without an id. Their ids are removed, because for an id the service looks up a stored item,
+ * which may not exist.
+ */
 const idIsOptional: ReadonlySet<unknown> = new Set([
   "message",
   "reasoning",
@@ -131,7 +134,7 @@ function toInputItem(item: OutputItem["item"], keepId: boolean): readonly InputI
 }
 
 /**
- * A reasoning item without an id must have content: encrypted, or plain text from an open model. Otherwise the item is omitted.
+ * Returns a reasoning item, or nothing if it has neither an id nor content: encrypted, or plain text from an open model.
  */
 function toReasoning({ encrypted_content: encrypted, ...rest }: InputItem, keepId: boolean): readonly InputItem[] {
   const isEmpty = typeof encrypted !== "string" && !(Array.isArray(rest.content) && rest.content.length > 0);

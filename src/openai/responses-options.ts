@@ -15,12 +15,12 @@ import { findQuirks, serviceCheck } from "../services/find-quirks.ts";
 import type { Quirks, ServiceName } from "../services/service.ts";
 import { enforcesSchemas } from "./wire-values.ts";
 
-/** An item of the input. An item that the model created may have any type and fields. A message may omit `type`. */
+/** One item of a request's input. An item that the model created may have any type and fields. A message may omit `type`. */
 export interface InputItem {
   readonly [field: string]: Json | undefined;
 }
 
-/** The body of a request. It also contains `input` and `store`. The run option `modelSettings.extra` may add any field. */
+/** A request body, which also contains `input` and `store`. The run option `modelSettings.extra` may add any field. */
 export interface ResponsesRequestBody {
   readonly model: string;
   readonly stream: true;

@@ -50,11 +50,11 @@ export class ItemTexts {
   extend(place: TextPlace, piece: string): void {
     const part = this.#partAt(place);
     part.sent += piece;
-    // All parts of a message form one text, but each part of the reasoning is a separate text.
+    // A message's parts form one text, but each part of the reasoning is a separate text.
     this.#flow.push(place.kind === "reasoning-delta" ? part : this, place.kind, piece);
   }
 
-  /** Sends the rest of a text whose first fragments were already sent. Ignores a text that contradicts these fragments. */
+  /** Sends the rest of a text whose first fragments were already sent. Ignores a whole text that contradicts these fragments. */
   complete(place: TextPlace, whole: string): void {
     const { sent } = this.#partAt(place);
     if (whole.startsWith(sent)) this.extend(place, whole.slice(sent.length));

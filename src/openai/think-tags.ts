@@ -14,12 +14,12 @@ const tags = [
   ["[THINK]", "[/THINK]"],
 ] as const;
 
-/** The maximum length of whitespace that is held back. The limit keeps the work proportional to the length of the answer. */
+/** The maximum length of whitespace that is held back. Without it, checking each new piece of a long run of whitespace would get ever slower. */
 const maxSpaceLength = 64;
 
 /**
- * Sends the text of an answer. Tagged text at the beginning of the answer becomes reasoning, without the tags and the space around
- * them. If an opening tag was assumed and no closing tag arrives, all of the text is sent as text at the end.
+ * Sends an answer's text. Tagged text at the beginning of the answer becomes reasoning, without the tags and the whitespace around
+ * them. If an opening tag was assumed and no closing tag arrives, the whole answer is sent as text at the end.
  */
 export class AnswerText {
   readonly #out: ModelChunk[];
@@ -121,7 +121,7 @@ export class AnswerText {
   }
 }
 
-/** Returns how many characters at the end to hold back: space, or the beginning of the closing tag. */
+/** Returns how many characters at the end of `text` to hold back: whitespace, or what may be the beginning of the closing tag. */
 function tailOf(text: string, closing: string): number {
   let length = Math.min(text.length, closing.length - 1);
   while (length > 0 && !closing.startsWith(text.slice(text.length - length))) length -= 1;

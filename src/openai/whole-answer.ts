@@ -6,18 +6,18 @@ import type { UnknownRecord } from "../shared/guards.ts";
 import { toUsage } from "./chat-usage.ts";
 import { isTerminal } from "./responses-events.ts";
 
-/** A request to an SDK, with the body that it sends. */
+/** A request that an SDK sends, with all that is needed to read its answer as a stream. */
 interface SentRequest {
   readonly body: { readonly stream: boolean };
   readonly call: ModelCall;
-  /** Converts an answer without a stream to an event of the stream. */
+  /** Converts an answer that was not streamed to one event, as if it had been streamed. */
   toEvent(answer: UnknownRecord): UnknownRecord;
-  /** Receives the bytes of the stream. */
+  /** Watches the stream's bytes, in which `explainLoss` finds what the SDK hides. */
   readonly tail: EventTail;
 }
 
 /**
- * Waits for the stream of an SDK. With `stream: false` the answer arrives as a whole, and is returned as a stream of one event. If
+ * Waits for an SDK's stream. With `stream: false` the answer arrives as a whole, and is returned as a stream of one event. If
  * the service does not stream this model, the error says how to request a whole answer.
  */
 export async function openEvents(send: () => unknown, { body, call, toEvent, tail }: SentRequest): Promise<unknown> {
@@ -64,7 +64,7 @@ function explain(error: unknown): unknown {
 }
 
 /**
- * Makes a chunk of Chat Completions from a whole completion. A body without choices may be an error, and is returned unchanged. Cline puts
+ * Makes a Chat Completions chunk from a whole completion. A body without choices may be an error, and is returned unchanged. Cline puts
  * the completion into the field `data` (github.com/cline/cline/issues/13348).
  */
 export function toChatChunk(answer: UnknownRecord): UnknownRecord {
@@ -80,7 +80,7 @@ export function toChatChunk(answer: UnknownRecord): UnknownRecord {
   };
 }
 
-/** Makes the last event of a stream from a whole response. A body that is not a response is an error. */
+/** Makes a stream's last event from a whole response. A body that is not a response becomes an error event. */
 export function toResponseEvent(response: UnknownRecord): UnknownRecord {
   const status = textOf(response.status);
   const type = `response.${status === "" ? "completed" : status}`;

@@ -3,7 +3,7 @@ import { createOutputPlanner, toArgumentsObject, toBase64 } from "../core/kit.ts
 import { isClientOf, type OutputPlan } from "../shared/adapters/output-schema.ts";
 import { isOnWeb, type MediaPart, type ReadableMedia } from "../shared/media-source.ts";
 
-/** Converts content. Text without other parts stays a string, because servers for text models accept nothing else. */
+/** Converts content to a string or parts. Text without other parts stays a string, because servers for text models accept nothing else. */
 export function toWireContent<Part>(
   content: string | readonly ContentPart[],
   write: (part: ContentPart) => Part,
@@ -19,8 +19,8 @@ export function toDataUrl(media: Exclude<ReadableMedia, { readonly kind: "url" }
 }
 
 /**
- * Returns undefined for media other than images, and for URLs that a server cannot fetch. Compatible servers support more image
- * types than OpenAI, but no server supports SVG. Base64 data needs an exact media type, not `image/*`.
+ * Returns an image's URL or data URL, or undefined for other media and for URLs that a server cannot fetch. Compatible servers support
+ * more image types than OpenAI, but no server supports SVG. Base64 data needs an exact media type, not `image/*`.
  */
 export function toImageUrl(media: ReadableMedia): string | undefined {
   const { mediaType } = media;
@@ -67,7 +67,7 @@ export function toMediaTitle(toolName: string, id: string): string {
 }
 
 /**
- * Plans the schema of the answer. OpenAI requires that all properties are required, and allows ten levels
+ * Plans how the answer's schema is sent. OpenAI demands that all properties are required, and allows ten levels
  * (https://developers.openai.com/api/docs/guides/structured-outputs, "Supported schemas").
  */
 export const planOutput: (request: ModelRequest, isPossible: boolean) => OutputPlan = /* @__PURE__ */ createOutputPlanner({
@@ -76,15 +76,15 @@ export const planOutput: (request: ModelRequest, isPossible: boolean) => OutputP
   maxDepth: 10,
 });
 
-/** Returns the fields of the answer's format, which Chat Completions and Responses share. Both APIs require a name. */
+/** Returns the fields that describe the answer's format in both Chat Completions and the Responses API. Both require a name. */
 export function toFormat(schema: JsonSchema): object {
   return { name: "answer", schema, strict: true };
 }
 
-/** Models that reject a schema, or reject more of its keywords than other models. */
+/** Matches models that reject a schema, or reject more of its keywords than other models. */
 const withoutSchemas = /^(?:ft:|gpt-3|gpt-4(?:$|-)|gpt-4o-2024-05-13|chatgpt-|o1-(?:mini|preview))|audio|realtime/i;
 
-/** False for servers other than OpenAI's own and for Azure deployments, because they may reject or ignore the schema. */
+/** True if the server is OpenAI's own. Others, including Azure deployments, may reject or ignore the schema. */
 export function enforcesSchemas(client: object, model: string): boolean {
   return isClientOf(client, "openai.com") && !withoutSchemas.test(model);
 }
