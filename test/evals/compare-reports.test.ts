@@ -69,7 +69,9 @@ describe("compareReports", () => {
     expect(comparison).toMatchObject({ isWorse: false, scores: { [hostile]: { before: 0.75, after: 0.25 } } });
     expect(comparison.scores).not.toHaveProperty("same");
     const markdown = toMarkdownReport(after, { comparison });
-    expect(markdown).toContain("**Not significantly worse than before.**");
+    expect(markdown).toContain(
+      "## ✓ `support`: Not significantly worse than before.\n\nThis version failed: 2 of 5 cases passed",
+    );
     expect(markdown).toContain("Other cases whose trials pass less often: 2, more often: 0.");
     expect(markdown).toContain("| `rarely` | less-often | failed 1/4 | failed 0/4 |");
     expect(markdown).toContain("| `down` | unclear | error 0/0, 6 errors | failed 0/4 |");
@@ -83,7 +85,9 @@ describe("compareReports", () => {
       maxDrop: 1,
     });
     expect(toMarkdownReport(after, { comparison: one })).toContain("Exact McNemar test: p = 1, so chance may explain this.");
-    expect(toMarkdownReport(after, { comparison: await compareReports(after, after) })).toContain("**Not worse than before.**");
+    expect(toMarkdownReport(after, { comparison: await compareReports(after, after) })).toContain(
+      "## ✓ `support`: Not worse than before.",
+    );
   });
 
   it("says if a version was not evaluated to its end", async () => {

@@ -47,7 +47,7 @@ describe("toMarkdownReport", () => {
     ]);
     expect(markdown).toContain("Flaky: `flaky`");
     expect(markdown).toMatch(/^- `flaky\/2` `refunded`: ``<img/m);
-    expect(markdown).toMatch(/^- `outage\/1` \*\*error\*\*: /m);
+    expect(markdown).toMatch(/^- `outage\/1` x4 \*\*error\*\*: /m);
     expect(markdown).toContain("Mean scores: `polite 0.5`");
   });
 
@@ -57,6 +57,26 @@ describe("toMarkdownReport", () => {
     expect(row?.replaceAll("\\|", "").split("|")).toHaveLength(8);
     for (const line of markdown.split("\n")) expect(line.replace(/``.*?``/g, "")).not.toMatch(/<img|@octocat/);
     expect(markdown).toContain("‹U+001B›[2J‹U+202E›");
+  });
+
+  it("shows what was asked and answered in a failed trial, shortened and without credentials", async () => {
+    const secret = `sk-${"a1B2".repeat(12)}`;
+    const message = `${secret} ${"and so on ".repeat(200)}`;
+    const report = await runAgent(makeFolder(), { calls: [], ok: false, message, answer: hostile });
+    const markdown = toMarkdownReport(report);
+    expect(markdown).toContain("- `order/1` `check`\n  - asked: `[redacted] and so on");
+    expect(markdown).toMatch(/^ {2}- answered: ``<img/m);
+    expect(markdown.length).toBeLessThan(2_000);
+    const page = openPage(renderEvalPage(report));
+    expect(textsOf(page, ".reasons li")).toEqual(["check"]);
+    expect(textsOf(page, ".card dt").slice(-2)).toEqual(["Asked", "Answered"]);
+    expect(`${markdown}${JSON.stringify(report.cases[0]?.trials)}`).not.toContain(secret);
+  });
+
+  it("begins with the verdict over several evaluations", async () => {
+    const [good, bad] = [await run({ a: ["pass"] }), { ...(await run({ a: ["fail"] })), name: "other" }];
+    expect(toMarkdownReport([good, bad]).split("\n")[0]).toBe("**✗ 1 of 2 evaluations failed:** `other`");
+    expect(toMarkdownReport([good, good]).split("\n")[0]).toBe("**✓ All 2 evaluations passed.**");
   });
 
   it("folds the passed cases of a large report", async () => {
@@ -147,6 +167,9 @@ describe("renderEvalPage", () => {
     expect(textsOf(page, ".card .checks li")).toEqual(["✗ check"]);
     expect(textsOf(page, ".card dd").slice(0, 3)).toEqual(["answered", "400 tokens", "$0.5000"]);
     expect(linkOf(page)).toBe("cases/order/1/page.html");
+    const elsewhere = openPage(renderEvalPage(report, { folder: join(directory, "out") }));
+    expect(linkOf(elsewhere)).toBe("no link");
+    expect(textsOf(elsewhere, ".card code")).toEqual(["../agent/cases/order/1/page.html"]);
     const moved = openPage(renderEvalPage(report, { folder: dirname(directory) }));
     expect(existsSync(join(dirname(directory), linkOf(moved)))).toBe(true);
     expect(textsOf(page, ".facts")[0]).toContain("400 tokens, 50 % of the input from the cache · $0.5000");

@@ -36,6 +36,7 @@ pre { margin: 0.2rem 0; padding: 0.4rem 0.6rem; background: var(--card); border-
 .trial.error { color: var(--warn); font-weight: 700; }
 .card { width: min(40rem, calc(100vw - 2rem)); max-height: 85vh; overflow: auto; color: var(--text); background: var(--back); border: 1px solid var(--line); border-radius: 10px; padding: 1rem; }
 .card::backdrop { background: rgb(0 0 0 / 40%); }
+.reasons { margin: 0.2rem 0; padding-left: 1.1rem; color: var(--bad); font-size: 0.85rem; }
 .checks { list-style: none; margin: 0; padding: 0; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: 0.1rem 1rem; margin: 0.6rem 0; }
 dt { color: var(--soft); }

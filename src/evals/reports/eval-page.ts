@@ -1,12 +1,13 @@
 // Writes a report as one HTML page, which works without a network.
 
 import { createHash } from "node:crypto";
-import { dirname, relative, sep } from "node:path";
+import { dirname, isAbsolute, relative, sep } from "node:path";
 import { countThings, formatMs, formatShare, formatTime, showControls } from "../../inspect/format.ts";
 import type { EvalComparison } from "../compare-reports.ts";
 import type { CaseReport, CheckReport, EvalReport, TrialReport } from "../evaluation.ts";
 import { pageScript, pageStyle } from "./eval-page-code.ts";
 import {
+  cutReason,
   describeCase,
   describeChange,
   describeComparison,
@@ -18,16 +19,19 @@ import {
   describeSpent,
   describeStanding,
   findComparison,
+  groupProblems,
+  isGood,
   listChanges,
   listReports,
   type ReportOptions,
   sortCases,
   sumSpent,
+  writeProblem,
 } from "./report-texts.ts";
 
 /** The options of `renderEvalPage`. */
 export interface EvalPageOptions extends ReportOptions {
-  /** The folder of the page: links to the pages of trials are relative to it. Default: the folder of the evaluation. */
+  /** The folder of the page: links to the pages of trials below it are relative to it. Default: the folder of the evaluation. */
   readonly folder?: string | undefined;
 }
 
@@ -99,7 +103,8 @@ interface Place {
 }
 
 function writeSection(report: EvalReport, place: Place): string {
-  const { name, ok, startedAt, totals } = report;
+  const { name, startedAt, totals } = report;
+  const isFine = isGood(report, place.comparison);
   const facts = [
     `${totals.passed} of ${countThings(totals.passed + totals.failed, "trial")} passed, ${describeRate(report.totals)}`,
     describePassAt(report),
@@ -109,7 +114,7 @@ function writeSection(report: EvalReport, place: Place): string {
   ];
   const rows = sortCases(report.cases).map((one) => writeCaseRow(one, place));
   return `<section>
-<h1><span class="mark ${ok ? "passed" : "failed"}">${ok ? "✓" : "✗"}</span> ${toHtml(name)}</h1>
+<h1><span class="mark ${isFine ? "passed" : "failed"}">${isFine ? "✓" : "✗"}</span> ${toHtml(name)}</h1>
 <p class="outcome">${toHtml(describeOutcome(report))}</p>
 ${report.warnings.map((warning) => `<p class="warning">${toHtml(warning)}</p>`).join("")}
 <ul class="facts">${facts.map((fact) => (fact === undefined ? "" : `<li>${toHtml(fact)}</li>`)).join("")}</ul>
@@ -131,8 +136,17 @@ function writeCaseRow(report: CaseReport, place: Place): string {
 <th scope="row"><span class="name">${toHtml(report.id)}</span> ${words.map((word) => writeWord(word)).join(" ")}
 <details><summary>case</summary><pre>${toHtml(JSON.stringify(report.case, undefined, 2))}</pre></details></th>
 <td>${report.passed}/${report.passed + report.failed}<small>${toHtml(describeRate(report))}<br>${countThings(tokens, "token")}, ${describeCost(costUSD)}</small></td>
-<td class="trials">${trials.join("")}</td>
+<td class="trials">${trials.join("")}${writeReasons(report)}</td>
 </tr>`;
+}
+
+/** The reasons are visible without a click. */
+function writeReasons(report: CaseReport): string {
+  const items = groupProblems(report).map(({ count, check, reason }) => {
+    const text = writeProblem({ check, reason: cutReason(reason) });
+    return `<li>${toHtml(text)}${count === 1 ? "" : ` <b>x${count}</b>`}</li>`;
+  });
+  return items.length === 0 ? "" : `<ul class="reasons">${items.join("")}</ul>`;
 }
 
 function writeWord(word: string): string {
@@ -142,7 +156,7 @@ function writeWord(word: string): string {
 const marks = { passed: "✓", failed: "✗", error: "!" } as const;
 
 function writeTrial(trial: TrialReport, place: Place): string {
-  const { id, number, status, checks, error, endings, tokens, costUSD, durationMs } = trial;
+  const { id, number, status, checks, error, endings, tokens, costUSD, durationMs, question, answer } = trial;
   place.ids.next += 1;
   const element = `trial-${place.ids.next}`;
   const facts: readonly (readonly [name: string, value: string])[] = [
@@ -150,6 +164,8 @@ function writeTrial(trial: TrialReport, place: Place): string {
     ["Tokens", countThings(tokens, "token")],
     ["Cost", describeCost(costUSD)],
     ["Time", formatMs(durationMs)],
+    ...(question === undefined ? [] : [["Asked", question] as const]),
+    ...(answer === undefined ? [] : [["Answered", answer] as const]),
   ];
   return `<button type="button" class="trial ${status}" popovertarget="${element}" aria-label="Trial ${number}: ${status}">${marks[status]}</button><div popover id="${element}" class="card">
 <h2>${toHtml(id)} ${writeWord(status)}</h2>
@@ -165,13 +181,18 @@ function writeCheck({ name, pass, score, reason }: CheckReport): string {
   return `<li class="${pass ? "passed" : "failed"}"><span class="mark">${pass ? "✓" : "✗"}</span> ${toHtml(name)}${value}${why}</li>`;
 }
 
-/** Returns a link that is relative, so that the folder can be moved. Each part is encoded, so it is no other kind of link. */
+/**
+ * Returns a link that is relative, so that the folder can be moved. Each part is encoded, so it is no other kind of link. A page that is not
+ * below this folder may not be moved with it, for example to the artifacts of a CI job, so there is its path instead.
+ */
 function writeLink({ directory, page }: TrialReport, folder: string | undefined): string {
   if (page === undefined || directory === undefined) return "";
   // A trial is in the folder "cases/<case>/<number>" of its evaluation.
   const root = folder ?? dirname(dirname(dirname(directory)));
-  const path = relative(root, page).split(sep).map(encodeURIComponent).join("/");
-  return `<p><a href="${toHtml(path)}">Open the runs of this trial</a></p>`;
+  const parts = relative(root, page).split(sep);
+  if (parts[0] === ".." || isAbsolute(parts.join(sep)))
+    return `<p>The runs of this trial: <code>${toHtml(parts.join("/"))}</code></p>`;
+  return `<p><a href="${toHtml(parts.map(encodeURIComponent).join("/"))}">Open the runs of this trial</a></p>`;
 }
 
 function writeChanges(comparison: EvalComparison): string {

@@ -3,8 +3,9 @@
 import { countThings, formatCount } from "../../inspect/format.ts";
 import { toCode, toFolded } from "../../inspect/exports/markdown-blocks.ts";
 import type { EvalComparison } from "../compare-reports.ts";
-import type { CaseReport, EvalReport } from "../evaluation.ts";
+import type { CaseReport, EvalReport, TrialReport } from "../evaluation.ts";
 import {
+  cutReason,
   describeCase,
   describeChange,
   describeComparison,
@@ -16,8 +17,9 @@ import {
   describeSpent,
   describeStanding,
   findComparison,
+  groupProblems,
+  isGood,
   listChanges,
-  listProblems,
   listReports,
   type ReportOptions,
   sortCases,
@@ -34,15 +36,21 @@ const maxRows = 80;
 const maxOpenRows = 20;
 
 /**
- * Returns a report as Markdown: the outcome, a table of cases with failed and flaky ones first, and the reasons of failed checks. Ids,
- * names and reasons are in code, so a viewer shows their Markdown, HTML and mentions as plain characters.
+ * Returns a report as Markdown: the verdict, a table of cases with failed and flaky ones first, and the reasons of failed checks with the
+ * question and the answer. All texts are in code, so a viewer shows their Markdown, HTML and mentions as plain characters.
  *
  * @example
  * await appendFile(process.env.GITHUB_STEP_SUMMARY, toMarkdownReport(report));
  */
 export function toMarkdownReport(report: EvalReport | readonly EvalReport[], options: ReportOptions = {}): string {
-  const written = listReports(report).map((one) => writeReport(one, findComparison(one, options)));
-  return `${written.join("\n\n")}\n`;
+  const reports = listReports(report);
+  const bad = reports.filter((one) => !isGood(one, findComparison(one, options))).map(({ name }) => toCode(name));
+  const verdict =
+    bad.length === 0
+      ? `**✓ All ${reports.length} evaluations passed.**`
+      : `**✗ ${bad.length} of ${reports.length} evaluations failed:** ${bad.join(", ")}`;
+  const written = reports.map((one) => writeReport(one, findComparison(one, options)));
+  return `${[...(reports.length > 1 ? [verdict] : []), ...written].join("\n\n")}\n`;
 }
 
 function writeReport(report: EvalReport, comparison: EvalComparison | undefined): string {
@@ -50,8 +58,11 @@ function writeReport(report: EvalReport, comparison: EvalComparison | undefined)
   const [open, calm] = [cases.filter((one) => !isCalm(one)), cases.filter(isCalm)];
   const isFolded = cases.length > maxOpenRows && calm.length > 0;
   const flaky = report.totals.flaky.map((id) => toCode(id)).join(", ");
+  const [verdict, ...compared] = comparison === undefined ? [] : describeComparison(comparison, toCode);
+  const outcome = describeOutcome(report);
   const blocks = [
-    `## ${report.ok ? "✓" : "✗"} ${toCode(report.name)} ${describeOutcome(report)}`,
+    `## ${isGood(report, comparison) ? "✓" : "✗"} ${toCode(report.name)}${verdict === undefined ? ` ${outcome}` : `: ${verdict}`}`,
+    ...(verdict === undefined ? [] : [`This version ${outcome}`]),
     [
       `${countThings(report.totals.passed + report.totals.failed, "trial")}: ${describeRate(report.totals)} passed`,
       describePassAt(report),
@@ -60,7 +71,7 @@ function writeReport(report: EvalReport, comparison: EvalComparison | undefined)
       .filter((part) => part !== undefined)
       .join(" · "),
     ...report.warnings.map((warning) => `**Warning:** ${toCode(warning)}`),
-    ...(comparison === undefined ? [] : [writeComparison(comparison)]),
+    ...(comparison === undefined ? [] : [writeComparison(comparison, compared)]),
     ...(flaky === "" ? [] : [`Flaky: ${flaky}`]),
     ...(isFolded && open.length === 0 ? [] : [writeTable(isFolded ? open : cases)]),
     ...writeProblems(open),
@@ -100,18 +111,24 @@ function writeRow(cells: readonly string[]): string {
 }
 
 function writeProblems(cases: readonly CaseReport[]): readonly string[] {
-  const all = cases
-    .flatMap(({ trials }) => trials)
-    .flatMap((trial) =>
-      listProblems(trial).map((problem) => {
-        const { check, reason } = problem;
-        const said = reason === "" ? "" : `: ${toCode(reason)}`;
-        return `- ${toCode(trial.id)} ${check === undefined ? `**error**${said}` : `${toCode(check)}${said}`}`;
-      }),
-    );
+  const all = cases.flatMap(groupProblems);
   if (all.length === 0) return [];
+  const shown = new Set<TrialReport>();
+  const lines = all.slice(0, maxProblems).flatMap(({ trial, check, reason, count }) => {
+    const said = reason === "" ? "" : `: ${toCode(cutReason(reason))}`;
+    const times = count === 1 ? "" : ` x${count}`;
+    const line = `- ${toCode(trial.id)}${times} ${check === undefined ? `**error**${said}` : `${toCode(check)}${said}`}`;
+    const texts = shown.has(trial) ? [] : writeTexts(trial);
+    shown.add(trial);
+    return [line, ...texts];
+  });
   const more = all.length > maxProblems ? [`- and ${formatCount(all.length - maxProblems)} more`] : [];
-  return [["**Failed checks**", "", ...all.slice(0, maxProblems), ...more].join("\n")];
+  return [["**Failed checks**", "", ...lines, ...more].join("\n")];
+}
+
+function writeTexts({ question, answer }: TrialReport): readonly string[] {
+  const asked = question === undefined ? [] : [`  - asked: ${toCode(question)}`];
+  return [...asked, ...(answer === undefined ? [] : [`  - answered: ${toCode(answer)}`])];
 }
 
 function writeScores(report: EvalReport): readonly string[] {
@@ -119,8 +136,7 @@ function writeScores(report: EvalReport): readonly string[] {
   return scores.length === 0 ? [] : [`Mean scores: ${scores.join(", ")}`];
 }
 
-function writeComparison(comparison: EvalComparison): string {
-  const lines = describeComparison(comparison, toCode).map((line, index) => (index === 0 ? `**${line}**` : line));
+function writeComparison(comparison: EvalComparison, lines: readonly string[]): string {
   const changes = listChanges(comparison);
   if (changes.length === 0) return lines.join(" ");
   const rows = changes.map((one) => {

@@ -102,6 +102,38 @@ export function listProblems({ checks, error }: TrialReport): readonly Problem[]
   ];
 }
 
+/** The same problem of one trial or more. */
+export interface SharedProblem extends Problem {
+  /** The first trial that has it. */
+  readonly trial: TrialReport;
+  readonly count: number;
+}
+
+/** Returns the problems of a case. Trials that fail in the same way have one. */
+export function groupProblems({ trials }: CaseReport): readonly SharedProblem[] {
+  const found = new Map<string, SharedProblem>();
+  for (const trial of trials)
+    for (const problem of listProblems(trial)) {
+      const key = JSON.stringify([problem.check, problem.reason]);
+      const known = found.get(key) ?? { ...problem, trial, count: 0 };
+      found.set(key, { ...known, count: known.count + 1 });
+    }
+  return [...found.values()];
+}
+
+/** The longest reason in a list of all problems, in UTF-16 units. */
+const longestReason = 400;
+
+export function cutReason(reason: string): string {
+  return reason.length > longestReason ? `${reason.slice(0, longestReason).replace(/[\uD800-\uDBFF]$/, "")}…` : reason;
+}
+
+/** True if the command `turnwright eval` would succeed. Compared with a version before, cases may fail as they did. */
+export function isGood({ ok, ended, totals }: EvalReport, comparison: EvalComparison | undefined): boolean {
+  if (comparison === undefined) return ok;
+  return ended === "complete" && totals.errors === 0 && !comparison.isWorse && comparison.passRate.before !== undefined;
+}
+
 export function writeProblem({ check, reason }: Problem): string {
   if (check === undefined) return `error: ${reason}`;
   return reason === "" ? check : `${check}: ${reason}`;
