@@ -89,8 +89,8 @@ function isEmpty({ isOver, restarted }: EventSource): boolean {
 }
 
 /**
- * Sent if the source throws. The message is neutral, because the error may contain secrets. The event is not named "error", because
- * `EventSource` uses "error" for connection errors.
+ * The event that is sent if the source throws. The message is neutral, because the error may contain secrets. The event is not named
+ * "error", because `EventSource` uses "error" for connection errors.
  */
 const failure = 'event: failure\ndata: {"message":"The run could not be read to its end."}\n\n';
 

@@ -14,7 +14,7 @@ export function factsOf({ iteration, continuation, output, calls, status, usage,
   };
 }
 
-/** Also compares decisions and nested runs, which a journal records too. */
+/** Returns the facts of a run with its decisions and nested runs, which a journal records too. */
 export function deepFactsOf(run: LoggedRun): object {
   const { path, status, reason, usage, toolCallsExecuted, iterations } = run;
   const deep = iterations.map((one) => ({

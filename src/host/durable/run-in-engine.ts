@@ -95,7 +95,9 @@ export interface WorkflowEngine<Step extends PromiseLike<StoredStep>> extends Pi
   finish(steps: readonly Step[]): PromiseLike<readonly StoredStep[]>;
 }
 
-/** `thrown` is set only if the step was run in this execution and failed, not if the engine has replayed the failure. */
+/**
+ * A step that has begun. `thrown` is its error, if the step failed in this execution, and is absent if the engine has replayed the failure.
+ */
 interface BegunStep<Step> {
   readonly asked: AskedStep;
   readonly stored: Step;

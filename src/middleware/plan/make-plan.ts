@@ -15,7 +15,7 @@ type PlanEnd =
 
 type FinishChunk = Extract<ModelChunk, { type: "finish" }>;
 
-/** Sent in place of a hidden chunk, so that the timeouts of the stream notice that a chunk arrived. */
+/** A chunk that replaces a hidden one, so that the timeouts of the stream notice that a chunk arrived. */
 const emptyContent: ModelChunk = { type: "reasoning-delta", text: "" };
 
 async function* askForPlan(

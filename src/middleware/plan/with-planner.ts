@@ -15,7 +15,7 @@ interface IterationSettings extends PlanSettings {
 }
 
 /**
- * Sent instead of the answer if the limits of the run do not allow another request. The run then ends with the limit as its reason.
+ * The error that replaces the answer if the limits of the run do not allow another request. The run then ends with the limit as its reason.
  */
 const noAnswer: ModelChunk = {
   type: "error",

@@ -131,13 +131,13 @@ export function toWireId(callId: string, { fits, longest }: IdRule): string {
   return `${callId.replace(/[^\w-]/g, "").slice(0, room)}_${hash}`;
 }
 
-/** Sent as a user message before a conversation that starts with an assistant message. */
+/** The user message that is sent before a conversation that starts with an assistant message. */
 export const openingText = "(The conversation begins.)";
 
-/** Sent as a user message after a conversation that ends with an assistant message. */
+/** The user message that is sent after a conversation that ends with an assistant message. */
 export const continueText = "Continue.";
 
-/** Sent as an assistant message between tool results and a user message. */
+/** The assistant message that is sent between tool results and a user message. */
 export const resultsReadText = "I have read the results.";
 
 /** The names that a service accepts. */

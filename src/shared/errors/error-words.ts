@@ -141,7 +141,7 @@ export const exactWords: readonly WordGroup[] = [
   {
     code: "rate-limit",
     patterns: [
-      // Bedrock; not about the length of the context (github.com/anthropics/claude-code/issues/236).
+      // Bedrock means its rate limit with these words, not the length of the context (github.com/anthropics/claude-code/issues/236).
       /too many tokens, please wait|too many requests|throttl(?:ed|ing)/i,
       // z.ai (github.com/HKUDS/nanobot/issues/3356).
       /^1302$|速率限制/,

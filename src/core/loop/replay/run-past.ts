@@ -215,7 +215,7 @@ export class RunPast implements AnsweredRun, CallPast {
     const { run, journal, place, isEarly } = activity;
     if (!this.isRecalling || isEarly || isReplay(journal)) return undefined;
     const ended = (await journal.read(`${run.prefix}${place}/ended`)) as Outcome | undefined;
-    // Most calls have no such record, and their run went on, so their outcomes need not be read twice.
+    // Most calls have no record of their end, and their run went on, so their outcomes need not be read twice.
     if (ended === undefined && !this.#isInSealed && !(this.isSettled && this.#isCut)) return undefined;
     for (const key of keys) if ((await journal.read(key)) !== undefined) return undefined;
     return ended ?? new Parked([]);
