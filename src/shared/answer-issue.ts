@@ -3,8 +3,8 @@ import { isRecord } from "./guards.ts";
 import { stableJson } from "./json.ts";
 
 /**
- * Checks an answer with only the most common keywords of JSON Schema. When the tool runs, it checks the answer again with the complete
- * schema.
+ * Returns an issue of an answer, checked with only the most common keywords of JSON Schema. When the tool runs, it checks the answer again
+ * with the complete schema.
  */
 export function findAnswerIssue(schema: unknown, value: unknown, path: readonly (string | number)[] = []): Issue | undefined {
   if (!isRecord(schema)) return undefined;

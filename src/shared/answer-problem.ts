@@ -1,4 +1,4 @@
-// Says why an answer from outside does not fit its wait.
+// Explains why an answer from outside does not fit its wait.
 
 import type { Issue, Json } from "../core/types/common.ts";
 import type { WaitingCall } from "../core/types/tool-outcome.ts";
@@ -9,17 +9,17 @@ import { isRecord } from "./guards.ts";
 import { describeValue, quote } from "./texts.ts";
 import { isOutsideResult, pageProblem, renderIssues } from "./to-outcome.ts";
 
-/** The facts of a wait that decide which answers fit. */
+/** The facts of a wait that decide which answers are valid. */
 export type AnsweredWait = Pick<WaitingCall, "id" | "name" | "waitsFor" | "fromPage" | "question" | "schema" | "until">;
 
-/** Checks a result against the `outputSchema` of the tool `name`. Returns undefined if the result fits, or is checked later. */
+/** Checks a result against the `outputSchema` of the tool `name`. Returns undefined if the result is valid, or is checked later. */
 export type CheckResult = (name: string, result: unknown) => PromiseLike<readonly Issue[] | undefined>;
 
-/** The reason why an answer does not fit, and the issues that its schema found. */
+/** The reason why an answer is not valid, and the issues that its schema found. */
 type Problem = readonly [problem: string, issues?: readonly Issue[]];
 
 /**
- * Returns the problem of an answer that does not fit its wait. The run itself later checks the answer to a wait of middleware again, with
+ * Returns the problem of an answer that is not valid for its wait. The run itself later checks an answer to a middleware's wait again, with
  * the whole schema.
  */
 export async function findAnswerProblem(
@@ -42,7 +42,7 @@ function findCustomProblem(wait: AnsweredWait, given: Json): Problem | undefined
     if (given["kind"] !== "result") return [describeKind(given)];
   }
   const answer = toRecordedAnswer(wait, given);
-  // Null is allowed only for a wait with a time limit, which answers itself with null.
+  // Null is the automatic answer when a wait's time is up, so it is valid only for a wait with a time limit.
   return answer === null && until !== undefined ? undefined : findMisfit("schema of the wait", schema, answer);
 }
 
@@ -77,7 +77,7 @@ function describeKind(given: Json): string {
 }
 
 /**
- * Makes the record of an answer the same, however the answer arrived: a page sends the answer to a wait of middleware or of a durable tool
+ * Returns an answer in the form that is recorded, however it arrived: a page sends the answer to a wait of middleware or of a durable tool
  * as a result.
  */
 export function toRecordedAnswer({ waitsFor }: Pick<AnsweredWait, "waitsFor">, given: Json): Json {
@@ -86,7 +86,7 @@ export function toRecordedAnswer({ waitsFor }: Pick<AnsweredWait, "waitsFor">, g
   return waitsFor === "answer" && isFromPage(given) ? (rest["result"] ?? null) : rest;
 }
 
-/** True for an answer that decides nothing, so that its wait stays open. */
+/** True for an answer that decides nothing. Its wait stays open. */
 export function isNoAnswer(answer: Json): boolean {
   return isRecord(answer) && answer["kind"] === "ask";
 }

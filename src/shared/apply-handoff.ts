@@ -1,4 +1,4 @@
-// Applies the handoffs that the calls of a run request.
+// Applies the handoffs that a run's calls request.
 
 import type { Handoff } from "../core/types/tool-outcome.ts";
 import type { State } from "../core/types/middleware.ts";
@@ -8,7 +8,7 @@ export interface HandoffFold {
   readonly handoffs: Handoff[];
 }
 
-/** Carries out the first handoff in a message, unless an earlier call still waits, because that call may be a handoff too. */
+/** Applies the first handoff of a message, unless an earlier call still waits, because that call may be a handoff too. */
 export function applyHandoff(own: HandoffFold, { lastBatch, iteration, messages }: State): void {
   const { agent: from } = own;
   if (from === undefined) return;

@@ -9,7 +9,7 @@ import { edges } from "./edges.ts";
 
 const remedy = 'Give the tool a "jsonSchema" to show to the model';
 
-/** Caches conversions, because a conversion takes tens of microseconds, and each run uses the same schemas again. */
+/** Conversions by schema. Cached, because a conversion takes tens of microseconds, and each run uses the same schemas again. */
 const converted = new WeakMap<object, JsonSchema>();
 
 /**
@@ -32,7 +32,7 @@ function findSchemaProblem(schema: JsonSchema): string {
   return edges.findSchemaProblem?.(schema) ?? (isPlainData(schema) ? "" : "is not JSON");
 }
 
-/** `problem` is the reason why there is no JSON Schema, worded to follow the schema's name in messages. */
+/** A conversion, or the reason why there is none (`problem`), worded to follow the schema's name in messages. */
 type ConvertedSchema = { readonly json: JsonSchema } | { readonly problem: string; readonly cause?: unknown };
 
 export function convertSchema(schema: StandardSchema): ConvertedSchema {
@@ -54,7 +54,7 @@ function toFields(schema: unknown): JsonSchema {
   throw new TypeError(describeValue(json));
 }
 
-/** True for a Standard Schema, which in some libraries is a function. */
+/** True for a Standard Schema. In some libraries, it is a function. */
 export function isStandardSchema(value: unknown): value is StandardSchema {
   if ((typeof value !== "object" && typeof value !== "function") || value === null) return false;
   const standard: unknown = Reflect.get(value, "~standard");
@@ -67,7 +67,7 @@ export function issue(message: string, field?: string): { readonly issues: reado
 
 const misfit = "does not fit the schema";
 
-// Limits the issues that a model reads, because arguments may be huge or hostile.
+// Limits how much a model reads, because arguments may be huge or hostile.
 const maxIssues = 20;
 const maxMessageLength = 300;
 const maxPathLength = 16;
@@ -100,7 +100,7 @@ function toValidation(result: StandardResult<unknown>): Validation {
 function toIssue({ message, path = [] }: StandardIssue): Issue {
   const said: unknown = message;
   const text = typeof said === "string" ? cutText(said, maxMessageLength) : misfit;
-  // Copies to a plain array, because the `path` of arktype is an instance of a subclass of Array, whose methods return such instances.
+  // Copies to a plain array, because arktype's `path` is an instance of a subclass of Array, whose methods return such instances.
   return path.length === 0 ? { message: text } : { message: text, path: Array.from(path.slice(0, maxPathLength), toKey) };
 }
 

@@ -1,4 +1,4 @@
-// Calls a function of the caller from middleware, with a time limit.
+// Calls the caller's functions from middleware, with a time limit.
 
 import type { Clock } from "../core/types/common.ts";
 import { onAbort } from "./signals.ts";
@@ -6,7 +6,7 @@ import { onAbort } from "./signals.ts";
 interface CallLimits {
   readonly clock: Clock;
   readonly ms: number;
-  /** The signal of the run. When it aborts, the call is no longer awaited. */
+  /** The run's signal. When it aborts, the call is no longer awaited. */
   readonly signal: AbortSignal;
   /** The message of the TimeoutError. */
   readonly late?: string | undefined;

@@ -68,13 +68,13 @@ export function assertMessage(given: unknown, index: number): Message {
   return seal(value as unknown as Message);
 }
 
-/** Finds a problem in a message. In a small bundle without the full checks, checks only the fields that the loop itself reads. */
+/** Returns a problem of a message. In a small bundle without the full checks, checks only the fields that the loop itself reads. */
 function findShapeProblem({ role, content, results }: UnknownRecord): MessageProblem | undefined {
   if (role === "user") return undefined;
   return Array.isArray(role === "assistant" ? content : role === "tool" ? results : undefined) ? undefined : "role";
 }
 
-/** Accepts a string as the content of an assistant message, as in user messages. In the transcript, it becomes a text part. */
+/** Converts an assistant message whose content is a string: in the transcript, the string becomes a text part. */
 function withTextPart(value: unknown): unknown {
   if (!isRecord(value) || value["role"] !== "assistant" || typeof value["content"] !== "string") return value;
   const text = value["content"];

@@ -1,4 +1,4 @@
-// Adds token counts and costs. An unknown count or cost stays unknown in each sum.
+// Adds token counts and costs. A sum with an unknown count or cost is unknown.
 
 import type { Usage } from "../core/types/common.ts";
 import type { StreamResult } from "../core/types/provider.ts";
@@ -15,7 +15,7 @@ const countNames = [
   "reasoningTokens",
 ] as const;
 
-/** Makes a `Usage` from one count for each name. The first three must not be undefined. */
+/** Makes a `Usage` from the count of each name. The first three counts must not be undefined. */
 export function toCounts(countOf: (name: keyof Usage) => number | undefined): Usage {
   const usage: { -readonly [Name in keyof Usage]?: number | undefined } = {};
   for (const name of countNames) usage[name] = countOf(name);
@@ -102,7 +102,7 @@ interface Spent {
   toolCallsExecuted: number;
 }
 
-/** Adds the usage, cost and tool calls of a call's nested runs. No other code may add them, because they would then count twice. */
+/** Adds the usage, cost and tool calls of a call's nested runs. Only this function may add them, because they would otherwise count twice. */
 export function applyNested(state: Spent, { usage, costUSD, knownCostUSD = 0, toolCallsExecuted }: NestedSpending): void {
   applySpending(state, { usage, costUSD, knownCostUSD });
   state.toolCallsExecuted += toolCallsExecuted;

@@ -1,4 +1,4 @@
-// Functions that a run needs only when something is wrong: they write error messages, give advice on mistakes, read the errors of SDKs, and
+// Functions that a run needs only when something is wrong: they write error messages, give advice on mistakes, read SDK errors, and
 // remove credentials. The loop calls them through `edges`. The main entry and each adapter add them. If a program uses neither, a bundler
 // leaves them out: messages then give no advice, provider errors have the code "server", and more text is hidden.
 
@@ -12,15 +12,15 @@ import type { ShownTool, ToolChange } from "../core/types/tool-outcome.ts";
 export interface Edges {
   /** Removes credentials, and cuts the text to at most `longest` UTF-16 units. Appends `ending` if the text was cut. */
   redactText(text: string, longest: number, ending?: string): string;
-  /** Copies data for display, without credentials. */
+  /** Copies data without credentials, for display. */
   redactJson(value: Json): Json;
-  /** Converts an error of an SDK to a provider error. */
+  /** Converts an SDK error to a provider error. */
   readError?(thrown: unknown): ProviderError;
   /** Writes the message of a LoopError. */
   describeError?(code: string, details: object): string;
-  /** Finds how a tool differs from an earlier version. Without this function, each difference is a "constraint-changed". */
+  /** Returns how a tool differs from an earlier version. Without this function, each difference is a "constraint-changed". */
   findToolChanges?(was: ShownTool, now: ShownTool): readonly SchemaChange[];
-  /** Throws LoopError "journal-damaged" if a record of a journal lacks fields that the loop needs. */
+  /** Throws LoopError "journal-damaged" if a journal record lacks fields that the loop needs. */
   checkRecord?(key: string, record: unknown): void;
   /** Returns the name that is most similar to `name`. */
   nearestName?(name: string, candidates: Iterable<string>): string | undefined;
@@ -28,23 +28,23 @@ export interface Edges {
   describeRule?(rule: object): string;
   /** Describes a value without its content. Without this function, messages name only its type. */
   describeValue?(value: unknown): string;
-  /** Says in words why a run ended. */
+  /** Explains why a run ended. */
   describeReason?(reason: EndReason): string | undefined;
-  /** Says why an object cannot be the schema of a tool: it is not a JSON Schema, or it never accepts an object. "" if it can. */
+  /** Explains why an object cannot be a tool's schema: it is not a JSON Schema, or it never accepts an object. Returns "" for a valid schema. */
   findSchemaProblem?(schema: JsonSchema): string;
-  /** Says why a Standard Schema cannot be converted to JSON Schema. */
+  /** Explains why a Standard Schema cannot be converted to JSON Schema. */
   describeFailure?(schema: StandardSchema, cause: unknown): string;
   /** Describes a value that a `switch` does not expect. */
   describeUnexpected?(value: unknown): string;
-  /** Finds out why an answer does not fit the schema of its question. The tool checks the answer again. */
+  /** Returns why an answer is not valid for its question's schema. The tool checks the answer again. */
   findAnswerIssue?(schema: unknown, answer: unknown): Issue | undefined;
-  /** Says why a tool must not defer its result, and what to do. */
+  /** Explains why a tool must not defer its result, and what to do. */
   describeDeferral?(cause: DeferralCause, toolName: string): string;
-  /** Lets stop conditions of the AI SDK, which read `steps`, throw a clear error. */
+  /** Throws a clear error when a stop condition of the AI SDK reads `steps`. */
   refuseSteps?(context: object): void;
   /** Throws if an option of a run is wrong. Without this function, a run only checks that names are known and that limits are numbers. */
   checkOptions?(options: unknown): void;
-  /** Throws if the hooks that a middleware's `begin` has returned are wrong. */
+  /** Throws if the hooks that a middleware's `begin` returned are wrong. */
   checkHooks?(name: string, hooks: unknown): void;
   /** Throws if a tool has a trait that has no effect with this middleware. */
   checkTraits?(tools: readonly ToolDefinition[], middleware: readonly Middleware[], provider: Provider): void;
@@ -56,22 +56,22 @@ export interface Edges {
   checkDefinition?(definition: ToolDefinition): void;
   /**
    * Returns advice for an unknown field name: the name that this library uses, the group that the field belongs to, or the most similar
-   * name. `fields` has the known names, and the fields of groups.
+   * name. `fields` contains the known names, and the fields of groups.
    */
   adviseName?(name: string, fields: object): Replacement | undefined;
-  /** Returns advice on a content part from another library: a sentence without its full stop. */
+  /** Returns advice on another library's content part: a sentence without its full stop. */
   advisePart?(part: object): string | undefined;
-  /** Says why an answer with this finish reason is an error. `raw` is the reason as the service sent it. */
+  /** Explains why an answer with this finish reason is an error. `raw` is the reason as the service sent it. */
   describeFinish?(code: ProviderErrorCode, finish: string | undefined, raw: string | undefined): string;
-  /** Says what is wrong with a message, with advice. */
+  /** Explains what is wrong with a message, with advice. */
   describeMessage?(problem: MessageProblem, message?: unknown): string;
-  /** Says what is wrong with the fields of a message. `given` is the caller's message, which may contain binary data. */
+  /** Explains what is wrong with a message's fields. `given` is the caller's message, which may contain binary data. */
   findMessageProblem?(message: { readonly [field: string]: unknown }, given: unknown): string | undefined;
-  /** Returns advice on a wrong value of an option. */
+  /** Returns advice on an option's wrong value. */
   adviseOption?(option: AdvisedOption, value: unknown): Advice | undefined;
 }
 
-/** The methods of the context of a tool, and of a recorder, whose arguments are checked. */
+/** The methods, of a tool's context or of a recorder, whose arguments are checked. */
 export type CheckedMethod = "emit" | "wait";
 
 /** The reason why a tool must not defer its result. */
@@ -100,7 +100,7 @@ export type MessageProblem =
   | "results"
   | "metadata";
 
-/** The options for whose wrong values there is advice. */
+/** The options whose wrong values have advice. */
 export type AdvisedOption =
   | "provider"
   | "messages"
@@ -115,7 +115,7 @@ export type AdvisedOption =
   | "extra"
   | "decision";
 
-/** The kind of a value in words, the code to write instead of it, and a hint to append to the expected value. */
+/** The kind of value in words, the code to write instead, and a hint to append to the expected value. */
 export interface Advice {
   readonly received?: string | undefined;
   readonly instead?: string | undefined;
@@ -128,14 +128,14 @@ export const redacted = "[redacted]";
 const announced = /((?:key|token|secret|pass|pwd|auth|bearer|basic|cookie|session|credential|header)\w{0,24})\W[^]*/i;
 const longWord = /[^\s"'`,;(){}<>[\]]{6,}/g;
 
-/** Hides credentials, and some other text, because it recognizes credentials only by the words before them and by their characters. */
+/** Hides credentials. Recognizes them only by the words before them and by their characters, so it also hides some other text. */
 function hideText(text: string, longest: number, ending = "…"): string {
   const hide = (word: string): string => (/\d|[^\w.-]|.{25}/.test(word) ? redacted : word);
   const start = text.slice(0, longest).replace(announced, `$1 ${redacted}`).replace(longWord, hide);
   return text.length > longest ? start + ending : start;
 }
 
-/** The functions that a bundle has if its program uses neither `explainErrors` nor an adapter. */
+/** The functions in a bundle whose program uses neither `explainErrors` nor an adapter. */
 export const bareEdges: Edges = { redactText: hideText, redactJson: () => redacted };
 
 export const edges: Edges = { ...bareEdges };

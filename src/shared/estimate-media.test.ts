@@ -4,7 +4,7 @@ import type { MediaPart } from "./media-source.ts";
 
 const base64 = (bytes: number, fill = "x"): string => btoa(fill.repeat(bytes));
 
-/** A PNG with this size in its head. */
+/** Returns a PNG whose header contains this size. */
 function png(width: number, height: number): string {
   const four = (value: number): string =>
     String.fromCharCode(value >>> 24, (value >>> 16) & 255, (value >>> 8) & 255, value & 255);

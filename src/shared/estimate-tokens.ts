@@ -1,9 +1,9 @@
-// Estimates how many tokens a text has.
+// Estimates the number of tokens in a text.
 
 /** The approximate size of a token, in UTF-8 bytes. */
 export const bytesPerToken = 4;
 
-/** Returns the size in UTF-8 bytes. An unpaired surrogate counts as 3 bytes, because encoders replace it with U+FFFD. */
+/** Returns a string's size in UTF-8 bytes. An unpaired surrogate counts as 3 bytes, because encoders replace it with U+FFFD. */
 export function countBytes(text: string): number {
   let bytes = text.length;
   for (let index = 0; index < text.length; index += 1) {

@@ -1,4 +1,4 @@
-// A queue between a run and the reader of its events. Keeps unread items, and lets a slow reader pause the model.
+// A queue between a run and the reader of its events. Stores unread items, and lets a slow reader pause the model.
 
 type Reader<T> = (result: IteratorResult<T, undefined> | Promise<never>) => void;
 
@@ -93,7 +93,7 @@ export class EventQueue<T> {
   }
 
   /**
-   * Removes the oldest item. The array is compacted only when half of it was read, so that each item moves at most once on
+   * Removes the oldest item. The array is compacted only when half of it has been read, so that each item moves at most once on
    * average.
    */
   #shift(): T {

@@ -1,4 +1,4 @@
-// One row for each type of event. Logs, hosts, pages, tracing and the recorder of tests read it. A new event needs a row here, its type
+// One row for each event type. Logs, hosts, pages, tracing and the tests' recorder read it. A new event needs a row here, its type
 // in src/core/types/loop-event.ts, and the code that sends it.
 
 import type { LoopEvent, LoopEvents, LoopEventType } from "../core/types/loop-event.ts";
@@ -26,11 +26,11 @@ type Attributes<Field extends string> = { readonly [Name in Field]?: string };
 interface EventRow<Field extends string = string> {
   /** The place that a run log passes to `redact` for text in the event. Undefined if a log has no line for the event. */
   readonly log?: RunLogPlace;
-  /** The fields that an outline shows after the name and the id of the call, in order. Default: none. */
+  /** The fields that an outline shows after the call's name and id, in order. Default: none. */
   readonly facts?: readonly Field[];
   /** True for an event that is one of many fragments. A replay may send other fragments, or none. */
   readonly isPiece?: true;
-  /** True for an event that is meant for the server's logs. Pages do not get it unless the program asks for it. */
+  /** True for an event that is meant for the server's logs. Pages get it only if the program asks for it. */
   readonly isInternal?: true;
   /** True if an exported trace marks the time of the event. */
   readonly isMark?: true;
@@ -39,7 +39,7 @@ interface EventRow<Field extends string = string> {
    * here.
    */
   readonly span?: Attributes<Field>;
-  /** The same for fields that may contain any text. They are added only with `captureContent`. */
+  /** Like `span`, for fields that may contain any text. They are added only with `captureContent`. */
   readonly spanContent?: Attributes<Field>;
 }
 
@@ -55,7 +55,7 @@ export const eventTable: { readonly [Type in LoopEventType]: EventRow<keyof Loop
   "tool-args-end": { log: "arguments", facts: ["args"] },
   "tool-start": { log: "arguments", facts: ["args"] },
   "tool-progress": { log: "progress", facts: ["data"], isPiece: true },
-  // Only data that is emitted becomes a span event, because text arrives in many pieces.
+  // Only emitted data becomes a span event, because text arrives in many pieces.
   "tool-emit": { log: "progress", isPiece: true, span: { part: "emit.name" } },
   "tool-end": { log: "result", facts: ["outcome"] },
   notice: { log: "event", facts: ["kind"], isMark: true },

@@ -1,4 +1,4 @@
-// Decides which symbolic links may be followed to a private file, and which file modes let other users read it. Imports nothing
+// Decides which symbolic links to a private file may be followed, and which file modes let other users read it. Imports nothing
 // from Node, so that browsers can load this file.
 
 export interface FileFacts {
@@ -19,7 +19,7 @@ export interface LinkReader {
 const maxLinks = 40;
 
 /**
- * Follows symbolic links, and returns the path at their end. A link must belong to the user of this process or to root. For any
+ * Follows symbolic links, and returns the final path. A link must belong to the user of this process or to root. For any
  * other link, returns `{ refused }`, because the owner of such a link could redirect private content to any file.
  */
 export function followOwnLinks(
@@ -36,7 +36,7 @@ export function followOwnLinks(
   return { place };
 }
 
-/** Returns the user id of this process. Undefined on Windows, which has no user ids. */
+/** Returns this process's user id. Undefined on Windows, which has no user ids. */
 const ownUser = (): number | undefined => globalThis.process?.geteuid?.();
 
 function isTrusted({ uid }: FileFacts): boolean {

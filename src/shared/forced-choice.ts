@@ -1,6 +1,6 @@
 import type { ToolChoice } from "../core/types/provider.ts";
 
-/** A tool choice with which the model must call a tool. */
+/** A tool choice that forces the model to call a tool. */
 export type ForcedChoice = Exclude<ToolChoice, "auto" | "none">;
 
 export function isForced(choice: ToolChoice | undefined): choice is ForcedChoice {

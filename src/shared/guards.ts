@@ -47,7 +47,7 @@ export function sharedMap<Key extends object, Value>(name: string): WeakMap<Key,
 }
 
 /**
- * True for an object without a class. Only such objects are checked for unknown fields, because an instance of a class may have
+ * True for an object without a class. Only such objects are checked for unknown fields, because a class instance may have
  * any fields.
  */
 export function isLiteral(value: object): boolean {

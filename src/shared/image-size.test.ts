@@ -11,7 +11,7 @@ const frame = (marker: number, height: number, width: number): readonly number[]
   ...[0xff, marker, 0, 17, 8],
   ...[height >> 8, height & 255, width >> 8, width & 255, 3],
 ];
-/** A preview inside the metadata has its own size. */
+/** A preview inside the metadata, with its own size, which must not be read. */
 const exif = [0xff, 0xe1, 0, 2 + 6 + 12, ...Buffer.from("Exif\0\0"), ...start, ...frame(0xc0, 1, 1)];
 
 it.for<[what: string, mediaType: string, data: string, width: number, height: number]>([

@@ -1,20 +1,20 @@
-// Reads the width and height of an image from its first bytes. Formats: PNG, GIF, JPEG and WebP.
+// Reads an image's width and height from its first bytes. Formats: PNG, GIF, JPEG and WebP.
 
 export interface ImageSize {
   readonly width: number;
   readonly height: number;
 }
 
-/** The number of bytes to search. A JPEG may have a preview and a color profile before its size. */
+/** The number of bytes to search. In a JPEG, a preview and a color profile may precede the size. */
 const maxHeadLength = 400_000;
 
-/** Takes standard base64. Returns undefined for other formats, and for damaged bytes. */
+/** Returns an image's size from standard base64. Returns undefined for other formats, and for damaged bytes. */
 export function readImageSize(base64: string, mediaType: string): ImageSize | undefined {
   const read = Object.hasOwn(readers, mediaType) ? readers[mediaType] : undefined;
   if (read === undefined) return undefined;
   const bytes = atob(base64.slice(0, mediaType === "image/jpeg" ? maxHeadLength : 64));
   const size = read(bytes);
-  // Bytes beyond the end are NaN, so the size may be NaN.
+  // Bytes beyond the end are NaN, so the size may be NaN, and the comparisons fail.
   return size !== undefined && size.width > 0 && size.height > 0 ? size : undefined;
 }
 
@@ -39,7 +39,7 @@ function littleEndian(bytes: string, at: number, length: number): number {
   return value;
 }
 
-/** The size is in the segment "start of frame". */
+/** Reads a JPEG's size from its segment "start of frame". */
 function readJpeg(bytes: string): ImageSize | undefined {
   let at = 2;
   while (bytes.charCodeAt(at) === 0xff) {

@@ -66,7 +66,7 @@ export function parseModelJson(text: string): unknown {
   }
 }
 
-/** Escapes the control characters in the strings of JSON. The pattern matches each string to its end, so that it takes linear time. */
+/** Escapes the control characters in the strings of JSON text. The pattern matches each string to its end, so that it takes linear time. */
 export function escapeControls(json: string): string {
   return json.replace(/"(?:[^"\\]|\\[^])*(?:"|\\?$)/g, (part) =>
     part.replace(/\\[^]|\p{Cc}/gu, (unit) =>
@@ -76,7 +76,7 @@ export function escapeControls(json: string): string {
 }
 
 /**
- * Decodes arguments that are encoded twice, as by GPT-5.5 (github.com/justrach/codegraff2/pull/141) and servers such as vLLM
+ * Decodes arguments that were encoded twice, as by GPT-5.5 (github.com/justrach/codegraff2/pull/141) and servers such as vLLM
  * (github.com/vllm-project/vllm/pull/54964).
  */
 function decodeObject(text: string): unknown {
@@ -89,13 +89,13 @@ function decodeObject(text: string): unknown {
 }
 
 /**
- * Freezes plain data deeply, and returns the same data. Skips the content of an object that is already frozen, so pass only
+ * Freezes plain data deeply, and returns it. Skips the content of an object that is already frozen, so pass only
  * copies.
  */
 export function freezeDeep<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
   Object.freeze(value);
-  // `for … in` creates no temporary array of the values.
+  // `for … in`, because it creates no temporary array of the values.
   for (const key in value) freezeDeep(value[key]);
   return value;
 }
@@ -153,12 +153,12 @@ export function stableJson(value: unknown): string {
   return JSON.stringify(toJson(value, envelope, true));
 }
 
-/** The maximum number of values within a value. Copying this many values takes about two seconds. */
+/** The maximum number of values within a value. Copying this many takes about two seconds. */
 const maxParts = 10_000_000;
 
 let parts = 0;
 
-/** Counts parts, and throws if there are too many. Call this function before memory is allocated for the parts. */
+/** Counts parts, and throws if there are too many. Call it before memory is allocated for the parts. */
 function countParts(count: number): void {
   parts += count;
   if (parts > maxParts) throw new TypeError("a value of more than 10,000,000 parts");
@@ -170,7 +170,7 @@ function copyValue(given: unknown, depth: number, isSorted: boolean): Value {
   const { toJSON } = (given ?? nothing) as { readonly toJSON?: unknown };
   const value: unknown = typeof toJSON === "function" ? Reflect.apply(toJSON, given, [""]) : given;
   if (typeof value === "object") return value === null ? null : copyObject(value, depth + 1, isSorted);
-  // Adding 0 turns -0 into 0, as JSON does.
+  // Adding 0 turns -0 into 0, as `JSON.stringify` does.
   if (typeof value === "number") return Number.isFinite(value) ? value + 0 : null;
   if (typeof value === "bigint") throw new TypeError("a BigInt");
   return typeof value === "string" || typeof value === "boolean" ? value : undefined;
@@ -199,7 +199,7 @@ function copyObject(value: object, depth: number, isSorted: boolean): Json {
  * differences. It is not secure: a deliberate search can find two strings with the same digest.
  */
 export function digest(text: string): string {
-  // Two numbers of 32 bits. Each is multiplied by its own constant and mixed into the other.
+  // Two 32-bit numbers. Each is multiplied by its own constant and mixed into the other.
   let low = 0x2545f491 ^ text.length;
   let high = 0x9e3779b9;
   for (let index = 0; index < text.length; index++) {
@@ -209,7 +209,7 @@ export function digest(text: string): string {
   }
   low = scatter(low ^ (high >>> 11));
   high = scatter(high ^ low);
-  // 21 bits of `high` and the 32 bits of `low` make 53 bits, which a number represents exactly.
+  // 21 bits of `high` and 32 bits of `low` make 53 bits, which a number represents exactly.
   return ((high >>> 11) * 2 ** 32 + (low >>> 0)).toString(16).padStart(14, "0");
 }
 

@@ -1,4 +1,4 @@
-// Decides what the end of an answer means. Services differ in their finish reasons, and some send a wrong one.
+// Decides what the end of an answer means. Services use different finish reasons, and some send a wrong one.
 
 import { edges } from "./edges.ts";
 import type { FinishReason, StreamResult } from "../core/types/provider.ts";
@@ -7,7 +7,7 @@ import type { Check } from "./errors/check-fields.ts";
 import type { EndReason, StreamStatus } from "../core/types/termination.ts";
 import { providerError } from "./errors/provider-error.ts";
 
-/** The finish reasons of all services, in lower case. Servers and gateways add some, or pass them on from another API. */
+/** The finish reasons of all services, in lower case. Servers and gateways add some, or pass on those of another API. */
 const knownWords: FinishWords = new Map<string, FinishReason>([
   // Anthropic's, also in Chat Completions (github.com/maximhq/bifrost/issues/617, github.com/aws-samples/bedrock-access-gateway/issues/11).
   // `compaction` (beta): the service has summarized the context. The summary is sent back, and the model then continues.
@@ -68,7 +68,7 @@ const knownWords: FinishWords = new Map<string, FinishReason>([
   ["guardrail_intervened", "content-filter"],
 ]);
 
-/** Returns the meaning of a finish reason: the one in `words`, or the known one, without regard to case and to details after a colon. */
+/** Returns the meaning of a finish reason: from `words`, or a known one. Ignores case, and details after a colon. */
 export function meaningOf(raw: string, words?: FinishWords): FinishReason {
   return words?.get(raw) ?? knownMeaningOf(raw) ?? "unknown";
 }
@@ -97,7 +97,7 @@ export interface Judgement {
   readonly reason?: EndReason | undefined;
 }
 
-/** A verdict on an answer. Strings are error codes. */
+/** How an answer is judged. Strings are error codes. */
 type Verdict = Judgement | "finish-error" | "finish-unknown" | "no-output" | "stream-ended-early";
 
 const toolCalls: Verdict = { status: "tool-calls" };
@@ -107,7 +107,7 @@ function completed(kind: "answered" | "length" | "refusal" | "content-filter"): 
   return { status: "completed", reason: { kind } };
 }
 
-/** The verdicts on a message with calls, with text only, and without both. A shorter list repeats its last verdict. */
+/** The verdict on a message with calls, with text only, and with neither. A shorter list repeats its last verdict. */
 const verdicts: { readonly [Reason in FinishReason]: readonly [Verdict, Verdict?, Verdict?] } = {
   stop: ["finish-unknown", completed("answered"), { status: "empty-response", reason: { kind: "empty" } }],
   "tool-calls": [toolCalls, completed("answered"), "no-output"],
@@ -115,7 +115,7 @@ const verdicts: { readonly [Reason in FinishReason]: readonly [Verdict, Verdict?
   "context-full": [toolCalls, completed("length"), "no-output"],
   refusal: [completed("refusal")],
   "content-filter": [completed("content-filter")],
-  // The loop answers the calls that were received, and requests another message.
+  // The loop answers the received calls, and requests another message.
   "malformed-call": [toolCalls],
   paused: [unfinished],
   continue: [unfinished],

@@ -1,4 +1,4 @@
-// Runs regular expressions that users, models or servers wrote. With RE2, the time is proportional to the length of the text for
+// Runs regular expressions written by users, models or servers. With RE2, the time is proportional to the length of the text for
 // any pattern.
 
 import { RE2JS } from "re2js";
@@ -14,7 +14,7 @@ export interface LinearRegExp {
 /** The maximum number of instructions. Compiling this many takes about 0.1 seconds. */
 const maxInstructions = 50_000;
 
-/** The contents of classes such as `\s`, which differ between JavaScript and RE2. */
+/** The contents of classes such as `\s`, which JavaScript and RE2 define differently. */
 const blanks = String.raw`\t-\r \x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000}\x{FEFF}`;
 const others = String.raw`\x00-\x08\x0E-\x1F!-\x{9F}\x{A1}-\x{167F}\x{1681}-\x{1FFF}\x{200B}-\x{2027}\x{202A}-\x{202E}\x{2030}-\x{205E}\x{2060}-\x{2FFF}\x{3001}-\x{FEFE}\x{FF00}-\x{10FFFF}`;
 const lineEnds = String.raw`\n\r\x{2028}\x{2029}`;
@@ -48,7 +48,7 @@ export function compileLinearRegExp(expression: string, flags = ""): LinearRegEx
   }
 }
 
-/** `problem` is the reason why the expression was refused, worded to follow the expression in messages. */
+/** A compiled expression, or the reason why it was refused (`problem`), worded to follow the expression in messages. */
 export type WrittenRegExp =
   | { readonly kind: "compiled"; readonly regExp: LinearRegExp }
   | { readonly kind: "refused"; readonly problem: string };
@@ -72,7 +72,7 @@ function findFlagProblem(flags: string): string | undefined {
   return `has the flag ${JSON.stringify(odd)}${"imsu".includes(odd) ? " twice" : "; use only i, m, s and u"}`;
 }
 
-/** Lets JavaScript parse the expression, but never run it. */
+/** Returns why JavaScript cannot parse the expression. JavaScript never runs it. */
 function findPatternProblem(expression: string, flags: string): string | undefined {
   if (expression === "") return "is empty";
   if (expression.length > maxExpressionLength) return `is longer than ${maxExpressionLength} characters`;
@@ -80,7 +80,7 @@ function findPatternProblem(expression: string, flags: string): string | undefin
   try {
     return void new RegExp(expression, flags);
   } catch (error) {
-    // Keeps only the reason, which follows the expression and a colon in the message of the engine.
+    // Keeps only the reason, which follows the expression and a colon in the engine's message.
     return `cannot be read: ${toPlainError(error).message.replace(/^.*: /s, "")}`;
   }
 }

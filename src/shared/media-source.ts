@@ -1,4 +1,4 @@
-// Finds out whether an image or a file is base64, text or a URL, and its media type. Fetches nothing.
+// Finds out whether an image or a file is base64, text or a URL, and which media type it has. Fetches nothing.
 
 import type { ContentPart } from "../core/types/common.ts";
 import { memoize } from "./promises.ts";
@@ -17,7 +17,7 @@ export function encodeBase64(bytes: Uint8Array): string {
 /** An image or a file. */
 export type MediaPart = Exclude<ContentPart, { readonly type: "text" }>;
 
-/** A readable image or file, with a normalized media type. The media type in a data URL takes precedence over the given one. */
+/** A readable image or file, with a normalized media type. A data URL's media type takes precedence over the given one. */
 export type ReadableMedia = Named & Readable;
 
 type Readable =
@@ -39,12 +39,12 @@ interface Named {
 
 export type MediaSource = Named & (Readable | Unreadable);
 
-/** Base64 text contains no colon, so this only matches a URL. */
+/** Matches the scheme of a URL. Base64 text contains no colon, so it never matches. */
 const beginOfUrl = /^([a-z][a-z\d+.-]{0,31}):/i;
 
 /**
- * Does not fetch URLs. Validates base64 text completely, but does not decode it. The first bytes decide the media type of base64. Cached
- * for each part, because the text may be long.
+ * Returns where an image's or a file's content is. Fetches no URLs. Validates base64 completely, but does not decode it. Its first bytes decide
+ * the media type. Cached for each part, because the text may be long.
  */
 export const locateMedia: (part: MediaPart) => MediaSource = /* @__PURE__ */ memoize((part: MediaPart): MediaSource => {
   const { filename = "" } = part;
@@ -106,10 +106,10 @@ function tidyBase64(data: string): string {
 
 const anyImage = "image/*";
 
-/** `given` restricts a weak pattern to some of the given types, because other text may begin with the same letters. */
+/** The first bytes of a media type. `given` restricts a weak pattern to some of the given types, because other text may begin in the same way. */
 type Head = readonly [head: RegExp, mediaType: string, given?: RegExp];
 
-/** The first bytes of a file as base64. */
+/** The first bytes of files, as base64. */
 const heads: readonly Head[] = [
   [/^iVBORw0KGgo/, "image/png"],
   [/^\/9j\//, "image/jpeg"],
@@ -125,12 +125,12 @@ const heads: readonly Head[] = [
   [/^PCFET0NUWVBF|^PCFkb2N0eXBl|^PGh0bW/, "text/html", /^(?:image\/|application\/pdf$)/],
 ];
 
-/** The head of a PDF, which services look for in the first 1,024 bytes. */
+/** The header of a PDF, which services look for in the first 1,024 bytes. */
 const pdfHead = /%PDF/;
 
 /**
  * Reads the media type from the first bytes. Services refuse an image whose type differs from its bytes
- * (github.com/microsoft/playwright-mcp/issues/1211), and a PDF without its head (github.com/anthropics/claude-code/issues/20195). Returns
+ * (github.com/microsoft/playwright-mcp/issues/1211), and a PDF without its header (github.com/anthropics/claude-code/issues/20195). Returns
  * the given type if the bytes have no known type.
  */
 function recognizeType(data: string, given: string): string {

@@ -1,6 +1,6 @@
-// Notes that the loop adds for the model. The loop, its records and its reruns write the same text.
+// Notes that the loop adds for the model. The loop, its records and its reruns use the same text.
 
-/** The beginning and the end of the message that the loop adds if an answer does not fit the schema. */
+/** The beginning and the end of the message that the loop adds if an answer does not match the schema. */
 export const misfitNote = {
   start: "Your answer does not fit the schema: ",
   end: "\nSend the whole answer again, as JSON and nothing else.",

@@ -1,4 +1,4 @@
-// Makes the schemas of tools that are part of this library.
+// Makes the schemas of this library's own tools.
 
 import type { Json, JsonSchema, StandardResult, StandardSchema } from "../core/types/common.ts";
 import { edges } from "./edges.ts";
@@ -7,7 +7,7 @@ import { quote } from "./texts.ts";
 import { issue } from "./argument-schema.ts";
 
 /**
- * Makes a Standard Schema from the properties of a tool's arguments and a function that validates their values. Refuses unknown
+ * Makes a Standard Schema from the properties of a tool's arguments and a function that validates them. Refuses unknown
  * fields, because a misspelt optional field would otherwise be ignored.
  */
 export function argumentSchema<Output>(

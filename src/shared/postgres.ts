@@ -1,7 +1,7 @@
 import { isRecord } from "./guards.ts";
 
 /**
- * True if Postgres has refused the data (SQLSTATE class 22), found a violated constraint (23), or refused the statement (42). Another
+ * True if Postgres refused the data (SQLSTATE class 22), found a violated constraint (23), or refused the statement (42). Another
  * attempt would fail too.
  */
 export function isRefusedByPostgres(error: unknown): boolean {

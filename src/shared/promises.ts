@@ -2,7 +2,7 @@
 
 import { isThenable } from "./guards.ts";
 
-/** Passes `value` to `next` at once. If `value` is a promise, passes its result when the promise is fulfilled. */
+/** Passes `value` to `next` at once. If `value` is a promise, passes the promise's result. */
 export function whenReady<T, R>(value: T | PromiseLike<T>, next: (value: T) => R | PromiseLike<R>): R | PromiseLike<R> {
   const ready = promiseOrValue(value);
   return ready instanceof Promise ? ready.then(next) : next(ready);
@@ -20,7 +20,7 @@ export function promiseOrValue<T>(value: PromiseLike<T> | T): Promise<T> | T {
 }
 
 /**
- * Ignores a value, which may be a promise, for example if the caller's method is `async`. A rejection of the promise is caught, because an
+ * Ignores a value that may be a promise, for example because the caller's method is `async`. A rejection is caught, because an
  * unhandled rejection would end the process.
  */
 export function dropPromise(value: unknown): void {

@@ -3,13 +3,13 @@
 
 import { redacted } from "./edges.ts";
 
-/** A function, because a bundler could not leave out a constant whose text is joined. */
+/** Makes the patterns for names of secrets. A function, because a bundler could not leave out a constant whose text is joined. */
 function makeNames(): { readonly ofFields: RegExp; readonly ofTexts: RegExp; readonly ofAssignments: RegExp } {
   const anywhere = [
     "passw(?:or)?d|passphrase|passcode|pwd|credential|authorization|cookie|secret(?!ar)|connectionstring|sessionid|bearer|jwt",
     "(?:api|access|private|signing|encryption|subscription|account|auth|master|functions|shared|storage|service|consumer|app)key|token$",
   ].join("|");
-  // Words that must be the whole name. They are too short to search for in longer names.
+  // Words that must be the whole name, because they are too short to search for in longer names.
   const whole = "auth|pass|pin|otp|mfa|cvv|cvc|ssn|sid";
   return {
     ofFields: new RegExp(`${anywhere}|^(?:${whole}|tokens)$`),
@@ -25,8 +25,8 @@ export function namesSecret(key: string): boolean {
 }
 
 /**
- * `isAssigned` means that "=" or a quoted value follows the name. Only then do names such as "pin" match, because these names are
- * ordinary words in prose.
+ * True if the name is the name of a secret. `isAssigned` means that "=" or a quoted value follows. Only then do names such as "pin" match,
+ * because they are ordinary words in prose.
  */
 export function namesSecretInText(name: string, isAssigned: boolean): boolean {
   const squashed = squash(name);
@@ -38,7 +38,7 @@ function squash(name: string): string {
 }
 
 /**
- * Matches a name, a separator, and optionally the opening bracket of a list and the opening quote of the value. Matches only
+ * Matches a name, a separator, and optionally a list's opening bracket and the value's opening quote. Matches only
  * from the beginning of a name, so that a long name is read once.
  */
 const field =
@@ -46,7 +46,7 @@ const field =
 
 const bare = /(?:(?!%2[26]|&)[^\s"'`,;<>()[\]{}|\\])+/y;
 
-/** Authorization schemes of headers, which are not secret. The schemes in `longScheme` have several values. */
+/** Matches the authorization scheme of a header, which is not secret. The schemes in `longScheme` have several values. */
 const scheme = /(?:bearer|basic|token|api-?key|negotiate|ntlm|key|ssws|sso-key)\s{1,4}/iy;
 const anyScheme = /[A-Za-z][\w-]{1,31}[ \t]{1,4}/y;
 const longScheme = /(?:digest|aws4-hmac-sha256|oauth|hawk|signature|googlelogin)\s{1,4}(?:=\\*"[^"\r\n]*"?|[^\r\n"'`])+/iy;
@@ -71,11 +71,11 @@ const maxPairLength = 160;
 
 const line = /\S{4,64}[ \t]{0,8}(?=\r?\n|$)/y;
 
-/** How many characters before a name are searched for words that announce a secret, as in "Incorrect API key provided: …". */
+/** The number of characters before a name that are searched for words that announce a secret, as in "Incorrect API key provided: …". */
 const maxContextLength = 32;
 const maxNameLength = 80;
 
-/** Matches values that are not secret: placeholders for a secret, and descriptions of a problem with one. */
+/** Matches values that are not secret: placeholders, and descriptions of a problem with a secret. */
 const notSecret =
   /^(?:true|false|null|nil|none|undefined|string|number|boolean|object|array|any|unknown|required|missing|expired|invalid|incorrect|wrong|empty|optional|denied|failed|rejected|hidden|masked|redacted|valid|set|unset|yes|no|ok|not|is|was|are|must|has|the|a|an)$/i;
 
@@ -113,7 +113,7 @@ interface Range {
 
 function readSecret(text: string, found: Found): Range | undefined {
   const { name, nameAt, separator, isList, quote, at } = found;
-  // In "Unexpected token: …", which parsers write, "token" does not name a secret.
+  // In "Unexpected token: …", which parsers write, "token" does not mean a secret.
   if (/unexpected $/i.test(text.slice(Math.max(0, nameAt - 11), nameAt))) return undefined;
   const isAssigned = quote !== undefined || separator.includes("=") || /3d/i.test(separator);
   if (!namesSecretInText(name.slice(-maxNameLength), isAssigned)) {
@@ -145,7 +145,7 @@ function readQuoted(text: string, from: number, quote: string): Range | undefine
 }
 
 /**
- * Returns the items of a list, up to the first item that looks like a sentence. Validators list messages under the name of a field, and
+ * Returns a list's items, up to the first that looks like a sentence: validators list messages under a field's name, and
  * such messages are not secret.
  */
 function readList(text: string, from: number, quote: string): Range | undefined {
@@ -186,7 +186,7 @@ function closes(text: string, at: number, escapes: number): boolean {
   return run >= escapes && (run - escapes) % (2 * (escapes + 1)) === 0;
 }
 
-/** Returns the value of a header without its scheme. Cookies and schemes with several values extend to the end of the line. */
+/** Returns a header's value without its scheme. Cookies and schemes with several values extend to the end of the line. */
 function readHeader(text: string, name: string, at: number): Range | undefined {
   const long = matchAt(/cookie2?$/i.test(name.slice(-maxNameLength)) ? cookies : longScheme, text, at);
   if (long !== undefined) return { from: at, to: at + long.length };

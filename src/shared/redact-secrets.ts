@@ -7,7 +7,7 @@ import type { Json } from "../core/types/common.ts";
 
 type Replace = string | ((match: string, ...groups: string[]) => string);
 
-/** Keeps words without a digit, such as "sk-learn-pipeline". */
+/** Redacts a match only if it has a digit, so that words such as "sk-learn-pipeline" stay. */
 const withDigit = (match: string): string => (/\d/.test(match) ? redacted : match);
 
 /** Patterns for keys with a known prefix. */
@@ -110,7 +110,7 @@ function endOfWord(text: string, most: number): number {
   return blank === -1 ? most : most - last.length + blank;
 }
 
-/** Redacts a JSON web token: base64 parts joined by dots, the first of which begins with {" in base64. */
+/** Redacts a JSON web token: base64 parts joined by dots, of which the first decodes to text that begins with {". */
 function redactWebToken(match: string): string {
   let from = 0;
   const parts = match.split(".");
@@ -178,7 +178,7 @@ function redactUrl(url: string): string {
   const last = url.lastIndexOf("@");
   let clean = "";
   let kept = 0;
-  // Continues after the first URL, because a parameter of a URL may contain another URL.
+  // Also reads the rest of the URL, because a parameter may contain another URL.
   for (let at = url.indexOf("://"); at !== -1 && at < last; at = url.indexOf("://", Math.max(kept, at + 3))) {
     const from = at + 3;
     const end = findEnd(url, from, last);
@@ -257,7 +257,7 @@ function redactRecord(record: { readonly [key: string]: Json | undefined }, dept
   return Object.fromEntries(fields);
 }
 
-/** This function exists because `Array.isArray` does not narrow read-only arrays. */
+/** Like `Array.isArray`, which does not narrow read-only arrays. */
 function isArray(value: object): value is readonly Json[] {
   return Array.isArray(value);
 }

@@ -20,10 +20,10 @@ export function repairMessages(messages: readonly Message[]): readonly Message[]
 class Repair {
   readonly messages: Message[] = [];
   readonly #ids = new Set<string>();
-  /** The calls of the newest assistant message, by id. */
+  /** The newest assistant message's calls, by id. */
   #calls = new Map<string, ToolCallPart>();
   #results = new Map<string, ToolResultPart>();
-  /** The original message, if it has exactly the results of all calls. */
+  /** The original message, if it contains exactly the results of all calls. */
   #whole: ToolMessage | undefined;
 
   add(message: Message, index: number): void {

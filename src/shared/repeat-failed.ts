@@ -7,7 +7,7 @@ export interface Repetition {
   /** The time between two requests, in milliseconds. */
   readonly everyMs: number;
   readonly mayRepeat: (error: unknown) => boolean;
-  /** The clock for the waits between requests. Default: the system clock. */
+  /** The clock for the time between requests. Default: the system clock. */
   readonly clock?: Clock | undefined;
 }
 
@@ -34,11 +34,11 @@ export interface TimeLimit {
   readonly ms: number;
   /** The clock for the time limit. Default: the system clock. */
   readonly clock?: Pick<Clock, "setTimeout" | "clearTimeout"> | undefined;
-  /** Makes the error that is thrown after this time. */
+  /** Makes the error that is thrown when the time is up. */
   readonly toError: () => unknown;
 }
 
-/** Waits for `work` until the time is up, and then rejects. The work goes on, but its result is dropped. */
+/** Waits for `work` until the time is up, and then rejects. The work continues, but its result is dropped. */
 export async function withinTime<T>(work: PromiseLike<T>, { ms, clock = systemClock, toError }: TimeLimit): Promise<T> {
   if (ms === Number.POSITIVE_INFINITY) return work;
   let timer: unknown;
@@ -50,7 +50,7 @@ export async function withinTime<T>(work: PromiseLike<T>, { ms, clock = systemCl
   }
 }
 
-/** Waits for the server of the runs to answer. `what` names the called method in the error. */
+/** Waits for an answer from the server of the runs. `what` names the called method in the error. */
 export function answerWithin<T>(work: () => Promise<T>, what: string, ms: number): Promise<T> {
   const problem = `"${what}" got no answer within ${ms} ms, and may still take effect. Check that the server of the runs can be reached, then call "${what}" again.`;
   return withinTime(work(), { ms, toError: () => new Error(problem) });

@@ -7,12 +7,12 @@ import { describeValue, quote } from "./texts.ts";
  * The arguments of a call are always an object.
  */
 export function findRootProblem(schema: JsonSchema): string {
-  // Avoids a search, which most schemas do not need.
+  // Most schemas need no search.
   if (schema["type"] === "object" && !limits.some((word) => Object.hasOwn(schema, word))) return "";
   return findNodeProblem(schema, schema, new Map()) ?? "";
 }
 
-/** The keywords that may refuse all objects although the type is "object". */
+/** Keywords that may refuse all objects although the type is "object". */
 const limits = ["$ref", "allOf", "anyOf", "oneOf", "enum", "const"];
 
 /** True if an object may match `node`, which is a part of `root`. */
@@ -20,7 +20,7 @@ export function mayBeObject(node: unknown, root: JsonSchema): boolean {
   return findNodeProblem(node, root, new Map()) === undefined;
 }
 
-/** Reads each node once, because a schema may refer to itself, and a hostile one may do so many times. */
+/** Returns a problem of a node. Reads each node once, because a schema may refer to itself, and a hostile one may do so many times. */
 function findNodeProblem(node: unknown, root: JsonSchema, known: Map<object, string | undefined>): string | undefined {
   if (node === true) return undefined;
   if (!isRecord(node)) return `must be an object or true, but is ${describeValue(node)}`;

@@ -1,4 +1,4 @@
-// The types of a run log that was read. All times are in milliseconds since 1970, all durations in milliseconds.
+// The types of a run log after reading. Times are in milliseconds since 1970, durations in milliseconds.
 
 import type { Json, JsonSchema, PlainError, ProviderError } from "../core/types/common.ts";
 import type { LoopEvents } from "../core/types/loop-event.ts";
@@ -11,7 +11,7 @@ export interface RunLog {
   readonly version: 1;
   /**
    * "journal" if the log was made from a journal by `journalToRunLog`. Its times are then milliseconds since the start of the run,
-   * and its requests have only the transcript and the names of the tools.
+   * and its requests contain only the transcript and the names of the tools.
    */
   readonly source: "log" | "journal";
   /** The outermost runs, in the order in which they started. Nested runs are in the calls that contain them. */

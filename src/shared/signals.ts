@@ -44,7 +44,7 @@ export interface FollowingSignal {
 }
 
 /**
- * Returns a signal that fires with the first of the given signals. SDKs get it instead of the caller's signal, because some of them never
+ * Returns a signal that aborts with the first of the given signals. SDKs get it instead of the caller's signal, because some of them never
  * remove their listeners. Does not use `AbortSignal.any`, which Node 20.0 lacks, and which would make a long-lived signal keep part of each
  * derived signal in memory.
  */
@@ -63,7 +63,7 @@ export function followSignal(...given: readonly (AbortSignal | undefined)[]): Fo
   };
 }
 
-/** Waits for a promise that may never settle. Rejects when the signal fires, with the signal's reason or the error from `toError`. */
+/** Waits for a promise that may never settle. Rejects when the signal aborts, with the signal's reason or the error from `toError`. */
 export function untilAborted<T>(
   promise: PromiseLike<T>,
   signal: AbortSignal,
@@ -101,14 +101,14 @@ export class IdleTimer {
     this.#clock = clock;
   }
 
-  /** Calls `ring` once at `dueAt`. Replaces the time and the function of the previous call. `Infinity` means never. */
+  /** Calls `ring` once at `dueAt`. Replaces the time and the function of the previous call. With `Infinity`, `ring` is never called. */
   set(dueAt: number, ring: () => void): void {
     this.#dueAt = dueAt;
     this.#ring = ring;
     if (dueAt < this.#armedFor) this.#arm();
   }
 
-  /** Cancels the due time, but keeps the underlying timer, so that `set` is cheap. Call `stop` at the end. */
+  /** Cancels the due time, but keeps the underlying timer, so that `set` is cheap. Call `stop` when done. */
   silence(): void {
     this.#dueAt = Number.POSITIVE_INFINITY;
   }

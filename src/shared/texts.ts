@@ -20,7 +20,7 @@ export function textIn<Field extends string>(
   throw new TypeError(`The field "${field}" of a "${chunk.type}" chunk must be a string.`);
 }
 
-/** Stands for content that the model produces but that is not shown. Compare by identity, because only this object has that meaning. */
+/** Represents content that the model produced but that is not shown. Compare by identity, because only this object has that meaning. */
 export const hiddenContent: ModelChunk = { type: "reasoning-delta", text: "" };
 
 const bookkeeping: ReadonlySet<ModelChunk["type"]> = new Set(["usage", "request-adjusted", "attempt-start", "attempt-discarded"]);

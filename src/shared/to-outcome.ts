@@ -1,4 +1,4 @@
-// Makes the outcomes of calls from the values that tools return, and writes them for the model.
+// Makes outcomes from the values that tools return, and writes them for the model.
 
 import type { ContentPart, Issue, Json, PlainError } from "../core/types/common.ts";
 import type { Steps } from "./cancellation/deadline.ts";
@@ -27,7 +27,7 @@ export function isToolResult(value: unknown): value is ToolResult {
   return hasBrand(value, resultBrand);
 }
 
-/** Makes the value that defers the result of a call. */
+/** Makes the value that defers a call's result. */
 export function createDeferred(fromPage: boolean): Deferred {
   const value: Deferred & { readonly [deferral]: true } = { [deferral]: true, kind: "deferred", ...(fromPage && { fromPage }) };
   return value;
@@ -40,7 +40,7 @@ export type Conclusion<Kind extends ToolOutcome["kind"] = ToolOutcome["kind"]> =
 >;
 
 /**
- * Makes the outcome of a call from the awaited return value of the tool. A plain value is a success, and `undefined` becomes
+ * Makes a call's outcome from the tool's awaited return value. A plain value is a success, and `undefined` becomes
  * null. A value that JSON cannot represent is a failure, and so is a returned Error, which JSON would represent as an empty
  * object. The value of `defer()` means that the result comes later.
  */
@@ -57,7 +57,7 @@ export function toOutcome(output: unknown): {
   return output.metadata === undefined ? { outcome } : { outcome, metadata: output.metadata };
 }
 
-/** The problem of a result that a page may not send. The message of the error says what a page may send. */
+/** The problem of a result that a page may not send. The error's message says what a page may send. */
 export const pageProblem = "comes from a page";
 
 interface WaitedFor {
@@ -75,7 +75,7 @@ export function isQuestion<Asked extends WaitedFor>(
 export function isOutsideResult(value: unknown): value is OutsideResult {
   if (!isRecord(value)) return false;
   const { kind, result, error, fromPage = false } = value;
-  // Any other value must be refused, so that it does not pass as a result from the server.
+  // Any other value must be refused, because it would pass as a result from the server.
   if (typeof fromPage !== "boolean") return false;
   return kind === "failed" ? typeof error === "string" : kind === "result" && isExactData(result);
 }
@@ -163,11 +163,11 @@ export function toPreliminary(value: unknown): Json | undefined {
   return value === undefined || outcome.kind !== "completed" ? undefined : outcome.data;
 }
 
-/** Describes a value of which JSON would keep nothing, such as a Map. */
+/** Describes a value that JSON would reduce to nothing, such as a Map. */
 export function lossyKindOf(value: unknown): string | undefined {
   if (isThenable(value)) return "a promise, which has to be awaited first";
   if (!isRecord(value)) return undefined;
-  // Reading the global variable `Response` would make Node load its `fetch`, which takes longer than a first run.
+  // Reading the global variable `Response` would make Node load its `fetch`, which takes longer than a whole short run.
   const tag: unknown = Reflect.get(value, Symbol.toStringTag);
   if (tag === "Map" || tag === "Set") return `a ${tag}`;
   if (tag === "Response") return "a Response, whose body has to be read first, for example with `await response.json()`";
@@ -196,7 +196,7 @@ type OutcomeOf<Wanted extends Kind> = ToolOutcome & { readonly kind: Wanted };
 type Told = Exclude<Kind, "completed" | "deferred" | "blocked">;
 type Text<Each extends Kind> = readonly [status: string, reason: string | ((outcome: OutcomeOf<Each>) => string | undefined)];
 
-/** Existing prompts rely on the statuses of failed and blocked calls, so do not rename them. */
+/** The text for each kind of outcome. Existing prompts rely on the statuses of failed and blocked calls, so do not rename them. */
 const texts: { readonly [Each in Told]: Text<Each> } = {
   failed: ["tool_execution_failed", ({ error }) => error.message || error.name],
   "timed-out": ["tool_execution_failed", ({ limitMs }) => `timed out after ${limitMs} ms`],
@@ -220,7 +220,7 @@ export function renderOutcome(outcome: ToolOutcome): Json {
   const { kind, call } = outcome;
   if (kind === "completed") return outcome.data;
   if (kind === "deferred") return { status: "awaiting_result" };
-  // A model may write a very long name, and each later request would repeat it.
+  // A model may write a very long name, which each later request would repeat.
   const name = cutText(call.name, 64);
   if (kind === "blocked") {
     const by = outcome.by === "tool-choice" ? "tool_choice" : "deliberate_tool_mode";

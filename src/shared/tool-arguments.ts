@@ -1,4 +1,4 @@
-// Reads tool names and arguments that models write. Also finds repeated calls and misspelt names.
+// Reads the tool names and arguments that models write. Also finds repeated calls and misspelt names.
 
 import type { Json } from "../core/types/common.ts";
 import type { ModelChunk } from "../core/types/provider.ts";

@@ -67,7 +67,7 @@ export function partsOf(content: UserMessage["content"]): readonly ContentPart[]
 
 export const restartedResult: Json = { status: "context_restarted" };
 
-/** False for a call without a name. It cannot be sent to the model, so the transcript omits it. */
+/** False for a call without a name. Such a call cannot be sent to the model, so the transcript omits it. */
 export function isNamed(call: ToolCall): boolean {
   return call.name.trim() !== "";
 }
@@ -91,7 +91,7 @@ export function fitsMessages({ count, kept }: CompactedMessages, messages: reado
   return isCut && kept.every((index) => messages[index]?.role === "user");
 }
 
-/** Memoized, so that all requests with a summary contain the same message object. */
+/** Returns the summary's message. Memoized, so that all requests with a summary contain the same object. */
 const summaryMessageOf = /* @__PURE__ */ memoize(({ summary }: CompactedMessages): UserMessage =>
   seal({ role: "user", content: `${summaryTitle}\n${summary}` }),
 );

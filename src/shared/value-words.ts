@@ -24,7 +24,7 @@ function describeText(text: string): string {
 
 const tags = ["type", "kind", "code"] as const;
 
-/** Shows only the `type`, `kind` or `code` of an object. */
+/** Describes an unexpected value. Shows only an object's `type`, `kind` or `code`. */
 export function describeUnexpected(value: unknown): string {
   if (typeof value === "string") return `value ${quote(value)}`;
   if (typeof value !== "object" || value === null) return `value of type ${value === null ? "null" : typeof value}`;

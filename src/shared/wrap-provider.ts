@@ -1,6 +1,6 @@
 import type { Provider } from "../core/types/provider.ts";
 
-/** The facts about a provider: all fields except `stream`. */
+/** The fields that describe a provider: all fields except `stream`. */
 export type ProviderFacts = Omit<Provider, "stream">;
 
 export type Ability = Exclude<keyof ProviderFacts, "id" | "model" | "family">;
@@ -15,7 +15,7 @@ export function toAbilities(facts: { readonly [Name in Ability]?: unknown }): Pi
   return Object.fromEntries(abilities.filter((name) => facts[name] === true).map((name) => [name, true]));
 }
 
-/** Reads the facts by name, because the fields of a class may be getters. Omits abilities that are not true. */
+/** Copies the fields that describe a provider. Reads by name, because a class's fields may be getters. Omits abilities that are not true. */
 export function toProviderFacts(facts: ProviderFacts): ProviderFacts {
   const { id, model, family } = facts;
   return { id, model, ...(family === undefined ? {} : { family }), ...toAbilities(facts) };

@@ -8,7 +8,7 @@ import { recordOf } from "../plain-error.ts";
 
 /** The options that all adapters to model services have. */
 export interface AdapterOptions {
-  /** The name of the API family. Policies such as `preToolText` can depend on this name. Default none. */
+  /** The name of the API family, on which policies such as `preToolText` can depend. Default none. */
   readonly family?: string | undefined;
   /**
    * Maps further finish reasons of the service to turnwright's finish reasons, for example `{ "FUNCTION_CALL": "tool-calls" }`. These
@@ -16,18 +16,18 @@ export interface AdapterOptions {
    */
   readonly finishReasons?: { readonly [word: string]: FinishReason } | undefined;
   /**
-   * Patterns for error messages, with the codes of these errors, for services whose wording is not known yet. A pattern is matched with the
-   * message of the error. These entries take precedence over the built-in ones. Default none.
+   * Patterns for error messages, with the codes of these errors, for services whose wording is not known yet. A pattern is compared with the
+   * error's message. These entries take precedence over the built-in ones. Default none.
    */
   readonly errorWords?: readonly ErrorWord[] | undefined;
 }
 
-/** The options of an adapter, of which those in `Name` have defaults. */
+/** An adapter's options after defaults were added. The options in `Name` have defaults. */
 export type Settled<Options, Name extends keyof Options> = Omit<Options, Name> & {
   readonly [Each in Name]-?: Exclude<Options[Each], undefined>;
 };
 
-/** Returns the options with defaults for those that are absent or undefined. */
+/** Returns the options, with defaults for those that are absent or undefined. */
 export function settle<Options extends object, Name extends keyof Options>(
   options: Options,
   defaults: { readonly [Each in Name]: Exclude<Options[Each], undefined> },
@@ -36,7 +36,7 @@ export function settle<Options extends object, Name extends keyof Options>(
   return { ...defaults, ...Object.fromEntries(given) } as Settled<Options, Name>;
 }
 
-/** Checks the client of an SDK by one of its methods. */
+/** Returns a check that recognizes an SDK's client by one of its methods. */
 export function clientCheck(expected: string, ...path: readonly string[]): Check {
   const methodOf = (client: unknown): unknown => path.reduce((found, name) => recordOf(found)[name], client);
   return [expected, (client) => typeof methodOf(client) === "function", undefined, true];

@@ -1,16 +1,16 @@
-// Reads an event stream. Removes events without data, and keeps the end of the stream, which may contain something that an SDK does not
-// pass on.
+// Reads an event stream. Removes events without data, and keeps the stream's last characters, which may contain something that an SDK does
+// not pass on.
 
 import { isRecord, type UnknownRecord } from "../guards.ts";
 import { parseJson } from "../json.ts";
 import { cutText } from "../texts.ts";
 
-/** How many characters at the end of a stream are kept. */
+/** The number of characters that are kept from the end of a stream. */
 const tailLength = 4_096;
 
 const maxSaidLength = 1_000;
 
-/** Keeps the end of an event stream, which may contain something that an SDK does not pass on. */
+/** Keeps the last characters of an event stream, which may contain something that an SDK does not pass on. */
 export class EventTail {
   readonly #decoder = new TextDecoder();
   #text = "";
@@ -21,7 +21,7 @@ export class EventTail {
     this.#text = (this.#text + text).slice(-Math.max(tailLength, text.length));
   };
 
-  /** True if the stream ended with `data: [DONE]` on a separate line, and the events before it are JSON. */
+  /** True if the stream ended with `data: [DONE]` on a separate line, and all events before it were JSON. */
   get isDone(): boolean {
     return this.#lines().at(-1) === "[DONE]" && this.plainText === undefined;
   }
@@ -49,21 +49,21 @@ const maxHeldLength = 4_096;
 /** Matches a line with data. A colon at its beginning starts a comment, not JSON. */
 const dataLine = /^data:[ \t\r]*[^ \t\r\n:]/;
 
-/** A line that an event without data may have. */
+/** Matches the lines that an event without data may contain. */
 const emptyLine = /^(?:(?:data|event|id|retry)?:|(?:data|event|id|retry)?[ \t\r\n]*$)/;
 
 /**
  * Removes events without data. Relays keep a connection open with events whose `data` is empty or missing, or is a comment. SDKs parse such
- * data as JSON, and the answer would be lost (github.com/NousResearch/hermes-agent/issues/111887,
+ * data as JSON and fail, so the answer would be lost (github.com/NousResearch/hermes-agent/issues/111887,
  * github.com/omnigent-ai/omnigent/pull/1474, github.com/mnfst/llm-gateway/issues/2053). All other text is passed on unchanged and without
  * delay.
  */
 export class EventFilter {
   readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   readonly #encoder = new TextEncoder();
-  /** The lines of an event whose data has not arrived. */
+  /** The lines of an event whose data has not arrived yet. */
   #held = "";
-  /** The beginning of a line that is not complete. */
+  /** The beginning of an incomplete line. */
   #line = "";
   #hasData = false;
 
@@ -72,7 +72,7 @@ export class EventFilter {
     return this.#encode(this.#filter(this.#decoder.decode(arrived, { stream: true })));
   }
 
-  /** Returns the bytes that are left at the end of the stream. */
+  /** Returns the bytes that are left when the stream ends. */
   end(): readonly Uint8Array[] {
     return this.#encode(this.#held + (this.#hasData ? "" : this.#line) + this.#decoder.decode());
   }

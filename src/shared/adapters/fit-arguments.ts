@@ -1,4 +1,4 @@
-// Fixes arguments whose form differs from the tool's schema in ways that are typical of models.
+// Corrects arguments whose form differs from the tool's schema in ways that are typical of models.
 
 import type { JsonSchema } from "../../core/types/common.ts";
 import { isRecord, type UnknownRecord } from "../guards.ts";
@@ -6,11 +6,11 @@ import { parseJson, toJson } from "../json.ts";
 import { mapItems } from "./well-formed.ts";
 
 /**
- * Returns the arguments of a call in the form that the tool's schema describes. Changes only values that cannot fit the schema:
+ * Returns a call's arguments in the form that the tool's schema describes. Changes only values that the schema cannot accept:
  *
  * - A string that contains JSON becomes that JSON value, if the schema accepts its type but no string. Claude writes arrays in this way
  *   (github.com/anthropics/claude-code/issues/86459).
- * - An optional property that is null is left out, if the schema does not accept null. GPT and other models write all properties
+ * - An optional property that is null is removed, if the schema does not accept null. GPT and other models write all properties
  *   (github.com/livekit/agents-js/pull/2308).
  * - If the only argument is an object with all the arguments in it, that object becomes the arguments.
  *
@@ -24,7 +24,10 @@ export function fitArguments(args: unknown, schema: JsonSchema): unknown {
   return fitParts(unwrap(args, schema), schema);
 }
 
-/** GLM, Qwen and other models put all arguments into one named "arguments" (github.com/openclaw/openclaw/issues/142304). */
+/**
+ * Returns the inner arguments: GLM, Qwen and other models put all arguments into one named "arguments"
+ * (github.com/openclaw/openclaw/issues/142304).
+ */
 function unwrap(args: unknown, { properties, additionalProperties: rest = false }: JsonSchema): unknown {
   if (!isRecord(args) || !isRecord(properties) || rest !== false || Object.hasOwn(properties, "arguments")) return args;
   const { arguments: inner, ...others } = args;
@@ -85,7 +88,7 @@ function findUnion({ anyOf, oneOf, nullable }: UnknownRecord): ReadonlySet<unkno
   if (!Array.isArray(branches) || branches.length === 0 || nullable === true) return undefined;
   const found = new Set<unknown>();
   for (const branch of branches) {
-    // A union in a union is left alone, so that a deep schema needs no recursion.
+    // A union in a union is ignored, so that a deep schema needs no recursion.
     const types = isRecord(branch) && "type" in branch ? findTypes(branch) : undefined;
     if (types === undefined) return undefined;
     for (const type of types) found.add(type);

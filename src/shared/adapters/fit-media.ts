@@ -1,5 +1,5 @@
-// Adapts the images and files of a request to the limits of a service. Each request has the whole history, so one image that the service
-// refuses would make every later request fail.
+// Adapts the images and files of a request to the service's limits. Each request contains the whole history, so one refused image would make
+// every later request fail.
 
 import type { ContentPart } from "../../core/types/common.ts";
 import type { Message, ToolMessage, UserMessage } from "../../core/types/message.ts";
@@ -9,7 +9,7 @@ import { isTextType, locateMedia, type MediaPart, type MediaSource } from "../me
 import { memoize } from "../promises.ts";
 import { describeMedia, findProblem, findRemedy, type MediaForms, refuseMedia } from "./write-media.ts";
 
-/** The limits of a service for images and files. An absent limit is not known. */
+/** A service's limits for images and files. An absent limit is unknown. */
 export interface MediaLimits {
   /** The media types of images that the service accepts. Default: the types that the API accepts. */
   readonly imageTypes?: readonly string[] | undefined;
@@ -26,14 +26,14 @@ export interface MediaLimits {
   readonly maxCount?: number | undefined;
   /** The maximum length of all images and files of a request as base64, in characters. */
   readonly maxTotal?: number | undefined;
-  /** A lower limit for the sides of images in requests with more than `count` images and files. */
+  /** A lower limit for the sides of images, for requests with more than `count` images and files. */
   readonly many?: { readonly count: number; readonly maxSide: number } | undefined;
 }
 
 interface MediaRules {
   readonly forms: MediaForms<unknown>;
   readonly limits: MediaLimits | undefined;
-  /** The id of the provider, for errors. */
+  /** The provider's id, for errors. */
   readonly id: string;
 }
 
@@ -60,17 +60,17 @@ interface Problem {
 
 interface Measured {
   readonly refused: Problem | undefined;
-  /** The length as base64. 0 for a URL. */
+  /** The length as base64, or 0 for a URL. */
   readonly length: number;
-  /** The longer side in pixels. 0 if it is not known. */
+  /** The longer side in pixels, or 0 if it is unknown. */
   readonly side: number;
 }
 
 /**
- * Makes a function that adapts the images and files of a request. It replaces each one that the service refuses with text for the model,
- * which says what was there and why it is missing. If all of them together exceed a limit, the oldest are replaced.
+ * Makes a function that adapts a request's images and files. It replaces each one that the service refuses with text that tells the model
+ * what is missing and why. If all of them together exceed a limit, it replaces the oldest.
  *
- * The function throws ProviderError `bad-request` instead for an image or a file in a new user message.
+ * Throws ProviderError `bad-request` instead for an image or a file in a new user message.
  */
 export function createMediaFitter({ forms, limits = {}, id }: MediaRules): (request: ModelRequest) => ModelRequest {
   const measure = memoize((part: MediaPart) => measureMedia(part, forms, limits));
@@ -98,7 +98,7 @@ export function createMediaFitter({ forms, limits = {}, id }: MediaRules): (requ
 
 /**
  * Makes a function that replaces all images with text, for a service that refused an image. It returns undefined if an image is in a
- * new user message, because the caller must know about it.
+ * new user message, because the caller must learn that the model cannot see it.
  */
 export function createImageRemover(): (request: ModelRequest) => ModelRequest | undefined {
   const replace = createReplacer();
@@ -172,7 +172,7 @@ function isImage({ mediaType }: MediaSource): boolean {
 }
 
 interface Excess extends Problem {
-  /** The number of images and files to replace, the oldest first. */
+  /** The number of images and files to replace, oldest first. */
   readonly count: number;
 }
 
@@ -200,8 +200,8 @@ function findExcess(all: readonly Measured[], { maxCount, maxTotal, many }: Medi
 }
 
 /**
- * Returns how many of the first weights to remove, so that the sum of the others is at most `most`. Removes them in steps of a quarter
- * of `most`. If each request removed one more, each request would miss the prompt cache.
+ * Returns how many of the first weights to remove, so that the sum of the others is at most `most`. Removes at least a quarter of `most` at
+ * once: if each request removed one more, no request would hit the prompt cache.
  */
 function countExcess(weights: readonly number[], most: number): number {
   const step = most / 4;
@@ -220,8 +220,8 @@ interface Replacement extends Found {
 type Replacer = (messages: readonly Message[], refused: ReadonlyMap<Placed, Problem>) => readonly Message[];
 
 /**
- * Creates a function that replaces parts of messages. It returns the same object for the same replacements, because adapters cache what
- * they make from a message.
+ * Creates a function that replaces parts of messages. Equal replacements give the same object, because adapters cache what they make from
+ * a message.
  */
 function createReplacer(): Replacer {
   const copies = new WeakMap<Message, { readonly key: string; readonly copy: Message }>();

@@ -8,22 +8,22 @@ import { listOf, recordOf } from "../plain-error.ts";
 import { memoize } from "../promises.ts";
 import { cutText } from "../texts.ts";
 
-/** Keywords whose values are not schemas. */
+/** Keywords whose values are data, not schemas. */
 const data: ReadonlySet<string> = new Set(["const", "enum", "default", "example", "examples", "required"]);
-/** Keywords whose values have names as keys and schemas as values. */
+/** Keywords whose values are objects that map names to schemas. */
 const maps: ReadonlySet<string> = new Set([
   ...["properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"],
 ]);
 
-/** The place of a schema in the whole schema. */
+/** The place of a schema within the whole schema. */
 interface NestedSchema {
-  /** The schema before the changes in it. */
+  /** The schema before its inner schemas were changed. */
   readonly original: UnknownRecord;
-  /** The level of nesting. 1 for the root. */
+  /** The nesting level, which is 1 for the root. */
   readonly level: number;
 }
 
-/** Applies `change` to each schema in a schema, the inner ones first. A schema without changes stays the same object. */
+/** Applies `change` to each schema within a schema, the inner ones first. A schema without changes stays the same object. */
 export function mapSchemas(root: unknown, change: (schema: UnknownRecord, place: NestedSchema) => UnknownRecord): unknown {
   const visit = (node: unknown, level: number, isMap: boolean): unknown => {
     if (Array.isArray(node)) {
@@ -53,12 +53,12 @@ function toCurrentDraft(root: JsonSchema): JsonSchema {
     withReference(withTuple(withNames(bounds.reduce(withBound, schema))), root),
   ) as JsonSchema;
   if (made === root) return root;
-  // The old draft's name would give the new keywords another meaning. Without a name, services assume 2020-12.
+  // Drops `$schema`: the old draft's name would give the new keywords another meaning. Without it, services assume 2020-12.
   const { $schema: _, ...rest } = made;
   return rest;
 }
 
-/** In draft 4, `exclusiveMinimum` says whether `minimum` itself is excluded. */
+/** Converts a bound. In draft 4, `exclusiveMinimum` only says whether `minimum` itself is excluded. */
 function withBound(node: UnknownRecord, bound: (typeof bounds)[number]): UnknownRecord {
   const { [`exclusive${bound}`]: exclusive, ...rest } = node;
   if (typeof exclusive !== "boolean") return node;
@@ -86,13 +86,13 @@ function withTuple(node: UnknownRecord): UnknownRecord {
   if (!Array.isArray(items)) return node;
   return {
     ...rest,
-    // An empty list is not allowed.
+    // Omits empty lists, which are not allowed.
     ...(items.length === 0 ? {} : { prefixItems: items }),
     ...(additionalItems === undefined ? {} : { items: additionalItems }),
   };
 }
 
-/** Adapts references to tuples that moved to another keyword. */
+/** Updates references to tuples that moved to another keyword. */
 function withReference(node: UnknownRecord, root: JsonSchema): UnknownRecord {
   const { $ref: reference } = node;
   if (typeof reference !== "string" || !reference.startsWith("#/")) return node;
@@ -107,7 +107,7 @@ function withReference(node: UnknownRecord, root: JsonSchema): UnknownRecord {
   return moved === reference ? node : { ...node, $ref: moved };
 }
 
-/** The properties of an object, as a schema describes them. */
+/** An object's properties, as a schema describes them. */
 interface Shape {
   readonly properties: ReadonlyMap<string, unknown>;
   readonly required: ReadonlySet<string>;
@@ -119,17 +119,17 @@ interface Shape {
   readonly unions: readonly (readonly string[])[];
 }
 
-/** Services refuse these keywords at the root of a tool's schema. */
+/** Keywords that services refuse at the root of a tool's schema. */
 const refused = ["$ref", "allOf", "anyOf", "oneOf", "enum", "const", "not"] as const;
 
 /**
- * Makes the schema of a tool acceptable for all services: its root is a plain object with `properties`. OpenAI and Anthropic refuse
+ * Makes a tool's schema acceptable to all services: its root becomes a plain object with `properties`. OpenAI and Anthropic refuse
  * unions and references at the root (github.com/vercel/ai/issues/21350, github.com/anthropics/claude-code/issues/27337), and MiniMax
  * refuses an object without properties (github.com/QwenLM/qwen-code/issues/11905).
  *
- * The branches of a union are merged: all properties of all branches are in the result, and those of every branch are required. The
+ * The branches of a union are merged: the result contains all properties of all branches, and requires those that every branch requires. The
  * description says which properties belong together. Keywords of older drafts become those of 2020-12. The result may accept more
- * than the schema, so the run validates the arguments with the schema itself. A schema that already fits stays the same object.
+ * than the schema, so the run validates the arguments with the original schema. An acceptable schema stays the same object.
  *
  * @example
  * toObjectSchema({ anyOf: [{ properties: { id: {} }, required: ["id"] }, { properties: { name: {} }, required: ["name"] }] });
@@ -154,7 +154,7 @@ export const toObjectSchema: (schema: JsonSchema) => JsonSchema = /* @__PURE__ *
 
 const nothing: Shape = { properties: new Map(), required: new Set(), rest: undefined, keywords: {}, unions: [] };
 
-/** Reads each node once, because a schema may refer to itself, and a hostile one may do so many times. */
+/** Reads a schema's properties. Reads each node once, because a schema may refer to itself, and a hostile one may do so many times. */
 function readShape(node: unknown, root: JsonSchema, known: Map<object, Shape>): Shape {
   if (!isRecord(node)) return nothing;
   const read = known.get(node);

@@ -1,4 +1,4 @@
-// Reduces the schema of an answer to the keywords that all services support. The run validates the answer against the whole schema anyway.
+// Reduces an answer's schema to the keywords that all services support. The run validates the answer against the original schema anyway.
 
 import type { Json, JsonSchema } from "../../core/types/common.ts";
 import type { ModelRequest } from "../../core/types/provider.ts";
@@ -6,7 +6,7 @@ import { resolveReference } from "../root-schema.ts";
 import { isRecord, type UnknownRecord } from "../guards.ts";
 import { memoize } from "../promises.ts";
 
-/** The limits of a service for the schema of an answer. */
+/** A service's limits for the schema of an answer. */
 export interface OutputRules {
   /** The maximum number of properties that are not required. */
   readonly maxOptional: number;
@@ -16,24 +16,24 @@ export interface OutputRules {
   readonly maxDepth: number;
 }
 
-/** How a request describes the schema of the answer. */
+/** How a request describes the answer's schema. */
 export interface OutputPlan {
-  /** The system text to send. Contains the instructions for the answer if `schema` is undefined. */
+  /** The system text to send. Contains instructions for the answer if `schema` is undefined. */
   readonly system: string | undefined;
   /**
-   * The schema to send in the request field of the service. Undefined if the run has no schema, or if the service cannot take it.
+   * The schema to send in the service's request field. Undefined if the run has no schema, or if the service cannot take it.
    */
   readonly schema: JsonSchema | undefined;
 }
 
 /**
- * Makes a function that an adapter calls to read `output` of a request. Pass `false` as the second argument of the function if
+ * Makes a function with which an adapter reads a request's `output`. Pass `false` as the second argument of this function if
  * the service cannot take a schema in this request, for example because the request has tools.
  *
  * The schema in the plan contains only `type`, `description`, `properties`, `required`, `additionalProperties: false`, `items`,
  * `anyOf` and `enum`, which all services support. Other constraints become part of the descriptions, because the run validates
- * the answer anyway. The plan has no schema if a keyword that changes the meaning would be lost, or if the schema exceeds
- * `rules`. The plan also has no schema if the schema of the answer refers to itself, is not an object, or allows unknown
+ * the answer anyway. The plan has no schema if it would lose a keyword that changes the meaning, or if the schema exceeds
+ * `rules`. The plan also has no schema if the answer's schema refers to itself, is not an object, or allows unknown
  * properties.
  *
  * @example
@@ -79,7 +79,7 @@ interface Conversion {
 }
 
 interface SchemaPlace {
-  /** The number of schemas that contain this schema. Limited, so that a schema that refers to itself is refused. */
+  /** The number of schemas around this one. Limited, so that a schema that refers to itself is refused. */
   readonly level: number;
   readonly depth: number;
 }
@@ -93,7 +93,7 @@ function toOutputSchema(root: JsonSchema, { maxOptional, maxUnions, maxDepth }: 
   return JSON.stringify(schema).length <= maxSchemaLength ? schema : undefined;
 }
 
-/** A schema with one of these keywords is refused, because the schema would have another meaning without the keyword. */
+/** Keywords whose loss would change the meaning, so a schema with one of them is refused. */
 const refused = [
   ..."allOf not if then else contains prefixItems patternProperties".split(" "),
   ..."dependentSchemas dependentRequired unevaluatedItems unevaluatedProperties $dynamicRef $recursiveRef".split(" "),
@@ -123,7 +123,7 @@ function misfit(work: Conversion): JsonSchema {
   return {};
 }
 
-/** Inserts the schema that `$ref` points to, because services differ in the references that they accept. */
+/** Replaces a `$ref` with the schema that it points to, because services differ in the references that they accept. */
 function convertReference(node: UnknownRecord, position: SchemaPlace, work: Conversion): JsonSchema {
   const found = resolveReference(work.root, String(node["$ref"]));
   if (found === undefined || constraints.some((keyword) => Object.hasOwn(node, keyword))) return misfit(work);
@@ -180,7 +180,7 @@ function convertObject(node: UnknownRecord, position: SchemaPlace, work: Convers
   return { type: "object", properties: Object.fromEntries(converted), required: needed, additionalProperties: false };
 }
 
-/** Keywords that are moved to the description, where the model reads them. The run validates the answer anyway. */
+/** Keywords that are moved to the description, where the model reads them. */
 const constraints = [
   ..."minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength format pattern".split(" "),
   ..."minItems maxItems uniqueItems minProperties maxProperties propertyNames contentEncoding const default examples".split(" "),
@@ -195,7 +195,7 @@ function withHints(node: UnknownRecord, made: JsonSchema): JsonSchema {
 }
 
 /**
- * False for a constraint that need not be in the description: `made` contains it, another constraint implies it, or it only
+ * True if the description must mention a constraint. False if `made` contains it, if another constraint implies it, or if it only
  * limits a number to safe integers.
  */
 function isTelling(node: UnknownRecord, keyword: string, made: JsonSchema): boolean {

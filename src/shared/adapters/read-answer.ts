@@ -8,35 +8,35 @@ import type { EventReader } from "./read-sdk-stream.ts";
 import { pushError } from "./sdk-provider.ts";
 import { textOf } from "../plain-error.ts";
 
-/** Properties of a chunk that show whether it belongs to a second answer. */
+/** Properties of a chunk that indicate whether it belongs to a second answer. */
 export interface AnswerChunk {
   readonly id: unknown;
   /** True if the chunk has a role, like the first chunk of an answer. */
   readonly saysRole: boolean;
   /** True if the chunk contains a part of an answer. */
   readonly hasContent: boolean;
-  /** True if the chunk has a finish reason. Some gateways send a last chunk with another id. */
+  /** True if the chunk has a finish reason. Some gateways send the last chunk under another id. */
   readonly isLast: boolean;
   /** True if an earlier chunk contained a part of an answer. */
   readonly hasBegun: boolean;
 }
 
 /**
- * Detects a second answer within one stream, if each chunk has the id of its answer. A new id alone is not enough, because some gateways
- * make a new id for each chunk or for the last one; neither is a role, which some gateways send in each chunk. A second answer has content
- * with a new id and, in addition, either the second role in the stream, or an earlier id that occurred more than once.
+ * Detects a second answer within one stream, if each chunk has its answer's id. A new id alone is not enough, because some gateways
+ * make a new id for each chunk or for the last one. A role is not enough either, because some gateways send one in each chunk. A second answer
+ * has content with a new id and, in addition, either the second role in the stream, or an earlier id that occurred more than once.
  */
 export class AnswerIds {
   #id = "";
   #isRepeated = false;
   #roles = 0;
-  /** The latest new id of a chunk with a role. */
+  /** The latest new id that came with a role. */
   #opened = "";
   #held: UnknownRecord | undefined;
 
   /**
    * Returns the chunks to read now, or undefined if the chunk belongs to a second answer. Holds a chunk back if only the next chunk can
-   * show to which answer it belongs.
+   * tell to which answer it belongs.
    */
   sort(chunk: UnknownRecord, facts: AnswerChunk): readonly UnknownRecord[] | undefined {
     const id = textOf(facts.id);
@@ -55,7 +55,7 @@ export class AnswerIds {
     return held;
   }
 
-  /** Returns the chunk that was held back. Call this method at the end of the stream. */
+  /** Returns the chunk that was held back. Call this method when the stream ends. */
   rest(): readonly UnknownRecord[] {
     const held = this.#held === undefined ? [] : [this.#held];
     this.#held = undefined;
@@ -86,25 +86,25 @@ export function isCleanEnd(reason: FinishReason): boolean {
   return reason === "stop" || reason === "tool-calls";
 }
 
-/** The state that the event readers of all services have in common: how the answer ends, and its token counts. */
+/** The state that all event readers share: how the answer ends, and its token counts. */
 export class Answer {
   readonly out: ModelChunk[];
   readonly words: FinishWords;
-  /** Detects a second answer in the stream, if each chunk has the id of its answer. */
+  /** Detects a second answer in the stream, if each chunk has its answer's id. */
   readonly ids: AnswerIds = new AnswerIds();
   /** The service's finish reason, and its meaning. Undefined until the service has sent one. */
   finish: { readonly raw: string; readonly reason: FinishReason } | undefined;
-  /** The token counts so far. */
+  /** The latest token counts. */
   usage: Usage | undefined;
-  /** True if the stream has failed. The rest of the stream is not read. */
+  /** True if the stream failed. The rest of the stream is then not read. */
   failed = false;
   /** True if no more events are expected. */
   isOver = false;
   /** True if further events are ignored. */
   isClosed = false;
-  /** True if the answer has text that is not blank. */
+  /** True if the answer has non-blank text. */
   hasText = false;
-  /** Why the service refused or filtered the answer. */
+  /** The service's explanation if it refused or filtered the answer. */
   explanation = "";
 
   constructor(out: ModelChunk[], words: FinishWords) {
@@ -118,8 +118,8 @@ export class Answer {
   }
 
   /**
-   * Notes the finish reason. A second finish reason replaces the first only if the first was normal, so an abnormal one is
-   * never lost. Returns the finish reason that is kept.
+   * Stores the finish reason. A second finish reason replaces the first only if the first was normal, so an abnormal one is
+   * never lost. Returns the stored finish reason.
    */
   stop(raw: string): FinishReason {
     if (this.finish === undefined || isCleanEnd(this.finish.reason)) this.finish = { raw, reason: this.reasonOf(raw) };
@@ -133,7 +133,7 @@ export class Answer {
     this.out.push({ type: "usage", usage: this.usage, mode: "snapshot" });
   }
 
-  /** Sends an error event of the service, and stops reading. */
+  /** Sends a service's error event, and stops reading. */
   fail(error: unknown): void {
     this.failed = true;
     pushError(error, this.out);
@@ -146,8 +146,8 @@ export class Answer {
   }
 
   /**
-   * Stops reading, because another answer begins in the same stream. If the first answer is not complete, the stream ends with
-   * `stream-ended-early`, retryable.
+   * Stops reading, because another answer begins in the same stream. If the first answer is incomplete, the stream ends with the retryable
+   * error `stream-ended-early`.
    */
   leave(): void {
     this.close();
@@ -157,12 +157,12 @@ export class Answer {
     this.out.push({ type: "error", error: providerError("stream-ended-early", message) });
   }
 
-  /** Takes note of text in the answer. */
+  /** Records that the answer has text, unless the text is blank. */
   watchText(text: string): void {
     this.hasText ||= text.trim() !== "";
   }
 
-  /** Sends the explanation of the service as a refusal, after the text of the answer. */
+  /** Sends the service's explanation as a refusal, after the text of the answer. */
   explain(): void {
     const { explanation } = this;
     if (explanation !== "") this.out.push({ type: "refusal-delta", text: this.hasText ? `\n\n${explanation}` : explanation });
@@ -177,7 +177,7 @@ export class Answer {
 interface EventHandlers {
   read(event: UnknownRecord): void;
   end(): void;
-  /** True if the answer is complete. Default: true after the finish reason. */
+  /** True once the answer is complete. Default: after the finish reason. */
   isFinished?(): boolean;
   /** True if the answer may continue after it is complete. Default: false. */
   mayGoOn?(): boolean;

@@ -10,9 +10,9 @@ import { withErrorWords } from "../errors/provider-checks.ts";
 import { toProviderError } from "../errors/read-sdk-error.ts";
 
 /**
- * Returns the last chunks of a stream that ends with an error. Returns undefined if the error needs no other chunks than itself.
+ * Returns the last chunks of a stream that ends with an error, or undefined if the error itself is enough.
  *
- * Services report a filtered prompt and a malformed call as an error, or as the end of an answer. Both ways must end the stream in the same
+ * Services report a filtered prompt and a malformed call as an error, or as the end of an answer. Both must end the stream in the same
  * way, so that no other provider gets a filtered prompt, and the model is asked for the call again.
  */
 function settleError(error: unknown, errorWords?: readonly ErrorWord[]): readonly ModelChunk[] | undefined {
@@ -23,7 +23,7 @@ function settleError(error: unknown, errorWords?: readonly ErrorWord[]): readonl
     return found === read ? undefined : [{ type: "error", error: found }];
   }
   const finish: ModelChunk = { type: "finish", reason: code, raw: code };
-  // The explanation of a filter comes from the service, so it is not part of the answer.
+  // The explanation comes from the service's filter, so it is not part of the answer.
   return code === "content-filter" ? [{ type: "details", text: message }, finish] : [finish];
 }
 
@@ -32,9 +32,9 @@ export interface EventReader {
   read(event: unknown): void;
   /** Pushes the last chunks after the stream has ended. */
   end(): void;
-  /** True if an event reported that the stream has failed. The rest of the stream is not read. */
+  /** True if an event reported that the stream failed. The rest of the stream is then not read. */
   readonly failed: boolean;
-  /** True if the service reported why the model stopped. More events may follow, such as token counts. */
+  /** True once the service has reported why the model stopped. More events may follow, such as token counts. */
   readonly finished: boolean;
   /** True if no more events are expected. If false, a finished stream gets 5 seconds for its last events. Default false. */
   readonly isOver?: boolean;
@@ -42,14 +42,14 @@ export interface EventReader {
   readonly mayGoOn?: boolean;
 }
 
-/** A stream from an SDK, and the reader for its events. */
+/** An SDK's stream, and the reader for its events. */
 export interface SdkStream {
-  /** Sends the request and returns the stream of the SDK. */
+  /** Sends the request, and returns the SDK's stream. */
   open(signal: AbortSignal): PromiseLike<unknown>;
   readonly reader: EventReader;
   /** The array to which the reader pushes chunks. */
   readonly out: ModelChunk[];
-  /** Returns the error to report for an error that the SDK throws. May push chunks to `out`. Default: the same error. */
+  /** Returns the error to report when the SDK throws one. May push chunks to `out`. Default: the SDK's error. */
   readonly explain?: ((error: unknown) => unknown) | undefined;
   /** Patterns for error messages, with the codes of these errors. They take precedence over the built-in ones. Default none. */
   readonly errorWords?: readonly ErrorWord[] | undefined;
@@ -63,13 +63,13 @@ const quietAfterMs = 5_000;
 
 /**
  * Yields the chunks of an SDK's stream. Errors from the SDK are thrown until the answer has finished. After that, an error,
- * invalid data or a lost connection is ignored, unless `mayGoOn` of the reader is true. A finished answer is complete when its
+ * invalid data or a lost connection is ignored, unless the reader's `mayGoOn` is true. A finished answer is complete when its
  * stream ends, or after a short silence.
  *
  * An error that reports a filtered prompt or a malformed call becomes a `finish` chunk, whether it was thrown or is in the stream.
  *
- * Each event without content is a heartbeat. If the consumer stops reading, even while it waits for a chunk, the signal for the
- * SDK is aborted, because some SDKs would otherwise keep the connection open.
+ * Each event without content is a heartbeat. If the consumer stops reading, even while it waits for a chunk, the SDK's
+ * signal is aborted, because some SDKs would otherwise keep the connection open.
  */
 export function readSdkStream(stream: SdkStream, call: ModelCall): AsyncIterableIterator<ModelChunk, void, undefined> {
   let followed: FollowingSignal | undefined;
@@ -80,7 +80,7 @@ export function readSdkStream(stream: SdkStream, call: ModelCall): AsyncIterable
     },
     next: () => chunks.next(),
     return() {
-      // Aborts before calling `return`, because a generator that waits for an event reacts to `return` only after that event.
+      // Aborts first, because a generator that waits for an event reacts to `return` only after that event.
       followed?.abort();
       return chunks.return();
     },
@@ -109,8 +109,8 @@ async function* readChunks(
   try {
     events = iterate(await unlessAborted(open, followed.signal));
     while (take(await patience.next(events))) {
-      // Usually there is one chunk per event. Uses `pop` to empty the array, because a push after `length = 0` would allocate
-      // memory. Uses a loop, because `yield*` would wait once more for each chunk.
+      // Usually an event gives one chunk. `pop` empties the array, because a push after `length = 0` would allocate
+      // memory. A loop is used, because `yield*` would wait once more for each chunk.
       const only = out.length === 1 ? out.pop() : undefined;
       if (only !== undefined) yield only;
       else for (const chunk of out.splice(0)) yield chunk;
@@ -189,7 +189,7 @@ class Patience {
 
   #within(waitMs: number, events: AsyncIterator<unknown>): Promise<IteratorResult<unknown> | undefined> {
     return new Promise((resolve, reject) => {
-      // Calls `next` before setting the timer, so that no timer remains if `next` throws. `next` may also return a plain value
+      // Calls `next` before setting the timer, so that no timer is left if `next` throws. `next` may also return a plain value
       // instead of a promise.
       const next = Promise.resolve(events.next());
       const timer = this.#clock.setTimeout(() => resolve(undefined), waitMs);
@@ -200,7 +200,7 @@ class Patience {
 }
 
 /**
- * Calls `open`. Rejects as soon as the signal is aborted, because the SDK may ignore the signal. The result of `open` is then
+ * Calls `open`. Rejects as soon as the signal is aborted, because the SDK may ignore the signal. A later result of `open` is
  * dropped.
  */
 function unlessAborted<Stream>(open: (signal: AbortSignal) => PromiseLike<Stream>, signal: AbortSignal): Promise<Stream> {

@@ -12,7 +12,7 @@ import { reportTo } from "./request-changes.ts";
 import { mapItems } from "./well-formed.ts";
 import { wrapReader } from "./wrap-reader.ts";
 
-/** The messages with which services refuse a forced call, although other requests may force one. */
+/** Messages with which services refuse a forced call. Other requests to the same service may still force one. */
 const refusals: readonly RegExp[] = [
   // Anthropic (platform.claude.com/docs/en/models, github.com/browserbase/stagehand/issues/2231). DashScope
   // (github.com/UKGovernmentBEIS/inspect_ai/pull/5152). Kimi (github.com/can1357/oh-my-pi/issues/1077).
@@ -27,7 +27,7 @@ const refusals: readonly RegExp[] = [
   /function calling mode .?any.? is not|forced function calling .{0,20} is only supported/i,
 ];
 
-/** The messages with which services refuse all images. */
+/** Messages with which services refuse all images. */
 const imageRefusals: readonly RegExp[] = [
   // Ollama (github.com/ollama/ollama/issues/17301), OpenRouter (github.com/github/app/issues/2163), llama-server
   // (github.com/ggml-org/llama.cpp tools/server/server-common.cpp), and Gemini (github.com/google/generative-ai-docs/issues/513).
@@ -39,7 +39,7 @@ const imageRefusals: readonly RegExp[] = [
 
 /** The messages whose reasoning a service has refused. */
 export interface RefusedReasoning {
-  /** Adds the assistant messages. Returns false if all of them had already been refused. */
+  /** Adds the assistant messages. Returns false if all of them had been refused before. */
   refuse(messages: readonly Message[]): boolean;
   has(message: Message): boolean;
 }
@@ -56,11 +56,11 @@ export function createRefusedReasoning(): RefusedReasoning {
   };
 }
 
-/** The stream of an adapter for one request. */
+/** An adapter's stream for one request. */
 export interface SdkAnswer extends Pick<SdkStream, "open" | "reader" | "explain"> {
-  /** Called when the service refuses the request. May change what `open` sends. If it returns true, `open` is called again. */
+  /** Called when the service refuses the request. May change what `open` sends. Return true to call `open` again. */
   readonly adapt?: ((error: ProviderError) => boolean) | undefined;
-  /** True if `adapt` leaves out refused reasoning. Default: refused reasoning is left out together with all provider metadata. */
+  /** True if `adapt` removes refused reasoning. Default: refused reasoning is removed together with all provider metadata. */
   readonly adaptsReasoning?: boolean | undefined;
 }
 
@@ -72,10 +72,10 @@ interface Ports {
 }
 
 /**
- * Returns a function that asks a service. If the service refuses a forced call, the function asks once more with the choice "auto" and an
- * instruction. If it refuses reasoning, the function asks once more without the provider metadata of the messages. If it refuses images,
- * the function asks once more with text instead, unless an image is in a new user message. The function remembers all this for later
- * requests. An adapter may handle further refusals itself.
+ * Returns a function that sends requests to a service. If the service refuses a forced call, the function asks once more with the choice
+ * "auto" and an instruction. If it refuses reasoning, the function asks once more without the messages' provider metadata. If it refuses
+ * images, the function asks once more with text instead, unless an image is in a new user message. The function remembers these refusals for
+ * later requests. An adapter may handle further refusals itself.
  */
 export function createRefusalMemory(): (
   request: ModelRequest,

@@ -2,17 +2,17 @@ import type { ModelChunk, RequestChange } from "../../core/types/provider.ts";
 import { listOf, recordOf } from "../plain-error.ts";
 import type { UnknownRecord } from "../guards.ts";
 
-/** Returns a function that reports a change made by the adapter in the stream of the answer. */
+/** Returns a function that reports, in the answer's stream, a change that the adapter made. */
 export function reportTo(out: ModelChunk[]): (change: RequestChange) => void {
   return (change) => void out.push({ type: "request-adjusted", changes: [change] });
 }
 
-/** The maximum number of changes per request. Limited, because the journal records them. */
+/** The maximum number of changes per request. Limited, because the journal records each change. */
 const maxChanges = 100;
 
 /**
- * Reads the changes that a service says it made to a request. `read` returns undefined for entries that do not matter, and for types
- * that are not known yet.
+ * Reads the changes that a service reports it made to a request. `read` returns undefined for entries that do not matter, and for unknown
+ * types.
  */
 export function readServiceChanges(
   given: unknown,

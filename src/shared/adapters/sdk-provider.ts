@@ -1,5 +1,5 @@
-// Makes a provider from an SDK client, for all adapters. Also handles calls that a model or a server writes in the wrong form: calls in the
-// text of an answer, and arguments that do not fit the schema.
+// Makes a provider from an SDK client, for all adapters. Also handles calls that a model or a server writes in the wrong form: calls in an
+// answer's text, and arguments that do not match the schema.
 
 import type { Clock, ProviderError, Usage } from "../../core/types/common.ts";
 import type { AssistantMessage, ProviderMetadata, ToolCallPart } from "../../core/types/message.ts";
@@ -24,8 +24,8 @@ import { dropPromise, Lull } from "../promises.ts";
 import { wrapReader } from "./wrap-reader.ts";
 
 /**
- * The ends of answers whose calls the server could not read. Before the closing mark, something must be able to end a call, because an
- * answer that only explains the format may end with the mark itself.
+ * Matches the end of an answer whose calls the server could not parse. The closing mark must follow something that can end a call, because
+ * an answer that only explains the format may end with the mark itself.
  */
 const closings: readonly RegExp[] = [
   // DeepSeek V4 (github.com/sgl-project/sglang/issues/40236, github.com/TokenRhythm/opensquilla/issues/985,
@@ -42,14 +42,14 @@ const closings: readonly RegExp[] = [
   /[}\n]\s*<\|call\|>$/,
 ];
 
-/** Matches the beginning of a call by gpt-oss, which may end without a mark (github.com/raullenchai/Rapid-MLX/issues/480). */
+/** Matches the beginning of a gpt-oss call, which may end without a mark (github.com/raullenchai/Rapid-MLX/issues/480). */
 const opening = /(?:commentary|analysis) to=functions\.([\w-]{1,64})/;
 
-/** The number of characters that are searched. More than any mark with the whitespace after it. */
+/** The number of characters that are searched. Longer than any mark with the whitespace after it. */
 const tailLength = 100;
 
 /**
- * Adapts the arguments of calls to the schemas of their tools. If the text of an answer without calls ends with a call, the finish reason
+ * Adapts calls' arguments to the schemas of their tools. If the text of an answer without calls ends with a call, the finish reason
  * becomes "malformed-call", so that the model is asked again. The call is not run, because a model may also write such text when it quotes
  * a document. Returns `reader` if the model may not call tools.
  */
@@ -73,7 +73,7 @@ function watchCalls(reader: EventReader, out: ModelChunk[], { tools, toolChoice 
   );
 }
 
-/** Searches the text of an answer for a call. If an answer has no text, its reasoning is searched. */
+/** Searches an answer's text for a call. If an answer has no text, its reasoning is searched. */
 class TextWatch {
   readonly #isTool: (name: string | undefined) => boolean;
   #text = "";
@@ -94,10 +94,10 @@ class TextWatch {
     return closings.some((closing) => closing.test(end)) || (this.#hasOpening && end.endsWith("}"));
   }
 
-  /** Adds text to a tail. Searches each piece for the opening, because only the tail is kept. */
+  /** Appends text to a tail, and returns the new tail. Searches each piece for the opening, because only the tail is kept. */
   #add(tail: string, added: string): string {
     const piece = tail + added;
-    // Avoids the search for the whole pattern, which most pieces do not need.
+    // Most pieces lack this part of the pattern, so the slower search is skipped.
     if (!this.#hasOpening && piece.includes("to=functions.")) this.#hasOpening = this.#isTool(opening.exec(piece)?.[1]);
     return (tail + added.slice(-tailLength)).slice(-tailLength);
   }
@@ -109,7 +109,7 @@ function fitCall(chunk: CallReadyChunk, tool: ToolDefinition | undefined): CallR
   return args === chunk.args ? chunk : { ...chunk, args };
 }
 
-/** The facts about a provider, and the option `errorWords` of its adapter. */
+/** The fields that describe a provider, and its adapter's option `errorWords`. */
 export interface SdkProviderFacts extends ProviderFacts, Pick<SdkStream, "errorWords">, NameRules {
   /** Converts a tool to a form that the service accepts. Must return the same object for the same tool. Default: no conversion. */
   readonly toTool?: ((tool: ToolDefinition) => ToolDefinition) | undefined;
@@ -162,11 +162,11 @@ export function pushError(error: unknown, out: ModelChunk[]): void {
 function readErrorText(error: unknown): ProviderError {
   const said = typeof error === "string" && error !== "" ? error : "The service sent an error without a message.";
   const found = toProviderError({ error: said });
-  // An error text from a service is not a mistake in the program, so a retry may help.
+  // The error text comes from a service, not from a mistake in the program, so a retry may help.
   return found.code === "server" ? providerError("server", found.message) : found;
 }
 
-/** The provider that reads the provider metadata of a message. */
+/** The provider that reads a message's provider metadata. */
 export interface MetadataReader {
   readonly id: string;
   readonly model: string;
@@ -174,8 +174,8 @@ export interface MetadataReader {
 
 /**
  * Reads the items of a message's provider metadata. Returns undefined if there are no items, or if any item comes from another
- * service or model. A signature is only valid for the model that made it. Returns all items or none, because some of the items
- * alone would be a different message.
+ * service or model. A signature is only valid for the model that made it. Returns all items or none, because only some of them
+ * would be a different message.
  */
 export function readOwnItems(
   metadata: ProviderMetadata | undefined,
@@ -189,17 +189,17 @@ export function readOwnItems(
   return items.length === 0 ? undefined : items;
 }
 
-/** The text and the calls in the provider metadata of a message. */
+/** The text and the calls in a message's provider metadata. */
 export interface RecordedMessage<Item> {
   readonly text: string;
-  /** The items that are calls to tools of the run, in order. Calls to tools that the service runs itself are not included. */
+  /** The items that are calls of the run's tools, in order. Calls of tools that the service runs itself are not included. */
   readonly calls: readonly Item[];
   /** Returns true if an item represents the call `call`. */
   isCall(item: Item, call: ToolCallPart): boolean;
 }
 
 /**
- * Returns true if the provider metadata of an assistant message matches the content of the message: the same text, and the same calls in
+ * Returns true if an assistant message's provider metadata matches its content: the same text, and the same calls in
  * the same order. They differ after the message was edited, after a continuation was cut off, or if a call got another id. The adapter must
  * then build the message from its content.
  */
@@ -212,7 +212,7 @@ export function saysTheSame<Item>(turn: AssistantMessage, { text, calls: recorde
   });
 }
 
-/** The token counts of one stream, as the service reports them. A count that the service does not report is undefined. */
+/** One stream's token counts, as the service reports them. A count that the service does not report is undefined. */
 export interface TokenCounts {
   /** The number of input tokens, including cached tokens. */
   readonly input: number | undefined;
@@ -240,7 +240,7 @@ export function usageOf({ input, output, total, cached, cacheWrite, reasoning }:
 }
 
 /**
- * Groups consecutive items with the same role. Concatenate the content of each group in one step, because adding one message
+ * Groups consecutive items with the same role. Concatenate each group's content in one step, because adding one message
  * after another takes quadratic time.
  */
 export function groupByRole<Item extends { readonly role: string }>(items: Iterable<Item>): readonly RoleGroup<Item>[] {
@@ -256,7 +256,7 @@ export function groupByRole<Item extends { readonly role: string }>(items: Itera
 /** One or more items with the same role. */
 export type RoleGroup<Item> = readonly [Item, ...Item[]];
 
-/** The names of the settings in the body of a request. Settings without a name are not sent. */
+/** The service's names for the settings in a request's body. Settings without a name are not sent. */
 export type SettingNames = { readonly [Name in keyof Omit<ModelSettings, "extra">]?: string };
 
 const settingOrder = ["maxOutputTokens", "temperature", "topP", "stopSequences", "seed"] as const;
@@ -273,7 +273,7 @@ export function toSettingFields(settings: ModelSettings, names?: SettingNames): 
 }
 
 /**
- * Waits for the stream of an SDK. Some SDKs, such as those of OpenAI and Anthropic, also give access to the response. For these
+ * Waits for an SDK's stream. Some SDKs, such as those of OpenAI and Anthropic, also give access to the response. For these
  * SDKs, checks the first bytes of the response, and throws a provider error if the bytes are not the beginning of an event
  * stream. `watch` receives all bytes of such a response. Events without data are removed.
  */
@@ -286,8 +286,8 @@ export async function openAnswer(pending: unknown, clock: Clock, watch?: ByteWat
   if (!isRecord(answer) || !("data" in answer)) return pending;
   const { data, response } = answer;
   const maker = isRecord(data) ? Reflect.get(data, "constructor") : undefined;
-  // Checks the body only if the SDK can make a new stream from the checked response, because the check consumes the body of the
-  // original response.
+  // The check consumes the original body, so the body is checked only if the SDK can make a new stream from the checked
+  // response.
   if (!isStreamMaker(maker) || !(response instanceof Response)) return data;
   const checked = await checkBody(response, clock, watch);
   return checked === response ? data : maker.fromSSEResponse(checked, Reflect.get(Object(data), "controller"));
@@ -339,7 +339,7 @@ export async function checkBody(response: Response, clock: Clock, watch: ByteWat
 /** The maximum number of blank bytes, which some proxies send to keep a connection open. */
 const maxBlanks = 65_536;
 
-/** Counts one more byte for each chunk, so that an endless series of empty chunks also reaches the limit. */
+/** Returns the size of a chunk, plus one byte, so that an endless series of empty chunks also reaches the limit. */
 function sizeOf(piece: Uint8Array): number {
   return piece.length + 1;
 }
@@ -382,8 +382,8 @@ function joinBody(
 const maxTextLength = 100_000;
 
 /**
- * How long to wait for the rest of an error text, in milliseconds. The time is limited, because the service may keep the
- * connection open.
+ * How long to wait for the rest of an error text, in milliseconds. Limited, because the service may never close the
+ * connection.
  */
 const maxRestMs = 1_000;
 

@@ -1,4 +1,4 @@
-// The calls of an answer. Their chunks are sent as they arrive.
+// The calls of an answer, whose chunks are sent as they arrive.
 
 import type { ModelChunk } from "../../core/types/provider.ts";
 import { argumentsKey, type endArguments } from "../tool-arguments.ts";
@@ -6,7 +6,7 @@ import { argumentsKey, type endArguments } from "../tool-arguments.ts";
 /** The state of all calls of one stream. */
 export class StreamedCalls {
   readonly out: ModelChunk[];
-  /** The ids of the calls whose start was sent. */
+  /** The ids of calls whose start was already sent. */
   readonly startedIds: Set<string> = new Set();
   readonly #ended = new Map<string, StreamedCall>();
 
@@ -28,7 +28,7 @@ export class StreamedCalls {
 interface CallFacts {
   readonly id?: string | undefined;
   readonly name?: string;
-  /** True to send only `call-ready`. */
+  /** Set to true to send only `call-ready`. */
   readonly isHeld?: boolean;
 }
 
@@ -40,10 +40,10 @@ export class StreamedCall {
   readonly key: string;
   id: string | undefined;
   name: string;
-  /** The arguments so far. */
+  /** The arguments that have arrived so far. */
   text = "";
   isReady = false;
-  /** The earlier call that this call repeats. None of the chunks of such a call is sent. */
+  /** The earlier call that this call repeats. The chunks of such a call are not sent. */
   first: StreamedCall | undefined;
   /** The text that follows the last piece of the arguments. */
   protected readonly closing: string = "";
@@ -70,7 +70,7 @@ export class StreamedCall {
     if (!this.#isAnnounced && this.name !== "" && !isHeld) this.#start();
   }
 
-  /** Sends the parts that have arrived and were not sent yet. */
+  /** Sends what has arrived and was not sent yet. */
   send(): void {
     this.announce();
     if (this.#isAnnounced) this.#sendPiece(this.#sent === 0 ? this.text : this.text.slice(this.#sent));
@@ -79,14 +79,14 @@ export class StreamedCall {
   extend(piece: string): void {
     const isUpToDate = this.#isAnnounced && this.#sent === this.text.length;
     this.text += piece;
-    // The piece is sent without `send`, which would copy the whole text for each piece.
+    // Sends the piece without `send`, which would copy the whole text for each piece.
     if (isUpToDate) this.#sendPiece(piece);
     else this.send();
   }
 
   /**
-   * Replaces the pieces with the complete arguments, unless `text` is empty. If `text` does not begin with the pieces that were sent, does
-   * not send the rest.
+   * Replaces the pieces with the complete arguments, unless `text` is empty. If `text` does not begin with the pieces that were sent, the
+   * rest is not sent.
    */
   complete(text: string): void {
     if (text === "" || text === this.text) return;
@@ -108,7 +108,7 @@ export class StreamedCall {
     out.push({ type: "call-ready", key, id, name, ...ended });
   }
 
-  /** Returns a piece of `text` as a piece of JSON. */
+  /** Returns a piece of `text` in its JSON form. */
   protected toJson(piece: string, _isFirst: boolean): string {
     return piece;
   }

@@ -27,7 +27,7 @@ export function toWellFormedRequest(request: ModelRequest): ModelRequest {
   return isSame ? request : { ...request, ...made };
 }
 
-/** Checks each message and each tool once, because a run sends them again in every iteration. */
+/** Cleans each message and each tool once, because a run sends them again in every iteration. */
 const cleanItem = memoize(toWellFormed) as <Item extends object>(item: Item) => Item;
 
 /** Changes the items of a list. Returns the same list if no item changes, because adapters cache what they make from messages. */
@@ -43,7 +43,7 @@ export function toWellFormed<Value>(value: Value): Value {
   return isWellFormed(value) ? value : (clean(value) as Value);
 }
 
-/** A separate pass, because it allocates nothing, and almost all values are well-formed. */
+/** True if all strings are well-formed, as in almost all values. This separate check allocates nothing. */
 function isWellFormed(value: unknown): boolean {
   if (typeof value === "string") return isCleanText(value);
   if (typeof value !== "object" || value === null) return true;

@@ -15,10 +15,10 @@ import { parseJson, digest } from "../json.ts";
 import { JsonScan } from "../json-scan.ts";
 import { toObjectSchema } from "./object-schema.ts";
 
-/** Names and the names that replace them. */
+/** Maps original names to the names that replace them. */
 export type Names = ReadonlyMap<string, string>;
 
-/** Returns the parameters of a tool whose names are not accepted, with the names to send instead. */
+/** Returns the names of a tool's parameters that are not accepted, with the names to send instead. */
 export function findParameters(schema: JsonSchema, accepted: RegExp | undefined): Names {
   if (accepted === undefined) return new Map();
   const refused = Object.keys(propertiesOf(toObjectSchema(schema))).filter((name) => !accepted.test(name));
@@ -26,14 +26,14 @@ export function findParameters(schema: JsonSchema, accepted: RegExp | undefined)
 }
 
 /**
- * Renames the properties at the root of a schema. Services check only these names: "The check is top-level only"
+ * Renames the properties at a schema's root. Services check only these names: "The check is top-level only"
  * (github.com/aws-solutions-library-samples/accelerated-intelligent-document-processing-on-aws/issues/709).
  */
 export function renameParameters(schema: JsonSchema, names: Names): JsonSchema {
   const root = toObjectSchema(schema);
   const properties = Object.entries(propertiesOf(root)).map(([name, property]) => {
     const wireName = names.get(name);
-    // Without a description, the model would not know what the name stands for.
+    // Without its own description, a parameter is described by its original name, because its new name may say nothing.
     return wireName === undefined
       ? [name, property]
       : [wireName, isRecord(property) ? { description: name, ...property } : property];
@@ -47,7 +47,7 @@ function propertiesOf({ properties }: JsonSchema): UnknownRecord {
   return isRecord(properties) ? properties : {};
 }
 
-/** Renames properties in references. Schemas from zod-to-json-schema refer to properties, as in "#/properties/$filter". */
+/** Renames properties in references, because schemas from zod-to-json-schema refer to properties, as in "#/properties/$filter". */
 function followReferences(schema: object, names: Names): JsonSchema {
   const moved = new Map(Array.from(names, ([name, wireName]) => [toStep(name), wireName]));
   return JSON.parse(JSON.stringify(schema), (keyword, value: unknown) => {
@@ -105,7 +105,7 @@ export interface IdRule {
 }
 
 /**
- * The rules of the services. OpenAI accepts at most 40 characters in Chat Completions and 64 in Responses, although some of its
+ * The rules for the services' call ids. OpenAI accepts at most 40 characters in Chat Completions and 64 in Responses, although some of its
  * backends send longer ids (github.com/Portkey-AI/gateway/issues/1062, github.com/openclaw/openclaw/pull/137489). Mistral accepts
  * exactly 9 letters and digits (github.com/karthink/gptel/issues/1203).
  */
@@ -118,9 +118,9 @@ export const idRules: { readonly [Name in "chat" | "responses" | "anthropic" | "
 };
 
 /**
- * Returns a call id that the service accepts. An id that fits is unchanged. Any other id is replaced with its first letters and digits,
+ * Returns a call id that the service accepts. An accepted id is unchanged. Any other id is replaced with its first letters and digits,
  * followed by a digest of the whole id. The call and its result get the same id, and different ids stay different. An id of the maximum
- * length that looks like a changed id is changed too, so the two never become equal.
+ * length that looks like a replaced id is replaced too, so the two never become equal.
  */
 export function toWireId(callId: string, { fits, longest }: IdRule): string {
   const looksMade = callId.length === longest && /_[\da-f]{14}$/.test(callId);
@@ -148,19 +148,19 @@ export interface NameRules {
   readonly parameterNames?: RegExp | undefined;
 }
 
-/** Replaces the names of tools and parameters that a service refuses, and restores them in its answers. */
+/** Replaces names of tools and parameters that a service refuses, and restores them in its answers. */
 export interface ToolRenamer {
   rename(request: ModelRequest): ModelRequest;
   /** Returns a reader that restores the names in the chunks that `reader` pushes to `out`. */
   restore(reader: EventReader, out: ModelChunk[], request: ModelRequest): EventReader;
 }
 
-/** The renamed parameters of each tool that has any. */
+/** The renamed parameters, by tool. */
 type Parameters = ReadonlyMap<string, Names>;
 type Rename = <Item extends { readonly name: string }>(item: Item) => Item;
 
 export function createToolRenamer({ toolNames = /^/, parameterNames }: NameRules): ToolRenamer {
-  // A name that looks replaced is replaced too, so that two tools never get the same name.
+  // A name that looks like a replaced one is replaced too, so that two tools never get the same name.
   const isKept = (name: string): boolean => toolNames.test(name) && (!name.startsWith("t_") || isKept(name.slice(2)));
   const toName = (name: string): string => (isKept(name) ? name : toWireId(`t_${name}`, idRules.anthropic));
   const named: Rename = (item) => {
@@ -188,7 +188,7 @@ export function createToolRenamer({ toolNames = /^/, parameterNames }: NameRules
       const keys = new Map(renamed.map(([key, wireKey]) => [wireKey, key]));
       if (names.size + keys.size === 0) return reader;
       const restore = createRestorer(names, keys);
-      // `out` is empty before each call, so each chunk is restored once.
+      // `out` was empty before the call, so each chunk is restored once.
       const restoreAll = (): void => void out.splice(0, out.length, ...out.map(restore));
       return wrapReader(() => reader, restoreAll);
     },
@@ -230,7 +230,7 @@ function renameArguments(part: ToolCallPart, names: Names | undefined): ToolCall
   return args === part.args && approvedArgs === part.approvedArgs ? part : { ...part, args, approvedArgs };
 }
 
-/** Creates a function that restores the names in each chunk of one stream. `names` and `keys` have the original of each name. */
+/** Creates a function that restores the names in each chunk of one stream. `names` and `keys` map sent names to the originals. */
 function createRestorer(names: Names, keys: Names): (chunk: ModelChunk) => ModelChunk {
   const pieces = new Map<string, (piece: string) => string>();
   const readPiece = (call: string, piece: string): string => {

@@ -1,4 +1,4 @@
-// Writes images and files in the format of an API. If the format does not support one in a user message, the caller gets an error. If a
+// Writes images and files in an API's format. If the API does not support one in a user message, the caller gets an error. If a
 // tool returned it, the model gets text instead.
 
 import { quote } from "../texts.ts";
@@ -6,7 +6,7 @@ import { locateMedia, type MediaPart, type MediaSource, type ReadableMedia } fro
 import type { ProviderError } from "../../core/types/common.ts";
 import { providerError } from "../errors/provider-error.ts";
 
-/** The image and file formats of a provider API. */
+/** A provider API's image and file formats. */
 export interface MediaForms<Form> {
   /** Converts an image or a file. Returns undefined if the API does not support it. */
   write(media: ReadableMedia): Form | undefined;
@@ -25,7 +25,7 @@ export interface MediaPlace {
 }
 
 /**
- * Converts an image or a file from a user's message to the format of a provider API. Throws ProviderError `bad-request` if the
+ * Converts an image or a file in a user's message to a provider API's format. Throws ProviderError `bad-request` if the
  * API does not support it. The error message names the part, its type and the supported types, but contains no data.
  */
 export function writeUserMedia<Form>(part: MediaPart, forms: MediaForms<Form>, place: MediaPlace): Form {
@@ -46,7 +46,7 @@ export function refuseMedia(
 }
 
 /**
- * Converts an image or a file to the format of a provider API. If the API does not support it, returns text for the model, because an error
+ * Converts an image or a file to a provider API's format. If the API does not support it, returns text for the model, because an error
  * would occur again in every later request. Such parts of new user messages do not get here, because `createMediaFitter` refuses them.
  */
 export function writeMedia<Form extends object>(part: MediaPart, forms: MediaForms<Form>): Form | string {

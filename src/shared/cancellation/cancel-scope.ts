@@ -1,5 +1,5 @@
-// A waiting object joins the scope of its run, and `cancel` cancels every object that has joined. Abort listeners on the caller's
-// signal would be slower, and a listener that is never removed is a memory leak.
+// A waiting object joins its run's scope, and `cancel` cancels every object that has joined. Abort listeners on the caller's
+// signal would be slower, and a listener that is never removed would leak memory.
 
 import type { Clock, Json, PlainError } from "../../core/types/common.ts";
 import type { UserMessage } from "../../core/types/message.ts";
@@ -9,7 +9,7 @@ import { assertNever } from "../guards.ts";
 import { tidyMessage, toPlainError } from "../plain-error.ts";
 import { toJson } from "../json.ts";
 
-/** The reason why a run was cancelled: its time limit has expired, or something outside the loop cancelled the run. */
+/** The reason why a run was cancelled: its time limit expired, or something outside the loop cancelled it. */
 export type CancelReason =
   /** `reason` becomes the abort reason of the run's signals. Default: a TimeoutError which says that the run took too long. */
   | { readonly kind: "wall-clock"; readonly limitMs: number; readonly reason?: unknown }
@@ -26,8 +26,8 @@ export interface Cancellable {
 }
 
 /**
- * The rank of each reason. If a run is cancelled twice, the reason with the higher rank counts; if both ranks are equal, the first reason
- * counts.
+ * The rank of each reason. If a run is cancelled twice, the reason with the higher rank counts, or the first reason if the ranks are
+ * equal.
  */
 const rank: { readonly [Kind in CancelReason["kind"]]: number } = { "wall-clock": 1, interrupt: 2, stop: 3, kill: 4, abort: 4 };
 
@@ -35,11 +35,11 @@ const never = Number.POSITIVE_INFINITY;
 
 /** Cancels one run: `cancel` stops everything that waits in the run. Each run has one scope. */
 export class CancelScope implements Cancellable {
-  /** The cancel reason with the highest rank so far. Undefined if the run is not cancelled. */
+  /** The highest-ranking reason for which the run was cancelled so far. Undefined if it was not cancelled. */
   cause: CancelReason | undefined;
   readonly leavesReserve: true | undefined;
   readonly #slots = new Set<Cancellable>();
-  /** The expired time limit, which counts again after `withdrawInterrupt`. */
+  /** The expired time limit, which applies again after `withdrawInterrupt`. */
   #expired: CancelReason | undefined;
   #limitMs = never;
   #deadlineAt = never;
@@ -59,7 +59,7 @@ export class CancelScope implements Cancellable {
     this.leavesReserve = reserveMs === undefined ? undefined : true;
   }
 
-  /** The number of waiting objects. After a run, it is 0. */
+  /** The number of waiting objects. It is 0 after a run. */
   get size(): number {
     return this.#slots.size;
   }
@@ -106,7 +106,7 @@ export class CancelScope implements Cancellable {
   }
 
   /**
-   * Returns a scope that is cancelled by this scope and by `signal`, or this scope if there is no signal. Release a new scope after its
+   * Returns a scope that this scope and `signal` cancel, or this scope if there is no signal. Release a new scope after its
    * work.
    */
   within(signal: AbortSignal | undefined): CancelScope {
@@ -174,7 +174,7 @@ export function abortReasonOf(cause: CancelReason): unknown {
   return new DOMException(`The run was ${endingOfReason(cause).reason.kind}.`, "AbortError");
 }
 
-/** Returns a signal that is aborted with the scope. An interrupt does not abort it, because it may come too late. */
+/** Returns a signal that is aborted when the scope is cancelled. An interrupt does not abort it, because the interrupt may come too late. */
 export function signalOf(scope: CancelScope): AbortSignal {
   const controller = new AbortController();
   const cancel = (cause: CancelReason): void => {
@@ -185,7 +185,7 @@ export function signalOf(scope: CancelScope): AbortSignal {
   return controller.signal;
 }
 
-/** True after a stop, a kill or an abort. An expired time limit or an interrupt does not end a run that only waits. */
+/** True after a stop, a kill or an abort. False after an expired time limit or an interrupt, which do not end a run that only waits. */
 export function isEnded({ cause }: CancelScope): boolean {
   return cause !== undefined && rank[cause.kind] >= rank.stop;
 }

@@ -19,7 +19,7 @@ export interface DeadlinePorts {
 
 export interface DeadlineLimits {
   readonly limitMs: number;
-  /** The maximum time between two calls of `heartbeat`. Default: no limit. */
+  /** The maximum time between two calls of `heartbeat`, in milliseconds. Default: no limit. */
   readonly idleMs?: number | undefined;
   /**
    * How long `race` still waits for the work after the run was cancelled, in milliseconds. After a kill or an abort, `race`
@@ -53,16 +53,16 @@ export class Deadline implements Cancellable {
   readonly #ports: DeadlinePorts;
   readonly #startedAt: number;
   #controller: AbortController | undefined;
-  /** When the time limit (`#dueAt`) and the limit on silence (`#idleAt`) expire. Infinity while that limit is paused. */
+  /** The time at which the time limit (`#dueAt`) or the limit on silence (`#idleAt`) expires. Infinity while that limit is paused. */
   #dueAt: number;
   #idleAt: number;
   #holds = 0;
   #pauses = 0;
-  /** The time that will be left after a pause. */
+  /** The time that is left after a pause. */
   #leftMs = 0;
   #expired = false;
   #end: ((raced: Raced<never>) => void) | undefined;
-  /** How the race ends if cancelled work does not end in time, and when. */
+  /** How and when the race ends if cancelled work does not end in time. */
   #cancelled: Raced<never> | undefined;
   #giveUpAt = never;
   /** Called when the time limit expires. */
@@ -203,7 +203,7 @@ export class Deadline implements Cancellable {
       }
       throw new Error("The call has ended.");
     } finally {
-      // Runs in a microtask, because `return` may throw.
+      // Called inside a promise, so that an error of `return` is ignored.
       Promise.resolve()
         .then(() => generator.return())
         .catch(() => {});

@@ -12,7 +12,7 @@ export interface NumberRule {
   readonly fraction?: boolean | undefined;
   /** Set to false to reject `Infinity`. Default: `Infinity` is allowed, and means no limit. */
   readonly infinite?: false | undefined;
-  /** The default of an option of a run. */
+  /** The default of a run option. */
   readonly fallback?: number | undefined;
 }
 
@@ -33,8 +33,8 @@ export function describeRule({ min, max, fraction, infinite }: NumberRule): stri
 }
 
 /**
- * A check: the expected value in words, a function that returns true if a value fits, and a function that returns advice for a value that
- * does not fit. For some options, the advice is in `edges`. With `isNeeded`, the field must be present.
+ * A check: the expected value in words, a function that returns true for a valid value, and a function that returns advice for an invalid
+ * one. For some options, the advice is in `edges`. With `isNeeded`, the field must be present.
  */
 export type Check = readonly [
   expected: string,
@@ -49,7 +49,7 @@ export type Choice = readonly [first: string | number, second: string | number, 
 /** The rule for a field: a check, a number, a choice, the default of a flag, or the rules for the fields of an object. */
 export type Rule = Check | NumberRule | Choice | boolean | Fields;
 
-/** The rules for the fields of an object. The rule for "*" is used for all other names. */
+/** The rules for an object's fields. The rule for "*" applies to all other names. */
 export interface Fields {
   readonly [name: string]: Rule;
 }
@@ -72,8 +72,8 @@ export const is: { readonly [Kind in "any" | "text" | "texts" | "name" | "flag" 
 };
 
 /**
- * Makes a table of checks. Calls are marked as pure, because bundlers would otherwise keep an unused table that reads fields, which could
- * be getters with side effects.
+ * Makes a table of checks. Calls are marked as pure: otherwise bundlers keep an unused table that reads fields, because the fields
+ * could be getters with side effects.
  */
 export function table<T>(make: () => T): T {
   return make();
@@ -100,7 +100,7 @@ function toCheck(rule: Exclude<Rule, Fields>): Check {
   return [`${names.join(", ")} or ${last}`, (value) => (rule as readonly unknown[]).includes(value)];
 }
 
-/** The group of the top-level options. Error messages omit this name from the path of an option. */
+/** The group of the top-level options. Error messages omit this name from an option's path. */
 const top = "options";
 
 /**
@@ -142,7 +142,7 @@ export function checkEither(group: string, value: object, names: readonly [strin
   });
 }
 
-/** Makes the LoopError "invalid-option" for a value that fails a check, with the advice of the check. */
+/** Makes the LoopError "invalid-option" for a value that fails a check, with the check's advice. */
 export function refuseOption(option: string, [expected, , advise]: Check, value: unknown): LoopError<"invalid-option"> {
   const advice = typeof advise === "string" ? edges.adviseOption?.(advise, value) : advise?.(value);
   const { received = describeValue(value), instead, hint = "" } = advice ?? {};
@@ -159,7 +159,7 @@ function pathOf(group: string, name: string): string {
   return group === top ? name : `${group}.${name}`;
 }
 
-/** True for a string that is not blank. */
+/** True for a non-blank string. */
 export function isFilled(value: unknown): boolean {
   return isText(value) && value.trim() !== "";
 }

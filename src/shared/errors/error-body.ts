@@ -1,4 +1,4 @@
-// Reads the body of an error. Services and gateways use different shapes, and gateways put the error of another service into their own.
+// Reads an error's body. Services and gateways use different shapes, and gateways put another service's error into their own.
 
 import { isRecord, type UnknownRecord } from "../guards.ts";
 import { parseJson } from "../json.ts";
@@ -6,7 +6,7 @@ import { listOf, recordOf, textOf } from "../plain-error.ts";
 import { cutText } from "../texts.ts";
 import { readRetryDelay, readReset } from "./retry-times.ts";
 
-/** The status and the words of one service. */
+/** A service's status and code words. */
 export interface ErrorLevel {
   status: number | undefined;
   readonly words: Set<string>;
@@ -73,7 +73,7 @@ function readList(items: readonly unknown[], place: Place): string | undefined {
 }
 
 /**
- * The fields that may hold the reason, the most exact first. An `error` object takes precedence over them. An `error` string may be only a
+ * The fields that may contain the reason, the most exact first. An `error` object takes precedence over them. An `error` string may be only a
  * title.
  */
 const reasonFields = ["message", "detail", "msg", "error_description", "status_msg", "errors", "base_resp"] as const;
@@ -95,7 +95,7 @@ function readRecord(body: UnknownRecord, place: Place): string | undefined {
   return `${own}${name === "" ? "" : ` (${name})`}: ${reason}`;
 }
 
-/** Reads an error whose name is the key, as in events of Bedrock's streams: `{ throttlingException: { message } }`. */
+/** Reads an error whose name is the key, as in events of Bedrock streams: `{ throttlingException: { message } }`. */
 function readException(body: UnknownRecord, { words }: ErrorLevel): unknown {
   const key = Object.keys(body).find((candidate) => candidate.endsWith("Exception"));
   if (key === undefined) return undefined;
@@ -124,7 +124,7 @@ interface Upstream {
   readonly name?: unknown;
 }
 
-/** Finds the error of another service in the error of a gateway. */
+/** Returns another service's error from the error of a gateway. */
 function upstreamOf({ metadata, value, external_model_error: external, ...body }: UnknownRecord): Upstream {
   // OpenRouter (openrouter.ai/docs/api/errors, github.com/open-webui/computer/issues/293)
   if (isRecord(metadata)) return { body: metadata.raw, name: metadata.provider_name };
@@ -149,7 +149,7 @@ const wordFields = [
   "quotaId",
 ] as const;
 
-/** The maximum length of a code word, because a body may be hostile and each word is compared with many patterns. */
+/** The maximum length of a code word. Limited, because a body may be hostile and each word is compared with many patterns. */
 const maxWordLength = 200;
 
 export function noteWords(fields: UnknownRecord, { words }: ErrorLevel): void {
@@ -161,7 +161,7 @@ export function noteWords(fields: UnknownRecord, { words }: ErrorLevel): void {
   }
 }
 
-/** Keeps the first status, unless it is a success: some services answer 200 and report the error in the body. */
+/** Stores the first status, unless it is a success: some services answer 200 and report the error in the body. */
 export function noteStatus(value: unknown, level: ErrorLevel): void {
   const status = typeof value === "string" && /^\d{3}$/.test(value) ? Number(value) : value;
   if (typeof status !== "number" || !Number.isInteger(status) || status < 100 || status > 599) return;
@@ -186,14 +186,14 @@ function readCutBody(text: string): unknown {
 
 const saidField = /"(message|type|code|status|reason)"\s{0,9}:\s{0,9}("(?:[^"\\]|\\.){0,2000}"|\d{1,9})/g;
 
-/** Finds the body of an error in a string, which may have words before and after it. */
+/** Returns the error body in a string, which may have words before and after it. */
 function findBody(text: string): { readonly before: string; readonly body: unknown } | undefined {
   const start = text.search(/[{[]\s{0,9}["{[]/);
   if (start < 0) return undefined;
   const end = Math.max(text.lastIndexOf("}"), text.lastIndexOf("]")) + 1;
   const parsed = parseJson(text.slice(start, end));
   const [body] = Array.isArray(parsed) ? [parsed[0]] : [parsed];
-  // The text may quote other JSON, such as the arguments of a call.
+  // Only an object that looks like an error counts, because the text may quote other JSON, such as a call's arguments.
   const isError = isRecord(body) && ("error" in body || "detail" in body || "external_model_error" in body || isFlat(body));
   return isError ? { before: text.slice(0, start).replace(/b?['"]?$/, ""), body } : undefined;
 }

@@ -6,12 +6,12 @@ import { type BodyFacts, noteStatus, noteWords, pageTitle, parseBody, readReason
 import { headerOf, readRetryAfter, readResetTime, readWait } from "./retry-times.ts";
 
 export interface ErrorFacts {
-  /** The reason from the service, otherwise the message of the error object. It may contain credentials. */
+  /** The service's reason, otherwise the error's message. It may contain credentials. */
   readonly message: string;
   readonly status: number | undefined;
   /** All codes, types and names of the error, its causes and its response body, in lower case. */
   readonly words: ReadonlySet<string>;
-  /** The status and the words from another service's error that this service passed on. */
+  /** The status and code words of another service's error that this service passed on. */
   readonly upstream: BodyFacts["upstream"];
   readonly messages: readonly string[];
   readonly retryAfterMs: number | undefined;
@@ -70,7 +70,7 @@ function readError(error: UnknownRecord, draft: Draft, depth: number): void {
   const message = typeof error.message === "string" ? error.message : undefined;
   if (message !== undefined) draft.messages.push(cutText(message, maxReadLength));
   const place = { facts: draft, level: draft.own, depth: 0 };
-  // A stream may contain the inner object of a body in place of an error, so the error itself is read too.
+  // In a stream, the error itself may be the inner object of a body, so it is read too.
   const values = [bodies.get(error) ?? error.error, parseBody(message ?? ""), error];
   draft.reason =
     values.reduce<string | undefined>((found, value) => found ?? readReason(value, place), undefined) ?? draft.reason;
@@ -79,7 +79,7 @@ function readError(error: UnknownRecord, draft: Draft, depth: number): void {
   if (isRecord(cause) && depth < deepest) readError(cause, draft, depth + 1);
 }
 
-/** Reads the status and the headers, which SDKs put on the error under different names, or on its `response`. */
+/** Reads the status and the headers. SDKs put them on the error under different names, or on its `response`. */
 function readResponse(error: UnknownRecord, draft: Draft): void {
   const response: UnknownRecord = isRecord(error.response) ? error.response : {};
   draft.headers ??= error.headers ?? error.responseHeaders ?? response.headers;
@@ -88,7 +88,7 @@ function readResponse(error: UnknownRecord, draft: Draft): void {
 
 /**
  * Rewrites messages of the OpenAI and Anthropic SDKs, which write "413 status code (no body)" for an empty body, and put the status before
- * a text.
+ * other text.
  */
 function explainSilence(message: string | undefined, status: number | undefined): string {
   const said = message?.replace(/^\d{3} /, (number) => (Number(number) === status ? "" : number)).trim();

@@ -1,4 +1,4 @@
-// The known error messages of services, one row for each. Each is judged with the status that the service sends, and as an error in a
+// The known error messages of services, one per row. Each is classified with the status that the service sends, and as an error in a
 // stream.
 
 import { describe, expect, it } from "vitest";

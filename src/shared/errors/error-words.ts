@@ -22,7 +22,7 @@ interface WordGroup extends ErrorVerdict {
   readonly patterns: readonly RegExp[];
 }
 
-/** Words that decide before the status. The first group that matches is used. */
+/** Words that take precedence over the status. The first matching group is used. */
 export const exactWords: readonly WordGroup[] = [
   {
     code: "content-filter",
@@ -120,7 +120,7 @@ export const exactWords: readonly WordGroup[] = [
     code: "rate-limit",
     retryable: false,
     patterns: [
-      // A request with more tokens than the limit per minute never fits: OpenAI with status 429, Groq with 413
+      // A request with more tokens than the limit per minute is never accepted: OpenAI with status 429, Groq with 413
       // (github.com/continuedev/continue/issues/10218, github.com/vanna-ai/vanna-flask/issues/11).
       /request too large for .{1,400} (?:tokens|requests) per (?:minute|min|day)\b/i,
     ],
@@ -150,7 +150,7 @@ export const exactWords: readonly WordGroup[] = [
   },
 ];
 
-/** Words for a context that is too long. A status such as 401 or 429 decides before them. */
+/** Words for a context that is too long. A status such as 401 or 429 takes precedence over them. */
 const contextWords: WordGroup = {
   code: "context-too-long",
   patterns: [
@@ -175,7 +175,7 @@ const contextWords: WordGroup = {
   ],
 };
 
-/** Words that decide after a definite status, but before an ambiguous one such as 400 or 500. */
+/** Words that take precedence over an ambiguous status such as 400 or 500, but not over a definite one. */
 export const looseWords: readonly WordGroup[] = [
   contextWords,
   {

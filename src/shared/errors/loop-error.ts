@@ -153,7 +153,7 @@ export type LoopErrorOf<Code extends LoopErrorCode> = Code extends LoopErrorCode
 const brand = Symbol.for("turnwright.LoopError");
 
 /**
- * Thrown for misuse, before any request. `code` identifies the error, and `details` has the data for that code. Use `isLoopError`
+ * Thrown for misuse, before any request. `code` identifies the error, and `details` contains the data for that code. Use `isLoopError`
  * instead of `instanceof`, which fails if two copies of the package are loaded.
  */
 export class LoopError<Code extends LoopErrorCode = LoopErrorCode> extends Error {

@@ -1,4 +1,4 @@
-// The common form for errors of all model services. Adapters make it, and the loop reads only this form.
+// The common form for the errors of all model services. Adapters make it, and the loop reads only this form.
 
 import type { ProviderError, ProviderErrorCode } from "../../core/types/common.ts";
 import { isRecord } from "../guards.ts";
@@ -71,7 +71,7 @@ export function isCode(value: unknown): boolean {
 }
 
 /**
- * Converts an error that a provider throws or sends as an error chunk. Only the main entry and the adapters can read the errors of SDKs.
+ * Converts an error that a provider throws or sends as an error chunk. Only the main entry and the adapters can read SDK errors.
  */
 export function readProviderError(thrown: unknown): ProviderError {
   return edges.readError?.(thrown) ?? toServerError(thrown);

@@ -1,4 +1,4 @@
-// Reads how long a service asks to wait: from headers, from the details of a body, and from messages. Times are in milliseconds.
+// Reads how long a service asks to wait: from headers, error details and messages. Times are in milliseconds.
 
 import { isRecord, type UnknownRecord } from "../guards.ts";
 import { listOf, recordOf, textOf } from "../plain-error.ts";
@@ -19,7 +19,7 @@ export function readRetryAfter(headers: unknown): number | undefined {
 
 /**
  * Reads the headers `x-ratelimit-reset-requests` and `x-ratelimit-reset-tokens` from OpenAI and Groq, for example "2m59.56s". Ignores a
- * limit that is not used up, because its time only says when the limit is full again.
+ * limit that is not used up, because its time only says when the whole limit is available again.
  */
 export function readResetTime(headers: unknown): number | undefined {
   const times = ["requests", "tokens"].flatMap((name) => {
@@ -29,7 +29,7 @@ export function readResetTime(headers: unknown): number | undefined {
   return times.length === 0 ? undefined : Math.max(...times);
 }
 
-/** Reads `{ retryDelay: "34s" }`, which Google puts into the details of an error. */
+/** Reads `{ retryDelay: "34s" }`, which Google puts into error details. */
 export function readRetryDelay(details: unknown): number | undefined {
   const info = listOf(details).find((detail) => typeof recordOf(detail).retryDelay === "string");
   return toMs(textOf(recordOf(info).retryDelay));
@@ -51,7 +51,7 @@ export function readReset({ resets_in_seconds: seconds, resets_at: at }: Unknown
 const wait =
   /(?:try(?:ing)? again|retry(?:ing)?|resets?|available|wait|retry[_-]?delay\W{1,5}|retry[_-]after\W{1,5})(?: (?:your request|the request|it))?(?: (?:in|after|for))?(?: about| approximately)? {0,2}((?:\d{1,9}(?:\.\d{1,20})? ?(?:ms|milliseconds?|h|hours?|m|mins?|minutes?|s|secs?|seconds?)(?![a-z]) ?)+)/i;
 
-/** Returns the first wait that a message names. */
+/** Returns the first waiting time that a message names. */
 export function readWait(messages: readonly string[]): number | undefined {
   for (const message of messages) {
     const found = toMs(wait.exec(message)?.[1] ?? "");
@@ -62,7 +62,7 @@ export function readWait(messages: readonly string[]): number | undefined {
 
 const units: { readonly [letter: string]: number } = { h: 3_600_000, m: 60_000, s: 1_000 };
 
-/** Converts a duration such as "1m2.5s", "564ms" or "17 seconds". */
+/** Converts a duration such as "1m2.5s", "564ms" or "17 seconds" to milliseconds. */
 function toMs(text: string): number | undefined {
   const parts = [...text.trim().matchAll(/(\d{1,15}(?:\.\d{1,20})?) ?(ms|mil|[hms])[a-z]* ?/gi)];
   if (parts.length === 0 || parts.map(([part]) => part).join("") !== text.trim()) return undefined;
@@ -70,13 +70,13 @@ function toMs(text: string): number | undefined {
   return Math.ceil(sum);
 }
 
-/** Reads the first number. A header that was sent several times holds a list separated by commas. */
+/** Reads the first number. A header that was sent several times contains a list separated by commas. */
 function toNumber(header: string | undefined): number | undefined {
   const digits = /^\s*(\d+(?:\.\d+)?)\s*(?:,|$)/.exec(header ?? "")?.[1];
   return digits === undefined ? undefined : Number(digits);
 }
 
-/** Reads a date. `Date.parse` alone would also accept numbers: it reads "-5" as a day in May. */
+/** Reads a date. Refuses numbers, because `Date.parse` would read "-5" as a day in May. */
 function toDate(header: string | undefined): number | undefined {
   const date = Date.parse(/^\s*([A-Z][a-z]{2,8},? [^,]{10,30})/.exec(header ?? "")?.[1] ?? "");
   return Number.isNaN(date) ? undefined : date;

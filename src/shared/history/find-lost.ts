@@ -1,4 +1,4 @@
-// Finds the content that a conversion to another format loses: converts to the format and back, and compares both.
+// Finds the content that is lost in a conversion to another format: converts to the format and back, and compares both.
 
 import type { ContentPart, Json } from "../../core/types/common.ts";
 import type { AssistantMessage, AssistantPart, Message, ToolResultPart } from "../../core/types/message.ts";
@@ -8,7 +8,7 @@ import { locateMedia, toBase64 } from "../media-source.ts";
 import { partsOf } from "../transcript.ts";
 import { type MediaForms, writeMedia } from "../adapters/write-media.ts";
 
-/** Content that a conversion could not keep as it was. The content itself is not included. */
+/** Content that a conversion could not preserve. The content itself is not included. */
 export interface LostContent {
   /** The 0-based index of the message in the given array. */
   readonly index: number;
@@ -80,7 +80,7 @@ function compareFields(given: Fields, back: Fields, { index, field, lost }: Plac
 
 type Pair = readonly [piece: Piece | undefined, value: Json | undefined];
 
-/** How many items ahead to search for an equal value. Limited, because histories are untrusted and may be long. */
+/** The number of items to search for an equal value. Limited, because histories are untrusted and may be long. */
 const searched = 32;
 
 /** Pairs each piece with an equal value nearby, otherwise with the next value of the same kind. */
@@ -152,12 +152,12 @@ function losesMetadata(message: Message, { keepsMetadata }: Pick<MessageWire<unk
   return message.providerMetadata.length > 0 && !keepsMetadata(message);
 }
 
-/** Leaves out fields that mean nothing in a comparison. */
+/** Omits fields that have no meaning in a comparison. */
 export function omitFields(fields: object, isOmitted: (name: string, value: unknown) => boolean): Json {
   return Object.fromEntries(Object.entries(fields).filter(([name, value]) => !isOmitted(name, value)));
 }
 
-/** Removes differences that mean nothing, such as the difference between a string and an array with one text part. */
+/** Removes differences without meaning, such as between a string and an array with one text part. */
 function normalize(message: Message): Json {
   switch (message.role) {
     case "user":

@@ -1,4 +1,4 @@
-// Builds a transcript from the history of another library or service. In the transcript, each call gets exactly one result, directly after
+// Builds a transcript from another library's or service's history. In the transcript, each call gets exactly one result, directly after
 // the message with the call. A run rejects any other transcript.
 
 import { type Check, isFilled } from "../errors/check-fields.ts";
@@ -20,7 +20,7 @@ import { toPlainError } from "../plain-error.ts";
 import { describeValue } from "../texts.ts";
 import { comparePieces, type LostContent, type Piece } from "./find-lost.ts";
 
-/** A history, converted to a transcript. Pass `messages` and `system` to a run. */
+/** A history that was converted to a transcript. Pass `messages` and `system` to a run. */
 export interface ReadHistory {
   readonly messages: readonly Message[];
   /** The system text, if the history begins with a system text. */
@@ -58,7 +58,7 @@ interface Unit {
   readonly calls: readonly OpenCall[];
 }
 
-/** Writes messages in the format of the history, with one value for each piece. */
+/** Writes messages in the history's format, with one value for each piece. */
 export type PieceWriter = (messages: readonly Message[]) => readonly Json[];
 
 export class HistoryDraft {
@@ -249,7 +249,7 @@ export class FieldReader {
   }
 }
 
-/** `data` is a URL, a data URL or base64 text. `mediaType` is used unless `data` is a data URL with a media type. */
+/** Makes an image or file part. `data` is a URL, a data URL or base64 text. `mediaType` is used unless `data` is a data URL with a media type. */
 export function toMediaPart(data: string, mediaType: string, filename?: unknown): ContentPart {
   const { mediaType: type } = locateMedia({ type: "file", mediaType, data });
   const name = typeof filename === "string" && filename.trim() !== "" ? { filename } : {};
@@ -266,7 +266,7 @@ export function toReadResult(parts: readonly ContentPart[]): Pick<ReadResult, "r
   return rest.length === 0 ? { result: first.text } : { result: first.text, content: rest };
 }
 
-/** Adds provider metadata only if the message would otherwise be written differently from the history. */
+/** Adds provider metadata only if the message would otherwise be written differently than in the history. */
 export function addMetadata(
   message: AssistantMessage,
   metadata: ProviderMetadata,
