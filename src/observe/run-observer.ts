@@ -1,4 +1,4 @@
-// Observers of runs, for example for tracing: the interface of an observer, and the middleware that calls it.
+// The interface of an observer of runs, such as tracing, and the middleware that calls it.
 
 import type {
   EndReason,
@@ -45,7 +45,7 @@ export type EventHandlers<Observer> = {
 };
 
 export function handleEvent<Observer>(handlers: EventHandlers<Observer>, observer: Observer, event: LoopEvent): void {
-  // The cast is safe: the handler is for this type of event.
+  // The cast is safe, because the handler was looked up by the event's type.
   (handlers[event.type] as ((observer: Observer, event: LoopEvent) => void) | undefined)?.(observer, event);
 }
 
@@ -77,7 +77,7 @@ export interface RunObserver {
 }
 
 export interface StreamObserver {
-  /** Called for each operation on the stream: open, next chunk, close. Must call `step` and return its result. */
+  /** Called for each operation on the stream: opening it, reading a chunk, closing it. Must call `step` and return its result. */
   run<Value>(step: () => Value): Value;
   /** Called with a chunk before the loop gets it. Return true to be called with the next chunk too. */
   onChunk?(chunk: ModelChunk): boolean;
@@ -93,7 +93,7 @@ function observe({ runId, options, definitions }: RunFacts, start: StartObservin
   const current = (): RunObserver | undefined => observer;
   return {
     on(event) {
-      // Nested runs have their own observers.
+      // Skips events of nested runs, which have their own observers.
       if (event.path !== undefined) return;
       observer?.onEvent(event);
       if (event.type !== "run-start") return;
@@ -138,10 +138,10 @@ export function observeProvider(provider: Provider, current: () => RunObserver |
   if (!isProvider(provider)) return provider;
   return wrapProvider(provider, {
     stream(request, call) {
-      // A request for a summary is not part of an iteration, and observers get only the streams of iterations.
+      // Only streams of iterations are observed. A request with a purpose, such as a summary, is not part of an iteration.
       if (request.purpose !== undefined) return provider.stream(request, call);
       const observer = current()?.startStream?.(request, provider);
-      // Applies the guardrails of the run here, so that the observer gets no chunks that the guardrails refuse.
+      // Applies the run's guardrails here, so that the observer gets no chunks that they refuse.
       const { guard = unguarded } = call;
       const open = (): AsyncIterable<ModelChunk> => guard(provider.stream(request, call));
       return observer === undefined ? open() : observeStream(open, observer);

@@ -28,7 +28,7 @@ interface ReplacedMessages {
 const maxEdits = 1_000;
 
 /**
- * Returns how the messages of one request became those of the next. `masked` has the ids of the calls whose results were cleared.
+ * Returns how one request's messages became the next one's. `masked` contains the ids of the calls whose results were cleared.
  */
 export function alignMessages(
   before: readonly Message[],
@@ -115,7 +115,7 @@ function findCommon(left: readonly Message[], right: readonly Message[]): readon
   return [...sections, open];
 }
 
-/** Returns the role and the call ids of a message. They stay the same when results of the message are masked. */
+/** Returns a message's role and call ids, which stay the same when its results are masked. */
 export function slotOf(message: Message | undefined): string {
   if (message?.role === "tool") return `tool ${message.results.map(({ callId }) => callId).join(" ")}`;
   if (message?.role !== "assistant") return String(message?.role);
@@ -145,7 +145,7 @@ function explainPair(before: Message, after: Message, masked: MaskedCalls): "mas
   return isMasked && before.results.length === after.results.length ? "masked" : "edited";
 }
 
-/** Returns the number of messages of each kind of change. A message that was replaced counts once. */
+/** Returns how many messages each kind of change affects. A message that was replaced counts once. */
 export function countChanges(changes: readonly MessageChange[]): ReadonlyMap<Exclude<MessageChange["kind"], "kept">, number> {
   const counts = new Map<Exclude<MessageChange["kind"], "kept">, number>();
   for (const change of changes) {

@@ -37,7 +37,7 @@ export function compareRuns(left: LoggedRun, right: LoggedRun): RunComparison {
   return { iterations, firstDifference: first === -1 ? undefined : first, ...compareTotals(left, right) };
 }
 
-/** Combines the numbers of an iteration and a continuation into one key. An iteration has fewer continuations than this. */
+/** The factor that combines the numbers of an iteration and a continuation into one key. An iteration has fewer continuations. */
 const maxContinuations = 1_000_000;
 
 const keyOf = ({ iteration, continuation }: LoggedIteration): number => iteration * maxContinuations + continuation;
@@ -99,7 +99,7 @@ function compareRequests(
  */
 function createCursor(run: LoggedRun, take: (step: RequestStep) => void): (key: number) => LoggedRequest | undefined {
   const steps = walkRequests(run);
-  // Each step overwrites the messages of the previous step, so a step is read only when it is needed.
+  // Each step overwrites the previous step's messages, so the walk moves forward only when the next request is needed.
   const keys = run.iterations.filter(({ request }) => request !== undefined).map(keyOf);
   let at = 0;
   return (key) => {
@@ -198,7 +198,7 @@ function compareCalls(left: readonly LoggedCall[], right: readonly LoggedCall[])
   return [...changes, ...added.map((call): ComparedCall => ({ kind: "added", left: undefined, right: call }))];
 }
 
-/** Equal calls have equal keys. Different calls may also have equal keys, so their arguments are compared later. */
+/** Returns a key to pair calls by. Different calls may also have equal keys, so their arguments are compared later. */
 function keyOfCall({ name, args }: LoggedCall): string {
   return `${jsonLength(args)} ${name}`;
 }

@@ -36,7 +36,7 @@ export function summarizeCacheBreak(found: CacheBreak): string {
   return `${verb}: ${describeCause(found.causes[0])}${more === 0 ? "" : `, ${countThings(more, "more change")}`}`;
 }
 
-/** True if the prefix is the same, but the service read nothing from its cache. */
+/** True if the request's prefix is unchanged, but the service read nothing from its cache. */
 export function isUnread({ causes }: CacheBreak): boolean {
   return causes[0].kind === "cache-unread";
 }

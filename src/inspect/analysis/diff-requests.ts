@@ -6,7 +6,7 @@ import type { MaskedCalls } from "./request-messages.ts";
 import { diffTexts, type TextPiece } from "./diff-texts.ts";
 import { hasOtherKeyOrder, isSameText } from "./json-parts.ts";
 
-/** A field with different values in two requests. A value is undefined if its request does not have the field. */
+/** A field with different values in two requests. A value is undefined if the request lacks the field. */
 export interface ChangedField {
   /** "provider", "model", "toolChoice", or a setting such as "settings.temperature". */
   readonly name: string;
@@ -22,7 +22,7 @@ export interface RequestDifference {
   readonly messages: readonly MessageChange[];
 }
 
-/** Returns the changes from one request to the next. `masked` has the ids of the calls whose results were cleared. */
+/** Returns the changes from one request to the next. `masked` contains the ids of the calls whose results were cleared. */
 export function diffRequests(previous: LoggedRequest, next: LoggedRequest, masked: MaskedCalls = new Set()): RequestDifference {
   return {
     fields: diffFields(previous, next),
@@ -52,7 +52,7 @@ interface ChangedTool {
   readonly name: string;
   readonly before: ToolDefinition;
   readonly after: ToolDefinition;
-  /** True if only the order of keys is different, for example in the schema. */
+  /** True if only the order of keys has changed, for example in the tool's schema. */
   readonly isKeyOrder: boolean;
 }
 
@@ -91,7 +91,7 @@ function byName(tools: readonly ToolDefinition[]): ReadonlyMap<string, ToolDefin
 }
 
 /**
- * Returns one line about a difference. `found` is the cache break between the requests, if there is one.
+ * Describes the difference between two requests in one line. `found` is the cache break between them, if any.
  *
  * @example "3 messages added, 2 masked, tools unchanged, prefix kept 98 %"
  */

@@ -10,7 +10,7 @@ export interface TextPiece {
 /** Longer texts are compared only at their beginning and end. */
 const maxComparedLength = 200_000;
 
-/** The time of a comparison grows with the number of edits. Texts with more edits are compared only at their beginning and end. */
+/** A comparison takes longer with each edit. Texts with more edits than this are compared only at their beginning and end. */
 const maxEdits = { lines: 1_000, words: 1_000 };
 
 /**

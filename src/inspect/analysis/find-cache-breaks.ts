@@ -25,7 +25,7 @@ export interface CacheBreak {
    * changed.
    */
   readonly end: PrefixEnd | undefined;
-  /** The characters of the earlier request as JSON: tools, system text and messages. */
+  /** The length of the earlier request's tools, system text and messages as JSON, in characters. */
   readonly prefixChars: number;
   readonly keptChars: number;
   /**
@@ -49,7 +49,7 @@ export function* walkCacheBreaks(run: LoggedRun): Generator<CacheBreak | undefin
   const places = new Map(run.iterations.map((iteration, index) => [iteration, index]));
   const masking = findMasking(run);
   const last = new Map<string, LoggedIteration>();
-  // The number of characters before each message of the previous request. The last number counts all messages.
+  // How many characters of the previous request come before each of its messages, and, as the last number, before its end.
   let sums: readonly number[] = [0];
   for (const step of walkRequests(run)) {
     const { iteration, previous } = step;
@@ -181,7 +181,7 @@ function messageCauses(step: RequestStep, masked: MaskedCalls): readonly CacheBr
   const { before, messages, firstChange } = step;
   if (firstChange === undefined) return [];
   const changes = alignMessages(before, messages.slice(firstChange), masked);
-  // Messages that are added at the end do not change the prefix.
+  // Messages added at the end are no cause, because they do not change the prefix.
   const causes = changes.filter(({ kind, index }) => kind !== "added" || index < before.length);
   return [...countChanges(causes)].map(([kind, count]): CacheBreakCause => ({ kind: messageKinds[kind], count }));
 }
@@ -203,7 +203,7 @@ function causeIf(isCause: boolean, cause: CacheBreakCause): readonly CacheBreakC
 
 interface PrefixEnd {
   readonly part: "tools" | "system" | "messages";
-  /** The position of the tool or the message. 0 for the system text. */
+  /** The position of the tool or message that differs. 0 for the system text. */
   readonly index: number;
 }
 
@@ -221,7 +221,7 @@ function measureHead(previous: LoggedRequest, next: LoggedRequest): Prefix {
   const chars = toolChars + jsonLength(previous.system);
   if (!isSameText(previous.tools, next.tools)) {
     const found = previous.tools.findIndex((tool, at) => !isSameText(tool, next.tools[at]));
-    // If all tools of the previous request are the same, the first difference is a tool that was added at the end.
+    // If all of the previous request's tools are unchanged, the first difference is a tool that was added at the end.
     const index = found === -1 ? previous.tools.length : found;
     const before = lengths.slice(0, index).reduce((sum, length) => sum + length, 0);
     const keptChars = before + (found === -1 ? 0 : sharedLength(previous.tools[index], next.tools[index]));

@@ -3,10 +3,10 @@ import { type BudgetName, budgetNames, type BudgetPoint, type BudgetSeries } fro
 
 type Scale = "share" | "tokens" | "cost";
 
-/** A curve in the plot. Its path begins at the left edge with the amount 0. */
+/** A curve in the budget plot. Its path begins at the left edge with the amount 0. */
 export interface Curve {
   readonly name: BudgetName;
-  /** The axis of the curve. The axis "share" shows percentages of a limit. */
+  /** The axis that the curve uses. The axis "share" shows percentages of a limit. */
   readonly scale: Scale;
   readonly path: string;
 }

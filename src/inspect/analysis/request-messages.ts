@@ -1,4 +1,4 @@
-// Reads the messages of the requests of a run, and finds masked results and summaries in them.
+// Reads the messages in a run's requests, and finds masked results and summaries among them.
 
 import type { Message, ToolResultPart } from "../../core/index.ts";
 import { summaryTitle } from "../../shared/transcript.ts";
@@ -25,7 +25,7 @@ export function maskedUpTo(masking: ReadonlyMap<string, number>, iteration: numb
   return { has: (callId) => (masking.get(callId) ?? Infinity) <= iteration };
 }
 
-/** Returns the result of a call from the first request that has it, or undefined. */
+/** Returns a call's result from the first request that contains it, or undefined. */
 export function findOriginal(run: Pick<LoggedRun, "iterations">, callId: string): ToolResultPart | undefined {
   for (const { request } of run.iterations) {
     const messages: readonly Message[] = request ? [...request.replaced.map(([, message]) => message), ...request.added] : [];
@@ -42,7 +42,10 @@ export function isSummary(message: Message | undefined): boolean {
   return message?.role === "user" && typeof message.content === "string" && message.content.startsWith(summaryTitle);
 }
 
-/** Returns the messages that the previous request does not have. After a compaction, `added` also has messages that only moved. */
+/**
+ * Returns the messages that the previous request does not contain. After a compaction, `request.added` also contains messages that only
+ * moved.
+ */
 export function newMessagesOf(request: LoggedRequest, before: LoggedRequest | undefined): readonly Message[] {
   const { added, keptCount } = request;
   if (before === undefined || keptCount === before.messageCount) return added;

@@ -31,7 +31,7 @@ export const noTotals: RunTotals = {
   nestedRuns: 0,
 };
 
-/** Sums the streams, summaries and calls of a run. For a run that has not ended, sums those that the log has so far. */
+/** Sums a run's streams, summaries and calls. For a run that has not ended, sums those in the log so far. */
 export function totalsOf(run: Pick<LoggedRun, "iterations" | "compactions">): RunTotals {
   const parts = [...run.iterations.map(totalsOfIteration), ...run.compactions.map(spendingOf)];
   const sum = parts.reduce(addTotals, noTotals);
@@ -78,20 +78,20 @@ export function cacheShareOf({ inputTokens, cachedTokens }: RunTotals): number |
   return cachedTokens === undefined || inputTokens === 0 ? undefined : cachedTokens / inputTokens;
 }
 
-/** Returns the model of a run, and the other models that answered, without nested runs. */
+/** Returns the run's model, then the other models that answered in it. Models of nested runs are not included. */
 export function modelsOf({ model, iterations }: Pick<LoggedRun, "model" | "iterations">): readonly string[] {
   return [...new Set([model, ...iterations.map((iteration) => iteration.model ?? iteration.request?.model ?? model)])];
 }
 
 /**
- * Returns the active time of a run so far, in milliseconds. The log may lack earlier executions, whose time is only in
+ * Returns a run's active time so far, in milliseconds. The log may lack earlier executions, whose time is only in
  * `durationMs`.
  */
 export function activeMsOf(run: Pick<LoggedRun, "lines" | "endedAt" | "durationMs">): number {
   return Math.max(run.durationMs ?? 0, activeMsUntil(executionsOf(run), run.endedAt ?? Infinity));
 }
 
-/** Returns the active time of a run until a moment, in milliseconds. The time between two executions does not count. */
+/** Returns a run's active time until the time `at`, in milliseconds. The time between two executions does not count. */
 export function activeMsUntil(executions: readonly Execution[], at: number): number {
   const spent = executions.map(({ from, to }) => Math.max(0, Math.min(at, to) - from));
   return spent.reduce((sum, ms) => sum + ms, 0);

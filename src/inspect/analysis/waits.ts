@@ -1,7 +1,7 @@
 import { formatMs } from "../format.ts";
 import type { LoggedIteration, LoggedWait } from "../../shared/run-log.ts";
 
-/** Returns the waits of a call. Without an id, returns the waits between the attempts of the stream. */
+/** Returns what a call has waited for, and how long. Without an id, returns the waits between the stream's attempts. */
 export function waitsOf({ waits }: Pick<LoggedIteration, "waits">, callId?: string): readonly LoggedWait[] {
   return waits.filter((wait) => wait.callId === callId);
 }

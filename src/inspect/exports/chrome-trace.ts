@@ -37,7 +37,7 @@ interface PartOptions {
   readonly lastAt: number;
 }
 
-/** Returns a part for each execution of a run. A run that was suspended has several. */
+/** Returns a part for each execution of a run. A run that was resumed has several. */
 function toRunParts(run: LoggedRun, options: PartOptions): readonly TracePart[] {
   const { runId, path, provider, model, status, reason, error, usage, costUSD, toolCallsExecuted } = run;
   return executionsOf(run).map(({ from, to: lastAt }, index, executions): TracePart => {
@@ -136,7 +136,7 @@ function toCallParts(call: LoggedCall, { iteration, options }: Inside): readonly
   const { captureContent, lastAt } = options;
   const place = { iteration: iteration.iteration, callId: cleanName(callId) };
   const waits = waitsOf(iteration, callId).map((wait) => toWait(wait, { iteration, lastAt }));
-  // A call that was refused has no start.
+  // A refused call never started, so it appears at the time at which it was refused.
   const from = startedAt ?? endedAt;
   if (from === undefined) return waits;
   const content = captureContent ? { args, result } : {};
@@ -169,7 +169,7 @@ function toWait(
 
 /** The options of `toChromeTrace`. */
 export interface ChromeTraceOptions {
-  /** True to write the text of the model, and arguments and results of calls, into the events. Default false. */
+  /** True to include the model's text and the calls' arguments and results in the events. Default false. */
   readonly captureContent?: boolean | undefined;
 }
 
@@ -198,7 +198,7 @@ interface TraceEvent {
  * Times are microseconds since the first run started, whose wall-clock time is in `otherData.startedAt` if the log has it. An event has at least
  * 1 microsecond. Parts that have not ended end with the last line of the log, and have `open: true`.
  *
- * The arguments of events have ids, models, usage, costs and statuses. Throws LoopError "invalid-option" or "unknown-option" for
+ * The arguments of events contain ids, models, usage, costs and statuses. Throws LoopError "invalid-option" or "unknown-option" for
  * `options`.
  *
  * @example
@@ -225,8 +225,7 @@ function toProcess(run: LoggedRun, { pid, startedAt, captureContent }: ProcessPl
   const placed = layOutParts(parts, startedAt);
   const lanes = placed.reduce((most, { lane }) => Math.max(most, lane), 0) + 1;
   const names = Array.from({ length: lanes }, (_, lane) => toThread(lane, pid));
-  // speedscope guesses the format from the first event. If that event has a category, speedscope may take the file for a Chrome
-  // profile.
+  // The first event must have no category: speedscope guesses the format from it, and would take the file for a Chrome profile.
   return [
     { name: "process_name", ph: "M", pid, args: { name: `run ${cleanName(run.runId)}` } },
     { name: "process_sort_index", ph: "M", pid, args: { sort_index: pid } },
@@ -319,7 +318,7 @@ function layOutParts(parts: readonly TracePart[], startedAt: number): readonly P
   const placed: PlacedPart[] = [];
 
   const addLane = (): number => lanes.push({ busyUntil: 0, open: [], cursor: 0 }) - 1;
-  // On a lane with open parts, the new part would seem to be inside the open parts.
+  // A lane with open parts is not free, because the new part would seem to be inside them.
   const isFree = ({ busyUntil, open }: Lane, { from }: TracePart): boolean => busyUntil <= from && open.length === 0;
   const choose = (part: TracePart, own: number | undefined): number => {
     const lane = own === undefined ? undefined : lanes[own];

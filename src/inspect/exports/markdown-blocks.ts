@@ -10,7 +10,7 @@ function maxRunLength(text: string): number {
   return longest;
 }
 
-/** Cuts a string, but not within a character that takes two UTF-16 units. */
+/** Cuts a string to at most `maxChars`, but not within a character that takes two UTF-16 units. */
 function cutChars(text: string, maxChars: number): string {
   if (text.length <= maxChars) return text;
   const isSplit = /[\uD800-\uDBFF]/.test(text.charAt(maxChars - 1));
@@ -68,8 +68,8 @@ export function toFolded(title: string, block: string): string {
 }
 
 /**
- * The length of JSON is counted up to this number of characters, because counting takes time: with references, a log of a few KB
- * can stand for many results of 16 MB each.
+ * The length up to which JSON is counted, in characters. Counting takes time: with references, a log of a few KB can stand for many
+ * results of 16 MB each.
  */
 const maxCounted = 100_000;
 

@@ -9,8 +9,8 @@ import { LogWriter } from "../log/log-writer.ts";
 import { RunRecorder } from "../log/middleware.ts";
 
 /**
- * Reads a journal, and returns the text of a run log with everything that the journal holds: iterations, outputs, calls, outcomes,
- * decisions, nested runs, usage, durations and the ending. `parseRunLog` of this text has the `source` "journal".
+ * Reads a journal, and returns the text of a run log with everything that the journal contains: iterations, outputs, calls, outcomes,
+ * decisions, nested runs, usage, durations and the end reason. Parsed with `parseRunLog`, this text has the `source` "journal".
  *
  * The times of this log are milliseconds since the start of the run. A journal does not record how a request was sent, so each request in
  * the log has the plain transcript, without system text, settings, context items or masking. First tokens, attempts, progress and metadata
@@ -153,7 +153,7 @@ class RunLines {
     return event.type === "iteration-end" ? at : this.#follow(at);
   }
 
-  /** Adds the time between two looks of one execution, because waits between iterations have no event. */
+  /** Adds the time that passed between two iterations of one execution, because a wait there has no event. */
   #follow(at: number): number {
     const look = this.#state?.look;
     if (look === undefined || (look.token === this.#look?.token && look.now === this.#look.now)) return at;

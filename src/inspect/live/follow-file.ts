@@ -25,8 +25,7 @@ export class ChangeWatch {
       this.#watcher = watch(path, { persistent: false }, () => this.#wake());
       this.#watcher.on("error", () => this.#watcher?.close());
     } catch {
-      // `watch` throws if the file does not exist yet, or if the system has no watcher left. The timer finds changes without a
-      // watcher.
+      // Ignored: `watch` throws if the file does not exist yet, or if the system has no watcher left. The timer finds changes anyway.
     }
     if (signal.aborted) this.close();
   }
@@ -38,7 +37,7 @@ export class ChangeWatch {
     for (const wake of waiting) wake();
   }
 
-  /** Resolves to true after the next change, and to false after `close`. A change since the previous `next` counts too. */
+  /** Resolves to true after the next change, and to false after `close`. A change since the previous call of `next` counts too. */
   async next(): Promise<boolean> {
     if (!this.#isClosed && !this.#hasChanged) await new Promise<void>((resolve) => this.#waiting.add(resolve));
     this.#hasChanged = false;
@@ -163,7 +162,7 @@ async function* readLines(file: FileHandle, from: number): AsyncGenerator<Buffer
       yield bytes.subarray(0, end);
       open = [];
     }
-    // The file ends here. A writer may still replace the bytes after the last line break, so they are read again later.
+    // The end of the file so far. A writer may still replace the bytes after the last line break, so they are read again later.
     if (bytesRead < chunkBytes) return;
     open.push(bytes.subarray(end));
   }

@@ -75,7 +75,7 @@ class LogHandler {
     try {
       await this.#answer(request, response, open.signal);
     } catch {
-      // The file was removed, or the connection was closed. The page repeats its request.
+      // Reached if the file was removed or the connection was closed. The page repeats its request.
       if (response.headersSent) response.destroy();
       else end(response, 500);
     } finally {
@@ -85,7 +85,7 @@ class LogHandler {
 
   async #answer(request: IncomingMessage, response: ServerResponse, signal: AbortSignal): Promise<void> {
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-    // Another site can point its own host name to this address. The Host header of such a request has the name of that site.
+    // Refuses other host names: another site can point its own name to this address, and its pages could then read the logs.
     const hosts = [`${host}:${this.port}`, `localhost:${this.port}`];
     if (!hosts.includes(request.headers.host ?? "")) return end(response, 403);
     // Targets such as "//" are not valid URLs, so the target is split by hand.
@@ -107,7 +107,7 @@ class LogHandler {
     return log === undefined ? end(response, 404) : this.#sendLog(response, log, start);
   }
 
-  /** Reads the list again. The URL of a log contains the position of the log in the list. */
+  /** Reads the list of logs again. A log's URL contains its position in the list. */
   async refresh(): Promise<readonly PageLog[]> {
     this.#logs = await this.#options.list();
     return this.#logs.map(({ name }, index) => ({ name, url: `log/${index}` }));

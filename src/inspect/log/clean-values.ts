@@ -46,7 +46,7 @@ const mediaType = /^(?:application|audio|font|image|model|text|video)\/[\w.+-]{1
  */
 const counts = /^(?:tokens|pass)$/i;
 
-/** Returns the field that holds a secret, if another field names this secret, as in `{ name: "password", value: "…" }`. */
+/** Returns the name of the field that contains a secret, if another field names this secret, as in `{ name: "password", value: "…" }`. */
 function hiddenField(record: { readonly [key: string]: Json | undefined }): string | undefined {
   if (!("value" in record)) return undefined;
   const names = [record["name"], record["key"], record["field"], record["header"]];
@@ -65,7 +65,7 @@ const minKept = 1_000;
 const maxKept = 32;
 const maxKeys = 1_000;
 
-/** The number of levels that messages and events add around arguments and results. */
+/** How many levels messages and events add around arguments and results. These may be nested less deeply by this number. */
 const headroom = 32;
 
 function keepLast<Key, Value>(map: Map<Key, Value>, key: Key, value: Value): Value {
@@ -157,7 +157,7 @@ export class Cleaner {
     return Object.fromEntries(fields);
   }
 
-  /** A list of two values may be a name and its value, as in a list of headers. */
+  /** Copies a list. A list of two values may be a name and its value, as in a list of headers, so a secret name hides its value. */
   #items(items: readonly Json[], place: RunLogPlace): Json {
     const [key, value = null] = items;
     const isPair = items.length === 2 && typeof key === "string" && namesSecret(key);
@@ -194,7 +194,7 @@ export class Cleaner {
     return clean;
   }
 
-  /** Removes credentials from the ids and names of a line. For example, a program may pass a key where a model name belongs. */
+  /** Removes credentials from a line's ids and names. For example, a program may pass an API key where a model name belongs. */
   names(fields: LogFields): LogFields {
     const clean = Object.entries(fields).map(([name, value]) => [
       name,
@@ -223,7 +223,7 @@ export class Cleaner {
     const content = contentFields[key];
     if (content !== undefined) return this.content(field, content);
     if (key === "data") return typeof field === "string" ? this.#media(field) : this.content(field, "media");
-    // The end reason may contain the reason of an aborted signal, which can be any data.
+    // The end reason may contain an aborted signal's reason, which can be any data, so its strings count as content.
     if (key === "reason" && inside === "reason") return this.content(field, "error");
     return this.#fields(field, { place: key === "error" ? "error" : place, inside: key });
   }

@@ -14,7 +14,7 @@ export interface SentMessage {
 export interface KnownRun {
   readonly number: number;
   sent: readonly SentMessage[];
-  /** The number of lines about each step. A resumed run uses these numbers to skip replayed steps that the log has. */
+  /** How many lines the log contains about each step. A resumed run uses these numbers to skip replayed steps that are already in the log. */
   readonly written: Map<string, number>;
 }
 
@@ -74,7 +74,7 @@ export function toLine(values: SharedValues, fields: LogFields): string {
   return `{${written.join(",")}}\n`;
 }
 
-/** Adds a line of an existing log to the state: its numbered values, its run, and the messages of a request. */
+/** Adds an existing log's line to the state: its numbered values, its run, and a request's messages. */
 export function learnLine(state: LogState, line: LogLine): void {
   const { type, run: number } = line;
   if (type === "log") return;

@@ -108,7 +108,7 @@ export function openLog(target: string | RunLogSink, report: ReportLogError): { 
   const log = (typeof to === "string" ? openFiles.get(to) : sinkLogs.get(to)) ?? createLog(to);
   if (typeof to === "string") openFiles.set(to, log);
   else sinkLogs.set(to, log);
-  // A sink may fail after its run has ended, so the report functions are kept until the next run.
+  // The report functions of earlier runs are removed only now, because a sink may fail after its run has ended.
   if (log.runs === 0) log.reports.clear();
   log.reports.add(report);
   log.runs += 1;
@@ -132,11 +132,11 @@ function createLog(to: string | RunLogSink): OpenLog {
   return { writer, reports, runs: 0 };
 }
 
-/** Calls a function of the caller, and ignores its errors. */
+/** Calls one of the caller's functions, and ignores its errors. */
 export function callSafely(call: () => unknown): void {
   try {
     dropPromise(call());
   } catch {
-    // There is no other place to report this error.
+    // Ignored, because there is nowhere else to report this error.
   }
 }

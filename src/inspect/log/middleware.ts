@@ -86,7 +86,7 @@ export class RunRecorder implements RunObserver {
     if (path.length === 0 || !isKnown) this.#begin();
   }
 
-  /** The number of the run in the log. */
+  /** The run's number in the log. */
   get number(): number {
     return this.#run.number;
   }
@@ -105,7 +105,7 @@ export class RunRecorder implements RunObserver {
     writer.write(this.#run, { type, at: now(), ...cleaner.names(fields) });
   }
 
-  /** Runs code of the recorder. If the code throws, the log ends and the run continues. */
+  /** Calls code that writes the log. If it throws, the log ends and the run continues. */
   #safely(call: () => void): void {
     if (this.#isClosed || !this.#ports.writer.isOpen) return;
     try {
@@ -133,7 +133,7 @@ export class RunRecorder implements RunObserver {
     this.#note(event);
   }
 
-  /** In a live stream, calls that start early have events before the output is complete. */
+  /** True once the output is complete. Calls that start early send events before that. */
   #isOutputOver({ type, replayed }: LoopEvent): boolean {
     return replayed === true || type === "iteration-end" || type === "run-end" || this.#draft?.isOver === true;
   }
@@ -272,7 +272,7 @@ export class RunRecorder implements RunObserver {
       this.#endOutput();
       const error: unknown = failure && toPlainError(failure.error);
       if (error !== undefined) this.#write("run-error", { error: this.#ports.cleaner.fields(error, "error") });
-      // The messages of a closed run must not stay in memory.
+      // Keeps only the keys, so that a closed run's messages do not stay in memory.
       this.#run.sent = this.#run.sent.map(({ key }) => ({ key }));
     });
     this.#isClosed = true;
@@ -325,11 +325,11 @@ function warn(error: unknown): void {
 
 /**
  * Returns middleware that writes a log of the run, as JSON lines: each request, the output of the model, calls and results,
- * attempts, waits and nested runs, with wall-clock times. `readRunLog` reads the log.
+ * attempts, waits and nested runs, with wall-clock times. Read the log with `readRunLog`.
  *
- * Texts and messages are written once, so the log grows with the new content of each iteration. A file has all lines of the run
- * when the run ends or the process dies. The log does not change the events, the result or the errors of the run. A resumed run
- * continues its log: replayed steps that the log has are not written again.
+ * Texts and messages are written once, so each iteration adds only its new content to the log. When the run ends or the process dies, all
+ * of its lines are in the file. The log does not change the run's events, result or errors. A resumed run continues its log: replayed steps
+ * that are already in the log are not written again.
  *
  * Throws LoopError "invalid-option" or "unknown-option" for `log`.
  *

@@ -1,4 +1,4 @@
-// Makes the fields of a run log that describe events, the run and its tools.
+// Builds the log's fields that describe events, the run and its tools.
 
 import { isRecord } from "../../core/kit.ts";
 import type { EmittedPart } from "../../core/types/loop-event.ts";
@@ -10,7 +10,7 @@ import type { LogFields } from "./log-lines.ts";
 
 type Emitted = Extract<LoopEvent, { readonly type: "tool-emit" }>;
 
-/** Copies an emitted part for the log. All strings in its data are content. */
+/** Copies an emitted part for the log. All strings in its data are content, so they are redacted. */
 export function cleanPart(part: EmittedPart, cleaner: Cleaner): Writable | undefined {
   if (part.type === "text") return cleaner.fields(part, "progress");
   const { data, ...facts } = part;
@@ -74,7 +74,7 @@ function numbersOf(values: object | undefined): Json | undefined {
   return Object.fromEntries(numbers);
 }
 
-/** Returns the names of the middleware, without the log itself. */
+/** Returns the middleware's names, without the log's own. */
 function namesOf(middleware: ObservedRun["options"]["middleware"] = []): Json {
   return middleware.flatMap((one) => (one === false || one === undefined || one.name === logName ? [] : [one.name]));
 }

@@ -89,7 +89,7 @@ export class OutputDraft {
     });
   }
 
-  /** Adds the parts of the output that are in no event. */
+  /** Adds what only the stream's chunks contain: the parts of the output for which there is no event. */
   addChunk(chunk: ModelChunk): void {
     if (chunk.type === "finish") this.#ended ??= { finish: chunk };
     else if (chunk.type === "error") this.#ended ??= { error: chunk.error };
@@ -130,5 +130,5 @@ export class OutputDraft {
   }
 }
 
-/** This value means that the end of the stream is already in the log. */
+/** Marks that the end of the stream is already in the log. */
 const written: Ended = {};

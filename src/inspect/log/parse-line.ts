@@ -87,7 +87,7 @@ const record =
     Object.entries(required).every(([field, check]) => check(value[field] ?? null)) &&
     wrongField(value, optional) === undefined;
 
-/** Returns the name of a field with a wrong type. Removes fields with the value null, as if they were missing. */
+/** Returns the name of the first field with a wrong type. Removes fields with the value null, as if they were missing. */
 function wrongField(fields: { readonly [field: string]: unknown }, checks: Checks): string | undefined {
   return Object.keys(checks).find((field) => {
     if (fields[field] === null) Reflect.deleteProperty(fields, field);
@@ -124,7 +124,7 @@ function isMessage(value: Json): boolean {
 
 const ending: Checks = { status: text, outcome: text, cause: text, provider: text, model: text, finish: text, error };
 
-/** The types of fields, by the type of the line. Fields that no reader uses are not checked. */
+/** The checks for the fields of each type of line. Fields that no reader uses are not checked. */
 const lines: { readonly [type: string]: Checks | undefined } = {
   "run-start": {
     version: text,

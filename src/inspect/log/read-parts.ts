@@ -111,7 +111,7 @@ export interface CallTimes {
   resumedAt?: number | undefined;
 }
 
-/** Returns the waits of an iteration, in the order in which they began. Leaves out waits without a duration. */
+/** Returns an iteration's waits, in the order in which they began. Omits waits without a duration. */
 export function findWaits(iteration: LoggedIteration, timesOf: (call: LoggedCall) => CallTimes): readonly LoggedWait[] {
   const waits = iteration.attempts.flatMap(({ discardedAt, error }, index): LoggedWait[] => {
     if (discardedAt === undefined) return [];

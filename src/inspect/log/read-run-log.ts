@@ -92,7 +92,7 @@ const takers: { readonly [type: string]: Take | undefined } = {
     const { attempts } = iterationOf(parts, line);
     const [attempt, provider, model] = [requireCount(line, "attempt"), requireText(line, "provider"), requireText(line, "model")];
     const last = attempts.at(-1);
-    // If one wrapper calls another, the inner wrapper reports the same attempt again, with its own provider.
+    // An attempt that is already known is reported again by an inner wrapper, whose provider is the one that really answers.
     if (last?.attempt === attempt) [last.provider, last.model] = [provider, model];
     else attempts.push({ attempt, provider, model, startedAt: line.at });
   },
@@ -164,7 +164,7 @@ const takers: { readonly [type: string]: Take | undefined } = {
   },
 };
 
-/** A result from outside has no `tool-start`, unless the tool runs again because of it. In older logs, each such result has one. */
+/** Notes that a call continues. A result from outside has no `tool-start`, unless the tool runs again because of it, or the log is older. */
 function noteResumed(times: CallTimes, { at }: LogLine): void {
   if (times.deferredAt !== undefined) times.resumedAt ??= at;
 }
@@ -209,7 +209,7 @@ function callOf(parts: RunParts, line: LogLine): CallDraft {
   const call: CallDraft = { callId, name: requireText(line, "name"), index: requireCount(line, "index"), progress: [], runs: [] };
   parts.calls.set(callId, call);
   const { calls } = iterationOf(parts, line);
-  // A resumed run first replays the calls that have a decision.
+  // Keeps the calls in order, because a resumed run first replays the calls that have a decision.
   const next = calls.findIndex(({ index }) => index > call.index);
   calls.splice(next === -1 ? calls.length : next, 0, call);
   return call;
@@ -264,8 +264,8 @@ class RunBuilder {
   }
 
   /**
-   * Adds a run to its call, or to the outermost runs. After a crash, the stream is repeated with new call objects, so the run
-   * moves to the new call.
+   * Adds a run to its call, or to the outermost runs. A stream that is repeated after a crash has new call objects, so the run moves to the
+   * new one.
    */
   #place(parts: RunParts, line: LogLine): void {
     const { run, siblings } = parts;

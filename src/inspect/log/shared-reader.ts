@@ -47,7 +47,7 @@ export class SharedReader {
     try {
       this.#readFields(line, Object.keys(line));
     } catch (error) {
-      // Marks do not count as levels, but too many nested marks overflow the stack.
+      // Nested marks do not count as levels, but too many of them overflow the stack, which also means that the line is too deep.
       throw error instanceof RangeError ? new TypeError(tooDeep) : error;
     }
     this.#written += this.#size - this.#referred;

@@ -50,7 +50,7 @@ export function measure(value: Writable): Measured {
   return value instanceof Measured ? value : new Measured(pieceOf(value));
 }
 
-/** Prepares a list that gets no number itself, because no other line repeats it. */
+/** Prepares a list that gets no number of its own, because no other line repeats it. */
 export function measureList(items: readonly Writable[]): Measured {
   const parts: Part[] = ["["];
   items.forEach((item, index) => {

@@ -8,8 +8,8 @@ export interface PageLog {
    * The URL of the text, relative to the page. With `?from=` and a number of bytes, the server sends the text after these bytes.
    * The server keeps the response open, and sends text that is added later.
    *
-   * The header `logIdHeader` has the id of the log, and the page sends this id back with `&id=`. If another log has replaced the
-   * log, the server answers with 409, and the page reads the other log from the start.
+   * The header `logIdHeader` contains the log's id, which the page sends back with `&id=`. If another log has replaced this one, the server
+   * answers with 409, and the page reads the other log from the start.
    */
   readonly url?: string | undefined;
 }
@@ -27,11 +27,11 @@ export const logIdHeader = "log-id";
 
 export const pageDataId = "page-data";
 
-/** This text of the template is replaced by the data. */
+/** The placeholder in the template that the data replaces. */
 export const dataMark = "<!-- data -->";
 
 /**
- * The part of the template's policy that forbids connections. In a live page, `renderLivePage` replaces this part, so that the
- * page can connect to its own server.
+ * The part of the template's Content Security Policy that forbids connections. `renderLivePage` replaces it, so that a live page can
+ * connect to its own server.
  */
 export const connectNothing = "connect-src 'none'";

@@ -73,7 +73,7 @@ interface Rebuilding extends Pick<LoggedCall, "handoff"> {
 const textsIn = (value: unknown): readonly string[] => (Array.isArray(value) ? value.map(String) : []);
 const none = (): object => ({});
 
-/** Functions that return the fields of an outcome other than `kind`. */
+/** Functions that rebuild the fields of an outcome other than `kind`, by kind. */
 const rebuilders: { readonly [kind: string]: ((rebuilding: Rebuilding) => object) | undefined } = {
   completed: ({ result, content, handoff }) => ({ data: result, ...(content && { content }), ...(handoff && { handoff }) }),
   failed: ({ reason = "", report, content }) => ({ error: { name: "Error", message: reason }, data: report["data"], content }),
@@ -138,7 +138,7 @@ function readMessages(run: LoggedRun, { requests, contextItems, from }: RequestR
   for (const compaction of run.compactions) {
     const next = requests.findIndex(({ iteration }) => iteration >= compaction.iteration);
     if (next === -1 || next > last || compaction.endedAt === undefined) continue;
-    // If the first request already has a summary, no request contains the messages before it, so the rerun begins with this summary.
+    // If the first request already contains a summary, no request contains the messages before it, so the rerun begins with this summary.
     if (next === 0) continue;
     readTo(next - 1);
     const made = compaction.outcome === "compacted" ? findReplaced(transcript, messagesAt(next)) : failed;
@@ -196,8 +196,8 @@ function spendingOfSummary({ provider, model = "", usage, costUSD }: LoggedCompa
 }
 
 /**
- * The calls and results in the requests of a run, by call id. A result comes from the first request that has it, because later
- * requests may have the result masked.
+ * The calls and results in a run's requests, by call id. A result comes from the first request that contains it, because it may be masked
+ * in later requests.
  */
 interface SentParts {
   readonly calls: ReadonlyMap<string, Extract<AssistantPart, { type: "tool-call" }>>;
@@ -360,7 +360,7 @@ function toStreamResult(stream: LoggedIteration, { calls, before, from, isRefuse
     text: all.some((one) => one.output !== undefined && one.output.text.trim() !== ""),
     calls: all.some((one) => one.calls.length > 0),
   };
-  // A log has the finish reason of each stream, but not the end reason that follows from it.
+  // A log contains each stream's finish reason, but not the end reason that follows from it.
   const { status, reason } = isRefused
     ? ({ status: "error", reason: { kind: "provider-error", error: tooLong } } as const)
     : judgeFinish(finish, content, rawFinish);

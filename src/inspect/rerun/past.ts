@@ -4,10 +4,10 @@ import { type Json, LoopError, type Message, type ToolDefinition, type UserMessa
 import { malformedNote, warnOfLoop } from "../../shared/model-notes.ts";
 import type { LoggedRun } from "../../shared/run-log.ts";
 
-/** A repeated iteration. Its last answer has the outcomes of all its calls, so that the replay needs no steps for calls. */
+/** A repeated iteration. Its last answer contains the outcomes of all its calls, so the replay needs no steps for calls. */
 export type PastIteration = readonly Answer[];
 
-/** A summary before a repeated iteration, or the failure to write it. */
+/** A compaction before a repeated iteration: its summary, or the failure to write one. */
 export interface PastCompaction {
   readonly cause: "due" | "forced";
   readonly answer: CompactionAnswer;
@@ -70,7 +70,7 @@ function usersAt(transcript: readonly Message[], start: number): readonly UserMe
   return users;
 }
 
-/** True if the first message is a note about a malformed call, which the loop adds again by itself. */
+/** True if the first added message is a note about a malformed call, which the loop adds again by itself. */
 function isNoted(streams: readonly Answer[], [first]: readonly UserMessage[]): boolean {
   return streams.at(-1)?.finish === "malformed-call" && textIn(first) === malformedNote;
 }
@@ -92,8 +92,8 @@ export function isLoopWarning(message: UserMessage): boolean {
 const contextOf = (items: readonly Json[]): string | undefined => textIn(toContextMessage(items));
 
 /**
- * Returns the message with the context items, as the only element of an array, if every request ends with it. Otherwise returns an empty
- * array.
+ * Returns the message that contains the context items, as the only element of an array, if every request ends with it. Otherwise returns an
+ * empty array.
  */
 export function findContext(requests: readonly (readonly Message[])[]): readonly Json[] {
   const start = contextOf([""]) ?? "";
@@ -102,7 +102,7 @@ export function findContext(requests: readonly (readonly Message[])[]): readonly
   return isContext ? [(last[0] ?? "").slice(start.length)] : [];
 }
 
-/** Removes the message with the context items from the end. */
+/** Removes a final message that contains the context items. */
 export function withoutContext(messages: readonly Message[], contextItems: readonly Json[]): readonly Message[] {
   const context = contextOf(contextItems);
   return context !== undefined && textIn(messages.at(-1)) === context ? messages.slice(0, -1) : messages;

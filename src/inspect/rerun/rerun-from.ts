@@ -44,13 +44,13 @@ type Look = NonNullable<State["look"]>;
 
 interface ReplayOptions {
   readonly from: number;
-  /** Keeps the records of the new run. Default: a journal in memory. */
+  /** The journal that keeps the new run's records. Default: a journal in memory. */
   readonly base: Journal | undefined;
   /** True if the loop detection of the new run adds warnings. The replay then leaves out the warnings of the first run. */
   readonly warnsOfLoops: boolean;
 }
 
-/** The recorded answers that stand in for the caller's functions in a repeated iteration. Each key is the end of the key of a step. */
+/** The recorded answers that stand in for the caller's functions in a repeated iteration. A step's key ends with the key here. */
 const neutral: { readonly [step: string]: unknown } = {
   "@on-iteration/said": null,
   "@prepare-iteration/plan": {},
@@ -98,7 +98,7 @@ interface StepKey {
   /** The iteration of the step. -1 for a step before the first iteration. */
   readonly iteration: number;
   readonly step: string;
-  /** The middleware and its step. Empty for a step of the loop itself. */
+  /** The names of the middleware and its step. Empty for one of the loop's own steps. */
   readonly name: string;
 }
 
@@ -110,7 +110,7 @@ function readKey(key: string): StepKey {
 
 type LookEnding = NonNullable<Look["ending"]>;
 
-/** True if the ending is intended: the caller ends or drains the new run during the replay. */
+/** True if the caller itself ended the new run during the replay: by stopping, suspending or interrupting it. */
 function isWanted({ status }: LookEnding): boolean {
   return status === "suspended" || status === "stopped-by-user" || status === "follow-up-interrupt";
 }
@@ -195,7 +195,7 @@ function toolsOf({ tools: first }: RecordedRun["first"], next: Answer | undefine
   });
 }
 
-/** Collects the answers and the calls before iteration `from`, and the transcript at its start. */
+/** Collects the answers and calls before iteration `from`, and the transcript at its start. */
 class PastCollector {
   readonly drafts: Map<number, DraftIteration> = new Map();
   readonly compactions: Map<number, PastCompaction> = new Map();
@@ -256,13 +256,13 @@ function toPast(draft: DraftIteration | undefined, iteration: number, from: numb
   const { streams, settled } = draft;
   const last = streams.length - 1;
   return streams.map((stream, index) => {
-    // The outcomes of all calls replace the steps of the calls.
+    // The outcomes of all calls go into the last stream as refusals, so that the replay runs no step for a call.
     const { refusals: _, eagerOutcomes: __, added: ___, ...rest } = stream;
     return index === last && settled.length > 0 ? { ...rest, refusals: settled.map(({ outcome }) => outcome) } : rest;
   });
 }
 
-/** The options of the new run. The messages and the past come from the first run. */
+/** The options for the new run. Its messages and repeated iterations come from the first run. */
 export type RerunOptions<Output = unknown, T extends Tool = Tool> = EntryOptions<"messages" | "answers" | "resume", Output, T>;
 
 /** The iteration at which the new run stops repeating the first run. */
@@ -284,7 +284,7 @@ const pointChecks: Checks<RerunPoint> = {
 };
 
 /**
- * Returns loop options for a run that repeats another run up to an iteration, and then goes on live with these options: another
+ * Returns loop options for a run that repeats another run up to an iteration, and then continues live with these options: another
  * provider, model, system text or tool set. `source` is the path of a run log or of a journal file, a log that was read, or a
  * journal.
  *
@@ -294,8 +294,8 @@ const pointChecks: Checks<RerunPoint> = {
  * `runId`. Unless you set them, two options come from the log: the limits that are lower than the defaults, and the context items
  * of the requests.
  *
- * A log holds results as the model read them. If a log was redacted, the new model reads the redacted texts. A journal holds the complete
- * outcomes, so prefer it for runs with context restarts.
+ * A log contains results as the model read them. If a log was redacted, the new model reads the redacted texts. A journal contains the
+ * complete outcomes, so prefer it for runs with context restarts.
  *
  * Rejects with LoopError "rerun-refused" if the run does not have the iteration, or cannot be repeated up to there; the error
  * names the iteration that can be chosen instead. Rejects with "invalid-option" if `at` is invalid, or if the options have the
@@ -363,7 +363,7 @@ export function continuePast<Output, T extends Tool>(
       warnsOfLoops: Array.isArray(middleware) && middleware.some(warnsOfLoops),
     }),
   };
-  // The cast is safe: `options` has all other options.
+  // The cast is safe, because `options` contains all other options.
   return again as unknown as LoopOptions<Output, T>;
 }
 
@@ -374,7 +374,7 @@ function withPast(given: readonly unknown[], { compactions, contextItems }: Past
     ...(compactions.size > 0 && !names.includes("compaction") ? [repeatCompactions(compactions)] : []),
     ...(contextItems.length > 0 && !names.includes("context-restarts") ? [contextRestarts({ items: contextItems })] : []),
   ];
-  // Placed after masking and handoffs, because a summary covers the messages that they have left.
+  // Added after masking and handoffs, because a summary covers the messages that these two have left.
   const place = 1 + names.findLastIndex((name) => name === "mask-results" || name === "handoffs");
   return given.toSpliced(place, 0, ...added);
 }

@@ -89,7 +89,7 @@ function LogNotes({ log: { name, log, problem, isOffline } }: { readonly log: Lo
 
 interface ContentProps {
   readonly runs: readonly ShownRun[];
-  /** True if more logs may appear. If so, every link contains the number of its run, so that the link stays valid. */
+  /** True if more logs may appear. Every link then contains the number of its run, so that the link stays valid. */
   readonly canGrow: boolean;
 }
 

@@ -103,7 +103,7 @@ interface LegendProps {
   readonly limits: BudgetSeries["limits"];
 }
 
-/** Shows the amounts at the pointer, or the final amounts. */
+/** Shows the amounts at the pointer, or the final amounts while the pointer is elsewhere. */
 function Legend({ curves, point, limits }: LegendProps): JSX.Element {
   return (
     <ul class="legend">

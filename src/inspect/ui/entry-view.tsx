@@ -17,7 +17,7 @@ import { PieceView } from "./safe-text.tsx";
 interface EntryState {
   readonly isSelected: boolean;
   readonly isRequestOpen: boolean;
-  /** True if the nested runs of the entry are unfolded. Undefined if it has none. */
+  /** True if the entry's nested runs are unfolded. Undefined if it has none. */
   readonly isOpen?: boolean | undefined;
   readonly link: string;
 }
@@ -135,7 +135,7 @@ interface CallProps {
 
 function CallMarks({ call, facts, stream, entryKey }: CallProps): JSX.Element {
   const { text, tone } = outcomeOf(call, stream.iteration);
-  // The outcome's text already mentions a wait that has not ended.
+  // Shows only waits that have ended, because the outcome's text already mentions an open one.
   const waits = longWaitsOf(stream.iteration, call.callId)
     .filter(({ to }) => to !== undefined)
     .map(describeWait);

@@ -4,7 +4,7 @@ import type { RunLog } from "../../shared/run-log.ts";
 import { LogReader } from "../log/read-run-log.ts";
 import { logIdHeader, type PageData, pageDataId, type PageLog } from "../page/page-data.ts";
 
-/** A log on the page. `log` is undefined before the first lines have arrived, and if the log cannot be read. */
+/** A log on the page. `log` is undefined until its first lines have arrived, and if it cannot be read. */
 export interface LoadedLog {
   readonly name: string;
   readonly log?: RunLog | undefined;
@@ -36,7 +36,7 @@ export async function loadLog({ name, element, url }: PageLog, show: ShowLog): P
     } else if (url !== undefined) {
       const showSometimes = limitRate((isOffline: boolean) => {
         const log = reader.read();
-        // The server converts a journal only once, so the text of a journal does not grow.
+        // Only a log can be live. A journal's text does not grow, because the server converts it only once.
         show({ name, log, isLive: log.source === "log", isOffline });
       });
       let [decoder, from, id] = [new TextDecoder(), 0, ""];

@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 
 export interface Navigation {
   readonly hash: string;
-  /** Opens a link of this page. `replace` keeps the current link out of the history of the browser. */
+  /** Opens a link of this page. `replace` keeps the current link out of the browser's history. */
   open(link: string, replace?: boolean): void;
 }
 
@@ -62,7 +62,7 @@ interface Target {
   readonly key: string;
 }
 
-/** Returns the link of an event. Leaves out the number of the run if the page has only one. */
+/** Returns an event's link. Omits the run's number if the page shows only one run. */
 export function toLink({ run, key }: Target, runCount: number): string {
   const parts = [...(runCount === 1 ? [] : [`r${run}`]), ...(key === "" ? [] : [key])];
   return `#${parts.join("/")}`;

@@ -14,8 +14,8 @@ export interface TextWindow {
 }
 
 /**
- * The shown parts of long texts, by id. An entry outside the view is removed from the page; when it comes back, it shows the same parts
- * again.
+ * The shown parts of long texts, by id. An entry that scrolls out of view is removed from the page. When it comes back, it shows the same
+ * parts again.
  */
 export const TextWindows: Context<Map<string, TextWindow>> = createContext(new Map());
 

@@ -5,7 +5,7 @@ import type { TextPiece } from "../analysis/diff-texts.ts";
 import "./shared-parts.css";
 
 interface BoundaryProps {
-  /** Names this part of the page in the message. */
+  /** The name of this part of the page, for the message. */
   readonly part: string;
   readonly children: ComponentChildren;
 }

@@ -52,7 +52,7 @@ export function useMeasuredList(keys: readonly string[], estimate: (index: numbe
     const { current: view } = scroller;
     if (view === null) return;
     if (measure()) {
-      // The browser may have changed the scroll position of a list that became shorter.
+      // Remembers the position as the browser has set it, because it may have moved a list that became shorter.
       scrolledTo.current = view.scrollTop;
       return update(undefined);
     }
@@ -88,7 +88,7 @@ export function useViewChanges(scroller: RefObject<HTMLElement | null>, read: (e
     if (element === null) return undefined;
     let frame = 0;
     const onScroll = (): void => latest.current(element);
-    // If `read` changed a size within the same frame, the browser would report a "ResizeObserver loop" error.
+    // Waits for the next frame: if `read` changed a size within this one, the browser would report a "ResizeObserver loop" error.
     const observer = new ResizeObserver(() => {
       cancelAnimationFrame(frame);
       frame = requestAnimationFrame(onScroll);

@@ -34,7 +34,7 @@ export interface Selection {
   readonly selectedRow: Row | undefined;
   /** The key of the transcript entry that shows the selected event. */
   readonly entryKey: string;
-  /** True if the link names an event that the run does not have. */
+  /** True if the link names an event that the run does not contain. */
   readonly isUnknown: boolean;
   readonly jump: Jump | undefined;
   isOpen(key: string): boolean;
@@ -75,8 +75,7 @@ export function useSelection({ run, version, number, count, connection, selected
     ...(rows.find((row) => row.key === key)?.parents ?? []),
     ...(tree.entries.find((one) => one.key === key)?.parents ?? []),
   ];
-  // Links, the back button and a reload also change the selected event. This effect then unfolds the rows and entries around the event, and
-  // scrolls to its entry.
+  // Unfolds the rows and entries around the selected event, and scrolls to it, if a link, the back button or a reload has selected it.
   useEffect(() => {
     if (entry === undefined) jumped.current = "";
     else if (jumped.current !== entryKey) goTo({ key: entryKey }, [...parentsOf(entryKey), ...(selectedRow?.parents ?? [])]);
@@ -192,7 +191,7 @@ function useHits({ hits, pattern, isDone }: Search, open: (hit: Hit) => void): H
     setAt({ pattern, index });
     open(hit);
   };
-  // The reader may have asked for the next hit before the search had found a hit.
+  // Goes to the next hit now if the reader asked for it before the search had found one.
   useEffect(() => {
     if (wanted.current !== undefined) go(wanted.current);
   }, [hits, isDone]);

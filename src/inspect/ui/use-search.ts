@@ -31,7 +31,7 @@ export function useSearch(query: string, entries: readonly Entry[]): Search {
       setFound({ query, search: { pattern, hits: [...hits], isDone } });
     });
   }, [query]);
-  // The effect starts the search only after the next frame. Until the search has started, it must not look finished.
+  // Until the effect starts the search in a later frame, the search must not look finished.
   return found.query === query ? found.search : { ...idle, isDone: query === "" };
 }
 

@@ -30,7 +30,7 @@ export class TraceSource<Facts extends Message> {
     return (this.#loaded ??= loader()("node:diagnostics_channel").tracingChannel<unknown, object>(this.#name));
   }
 
-  /** Checks each part of the tracing channel. Node before 20.13 has no `hasSubscribers` for the tracing channel as a whole. */
+  /** True if any part of the tracing channel has subscribers. Before Node 20.13, the channel as a whole has no `hasSubscribers`. */
   get isHeard(): boolean {
     const { start, end, asyncStart, asyncEnd, error } = this.#channel;
     return [start, end, asyncStart, asyncEnd, error].some((channel) => channel.hasSubscribers);
@@ -99,7 +99,7 @@ export interface RunMessage {
   readonly provider: string;
   readonly model: string;
   readonly conversationId?: string | undefined;
-  /** For a nested run: the call that contains it, and the run id of that call. */
+  /** For a nested run: the call that contains it, with the outer run's id. */
   readonly inside?: { readonly runId: string; readonly callId: string; readonly name: string } | undefined;
   status?: LoopStatus | undefined;
   reason?: EndReason["kind"] | undefined;
@@ -118,10 +118,10 @@ export interface RunMessage {
   error?: unknown;
 }
 
-/** The message about an iteration: one stream and the calls in it. The fields that are not readonly are set when the iteration ends. */
+/** The message about an iteration: one stream and its calls. The fields that are not readonly are set when the iteration ends. */
 export interface IterationMessage {
   readonly runId: string;
-  /** The 0-based number of the iteration. `continuation` is the 0-based number of the stream in the iteration. */
+  /** The iteration's number, counted from 0. `continuation` is the number of the stream within the iteration, counted from 0. */
   readonly iteration: number;
   readonly continuation: number;
   /** True if the iteration is replayed from a journal. Its request is then not sent again, and its calls do not run again. */

@@ -51,7 +51,7 @@ const handlers: EventHandlers<RunChannels> = {
 };
 
 /**
- * Removes credentials from an id or name that the program chose. Does not cut it, because other messages and programs compare such ids. For
+ * Removes credentials from an id or name that the program chose. Does not shorten it, because subscribers compare such ids. For
  * names that a model chose, see `cleanName`.
  */
 function cleanId(id: string): string {
@@ -91,8 +91,7 @@ class RunChannels implements RunObserver {
   }
 
   startIteration({ iteration, continuation, replayed = false }: LoopEvents["iteration-start"]): void {
-    // The previous iteration is still open only if a journal ran a model step twice. In that case, this line ends the first attempt of the
-    // step.
+    // Ends an iteration that is still open, which happens only if a journal ran a model step twice.
     this.#iteration?.end({});
     if (continuation === 0) this.#args.clear();
     this.#iteration = iterationSource.begin(() => ({ runId: this.#runId, iteration, continuation, replayed }), this.#outer);

@@ -98,7 +98,7 @@ export class ChatSpan implements StreamObserver {
     this.span.set({
       ...(usage && usageFacts(usage)),
       ...failure,
-      // If the provider of the run wraps other providers, as `withFallback` does, `provider` is the inner provider that answered.
+      // The provider that answered, which may be one that the run's provider wraps, as `withFallback` does.
       [genAi.providerName]: provider,
       [genAi.responseModel]: model,
       [genAi.responseFinishReasons]: this.#whyFinished(finish),
@@ -153,8 +153,8 @@ export interface ChatPlace {
 }
 
 /**
- * The span of a summary that replaces old messages. The span is created when the summary ends, because the model is unknown until
- * the summary ends. The start time of the span is the time at which the summary began.
+ * The span of a summary that replaces old messages. It is created only when the summary ends, because the model is unknown until then, but
+ * its start time is the time at which the summary began.
  */
 export class SummarySpan {
   readonly #ports: TracePorts;

@@ -1,5 +1,5 @@
-// Span attributes for settings, usage and endings. Their values are numbers and fixed names, never free text, so that they are
-// safe to record without `captureContent`.
+// Span attributes for settings, usage and end reasons. Their values are numbers and fixed names, never free text, so they are safe to
+// record without `captureContent`.
 
 import type { EndReason, FinishReason, LoopEvents, LoopLimits, ModelSettings, Usage } from "../../core/index.ts";
 import { limitRules } from "../../core/kit.ts";
@@ -103,7 +103,7 @@ export function settingsFacts(settings: ModelSettings = {}): Attributes {
   });
 }
 
-/** Returns the attributes of a usage. As in `Usage`, input tokens include cached tokens, and output tokens include reasoning tokens. */
+/** Returns the attributes for token counts. As in `Usage`, input tokens include cached tokens, and output tokens include reasoning tokens. */
 export function usageFacts(usage: Usage): Attributes {
   return definedIn({
     [genAi.usageInput]: usage.inputTokens,
@@ -126,7 +126,7 @@ function toSnakeCase(name: string): string {
 
 type KeysOf<Reason> = Reason extends Reason ? keyof Reason : never;
 
-/** The recorded fields of an end reason. Fields with text from outside the program, such as error messages, are not recorded. */
+/** The fields of an end reason that are recorded. Fields with text from outside the program, such as error messages, are not. */
 const reasonFields: readonly KeysOf<EndReason>[] = [
   ...(["attempts", "count", "expectedUSD", "hook", "iteration", "limit", "limitMs", "limitUSD", "model"] as const),
   ...(["provider", "spent", "spentUSD", "toolName"] as const),

@@ -81,8 +81,8 @@ function createTokenCounts(meter: Meter): Instruments["tokens"] {
   };
 }
 
-// This check needs the namespace import. With a named import of `createNoopMeter`, an old version of `@opentelemetry/api` would
-// fail with an unclear error from Node before this line runs.
+// Checks the namespace import, because a named import of `createNoopMeter` from an old `@opentelemetry/api` would already have failed with
+// an unclear error from Node.
 if (!("createNoopMeter" in api)) {
   throw new Error('"turnwright/observe" needs @opentelemetry/api 1.3 or later. Update it: npm install @opentelemetry/api@1.9');
 }

@@ -24,7 +24,7 @@ export function quietly<Value>(work: () => Value): Value | undefined {
 export interface SpanClock {
   /** Returns a time for measuring durations. Its starting point is undefined. */
   now(): number;
-  /** Returns the time since 1970, or undefined. If undefined, the tracer reads the time itself, which is more exact. */
+  /** Returns the time since 1970, or undefined to let the tracer read the time itself, which is more exact. */
   wallTime(): number | undefined;
 }
 
@@ -65,7 +65,7 @@ export class LiveSpan {
 const maxTextLength = 128;
 const maxNames = 50;
 
-/** Returns the most telling field of an object, such as a change of a request, a cause or a part. */
+/** Returns the field that names an object, such as a request change, a cause or a part. */
 function nameOf(value: object): unknown {
   const { kind, name, field, action, by, reason }: { readonly [field: string]: unknown } = { ...value };
   return typeof field === "string" ? `${field} ${textOf(action)} by ${textOf(by)}: ${textOf(reason)}` : (kind ?? name);

@@ -66,7 +66,7 @@ export class ToolSpan {
       [own.iteration]: iteration,
       [own.toolIndex]: index,
     };
-    // Span names must come from a small set, so a tool name that the model invented is left out.
+    // Omits a tool name that the model invented, because span names must come from a small set.
     const spanName = definition === undefined ? operations.call : `${operations.call} ${name}`;
     this.#span = ports.start(spanName, { kind: SpanKind.INTERNAL, attributes }, parent);
     if (args !== undefined)
@@ -152,7 +152,7 @@ interface RunPlace {
   parent(): Context;
   readonly agentName: string | undefined;
   readonly clock: SpanClock;
-  /** True if the run is nested in a replayed call. The span of the run then begins with the first event that is not replayed. */
+  /** True if the run is nested in a replayed call. Its span then begins with the first event that is not replayed. */
   readonly isRecalled: boolean;
 }
 
@@ -164,7 +164,7 @@ export class RunTrace implements RunObserver {
   #startedAt: number;
   #begun: LiveSpan | undefined;
   readonly #tools = new Map<string, ToolSpan>();
-  /** The ids of the calls that an earlier execution started, and that have not ended yet. Such a call may go on in this execution. */
+  /** The ids of the calls that an earlier execution started and that have not ended yet. Such a call may continue in this execution. */
   readonly #recalled = new Set<string>();
   /** The arguments of the calls of the current iteration, for the spans of calls that do not start. Empty without content. */
   readonly #args = new Map<string, Json>();
@@ -253,7 +253,7 @@ export class RunTrace implements RunObserver {
     else chat.end(end, undefined);
   }
 
-  /** Ends the span of a failed stream, if any. If the failure ended the run, the error is in `ending`. */
+  /** Ends a failed stream's span, if there is one. If the failure ended the run, the error is in `ending`. */
   #endFailed(ending: LoopEvents["run-end"] | undefined): void {
     const failed = this.#failed;
     this.#failed = undefined;
@@ -291,7 +291,7 @@ export class RunTrace implements RunObserver {
     return this.#known.byName.get(name);
   }
 
-  /** Ends the span of a call. A refused call and a result from outside have no `tool-start`, so their spans have no duration. */
+  /** Ends a call's span. A refused call and a result from outside have no `tool-start`, so their spans have no duration. */
   endTool(event: LoopEvents["tool-end"]): void {
     const { callId, replayed } = event;
     const open = this.#tools.get(callId);
@@ -322,7 +322,7 @@ export class RunTrace implements RunObserver {
   }
 
   #note(event: LoopEvent): void {
-    // Skips emitted text, because it arrives in many pieces.
+    // Records no replayed events, and no emitted text, because it arrives in many pieces.
     if (event.replayed === true || (event.type === "tool-emit" && event.part.type === "text")) return;
     const span = event.type === "attempt-discarded" ? (this.#chat?.span ?? this.#span) : this.#span;
     span.note(`turnwright.${event.type.replaceAll("-", "_")}`, noteFacts(event, this.#ports.content.isOn));
@@ -339,7 +339,7 @@ export class RunTrace implements RunObserver {
   }
 
   close(failure: { readonly error: unknown } | undefined, isNew: boolean): void {
-    // A completely replayed run has no span. A new run may fail before its first event that is not replayed.
+    // A new run that fails before its first event still gets a span. A completely replayed run has none.
     if (isNew && this.#begun === undefined && this.#end !== undefined) {
       this.#begin();
       this.end(this.#end);
@@ -357,7 +357,7 @@ export class RunTrace implements RunObserver {
     this.#ports.instruments.runDuration((this.#place.clock.now() - this.#startedAt) / 1_000, dimensions);
   }
 
-  /** Records the error of a run without an end event, for example because its journal threw. */
+  /** Records the error that ended a run without an end event, for example because its journal threw. */
   #break(error: unknown): void {
     this.#errorType = thrownType(error);
     this.#span.set({ ...errorFacts(this.#errorType), [own.broken]: true });

@@ -94,8 +94,8 @@ class ExecutionPlayer {
   /** The ids of the calls that an earlier execution started. */
   readonly #begun: ReadonlySet<string>;
   /**
-   * The ids of calls that wait for a result from outside. When the result of such a call arrives, the log has a second `tool-end`
-   * of the call. Older logs have a second `tool-start` too.
+   * The ids of calls that are waiting for a result from outside. When the result arrives, the log contains a second `tool-end` for the call,
+   * and in older logs a second `tool-start` too.
    */
   readonly #deferred: Set<string>;
   readonly #nested: ReadonlyMap<string, NestedRuns>;
@@ -121,7 +121,7 @@ class ExecutionPlayer {
       this.#take(line);
     }
     for (const [callId, name] of this.#open) this.#runTool(callId, name);
-    // A resumed run does not start a recorded call again, but the nested run of that call may continue.
+    // A resumed run does not start a recorded call again, but the call's nested run may continue, so it is replayed here.
     for (const [callId, { name }] of this.#nested) this.#playNested(callId, name);
     this.#ports.setTime(lines.at(-1)?.at ?? first.at);
     this.#observer.close(this.#failure, false);

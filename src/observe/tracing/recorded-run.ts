@@ -1,4 +1,4 @@
-// The executions of a run in a log.
+// Splits a logged run into its executions.
 
 import { isRecord, textOf } from "../../core/kit.ts";
 import type { Message, ToolDefinition } from "../../core/index.ts";

@@ -76,7 +76,7 @@ export class ContentWriter {
   keep(kind: ContentKind, content: () => Json): Json | undefined {
     if (!this.isOn) return undefined;
     try {
-      // `redact` may change its argument, and the run still uses the original, so `redact` gets a copy.
+      // Passes a copy, because `redact` may change its argument, and the run still uses the original.
       const kept = this.#redact === undefined ? content() : this.#redact(structuredClone(content()), kind);
       dropPromise(kept);
       return kept;

@@ -117,7 +117,7 @@ function describeRejection({ code, name, message }: PlainError): EndingText {
   return { sentence, tone: "bad", detail: `${name}: ${message}`, calls: [] };
 }
 
-/** A newer release may write reasons that this page does not know. In a damaged log, a reason may lack fields. */
+/** Describes a reason, even if it is unknown because a newer release wrote it, or lacks fields because the log is damaged. */
 function sayReason(status: string, reason: EndReason | undefined): readonly [string, string | undefined] {
   if (reason === undefined || !Object.hasOwn(reasons, reason.kind)) return [`Ended as "${status}".`, reason?.kind];
   try {

@@ -142,7 +142,7 @@ const outcomes: { readonly [outcome: string]: OutcomeText | undefined } = {
   deferred: { text: "waits for its result", tone: "wait" },
 };
 
-/** Returns the outcome of a call in words. A call that started and has no outcome may have run before its process died. */
+/** Describes a call's outcome in words. A call that started and has no outcome may have run before its process died. */
 export function outcomeOf(call: LoggedCall, iteration: LoggedIteration): OutcomeText {
   const { outcome, startedAt, callId } = call;
   if (outcome !== undefined) return lookUp(outcomes, outcome) ?? { text: outcome, tone: "plain" };

@@ -19,16 +19,16 @@ type EntryContent =
 export interface Entry {
   /** The link of the entry, without the number of the outermost run. */
   readonly key: string;
-  /** The number of calls around the run of the entry. */
+  /** How many calls contain the entry's run. */
   readonly depth: number;
-  /** The keys of the calls around the run of the entry, outermost first. */
+  /** The keys of the calls that contain the entry's run, outermost first. */
   readonly parents: readonly string[];
   readonly run: LoggedRun;
   readonly content: EntryContent;
 }
 
 interface RunPlace {
-  /** The prefix of the keys of all entries of the run. */
+  /** The prefix that the keys of all the run's entries share. */
   readonly prefix: string;
   readonly parents: readonly string[];
 }
@@ -93,8 +93,7 @@ function addStart({ first, streams }: RunFacts, add: Add): void {
 }
 
 /**
- * Returns a function that adds notes of a stream. The key of a note ends with a number. If the function is called again, it
- * continues with the next number.
+ * Returns a function that adds a stream's notes. A note's key ends with a number, which keeps counting over all calls of this function.
  */
 function noteAdder({ key }: StreamFacts, add: Add): (lines: readonly LoggedLine[]) => void {
   let count = 0;
@@ -106,7 +105,7 @@ function noteAdder({ key }: StreamFacts, add: Add): (lines: readonly LoggedLine[
   };
 }
 
-/** Adds user messages of a request that no note and no earlier entry shows, such as a warning that the loop added. */
+/** Adds a request's user messages that no note or earlier entry shows, such as a warning that the loop added. */
 function addNewMessages({ key, before, iteration, previous }: StreamFacts, add: Add): void {
   if (previous === undefined) return;
   const steered = new Set(before.filter(({ type }) => type === "steered").map(({ message }) => JSON.stringify(message)));

@@ -1,4 +1,4 @@
-// The text pieces of an entry, in the order of the transcript. The search reads the same pieces.
+// Splits an entry into pieces of text, in the order in which the transcript shows them. The search reads the same pieces.
 
 import type { Message } from "../../../core/index.ts";
 import type { UserPart } from "../../../core/types/common.ts";
@@ -121,7 +121,7 @@ function piecesOfRequest(request: LoggedRequest, before: LoggedRequest | undefin
   ];
 }
 
-/** Compares by identity first, because equal long values of a log are the same object. */
+/** Compares two values, first by identity, because equal long values of a log are the same object. */
 function isSameList(one: unknown, other: unknown): boolean {
   if (one === other) return true;
   if (!Array.isArray(one) || !Array.isArray(other)) return JSON.stringify(one) === JSON.stringify(other);
@@ -133,7 +133,7 @@ const problems: { readonly [problem: string]: string | undefined } = {
   truncated: "The arguments were cut off, so they were not JSON. The log does not have the text that the model sent.",
 };
 
-/** A call with a problem has no arguments, but the log may have an empty object for them. */
+/** Returns the pieces of a call's arguments: none for a call with a problem, although its log line may contain an empty object. */
 function piecesOfArgs({ args, problem }: LoggedCall): readonly Piece[] {
   if (problem === undefined) return pieceOf(data("args", "Arguments"), args);
   return pieceOf(failure("args", "Arguments"), lookUp(problems, problem) ?? `The arguments had a problem: ${problem}.`);

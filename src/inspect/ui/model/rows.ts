@@ -41,7 +41,7 @@ export function isWork({ kind }: Segment): boolean {
   return !Object.hasOwn(waitNames, kind) && kind !== "nested";
 }
 
-/** Returns the time of the segments without waits, in milliseconds. The whole time of a nested run counts, with its waits. */
+/** Sums the segments without waits, in milliseconds. A nested run counts in full, with its waits. */
 function workMs(segments: readonly Segment[]): number | undefined {
   const work = segments.filter((segment) => isWork(segment) || segment.kind === "nested");
   return work.length === 0 ? undefined : work.reduce((sum, { from, to }) => sum + to - from, 0);
@@ -250,7 +250,7 @@ interface CallRow extends Pick<Row, "key" | "parents" | "segments" | "canFold"> 
 
 function toCallRow(call: LoggedCall, { stream, ...row }: CallRow): Row {
   const { text, tone } = outcomeOf(call, stream.iteration);
-  // A call may succeed although its nested run failed: its result is then a report.
+  // A call may succeed although its nested run failed, because its result is then a report of the failure. The note names the failure.
   const failed = call.runs.findLast(({ status = "completed" }) => status !== "completed")?.status;
   const wholeNote = tone === "ok" ? failed : text;
   return {

@@ -1,4 +1,4 @@
-// Reads the lines of a run: notes between its streams, and facts about calls that `LoggedCall` does not have.
+// Reads a run's lines: the notes between its streams, and facts about calls that `LoggedCall` does not contain.
 
 import { isSameJson } from "../../../shared/json.ts";
 import type { Json } from "../../../core/index.ts";
@@ -13,7 +13,7 @@ export interface StreamFacts {
   readonly iteration: LoggedIteration;
   /** The last stream before this one that sent a request. */
   readonly previous: LoggedIteration | undefined;
-  /** The lines before the output of the stream. `after` has the lines that follow the output. */
+  /** The lines before the stream's output. `after` contains the lines that follow it. */
   readonly before: LoggedLine[];
   readonly after: LoggedLine[];
 }
@@ -85,7 +85,7 @@ const readers: { readonly [type: string]: ReadLine | undefined } = {
   "tool-emit": nothing,
   "tool-end": ofCall((facts, { at }) => {
     const last = facts.work.at(-1);
-    // A refused call has no start, so the page marks the time at which it was refused.
+    // A refused call never started, so the page marks the time at which it was refused.
     if (last === undefined) facts.work.push({ from: at, to: at });
     else last.to ??= at;
   }),
@@ -125,7 +125,7 @@ export function readRunFacts(run: LoggedRun): RunFacts {
   return { streams, first, calls, lastAt: run.lines.at(-1)?.at ?? run.startedAt };
 }
 
-/** Starts the next stream. The log reader made one iteration for each line of this type, in the same order. */
+/** Moves to the next stream. The log reader has made one iteration for each line of this type, in the same order. */
 function startStream(reading: Reading): void {
   const { run, streams, counts, calls, byId } = reading;
   const iteration = run.iterations[streams.length];
@@ -162,7 +162,7 @@ function addNote({ streams, first, hasOutput }: Reading, line: LoggedLine): void
   list.push(line);
 }
 
-/** Finds results that the model got in another form, for example because they were too long. */
+/** Finds results that the model read in another form, for example because they were too long. */
 function readResults({ byId, calls }: Reading, { request }: LoggedIteration): void {
   for (const message of request?.added ?? []) {
     if (message.role !== "tool") continue;
