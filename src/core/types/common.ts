@@ -17,7 +17,7 @@ export interface Usage {
 /** Computes the price of one iteration in USD. Return undefined if the price is unknown. */
 export type Pricing = (usage: Usage, model: { readonly provider: string; readonly model: string }) => number | undefined;
 
-/** An error as plain data, for JSON. It has no stack. */
+/** An error as plain data, for JSON, without its stack. */
 export interface PlainError {
   readonly name: string;
   readonly message: string;
@@ -63,7 +63,7 @@ export interface ProviderError extends PlainError {
   readonly retryAfterMs?: number | undefined;
 }
 
-/** The source of time for the loop: monotonic milliseconds and one-shot timers. Tests can pass their own clock. */
+/** The loop's source of time: monotonic milliseconds and one-shot timers. Tests can pass their own clock. */
 export interface Clock {
   /** Returns the milliseconds since an arbitrary moment. The number never decreases. */
   now(): number;
@@ -74,12 +74,12 @@ export interface Clock {
 /** The time limits for code outside the package, in milliseconds. `Infinity` means no limit. */
 export interface Timeouts {
   /**
-   * The maximum silence of a model stream after its first content. Then the run ends as `stream-idle`. Heartbeats of the provider can extend this limit to at most
+   * The maximum silence of a model stream after its first content. Then the run ends as `stream-idle`. The provider's heartbeats can extend this limit to at most
    * twelve times its length. Default 120,000.
    */
   readonly streamIdleMs: number;
   /**
-   * The maximum silence before the first content of a model stream. Then the run ends as `first-chunk`. Heartbeats of the provider can extend this limit to at most
+   * The maximum silence before the first content of a model stream. Then the run ends as `first-chunk`. The provider's heartbeats can extend this limit to at most
    * twelve times its length. Default: 300,000 or `streamIdleMs`, whichever is larger.
    */
   readonly firstChunkMs: number;
@@ -89,13 +89,13 @@ export interface Timeouts {
    * omit it. Default 1,800,000 (30 minutes).
    */
   readonly streamMs?: number | undefined;
-  /** The maximum duration of one tool call. Then the call gets the outcome `timed-out`, and the run goes on. Default 300,000. */
+  /** The maximum duration of one tool call. Then the call gets the outcome `timed-out`, and the run continues. Default 300,000. */
   readonly toolMs: number;
   /**
    * How long the loop waits for a stopped tool or a timed-out stream to finish. With 0, the loop does not wait. Default 5,000.
    */
   readonly toolCleanupMs: number;
-  /** The maximum wait for an approval. Then the call is `approval-failed`. Default: no limit, because a person may take days. */
+  /** The maximum wait for an approval. Then the call gets the outcome `approval-failed`. Default: no limit, because a person may take days. */
   readonly approvalMs: number;
   /**
    * The maximum duration of one of the caller's functions, such as `onIteration`, a stop condition, a check of `guardrails` or
@@ -218,7 +218,7 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
  * The type of a value after JSON.stringify and JSON.parse. For a type with a `toJSON` method, such as Date, the return type of
  * that method is converted.
  */
-// Plain data stays as it is, because converting a recursive type such as `Json` would never end.
+// Plain data stays as it is. Converting a recursive type such as `Json` would never end.
 export type Plain<T> = T extends Json
   ? T
   : T extends { toJSON(key: string): infer Written }

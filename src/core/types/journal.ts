@@ -1,16 +1,16 @@
-// The interface between the loop and its journals. Everything with an effect is a step, so a replay repeats no effect.
+// The interface between the loop and its journals. Everything that has an effect is a step, so a replay repeats no effect.
 
 /**
- * Records the results of a run's steps. A recorded step returns its result, without running again. A second call of the loop with
+ * Records the results of a run's steps. A recorded step returns its result without running again. A second call of the loop with
  * the same journal therefore continues the run.
  */
 export interface Journal {
-  /** True if the records remain after the process has ended. The run then needs the option `runId`. Default false. */
+  /** True if the records outlive the process. The run then needs the option `runId`. Default false. */
   readonly durable?: boolean | undefined;
   /** True if the journal only replays its records. A run that was recorded as ended or suspended then ends at that point. Default false. */
   readonly readOnly?: boolean | undefined;
   /**
-   * True for the journal of a workflow engine, which repeats a write until it succeeds or another execution begins. A stopped run then
+   * True for a workflow engine's journal, which repeats a write until it succeeds or another execution begins. A stopped run then
    * still waits up to `timeouts.journalMs` for a write. Default false.
    */
   readonly engine?: boolean | undefined;
@@ -24,8 +24,8 @@ export interface Journal {
   /** Returns a recorded result, or a promise for it. Returns undefined if there is no record. Records nothing. */
   read(key: string): unknown;
   /**
-   * Returns the keys of all records. Used only by `inspectJournal` and by pages about journals: without `keys`, they do not find nested
-   * runs that have their own names.
+   * Returns the keys of all records. Used only by `inspectJournal` and by pages about journals. Without `keys`, they cannot find nested runs
+   * that were given a name.
    */
   keys?(): readonly string[] | PromiseLike<readonly string[]>;
   /**

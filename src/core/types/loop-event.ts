@@ -186,7 +186,7 @@ export interface LoopEvents {
   /** Emitted before the approval policy decides about a tool call. */
   "approval-asked": CallEvent & { readonly args: Json };
   /**
-   * Emitted when the approval policy or the option `answers` has decided about a call. `error` is set if there is no decision.
+   * Emitted when the approval policy or the option `answers` has decided about a call. If there is no decision, `error` says why.
    */
   "approval-decided": CallEvent & {
     readonly decision: "approve" | "deny" | "modify" | "failed";
@@ -236,7 +236,7 @@ export interface LoopEvents {
   "cache-break": EventBase & PromptCacheBreak;
   /**
    * Emitted after a stream if the model read a different request than the run made. The adapter left out or replaced a part that the model
-   * refuses, or the service removed reasoning that no longer fits. Each change is reported once per run.
+   * refuses, or the service removed reasoning that is no longer valid. Each change is reported once per run.
    */
   "request-adjusted": EventBase & RequestAdjustment;
   /**

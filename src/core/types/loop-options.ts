@@ -71,7 +71,7 @@ export interface LoopLimits {
    */
   readonly onUnknownCost?: "continue" | "end" | undefined;
   /**
-   * The maximum active time of the run, in milliseconds, without the time between two executions. Then the run ends as `wall-clock`.
+   * The maximum active time of the run, in milliseconds. The time between two executions does not count. Then the run ends as `wall-clock`.
    * Default: no limit.
    */
   readonly wallClockMs?: number | undefined;
@@ -128,7 +128,7 @@ export interface IterationAnswer {
 
 /**
  * Controls a running loop from outside. Created by `createLoopControl`. Methods return "finished" instead of "accepted" if the
- * ending of the run is already decided.
+ * it is already decided how the run ends.
  */
 export interface LoopControl {
   /**
@@ -202,24 +202,24 @@ export interface RunOptions<Output = unknown, T extends Tool = Tool> {
    * one. With `stopWhen`, they force a call in each iteration. Default: the default of the provider.
    */
   readonly toolChoice?: ToolChoice | undefined;
-  /** Any value, which tools can read as `context.messageIdMap`. */
+  /** Any value. Tools can read it as `context.messageIdMap`. */
   readonly messageIdMap?: unknown;
   readonly limits?: LoopLimits | undefined;
   readonly timeouts?: { readonly [Name in keyof Timeouts]?: number | undefined } | undefined;
   /** Computes the cost of each stream. Without this option, `costUSD` is undefined. */
   readonly pricing?: Pricing | undefined;
-  /** Optional features, the outermost first. Entries that are `false` or `undefined` are left out. Default: none. */
+  /** Optional features, the outermost first. Entries that are `false` or `undefined` are ignored. Default: none. */
   readonly middleware?: MiddlewareList<Output> | undefined;
   /**
-   * Called in a resumed run for each tool change that does not fit a recorded call that has not ended. Return `true` to accept the
+   * Called in a resumed run for each tool change that is incompatible with a recorded call that has not ended. Return `true` to accept the
    * change. Otherwise, and by default, the run rejects with LoopError "tools-changed".
    */
   readonly allowToolChange?: ((change: ToolChange) => boolean) | undefined;
   /** Sends messages to the run, or ends it. Only one run at a time can use a control. */
   readonly control?: LoopControl | undefined;
-  /** When this signal is aborted, the run ends immediately as `aborted`, with the reason of the signal. */
+  /** When this signal is aborted, the run ends immediately as `aborted`, with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
-  /** The emitter for the events of the run. Created by `createLoopEvents`. */
+  /** The emitter for the run's events. Created by `createLoopEvents`. */
   readonly events?: LoopEmitter | undefined;
   /** Records the steps of the run. Default: a new memory journal. */
   readonly journal?: Journal | undefined;
@@ -231,7 +231,7 @@ export interface RunOptions<Output = unknown, T extends Tool = Tool> {
    */
   readonly version?: string | undefined;
   /**
-   * "retry-last" sends another request to the model if the recorded run has ended with the status "error", "timeout" or
+   * "retry-last" sends another request to the model if the recorded run ended with the status "error", "timeout" or
    * "stopped-by-user". It has no effect on a journal without records.
    */
   readonly resume?: "retry-last" | undefined;
@@ -298,7 +298,7 @@ export type NestedRunOptions<Output = unknown, T extends Tool = Tool> = Pick<Run
 /**
  * The options of a nested run. Provider, pricing, timeouts, clock, session and context default to those of the outer run. Tools, middleware
  * and limits are not inherited. However, the nested run cannot use more than the outer run's limits have left. `Outer` is the type of the
- * context of the outer run: the option `context` is required if the tools need another context.
+ * outer run's context: the option `context` is required if the tools need another context.
  */
 export type NestedLoopOptions<Output = unknown, T extends Tool = Tool, Outer = unknown> = NestedRunOptions<Output, T> &
   InheritedContextOption<T, Outer>;
@@ -333,7 +333,7 @@ export interface ToolContext<Context = unknown> {
   readonly contextItems: readonly Json[];
   /**
    * The deferred tools that a tool with `findsTools` may find in this iteration, including tools that the model has found before. Undefined
-   * in a context that no run has made.
+   * in a context that does not come from a run.
    */
   readonly findableTools: readonly ToolDefinition[] | undefined;
   /** The value of the run's option `messageIdMap`. */
@@ -360,7 +360,7 @@ export interface ToolContext<Context = unknown> {
    */
   step<T>(name: string, body: () => T | PromiseLike<T>): Promise<T>;
   /**
-   * Waits for an answer from outside, which `answers` contains under the id of the call. The run is suspended when nothing else can
+   * Waits for an answer from outside, which `answers` contains under the call's id. The run is suspended when nothing else can
    * continue. `facts` are shown with the question. Only in tools with `durable: true`.
    */
   wait<Answer = Json>(what: string, facts: Json, options?: WaitOptions<Answer> & { readonly until?: undefined }): Promise<Answer>;

@@ -20,7 +20,7 @@ export interface LoopResult<Output = unknown, T extends AnyTool = AnyTool> {
   readonly reason: EndReason;
   /** The last text from the model that is not blank, trimmed. */
   readonly text: string;
-  /** The details from the last stream that had details. */
+  /** The details from the last stream that had any. */
   readonly details: string;
   /** The value of `text`. If there are details, they follow under their label. */
   readonly responseText: string;
@@ -36,7 +36,7 @@ export interface LoopResult<Output = unknown, T extends AnyTool = AnyTool> {
    */
   readonly calls: readonly RunCall<T>[];
   /**
-   * The same calls in the format of model services. Here, processed results also have the outcome "completed". Entry `n`
+   * The same calls in the format of model services. Processed results also have the outcome "completed" here. Entry `n`
    * describes the same call as `calls[n]`.
    */
   readonly functionHistory: readonly ToolHistoryEntry[];
@@ -91,7 +91,7 @@ export interface LoopResult<Output = unknown, T extends AnyTool = AnyTool> {
   readonly runId: string;
 }
 
-/** The parts of a result that are available when the journal of the run has stopped responding. */
+/** The parts of a result that are available when the run's journal has stopped responding. */
 export interface PartialResult extends Pick<
   LoopResult,
   "runId" | "text" | "messages" | "streamResults" | "functionHistory" | "usage" | "costUSD" | "iterations" | "toolCallsExecuted"

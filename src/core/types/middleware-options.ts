@@ -7,7 +7,7 @@ import type { ApprovalView, ToolDefinition } from "./tool.ts";
 
 /**
  * The stages for successful results, in the order in which they run. Each stage is optional and may return a promise. A stage
- * that throws an error or takes longer than `timeouts.callbackMs` is reported to listeners and skipped.
+ * that throws an error or takes longer than `timeouts.callbackMs` is skipped and reported to listeners.
  */
 export interface ResultPipeline {
   /**
@@ -114,7 +114,7 @@ export type StopCondition = (context: StopContext) => boolean | StopDecision | P
 /** The decision of a stop condition. The values `true` and `false` also stop or continue the run, without a reason. */
 export type StopDecision =
   | { readonly kind: "continue" }
-  /** The `reason` appears in the result of the run, and has no other effect. */
+  /** The `reason` appears in the run's result, and has no other effect. */
   | { readonly kind: "stop"; readonly reason?: string | undefined };
 
 /** The argument of a stop condition. */
@@ -137,7 +137,7 @@ export interface StopContext {
 }
 
 /**
- * The part of each limit that is kept for the final answer. The rest of the run may use only what remains. Each field needs the limit that
+ * The part of each limit that is reserved for the final answer. The rest of the run may use only what remains. Each field needs the limit that
  * it reserves from, and must be smaller than that limit. Default of each field: 0.
  */
 export interface FinalAnswerReserve {
@@ -241,7 +241,7 @@ export type ApprovalDecision =
   | {
       readonly kind: "deny";
       readonly reason?: string | undefined;
-      /** Set by `guardrails`: the check that denied the call. */
+      /** The check of `guardrails` that denied the call. */
       readonly guardrail?: DenyingGuardrail | undefined;
     }
   | { readonly kind: "modify"; readonly args: Json }

@@ -28,7 +28,7 @@ export interface Wait {
   readonly call?: WaitingSubject | undefined;
   /** The schema of the answer, if it can be converted. */
   readonly schema?: JsonSchema | undefined;
-  /** True if a page may send the answer. Approvals and results say so in their facts. */
+  /** True if a page may send the answer. For approvals and results, the facts say so instead. */
   readonly fromPage?: true | undefined;
   /** The facts that were shown before, if the wait was opened again. */
   readonly earlier?: Json | undefined;
@@ -45,23 +45,23 @@ export interface WaitingSubject {
   readonly tool?: ShownTool | undefined;
 }
 
-/** How a run ended: its status, and the exact reason. `waiting` is the reason of a run that can only go on with answers from outside. */
+/** How a run ended: its status, and the exact reason. `waiting` is the reason of a run that can only continue with answers from outside. */
 export type Ending =
   | { readonly status: LoopStatus; readonly reason: EndReason }
   | { readonly status: "suspended"; readonly reason: { readonly kind: "waiting"; readonly waits: readonly Wait[] } };
 
-/** The result of one model request. Plain data, because a journal records it. `ends` ends the run. */
+/** The result of one model request. Plain data, because a journal records it. If `ends` is set, the run ends in this way. */
 export type Answer = StreamResult & {
   readonly ends?: Ending | undefined;
   /** The called tools that have changed since the first record of the run. */
   readonly shownTools?: { readonly [name: string]: ShownTool } | undefined;
-  /** The messages that middleware has added to the transcript before the request. */
+  /** The messages that middleware added to the transcript before the request. */
   readonly added?: readonly Message[] | undefined;
   /** True if no request was made, because the run ends. */
   readonly skipped?: true | undefined;
 };
 
-/** The outcome of one call. Plain data, because a journal records it. `ends` ends the run after the calls of the message. */
+/** The outcome of one call. Plain data, because a journal records it. If `ends` is set, the run ends in this way after the message's calls. */
 export type Outcome = ToolOutcome & {
   readonly ends?: Ending | undefined;
   /** The text that the model reads instead of the result. */
@@ -74,15 +74,15 @@ export interface RequestDraft {
   /** The messages that the model gets. The run's transcript stays complete. */
   readonly messages: readonly Message[];
   readonly tools: readonly ToolDefinition[];
-  /** The names of the tools that may run in this iteration. Default: all tools that are shown. */
+  /** The names of the tools that may run in this iteration. Default: all tools in the request. */
   readonly allowedTools?: readonly string[] | undefined;
   /** Tools that a tool search may find. The model may call them although the request does not show them. */
   readonly findableTools?: readonly ToolDefinition[] | undefined;
-  /** The items that `messages` contains beside the transcript, for the context of tools. */
+  /** The items that `messages` contains besides the transcript. Tools read them in their context. */
   readonly contextItems?: readonly Json[] | undefined;
   readonly system?: string | undefined;
   readonly toolChoice?: ToolChoice | undefined;
-  /** The choice that limits which tools may run, if `toolChoice` is "auto". */
+  /** The choice that limits which tools may run if `toolChoice` is "auto". */
   readonly enforced?: ToolChoice | undefined;
   /** True if a forced choice stays forced after the first call. Default: the following requests get "auto". */
   readonly keepsChoice?: true | undefined;
@@ -95,12 +95,12 @@ export interface RequestDraft {
 
 /** A call as middleware passes it to `next`. */
 export interface NextCall extends ToolCall {
-  /** Runs instead of the tool. Default: the tool runs. */
+  /** Runs the call instead of the tool. Default: the tool runs. */
   readonly together?: JoinedRun | undefined;
 }
 
 /**
- * Runs a call in place of its tool, together with other calls of the message. The call keeps its limits, events and records, but it does
+ * Runs a call in place of its tool, together with other calls of the message. The call keeps its limits, events and records, but does
  * not count for `toolConcurrency`, and does not wait for calls of sequential tools.
  */
 export interface JoinedRun {
@@ -133,30 +133,30 @@ export type Next<Given, Made> = (given: Given, signal?: AbortSignal) => Promise<
  */
 export interface Middleware extends Hooks {
   readonly name: string;
-  /** The part of the limits that is kept for an iteration that `beforeEnd` grants. Default: none. */
+  /** The part of the limits that is reserved for an iteration that `beforeEnd` grants. Default: none. */
   readonly reserve?: FinalAnswerReserve | undefined;
-  /** True if it never records a step, so that it may be added and removed while a run is suspended. Default false. */
+  /** True if the middleware never records a step, so that it may be added and removed while a run is suspended. Default false. */
   readonly pure?: true | undefined;
   /**
-   * True if it decides about each call of a tool with `needsApproval`, so that the run does not wait for a person's decision as well. Such
-   * a tool runs if this middleware calls `next`. Default false.
+   * True if the middleware decides about each call of a tool with `needsApproval`, so that the run does not also wait for a person's decision.
+   * Such a tool runs if this middleware calls `next`. Default false.
    */
   readonly approves?: boolean | undefined;
-  /** The names of the middleware that must come earlier in the list, if they are in it. Default: none. */
+  /** The names of the middleware that must come earlier, if they are in the list. Default: none. */
   readonly after?: readonly string[] | undefined;
   /** Returns hooks with their own state. Called once for each run. */
   begin?(run: RunFacts): Hooks;
 }
 
 /**
- * The list of middleware of a run. The first one is the outermost. Entries that are `false` or `undefined` are left out. `Output` is
+ * A run's list of middleware. The first one is the outermost. Entries that are `false` or `undefined` are ignored. `Output` is
  * the output type of the schema in `structuredOutput`. The empty tuple lets TypeScript infer each entry with its own type.
  */
 export type MiddlewareList<Output = unknown> =
   | readonly []
   | readonly (Middleware | StructuredOutput<Output> | false | undefined)[];
 
-/** The fields that the middleware of a list adds to the result of a run. Fields of an entry that may be left out are optional. */
+/** The fields that the middleware of a list adds to a run's result. Fields of an entry that may be `false` or `undefined` are optional. */
 export type ResultFields<List> = Intersection<
   List extends readonly unknown[] ? { [Index in keyof List]: { readonly fields: FieldsOf<List[Index]> } }[number] : never
 >;
@@ -188,8 +188,8 @@ export interface Hooks {
   /** Called around each model request. The outcomes of the previous calls are in `at.state.lastBatch`, in call order. */
   request?(request: RequestDraft, next: Next<RequestDraft, Answer>, at: Recorder): Promise<Answer>;
   /**
-   * Watches the message of a request. Called inside the recorded step of the request, or in a replay with its record, so the functions of a
-   * watch must not record steps. An error ends the run.
+   * Watches the message of a request. Called inside the request's recorded step, or in a replay with its record, so the watch's functions
+   * must not record steps. An error ends the run.
    */
   stream?(request: RequestDraft, at: StreamRecorder): MessageWatch | undefined;
   /**
@@ -199,13 +199,13 @@ export interface Hooks {
   call?(call: ToolCall, next: Next<NextCall, Outcome>, at: CallRecorder): Promise<Outcome>;
   /**
    * Called around the tool, inside the hooks `call` of all middleware, with the arguments that these hooks have set. The schema adds its
-   * defaults inside `next`: use `at.validated` to see what the tool gets. Calls that may not run, for example beyond `maxToolCalls`, get no
-   * hooks. `next` may still refuse arguments that a hook has chosen.
+   * defaults inside `next`: use `at.validated` to read the arguments that the tool gets. Calls that may not run, for example beyond
+   * `maxToolCalls`, do not reach these hooks. `next` may still refuse arguments that a hook has chosen.
    */
   execute?(call: ToolCall, next: Next<NextCall, Outcome>, at: CallRecorder): Promise<Outcome>;
   /**
    * Decides from the state alone whether the run ends. Must have no side effects. Called before each request, after each answer and after
-   * the calls of each message.
+   * each message's calls.
    */
   ends?(state: State): Ending | undefined;
   /**
@@ -214,7 +214,7 @@ export interface Hooks {
    */
   afterCalls?(planned: Ending | undefined, at: Recorder): Promise<Ending | undefined>;
   /**
-   * Called before the run ends. May let it go on, or change its ending. After a limit, `again` grants one more iteration. With `isCounted`,
+   * Called before the run ends. May let it continue, or change how it ends. After a limit, `again` grants one more iteration. With `isCounted`,
    * the limits apply to this iteration as to any other, and the run ends if `maxIterations` is reached.
    */
   beforeEnd?(
@@ -227,13 +227,13 @@ export interface Hooks {
     | { readonly ending: Ending }
   >;
   /**
-   * Wraps the tools of the run, as `provider` wraps the model. `executeTool` is called inside the recorded step of a call, once for each
+   * Wraps the run's tools, as `provider` wraps the model. `executeTool` is called inside the recorded step of a call, once for each
    * attempt. For a durable tool, it is called in each execution.
    */
   registry?(registry: ToolRegistry): ToolRegistry;
   /**
-   * Called with each event of the run. Events of its nested runs have a `path`. An error is reported once, as the event `listener-error`,
-   * and does not affect the run.
+   * Called with each event of the run. Events of its nested runs have a `path`. An error does not affect the run. It is reported once, as the
+   * event `listener-error`.
    */
   on?(event: LoopEvent): void;
   /**
@@ -254,9 +254,9 @@ export interface NestingCall {
   readonly name?: string | undefined;
 }
 
-/** Facts about a run that has ended, for `close`. */
+/** Facts about an ended run, for `close`. */
 export interface ClosedRun {
-  /** The error of a run that was rejected. Such a run has sent no `run-end`. */
+  /** The error of a rejected run. Such a run has sent no `run-end`. */
   readonly failure?: { readonly error: unknown } | undefined;
   /** True if the run has done something that was not in its journal before. */
   readonly isNew: boolean;
@@ -266,7 +266,7 @@ export interface ClosedRun {
 export interface MessageWatch {
   /** Called with each call as soon as this call and all calls before it are complete. */
   call?(call: ToolCall): void;
-  /** Called when the provider has discarded the attempt that made the calls so far. */
+  /** Called when the provider discards the attempt that made the calls so far. */
   discarded?(): void;
   /** Called with the calls of the message after the stream has ended. The returned fields become part of the answer and its record. */
   ended?(calls: readonly ToolCall[]): Promise<Partial<Answer>>;
@@ -285,12 +285,12 @@ export interface StreamRecorder {
   use(call: ToolCall, begun: BegunCall): void;
 }
 
-/** A call that has begun while its message streamed. */
+/** A call that began while its message was streaming. */
 export interface BegunCall {
   /** The call that ran. */
   readonly call: ToolCall;
   /**
-   * The outcome of the call. Undefined if the call can only go on after its message is complete; the steps in its journal are then reused.
+   * The outcome of the call. Undefined if the call can only continue after its message is complete. The steps in its journal are then reused.
    */
   readonly outcome: Outcome | undefined;
   readonly journal: Journal;
@@ -317,13 +317,13 @@ export interface RunFacts {
 export interface Recorder {
   /**
    * Runs `body` once, and returns its recorded value from then on. An error of `body` is recorded too. With `recordErrors: false`,
-   * the run rejects with the error instead, and runs the body again when it is resumed.
+   * the run rejects with the error instead, and runs `body` again when it is resumed.
    */
   step<T>(name: string, body: () => T | PromiseLike<T>, options?: { readonly recordErrors?: boolean | undefined }): Promise<T>;
   /** True if the step is recorded. Do not use it to detect a replay, because steps of this execution are recorded too. */
   isRecorded(name: string): Promise<boolean>;
   /**
-   * Waits for an answer from outside. Stays pending in an execution that has no answer. `what` names the kind of wait, such as
+   * Waits for an answer from outside. Stays pending in an execution without an answer. `what` names the kind of wait, such as
    * "permission"; the names "approval", "result" and "question" are reserved. `facts` are what the answer is about: if they change, or the
    * call or its tool changes, the wait is opened again. With `schema`, returns the output of the schema. With `until`, may return null.
    */
@@ -341,13 +341,13 @@ export interface Recorder {
   readonly session: Session;
   /** The option `context` of the run. */
   readonly context: unknown;
-  /** The same in each execution of the run. */
+  /** The key that is the same in each execution of the run. */
   readonly idempotencyKey: string;
   /** True until this execution does something new. Meant for reports only: a decision must not depend on it. */
   readonly isReplayed: boolean;
   /** Returns the cost of tokens in USD, with the run's prices. Call it inside a step. Default: the run's model. */
   price(usage: Usage, model?: { readonly provider: string; readonly model: string }): number | undefined;
-  /** Validates the arguments of a call. Returns a copy of the output of the tool's schema, or undefined if the arguments do not fit. */
+  /** Validates a call's arguments. Returns a copy of the output of the tool's schema, or undefined if the arguments are invalid. */
   validated(call: ToolCall): Promise<{ readonly value: unknown } | undefined>;
   /**
    * Adds tokens and their cost to the usage, the cost and the limits of the run and its outer runs. Call it after the step that spent
@@ -374,7 +374,7 @@ export interface CallRecorder extends Recorder {
   /** True if an earlier execution may have recorded steps of this call. */
   readonly mayBeRecorded: boolean;
   /**
-   * Resolves when the message of the call is complete. A call of an `eager` tool stops here, and goes on with the other calls. Await it
+   * Resolves when the message of the call is complete. A call of an `eager` tool waits here, and continues with the other calls. Await it
    * before a decision about the call, because the message may be discarded.
    */
   afterMessage(): Promise<void>;
@@ -397,7 +397,7 @@ export interface InboxMessage {
   readonly message: UserMessage;
 }
 
-/** The record of a decision to go on or to end, with everything from outside that it was based on. */
+/** The record of a decision to continue or to end, with everything from outside that it was based on. */
 export interface Look {
   /** The time on the run's clock, in milliseconds. */
   readonly now: number;
@@ -405,7 +405,7 @@ export interface Look {
   readonly token: string;
   readonly messages?: readonly InboxMessage[] | undefined;
   readonly ending?: Ending | undefined;
-  /** The option `version` of the run, if it has changed since the last record of it. */
+  /** The run's option `version`, if it has changed since it was last recorded. */
   readonly codeVersion?: string | undefined;
   /** True if the newest request is repeated because the run was resumed to retry it. */
   readonly retries?: true | undefined;
@@ -418,7 +418,7 @@ export interface EndedCall {
   readonly call: ToolCall;
   readonly outcome: Outcome;
   readonly waits: readonly Wait[];
-  /** True if the call goes on when the run is resumed. */
+  /** True if the call continues when the run is resumed. */
   readonly isOpen?: true | undefined;
   /** True if a nested run of the call was suspended by a drain. */
   readonly isDrained?: boolean | undefined;
@@ -475,12 +475,12 @@ export interface State {
   look: Look | undefined;
   /** The key of the newest look, and how often the run has looked under that key. */
   lookAttempt: { readonly base: string; readonly count: number };
-  /** The newest recorded option `version`. */
+  /** The newest recorded value of the option `version`. */
   codeVersion: string | undefined;
   /** The active time up to the newest record, in milliseconds. */
   activeMs: number;
   activeMsAtLook: number;
-  /** How often `beforeEnd` has let the run go on. */
+  /** How often `beforeEnd` has let the run continue. */
   agains: number;
   /** True during an iteration that `beforeEnd` granted and that may exceed the limits. */
   isGranted: boolean;

@@ -31,7 +31,7 @@ export interface CacheBreakCause {
    * change affects.
    */
   readonly count?: number | undefined;
-  /** The old and the new provider or model. */
+  /** The provider or model before and after the change. */
   readonly values?: readonly [before: string, after: string] | undefined;
 }
 
@@ -61,8 +61,8 @@ export interface RequestPrefix {
   /** The size of this request. */
   readonly bytes: number;
   /**
-   * The size of the previous request to this model. 0 for the first request of a run. With `startWith`, the request of the
-   * earlier run is the previous request instead.
+   * The size of the previous request to this model, or 0 for the first request of a run. With `startWith`, the first request
+   * follows the last request of the earlier run.
    */
   readonly prefixBytes: number;
   /** The part of `prefixBytes` before the first change that middleware made on purpose. */

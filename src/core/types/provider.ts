@@ -37,7 +37,7 @@ export interface Provider {
 /** The request of one iteration. Valid only while the stream for this request is open. */
 export interface ModelRequest {
   /**
-   * The messages to send, as a frozen array. The array is created when this property is read, so read the property before the
+   * The messages to send, as a frozen array. The array is created when this property is read, so read it before the
    * stream ends.
    */
   readonly messages: readonly Message[];
@@ -76,7 +76,7 @@ export interface ModelRequest {
 export interface RequestedOutput {
   /** The JSON Schema of the answer. The object is the same in each request of a run. */
   readonly schema: JsonSchema;
-  /** The text that asks the model for an answer that fits the schema. */
+  /** The text that asks the model for an answer that matches the schema. */
   readonly instructions: string;
 }
 
@@ -178,7 +178,7 @@ export interface RequestChange {
    */
   readonly action: "removed" | "replaced" | "kept";
   /**
-   * "unsupported" if the model refuses the field, "request-changed" if reasoning no longer fits the request, or the service's own
+   * "unsupported" if the model refuses the field, "request-changed" if reasoning is no longer valid for the request, or the service's own
    * word, such as "prefix_binding_mismatch".
    */
   readonly reason: string;
@@ -219,7 +219,7 @@ export type ModelChunk =
    * reports each difference once, with the event `request-adjusted`.
    */
   | { readonly type: "request-adjusted"; readonly changes: readonly RequestChange[] }
-  /** A text to show below the answer. */
+  /** Text to show below the answer. */
   | { readonly type: "details"; readonly text: string }
   /** A thought log. The last thought log of a run becomes `result.thoughtLog`. */
   | { readonly type: "thought-log"; readonly payload: unknown }
@@ -304,7 +304,7 @@ export interface StreamResult {
   readonly visibleTools: readonly string[];
   /** The restriction of `toolChoice`, if it allowed only one tool or none. Calls of other tools are blocked. */
   readonly toolChoice?: "none" | { readonly name: string } | undefined;
-  /** Facts that a resumed run needs about the calls. Absent if the first record of the run contains these facts. */
+  /** Information that a resumed run needs about the calls. Absent if the run's first record contains it. */
   readonly basis?: CallBasis | undefined;
   readonly error?: PlainError | undefined;
   /** The stop condition that ended the run after this stream, with its reason. */
@@ -327,7 +327,7 @@ export interface PartStart {
   readonly from: number;
 }
 
-/** The circumstances under which the model made the calls of a stream. */
+/** The circumstances under which the model made a stream's calls. */
 export interface CallBasis {
   /** True if the run had `approve`. */
   readonly asks?: true | undefined;

@@ -40,7 +40,7 @@ export interface ShownTool {
   /** True if every call needs a decision. "some" if a function decides which calls need a decision. */
   readonly needsApproval?: true | "some";
   readonly idempotent?: true;
-  /** This trait and the next decide whether a run goes on. A replay uses the recorded values. */
+  /** This trait and `requiresFollowUp` decide whether a run continues. A replay uses the recorded values. */
   readonly polls?: true;
   readonly requiresFollowUp?: boolean;
 }
@@ -64,7 +64,7 @@ export interface ToolQuestion {
   readonly text: string;
   /** The JSON Schema of the answer. `{ type: "string" }` if the tool gave no schema. */
   readonly schema: JsonSchema;
-  /** The issues of the previous answer, if the same question was asked before and that answer did not fit the schema. */
+  /** The issues of the previous answer, if the same question was asked before and that answer did not match the schema. */
   readonly issues?: readonly Issue[] | undefined;
 }
 
@@ -85,7 +85,7 @@ export interface WaitingCall {
    * comes from outside. "answer": a middleware or a durable tool waits with `wait(what, facts)`.
    */
   readonly waitsFor: "approval" | "result" | "answer";
-  /** The reason why a middleware or a durable tool waits, as passed to `wait`. Only for "answer". */
+  /** The kind of wait, as a middleware or a durable tool passed it to `wait`. Only for "answer". */
   readonly what?: string | undefined;
   /** The facts of this wait. Only for "answer". */
   readonly facts?: Json | undefined;
@@ -95,7 +95,7 @@ export interface WaitingCall {
   readonly until?: number | undefined;
   /** True if a page may send the result or the answer: the tool has no `execute`, or `defer`, `ask` or `wait` got `fromPage: true`. */
   readonly fromPage?: true | undefined;
-  /** The question, if the tool asked one with `ask`. The result of the call is then the answer to this question. */
+  /** The question, if the tool asked one with `ask`. The call's result is then the answer to this question. */
   readonly question?: ToolQuestion | undefined;
   /**
    * The changes of the tool since a decision was last requested. A decision about the unchanged tool does not apply to the
@@ -167,7 +167,7 @@ export type ToolOutcome = {
       readonly nearest?: string | undefined;
     }
   | { readonly kind: "invalid-input"; readonly issues: readonly Issue[] }
-  /** The arguments are not JSON. `message` is the error of the parser. */
+  /** The arguments are not JSON. `message` is the parser's error. */
   | { readonly kind: "malformed"; readonly message?: string | undefined }
   /**
    * `truncated`: an output limit of the model cut off the text of the call, so it did not run. `interrupted`: the call was cut off, and the

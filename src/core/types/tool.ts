@@ -2,8 +2,8 @@ import type { ContentPart, JsonSchema, Session, ToolSchema } from "./common.ts";
 import type { Message } from "./message.ts";
 
 /**
- * Properties of a tool that tell the loop how to run it. All properties are optional. `Args` is the type of the arguments of
- * `execute`, and `Context` is the type of `context.context`.
+ * Properties of a tool that tell the loop how to run it. All are optional. `Args` is the type of `execute`'s arguments,
+ * and `Context` is the type of `context.context`.
  */
 export interface ToolTraits<Args = never, Context = never> {
   /** Set to true if a call of this tool must not run at the same time as other calls of the iteration. Default false. */
@@ -23,7 +23,7 @@ export interface ToolTraits<Args = never, Context = never> {
    */
   readonly retry?: { readonly maxAttempts: number } | undefined;
   /**
-   * Set to true if the model may call the tool again and again until something has changed. Equal results of the tool then do not
+   * Set to true if the model may call the tool repeatedly until something has changed. Equal results of the tool then do not
    * count for `limitIdenticalCalls`. `maxIterations` and `wallClockMs` still apply. Default false.
    */
   readonly polls?: boolean | undefined;

@@ -3,7 +3,7 @@ import type { StandardSchema } from "./common.ts";
 /** Options for a wait. All are optional. `Answer` is the output type of the schema. */
 export interface WaitOptions<Answer = unknown> {
   /**
-   * Validates the answer. If an answer does not fit, the run rejects with LoopError "invalid-decision", and the call keeps waiting. The
+   * Validates the answer. If an answer is invalid, the run rejects with LoopError "invalid-decision", and the call keeps waiting. The
    * journal records the original answer, and the wait returns the output of the schema.
    */
   readonly schema?: StandardSchema<unknown, Answer> | undefined;
