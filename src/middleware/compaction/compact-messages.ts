@@ -1,5 +1,5 @@
-// Replaces old messages with a summary. A call and its result stay together, and a waiting call is never replaced, because otherwise
-// services would refuse the request.
+// Replaces old messages with a summary. A call and its result stay together, and a waiting call is never replaced, because services would
+// refuse the request otherwise.
 
 import { providerCheck } from "../../shared/errors/provider-checks.ts";
 import { checkFields, type Checks, invalidOption, is, isCompaction, memoize } from "../../core/kit.ts";
@@ -95,7 +95,7 @@ function isNoteOfLoop({ content }: UserMessage): boolean {
   return content === malformedNote || content === warnOfLoop(count) || isComplaint(content);
 }
 
-/** True if the loop wrote the message. A user's message may begin in the same way, so the end is compared too. */
+/** True if the loop wrote this message about an invalid answer. A user's message may begin in the same way, so the end is compared too. */
 function isComplaint(text: string): boolean {
   return text.startsWith(misfitNote.start) && text.endsWith(misfitNote.end);
 }
@@ -152,7 +152,7 @@ export interface CompactionOptions {
    * after the service has refused a request as too long. Default: unknown.
    */
   readonly contextWindow?: number | ((provider: string, model: string) => number | undefined) | undefined;
-  /** How the summary is written. Default: by the provider of the run. */
+  /** How summaries are written. Default: by the run's provider. */
   readonly summarize?: SummaryOptions | undefined;
   /**
    * Set to false to let turnwright write the summaries, even if the service can write them itself (`Provider.compacts`). Default
@@ -163,11 +163,11 @@ export interface CompactionOptions {
 
 /** How `compactMessages` writes a summary. */
 export interface SummaryOptions {
-  /** The provider that writes the summary. Default: the provider of the run. */
+  /** The provider that writes the summary. Default: the run's provider. */
   readonly provider?: Provider | undefined;
   /** The maximum number of tokens that the model writes in one request for a summary. Default 4,000. */
   readonly maxOutputTokens?: number | undefined;
-  /** The maximum cost of one compaction in USD, as computed by the option `pricing` of the run. Default: no limit. */
+  /** The maximum cost of one compaction in USD, as computed by the run's option `pricing`. Default: no limit. */
   readonly maxCostUSD?: number | undefined;
   /** More instructions for the model, in addition to the built-in ones. Default: none. */
   readonly instructions?: string | undefined;
@@ -207,7 +207,7 @@ interface Settings extends CompactionOptions {
  * contain the summary in place of the old messages. The transcript and the journal keep all messages.
  *
  * A summary never replaces the system text, pinned messages, the user's last message, calls that wait, or the latest messages up to `keep`.
- * A call and its result stay together. The summary is a step of the journal, and its usage and cost count towards the limits of the run. A
+ * A call and its result stay together. The summary is a journal step, and its usage and cost count towards the run's limits. A
  * long conversation is summarized in parts, so that no request for a summary is too long. If the summary fails, or is not shorter than the
  * old messages, requests keep the old messages. The events are `compaction-start` and `compaction-end`.
  *
@@ -253,7 +253,7 @@ function checkEarlier(given: CompactedMessages): CompactedMessages {
 }
 
 /**
- * Throws if `earlier` is from another conversation, because requests could have a result without its call, which services refuse.
+ * Throws if `earlier` is from another conversation, because a request could then have a result without its call, which services refuse.
  */
 function checkFit(earlier: CompactedMessages, messages: readonly Message[]): CompactedMessages {
   if (fitsMessages(earlier, messages)) return earlier;
@@ -304,12 +304,12 @@ function cutOf(facts: CompactionFacts, settings: Settings, tokens: number): Cut 
   const rules = facts.isForced ? shorten(facts, keep, tokens) : { keepTokens: keep };
   const { messages, earlier, filtered } = shownMessages(facts);
   if (filtered === undefined) return findCut(messages, { ...rules, earlier });
-  // The cut must come after the filtered messages, because positions among them do not exist in the transcript.
+  // The cut must come after the filtered messages, because their positions do not exist in the transcript.
   const mayStay = (index: number): boolean => index >= filtered.left || placeOf(facts, filtered, index) >= 0;
   return findCut(messages, { ...rules, earlier, minCount: filtered.left, mayStay });
 }
 
-/** The messages that the next request would have without a new summary, before `earlier` replaces some of them. */
+/** The messages of the next request if there is no new summary, before `earlier` replaces some of them. */
 interface Shown {
   readonly messages: readonly Message[];
   readonly earlier: CompactedMessages | undefined;
@@ -322,7 +322,7 @@ function shownMessages({ messages, earlier, filtered }: CompactionFacts): Shown 
 }
 
 /**
- * Returns the place in the transcript of a message that the current agent sees. Returns -1 for a message that a filter made.
+ * Returns the place in the transcript of a message that the current agent sees, or -1 for a message that a filter made.
  */
 function placeOf({ messages: whole }: CompactionFacts, { messages, left, before }: FilteredMessages, index: number): number {
   if (index >= left) return before + index - left;
@@ -331,7 +331,7 @@ function placeOf({ messages: whole }: CompactionFacts, { messages, left, before 
 }
 
 /**
- * Returns the rules for a cut after the service has refused a request as too long. The window may be smaller than expected, so at
+ * Returns the rules for a cut after the service refused a request as too long. The window may be smaller than expected, so at
  * most a quarter of the request stays. If the refused request already had a new summary, only the last message of the request
  * stays. If the last message is more than half of the request, it is summarized too.
  */
@@ -360,7 +360,7 @@ function contextTokens(facts: CompactionFacts): number {
   const last = stream?.lastUsage ?? stream?.usage;
   if (last !== undefined && last.inputTokens > 0)
     return last.inputTokens + last.outputTokens + estimateMessages(facts.messages.slice(answer + 1));
-  // If the service searches deferred tools itself, a deferred tool is not part of the context until the service has found it.
+  // If the service searches deferred tools itself, a deferred tool joins the context only when the service has found it.
   const visible = tools.filter(({ deferred }) => deferred !== true);
   return estimateJson(system ?? "") + estimateJson(visible) + estimateShown(shown);
 }

@@ -1,4 +1,4 @@
-// Compaction as middleware: shortens the messages of a request with a summary, which is a step of the journal.
+// Compaction as middleware: shortens a request's messages with a summary, which is a journal step.
 
 import {
   CancelScope,
@@ -32,13 +32,13 @@ interface LastCompaction {
 /** The messages that an agent sees if its handoff filters the earlier messages. */
 export interface FilteredMessages {
   readonly messages: readonly Message[];
-  /** The number of messages that the filter has left, at the beginning of `messages`. */
+  /** The number of messages that the filter left, at the beginning of `messages`. */
   readonly left: number;
-  /** The number of messages of the transcript that the filter got. */
+  /** The number of transcript messages that the filter got. */
   readonly before: number;
 }
 
-/** The facts about a run that a compaction needs. */
+/** The parts of a run's state that a compaction needs. */
 export interface CompactionFacts {
   readonly provider: Provider;
   readonly system: string | undefined;
@@ -55,7 +55,7 @@ export interface CompactionFacts {
   readonly isForced: boolean;
 }
 
-/** The further facts that writing the summary needs. */
+/** The additional values for writing the summary. */
 export interface SummaryFacts extends CompactionFacts {
   readonly summaryRun: SummaryRun;
 }
@@ -84,7 +84,7 @@ interface CompactionState {
 export function compactWith(core: CompactionCore): Middleware {
   return {
     name: "compaction",
-    // An agent's filter counts the messages of the transcript, so it must come first.
+    // An agent's filter counts the messages of the transcript, so it must come before compaction.
     after: ["handoffs"],
     begin: (run) => {
       const compaction = core.earlierOf(run.messages);
@@ -108,7 +108,7 @@ export function compactWith(core: CompactionCore): Middleware {
               const answer = await compactNow(own, { cause, at, facts }, () => summarize(facts, at, { run, core }));
               const refusal = state.answers.at(-1)?.reason;
               own.isForced = false;
-              // If the run was stopped during the summary, the next stream ends it.
+              // If the run was stopped during the summary, the next stream ends the run.
               if (cause === "forced" && answer.kind === "failed" && answer.cancelled !== true && refusal !== undefined)
                 return endWith({ status: "error", reason: refusal }, provider);
               const spent = at.findSpent(state.lastCostUSD);
@@ -171,7 +171,7 @@ async function compactNow(
   return answer;
 }
 
-/** A saved journal may have been edited. */
+/** Checks a recorded compaction, because a saved journal may have been edited. */
 function checkRecorded(given: unknown, { state: { messages } }: Recorder): CompactedMessages {
   if (isCompaction(given) && fitsMessages(given, messages)) return given;
   throw damaged("has a summary of other messages");
@@ -181,12 +181,12 @@ function damaged(problem: string): LoopError {
   return new LoopError("journal-damaged", { key: "compaction", problem });
 }
 
-/** The decision is recorded, because the caller may change the options and the function `contextWindow`. */
+/** Decides whether a compaction is due. Recorded, because the caller may change the options and the function `contextWindow`. */
 async function findDue(at: Recorder, isDue: () => boolean): Promise<Cause | undefined> {
   return (await at.step("due", () => isDue() || undefined)) === true ? "due" : undefined;
 }
 
-/** Calls the caller's function `contextWindow`, which may throw. */
+/** Calls the caller's function `contextWindow`. Returns undefined if it throws. */
 function guarded<T>(at: Recorder, work: () => T): T | undefined {
   try {
     return work();
@@ -217,7 +217,7 @@ interface SummaryMaker {
   readonly core: CompactionCore;
 }
 
-/** Writes the summary, and releases its listener at the end. */
+/** Writes the summary, and removes its abort listener afterwards. */
 async function summarize(facts: CompactionFacts, at: Recorder, { run, core }: SummaryMaker): Promise<CompactionAnswer> {
   const scope = new CancelScope();
   scope.follow(at.signal);
@@ -248,7 +248,7 @@ function summaryRunOf(at: Recorder, { runId, clock, timeouts, options: { pricing
   };
 }
 
-/** Finds out how many messages at the end come unchanged from the transcript, if other middleware has filtered the earlier messages. */
+/** Returns how many messages at the end come unchanged from the transcript, if other middleware has filtered the earlier messages. */
 function findFiltered(messages: readonly Message[], transcript: readonly Message[]): FilteredMessages | undefined {
   if (messages.length === transcript.length) return undefined;
   let same = 0;

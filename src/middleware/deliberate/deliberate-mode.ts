@@ -218,7 +218,10 @@ function checkModeOptions(options: unknown): asserts options is DeliberateModeOp
 
 type Triggers = NonNullable<DeliberateModeOptions["triggers"]>;
 
-/** Returns a map, because a tool may be named like a property that all objects have, such as "constructor". */
+/**
+ * Returns the triggers of each tool. Returns a map, because a tool may have the name of a property that all objects have, such as
+ * "constructor".
+ */
 function readTriggers({ triggers = {}, tools = [] }: DeliberateModeOptions): ReadonlyMap<string, Triggers[string]> {
   const found = new Map<string, Triggers[string]>();
   const add = (path: string, name: string, phrases: unknown): void => {

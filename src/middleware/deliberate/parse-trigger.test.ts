@@ -37,7 +37,7 @@ describe("parseTrigger: literal triggers", () => {
     ["x", "x\u0301", none],
     ["x", "x\u3099", none],
     ["e\u0323", "e\u0323\u0302", none],
-    // If a trigger ends or begins with a symbol, any character may stand next to that symbol.
+    // Next to a symbol at the beginning or end of a trigger, any character may stand.
     ["c++", "my c++17 code", "c++"],
     ["!roll", "ok!roll it", "!roll"],
     ["c++", "abc++", none],

@@ -6,8 +6,8 @@ import { parseLinearRegExp } from "../../shared/linear-regexp.ts";
 const maxTextLength = 16_384;
 
 /**
- * Matches more than 30 combining marks on one letter. Marks after the 30th are dropped: no language uses so many marks, and the
- * time to normalize the marks of a letter grows with the square of their number.
+ * Matches more than 30 combining marks on one letter. Marks after the 30th are dropped: no language uses so many, and the
+ * time to normalize a letter's marks grows with the square of their number.
  */
 const tooManyMarks = /(\p{M}{30})\p{M}+/gu;
 
@@ -34,7 +34,7 @@ interface Trigger {
   find(text: string, budget: SearchBudget): string | undefined;
 }
 
-/** `problem` is worded to follow the trigger in a message, for example "is empty". */
+/** A parsed trigger, or the problem with it, worded to follow the trigger in a message, for example "is empty". */
 type ParsedTrigger = Trigger | { readonly kind: "refused"; readonly problem: string };
 
 const maxPhraseLength = 500;
@@ -46,7 +46,7 @@ const slashed = /^\/(.*)\/([^/]*)$/s;
 
 const wordChar = "[\\p{L}\\p{M}\\p{N}_]";
 
-/** These scripts have no spaces between words, so a match may begin and end anywhere. */
+/** Scripts without spaces between words, so a match may begin and end anywhere. */
 const unspacedScripts = ["Han", "Hiragana", "Katakana", "Bopomofo", "Thai", "Lao", "Khmer", "Myanmar"];
 const unspaced = `[${unspacedScripts.map((script) => `\\p{scx=${script}}`).join("")}]`;
 const spacedChar = `(?!${unspaced})${wordChar}`;
@@ -76,7 +76,7 @@ function parseRegExp(pattern: string, flags: string): ParsedTrigger {
   return { kind: "trigger", source: "regex", find };
 }
 
-/** Uses the platform's RegExp. This is safe, because the expression for a phrase cannot backtrack much. */
+/** Parses a phrase. Uses the platform's RegExp, which is safe because the expression for a phrase cannot backtrack much. */
 function parsePhrase(trigger: string): ParsedTrigger {
   const isStem = trigger.endsWith("*");
   const phrase = isStem ? trigger.slice(0, -1) : trigger;
@@ -92,7 +92,7 @@ function parsePhrase(trigger: string): ParsedTrigger {
 const restOfWord = `(?:${spacedChar}|\\p{M})*`;
 
 /**
- * In every script, the text must not continue with a combining mark, because the mark would change the final letter of the phrase.
+ * Returns the pattern that ends a phrase. In every script, no combining mark may follow, because it would change the phrase's last letter.
  */
 function endOfPhrase(phrase: string): string {
   if (endsSpaced.test(phrase)) return `(?!${spacedChar}|\\p{M})`;
@@ -109,7 +109,7 @@ const maxSteps = 10_000_000;
 
 /** An invalid trigger or follow-up phrase. */
 export interface TriggerProblem {
-  /** The tool with the trigger; undefined for a phrase in `followUps`. */
+  /** The tool with the trigger. Undefined for a phrase in `followUps`. */
   readonly toolName: string | undefined;
   readonly trigger: string;
   /** The problem, worded to follow the trigger in a message, for example "is empty". */
@@ -123,7 +123,7 @@ interface TriggerTable {
 
 /** Searches the texts of one turn. All calls of `find` share one limit for the work of regular expressions. */
 export interface TriggerSearch {
-  /** The regular expressions that were skipped after the limit was reached. */
+  /** The regular expressions that were skipped because the limit was reached. */
   readonly unsearched: ReadonlySet<string>;
   find(text: string): ReadonlyMap<string, TriggerMatch>;
 }

@@ -9,11 +9,11 @@ import type { CheckContext, CheckSpending } from "./checks.ts";
 
 export interface Asked extends Pick<GuardrailRecord, "guardrail" | "reason" | "info" | "error" | "spent" | "durationMs"> {
   readonly verdict: GuardrailRecord["verdict"];
-  /** The text that replaces the checked text, after the verdict "rewrite". */
+  /** The text that replaces the checked text, for the verdict "rewrite". */
   readonly text?: string | undefined;
 }
 
-/** The facts about the run, and the limits of each check. */
+/** The parts of a run that checks need, and their time limit. */
 export interface CheckPorts {
   readonly facts: Omit<CheckContext, "signal">;
   readonly clock: Clock;
@@ -54,7 +54,7 @@ interface ReadVerdict {
   readonly spent?: CheckSpending | undefined;
 }
 
-/** Reads the verdict of a check. Throws if it is invalid, so that a check with a misspelt "refuse" does not pass everything. */
+/** Reads a check's verdict. Throws if it is invalid, because a check with a misspelt "refuse" would otherwise pass everything. */
 function readVerdict(value: unknown, mayRewrite: boolean): ReadVerdict {
   const { kind, text, reason, info, spent } = isRecord(value) ? value : {};
   const facts = { reason: textOrNone(reason), spent: readSpending(spent) };

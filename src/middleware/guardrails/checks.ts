@@ -1,9 +1,9 @@
-// The types of the checks that `guardrails` takes, with their arguments and verdicts.
+// The types of the checks for `guardrails`, with their arguments and verdicts.
 
 import type { ApprovalContext } from "../../core/types/middleware-options.ts";
 import type { Json, Message, Session, ToolCall, Usage, UserMessage } from "../../core/index.ts";
 
-/** The facts about the run that a check gets. */
+/** The information about the run that a check gets. */
 export interface CheckContext<Context = unknown> {
   readonly runId: string;
   readonly iteration: number;
@@ -46,7 +46,7 @@ export interface CheckedOutput {
   readonly hasCalls: boolean;
 }
 
-/** A check of the text that the model writes. Checks run in order. Each check gets the text with the changes of the earlier checks. */
+/** A check of the text that the model writes. Checks run in order. Each check gets the text as changed by the earlier checks. */
 export interface OutputCheck<Context = unknown> {
   /** The name of the check, for events and results. */
   readonly name: string;
@@ -88,9 +88,9 @@ interface Spending {
 
 interface Refusal {
   readonly kind: "refuse";
-  /** The reason of the refusal, for the result of the run. For a tool call, the model reads the reason. Default: none. */
+  /** The reason of the refusal, for the run's result. For a tool call, the model reads the reason. Default: none. */
   readonly reason?: string | undefined;
-  /** Plain data about the refusal, for the result of the run. Default: none. */
+  /** Plain data about the refusal, for the run's result. Default: none. */
   readonly info?: Json | undefined;
 }
 

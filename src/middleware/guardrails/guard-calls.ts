@@ -1,4 +1,4 @@
-// Checks tool calls, as middleware. The tools of a message begin only after all its calls were checked, because a check may end the run.
+// Checks tool calls, as middleware. A message's tools begin only after all its calls were checked, because a check may end the run.
 
 import {
   type ApprovalDecision,
@@ -35,7 +35,7 @@ interface Verdict {
   readonly failed?: PlainError | undefined;
 }
 
-/** Returns the hooks that check the calls of one run: each call as the model made it, and the arguments that a decision has edited. */
+/** Returns the hooks that check a run's calls: each call as the model made it, and arguments that a decision has edited. */
 export function guardCalls(checks: readonly ToolCheck[], run: RunFacts): Pick<Hooks, "call" | "execute"> {
   /** The arguments that have passed the checks, by call id. */
   const passed = new Map<string, Json>();
@@ -114,7 +114,7 @@ async function checkCall(checks: readonly ToolCheck[], ports: ToolCheckPorts, { 
   }
 }
 
-/** Reads a recorded verdict. A saved journal may have been edited, and an unreadable verdict must not let a call run. */
+/** Reads a recorded verdict. Throws if it is unreadable, because a saved journal may have been edited, and the call must not run then. */
 function readRecorded(value: unknown): Verdict {
   const known = ["rewritten", "denial", "failed"];
   if (isRecord(value) && Object.entries(value).every(([field, found]) => known.includes(field) && isRecord(found))) return value;

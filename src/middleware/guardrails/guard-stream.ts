@@ -1,4 +1,4 @@
-// Passes a provider's stream through the checks. Nothing of the stream is released until the input checks have passed.
+// Passes a provider's stream through the checks. Nothing is released until the input checks have passed.
 
 import { dropIterator } from "../../shared/promises.ts";
 import { followSignal } from "../../shared/signals.ts";
@@ -26,7 +26,7 @@ interface Requested {
 }
 
 /**
- * Opens the stream of a provider. A wrapper that records chunks must not record unchecked text, so the wrapper applies the checks
+ * Opens a provider's stream. A wrapper that records chunks must not record unchecked text, so it applies the checks
  * itself, with `call.guard`.
  */
 async function* guardStream(provider: Provider, { request, call }: Requested, guarding: Guarding): AsyncGenerator<ModelChunk> {
@@ -57,7 +57,7 @@ async function* checkChunks(
 ): AsyncGenerator<ModelChunk> {
   const source = iterateChunks(stream);
   try {
-    // Reads the first chunk before the input checks are over, so that the request is sent at once.
+    // Requests the first chunk before the input checks have ended, so that the request is sent at once.
     const first = readNext(source);
     if (checked !== undefined && !(await waitFor(call, checked)).every(hasPassed)) return;
     const gate = createGate?.(call);
@@ -95,8 +95,8 @@ export function hasPassed({ verdict }: GuardrailRecord): boolean {
 }
 
 /**
- * Reads the next chunk. The caller handles a rejection only after the checks. The empty handler keeps Node from reporting an unhandled
- * rejection before the caller handles it.
+ * Reads the next chunk. The caller handles a rejection only after the checks, so an empty handler keeps Node from reporting it as
+ * unhandled before that.
  */
 function readNext(source: AsyncIterator<ModelChunk>): Promise<IteratorResult<ModelChunk>> {
   const next = Promise.resolve(source.next());
@@ -104,7 +104,7 @@ function readNext(source: AsyncIterator<ModelChunk>): Promise<IteratorResult<Mod
   return next;
 }
 
-/** Waits for a check. Meanwhile, the timeouts for a silent stream are paused, because each check has its own time limit. */
+/** Waits for a check. The timeouts for a silent stream are paused meanwhile, because each check has its own time limit. */
 async function waitFor<T>(call: ModelCall, work: Promise<T>): Promise<T> {
   const letGo = keepAlive(call);
   try {

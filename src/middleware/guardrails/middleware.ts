@@ -1,5 +1,5 @@
-// Checks the input and the output, as middleware. The input checks are a separate step beside the request. The verdicts of the output
-// checks are stored as a note in the record of the answer.
+// Checks the input and the output, as middleware. The input checks are a step of their own, beside the request. The verdicts of the output
+// checks are stored as a note in the answer's record.
 
 import { type Answer, type Hooks, isRecord, type Recorder, type RunFacts, type State } from "../../core/kit.ts";
 import type { GuardrailRecord } from "../../core/types/guardrails.ts";
@@ -46,7 +46,7 @@ export function guardRequests({ input, output }: RequestChecks, run: RunFacts): 
   };
 }
 
-/** Waits for both promises, so that the step of the checks has ended before the request fails. */
+/** Waits for both promises, so that the checks' step has ended before the request fails. */
 async function settleBoth(answer: Promise<Answer>, records: Promise<unknown> | undefined): Promise<Answer> {
   await Promise.allSettled([answer, records]);
   return answer;
@@ -85,9 +85,9 @@ interface Checking {
 }
 
 interface Checked {
-  /** The records. Resolves after the step. */
+  /** The records of the checks. Resolves after their step. */
   readonly records: Promise<readonly GuardrailRecord[]>;
-  /** Resolves inside the step, because the request may be waiting for the verdict before the step can end. */
+  /** The same records. Resolves inside the step, because the request may be waiting for them before the step can end. */
   readonly verdict: Promise<readonly GuardrailRecord[]>;
 }
 
@@ -132,7 +132,7 @@ async function askAll(
   );
 }
 
-/** Adds the records to the answer, and the ending if a check has stopped the stream. */
+/** Adds the records to the answer, and the ending if a check stopped the stream. */
 function judge({ notes, ...answer }: Answer, input: readonly GuardrailRecord[], at: Recorder): Answer {
   const { [name]: note, ...others } = notes ?? {};
   const output = note === undefined ? [] : readRecords(note);
@@ -154,7 +154,7 @@ function findRefusal(records: readonly GuardrailRecord[]): GuardrailRecord | und
   return records.find(({ verdict }) => verdict === "refuse" || verdict === "failed");
 }
 
-/** If the run was cancelled during the check, the ending of the answer is kept. */
+/** Ends the answer because of a check. If the run was cancelled during the check, the answer's own ending is kept. */
 function endBy(stage: "input" | "output", record: GuardrailRecord, answer: Answer): Answer {
   const { guardrail, verdict, reason, info, error } = record;
   if (verdict === "cancelled") return answer;
@@ -163,7 +163,7 @@ function endBy(stage: "input" | "output", record: GuardrailRecord, answer: Answe
   return { ...answer, status: "error", reason: { kind: `${stage}-guardrail`, guardrail, reason, info }, error: undefined };
 }
 
-/** Reads recorded verdicts. A saved journal may have been edited. */
+/** Reads recorded verdicts. Checks them, because a saved journal may have been edited. */
 function readRecords(value: unknown): readonly GuardrailRecord[] {
   if (Array.isArray(value) && value.every(isGuardrailRecord)) return value;
   throw new LoopError("journal-damaged", { key: name, problem: "has an invalid record of a check" });

@@ -11,7 +11,7 @@ type TextChunk = Extract<ModelChunk, { readonly type: "text-delta" | "refusal-de
 interface Part {
   readonly name: PartName;
   readonly checks: readonly OutputCheck[];
-  /** The number of characters to hold back. Infinity holds everything back until the text is complete. */
+  /** The number of characters to hold back, or Infinity to hold everything back until the text is complete. */
   readonly window: number;
   /** The text as the model wrote it. */
   raw: string;
@@ -30,7 +30,7 @@ export interface GateOptions {
   readonly before: { readonly [Name in PartName]: string };
 }
 
-/** Thrown to end a stream if a check refused the text or failed. */
+/** Thrown to end a stream when a check has refused the text or failed. */
 export class StoppedStream extends Error {
   readonly asked: Asked;
 
@@ -41,12 +41,12 @@ export class StoppedStream extends Error {
 }
 
 /**
- * The types of chunks that are held until the end of the stream. Such chunks may contain the original text, so they are dropped
+ * The types of chunks that are held until the end of the stream. They may contain the original text, so they are dropped
  * from a rewritten message.
  */
 const extras: ReadonlySet<ModelChunk["type"]> = new Set(["provider-metadata", "details", "thought-log"]);
 
-/** Holds back the text of one stream until the checks of the text have passed. Chunks keep their order. */
+/** Holds back a stream's text until the checks have passed. Chunks keep their order. */
 export class OutputGate {
   readonly #options: GateOptions;
   #parts: { readonly [Name in PartName]: Part };
@@ -119,7 +119,7 @@ export class OutputGate {
   async #advance(part: Part): Promise<readonly ModelChunk[]> {
     const text = await this.#check(part, false);
     const end = cutBefore(text, text.length - part.window);
-    // Chunks must keep their order. If another chunk is held, such as a call, the text of this part therefore stays held back too.
+    // Chunks must keep their order, so the text also stays held back behind any other held chunk, such as a call.
     if (end <= part.shown.length || this.#held.some((chunk) => !isTextOf(chunk, part))) return [];
     const shown = text.slice(part.shown.length, end);
     part.shown = text.slice(0, end);
@@ -149,7 +149,7 @@ export class OutputGate {
   }
 
   /**
-   * Removes the first `length` characters of the held text, and returns them as chunks. Call it only while all held chunks are
+   * Removes the first `length` characters of the held text, and returns them as chunks. May be called only while all held chunks are
    * text.
    */
   #takeHeld(length: number): readonly ModelChunk[] {

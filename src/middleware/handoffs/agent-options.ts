@@ -1,16 +1,16 @@
-// The options of one agent of a run.
+// The options of one agent.
 
 import type { ModelSettings, Provider, Session, Tool, ToolChoice } from "../../core/index.ts";
 import type { HistoryFilter } from "./filter-history.ts";
 
-/** Facts about the run, for the system prompt of an agent. `Context` is the type of the run's option `context`. */
+/** Facts about the run for an agent's system prompt. `Context` is the type of the run's option `context`. */
 export interface AgentFacts<Context = unknown> {
   /** The value of the run's option `context`. */
   readonly context: Context;
   readonly session: Session;
 }
 
-/** A function that writes the system prompt of an agent for each request. */
+/** A function that writes an agent's system prompt for each request. */
 export type AgentSystem = {
   // This is a method, because method parameters are bivariant: a function may annotate the context that it needs.
   write(facts: AgentFacts): string;
@@ -23,21 +23,21 @@ export interface AgentOptions {
   /**
    * The system prompt, or a function that returns the system prompt for each request. If the function throws, the run ends as
    * `hook-failed`. If the function annotates its argument as `AgentFacts<App>`, the run needs the option `context` of the type `App`.
-   * Default: the option `system` of the run.
+   * Default: the run's option `system`.
    */
   readonly system?: string | AgentSystem | undefined;
   /**
-   * The tools of the agent. A string is the name of a tool in the option `tools` of the run, for example from a registry. The agent
-   * also has the tools of the run that no agent lists. Default: none.
+   * The agent's tools. A string is the name of a tool in the run's option `tools`, for example from a registry. The agent
+   * also has those tools of the run that no agent lists. Default: none.
    */
   readonly tools?: readonly (Tool | string)[] | undefined;
   /** The names of the agents to which this agent may hand over. Default: none. */
   readonly handoffs?: readonly string[] | undefined;
-  /** The provider of the agent. Default: the option `provider` of the run. */
+  /** The agent's provider. Default: the run's option `provider`. */
   readonly provider?: Provider | undefined;
-  /** The model settings of the agent. Default: the option `modelSettings` of the run. */
+  /** The agent's model settings. Default: the run's option `modelSettings`. */
   readonly modelSettings?: ModelSettings | undefined;
-  /** Limits which tools the agent may call. Default: the option `toolChoice` of the run. */
+  /** Limits which tools the agent may call. Default: the run's option `toolChoice`. */
   readonly toolChoice?: ToolChoice | undefined;
   /**
    * A filter for the messages before the handoff to this agent, for example `withoutToolCalls`. Default: the agent sees all

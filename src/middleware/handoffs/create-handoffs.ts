@@ -66,8 +66,8 @@ export interface Handoffs extends Middleware {
 }
 
 /**
- * The agents of a run, as middleware that adds their tools to the run. `T` is the union of the types of their tools, and `Context` the type
- * of the context that their prompts need.
+ * The agents of a run, as middleware that adds their tools to the run. `T` is the union of the types of their tools, and `Context` is the
+ * type of the context that their prompts need.
  */
 export interface AgentHandoffs<T extends Tool = Tool, Context = unknown> extends Handoffs {
   readonly tools: readonly (T | TransferTool<Context>)[];
@@ -142,7 +142,7 @@ function refuseTarget(name: string, target: string, agents: ReadonlyMap<string, 
   return new LoopError("invalid-option", { option: `agents.${name}.handoffs`, expected, received });
 }
 
-/** Returns the tools of all agents and the tools for handoffs. The same tool may belong to several agents. */
+/** Returns the tools of all agents and the handoff tools. Several agents may have the same tool. */
 function collectTools(agents: ReadonlyMap<string, AgentOptions>): readonly Tool[] {
   const byName = new Map<string, Tool>();
   const add = (tool: Tool): void => {
@@ -199,7 +199,7 @@ interface HandoffPolicy<T extends Tool, Context> extends AgentHandoffs<T, Contex
   startWith(agent: string | undefined, messagesBefore?: number): HandoffPolicy<T, Context>;
 }
 
-/** Throws for an unknown tool name. Otherwise, an agent would silently lack a tool whose name is misspelt. */
+/** Throws for an unknown tool name, because an agent would otherwise silently lack a tool whose name is misspelt. */
 function checkNames(name: string, { tools = [] }: AgentOptions, known: ReadonlySet<unknown>): void {
   const missing = tools.find((tool) => typeof tool === "string" && !known.has(tool));
   if (typeof missing !== "string") return;

@@ -26,7 +26,7 @@ export function withoutToolCalls(messages: readonly Message[]): readonly Message
   });
 }
 
-/** Keeps only the text. Also drops the provider metadata, because it contains the calls. */
+/** Keeps only the text. Drops the provider metadata too, because it contains the calls. */
 function textsOf({ role, content }: AssistantMessage): AssistantMessage {
   return { role, content: content.filter((part) => part.type === "text") };
 }
@@ -43,7 +43,7 @@ interface View {
   readonly messages: readonly Message[];
 }
 
-/** The facts about the handoffs of a run that a view needs. */
+/** The handoffs of a run, as a history view needs them. */
 export interface HandoffState {
   readonly agent: string | undefined;
   /** The number of messages before the handoff to the first agent. Undefined if no earlier run made such a handoff. */
@@ -51,7 +51,7 @@ export interface HandoffState {
   readonly handoffs: readonly Handoff[];
 }
 
-/** Returns the function that filters the messages before the last handoff with the filter of the new agent. */
+/** Returns a function that applies the current agent's filter to the messages before the last handoff. */
 export function createHistoryView(
   state: HandoffState,
   filterOf: (agent: string) => HistoryFilter | undefined,
@@ -76,7 +76,7 @@ export function createHistoryView(
   };
 }
 
-/** Returns the handoff to the current agent. An earlier run of the conversation may have made this handoff. */
+/** Returns the handoff to the current agent, which an earlier run of the conversation may have made. */
 function lastHandoff({ handoffs, agent, agentSince }: HandoffState): Pick<Handoff, "to" | "messagesBefore"> | undefined {
   const isEarlier = handoffs.length === 0 && agent !== undefined && agentSince !== undefined;
   return isEarlier ? { to: agent, messagesBefore: agentSince } : handoffs.at(-1);
@@ -87,7 +87,7 @@ function isSame(first: readonly Message[], second: readonly Message[]): boolean 
 }
 
 /**
- * Reads the result of a filter. Removes assistant messages at the end of the result, because the model has to answer a user message. If no
+ * Reads a filter's result. Removes assistant messages at its end, because the model has to answer a user message. If no
  * message is left, returns the last user message of `before`, because a request needs a message.
  */
 function readMessages(filtered: unknown, before: readonly Message[]): readonly Message[] {
@@ -95,7 +95,7 @@ function readMessages(filtered: unknown, before: readonly Message[]): readonly M
     throw new TypeError(
       `The filter "history" of an agent must return an array of messages, but returned ${describeValue(filtered)}.`,
     );
-  // Results without their call are not sent, so a list with nothing else is as good as empty.
+  // Results without their call are not sent, so a list with nothing else counts as empty.
   const isEmpty = filtered.every((message: unknown) => isRecord(message) && message["role"] === "tool");
   const messages = isEmpty ? [] : repairMessages(filtered);
   const end = messages.findLastIndex(({ role }) => role !== "assistant");

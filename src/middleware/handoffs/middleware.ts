@@ -1,4 +1,4 @@
-// Carries out the handoffs of a run: each request is made as the current agent.
+// Applies a run's handoffs: each request is made as the current agent.
 
 import type { Answer, Hooks, Recorder, RequestDraft, State } from "../../core/kit.ts";
 import type { Handoff } from "../../core/types/tool-outcome.ts";
@@ -14,7 +14,7 @@ const ignored = {
 
 export interface HandoffRules {
   readonly agents: ReadonlyMap<string, AgentOptions>;
-  /** The names of the tools that belong to agents. Other tools belong to all agents. */
+  /** The names of tools that agents list. All agents have the other tools. */
   readonly listed: ReadonlySet<string>;
   readonly start: string;
   /** The number of messages before the handoff to `start`, if an earlier run of the conversation made one. */
@@ -33,9 +33,9 @@ export function createHooks({ agents, listed, start, startsAfter, maxHandoffs }:
   const view = createHistoryView(own, (name) => agents.get(name)?.history);
   let isBegun = false;
   let last: State["lastBatch"] | undefined;
-  /** The newest message with a handoff that was carried out. */
+  /** The newest message whose handoff was applied. */
   let carriedOut: Answer | undefined;
-  /** Reads each batch of results once. */
+  /** Reads the results of each batch of calls once. */
   const read = (state: State): void => {
     if (state.lastBatch === last) return;
     last = state.lastBatch;
@@ -82,7 +82,7 @@ export function createHooks({ agents, listed, start, startsAfter, maxHandoffs }:
     ends(state) {
       read(state);
       const { length: count } = own.handoffs;
-      // Applies only in the iteration of the handoff. Otherwise, a run that is retried after this ending would end again at once.
+      // Applies only in the iteration of the handoff. Otherwise, a retry of the run after this ending would end at once.
       const isOver = count > maxHandoffs && state.phase === "calls" && own.handoffs.at(-1)?.iteration === state.iteration;
       return isOver ? { status: "error", reason: { kind: "handoff-cap", count } } : undefined;
     },

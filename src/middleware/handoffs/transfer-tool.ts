@@ -27,9 +27,9 @@ export function createTransferTool(agent: string, description: string): Transfer
     name: transferName(agent),
     description: `Hands the conversation over to the agent ${agent}, which then answers. ${description}`.trim(),
     inputSchema: createSchema(),
-    // A repeated call has the same effect, because the handoff takes place after the call.
+    // A crashed call may run again, because the handoff takes place only after the call.
     replay: "safe",
-    // Only the first handoff in a message is carried out, so a later one has to wait for the outcome of the first.
+    // Only a message's first handoff is applied, so a later one has to wait for the outcome of the first.
     sequential: true,
     execute: ({ reason }: Transfer) =>
       markSignal(toolResult({ data: { handed_over_to: agent } }), { handoff: { to: agent, reason } }),

@@ -5,7 +5,7 @@ import { escapeControls, parseJson } from "../../shared/json.ts";
 const deepest = 200;
 
 /**
- * Reads JSON piece by piece, and completes it to valid JSON at any time. Reads each character once. Does not detect syntax
+ * Reads JSON piece by piece, and can complete it to valid JSON at any time. Reads each character once. Does not detect syntax
  * errors. If the JSON has a syntax error, the completed text is invalid too.
  */
 class JsonPrefix {
@@ -15,11 +15,11 @@ class JsonPrefix {
   /** True inside a key, and where a key may begin. */
   #isKey = false;
   /**
-   * `before` and `at` are the positions of the last two escapes in the current string. `missing` is the number of characters that
-   * the escape at `at` still lacks.
+   * `before` and `at` are the positions of the last two escapes in the current string. `missing` is the number of characters by which
+   * the escape at `at` is still incomplete.
    */
   #escape = { before: -1, at: -1, missing: 0 };
-  /** The end of the last complete value or opening bracket. */
+  /** The position after the last complete value or opening bracket. */
   #safe = 0;
   #isOver = false;
   #isTooDeep = false;
@@ -35,7 +35,7 @@ class JsonPrefix {
   }
 
   /**
-   * Returns the text so far, completed to JSON, or undefined if it has no value yet. Leaves out incomplete keys, numbers and
+   * Returns the text so far, completed to valid JSON, or undefined if it has no value yet. Omits incomplete keys, numbers and
    * words. If `isEnd` is true, a number or word at the end counts as complete.
    */
   complete(isEnd: boolean): string | undefined {
@@ -49,7 +49,7 @@ class JsonPrefix {
     return this.#closers.toReversed().join("");
   }
 
-  /** Returns the end of the current string, without an incomplete escape and without the first half of a surrogate pair. */
+  /** Returns where the current string ends, without an incomplete escape or the first half of a surrogate pair. */
   #endOfString(): number {
     const { before, at, missing } = this.#escape;
     const [last, end] = missing > 0 ? [before, at] : [at, this.#text.length];
@@ -193,13 +193,13 @@ export async function* partialOutputs<Output>(stream: LoopStream<Output>): Async
   }
 }
 
-/** The answer is parsed again when it has grown by this share. Parsing it after each piece would take quadratic time. */
+/** The answer is parsed again when it has grown by this share, because parsing it after each piece would take quadratic time. */
 const growth = 1 / 32;
 
 const maxFenceLength = 32;
 
 class Answer {
-  /** The text of earlier streams in this iteration. The current stream continues it. */
+  /** The text of this iteration's earlier streams, which the current stream continues. */
   #before = "";
   #current = "";
   #head = "";
@@ -226,7 +226,7 @@ class Answer {
     return this.read({ isForced: false, isEnd: false });
   }
 
-  /** Returns the value if it is new. `isEnd` is true if no more text follows. */
+  /** Returns the value if it has changed. `isEnd` is true if no more text follows. */
   read({ isForced, isEnd }: { readonly isForced: boolean; readonly isEnd: boolean }): unknown {
     const json = this.#json;
     if (json === undefined || this.#isOther) return undefined;

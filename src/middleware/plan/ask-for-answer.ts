@@ -47,7 +47,7 @@ export async function* askForAnswer(
   }
 }
 
-/** Adds the tool results at the end. If the model continues the final message, the tool results come before that message. */
+/** Returns the messages for the answer, with the tool results at the end. If the model continues its last message, they come before it. */
 function toMessages({ conversation, rounds, goesOn, extraInstruction }: Answering): readonly Message[] {
   const { donePlans } = rounds;
   if (donePlans.length === 0) return joinUserMessages(conversation);
@@ -57,8 +57,8 @@ function toMessages({ conversation, rounds, goesOn, extraInstruction }: Answerin
 }
 
 /**
- * Holds back provider metadata until the answer ends. If the answer contains calls, the model has made them up, so the metadata is dropped;
- * otherwise the next request would repeat these calls.
+ * Holds back provider metadata until the answer ends. If the answer contains calls, which the model must have made up, the metadata is
+ * dropped, because the next request would otherwise repeat these calls.
  */
 class AnswerDraft {
   readonly #providerMetadata: ModelChunk[] = [];

@@ -1,4 +1,4 @@
-// Runs all commands of a plan with a single function of the caller.
+// Runs all commands of a plan with one function of the caller.
 
 import { followSignal } from "../../shared/signals.ts";
 import { describeValue } from "../../shared/texts.ts";
@@ -7,7 +7,7 @@ import { type Json, type Message, type Middleware, type ToolContext, toolResult 
 import { hasPlan, recordsOf } from "./plan-record.ts";
 import type { PlanCommand } from "./read-decision.ts";
 
-/** The facts about the run that an executor gets. */
+/** The information about the run that an executor gets. */
 export interface PlanExecutorContext extends Pick<
   ToolContext,
   "runId" | "iteration" | "messages" | "contextItems" | "budget" | "session" | "context" | "depth"
@@ -18,7 +18,7 @@ export interface PlanExecutorContext extends Pick<
   readonly callIds: readonly string[];
   /** The idempotency keys of the calls, in the order of the commands. */
   readonly idempotencyKeys: readonly string[];
-  /** Reports that the commands are still being run, so that `idleTimeoutMs` of each call starts again. */
+  /** Reports that the commands are still running, so that `idleTimeoutMs` of each call starts again. */
   heartbeat(): void;
 }
 
@@ -26,7 +26,7 @@ export interface PlanExecutorContext extends Pick<
 export interface ExecutedCommand {
   /** True if the command succeeded. Default true. */
   readonly success?: boolean | undefined;
-  /** The result of the tool. Default `null`. */
+  /** The tool's result. Default `null`. */
   readonly result?: Json | undefined;
   /** The reason for a failure. */
   readonly error?: string | undefined;
@@ -61,7 +61,7 @@ export function executePlans(executor: PlanExecutor): Middleware {
       const batch = new CommandBatch(executor);
       return {
         async execute(call, next, at) {
-          // The other commands are known only when the message is complete.
+          // Waits, because the other commands are known only when the message is complete.
           await at.afterMessage();
           const { callId } = call;
           const isOwn = at.tool?.durable === true || at.isOver;
@@ -86,7 +86,7 @@ interface PlacedCommand {
   readonly command: PlanCommand;
 }
 
-/** Finds the command that made a call. Returns undefined for a call that no plan has made. */
+/** Returns the command that made a call, or undefined for a call that no plan has made. */
 function findCommand(messages: readonly Message[], callId: string): PlacedCommand | undefined {
   const message = messages.findLast(({ role }) => role === "assistant");
   if (message?.role !== "assistant" || !hasPlan(message)) return undefined;
@@ -108,7 +108,7 @@ interface Arrival extends PlacedCommand {
   reject(error: unknown): void;
 }
 
-/** Calls the executor when all calls that may run have arrived. The batch does not wait for calls that the run refuses or cuts off. */
+/** Calls the executor when all calls that may run have arrived. Does not wait for calls that the run refuses or cuts off. */
 class CommandBatch {
   readonly #executor: PlanExecutor;
   /** The calls that may run and have not ended. */
@@ -160,7 +160,7 @@ class CommandBatch {
     } catch (error) {
       end = ({ reject }) => reject(error);
     }
-    // A call of a tool with `retry` may arrive again, so the batch then waits for it.
+    // The batch waits for these calls again, because a call of a tool with `retry` may arrive once more.
     for (const { callId } of contexts) if (this.#open.has(callId)) this.#expected.add(callId);
     for (const [index, arrival] of arrivals.entries()) end(arrival, index);
   }

@@ -58,8 +58,8 @@ const hidden: { readonly [Type in ModelChunk["type"]]: boolean } = {
 };
 
 /**
- * The messages to the model, by finish reason. After one of these finish reasons, the model gets the message and makes the plan
- * again. After any other abnormal finish reason, the iteration ends with that finish reason.
+ * The messages to the model, by finish reason. After one of these, the model gets the message and makes the plan
+ * again. After any other abnormal finish reason, the iteration ends with that reason.
  */
 const problems: { readonly [Reason in FinishReason]?: string } = {
   length: "The plan was cut off at the token limit.",
@@ -75,7 +75,7 @@ class PlanDraft {
   #refusal = "";
   finish: FinishChunk | undefined;
 
-  /** True if the plan says "response". Then no tool runs, whatever text follows. */
+  /** True if the plan says "response". No tool runs then, whatever text follows. */
   get isOver(): boolean {
     return this.#scanner.isLeading && this.#scanner.isResponse;
   }
@@ -155,7 +155,7 @@ export async function* makePlan(asking: Asking, request: ModelRequest, planning:
       yield noPlan(`The model sent no valid plan in ${tries} ${tries === 1 ? "try" : "tries"}: ${problem}`);
       return "ended";
     }
-    // Only the newest unreadable plan is sent back, so that requests do not repeat all unreadable plans.
+    // Only the newest unreadable plan is sent back, so that requests do not repeat all of them.
     complaint = toComplaint(text, problem);
   }
 }
@@ -166,7 +166,7 @@ function allow(read: DecisionRead, chosen: string | undefined): DecisionRead {
   return isChosen ? read : { kind: "invalid", problem: `Only the tool "${chosen}" may be used now.` };
 }
 
-/** Calls the option `prompt`, and checks the result, because a missing string would be sent as "undefined". */
+/** Calls the option `prompt`, and checks its result, because a missing string would be sent as "undefined". */
 function callPrompt({ prompt, input }: Planning): PlannerPrompt {
   const made: unknown = prompt(input);
   dropPromise(made);
@@ -189,7 +189,7 @@ function toComplaint(text: string, problem: string): readonly Message[] {
   return text.trim() === "" ? [note] : [{ role: "assistant", content: [{ type: "text", text }] }, note];
 }
 
-/** Calls the caller's planning function. Its errors end the iteration as a provider error. */
+/** Calls the caller's planning function. If it fails, the iteration ends with a provider error. */
 async function* callPlanner(
   { call, exit }: Asking,
   planner: Planner,

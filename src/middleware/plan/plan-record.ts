@@ -19,22 +19,22 @@ export type RequestTranscript = NonNullable<ModelRequest["transcript"]>;
 export interface PlanRecord {
   readonly purpose: string;
   readonly tool_name: string;
-  /** The arguments of the tool, including changes that an approval made. */
+  /** The tool's arguments, including changes that an approval made. */
   readonly kwargs: Json;
   readonly todo_suggestion: string;
   readonly next: string;
   /** True if the call succeeded. */
   readonly success: boolean;
   /**
-   * The result of the tool; null if the call failed. If the tool also returned content, this field is `{ result, content }`, with
+   * The tool's result, or null if the call failed. If the tool also returned content, this field is `{ result, content }`, with
    * notes instead of media.
    */
   readonly result: Json;
-  /** The reason for the failure; empty if the call succeeded. */
+  /** The reason for the failure, or "" if the call succeeded. */
   readonly error: string;
 }
 
-/** The rounds of a run so far. A round makes one plan and runs the commands of the plan. */
+/** A run's rounds so far. Each round makes one plan and runs its commands. */
 export interface PlanRounds {
   /** The records of all calls in this run. */
   readonly donePlans: readonly PlanRecord[];
@@ -104,7 +104,7 @@ export function recordsOf(message: AssistantMessage, answers: Message | undefine
 }
 
 /**
- * The records are cached, because every iteration reads all messages. The cache key is the pair of messages, because an assistant message
+ * Cached, because every iteration reads all messages. The cache key is the pair of messages, because an assistant message
  * may get different results later.
  */
 const recordsWith = memoize((message: AssistantMessage) => memoize(({ results }: ToolMessage) => toRecords(message, results)));

@@ -12,7 +12,7 @@ export class ThoughtFilter {
   #state: "before" | "inside" | "after" = "before";
   #held = "";
 
-  /** Returns the part of the text that is certainly not reasoning. Leading blanks are dropped. */
+  /** Returns the part of the text that is certainly not reasoning. Drops leading blanks. */
   take(piece: string): string {
     if (this.#state === "after") return piece;
     // Leading blanks are dropped at once. Otherwise, each fragment of an endless blank text would take longer to process than the previous
@@ -53,7 +53,7 @@ const maxLeadLength = 32;
 export class PlanScanner {
   /** The JSON text of the current object, in pieces and without trailing commas. */
   #pieces: string[] = [];
-  /** The offset in the current text at which the next piece begins. */
+  /** The position in the current text at which the next piece begins. */
   #from = 0;
   #open: ("{" | "[")[] = [];
   #isInString = false;
@@ -61,12 +61,12 @@ export class PlanScanner {
   #string = "";
   #hasComma = false;
   #key: string | undefined;
-  /** The string value of `next_action`. The value becomes the action of the plan only if a comma or brace follows. */
+  /** The string value of `next_action`. It becomes the plan's action only if a comma or brace follows. */
   #candidate: string | undefined;
   #lead = "";
   #objects = 0;
   /**
-   * The problem of the newest object that was not a plan. The message about the problem is written only when it is needed, because removing
+   * The problem of the newest object that was not a plan. The message about it is written only when needed, because removing
    * credentials from it is slow.
    */
   #fault: { readonly thrown?: unknown } | undefined;
@@ -91,13 +91,13 @@ export class PlanScanner {
     return saysResponse(this.#action);
   }
 
-  /** True if there is only one object so far, and the text before the object is blank or ends with the start of a code fence. */
+  /** True if there is only one object so far, and only blanks or the start of a code fence come before it. */
   get isLeading(): boolean {
     return this.#objects === 1 && opening.test(this.#lead);
   }
 
   get problem(): string | undefined {
-    // One of two objects may be a quotation, and nothing shows which one.
+    // One of two objects may be a quotation, and nothing tells which one.
     if (this.#hasMore) return "The answer contains more than one JSON object.";
     if (this.plan !== undefined) return undefined;
     return this.#open.length > 0 ? "The plan was cut off." : wordFault(this.#fault);
@@ -158,7 +158,7 @@ export class PlanScanner {
     const isClosing = character === "}" || character === "]";
     if (this.#hasComma && !isClosing) {
       this.#keep(text, at);
-      // Only a comma before a closing bracket is dropped. Two commas in a row stay, and make the JSON invalid.
+      // Only a comma before a closing bracket is dropped. Two commas in a row are kept, and make the JSON invalid.
       this.#pieces.push(",");
     }
     this.#hasComma = character === ",";
@@ -197,7 +197,7 @@ export class PlanScanner {
     if (this.plan === undefined) this.#action = undefined;
   }
 
-  /** Reads an object. Text in braces without plan fields is treated as prose, not as a faulty plan. */
+  /** Reads an object. Without plan fields, it is treated as prose in braces, not as a faulty plan. */
   #read(text: string): void {
     try {
       const value: unknown = JSON.parse(text);

@@ -1,14 +1,14 @@
 import type { Json, Message, ToolDefinition } from "../../core/index.ts";
 import type { PlanRounds } from "./plan-record.ts";
 
-/** The input of a planner: the state of the run so far. */
+/** A planner's input: the state of the run so far. */
 export interface PlannerInput extends PlanRounds {
   /** The user's request in this run, as text. */
   readonly userInput: string;
   readonly extraRequirement?: string | undefined;
   readonly availableTools: readonly ToolDefinition[];
   readonly maxRounds: number;
-  /** The system text of the run. */
+  /** The run's system text. */
   readonly system?: string | undefined;
   /** The conversation, read-only. Does not contain the calls of this run, which are in `donePlans`. */
   readonly conversation: readonly Message[];
@@ -16,7 +16,7 @@ export interface PlannerInput extends PlanRounds {
 
 /** The second argument of a planning function, with the signal and the heartbeat of the iteration. */
 export interface PlannerPorts {
-  /** Fires when the iteration is cancelled. */
+  /** Aborted when the iteration is cancelled. */
   readonly signal: AbortSignal;
   /**
    * Reports that the function is still working. A function that never calls `heartbeat` must return within `timeouts.firstChunkMs`.
@@ -27,7 +27,7 @@ export interface PlannerPorts {
 /** A function that makes the plan for one round. */
 export type Planner = (input: PlannerInput, ports: PlannerPorts) => PlannerAnswer | PromiseLike<PlannerAnswer>;
 
-/** A plan in any supported form. If the plan has no commands, the answer is requested. */
+/** A plan in any supported form. If it has no commands, the answer is requested. */
 export interface PlannerAnswer {
   /** "execute" or "response". Default: "execute" if there are commands, otherwise "response". */
   readonly next_action?: string | undefined;
@@ -43,7 +43,7 @@ export interface PlannerAnswer {
 /** A tool call in a plan that a planning function returns. */
 export interface PlannerCommand {
   readonly tool_name: string;
-  /** The arguments of the tool. Default {}. */
+  /** The tool's arguments. Default {}. */
   readonly tool_kwargs?: { readonly [name: string]: Json | undefined } | undefined;
   readonly purpose?: string | undefined;
   readonly todo_suggestion?: string | undefined;
@@ -52,7 +52,7 @@ export interface PlannerCommand {
 
 /** The two texts that ask the model for a plan. */
 export interface PlannerPrompt {
-  /** The model's role and the format of its answer. Added after the system text of the run. */
+  /** The model's role and the format of its answer. Added after the run's system text. */
   readonly system: string;
   /** The task. Added after the conversation, as a user message. */
   readonly user: string;

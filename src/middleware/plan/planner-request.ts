@@ -12,11 +12,11 @@ type Answerer = ReturnType<typeof answererOf>;
 
 type ChunkOf<Type extends ModelChunk["type"]> = Extract<ModelChunk, { type: Type }>;
 
-/** Adds up the usage of all model requests in one iteration. A new count begins for another model, or after a discarded attempt. */
+/** Adds up the usage of all model requests of one iteration. A new count begins for another model, or after a discarded attempt. */
 export class Account {
   #before: Usage = noUsage;
   #now: Usage | undefined;
-  /** The estimated usage of requests that reported no usage. Zero after the estimate has been sent. */
+  /** The estimated usage of requests that reported none. Zero after the estimate was sent. */
   #unreported: Usage = noUsage;
   #hasReport = false;
   #request: ModelRequest | undefined;
@@ -78,8 +78,8 @@ export class Account {
   }
 
   /**
-   * Estimates the usage of a finished request that reported no usage. The estimate is sent only if another request of the
-   * iteration reports usage. The sum would otherwise count the finished request as free.
+   * Estimates the usage of a finished request that reported none. The estimate is sent only if another request of the
+   * iteration reports usage, because the sum would otherwise count the finished request as free.
    */
   end(): readonly ModelChunk[] {
     if (this.#now !== undefined) return [];
@@ -92,7 +92,7 @@ export class Account {
     return this.#now === undefined && this.#read !== "" ? [this.close()] : [];
   }
 
-  /** Begins a new count if the provider or model changes, because prices differ. */
+  /** Begins a new count if the provider or the model changes, because prices differ. */
   #start(chunk: ChunkOf<"attempt-start">): readonly ModelChunk[] {
     const { provider, model } = this.#answerer;
     const isAnother = provider !== chunk.provider || model !== chunk.model;
@@ -144,7 +144,7 @@ export class Account {
     return { type: "usage", usage: addUsage(this.#before, usage), mode: "snapshot" };
   }
 
-  /** Keeps reported input tokens. Counts at least the estimated tokens of the received text as output. */
+  /** Returns the estimated usage: reported input tokens are kept, and output is at least the estimated tokens of the received text. */
   #estimate(): Usage {
     const said = this.#now ?? noUsage;
     const { system = "", messages = [] } = this.#request ?? {};
@@ -154,12 +154,12 @@ export class Account {
   }
 }
 
-/** Omits the data of images, because the tokens of an image do not depend on its bytes. */
+/** Omits image data, because an image's tokens do not depend on its bytes. */
 function withoutBytes(key: string, value: unknown): unknown {
   return key === "data" ? undefined : value;
 }
 
-/** Lets the reader of a stream stop early. The current request is then abandoned, even if the provider ignores the signal. */
+/** Lets a stream's reader stop early. The current request is then abandoned, even if the provider ignores the signal. */
 class Exit {
   #isLeft = false;
   #leave: () => void = () => {};
@@ -202,7 +202,7 @@ export async function* readChunks(
   const before = account.spendings;
   call.signal.throwIfAborted();
   exit.throwIfLeft();
-  // The request has a separate signal, because the request may be abandoned while the iteration continues.
+  // The request has its own signal, because it may be abandoned while the iteration continues.
   const own = followSignal(call.signal);
   let isOpen = true;
   let hasFinished = false;
@@ -232,7 +232,7 @@ export async function* readChunks(
   }
 }
 
-/** The new object calls the methods on `call`, because `call` may be an instance of a class. */
+/** Returns a call with another signal. Its methods are called on `call`, which may be a class instance. */
 function toCall(call: ModelCall, signal: AbortSignal, before: readonly AttemptSpending[]): ModelCall {
   const { iteration, clock, timeouts, sending } = call;
   const mayAsk: ModelCall["mayAsk"] = (spent) => call.mayAsk?.([...before, ...spent]) !== false;
@@ -243,7 +243,7 @@ export function mayAskOn({ call, account }: Asking): boolean {
   return call.mayAsk?.(account.spendings) !== false;
 }
 
-/** Lets the reader stop while a value is pending. A plain generator would first wait for that value. */
+/** Lets the reader stop while a value is pending. A plain generator would first wait for the value. */
 export function leavable(
   open: (exit: Exit) => AsyncGenerator<ModelChunk, void, undefined>,
 ): AsyncIterableIterator<ModelChunk, void> {

@@ -1,4 +1,4 @@
-// This file uses only the common subset of zod 3 and zod 4, so that either version may be installed.
+// Uses only what zod 3 and zod 4 have in common, so that either version may be installed.
 
 import { z } from "zod";
 import { describeValue } from "../../shared/texts.ts";
@@ -29,14 +29,14 @@ export type DecisionRead =
   | { readonly kind: "decision"; readonly decision: PlanDecision }
   | { readonly kind: "invalid"; readonly problem: string };
 
-/** A missing or null string becomes "", because models often omit fields. */
+/** Reads a string. A missing or null one becomes "", because models often omit fields. */
 const text = z
   .string()
   .trim()
   .nullish()
   .transform((given) => given ?? "");
 
-/** Some models write the arguments as JSON text, which is parsed. `toJson` keeps a key "__proto__" as data. */
+/** Reads the arguments. Some models write them as JSON text, which is parsed. `toJson` keeps a key "__proto__" as data. */
 const kwargs = z
   .unknown()
   .default({})
@@ -52,7 +52,7 @@ const kwargs = z
   });
 
 /**
- * A command with fields but without `tool_name` makes the plan invalid, because the planner may have meant a call. An empty object
+ * Reads a command. One with fields but without `tool_name` makes the plan invalid, because the planner may have meant a call. An empty object
  * is ignored.
  */
 const named = z.custom<unknown>(

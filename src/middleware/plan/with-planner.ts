@@ -39,7 +39,7 @@ async function* streamIteration(
   const { maxRounds, extraRequirement, extraInstruction } = settings;
   const availableTools = [...toolsOf(request)];
   const mayPlan = availableTools.length > 0 && rounds.roundIndex < maxRounds && !goesOn;
-  // The transcript is removed: an inner `withPlanner` would read the tool results from the transcript, and add the results a second
+  // Removes the transcript, because an inner `withPlanner` would read the tool results from it and add them a second
   // time.
   const asked = { ...request, tools: [], toolChoice: undefined, transcript: undefined };
   const userInput = userInputOf(transcript);
@@ -119,7 +119,7 @@ const checks: Checks<PlannerOptions> = {
   closesEarly: is.flag,
 };
 
-/** Options for plans that the model makes. These options are rejected if `planner` is set. */
+/** Options that only apply to plans that the model makes. They are rejected if `planner` is set. */
 const notRead = ["prompt", "planRetries", "closesEarly"] as const;
 
 const instruction =
@@ -161,13 +161,13 @@ export function withPlanner(provider: Provider, options: PlannerOptions = {}): P
     closesEarly: options.closesEarly ?? true,
   };
   return wrapProvider(provider, {
-    // Only the plan is kept from the service's answer, and the tools are described in the prompt. Abilities that need more than that are
+    // Only the plan is used from the service's answer, and the prompt describes the tools. Abilities that need more than that are
     // therefore not passed on.
     compacts: undefined,
     searchesTools: undefined,
     structuresOutput: undefined,
     stream: (request, call) =>
-      // A request for a summary has no tools, so there is nothing to plan.
+      // A summary request has no tools, so there is nothing to plan.
       request.purpose !== undefined
         ? provider.stream(request, call)
         : leavable((exit) => streamIteration({ provider, call, exit, account: new Account(provider) }, request, settings)),

@@ -42,8 +42,8 @@ function hasSameFields(one: Part, other: Part): boolean {
 }
 
 /**
- * True if two assistant messages have the same text and calls, so that only reasoning, signatures or ids differ. Also true if one of the
- * two messages has neither text nor calls, because that message is an added or removed item with reasoning.
+ * True if two assistant messages have the same text and calls, so that only reasoning, signatures or ids differ. Also true if one of
+ * them has neither text nor calls, because it is then an added or removed item with reasoning.
  */
 function isMetadataChange(before: unknown, next: unknown): boolean {
   if (before === undefined || !isOfModel(before) || !isOfModel(next)) return false;
@@ -57,10 +57,10 @@ function isOfModel(value: unknown): boolean {
   return typeof type === "string" && !type.endsWith("_output");
 }
 
-/** The fields that, in all formats, hold text, names and arguments as strings. */
+/** The fields that contain text, names and arguments as strings, in all formats. */
 const shownFields: ReadonlySet<string> = new Set(["text", "content", "name", "toolName", "arguments"]);
 
-/** Lists the text, names and arguments in a value, but no reasoning. */
+/** Lists the text, names and arguments in a value, without reasoning. */
 function listShown(value: unknown): readonly unknown[] {
   if (Array.isArray(value)) return value.flatMap(listShown);
   if (!isRecord(value) || value["type"] === "reasoning" || value["thought"] === true) return [];
@@ -76,7 +76,7 @@ interface Replaced {
   readonly cause: CacheBreakCause;
 }
 
-/** Finds the first message in which middleware of the run has replaced content with a text. */
+/** Returns the first message in which the run's middleware has replaced content with text. */
 function findReplaced(
   before: Prefix,
   next: Prefix,
@@ -97,12 +97,12 @@ function findReplaced(
 
 interface Replacement {
   readonly kind: Extract<CacheBreakCause["kind"], "messages-masked" | "messages-compacted">;
-  /** The text that middleware wrote in place of content, escaped for a JSON string. Adapters send this text unchanged in every format. */
+  /** The text that middleware wrote in place of content, escaped for a JSON string. Adapters send it unchanged in every format. */
   readonly text: string;
 }
 
 /**
- * Finds what middleware has replaced. Middleware does not change the transcript, so a tool message that is not in the transcript has masked
+ * Lists what middleware has replaced. The transcript stays unchanged, so a tool message that is not in the transcript has masked
  * results, and such a user message is a summary or contains the context items.
  */
 function findReplacements({ messages, transcript }: ModelRequest): readonly Replacement[] {
@@ -141,7 +141,7 @@ interface Change {
   readonly cause: CacheBreakCause | undefined;
 }
 
-/** A change of the messages. Without a cause, it is normal: context items move to the end, and a paused message becomes longer. */
+/** A change of the messages. A normal change has no cause: context items move to the end, and a paused message becomes longer. */
 interface MessageChange extends Change {
   readonly isIntended: boolean;
 }
@@ -194,7 +194,7 @@ function countUntil(at: number, before: readonly Part[], next: readonly Part[]):
 }
 
 /**
- * Returns the first change of the messages. If this change was not expected, also returns the first expected change: a change that
+ * Returns the first change of the messages. If it was not expected, also returns the first expected change: one that
  * middleware made, or the move of the context items.
  */
 function findMessageChanges(before: Prefix, next: Prefix, request: ModelRequest): readonly MessageChange[] {
@@ -218,8 +218,8 @@ function findMessageChanges(before: Prefix, next: Prefix, request: ModelRequest)
 }
 
 /**
- * True if the final message of the previous request has only become longer: a paused message was continued, or user messages were
- * joined. After a resume, the text of the previous request is unknown, so any change of its final message is expected.
+ * True if the last message of the previous request only became longer: a paused message was continued, or user messages were
+ * joined. After a resume, the text of the previous request is unknown, so any change of its last message is expected.
  */
 function isExpected(at: number, before: Prefix, next: Prefix): boolean {
   const [old, part] = [before.messages[at], next.messages[at]];
@@ -229,7 +229,7 @@ function isExpected(at: number, before: Prefix, next: Prefix): boolean {
 }
 
 /**
- * Returns the number of bytes of the messages before the context items, or Infinity if there are no context items. The context
+ * Returns the number of bytes of the messages before the context items, or Infinity if there are none. The context
  * items are sent together: as one of the last two messages, or as the final block of one of them.
  */
 function findContext({ messages, context }: Prefix): number {

@@ -1,4 +1,4 @@
-// The prompt cache watch as middleware: observes the request bodies, and records how much each shares with the previous request.
+// The prompt cache watch as middleware: observes the request bodies, and records how much each has in common with the previous request.
 
 import { addUsage, noUsage } from "../../shared/count-usage.ts";
 import { isRecord } from "../../core/kit.ts";
@@ -15,7 +15,7 @@ import {
 } from "../../core/index.ts";
 import { toUsage } from "../../shared/plain-error.ts";
 
-/** The watch of the newest request of this execution. Undefined while requests are replayed. */
+/** The watch of this execution's newest request. Undefined while requests are replayed. */
 interface Watched {
   readonly watch: StreamWatch;
   readonly spendings: Spendings;
@@ -46,7 +46,7 @@ export function watchRequests(createWatcher: () => CacheWatcher): Middleware {
           );
           if (cache === null) return answer;
           checkCache(cache);
-          // After a replay, the next request is compared with the recorded requests.
+          // The request was replayed, so the next one is compared with the recorded requests.
           if (watched === undefined) watcher.replay(cache);
           for (const { break: found } of cache.requests) if (found !== undefined) at.emit("cache-break", found);
           return { ...answer, cache };
@@ -57,7 +57,7 @@ export function watchRequests(createWatcher: () => CacheWatcher): Middleware {
   };
 }
 
-/** A saved journal may have been edited. */
+/** Checks a recorded measurement, because a saved journal may have been edited. */
 function checkCache(cache: unknown): void {
   const requests = isRecord(cache) ? cache["requests"] : undefined;
   const isRequest = (one: unknown): boolean => isRecord(one) && (one["break"] === undefined || isRecord(one["break"]));
@@ -74,7 +74,7 @@ function withSending(call: ModelCall, sending: ModelCall["sending"]): ModelCall 
   return { signal, iteration, clock, timeouts, mayAsk, guard, sending, heartbeat: (state) => call.heartbeat(state) };
 }
 
-/** Calls the caller's `pricing`. If it fails, the saved amount is unknown. */
+/** Returns a function that calls the caller's `pricing`. If it fails, the saved amount is unknown. */
 function priceBy(pricing: Pricing | undefined): (usage: Usage, by: AttemptSpending) => unknown {
   return (usage, { provider, model }) => {
     try {
@@ -90,7 +90,7 @@ class Spendings {
   readonly #ended: AttemptSpending[] = [];
   #sender: Pick<Provider, "id" | "model">;
   #usage: Usage | undefined;
-  /** True after a chunk of the current attempt has arrived. */
+  /** True once a chunk of the current attempt has arrived. */
   #isHeard = false;
   #isBetween = false;
 

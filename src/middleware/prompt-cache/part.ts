@@ -17,7 +17,7 @@ export interface Part {
 /** Parts that were already measured. Providers convert each message once, so most parts are the same objects as in the previous request. */
 const known = new WeakMap<object, Part>();
 
-/** `before` is the part at the same place in the previous request. */
+/** Measures a part of a request. `before` is the part at the same place in the previous request. */
 export function toPart(value: unknown, before: Part | undefined): Part {
   if (before !== undefined && isSameValue(before.value, value)) return before;
   if (typeof value !== "object" || value === null) return measure(value);
@@ -43,7 +43,7 @@ export function isSamePart(one: Part | undefined, other: Part | undefined): bool
   return one === other || (one !== undefined && one.digest === other?.digest && one.bytes === other.bytes);
 }
 
-/** Returns the name of a tool. Undefined for a message. */
+/** Returns a tool's name. Undefined for a message. */
 function nameOf(value: unknown): string | undefined {
   if (!isRecord(value) || "role" in value) return undefined;
   const { name, type } = value;
@@ -52,8 +52,8 @@ function nameOf(value: unknown): string | undefined {
 }
 
 /**
- * Two objects count as the same if all their fields are the same. Two lists, as in joined messages, count as the same if they have
- * the same items.
+ * True if two objects have the same fields with identical values. Two lists, as in joined messages, count as identical if their items
+ * are.
  */
 function isSameValue(one: unknown, other: unknown): boolean {
   if (one === other) return true;
@@ -78,7 +78,7 @@ export function toText(value: unknown): string {
   return isMarked ? JSON.stringify(withoutMarks(value)) : text;
 }
 
-/** Removes marks only from a part and the blocks in its content. The arguments of a call may have fields with the same names. */
+/** Removes marks only from a part and the blocks in its content, because a call's arguments may have fields with the same names. */
 function withoutMarks(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutMarks);
   if (!isRecord(value)) return value;
@@ -86,13 +86,13 @@ function withoutMarks(value: unknown): unknown {
   return "content" in kept ? { ...kept, content: withoutMarks(kept["content"]) } : kept;
 }
 
-/** Counts the bytes at the beginning that both values share as JSON. Undefined values share nothing. */
+/** Counts the bytes at the beginning that both values have in common as JSON. Undefined values have none. */
 export function countShared(one: unknown, other: unknown): number {
   if (one === undefined || other === undefined) return 0;
   const [text, next] = [toText(one), toText(other)];
   let at = 0;
   while (at < text.length && text.charCodeAt(at) === next.charCodeAt(at)) at += 1;
-  // Two different characters may share the first half of a surrogate pair.
+  // Two different characters may have the same first half of a surrogate pair.
   if (isHighHalf(text.charCodeAt(at - 1))) at -= 1;
   return countBytes(text.slice(0, at));
 }

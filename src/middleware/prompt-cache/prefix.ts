@@ -14,11 +14,11 @@ export interface Prefix {
   readonly settings: BodyParts["settings"];
   readonly messages: readonly Part[];
   readonly bytes: number;
-  /** The text of the context items, which are at the end of each request. */
+  /** The text of the context items, which come at the end of each request. */
   readonly context: string | undefined;
 }
 
-/** Reuses unchanged parts of the previous request (`before`), so that no part is measured twice. */
+/** Measures the parts of a request. Reuses unchanged parts of the previous request (`before`), so that no part is measured twice. */
 export function toPrefix(body: BodyParts, request: ModelRequest, before: Prefix | undefined): Prefix {
   const tools = toParts(body.tools, before?.tools);
   const system = toParts(body.system, before?.system);
@@ -39,8 +39,8 @@ export function sumBytes(parts: readonly Part[], end: number = parts.length): nu
 }
 
 /**
- * The context items are the final user message, if the transcript does not contain that message. Only a paused message of the model
- * can come after the context items.
+ * Returns the text of the context items: the last user message, if the transcript does not contain it. Only a paused message of the
+ * model can come after it.
  */
 function contextOf({ messages, transcript }: ModelRequest): string | undefined {
   const last = messages.at(-1);
@@ -52,7 +52,7 @@ function contextOf({ messages, transcript }: ModelRequest): string | undefined {
 type Digests = Pick<RequestPrefix, "tools" | "system" | "settings" | "messageCount" | "messages">;
 
 /**
- * Returns the digests of the parts that differ from the previous request. Leaves out the others, so that the records of a long run stay
+ * Returns the digests of the parts that differ from the previous request. Omits the others, so that a long run's records stay
  * small.
  */
 export function toDigests(next: Prefix, before: Prefix | undefined): Digests {
@@ -76,7 +76,7 @@ const unknownPart: Part = { digest: "", bytes: 0, name: undefined, value: undefi
 
 const emptyPrefix: Prefix = { tools: [], system: [], settings: {}, messages: [], bytes: 0, context: undefined };
 
-/** Reads a recorded request. A record may have been edited, so impossible indexes are ignored. */
+/** Reads a recorded request. Ignores impossible indexes, because the record may have been edited. */
 export function fromDigests(record: RequestPrefix, before: Prefix = emptyPrefix): Prefix {
   const count = Math.min(record.messageCount, before.messages.length + record.messages.length);
   const messages = before.messages.slice(0, count);
@@ -92,7 +92,7 @@ export function fromDigests(record: RequestPrefix, before: Prefix = emptyPrefix)
 }
 
 /**
- * The number of newest messages that the record of a run's final request lists one by one. Older messages are grouped, and each group is
+ * The number of newest messages that the record of a run's last request lists one by one. Older messages are grouped, and each group is
  * twice as large as the newer group after it.
  */
 const maxSingle = 8;

@@ -1,7 +1,7 @@
 import { isRecord, listOf, recordOf, textOf } from "../../core/kit.ts";
 import type { UnknownRecord } from "../../shared/guards.ts";
 
-/** The parts of a request body in the order in which services read them. */
+/** The parts of a request body, in the order in which services read them. */
 export interface BodyParts {
   readonly tools: readonly unknown[];
   readonly system: readonly unknown[];
@@ -42,7 +42,10 @@ function isSystem(message: unknown): boolean {
   return role === "system" || role === "developer";
 }
 
-/** A deferred tool is not part of the prefix, because the service adds the tool to the messages when the model finds the tool. */
+/**
+ * Returns the tools of the prefix. A deferred tool is not part of it, because the service adds the tool to the messages when the model finds
+ * the tool.
+ */
 function toTools(tool: unknown): readonly unknown[] {
   const { functionDeclarations, defer_loading: isDeferred } = recordOf(tool);
   if (Array.isArray(functionDeclarations)) return functionDeclarations;
@@ -50,7 +53,7 @@ function toTools(tool: unknown): readonly unknown[] {
 }
 
 /**
- * The settings that a service reads before the messages. A setting with the place "system" is read before the system text, so that a change
+ * Settings that a service reads before the messages. A setting with the place "system" is read before the system text, so a change
  * also invalidates the cached system text.
  */
 export const settingPlaces: { readonly [name: string]: "system" | "messages" } = {
@@ -74,8 +77,8 @@ function readSettings(fields: UnknownRecord): BodyParts["settings"] {
 const choices: ReadonlySet<string> = new Set(["any", "tool", "none"]);
 
 /**
- * True for a setting that is part of the cached prefix. `tool_choice` is, but only for Anthropic, and not "auto", which means the same as
- * no choice.
+ * True for a setting that is part of the cached prefix. `tool_choice` is part of it only for Anthropic, and not if it is "auto", which means
+ * the same as no choice.
  */
 function isPrefixSetting(name: string, value: unknown): boolean {
   return name !== "tool_choice" || (isRecord(value) && choices.has(textOf(value["type"])));

@@ -40,7 +40,7 @@ export interface PromptCacheWatch extends Middleware {
 export interface StreamWatch {
   /** Called with each request body of the stream, as `sending` of the model call. */
   readonly sending: NonNullable<ModelCall["sending"]>;
-  /** Called after the stream has ended. Returns the facts about its requests, and makes `sending` ignore all further requests. */
+  /** Called after the stream has ended. Returns the measurements of its requests, and makes `sending` ignore all further requests. */
   read(spendings: readonly AttemptSpending[], priceOf: (usage: Usage, by: AttemptSpending) => unknown): StreamCache | undefined;
 }
 

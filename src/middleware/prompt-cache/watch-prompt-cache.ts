@@ -29,7 +29,7 @@ import { readBody } from "./read-body.ts";
 /**
  * Watches the prompt cache: measures how much of each request repeats the beginning of the previous request to the same model. A
  * service charges only a fraction of the price for the repeated beginning. Each request that begins differently emits the event
- * `cache-break` with the cause and the bytes that were lost. `result.cache` has the sums.
+ * `cache-break` with the cause and the bytes that were lost. `result.cache` contains the sums.
  *
  * The middleware compares the bodies that adapters hand to their SDKs. Your own provider must call `call.sending`; otherwise its requests
  * are not counted. The measurements are recorded in the journal, so a replayed run has the same events and sums. The first request of a
@@ -94,7 +94,7 @@ export class RunWatcher implements CacheWatcher {
     for (const record of requests) this.#recall(record);
   }
 
-  /** If a record was edited and is now invalid, the following request is compared with nothing. */
+  /** Takes a recorded request as the previous one. If it was edited and is now invalid, the next request is compared with nothing. */
   #recall(record: RequestPrefix): void {
     const { provider, model } = record;
     try {
@@ -109,7 +109,7 @@ export class RunWatcher implements CacheWatcher {
     return { ...sumUses(results), last: last && (last.earlier ?? toLastRequest(last, last.prefix)) };
   }
 
-  /** Measures a request body. Returns undefined for a body that cannot be measured; the SDK will report what is wrong with it. */
+  /** Measures a request body. Returns undefined for a body that cannot be measured. The SDK will report what is wrong with it. */
   #measure(body: unknown, request: ModelRequest, sender: Sender): RequestPrefix | undefined {
     try {
       const parts = readBody(body);
@@ -134,7 +134,7 @@ export class RunWatcher implements CacheWatcher {
     }
   }
 
-  /** The first request to a model shares nothing with the previous request, because another model got that request. */
+  /** Compares the first request to a model. It has nothing in common with the previous request, because another model got that one. */
   #switch({ provider, model }: Sender): Comparison {
     const last = this.#last;
     const nothing = { sharedBytes: 0, possibleBytes: 0, cause: undefined, isIntended: false };
@@ -153,8 +153,8 @@ export class RunWatcher implements CacheWatcher {
 }
 
 /**
- * Returns undefined if an earlier run sent the request. Records of this run must not refer to the parts of that request, because
- * this run's journal does not contain the parts.
+ * Returns the parts of a request that records of this run may refer to. Undefined if an earlier run sent the request, because
+ * this run's journal does not contain its parts.
  */
 function ownPrefix(sent: Sent | undefined): Prefix | undefined {
   return sent?.earlier === undefined ? sent?.prefix : undefined;

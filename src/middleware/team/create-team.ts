@@ -1,4 +1,4 @@
-// A team: a lead whose members are agent tools. The loop schedules, limits, records and resumes the runs of the members like all
+// A team: a lead whose members are agent tools. The loop schedules, limits, records and resumes the members' runs like all
 // nested runs.
 
 import {
@@ -32,17 +32,17 @@ import { providerCheck } from "../../shared/errors/provider-checks.ts";
 
 type AgentReport = NonNullable<ReturnType<typeof reportOf>>;
 
-/** The options of the nested runs of a member. */
+/** The options of a member's nested runs. */
 export type MemberOptions = Pick<
   NestedLoopOptions,
   "tools" | "provider" | "modelSettings" | "toolChoice" | "limits" | "timeouts" | "middleware" | "pricing"
 >;
 
-/** A member of a team. When the lead calls the member, a nested run of the member starts. Such a nested run is called a task. */
+/** A member of a team. Each call of the member by the lead starts a nested run, which is called a task. */
 export interface TeamMember extends MemberOptions {
-  /** Describes the tasks of the member, for the lead. */
+  /** Describes the member's tasks to the lead. */
   readonly description: string;
-  /** The system text of the member. */
+  /** The member's system text. */
   readonly system: string;
   /**
    * The schema of a task. Default: an object with a string `task`. The member gets `task` as its message. If the call has other
@@ -58,14 +58,14 @@ export interface TeamMembers {
   readonly [name: string]: TeamMember;
 }
 
-/** The options of `createTeam`. `T` is the union of the types of the lead's tools, and `M` the type of the members. */
+/** The options of `createTeam`. `T` is the union of the types of the lead's tools, and `M` is the type of the members. */
 export interface TeamOptions<T extends Tool = Tool, M extends TeamMembers = TeamMembers> {
-  /** The system text of the lead, and its own tools in addition to the members. */
+  /** The lead's system text, and its own tools in addition to the members. */
   readonly lead?: { readonly system?: string | undefined; readonly tools?: readonly T[] | undefined } | undefined;
   /** The members by name. A name is also the name of the lead's tool, so it has 1 to 64 letters, digits, "_" or "-". */
   readonly members: M;
   /**
-   * The limits of the lead. The tokens, the cost, the tool calls and the time of all members count for these limits. Default: the
+   * The lead's limits. The tokens, the cost, the tool calls and the time of all members count towards these limits. Default: the
    * defaults of `runToolLoop`.
    */
   readonly limits?: LoopLimits | undefined;
@@ -79,7 +79,7 @@ export interface TeamOptions<T extends Tool = Tool, M extends TeamMembers = Team
  */
 export type Team<T extends Tool = Tool> = Pick<LoopOptions, "system" | "limits"> & { readonly tools: readonly T[] };
 
-/** The tools that stand for the members. A member needs the context that its tools need. */
+/** The tools that represent the members. A member needs the context that its tools need. */
 export type MemberTools<M extends TeamMembers> = {
   [Name in keyof M & string]: Tool<Json, ToolSchema, MemberReport, MemberContext<M[Name]["tools"]>, Name>;
 }[keyof M & string];
@@ -92,10 +92,10 @@ export interface MemberReport {
   readonly status: LoopStatus | "incomplete";
   /** Why the run ended, such as "max-tokens", "length" or "end-turn". Absent if the member has answered in its text. */
   readonly reason?: EndReason["kind"] | undefined;
-  /** The calls that ended the run of the member: tools with `endTurn`, or calls that a stop condition kept from running. */
+  /** The calls that ended the member's run: tools with `endTurn`, or calls that a stop condition prevented. */
   readonly calls?: AgentReport["calls"];
   /**
-   * For a completed task, the answer of the member: the value of `structuredOutput` if the member has this middleware, otherwise text. For
+   * For a completed task, the member's answer: the value of `structuredOutput` if the member has this middleware, otherwise text. For
    * other tasks, the text so far. Absent if a tool or a stop condition ended the run before the member wrote any text.
    */
   readonly report?: Json | undefined;
@@ -136,12 +136,12 @@ const taskSchema = {
 } as const;
 
 /**
- * Makes the options of the lead of a team. Pass these options to `runToolLoop` with a provider and messages. Each member is a
- * tool of the lead. The lead may call a member several times at once, and each call is a nested run with the limits of the
- * member.
+ * Makes the options of a team's lead. Pass these options to `runToolLoop` with a provider and messages. Each member is a
+ * tool of the lead. The lead may call a member several times at once, and each call is a nested run with the member's
+ * limits.
  *
- * `limits` are shared: a run counts the tokens, the cost, the tool calls and the time of its nested runs. The result of each task is a
- * `MemberReport`. A member that fails or reaches a limit does not end the run of the lead: the report has the member's status and its text
+ * `limits` are shared: a run counts the tokens, the cost, the tool calls and the time of its nested runs. Each task's result is a
+ * `MemberReport`. A member that fails or reaches a limit does not end the lead's run: the report contains the member's status and its text
  * so far. If the lead has `finalAnswer({ reserve })`, members leave the reserve to it.
  *
  * The tasks for `maxTasks` are counted separately for each run of the lead. The team remembers the counts of the 1,000 runs that
@@ -192,7 +192,7 @@ function toAgent(name: string, member: TeamMember): Tool {
   });
 }
 
-/** Returns the message to a member. Throws if the only argument is a `task` that is not text. */
+/** Returns the message to a member. Throws if the only argument is a `task` that is not a string. */
 function toMessage(args: unknown): string {
   const { task, ...others } = isRecord(args) ? args : { task: args };
   if (isText(task) && task.trim() !== "" && Object.keys(others).length === 0) return task;
@@ -223,7 +223,7 @@ function createTaskCounter(name: string, maxTasks: number): (runId: string, key:
   };
 }
 
-/** The maximum length of the report about a task that was not completed, in characters. */
+/** The maximum length of the text in the report on an uncompleted task, in characters. */
 const maxTextLength = 2_000;
 
 function toReport(result: LoopResult): MemberReport {

@@ -78,7 +78,7 @@ export function toLine(text: string): string {
 }
 
 /**
- * Counts two columns for East Asian characters and emoji, and also for some narrow characters. Lines with such characters are cut too
+ * Counts the columns of text: two for East Asian characters and emoji, and for some narrow characters, so lines with those are cut too
  * early.
  */
 function columnsOf(text: string): number {
@@ -89,7 +89,7 @@ function columnsOf(text: string): number {
 
 function columnsOfOne(character: string): number {
   const code = character.codePointAt(0) ?? 0;
-  // The lines and marks of the tree have high code points but one column. Some symbols with similar code points have two columns.
+  // The tree's lines and marks have high code points but one column. Some symbols with similar code points have two columns.
   const isNarrow = (code >= 0x2000 && code < 0x2300) || (code >= 0x2500 && code < 0x25f0) || code === 0x2713 || code === 0x2717;
   return code < 0x1100 || isNarrow ? 1 : 2;
 }

@@ -12,17 +12,17 @@ export interface RunNode {
   readonly task: string | undefined;
   /** "working", or the status of the run after its end. */
   readonly state: "working" | LoopStatus;
-  /** Why the run ended. Undefined while the run works. */
+  /** Why the run ended. Undefined until then. */
   readonly reason: EndReason["kind"] | undefined;
-  /** The names of the tools that run now, without calls that contain nested runs. */
+  /** The names of the running tools, without calls that contain nested runs. */
   readonly tools: readonly string[];
   /** The tokens used so far, including nested runs. */
   readonly tokens: number;
   /** The cost so far in USD, including nested runs. Undefined if no cost is known. */
   readonly costUSD: number | undefined;
-  /** The time of the start, by the clock of the tree. */
+  /** The time at which the run started, by the tree's clock. */
   readonly startedAt: number;
-  /** The duration in milliseconds. Undefined while the run works. */
+  /** The duration in milliseconds. Undefined until the run ends. */
   readonly durationMs: number | undefined;
   readonly nested: readonly RunNode[];
 }
@@ -82,7 +82,7 @@ export function createRunTree(options: RunTreeOptions = {}): RunTree {
   const nodes = new Map<string, Node>();
   const roots: Node[] = [];
 
-  /** Finds the run with the call that contains a new run. Call ids are unique only within one run. */
+  /** Returns the run with the call that contains a new run. Call ids are unique only within one run. */
   function findOuter(path: readonly string[]): Node | undefined {
     const callId = path.at(-1) ?? "";
     const outerPath = path.slice(0, -1).join(" ");
@@ -98,7 +98,7 @@ export function createRunTree(options: RunTreeOptions = {}): RunTree {
     const counts = { state: "working", reason: undefined, tokens: 0, costUSD: undefined, end: undefined } as const;
     const place = { runId, path, call: call ?? { name, task: undefined }, startedAt: now() };
     const node: Node = { ...place, ...counts, calls: new Map(), nested: [] };
-    // A resumed run emits `run-start` again, with the same id. The new node replaces the existing node of this run.
+    // A resumed run emits `run-start` again, with the same id, so its new node replaces the existing one.
     const position = siblings.findIndex((sibling) => sibling.runId === runId);
     siblings.splice(position === -1 ? siblings.length : position, position === -1 ? 0 : 1, node);
     nodes.set(runId, node);

@@ -70,7 +70,7 @@ export function showTeam(events: LoopEmitter, options: ShowTeamOptions): () => v
       draw();
       schedule();
     }, frameMs);
-    // The timer of a run that was abandoned must not keep the process alive.
+    // The timer of an abandoned run must not keep the process alive.
     (timer as { unref?(): void } | undefined)?.unref?.();
   };
   const hear = (event: LoopEvent): void => {
@@ -99,7 +99,7 @@ function createScreen(output: TerminalOutput): Screen {
   let drawn = 0;
   return {
     draw(render) {
-      // In some terminals, a line of the full width would wrap. A tree of the full height would scroll.
+      // In some terminals, a line of the full width would wrap, and a tree of the full height would scroll.
       const text = render({ width: Math.max(20, (output.columns ?? 80) - 1), height: Math.max(2, (output.rows ?? 24) - 1) });
       output.write(`${drawn === 0 ? "" : `\u001B[${drawn}A\r\u001B[J`}${text}\n`);
       drawn = text.split("\n").length;

@@ -33,7 +33,7 @@ const intro =
 const explanation = 'The tools to find, where "a_: b, c" means a_b and a_c:';
 const singles = "others";
 
-/** The estimated bytes per token. Lower than for ordinary text, because a name has more tokens than a sentence of the same length. */
+/** The estimated bytes per token. Lower than for ordinary text, because a name has more tokens than prose of the same length. */
 const bytesPerToken = 3;
 const maxNameLength = 64;
 /** The maximum size of a group. A larger group is split, because the model would see only the beginning of one long list. */
@@ -57,7 +57,7 @@ function describeFinder(definition: ToolDefinition, deferred: readonly ToolDefin
 }
 
 /**
- * Lists as many names of each group as fit. If even the sizes of all groups do not fit, lists the sizes of the largest groups.
+ * Lists as many names of each group as fit. If even the groups' sizes do not fit, lists the sizes of the largest groups.
  */
 function fitListing(groups: readonly Group[], bytes: number): string {
   const fits = (text: string): boolean => countBytes(JSON.stringify(text)) - 2 <= bytes;
@@ -74,7 +74,7 @@ function fitListing(groups: readonly Group[], bytes: number): string {
 
 /** Returns `write(count)` for the largest count up to `most` that fits, or `write(0)` if none fits. */
 function writeMost(most: number, write: (count: number) => string, fits: (text: string) => boolean): string {
-  // The search below does not include `most`: the text for `most` has no "and 3 more", so it may be shorter than the text for
+  // Tried first, because the search below skips `most`: its text has no "and 3 more", so it may be shorter than the text for
   // `most - 1`.
   const everything = write(most);
   if (fits(everything)) return everything;
@@ -132,7 +132,7 @@ function split({ prefix, names }: Group): readonly Group[] {
 }
 
 function toLine(text: string, longest: number): string {
-  // Cuts the text before the replacement, because text from a server may have any length.
+  // Cuts the text before the replacement, because a server's text may have any length.
   const start = takeStart(text, longest * 4);
   const line = start.replace(/[\s\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Bidi_Control}]+/gu, " ").trim();
   return cutText(start.length < text.length ? `${line}…` : line, longest);
@@ -145,7 +145,7 @@ interface IndexedTool {
 }
 
 /**
- * The maximum length of searched text, in characters. The rest is ignored, because descriptions of tools may come from servers and have any
+ * The maximum length of searched text, in characters. The rest is ignored, because tool descriptions may come from servers and have any
  * length.
  */
 const maxTextLength = 2_000;
