@@ -22,7 +22,7 @@ export interface FileJournal extends Journal {
  * the same call with the same file. Recorded steps do not run again. The file is opened when the run begins, and closed when the
  * run ends. The folder of the file is created if it does not exist.
  *
- * Each line of the file is a JSON record with a checksum. Only the owner of the file can read it. If a crash has cut off the last
+ * Each line of the file is a JSON record with a checksum. Only the file's owner can read it. If a crash cut off the last
  * line, this incomplete line is passed to `onTornLine` and then removed.
  *
  * While the journal is open, there is a lock file, named like the journal with `.lock` appended. The run rejects with errors from
@@ -30,8 +30,8 @@ export interface FileJournal extends Journal {
  *
  * - "journal-refused" if the file cannot be used safely
  * - "journal-damaged", with the line or the key, if the file was changed
- * - "journal-locked" while another writer that is alive has the file open
- * - "journal-mismatch" if an earlier version of turnwright has written the file
+ * - "journal-locked" while another live writer has the file open
+ * - "journal-mismatch" if an earlier version of turnwright wrote the file
  *
  * Throws LoopError "invalid-option" or "unknown-option" if an argument is invalid.
  *
@@ -42,7 +42,7 @@ export interface FileJournal extends Journal {
 export function fileJournal(path: string, options: FileJournalOptions = {}): FileJournal {
   enableJournals();
   const file = new JournalFile(path, options);
-  // The keys of the records that are not checked yet. Records of this execution need no check.
+  // The keys of records that are not checked yet. This execution's own records need no check.
   let unchecked: Set<string> = new Set();
   const read = (key: string): unknown => {
     const found = file.records?.get(key);

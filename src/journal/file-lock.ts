@@ -1,5 +1,5 @@
 // A lock file, which allows one writer at a time on one machine. Each writer appends a claim to the lock file: a line of JSON
-// that identifies the writer. The first claim from a process that is alive holds the lock.
+// that identifies the writer. The lock belongs to the first claim whose process is alive.
 
 import { randomUUID } from "node:crypto";
 import { type FileHandle, lstat, open, readFile, readlink, rm } from "node:fs/promises";
@@ -16,9 +16,9 @@ interface LockOwner {
   readonly host: string;
   /** Identifies one loaded copy of this package. Each copy knows which of its own locks it still holds. */
   readonly instance: string;
-  /** Changes with each restart of the machine. */
+  /** The id of the machine's current boot, which changes with each restart. */
   readonly boot?: string | undefined;
-  /** Identifies the machine. A restart does not change this id. */
+  /** Identifies the machine. Stays the same after a restart. */
   readonly machine?: string | undefined;
   /** The PID and time namespaces of the process. `pid` and `start` are only valid inside these namespaces. */
   readonly namespace?: string | undefined;
@@ -26,7 +26,7 @@ interface LockOwner {
   readonly start?: string | undefined;
 }
 
-/** The state of the process that owns a lock. "unknown" if this process cannot check the state. */
+/** The state of the process that owns a lock. "unknown" if this process cannot check it. */
 type OwnerState = "alive" | "dead" | "unknown";
 
 const instance = randomUUID();
@@ -45,14 +45,14 @@ async function readIdentity(): Promise<LockOwner> {
     readText("/proc/self/stat"),
   ]);
   const namespace = pidSpace === undefined ? undefined : `${pidSpace} ${timeSpace ?? ""}`;
-  // If /proc belongs to another PID namespace, `/proc/<pid>` is not the process that has this `pid` here. Start times are then
+  // If /proc belongs to another PID namespace, `/proc/<pid>` is not the process that has this `pid` here. Its start time is then
   // unknown.
   const isOwnProc = stat !== undefined && Number.parseInt(stat, 10) === process.pid;
   const start = isOwnProc ? startIn(stat) : undefined;
   return { pid: process.pid, host: hostname(), instance, boot, machine, namespace, start };
 }
 
-/** Returns "dead" only if the process has certainly ended. */
+/** Returns the state of a lock's owner: "dead" only if the process has certainly ended. */
 async function stateOf(owner: LockOwner, self: LockOwner): Promise<OwnerState> {
   if (owner.host !== self.host) return "unknown";
   if (owner.boot !== self.boot) return isBeforeReboot(owner, self) ? "dead" : "unknown";
@@ -63,7 +63,7 @@ async function stateOf(owner: LockOwner, self: LockOwner): Promise<OwnerState> {
   return stat === undefined || startIn(stat) === owner.start ? "alive" : "dead";
 }
 
-/** On Linux, the ids of other processes are only meaningful if the namespace of this process is known. */
+/** True if this process can interpret other processes' ids. On Linux, that requires that its own namespace is known. */
 function canSeeProcesses({ namespace }: LockOwner): boolean {
   return namespace !== undefined || process.platform !== "linux";
 }
@@ -86,13 +86,13 @@ function isRunning(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // EPERM means that the process exists and belongs to another user.
+    // EPERM means that the process exists but belongs to another user.
     return isRecord(error) && error["code"] === "EPERM";
   }
 }
 
 function startIn(stat: string): string | undefined {
-  // The name of the process, in brackets, may itself contain brackets and spaces, so search for the last bracket.
+  // The process name, in brackets, may itself contain brackets and spaces, so search for the last bracket.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const [state = ""] = fields;
   return state === "Z" || state === "X" ? "ended" : fields[19];
@@ -118,19 +118,19 @@ interface LockTarget {
 }
 
 /**
- * The tokens of the locks that this copy of the package holds or requests. If the token of a claim by this copy is not in this
+ * The tokens of the locks that this copy of the package holds or requests. If a claim of this copy has a token that is not in this
  * set, the lock has already been released.
  */
 const ownTokens = new Set<string>();
 
 /**
  * Flags for opening a file. `O_NOFOLLOW` refuses a symbolic link. With `O_NONBLOCK`, opening a pipe does not wait for a process
- * at the other end of the pipe. Windows does not define these flags.
+ * at its other end. Windows does not define these flags.
  */
 export const openGuards: number = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 /**
- * Locks a file until the returned function is called. Ignores claims of processes that have ended. Throws LoopError
+ * Locks a file until the returned function is called. Ignores the claims of ended processes. Throws LoopError
  * "journal-locked" if another writer holds the lock, or may hold it.
  */
 export async function lockFile(target: LockTarget): Promise<() => Promise<void>> {
@@ -155,10 +155,10 @@ async function claimFile(target: LockTarget, lockPath: string, claim: Claim): Pr
   const file = await openLock(target, lockPath);
   try {
     const before = await findHolder(await readAll(file), claim);
-    // This check must come before the claim is written. Otherwise, the claim of a refused writer would hold the lock after the
+    // Check this before the claim is written. Otherwise, the claim of a refused writer would hold the lock after the
     // current holder has ended.
     if (before !== undefined) return await refuseUnlessGone({ target, lockPath, file, holder: before });
-    // A full disk may have cut off the previous line. The `;` makes the previous line invalid, so that a line that was cut off
+    // A full disk may have cut off the previous line. The `;` makes that line invalid, so that it
     // does not count as a claim.
     await file.appendFile(`;\n${JSON.stringify(claim)}\n`);
     const holder = await findHolder(await readAll(file), claim);
@@ -170,7 +170,7 @@ async function claimFile(target: LockTarget, lockPath: string, claim: Claim): Pr
   }
 }
 
-/** True while another writer holds, or may hold, the lock of a file. Neither waits nor writes. */
+/** True while another writer holds, or may hold, a file's lock. Neither waits nor writes. */
 export async function isFileLocked(place: string): Promise<boolean> {
   const text = await readFile(`${place}.lock`, {
     encoding: "utf8",
@@ -191,7 +191,7 @@ async function refuseUnlessGone({ target: { path }, lockPath, file, holder: { cl
   throw new LoopError("journal-locked", { path, lockPath, pid: claim.pid, host: claim.host, isVisible: state === "alive" });
 }
 
-/** Opens the lock file. Does not follow links, because another user may have put a link in the place of the lock file. */
+/** Opens the lock file. Does not follow links, because another user may have put a link in its place. */
 async function openLock({ path }: LockTarget, lockPath: string): Promise<FileHandle> {
   const refuse = (): never => {
     throw new LoopError("journal-refused", {
@@ -213,8 +213,8 @@ async function openLock({ path }: LockTarget, lockPath: string): Promise<FileHan
 }
 
 /**
- * Removes the lock file only if it contains this claim. If it does not, somebody has removed our lock file, and another process has created
- * a new one.
+ * Removes the lock file if it contains this claim. Otherwise, somebody has removed our lock file, and the present one belongs to another
+ * process.
  */
 async function removeLock(lockPath: string, { token }: Claim): Promise<void> {
   const text = await readFile(lockPath, "utf8").catch(unreadable);
@@ -222,8 +222,8 @@ async function removeLock(lockPath: string, { token }: Claim): Promise<void> {
 }
 
 async function findHolder(text: string, own: Claim): Promise<Holder | undefined> {
-  // Text after the last line break is ignored, because another process is still writing this text, or ended while it was writing
-  // the text.
+  // Text after the last line break is ignored, because another process is still writing it, or ended while it was writing
+  // it.
   const lines = text.split("\n").slice(0, -1).map(parseJson);
   const withdrawn = new Set(lines.map((line) => (isRecord(line) ? line["withdrawn"] : undefined)));
   for (const claim of lines.filter(isClaim)) {
@@ -242,7 +242,7 @@ async function stateOfClaim(claim: Claim, own: Claim): Promise<OwnerState> {
 
 async function readAll(file: FileHandle): Promise<string> {
   const { size } = await file.stat();
-  // Without `position`, the read would begin after the last write.
+  // Without `position`, reading would begin after the last write.
   const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(size), position: 0 });
   return buffer.toString("utf8", 0, bytesRead);
 }

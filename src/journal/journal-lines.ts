@@ -1,4 +1,4 @@
-// The format of a journal file: a header line, then one record per line. The checksum of each record covers this record and all
+// The format of a journal file: a header line, then one record per line. Each record's checksum covers this record and all
 // records before it.
 
 import { constants } from "node:buffer";
@@ -14,7 +14,7 @@ export interface Line {
   readonly sum: string;
 }
 
-/** An incomplete last line of a journal file. The process ended while it was writing the line. */
+/** An incomplete last line of a journal file, which a process left when it ended while writing. */
 export interface TornLine {
   /** The line number, counted from 1. */
   readonly line: number;
@@ -33,13 +33,13 @@ export interface Recorded {
 const headLine = Buffer.from(head.trimEnd());
 const headBytes = head.length;
 const newline = 0x0a;
-/** Each line is written from one string, whose UTF-16 code units take at most three bytes each. */
+/** The maximum length of a line in bytes. Each line is written from one string, whose UTF-16 code units take at most three bytes each. */
 const maxLineBytes = 3 * constants.MAX_STRING_LENGTH;
 const opening = '{"sum":"';
 const digits = 16;
 const bodyAt = opening.length + digits + '",'.length;
 
-/** `before` is the checksum of the previous record, or empty for the first record. */
+/** Returns the line of a record. `before` is the checksum of the previous record, or empty for the first record. */
 export function toLine(json: string, before: string): Line {
   const body = json.slice("{".length);
   const sum = checksum(body, before);
@@ -51,7 +51,7 @@ export interface ReadOptions {
 }
 
 /**
- * Reads a journal file in chunks, in time linear in its size. Besides the records, keeps only one line in memory. Reports an
+ * Reads a journal file in chunks, in time linear in its size. Besides the records, keeps only one line in memory. Returns an
  * incomplete last line as `torn`. Throws LoopError "journal-damaged" for any other damage.
  */
 export async function readLines(file: Pick<FileHandle, "read">, path: string, options: ReadOptions = {}): Promise<Recorded> {
@@ -75,7 +75,7 @@ export async function readLines(file: Pick<FileHandle, "read">, path: string, op
     }
     const record = readLine(bytes, sum);
     if (record === undefined) {
-      // If the incomplete line is valid without its final byte, the line was not cut off. Its line break was changed to another
+      // If the incomplete line is valid without its last byte, it was not cut off: its line break was changed to another
       // byte, so the file is damaged.
       if (isEnded || readLine(bytes.subarray(0, -1), sum) !== undefined) throw damaged(path, line);
       return { answers, sum, size, unended: false, torn: { line, bytes: length } };
@@ -89,7 +89,7 @@ export async function readLines(file: Pick<FileHandle, "read">, path: string, op
 }
 
 interface ReadBytes {
-  /** The bytes of a line, without its line break. If the line is longer than any valid line, only the beginning is kept. */
+  /** The bytes of a line, without its line break. For a line that is longer than any valid line, only the beginning. */
   readonly bytes: Buffer;
   readonly length: number;
   readonly isEnded: boolean;
@@ -98,7 +98,7 @@ interface ReadBytes {
 async function* splitLines(file: Pick<FileHandle, "read">, { chunkBytes = 2 ** 20 }: ReadOptions): AsyncGenerator<ReadBytes> {
   const line = new PartialLine();
   for (let position = 0; ;) {
-    // Each chunk needs a new buffer, because the yielded lines still refer to the buffers of the previous chunks.
+    // Each chunk needs a new buffer, because the yielded lines still refer to the previous buffers.
     const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(chunkBytes), 0, chunkBytes, position);
     if (bytesRead === 0) break;
     position += bytesRead;
@@ -122,7 +122,7 @@ class PartialLine {
   add(part: Buffer): void {
     if (part.length === 0) return;
     this.length += part.length;
-    // A line that exceeds the limit cannot be valid: the file is not a journal, or ends with many zero bytes. The rest of this
+    // A line that exceeds the limit cannot be valid: the file is not a journal, or ends with many zero bytes. The rest of the
     // line is therefore not kept in memory.
     if (this.length <= this.#limit) this.#parts.push(part);
   }

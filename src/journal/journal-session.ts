@@ -1,4 +1,4 @@
-// An open journal file. A lock file protects only one path of the journal, so a file is refused if it may have unknown paths.
+// An open journal file. A lock protects only one path, so a file that may have other, unknown paths is refused.
 
 import { type FileHandle, open, mkdir, readFile, realpath } from "node:fs/promises";
 import { head, readLines, type Recorded, toLine, type TornLine } from "./journal-lines.ts";
@@ -32,7 +32,7 @@ async function openForReading(path: string): Promise<FileHandle> {
   const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {
     const facts = await file.stat();
-    // A folder is accepted here, because reading the folder then fails with a clear error.
+    // Accepts a folder, because reading it then fails with a clear error.
     if (!facts.isFile() && !facts.isDirectory()) throw refused(path, "it is not a regular file: choose another path");
     return file;
   } catch (error) {
@@ -50,7 +50,7 @@ async function findPlace(path: string): Promise<string> {
       `${end.refused} is a symbolic link that belongs to another user: remove the link, or pass the path of the file itself`,
     );
   const folder = dirname(end.place);
-  // EEXIST: the path of the folder is a file. Opening the journal then fails with a clear error.
+  // EEXIST: the folder's path is a file. Opening the journal then fails with a clear error.
   await mkdir(folder, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
     if (!isRecord(error) || error["code"] !== "EEXIST") throw error;
   });
@@ -70,7 +70,7 @@ async function checkFile(path: string, { file, place }: OpenFile): Promise<void>
   }
   const mode = tightMode(facts);
   if (mode === undefined) return;
-  // A file system without modes, such as FAT, shows the same mode for every file, and `chmod` fails. The failure is accepted if
+  // A file system without modes, such as FAT, reports the same mode for every file, and `chmod` fails. The failure is accepted if
   // this user owns the file.
   await file.chmod(mode).catch(() => {
     if (!isOwn(facts))
@@ -78,7 +78,7 @@ async function checkFile(path: string, { file, place }: OpenFile): Promise<void>
   });
 }
 
-/** True if the file itself is a mount point. Containers can mount a single file. Always false outside Linux. */
+/** True if the file itself is a mount point, because containers can mount a single file. Always false outside Linux. */
 async function isMountPoint(place: string): Promise<boolean> {
   const mounts = await readFile("/proc/self/mountinfo", "utf8").catch(() => "");
   return mounts.split("\n").some((line) => readEscapes(line.split(" ")[4] ?? "") === place);
@@ -149,7 +149,7 @@ function createLineWriter(
       const line = toLine(json, last);
       last = line.sum;
       waiting.push(line.text);
-      // The write starts one microtask later, so that lines that are added at the same time share one write and one `datasync`.
+      // The write starts one microtask later, so that lines added at the same time share one write and one `datasync`.
       next ??= latest = latest.then(flush, flush);
       return next;
     },
@@ -173,7 +173,7 @@ export interface FileJournalOptions {
    */
   readonly fsync?: boolean | undefined;
   /**
-   * Returns the result to write instead of a step's actual result. Must be synchronous. The returned result must have the same
+   * Returns the result to write instead of a step's actual result. Must be synchronous. It must have the same
    * shape, because a resumed run uses it. The current run uses the actual result. If `redact` throws, the step is rejected and
    * not written. Default: results are written unchanged.
    */
@@ -189,8 +189,8 @@ export interface JournalSession {
   readonly answers: ReadonlyMap<string, unknown>;
   check(): void;
   /**
-   * Writes the result of a step. Returns the result after conversion to JSON and back, so that the result has the same form as in
-   * a resumed run. The returned result is not changed by `redact`.
+   * Writes a step's result. Returns the result after conversion to JSON and back, so that it has the same form as in
+   * a resumed run, but without the changes of `redact`.
    */
   record<T>(key: string, answer: T): Promise<T>;
   close(): Promise<void>;
@@ -277,7 +277,7 @@ function createSession(path: string, { answers }: Recorded, { writer, redact, un
       const text = JSON.stringify({ key, answer });
       const own: { readonly answer: T } = JSON.parse(text);
       const written = redact === undefined ? text : rewrite(text, redact);
-      // A run may end without waiting for this step. The journal is then already closed when the step ends.
+      // A run may end without waiting for this step, so the journal may be closed when the step ends.
       if (closing !== undefined || writer === undefined) throw new LoopError("journal-closed", { path });
       await writer.write(written);
       answers.set(key, own.answer);
@@ -287,7 +287,7 @@ function createSession(path: string, { answers }: Recorded, { writer, redact, un
   };
 }
 
-/** Passes `redact` a copy of the result, because the run still uses the result itself. */
+/** Calls `redact` with a copy of the result, because the run still uses the result itself. */
 function rewrite(text: string, redact: NonNullable<FileJournalOptions["redact"]>): string {
   const { key, answer: own }: JournalRecord = JSON.parse(text);
   const answer: unknown = redact({ key, answer: own });

@@ -16,7 +16,7 @@ export function toFileName(id: string): string {
   return hash.digest("hex").slice(0, 40);
 }
 
-/** Writes a file under a temporary name, and then renames it. After a crash, `path` has the complete old text or the complete new text. */
+/** Writes a file under a temporary name, and then renames it. After a crash, `path` contains the complete old text or the complete new text. */
 export async function writeWhole(path: string, text: string): Promise<void> {
   const draft = `${path}.${randomUUID()}.tmp`;
   try {

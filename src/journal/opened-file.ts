@@ -25,7 +25,7 @@ export class JournalFile {
     this.#options = { ...options };
   }
 
-  /** The records of an open file. Undefined if the file is not open. */
+  /** The records of the open file. Undefined if the file is not open. */
   get records(): ReadonlyMap<string, unknown> | undefined {
     return this.#session?.answers;
   }

@@ -7,7 +7,7 @@ import { enableJournals, type Journal, LoopError } from "../core/index.ts";
  * events with `replayed: true`.
  *
  * If a step is not recorded, the run rejects with LoopError "journal-incomplete". The recorded run then had not ended, or it had other
- * messages, middleware or limits. A journal file is opened read-only, so another process may write the file during the replay. Throws
+ * messages, middleware or limits. A journal file is opened read-only, so another process may write it during the replay. Throws
  * LoopError "invalid-option" if the argument is not a journal.
  *
  * @example

@@ -6,7 +6,7 @@ import { whenAllReady, whenReady } from "../shared/promises.ts";
 import { isJournal } from "./replay-journal.ts";
 import { createHash } from "node:crypto";
 
-/** A store for large texts. Each text has an id of 64 hexadecimal digits that is computed from the text. */
+/** A store for large texts. Each text has an id of 64 hexadecimal digits that is computed from it. */
 export interface BlobStore {
   /**
    * Stores a text. The record that needs the text is written after `put` has resolved. The same text may be stored again under
@@ -33,7 +33,7 @@ const checks: Checks<BlobOptions> = {
 };
 
 /**
- * Wraps a journal so that large parts of its records are kept in a blob store. Wrap the journal each time you use it, including
+ * Wraps a journal so that large parts of its records are stored in a blob store. Wrap the journal each time you use it, including
  * for `inspectJournal` and `replayJournal`. A field of a record is stored as a blob if its JSON text is larger than `minBytes`.
  * Equal fields share one blob. Blobs are never removed.
  *
@@ -78,8 +78,8 @@ function trackUntilEnd<T>(pending: Set<PromiseLike<unknown>>, work: PromiseLike<
 }
 
 /**
- * Waits until the texts of all steps are stored. A run that rejects does not wait for its steps. Without this wait, the journal
- * would close before steps that have run are recorded.
+ * Waits until the texts of all steps are stored. A rejected run does not wait for its steps, so the journal
+ * would otherwise close before finished steps are recorded.
  */
 async function settle(puts: ReadonlySet<PromiseLike<unknown>>): Promise<void> {
   if (puts.size === 0) return;
@@ -112,16 +112,16 @@ function unpack(store: BlobStore, { key, found, fresh }: Found): unknown {
 }
 
 /**
- * A record whose large parts are in a blob store. Every recorded value is wrapped in an object, so that data in the value, such as
- * the result of a tool, cannot be mistaken for the id of a blob.
+ * A record whose large parts are in a blob store. Every recorded value is wrapped in an object, so that data such as a tool's
+ * result cannot be mistaken for a blob's id.
  */
 type BlobRecord =
   | {
-      /** The recorded value. Fields that are in the blob store are null here, which keeps the order of the fields. */
+      /** The recorded value. Fields that are in the blob store are null here, so that the fields keep their order. */
       readonly value: unknown;
       readonly blobs?: readonly (readonly [field: string, id: string])[];
     }
-  /** The id of a blob with the whole value. */
+  /** The id of a blob that contains the whole value. */
   | { readonly blob: string };
 
 interface PackedRecord {

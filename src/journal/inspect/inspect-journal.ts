@@ -18,13 +18,13 @@ export type PendingCall = RecordedRun["pendingCalls"][number];
 
 /**
  * The status of a run in its journal: `not-started` before the first record, `running` until the run ends (also after a crash),
- * then the status of the result.
+ * then the result's status.
  */
 export type InspectedStatus = "not-started" | "running" | LoopStatus;
 
 /** The state of a run as recorded in its journal. Plain data. */
 export interface JournalInspection {
-  /** The `runId` from the options of the run. Undefined if no `runId` was set, or the run has not started. */
+  /** The run's option `runId`. Undefined if it was not set, or if the run has not started. */
   readonly runId: string | undefined;
   readonly status: InspectedStatus;
   /** Why the run ended or is suspended. Undefined for a run with the status `not-started` or `running`. */
@@ -56,7 +56,7 @@ export interface JournalInspection {
   readonly agent: string | undefined;
   /** The handoffs of this run, in order. Undefined without `createHandoffs`. */
   readonly handoffs: readonly Handoff[] | undefined;
-  /** The time at which the run last looked for messages, in milliseconds of its clock. Undefined before the first iteration. */
+  /** The time at which the run last looked for messages, in milliseconds on its clock. Undefined before the first iteration. */
   readonly lastSeenMs: number | undefined;
   /** The option `version` of the code that started the run. Undefined if this option was not set. */
   readonly version: string | undefined;
