@@ -19,7 +19,7 @@ const retryMs = 50;
 
 type Locked = Pick<ConversationOptions, "id" | "store">;
 
-/** Resolves to `true` after a short wait. Resolves to `false` if the time is up or the signal has fired. */
+/** Resolves to `true` after a short wait, or to `false` if the time is up or the signal was aborted. */
 export async function waitABit({ clock, until, signal }: Waiting): Promise<boolean> {
   const left = until - clock.now();
   if (left <= 0 || signal?.aborted === true) return false;
@@ -28,8 +28,8 @@ export async function waitABit({ clock, until, signal }: Waiting): Promise<boole
 }
 
 /**
- * Locks the conversation. If another run holds the lock, waits for that run. Callers in this process get the lock in the order in which
- * they asked. Rejects with LoopError "conversation-busy" when the time is up or the signal fires.
+ * Locks the conversation. If another run holds the lock, waits for it. Callers in this process get the lock in the order in which
+ * they asked. Rejects with LoopError "conversation-busy" when the time is up or the signal is aborted.
  */
 export async function lockConversation({ id, store }: Locked, waiting: Waiting): Promise<ConversationLock> {
   const leave = await linesOf(store).take(id, "lock", waiting);
@@ -49,7 +49,7 @@ export async function lockConversation({ id, store }: Locked, waiting: Waiting):
   }
 }
 
-/** Another process may hold the lock. No process learns when it becomes free, so the request is repeated. */
+/** Requests the lock repeatedly: another process may hold it, and nothing reports when that process releases it. */
 async function lockAtHead({ id, store }: Locked, waiting: Waiting): Promise<ConversationLock> {
   for (;;) {
     try {
@@ -60,13 +60,13 @@ async function lockAtHead({ id, store }: Locked, waiting: Waiting): Promise<Conv
   }
 }
 
-/** The messages and the facts of a run that was cut off. */
+/** The messages and the handover of a run that was cut off. */
 export interface Recovered extends Left {
-  /** The messages that the run has added to its first messages. */
+  /** The messages that the run added to its first messages. */
   readonly added: readonly Message[];
 }
 
-/** Reads a run that was cut off. Returns undefined if its journal is unknown, because nobody can then tell how much the run spent. */
+/** Reads a run that was cut off. Returns undefined if its journal is unknown, because the run's spending is then unknown too. */
 export async function recoverRun(
   journal: Journal | undefined,
   { messages, state }: StoredConversation,
@@ -86,7 +86,7 @@ async function inspectRun(journal: Journal): Promise<JournalInspection | undefin
 }
 
 /**
- * Called after a run has rejected. Returns false only if the run has certainly recorded nothing, for example because its journal
+ * True if a rejected run may have recorded something. False only if it certainly recorded nothing, for example because its journal
  * could not be opened.
  */
 export async function hasBegun(journal: Journal | undefined): Promise<boolean> {
@@ -103,7 +103,7 @@ interface Started<Output, T extends Tool> {
   readonly result: Promise<LoopResult<Output, T>>;
 }
 
-/** `onLeave` is called when the reader leaves the stream, which stops the run. */
+/** Starts a run, and returns its stream. `onLeave` is called when the reader leaves the stream, which stops the run. */
 export function startStream<Output, T extends Tool>(
   begin: () => Promise<Started<Output, T>>,
   onLeave: () => void,

@@ -4,7 +4,7 @@ import { toFileName } from "../journal/named-files.ts";
 
 const maxIdLength = 200;
 
-/** Slashes and control characters are refused because programs make file names from ids, for example for journals. */
+/** Matches characters that ids must not contain, such as slashes and control characters, because programs make file names from ids. */
 const forbidden = /[\p{Cc}\p{Cs}/\\]/u;
 
 export const idCheck: Check = [
@@ -20,7 +20,7 @@ export function checkId(id: unknown): void {
 
 /**
  * Makes the id of a run, which is a valid file name on every system. It begins with safe characters of the conversation id, which
- * people can recognize. Without the random part, a new conversation could get the journals of a deleted one with the same id.
+ * people can recognize. The random part keeps a new conversation from getting the journals of a deleted one with the same id.
  */
 export function toRunId(id: string, number: number): string {
   const shown = (id.match(/\w+/g) ?? ["chat"]).join("-").slice(0, 40);

@@ -1,5 +1,5 @@
-// Computes how a stored conversation changes when a run begins, gets a message, ends, or is closed because another run begins. These
-// functions store nothing. Conversations and run hosts use them.
+// Computes how a stored conversation changes when a run begins, gets a message, ends, or is closed because another run begins.
+// Conversations and run hosts use these functions, which store nothing themselves.
 
 import { invalidOption } from "../core/kit.ts";
 import type { StopRequest } from "../core/types/loop-options.ts";
@@ -34,7 +34,7 @@ export const emptyConversation: StoredConversation = { messages: [], state: empt
 
 type Turns = readonly ConversationTurn[] | undefined;
 
-/** Returns the facts that the runs of a conversation hand on, without the other fields of its state. */
+/** Returns the part of a conversation's state that its runs hand on. */
 export function handoverOf(state: ConversationState): Handover {
   const { runs: _, undelivered: _undelivered, lastRun: _lastRun, journals: _journals, turns: _turns, ...handover } = state;
   return handover;
@@ -50,7 +50,7 @@ export interface Changed {
 }
 
 /**
- * Closes `lastRun`, which must happen before another run begins. Ends calls that still wait, and adds the report of the run to the
+ * Closes `lastRun`, which must happen before another run begins. Ends calls that still wait, and adds the run's report to the
  * handover. `recovered` replaces the messages and the report of an unfinished run.
  */
 export function settleLastRun({ messages, state }: StoredConversation, recovered?: Left, denied: boolean = false): Changed {
@@ -58,7 +58,7 @@ export function settleLastRun({ messages, state }: StoredConversation, recovered
   if (lastRun === undefined) return { stored: { messages, state }, change: { from: messages.length, messages: [], state } };
   const isOpen = lastRun.status === "running" || lastRun.status === "suspended";
   const kept = recovered?.messages ?? messages;
-  // If an input check refused the run, it may have fewer messages than it began with.
+  // A run that an input check refused may have fewer messages than it began with.
   const from = isOpen ? Math.min(lastRun.start, kept.length) : messages.length;
   const own = settleWaiting(kept.slice(from), denied);
   const handover = addReport(recovered?.handover ?? handoverOf(state), recovered?.report ?? lastRun);
@@ -74,11 +74,11 @@ interface NextRun extends Pick<BeginningRun, "runId" | "listsJournals"> {
   readonly id: string;
   /** True if the new message ends waiting calls. */
   readonly denied: boolean;
-  /** The messages and facts of a run that was cut off, from its journal. */
+  /** The messages and the handover of a run that was cut off, from its journal. */
   readonly recovered: Left | undefined;
 }
 
-/** Begins a run with new messages. Messages that the conversation has already are not added again. */
+/** Begins a run with new messages. Messages that the conversation already contains are not added again. */
 export function beginRun(
   before: StoredConversation,
   given: readonly UserMessage[],
@@ -105,9 +105,9 @@ function isAnswerable(messages: readonly Message[]): boolean {
 
 interface BeginningRun {
   readonly runId: string;
-  /** True to list the journal of the run, so that it can be removed. */
+  /** Set to true to list the run's journal, so that it can be removed. */
   readonly listsJournals: boolean;
-  /** Identifies the events of a run of a run host. The conversation then also lists its turns. */
+  /** Identifies the events of a run host's run. The conversation then also lists its turns. */
   readonly epoch?: string | undefined;
 }
 
@@ -144,7 +144,7 @@ function keepTurns(turns: readonly ConversationTurn[], length: number): readonly
   return turns.flatMap((turn) => (turn.from >= length ? [] : [{ ...turn, to: Math.min(turn.to, length) }]));
 }
 
-/** Ends a suspended run, and the calls that wait. */
+/** Ends a suspended run and its waiting calls. */
 export function cancelRun(
   { messages, state }: StoredConversation,
   lastRun: StoredRun,
@@ -162,7 +162,7 @@ export function cancelRun(
 }
 
 /**
- * Marks `lastRun` as running again. `undo` removes the mark if the resumed run rejects, for example because of a wrong decision.
+ * Marks `lastRun` as running again. `undo` removes the mark if the resumed run rejects, for example because of an invalid decision.
  */
 export function reopenRun({ messages, state }: StoredConversation, lastRun: StoredRun, epoch?: string): Changed {
   const { runId, start, own, usage, steered } = lastRun;
@@ -191,7 +191,7 @@ interface EndedRun {
   readonly journals: readonly StoredJournal[] | undefined;
 }
 
-/** Makes the change at the end of a run. */
+/** Returns the change at the end of a run. */
 export function endRun({ state }: StoredConversation, { start, result, journals }: EndedRun): ConversationChange {
   const { runId, status, reason, usage, costUSD } = result;
   const { lastRun: { own = start, steered, epoch } = {}, runs, undelivered, turns } = state;
@@ -201,7 +201,7 @@ export function endRun({ state }: StoredConversation, { start, result, journals 
   const lastRun: StoredRun = { runId, start: from, own, status, reason, ...report, ...hosted };
   const turn = { runId, from, to: messages.length, status, reason, usage, costUSD };
   const late = withoutSteered(lateMessagesOf(result), steered);
-  // A resumed run may return a message twice: from its journal, and because it got the message again.
+  // A resumed run may return a message twice: once from its journal, and once because the message was sent to it again.
   const unsent = findUnsent(steered, result.messages.slice(start));
   return {
     from,
@@ -225,7 +225,7 @@ function endTurns(turns: readonly ConversationTurn[], runId: string, from: numbe
 }
 
 /**
- * Returns the steered messages that are not among the messages of the run. The run gets them in order. It may have read a message from
+ * Returns the steered messages that the run's messages lack. The run gets them in order. It may have read a message from
  * its inbox without sending it, for example before it was suspended or stopped.
  */
 export function findUnsent(steered: readonly UserMessage[] = [], own: readonly Message[]): readonly UserMessage[] {
@@ -248,7 +248,7 @@ function withoutSteered(late: readonly UserMessage[], steered: readonly UserMess
   return late.filter((message) => !steered.some((one) => isSameUserMessage(one, message)));
 }
 
-/** Compares only the types of files, because a journal may keep their bytes in another form. */
+/** True if two user messages are equal. Of files, only the types are compared, because a journal may store their bytes in another form. */
 function isSameUserMessage(one: UserMessage, other: UserMessage): boolean {
   return one.id === other.id && (one.id !== undefined || outlineOf(one) === outlineOf(other));
 }
@@ -259,7 +259,7 @@ function outlineOf({ content }: UserMessage): string {
 }
 
 /**
- * Makes the first change of a fork. The usage and the cost of the fork begin at 0, because the original conversation has counted
+ * Makes the first change of a fork. The fork's usage and cost begin at 0, because the original conversation has counted
  * the copied runs.
  */
 export function forkAt({ stored }: Changed, atMessage: number = stored.messages.length): ConversationChange {
@@ -282,7 +282,7 @@ export function usageOf(state: ConversationState): ConversationUsage {
   return toUsage(addReport(handoverOf(state), state.lastRun ?? noHandover), state.runs);
 }
 
-/** The journals of a conversation, including the journal of its last run, which is missing in states that an earlier version stored. */
+/** Returns a conversation's journals. Adds the journal of the last run, which is missing in states that an earlier version stored. */
 export function listJournals({ journals = [], lastRun }: ConversationState): readonly { readonly runId: string }[] {
   return lastRun === undefined || journals.some(({ runId }) => runId === lastRun.runId) ? journals : [...journals, lastRun];
 }

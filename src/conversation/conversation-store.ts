@@ -8,7 +8,7 @@ export interface StoredConversation {
 }
 
 /**
- * The facts about a conversation besides its messages. Small, because each change stores all of them. The inherited fields have their
+ * The state of a conversation besides its messages. Small, because each change stores all of it. The inherited fields have their
  * values from before `lastRun`, so that a resumed run begins with the same summary and agent.
  */
 export interface ConversationState extends Handover {
@@ -27,7 +27,7 @@ export interface ConversationState extends Handover {
 /** One run of a conversation, with the position of its answer in the transcript. */
 export interface ConversationTurn extends Pick<ConversationUsage, "usage" | "costUSD"> {
   readonly runId: string;
-  /** The messages of the run: those from the position `from` up to, but not including, the position `to`. */
+  /** The messages of the run begin at the position `from`, and end before the position `to`. */
   readonly from: number;
   readonly to: number;
   readonly status: LoopStatus;
@@ -40,7 +40,7 @@ export interface StoredJournal {
   /** The number of the run in its conversation, counted from 1. */
   readonly number: number;
   /**
-   * The time of the end of the run, in milliseconds since 1970. Undefined if the journal must be kept, because the run has not ended,
+   * The time at which the run ended, in milliseconds since 1970. Undefined if the journal must be kept, because the run has not ended
    * or its cost is unknown.
    */
   readonly endedAt?: number | undefined;
@@ -54,16 +54,16 @@ export interface StoredRun extends RunReport {
   /** The position of the first message that is removed from the conversation if an input check refuses the run. Default: `start`. */
   readonly own?: number | undefined;
   /**
-   * How the run ended. "running" until the end of the run is stored. The status stays "running" if the process of the run was
+   * How the run ended, or "running" until its end is stored. The status stays "running" if the run's process was
    * killed.
    */
   readonly status: "running" | LoopStatus;
   /** Why the run ended or is suspended. Undefined while the status is "running". */
   readonly reason?: EndReason | undefined;
-  /** Identifies the events of the run. Only the process of the run has these events, in its memory. Only for a run host. */
+  /** Identifies the run's events, which exist only in the memory of its process. Only for a run host. */
   readonly epoch?: string | undefined;
   /**
-   * All messages that a run host accepted for steering the run, in order. A resumed run gets the messages in this list that are missing
+   * All messages that a run host accepted for steering the run, in order. A resumed run gets those of them that are missing
    * in its journal.
    */
   readonly steered?: readonly UserMessage[] | undefined;
@@ -92,7 +92,7 @@ export interface ConversationStore {
    */
   lock(id: string): ConversationLock | PromiseLike<ConversationLock>;
   /**
-   * Returns true while a writer holds the lock, in this or another process. Returns false if the process of the writer has died.
+   * Returns true while a writer holds the lock, in this or another process. Returns false if the writer's process has died.
    */
   isLocked(id: string): boolean | PromiseLike<boolean>;
   /** Lists all conversations, in any order. Default: the store cannot list conversations. */
@@ -100,8 +100,8 @@ export interface ConversationStore {
   /** Deletes a conversation. Has no effect if it does not exist. Rejects with "conversation-busy" while it is locked. */
   remove(id: string): void | PromiseLike<void>;
   /**
-   * Returns the journal of a run. Each call with the same `runId` must return a journal with the same records. The lock of the
-   * conversation keeps other processes away from it. Default: a run host keeps the journals in memory.
+   * Returns the journal of a run. Each call with the same `runId` must return a journal with the same records. The conversation's
+   * lock keeps other processes away from it. Default: a run host keeps the journals in memory.
    */
   readonly journal?: ((runId: string) => Journal) | undefined;
   /** Deletes the journal of a run. Has no effect if it does not exist. Default: a run host keeps the journals. */
@@ -115,16 +115,16 @@ export interface BuiltInConversationStore extends ConversationStore {
   readonly removeJournal: (runId: string) => void | PromiseLike<void>;
 }
 
-/** A conversation in the list of a store. */
+/** A conversation in a store's list. */
 export interface StoredListing {
   readonly id: string;
-  /** When the conversation was last changed, in milliseconds since 1970. */
+  /** The time of the last change, in milliseconds since 1970. */
   readonly changedAt: number;
 }
 
 /** The lock of one writer. */
 export interface ConversationLock {
-  /** The conversation at the time of the lock. Undefined if it does not exist. */
+  /** The conversation when it was locked. Undefined if it does not exist. */
   readonly stored: StoredConversation | undefined;
   /**
    * Stores a change so that a crash cannot lose it. A crash during the call stores the whole change or nothing. Rejects with
@@ -134,7 +134,7 @@ export interface ConversationLock {
   /** Unlocks the conversation. */
   release(): void | PromiseLike<void>;
   /**
-   * Aborted if another writer may have the lock now. The abort stops the run. Omit `lost` if a lock of this store cannot be lost.
+   * Aborted when another writer may have the lock, which stops the run. Omit `lost` if the store's locks cannot be lost.
    */
   readonly lost?: AbortSignal | undefined;
 }

@@ -24,9 +24,9 @@ type ConversationOwnOptions = "messages" | "runId" | "journal" | "answers" | "re
 export type ConversationRunOptions<Output = unknown, T extends Tool = Tool> = EntryOptions<ConversationOwnOptions, Output, T>;
 
 /**
- * Options for one run. They replace the options of the conversation. The fields of `limits`, `timeouts`, `session` and `modelSettings` are
- * replaced one by one. `T` is the type of the run's tools, and `Base` of the conversation's tools. The option `context` is required if the
- * run's tools need another context than the conversation's tools.
+ * Options for one run. They replace the conversation's options. The fields of `limits`, `timeouts`, `session` and `modelSettings` are
+ * replaced one by one. `T` is the type of the run's tools, and `Base` is the type of the conversation's tools. The option `context` is required
+ * if the run's tools need another context than the conversation's tools.
  */
 export type RunOverrides<Output = unknown, T extends Tool = Tool, Base extends Tool = T> = Partial<
   Omit<RunOptions<Output, T>, ConversationOwnOptions>
@@ -59,13 +59,13 @@ export interface ConversationOptions<Output = unknown, T extends Tool = Tool> {
    */
   readonly journal?: ((runId: string) => Journal) | undefined;
   /**
-   * Removes the journal of a run, for example its file. Called for journals that `keepRuns` does not keep, and by `remove`. If it throws,
+   * Removes a run's journal, for example its file. Called for journals that `keepRuns` does not keep, and by `remove`. If it throws,
    * the conversation tries again after a later run. Default: journals are kept.
    */
   readonly removeJournal?: ((runId: string) => void | PromiseLike<void>) | undefined;
   /**
-   * How many journals of ended runs are kept: a number of runs, or `{ days }`. `Infinity` keeps all. The journal of the last run
-   * always stays. An older journal stays if its run is suspended, its answer is not stored, or, with `pricing`, its cost is unknown.
+   * How many journals of ended runs are kept: a number of runs, or `{ days }`. `Infinity` keeps all. The last run's journal
+   * is always kept. An older journal is kept if its run is suspended, its answer is not stored, or, with `pricing`, its cost is unknown.
    * Needs `removeJournal`. Default 1.
    */
   readonly keepRuns?: KeepRuns | undefined;
@@ -79,7 +79,7 @@ export interface ConversationOptions<Output = unknown, T extends Tool = Tool> {
   /**
    * How `send` handles a new message while calls of the last run wait for decisions or results. "refuse" rejects with LoopError
    * "conversation-refused", which names the calls. "deny" ends the calls: calls that wait for an approval are denied, and calls that wait
-   * for a result are interrupted. "queue" waits up to `waitMs` for the run to be resumed and to end. Default "refuse".
+   * for a result are interrupted. "queue" waits up to `waitMs` until the run was resumed and has ended. Default "refuse".
    */
   readonly whenSuspended?: WhenSuspended | undefined;
 }
@@ -104,7 +104,7 @@ export type NewMessages = string | UserMessage | readonly UserMessage[];
 export interface ConversationStatus {
   readonly runId: string;
   /**
-   * "running" until the end of the run is stored. If the process of the run was killed, the status stays "running", and `isLive`
+   * "running" until the end of the run is stored. If the run's process was killed, the status stays "running", and `isLive`
    * is false.
    */
   readonly status: "running" | LoopStatus;
@@ -130,15 +130,15 @@ export interface Conversation<Output = unknown, T extends Tool = Tool, Fields = 
    * Adds messages from the user, and runs the loop. The messages are stored before the run begins. Without `message`, the run answers
    * messages that have no answer yet: undelivered messages, or the messages of a run that was cut off or failed.
    *
-   * If the conversation has a message with the same `id` and no answer yet, the message is not added again. If that message has an
+   * If the conversation already contains a message with the same `id` and no answer yet, the message is not added again. If that message has an
    * answer, `send` rejects with LoopError "conversation-refused".
    *
    * Rejects like `runToolLoop`, with errors of the store, and with LoopError "conversation-busy". If the run rejects, its messages stay in
    * the conversation. If the run rejects before it has recorded anything, for example because its journal cannot be opened, the
    * conversation stays as it was before `send`.
    *
-   * If the store fails at the end of a run, the conversation repeats the last write while the store's lease holds. If that fails too,
-   * `send` rejects with the store's error, and its property `result` has the result of the run.
+   * If the store fails at the end of a run, the conversation repeats the last write while the store's lease lasts. If that fails too,
+   * `send` rejects with the store's error, whose property `result` is the run's result.
    *
    * @example
    * const { text } = await conversation.send("Do I need a coat?");
@@ -193,9 +193,9 @@ export interface Conversation<Output = unknown, T extends Tool = Tool, Fields = 
   usage(): Promise<ConversationUsage>;
   /**
    * Copies the conversation to a new id, and returns the copy. `atMessage` is the number of messages to copy. Default: all. In the copy,
-   * calls that still wait are ended. The usage of the copy begins at 0.
+   * calls that still wait are ended, and the usage begins at 0.
    *
-   * Rejects with LoopError "conversation-refused" if a conversation with the new id exists, or this conversation does not exist.
+   * Rejects with LoopError "conversation-refused" if a conversation with the new id exists, or if this conversation does not exist.
    * Rejects with "invalid-option" if `atMessage` is too large, or separates a tool call from its result.
    */
   fork(id: string, options?: ForkOptions): Promise<Conversation<Output, T, Fields>>;

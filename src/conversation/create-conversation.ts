@@ -52,7 +52,7 @@ interface Ended {
 
 /**
  * Stores the last change of a run. If the store fails, for example because its database restarts, tries again while the lease
- * holds. If all tries fail, rejects with the error of the store, whose property `result` is the result of the run.
+ * lasts. If all tries fail, rejects with the store's error, whose property `result` is the run's result.
  */
 async function appendEnd(
   lock: ConversationLock,
@@ -73,7 +73,7 @@ async function appendEnd(
 
 const problem = 'The store has failed. Read its error in "cause", and the result of the run in "result".';
 
-/** The property is not enumerable, so that printing the error does not print the whole transcript. */
+/** Adds the result to an error. The property is not enumerable, so that printing the error does not print the whole transcript. */
 function withResult(error: unknown, result: LoopResult): unknown {
   const isOpen = error instanceof Error && Object.isExtensible(error);
   const given = isOpen ? error : new Error(problem, { cause: error });
@@ -82,7 +82,7 @@ function withResult(error: unknown, result: LoopResult): unknown {
 
 /**
  * Creates an object for one conversation, which keeps its transcript in a store. Each `send` adds a message from the user, and runs the
- * loop with all messages. It then stores the messages, the usage, the cost and the compaction of the run. Any number of objects, in any
+ * loop with all messages. It then stores the run's messages, usage, cost and compaction. Any number of objects, in any
  * number of processes, may share a conversation. A conversation has one run at a time.
  *
  * Nothing is read or written before the first call of a method. Throws LoopError "invalid-option" or "unknown-option" if an
@@ -260,7 +260,7 @@ class StoredChat {
     return beginRun(before, given, { id: this.id, runId, recovered, denied, listsJournals });
   }
 
-  /** Reads what the last run has recorded, if the process of that run was killed. */
+  /** Reads what the last run recorded, if its process was killed. */
   async #recover(stored: StoredConversation): Promise<Left | undefined> {
     const { lastRun } = stored.state;
     return lastRun?.status === "running" ? recoverRun(this.#journalOf(lastRun.runId), stored, lastRun) : undefined;
@@ -276,7 +276,7 @@ class StoredChat {
     if (lastRun === undefined) throw refused(this.id, "has no run yet. Call send");
     const { status, reason, runId } = lastRun;
     const isOpen = status === "running" || status === "suspended";
-    // Refused messages were removed from the conversation, so their run cannot be repeated.
+    // The refused messages were removed from the conversation, so the run cannot be repeated.
     const isRetried = resume !== undefined && reopenable.has(status) && reason?.kind !== "input-guardrail";
     if (!isOpen && !isRetried)
       throw refused(this.id, `has no run to resume: the last one has ended as "${status}". Call send to begin another run`);
@@ -389,7 +389,7 @@ class StoredChat {
   }
 }
 
-/** An error of `release` must not replace the result of the run, or its error. */
+/** Releases a lock. Ignores an error of `release`, which must not replace the run's result or error. */
 async function unlock(lock: ConversationLock): Promise<void> {
   try {
     await lock.release();

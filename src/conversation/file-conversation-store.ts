@@ -1,5 +1,5 @@
-// Stores each conversation in a journal file, with one record for each change. The code of the journal locks the file, adds
-// checksums, makes the file private, and removes a record that a crash has cut off.
+// Stores each conversation in a journal file, with one record for each change. The journal's code locks the file, adds
+// checksums, makes the file private, and removes a record that a crash cut off.
 
 import { mkdir, readdir, rm, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
@@ -36,7 +36,7 @@ export interface FileConversationStoreOptions {
  * next process that uses the conversation removes the lock and an incomplete last line.
  *
  * Throws LoopError "invalid-option" or "unknown-option" if an argument is invalid. The methods reject with errors from the disk, and with
- * "journal-damaged" if something else has changed a file. They reject with "journal-refused" if a file cannot be used safely, for example
+ * "journal-damaged" if something else changed a file. They reject with "journal-refused" if a file cannot be used safely, for example
  * because it is a symbolic link that another user made.
  *
  * @example
@@ -95,7 +95,7 @@ export function fileConversationStore(directory: string, options: FileConversati
   return shareLines(store, linesOfFolders, root);
 }
 
-/** All stores of this process with the same directory use the same lines. */
+/** The lines by directory. All stores of this process with the same directory use the same lines. */
 const linesOfFolders = new Map<string, Lines>();
 
 async function* listFiles(root: string): AsyncGenerator<StoredListing> {
@@ -119,7 +119,7 @@ function journalPathOf(root: string, runId: string): string {
   return join(root, `run-${toFileName(runId)}.jsonl`);
 }
 
-/** Closes the session if its changes are damaged, because the conversation would stay locked otherwise. */
+/** Reads a conversation. Closes the session if the changes are damaged, because the conversation would stay locked otherwise. */
 async function readStored(id: string, session: JournalSession): Promise<StoredConversation | undefined> {
   try {
     return replayChanges(id, session.answers);
@@ -135,7 +135,7 @@ function keyOf(id: string, count: number): string {
 
 /**
  * Returns the conversation after all changes, or undefined without a change. Throws LoopError "journal-damaged" for damage that the
- * checksums do not show: somebody may have computed new checksums, or copied the file of another conversation.
+ * checksums cannot detect: somebody may have computed new checksums, or copied another conversation's file.
  */
 function replayChanges(id: string, changes: ReadonlyMap<string, unknown>): StoredConversation | undefined {
   const messages: Message[] = [];

@@ -1,4 +1,4 @@
-// Hands the usage, cost, summary and agent of one run to the next. Conversations, run hosts and durable hosts use these functions.
+// Hands a run's usage, cost, summary and agent to the next run. Conversations, run hosts and durable hosts use these functions.
 
 import { addCost, addUsage, noUsage } from "../shared/count-usage.ts";
 import { isRecord } from "../core/kit.ts";
@@ -10,7 +10,7 @@ import { isFunction } from "../shared/errors/check-fields.ts";
 import { endCalls } from "../journal/inspect/end-calls.ts";
 import type { JournalInspection } from "../journal/index.ts";
 
-/** The facts that the runs of a conversation hand to its next run. Plain data. */
+/** The values that the runs of a conversation hand to its next run. Plain data. */
 export interface Handover {
   /** The sum over all runs whose usage is known. */
   readonly usage: Usage;
@@ -18,11 +18,11 @@ export interface Handover {
   readonly costUSD?: number | undefined;
   /** The sum of the known costs in USD, if `costUSD` is undefined. */
   readonly knownCostUSD?: number | undefined;
-  /** The newest summary. Undefined if no run made a summary. */
+  /** The newest summary. Undefined if no run wrote one. */
   readonly compaction?: CompactedMessages | undefined;
   /** The handoffs of all runs, in order. The last one names the current agent. Undefined without `createHandoffs`. */
   readonly handoffs?: readonly AgentChange[] | undefined;
-  /** Digests of the final request. Undefined if the prompt cache was not watched. */
+  /** Digests of the last request. Undefined if the prompt cache was not watched. */
   readonly lastRequest?: LastRequest | undefined;
 }
 
@@ -31,7 +31,7 @@ export type AgentChange = Pick<Handoff, "to" | "messagesBefore">;
 
 type LastRequest = NonNullable<NonNullable<LoopResult["cache"]>["last"]>;
 
-/** The facts that one run adds to the handover. The usage is undefined if it is unknown. */
+/** The values that one run adds to the handover. The usage is undefined if it is unknown. */
 export type RunReport = { readonly [Field in keyof Handover]?: Handover[Field] | undefined };
 
 /** The usage and the cost of a conversation. */
@@ -52,7 +52,7 @@ type Reported = Pick<LoopResult, "usage" | "costUSD" | "knownCostUSD" | "compact
   readonly cache?: { readonly last?: LastRequest | undefined } | undefined;
 };
 
-/** Reads the report from the result of a run, or from the inspection of its journal. */
+/** Returns a run's report, from its result or from an inspection of its journal. */
 export function toReport({ usage, costUSD, knownCostUSD, compaction, handoffs = [], cache }: Reported): RunReport {
   const changes = handoffs.map(({ to, messagesBefore }) => ({ to, messagesBefore }));
   const lastRequest = cache?.last;
@@ -65,10 +65,10 @@ export function toReport({ usage, costUSD, knownCostUSD, compaction, handoffs = 
   };
 }
 
-/** The endings after which `resume: "retry-last"` continues a run. */
+/** The statuses after which `resume: "retry-last"` continues a run. */
 export const reopenable: ReadonlySet<string> = new Set<LoopStatus>(["error", "timeout", "stopped-by-user"]);
 
-/** Adds the report of a run to the handover of the runs before it. */
+/** Adds a run's report to the handover of the runs before it. */
 export function addReport(before: Handover, run: RunReport): Handover {
   const compaction = run.compaction ?? before.compaction;
   const handoffs = [...(before.handoffs ?? []), ...(run.handoffs ?? [])];
@@ -97,8 +97,8 @@ export function toUsage(handover: Handover, runs: number): ConversationUsage {
 }
 
 /**
- * Returns the handover of a conversation from which messages were removed at the end, or whose messages were replaced. `messages`
- * are the remaining messages. Leaves the summary out if it does not fit them.
+ * Returns a conversation's handover after its last messages were removed, or its messages were replaced. `messages`
+ * are the remaining messages. Omits the summary if it does not match them.
  */
 export function trimHandover(handover: Handover, messages: readonly Message[]): Handover {
   return { ...trimReport(handover, messages), usage: handover.usage };
@@ -120,7 +120,7 @@ export function withHandover<Options extends Pick<LoopOptions, "middleware">>(
   { compaction, handoffs, lastRequest }: Handover,
 ): Options {
   const { middleware } = options;
-  // An invalid list stays as it is, because the run refuses it with a clear error.
+  // Passes an invalid list on, because the run refuses it with a clear error.
   if (!Array.isArray(middleware)) return options;
   const agent = handoffs?.at(-1);
   const starts: ReadonlyMap<unknown, readonly unknown[]> = new Map([
@@ -145,7 +145,7 @@ interface EndedStatus {
 
 const unchecked: ReadonlySet<string> = new Set<EndReason["kind"]>(["hook-failed", "max-cost", "max-tokens", "cost-unknown"]);
 
-/** True if a run's messages have passed its input checks. A run that was cut off or stopped may not have checked them. */
+/** True if a run's messages passed its input checks. A run that was cut off or stopped may not have checked them. */
 function hasChecked({ status, reason }: EndedStatus): boolean {
   if (status === "error") return reason !== undefined && !unchecked.has(reason.kind);
   return status === "completed" || status === "suspended" || status === "empty-response";
@@ -161,8 +161,8 @@ export function findOwn(messages: readonly Message[], added: number, last: Ended
 }
 
 /**
- * Returns the messages of a run without those that an input check refused. The checks would refuse each later run with these
- * messages too. `own` comes from `findOwn`.
+ * Returns a run's messages without those that an input check refused. The checks would also refuse each later run with these
+ * messages. `own` comes from `findOwn`.
  */
 export function withoutRefused(
   { reason, messages }: { readonly reason?: EndReason | undefined; readonly messages: readonly Message[] },
@@ -173,7 +173,7 @@ export function withoutRefused(
   return messages.slice(0, Math.max(answered, own));
 }
 
-/** The messages and the facts that a run leaves to the next run. */
+/** The messages and the handover that a run leaves to the next run. */
 export interface Left {
   readonly messages: readonly Message[];
   /** The handover from the earlier runs. */
@@ -183,7 +183,7 @@ export interface Left {
 
 /**
  * Returns what a run leaves to the next run. Messages that an input check refused are removed from the conversation, with any summary and
- * handoffs that no longer fit. `own` comes from `findOwn`.
+ * handoffs that no longer match. `own` comes from `findOwn`.
  */
 export function leaveRun(
   run: Reported & { readonly reason?: EndReason | undefined; readonly messages: readonly Message[] },

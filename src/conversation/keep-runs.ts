@@ -1,4 +1,4 @@
-// Decides which journals of a conversation are removed.
+// Decides which of a conversation's journals are removed.
 
 import { type Check, isRecord } from "../core/kit.ts";
 import { isWithin } from "../shared/errors/check-fields.ts";
@@ -6,7 +6,7 @@ import type { LoopResult } from "../core/index.ts";
 import type { ConversationState, StoredJournal } from "./conversation-store.ts";
 
 /**
- * How many journals of ended runs each conversation keeps: a number of the newest runs, or all runs that ended within the last `days`.
+ * How many journals of ended runs each conversation keeps: those of the newest runs, or of all runs that ended within the last `days`.
  * `Infinity` keeps all.
  */
 export type KeepRuns = number | { readonly days: number };
@@ -34,8 +34,8 @@ interface Keeping {
 }
 
 /**
- * Removes the journals of earlier runs that are too old. Returns the remaining journals, including the journal of the run that has just
- * ended. If a removal fails, it is tried again after a later run.
+ * Removes the journals of earlier runs that are too old. Returns the remaining journals, including that of the run that has just
+ * ended. A removal that fails is tried again after a later run.
  */
 export async function pruneJournals(
   { runs, journals = [] }: ConversationState,
@@ -61,7 +61,7 @@ export async function pruneJournals(
 }
 
 /**
- * True if nothing is lost when the journal of a run is removed: the run has ended, and its cost is known. A suspended run needs its
+ * True if nothing is lost when a run's journal is removed: the run has ended, and its cost is known. A suspended run needs its
  * journal to continue.
  */
 export function mayRemove({ result: { status, costUSD }, isPriced }: EndedFacts): boolean {

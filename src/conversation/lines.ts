@@ -7,7 +7,7 @@ import type { ConversationStore } from "./conversation-store.ts";
 
 export interface Waiting {
   readonly clock: Clock;
-  /** The time of `clock` until which the caller waits. */
+  /** The time, on `clock`, until which the caller waits. */
   readonly until: number;
   readonly signal: AbortSignal | undefined;
 }
@@ -15,7 +15,7 @@ export interface Waiting {
 /** The callers of this process that use one conversation or wait for it. */
 interface Line {
   /**
-   * True if the run of the first caller is being stopped. Other callers then wait for its end, even if they would otherwise be refused at
+   * True if the first caller's run is being stopped. Other callers then wait for its end, even if they would otherwise be refused at
    * once.
    */
   isStopping: () => boolean;
@@ -31,8 +31,8 @@ export class Lines {
   readonly #all = new Map<string, Line>();
 
   /**
-   * Waits for the caller's turn. Returns the function that ends the turn. Rejects with LoopError "conversation-busy" when the time is up or
-   * the signal fires.
+   * Waits for the caller's turn. Returns a function that ends the turn. Rejects with LoopError "conversation-busy" when the time is up or
+   * the signal is aborted.
    */
   async take(id: string, purpose: "send" | "lock", { clock, until, signal }: Waiting): Promise<() => void> {
     const key = `${purpose} ${id}`;
@@ -60,12 +60,12 @@ export class Lines {
     };
   }
 
-  /** True if a caller waits for its turn to send, or has it. */
+  /** True if a caller has its turn to send, or waits for it. */
   has(id: string): boolean {
     return this.#all.has(`send ${id}`);
   }
 
-  /** `isStopping` returns true if the run that holds the lock is being stopped. */
+  /** Stores a function that returns true if the run that holds the lock is being stopped. */
   watch(id: string, isStopping: () => boolean): void {
     const line = this.#all.get(`lock ${id}`);
     if (line !== undefined) line.isStopping = isStopping;
@@ -94,7 +94,7 @@ function isInTime(ready: Promise<unknown>, { clock, waitMs, signal }: Limits): P
 
 const linesOfStores = new WeakMap<object, Lines>();
 
-/** The lines of each place: directories by path, databases and stores by their objects. */
+/** The lines of each place: directories by path, databases and stores by object. */
 interface Places<Place> {
   get(place: Place): Lines | undefined;
   set(place: Place, lines: Lines): unknown;

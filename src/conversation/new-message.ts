@@ -1,4 +1,4 @@
-// Checks a new message of a user.
+// Checks a user's new message.
 
 import { type Check, isRecord } from "../core/kit.ts";
 import type { LoopError, UserMessage } from "../core/index.ts";
@@ -6,7 +6,7 @@ import { isFilled, refuseOption } from "../shared/errors/check-fields.ts";
 import { toUserMessage as copyUserMessage } from "../shared/check-messages.ts";
 import type { PageMessage } from "../web/read-user-message.ts";
 
-/** The error for a value that is not a new message, with advice if the value looks like a message in another format. */
+/** Returns the error for a value that is not a new message, with advice if the value looks like a message in another format. */
 function refuseMessage(message: unknown): LoopError<"invalid-option"> {
   return refuseOption("message", messageCheck, message);
 }
@@ -34,7 +34,7 @@ export function toPageMessage(message: unknown): PageMessage {
   throw refuseMessage(message);
 }
 
-/** Like `toPageMessage`, but for a message that cannot ask for a new answer. */
+/** Like `toPageMessage`, but for a message that cannot request a new answer. */
 export function toUserMessage(message: unknown): UserMessage {
   const { again: _, edited: _edited, ...own } = toPageMessage(message);
   return own;

@@ -1,4 +1,4 @@
-// Decides which messages the next run of a conversation begins with. A message from a page is recognized by its id.
+// Decides with which messages the next run of a conversation begins. A message from a page is recognized by its id.
 
 import type { EndReason, Json, Message, ProviderErrorCode, UserMessage } from "../core/index.ts";
 import { invalidOption } from "../core/kit.ts";
@@ -24,24 +24,24 @@ export interface History {
   readonly steered?: readonly UserMessage[] | undefined;
 }
 
-/** The messages of a run, and the facts of the runs before it. */
+/** The messages of a run, and the handover from the runs before it. */
 export interface PlacedMessages {
   readonly messages: readonly Message[];
   readonly handover: Handover;
   /** The position of the first message that is removed from the conversation if an input check refuses the run. */
   readonly own: number;
-  /** The number of messages at the start that are unchanged messages of the conversation. */
+  /** The number of messages at the beginning that the conversation already contains, unchanged. */
   readonly unchanged: number;
 }
 
 export type NextMessages =
   | ({ readonly kind: "next" } & PlacedMessages)
-  /** The conversation has the message already. If `isLast` is true, the last run answers or answered it. */
+  /** The conversation already contains the message. If `isLast` is true, the last run answers or answered it. */
   | { readonly kind: "repeated"; readonly isLast: boolean }
-  /** The page shows a message that the conversation does not have. */
+  /** The page refers to a message that the conversation does not contain. */
   | { readonly kind: "unknown-message" };
 
-/** Returns the messages that a run begins with. `denied` is true if the new message ends waiting calls. */
+/** Returns the messages with which a run begins. `denied` is true if the new message ends waiting calls. */
 export function placeMessages(history: History, given: GivenMessages, denied: boolean): NextMessages {
   const { message, messages } = given;
   if (messages !== undefined) return replaceAll(history, messages);
@@ -54,7 +54,7 @@ function replaceAll({ messages: before, handover, last }: History, messages: rea
   const own = isContinued ? findOwn(before, added.length, last) : 0;
   if (isContinued) return { kind: "next", messages: [...before, ...added], handover, own, unchanged: before.length };
   const { compaction = { count: 0 } } = handover;
-  // The summary may still fit, because most programs keep the beginning of a conversation unchanged.
+  // The summary may still match, because most programs keep the beginning of a conversation unchanged.
   const kept = isPrefix(before.slice(0, compaction.count), messages) ? handover : { ...handover, compaction: undefined };
   const { handoffs: _, ...rest } = trimHandover(kept, messages);
   return { kind: "next", messages, handover: rest, own: findOwn(messages, 0, undefined), unchanged: 0 };
@@ -65,7 +65,7 @@ function isPrefix(start: readonly Message[], whole: readonly Message[]): boolean
 }
 
 function isSame(one: unknown, other: unknown): boolean {
-  // The cast is safe, because messages are plain data apart from the bytes of files. Two files count as equal only if their bytes are the
+  // The cast is safe, because messages are plain data apart from the bytes of files. Two files are equal only if their bytes are the
   // same object.
   return isSameJson(one as Json, other as Json);
 }
@@ -80,7 +80,7 @@ export function isRepetition(one: UserMessage, other: UserMessage): boolean {
   return one.id !== undefined && one.id === other.id && isSame(one.content, other.content);
 }
 
-/** Returns the answer to a message that is sent to a live run, if the run's transcript has a message with the same id. */
+/** Returns the answer to a message for a live run, if the run's transcript already contains a message with the same id. */
 export function refuseKnown(messages: readonly Message[], given: UserMessage): "repeated" | "unknown-message" | undefined {
   const found = given.id === undefined ? undefined : findMessage(messages, given.id);
   if (found === undefined) return undefined;
@@ -105,11 +105,11 @@ export function continueLast(history: History): NextMessages {
   return { kind: "next", messages: all, handover: trimHandover(handover, all), own: findOwn(all, 0, last), unchanged: end };
 }
 
-/** Continues with the first messages of a conversation, up to a user message that has no answer. */
+/** Continues with the first messages of a conversation, up to a user message without an answer. */
 function cutTo(handover: Handover, messages: readonly Message[]): NextMessages {
   const own = findOwn(messages, 0, undefined);
   const earlier = messages.slice(0, -1);
-  // A summary must not contain the last message, which may be edited.
+  // A summary must not cover the last message, which may be edited.
   return { kind: "next", messages, handover: trimHandover(handover, earlier), own, unchanged: earlier.length };
 }
 
@@ -140,7 +140,7 @@ interface Placing {
 }
 
 function placeKnown(history: History, { given, found, denied }: Placing): NextMessages {
-  // A page could otherwise replace the rules that the application has pinned.
+  // A page must not replace a pinned message, which may contain the application's rules.
   if (found.message.pinned === true) return { kind: "unknown-message" };
   const { again, edited: _, ...message } = given;
   const isUnchanged = isSame(found.message.content, message.content);
@@ -157,7 +157,7 @@ function placeRepeated(history: History, found: Found, denied: boolean): NextMes
   return { kind: "repeated", isLast: isOfLastRun(history, found) };
 }
 
-/** `isKept` is true if the page asks for another answer to the same message. */
+/** Answers a message again. `isKept` is true if the page requests another answer to the same message. */
 function answerAgain(
   history: History,
   found: Found,
@@ -171,7 +171,7 @@ function allOf({ messages, undelivered = [] }: History): readonly Message[] {
   return [...messages, ...undelivered];
 }
 
-/** Places a message that the last run did not get. If that run continues, it gets the message; otherwise the next run begins with it. */
+/** Places a message that the last run did not get. If that run continues, it gets the message. Otherwise the next run begins with it. */
 function placeWaiting({ messages, undelivered = [], handover, last }: History, denied: boolean): NextMessages {
   if (last?.status === "running" || last?.status === "suspended") return { kind: "repeated", isLast: true };
   const own = findOwn(messages, undelivered.length, last);
@@ -192,7 +192,7 @@ function isLastOfUser(messages: readonly Message[], { index }: Found): boolean {
   return !messages.slice(index + 1).some(({ role }) => role === "user");
 }
 
-/** Errors with which the same request would fail again, so that the answer must start over. */
+/** Errors that would occur again with the same request, so the answer must start over. */
 const lastingErrors: ReadonlySet<string> = new Set<ProviderErrorCode>([
   "bad-request",
   "context-too-long",
@@ -204,8 +204,8 @@ const lastingErrors: ReadonlySet<string> = new Set<ProviderErrorCode>([
 const brokenStreams: ReadonlySet<string> = new Set<EndReason["kind"]>(["stream-idle", "first-chunk", "stream-too-long"]);
 
 /**
- * True if the message's run broke off after a call, so that there is no answer to replace. The calls must not run twice: a page shows a
- * button "try again" after an error, and `useChat` then asks for another answer.
+ * True if the message's run failed after a call, so that there is no answer to replace. The calls must not run twice: after an error, a page
+ * offers a button "try again", and `useChat` then requests another answer.
  */
 function hasBroken(history: History, found: Found): boolean {
   const { messages, last } = history;
@@ -216,12 +216,12 @@ function hasBroken(history: History, found: Found): boolean {
   return status === "running" || (reason !== undefined && brokenStreams.has(reason.kind));
 }
 
-/** True if the page has sent its request twice: the answer that it wants to replace is already replaced. */
+/** True if the page has sent its request twice: the answer that it wants to replace was already replaced. */
 function isReplaced({ last }: History, again: PageMessage["again"]): boolean {
   return last !== undefined && typeof again === "string" && isEarlierRun(again, last.runId);
 }
 
-/** Ids that `toUIMessages`, `toAGUIMessages` and `toAGUIThread` give to a user message without an id of its own. */
+/** Matches ids that `toUIMessages`, `toAGUIMessages` and `toAGUIThread` give to a user message without its own id. */
 const placePattern = /^(?:history-|.*:message-)(\d{1,9})$/s;
 
 function findMessage(messages: readonly Message[], id: string): Found | undefined {
@@ -231,7 +231,7 @@ function findMessage(messages: readonly Message[], id: string): Found | undefine
   return message?.role === "user" && (own >= 0 || message.id === undefined) ? { index, message } : undefined;
 }
 
-/** Run ids end with a slash and the number of the run. */
+/** True if the id belongs to an earlier run. Run ids end with a slash and the run's number. */
 function isEarlierRun(id: string, last: string): boolean {
   const end = last.lastIndexOf("/") + 1;
   const number = id.startsWith(last.slice(0, end)) ? id.slice(end) : "";

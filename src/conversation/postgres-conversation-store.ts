@@ -1,5 +1,5 @@
-// Stores conversations in two tables of Postgres. A lock is a lease: a live process renews its lock, and the lock of a dead
-// process expires.
+// Stores conversations in two tables of Postgres. A lock is a lease: a live process renews its lock, and a dead process's
+// lock expires.
 
 import { checkFields, invalidOption, isRecord } from "../core/kit.ts";
 import { isFunction } from "../shared/errors/check-fields.ts";
@@ -17,7 +17,7 @@ import type {
   StoredListing,
 } from "./conversation-store.ts";
 
-/** The part of a pool of `pg` that the store uses. Pools of compatible drivers work too. */
+/** The methods of a `pg` pool that the store uses. Pools of compatible drivers work too. */
 export interface PostgresPool {
   query(text: string, values?: unknown[]): Promise<{ readonly rows: readonly object[] }>;
 }
@@ -55,8 +55,8 @@ const unlockChat = `
   UPDATE turnwright.chats SET holder = NULL WHERE id = $1 AND holder = $2 AND state IS NOT NULL`;
 
 /**
- * One statement reads the state and the messages, so that both are from the same moment. The messages come as one long string, because a
- * driver reads that faster than many rows.
+ * Reads the state and the messages in one statement, so that both are from the same moment. The messages are one long string, because a
+ * driver reads it faster than many rows.
  */
 const readChat = `
   SELECT state, (SELECT string_agg(body, ',' ORDER BY position) FROM turnwright.chat_messages WHERE chat_id = $1) AS messages
@@ -137,7 +137,7 @@ export function postgresConversationStore(
   return shareLines(store, linesOfPools, pool);
 }
 
-/** All stores of this process with the same pool use the same lines. */
+/** The lines by pool. All stores of this process with the same pool use the same lines. */
 const linesOfPools = new WeakMap<PostgresPool, Lines>();
 
 async function* listAll(query: Query): AsyncGenerator<StoredListing> {
@@ -183,7 +183,7 @@ async function hold(held: Held): Promise<ConversationLock> {
 
 const triesPerLease = 3;
 
-/** Renews a lease until `stop` is called. Aborts `lost` if another process has the lock, or if the lease ends without renewal. */
+/** Renews a lease until `stop` is called. Aborts `lost` if another process has the lock, or if the lease expires without renewal. */
 function renew({ query, id, token, leaseMs }: Held): { readonly lost: AbortSignal; stop(): void } {
   const lost = new AbortController();
   let renewed = performance.now();
@@ -196,7 +196,7 @@ function renew({ query, id, token, leaseMs }: Held): { readonly lost: AbortSigna
   };
   let unanswered = 0;
   const renewOnce = async (): Promise<void> => {
-    // After three renewals without an answer, the lease may have ended.
+    // After three renewals without an answer, the lease may have expired.
     if (unanswered >= triesPerLease) return lose();
     unanswered += 1;
     const begun = performance.now();
@@ -205,7 +205,7 @@ function renew({ query, id, token, leaseMs }: Held): { readonly lost: AbortSigna
       if (row === undefined) lose();
       else renewed = begun;
     } catch {
-      // The lock is lost only when the lease has ended, because no other process can take the lock before that. Until then, a
+      // The lock is lost only when the lease has expired, because no other process can take it before that. Until then, a
       // later renewal may succeed.
       if (performance.now() - renewed > leaseMs) lose();
     } finally {

@@ -1,4 +1,4 @@
-// The journal of a run in two tables of Postgres. Only the execution that has opened the journal last can add records.
+// A run's journal in two tables of Postgres. Only the execution that opened the journal last can add records.
 
 import type { Journal } from "../core/index.ts";
 
@@ -15,7 +15,7 @@ const openRun = `
 
 const readRecords = "SELECT key, body FROM turnwright.chat_records WHERE run_id = $1 ORDER BY position";
 
-/** Locks the row of the run, so that no other execution can open the journal before the record is written. */
+/** Adds a record. Locks the run's row, so that no other execution can open the journal before the record is written. */
 const addRecord = `
   WITH own AS MATERIALIZED (SELECT id FROM turnwright.chat_runs WHERE id = $1 AND holder = $2 FOR SHARE)
   INSERT INTO turnwright.chat_records (run_id, key, body) SELECT id, $3::text, $4::text FROM own RETURNING key`;
@@ -35,7 +35,7 @@ export function postgresJournal(query: Query, runId: string): Journal {
     durable: true,
     open: async ({ readOnly = false } = {}) => {
       if (!readOnly) await (opened = query(openRun, [runId, holder]));
-      // Read again when the journal is opened again, because another process may have added records.
+      // The records are read again, because another process may have added some before the journal is opened again.
       reading = undefined;
       return async () => {};
     },

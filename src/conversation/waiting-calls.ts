@@ -1,4 +1,4 @@
-// Calls of a suspended run that wait for decisions or results, when a new message arrives.
+// Decides about a suspended run's waiting calls when a new message arrives.
 
 import type { Choice } from "../shared/errors/check-fields.ts";
 import { cutText, quote } from "../shared/texts.ts";
@@ -28,7 +28,7 @@ export function waitingCallsOf({
 
 const maxNamed = 5;
 
-/** The error for a new message that is refused because calls wait. `end` is the method that ends the suspended run. */
+/** Returns the error for a new message that is refused because calls wait. `end` is the method that ends the suspended run. */
 export function waitingError(
   conversation: string,
   calls: readonly WaitingCall[],
@@ -45,8 +45,8 @@ export function waitingError(
 }
 
 /**
- * Ends the calls of an earlier run that still wait. This run can no longer be resumed, so the calls would wait forever. `denied` is
- * true if a new message has ended the calls.
+ * Ends the calls of an earlier run that still wait. That run can no longer be resumed, so the calls would wait forever. `denied` is
+ * true if a new message ends the calls.
  */
 export function settleWaiting(messages: readonly Message[], denied: boolean): readonly Message[] {
   return messages.map((message) =>
