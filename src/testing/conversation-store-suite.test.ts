@@ -1,4 +1,4 @@
-// Each broken conversation store fails the checks for its fault. The stores of the package are tested in test/conversation.
+// Each broken conversation store fails the checks for its fault. The package's own stores are tested in test/conversation.
 
 import { expect, it } from "vitest";
 import { memoryConversationStore } from "../conversation/memory-conversation-store.ts";
@@ -20,7 +20,7 @@ async function findFailures(open: () => ConversationStore): Promise<readonly str
 
 type Fault = (store: ConversationStore) => Partial<ConversationStore>;
 
-/** Makes a store whose locks are changed. */
+/** Makes a faulty store by changing each lock that it gives out. */
 const lockFault =
   (change: (lock: ConversationLock) => Partial<ConversationLock>): Fault =>
   (store) => ({
@@ -33,7 +33,7 @@ const lockFault =
 const appendFault = (change: (given: ConversationChange) => ConversationChange): Fault =>
   lockFault((lock) => ({ append: (given) => lock.append(change(given)) }));
 
-/** A store that locks nothing. Each change is written under its own lock. */
+/** A store that does not exclude other writers: each change is written under its own lock. */
 const unlocked: Fault = (store) => ({
   lock: async (id) => ({
     stored: await store.load(id),

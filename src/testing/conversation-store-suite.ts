@@ -13,8 +13,8 @@ import { check, checkSame, checkSetup, type Patience, type SuiteCheck, within } 
 /** Connects `conversationStoreSuite` to the store to test. */
 export interface ConversationStoreSuiteSetup extends Patience {
   /**
-   * Returns the store. Each check calls this function more than once, as if two processes opened the store: all returned stores must
-   * have the same conversations. For a store in memory, return the same object again.
+   * Returns the store. Each check calls this function more than once, as if two processes opened the store, so all returned stores must
+   * contain the same conversations. For a store in memory, return the same object again.
    */
   open(): ConversationStore | PromiseLike<ConversationStore>;
 }
@@ -84,7 +84,7 @@ async function checkLoaded(store: ConversationStore, id: string, expected: Store
 
 async function checkMissing({ first, second, id }: StoreBench): Promise<void> {
   await checkLoaded(first, id, undefined);
-  // The lock was released without a write, so the conversation still does not exist.
+  // Nothing was written before the lock was released, so the conversation must still not exist.
   await checkLoaded(second, id, undefined);
 }
 
@@ -219,7 +219,7 @@ async function checkReader({ first, second, id }: StoreBench): Promise<void> {
   const lock = await first.lock(id);
   const progress = { isWritten: false };
   const writeRounds = async (): Promise<void> => {
-    // The change in round 3, for example, replaces all messages with 3 messages.
+    // Each change replaces all messages: in round 3, for example, with 3 messages. A reader that sees another count has read half a change.
     for (const round of rounds) {
       const messages = Array.from({ length: round }, () => user(`${round}`));
       await lock.append({ from: 0, messages, state: stateOf(round) });
@@ -231,7 +231,7 @@ async function checkReader({ first, second, id }: StoreBench): Promise<void> {
       const { messages, state } = (await second.load(id)) ?? { messages: [], state: stateOf(0) };
       const expected = Array.from({ length: state.runs }, () => user(`${state.runs}`));
       checkSame(messages, expected, "The messages that a reader gets during a write");
-      // Without this wait, the loop would read a store in memory again and again without a pause in which the writer could run.
+      // Gives the writer time to run, because reading a store in memory may never pause.
       await new Promise<void>((resolve) => void systemClock.setTimeout(resolve, 0));
     }
   };

@@ -19,7 +19,7 @@ import { type Journal, type LoopResult, memoryJournal, type SavedJournal } from 
 export async function expectReplays<Result extends LoopResult>(run: (journal: Journal) => Promise<Result>): Promise<Result> {
   const journal = memoryJournal();
   const first = await run({ ...journal, durable: true });
-  // Copied through JSON, as if another process had read the records.
+  // Copies the records through JSON, as if another process had read them.
   const records = JSON.parse(JSON.stringify(journal)) as SavedJournal;
   const keys = journal.keys();
   if (keys.length === 0) throw new Error("The run recorded nothing. Pass `journal` to the run.");
@@ -28,7 +28,7 @@ export async function expectReplays<Result extends LoopResult>(run: (journal: Jo
   const second = await run(replayOf(records, { asked, added })).catch((error: unknown) => {
     if (added.length === 0) throw error;
   });
-  // If the run failed at a new step, it could not get to the remaining steps.
+  // If the second run failed, the steps that it did not reach prove nothing.
   const left = second === undefined ? [] : keys.filter((key) => !asked.has(key) && !isAbandoned(key, keys));
   const problems = [...describeSteps(added, left), ...(second === undefined ? [] : compareResults(first, second))];
   if (problems.length === 0) return first;
@@ -62,17 +62,17 @@ function replayOf(records: SavedJournal, { asked, added }: Seen): Journal {
   };
 }
 
-/** A step of middleware or of a durable tool: its place, its owner and its name. */
+/** Splits the key of a middleware's or durable tool's step into its place, its owner and its name. */
 const stepPattern = /^(.*)\/(@[^/]+|tool)\/(.*)$/;
 
 /** True for a step of an inner call or nested run that a durable tool may have abandoned before it ended, such as the loser of a race. */
 function isAbandoned(key: string, keys: readonly string[]): boolean {
-  // The waits of inner calls and nested runs have paths as ids.
+  // A question asked by an inner call or nested run: only these have paths as ids.
   if (/^wait\/[^/]+\/.+\/\d+\/(asked|answer)$/.test(key)) return true;
   return [...key.matchAll(/\/tool\/(?:call|run)(?=\/)/g)].some(({ index }) => keys.includes(`${key.slice(0, index)}/outcome`));
 }
 
-/** Returns one line for each owner of steps that were added or left out. */
+/** Returns one line for each owner whose steps were added or left out. */
 function describeSteps(added: readonly string[], left: readonly string[]): readonly string[] {
   const lines = new Map<string, string[]>();
   const note = (key: string, what: string): void => {

@@ -1,4 +1,4 @@
-// The checks of the journal suite that call the methods of the journal.
+// The checks of the journal suite that call the journal's methods directly.
 
 import type { Journal, Json } from "../core/index.ts";
 import { systemClock } from "../shared/signals.ts";
@@ -10,8 +10,8 @@ import { untilFired } from "./scripted-stream.ts";
 export interface JournalSuiteSetup extends Patience {
   /**
    * Calls `body` with the journal of the run `runId`, and returns its result. For a later execution of the run, the suite calls
-   * this function again with the same `runId`: the journal must then have all records of the earlier executions. Two executions
-   * may overlap. In a workflow engine, `body` is called inside the workflow `runId`.
+   * this function again with the same `runId`: the journal must then contain all records of the earlier executions. Two executions
+   * may overlap. In a workflow engine, call `body` inside the workflow `runId`.
    *
    * Do not open the journal, because `body` opens it. `runId` has at most 60 letters, digits and hyphens, and is new for each check.
    */
@@ -38,7 +38,7 @@ function executeOpen<T>(bench: JournalBench, body: (journal: Journal) => Promise
       return await body(journal);
     } finally {
       await close?.();
-      // A second call of `close` must have no effect.
+      // Closes again, because a second call of `close` must have no effect.
       await close?.();
     }
   });
@@ -49,7 +49,7 @@ export function pause({ setup: { clock = systemClock, pauseMs = 20 } }: JournalB
   return new Promise((resolve) => void clock.setTimeout(resolve, pauseMs));
 }
 
-/** Reads a recorded step. */
+/** Reads a step that must already be recorded: its body fails. */
 async function recall(journal: Journal, key: string): Promise<unknown> {
   return journal.step<unknown>(key, () => {
     throw new Error(`The step "${key}" is recorded, but it ran again.`);
@@ -77,8 +77,8 @@ export async function checkParallel(bench: JournalBench): Promise<void> {
   const release: (() => void)[] = [];
   const turns = keys.map((_, position) => new Promise<void>((resolve) => (release[position] = resolve)));
   let begun = 0;
-  // Each step waits until all steps have begun; then they end in reverse order. A journal that runs steps one by one therefore reaches the
-  // time limit.
+  // Each step waits until all steps have begun; then they end in reverse order. A journal that runs steps one after the other therefore never
+  // finishes, and reaches the time limit.
   const bodyOf = (position: number) => async (): Promise<Json> => {
     begun += 1;
     if (begun === keys.length) release.at(-1)?.();

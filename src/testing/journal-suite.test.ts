@@ -1,4 +1,4 @@
-// The journals of the package pass the suite. Each broken journal fails exactly the checks for its fault.
+// The package's journals pass the suite. Each broken journal fails exactly the checks for its fault.
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -44,7 +44,7 @@ type Records = Map<string, string>;
 interface Fault {
   /** True if the journal has no optional methods. */
   readonly only?: true;
-  /** The fault of this journal: closing it a second time closes it for its next owner. */
+  /** The fault that a second `close` also closes the journal for its next owner. */
   readonly closesAnyOwner?: true;
   /** Changes a key before it is used. */
   readonly toKey?: (runId: string, key: string) => string;
@@ -193,7 +193,7 @@ describe("journalSuite", () => {
     ],
     ["opens for two owners", { change: () => ({ open: async () => async () => {} }) }, [owner]],
   ])("fails exactly the expected checks for a journal that %s", async ([, fault, complaints]) => {
-    // Skips this check for journals without a fault, which pass it, because it takes longer than all others together.
+    // Tries the slow check only where it must fail, because it takes longer than all others together.
     const isTried = (title: string): boolean => title !== everyCut || complaints.includes(title);
     expect(await findComplaints(fault, isTried)).toEqual(complaints);
   });

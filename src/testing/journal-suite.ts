@@ -93,8 +93,7 @@ function playing(name: string, messages: readonly MockMessage[], tally: Tally): 
 
 function noting(name: string, tally: Tally): Tool {
   const execute = ({ n }: { readonly n: number }): Json => ({ name, n, count: tally.note(`${name} ${n}`) });
-  // With `replay: "safe"`, a resumed run repeats a call that was cut off. Without a repetition, the result of the run would
-  // depend on where the run was cut off.
+  // With `replay: "safe"`, a resumed run repeats a call that was cut off. Otherwise, the run's result would depend on where it was cut off.
   return defineTool<{ readonly n: number }>({
     name,
     description: name,
@@ -131,7 +130,7 @@ function scenarioOf(runId: string, tally: Tally): Omit<LoopOptions, "journal"> {
 
 class Cut extends Error {}
 
-/** Simulates a crash after `left` new steps: every later step fails, when the earlier ones have been recorded. */
+/** Simulates a crash after `left` new steps: every later step fails once the earlier ones are recorded. */
 function cutAfter(journal: Journal, left: number): Journal {
   let rest = left;
   const begun: unknown[] = [];
@@ -161,7 +160,7 @@ function runCut(bench: JournalBench, options: Omit<LoopOptions, "journal">, left
   });
 }
 
-/** Leaves out the fields of a result that depend on the time or on the run id. */
+/** Returns a result without the fields that depend on the time or the run id. */
 function factsOf({ status, reason, text: answer, messages, usage, iterations, toolCallsExecuted }: LoopResult): unknown {
   return { status, reason, answer, messages, usage, iterations, toolCallsExecuted };
 }

@@ -91,7 +91,7 @@ export interface TextOptions {
 
 /** The options of `toolCall`. */
 export interface CallOptions {
-  /** The id that the provider gives to the call. Default none, as with providers that send no ids. */
+  /** The call's id, as a provider would send it. Default none, as with providers that send no ids. */
   readonly id?: string | undefined;
   /** The number of deltas in which the arguments are sent, at most one per character. 0 sends only `call-ready`. Default 1. */
   readonly fragments?: number | undefined;

@@ -20,7 +20,7 @@ function estimateUsage(request: ModelRequest, parts: readonly MockPart[]): Usage
   return { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens };
 }
 
-/** Memoized, because a long run sends the same messages and tool definitions in every request. */
+/** Returns an object's length as JSON. Memoized, because a long run sends the same messages and tool definitions in every request. */
 const lengthOf = memoize((item: object) => JSON.stringify(item).length);
 
 function spokenLengthOf(part: MockPart): number {
@@ -47,7 +47,7 @@ export interface MockOptions {
   readonly id?: string | undefined;
   /** The name of the model. Default "mock-model". */
   readonly model?: string | undefined;
-  /** The name of the API family of the provider. Default none. */
+  /** The provider's API family. Default none. */
   readonly family?: string | undefined;
   /** True if requests may have `compactAt`, as for a service that writes summaries itself. Default false. */
   readonly compacts?: boolean | undefined;
@@ -66,7 +66,7 @@ export interface MockProvider extends Provider {
   readonly requests: readonly ModelRequest[];
   /** The number of requests so far. */
   readonly calls: number;
-  /** The number of streams that are open. It is 0 after a run that closed all its streams. */
+  /** The number of open streams. It is 0 after a run that closed all its streams. */
   readonly active: number;
 }
 

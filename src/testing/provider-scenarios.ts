@@ -1,11 +1,11 @@
-// The replies of a model service for the provider conformance suite, as data for a test server or a script.
+// A model service's replies for the provider conformance suite, as data for a test server or a script.
 
 import { assertNever } from "../shared/guards.ts";
 import type { Json, ToolDefinition } from "../core/index.ts";
 import { endEarly, fail, type MockPart, stall, text, toolCall, usage } from "./mock-parts.ts";
 import { createMockProvider, type MockProvider } from "./mock-provider.ts";
 
-/** A situation that a provider must handle, with the replies of the service. */
+/** A situation that a provider must handle, with the service's replies. */
 export interface ProviderScenario {
   readonly name:
     | "text"

@@ -209,7 +209,7 @@ describe("providerSuite: faults", () => {
           try {
             yield* stream(request, call);
           } catch {
-            // The fault: the error is dropped.
+            // The fault: the provider drops the error.
           }
         },
       Object.fromEntries(

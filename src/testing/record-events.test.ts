@@ -8,7 +8,7 @@ const base = { runId: "r", iteration: 0 };
 const call = { ...base, callId: "c1", name: "echo", index: 0 };
 const usage = { inputTokens: 1, outputTokens: 1, totalTokens: 2 };
 
-/** The payloads of the events whose lines the tests read. */
+/** The payloads of the events whose lines in the outline the tests check. */
 const samples = {
   "run-start": { ...base, provider: "mock", model: "m" },
   "run-end": {
@@ -89,7 +89,7 @@ const samples = {
   "listener-error": { ...base, event: "run-start", error: { name: "Error", message: "boom" } },
 } satisfies Partial<LoopEvents>;
 
-/** Emits events as the loop does. The loop passes an event's payload without its `type` field. */
+/** Emits events as the loop does, which passes an event's payload without its `type` field. */
 function emit(emitter: LoopEmitter, ...events: readonly LoopEvent[]): void {
   for (const { type, ...event } of events) Reflect.apply(emitter.emit, emitter, [type, event]);
 }

@@ -31,7 +31,7 @@ interface RegistryBench {
   readonly patience: Patience;
 }
 
-/** Written by hand, so that `turnwright/testing` needs no schema library. */
+/** The schema of the tool "echo", written by hand so that `turnwright/testing` needs no schema library. */
 const echoSchema: StandardSchema<{ text: string }> = {
   "~standard": {
     version: 1,
@@ -214,7 +214,7 @@ async function checkSignal(bench: RegistryBench): Promise<void> {
   const running = execute(bench, "hold", {}).finally(() => {
     isOver = true;
   });
-  // The signal must fire while the tool is running. A tool in another process needs some time to start.
+  // Waits until the tool is running, because the signal must fire during the call. A tool in another process needs some time to start.
   await new Promise<void>((resolve) => void clock.setTimeout(resolve, 20));
   check(!isOver, 'The tool "hold" ended before its signal fired.');
   bench.abort.abort(new DOMException("Enough.", "AbortError"));

@@ -141,9 +141,9 @@ export type RunToolOverrides<Context = unknown> = ToolContextOverrides<Context> 
 };
 
 interface Asking {
-  /** The position of the answer that the next question gets. */
+  /** The index of the answer to the next question. */
   next: number;
-  /** The facts of the first question that has no answer. */
+  /** The first question without an answer. `fromPage` is true if a page of the tool asked it. */
   open: { readonly question: ToolQuestion; readonly fromPage?: true | undefined } | undefined;
   readonly wait: ToolContext["wait"];
 }
@@ -241,7 +241,7 @@ export async function runTool<T extends Tool>(
       contextFor: ({ name }, deadline) => {
         const heartbeat = (): void => deadline.heartbeat();
         const progress = (data: unknown): void => {
-          // As in the loop, progress after the deadline is dropped.
+          // Drops progress after the deadline, as the loop does.
           if (deadline.isOver) return;
           heartbeat();
           onProgress?.(data);
@@ -263,7 +263,7 @@ export async function runTool<T extends Tool>(
     });
     const { open } = asking;
     if (open === undefined) return outcome;
-    // The question stays open even if the tool caught the rejection of `ask`, and then returned a value or took too long.
+    // An unanswered question decides the outcome, even if the tool caught the rejection of `ask` and then returned a value or took too long.
     const { question, fromPage } = open;
     return { call, durationMs: outcome.durationMs, kind: "deferred", question, ...(fromPage && { fromPage }) };
   } finally {

@@ -94,7 +94,7 @@ export interface Patience {
 
 export const duration: Check = ["a number of milliseconds above 0", (value) => typeof value === "number" && value > 0];
 
-/** Checks the setup of a suite. `needed` is the name of a required function, and `more` has the checks for optional fields. */
+/** Checks a suite's setup. `needed` is the name of a required function, and `more` contains the checks for optional fields. */
 export function checkSetup(setup: Patience, needed: string, more: { readonly [field: string]: Check } = {}): void {
   checkFields("setup", setup, { [needed]: is.fn, clock: is.object, withinMs: duration, ...more });
   if (Reflect.get(setup, needed) === undefined) throw invalidOption(`setup.${needed}`, is.fn[0], undefined);

@@ -20,7 +20,7 @@ interface Timer {
   fire(): void;
 }
 
-/** `advance` and `runAll` throw after this number of timers. No test needs so many timers, unless some code keeps setting a timer. */
+/** `advance` and `runAll` throw after this many timers, because the code under test then probably sets a new timer forever. */
 const maxTimers = 100_000;
 
 /**
@@ -94,7 +94,7 @@ export function createTestClock(startMs = 0): TestClock {
   };
 }
 
-/** Returns the earliest timer. Among several timers with the same due time, the one that was set first. */
+/** Returns the earliest timer, or of several with the same due time, the one that was set first. */
 function earliestOf(timers: Iterable<Timer>): Timer | undefined {
   let earliest: Timer | undefined;
   for (const timer of timers) if (earliest === undefined || timer.dueAt < earliest.dueAt) earliest = timer;

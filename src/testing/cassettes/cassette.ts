@@ -15,7 +15,7 @@ type Recorded = Omit<Provider, "stream">;
 export type Happening =
   | { readonly type: "chunk"; readonly chunk: ModelChunk }
   | { readonly type: "heartbeat" }
-  /** The signal of the call fired. Chunks after this event were sent nevertheless. */
+  /** The call's signal fired. The provider sent the chunks after this event nevertheless. */
   | { readonly type: "aborted" }
   | { readonly type: "ended" }
   | { readonly type: "threw"; readonly error: ProviderError }
@@ -36,7 +36,7 @@ export interface CassetteRecord {
   readonly chunk: ModelChunk;
 }
 
-/** A last line that is incomplete because the process ended while writing it. */
+/** An incomplete last line: the process ended while writing it. */
 export interface CutLine {
   /** The 1-based number of the line. */
   readonly line: number;
@@ -216,7 +216,7 @@ function openOwnFile(path: string, flags: number): number {
   const end = followOwnLinks(path, { lstatSync, readlinkSync, dirname, resolve });
   if ("refused" in end)
     throw new Error(`${end.refused} is a link that belongs to another user. Remove it, or pass the path of the file itself.`);
-  // Windows has neither O_NOFOLLOW nor O_NONBLOCK, so both may be undefined.
+  // Both flags may be undefined, because Windows has neither.
   const file = openSync(end.place, flags | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0), 0o600);
   try {
     const facts = fstatSync(file);
@@ -237,7 +237,7 @@ function tighten(facts: FileFacts, change: (mode: number) => void): void {
   try {
     change(mode);
   } catch (error) {
-    // On a file system without modes, `chmod` fails even for the user's own files.
+    // Ignored for the user's own file, because `chmod` fails on a file system without modes.
     if (!isOwn(facts)) throw error;
   }
 }

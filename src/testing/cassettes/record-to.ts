@@ -70,8 +70,7 @@ class RecordedStream implements AsyncIterableIterator<ModelChunk, undefined> {
     try {
       return { done: false, value: this.#keep(result.value) };
     } catch (error) {
-      // A chunk that cannot be recorded ends the stream. A replay of this recording fails as incomplete, because the recording
-      // has no end event.
+      // A chunk that cannot be recorded ends the stream. Without an end event, a replay of this recording fails as incomplete.
       this.#close();
       dropIterator(this.#iterator);
       throw error;
@@ -116,7 +115,7 @@ class RecordedStream implements AsyncIterableIterator<ModelChunk, undefined> {
   }
 
   #fail(error: unknown): unknown {
-    // The recording is closed first, so that nothing more is written if the error cannot be recorded.
+    // Closes the recording first, so that nothing more is written if the error cannot be recorded.
     this.#close();
     const written = this.#toWritten({ type: "error", error });
     if (written.type !== "error")
@@ -196,7 +195,7 @@ export function recordTo(file: string | Cassette, provider: Provider, options: R
   checkFields("options", options, optionChecks);
   const { redact } = options;
   let streams = 0;
-  // Creates the cassette now. A fallback provider may never get a request, and its cassette must exist for the replay.
+  // Creates the cassette now, because a fallback provider may never get a request, and its cassette must exist for the replay.
   cassette.clear();
   cassette.append(toHead(provider));
   const write = (line: Line): void => cassette.append(toLine(line));

@@ -13,7 +13,7 @@ export interface RequestPrint {
   readonly fields: readonly Part[];
 }
 
-/** Leaves out provider metadata, because it only repeats chunks of earlier recorded streams. */
+/** Digests a request's parts. Omits provider metadata, because it only repeats chunks of earlier recorded streams. */
 export function printRequest(request: ModelRequest): RequestPrint {
   const { messages, tools, system, output, toolChoice, settings, continuationToken } = request;
   const named = Object.entries(settings ?? {}).map(([name, value]) => [`settings.${name}`, value] as const);
@@ -65,7 +65,7 @@ function compareNamed(asked: readonly Part[], recorded: readonly Part[]): readon
   return [...gone, ...others];
 }
 
-/** Names only the first message that differs, because a different message usually changes the later messages too. */
+/** Describes only the first message that differs, because the later ones usually differ as a consequence. */
 function compareMessages(asked: readonly Part[], recorded: readonly Part[]): Difference {
   const shorter = Math.min(asked.length, recorded.length);
   const differing = asked.slice(0, shorter).flatMap(([role, print], index) => {

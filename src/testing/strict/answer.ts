@@ -1,4 +1,4 @@
-// A scripted message in a form that can be written in the format of each API.
+// Converts a scripted message to a neutral form, from which it can be written in each API's format.
 
 import { digest } from "../../shared/json.ts";
 import type { FinishReason, ModelChunk, ProviderError } from "../../core/index.ts";
@@ -38,7 +38,7 @@ export interface Answer {
   readonly pieces: readonly Piece[];
   readonly finish: FinishReason;
   readonly counts: AnswerCounts;
-  /** A key that is equal only for equal requests. Ids contain it. */
+  /** A digest of the request. Ids contain it, so they differ between requests. */
   readonly key: string;
   readonly model: string;
   readonly request: WireRequest;

@@ -16,7 +16,7 @@ export interface Transformation {
 
 const print = (value: unknown): string => digest(stableJson(toJson(value)));
 
-/** Digests the system text and the tools. Cache marks and deferred tools do not count. */
+/** Digests the system text and the tools, without cache marks and deferred tools, which may change. */
 function printHead({ body }: WireRequest): string {
   const tools = recordsIn(body.tools).filter(({ defer_loading: deferred }) => deferred !== true);
   return print([withoutMarks(body.system ?? body.instructions), tools.map(withoutMarks)]);
@@ -30,7 +30,7 @@ function isThinking({ type }: UnknownRecord): boolean {
   return type === "thinking" || type === "redacted_thinking";
 }
 
-/** Continues the digest of a prefix with one block. Thinking does not count, because leading thinking may be left out. */
+/** Extends a prefix's digest by one block. Ignores thinking, because leading thinking may be left out. */
 function printBlock(before: string, role: string, block: UnknownRecord): string {
   return isThinking(block) ? before : print([before, role, withoutMarks(block)]);
 }
@@ -74,7 +74,7 @@ export function findChangedThinking(request: WireRequest): readonly Transformati
   return changed;
 }
 
-/** Digests everything before an input item of the Responses API. `instructions` do not count. */
+/** Digests the prefix of an item in the Responses API: the items before it, without `instructions`. */
 export function printInput({ body }: WireRequest, items: readonly WireItem[]): string {
   let prefix = print([body.tools ?? null, body.text ?? null]);
   for (const { fields } of items) if (fields.type !== "reasoning") prefix = print([prefix, fields]);

@@ -1,4 +1,4 @@
-// Reads requests in the formats of the four APIs, so that rules need not do this.
+// Parses requests in the formats of the four APIs into one form, so that rules need not do this.
 
 import { isRecord } from "../../core/kit.ts";
 import type { UnknownRecord } from "../../shared/guards.ts";
@@ -15,7 +15,7 @@ export interface ReceivedRequest {
 
 export type Wire = "chat" | "responses" | "messages" | "generate";
 
-/** Returns the API of an address, or undefined if no service has the path. */
+/** Returns the API to which a URL belongs, or undefined for a path that no API has. */
 export function wireOf(url: string): Wire | undefined {
   const { pathname } = new URL(url);
   if (pathname.endsWith("/chat/completions")) return "chat";
@@ -57,7 +57,7 @@ function itemsIn(list: unknown, toRole: (fields: UnknownRecord) => string, conte
 
 type MediaFacts = Pick<WireMedia, "kind" | "mediaType" | "data">;
 
-/** Reads a data URL. Any other URL has no data. */
+/** Reads the type and data of a data URL. Any other URL has no data. */
 function fromUrl(url: unknown, kind: WireMedia["kind"]): MediaFacts {
   const [, mediaType = "", data] = /^data:([^;,]*)[^,]*,(.*)$/s.exec(show(url)) ?? [];
   return { kind: mediaType.startsWith("image/") ? "image" : kind, mediaType, data };

@@ -16,8 +16,8 @@ export type StrictAnswers = readonly MockMessage[] | ((request: StrictRequest, i
 /** The options of `strictService`. */
 export interface StrictOptions {
   /**
-   * The messages of the model, in the parts of `createMockProvider`: `text`, `reasoning`, `toolCall`, `fail` and others. A refused request
-   * uses up no message. After the last message, the answer is the text "ok". Default: always "ok".
+   * The model's messages, made of the same parts as for `createMockProvider`: `text`, `reasoning`, `toolCall`, `fail` and others. A refused
+   * request uses up no message. After the last message, the answer is the text "ok". Default: always "ok".
    */
   readonly answers?: StrictAnswers | undefined;
   /**
@@ -27,7 +27,7 @@ export interface StrictOptions {
    * API.
    */
   readonly oddities?: OddityChoice | undefined;
-  /** The clock for `wait`. Default: the system clock. */
+  /** The clock for `wait` parts. Default: the system clock. */
   readonly clock?: Clock | undefined;
 }
 

@@ -90,7 +90,7 @@ function chooseOddities({ style }: Kind, { key }: Answer, oddities: OddityChoice
   return new Set(style.oddities.filter((name) => Number.parseInt(digest(`${oddities} ${key} ${name}`).slice(-1), 16) % 2 === 0));
 }
 
-/** Makes the report on dropped thinking, for requests with the beta header. */
+/** Returns the field that reports dropped thinking, for requests with the beta header. */
 function reportThinking({ request }: Answer, { checksPrefix }: Kind): object {
   if (!checksPrefix || request.headers.get("anthropic-beta")?.includes(bindingBeta) !== true) return {};
   const dropped = findChangedThinking(request).map(({ at, index }) => ({
@@ -101,7 +101,7 @@ function reportThinking({ request }: Answer, { checksPrefix }: Kind): object {
   return { input_transformations: dropped };
 }
 
-/** Makes the report on removed reasoning. From GPT-6.2 on, the service removes reasoning after a changed prefix. */
+/** Returns the field that reports removed reasoning. From GPT-6.2 on, the service removes reasoning after a changed prefix. */
 function reportReasoning({ request, model }: Answer): object {
   if (!/^gpt-(?:6\.[2-9]|[7-9])/.test(model)) return {};
   const removed = findChangedReasoning(request).map(({ id }) => ({

@@ -21,7 +21,7 @@ const words: { readonly [Reason in FinishReason]?: string } = {
   error: "error",
 };
 
-/** Writes a stream of chunks. `shown` has the oddities to simulate. */
+/** Writes an answer as a stream of chunks. `shown` contains the oddities to simulate. */
 export function writeChat(answer: Answer, style: ChatStyle, shown: ReadonlySet<ChatOddity>): readonly Frame[] {
   const { pieces, key, model } = answer;
   const role = shown.has("role-in-each-chunk") ? { role: "assistant" } : {};
@@ -134,7 +134,7 @@ function toFragments(call: AnswerCall, position: number, shown: ReadonlySet<Chat
   return [first, ...later];
 }
 
-/** Makes the id of a later fragment. If both oddities of ids are chosen, the calls and their fragments take turns. */
+/** Returns the id field of a call's later fragment. If both oddities about ids are chosen, calls and fragments take turns to show them. */
 function toLaterId({ id, turn }: AnswerCall, at: number, shown: ReadonlySet<ChatOddity>): object {
   const ids = [
     ...(shown.has("null-ids") ? [{ id: null }] : []),
@@ -159,7 +159,7 @@ function toUsage({ counts: { input, output, cached, reasoning } }: Answer): obje
   };
 }
 
-/** Writes a body without streaming. */
+/** Writes an answer as a whole, for a request without streaming. */
 export function toCompletion(answer: Answer, { reasoning }: ChatStyle): object {
   const { pieces, finish, key, model } = answer;
   const text = joinTexts(pieces, "text");

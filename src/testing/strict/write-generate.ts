@@ -13,7 +13,7 @@ const words: { readonly [Reason in FinishReason]?: string } = {
   "malformed-call": "MALFORMED_FUNCTION_CALL",
 };
 
-/** Writes a Gemini stream. The first call of a turn has a signature, and so does the text of an answer without calls. */
+/** Writes an answer as a Gemini stream. Its first call has a signature, or without calls, its text. */
 export function writeGenerate(answer: Answer): readonly Frame[] {
   const { pieces, finish } = answer;
   const frames: Frame[] = [];
@@ -65,7 +65,7 @@ function toCounts({ counts: { input, output, cached, reasoning } }: Answer): obj
   };
 }
 
-/** Writes a body without streaming. */
+/** Writes an answer as a whole, for a request without streaming. */
 export function toGenerated(answer: Answer): object {
   const parts = toSigned(answer, answer.pieces).flatMap((piece) => (isParts(piece) ? piece.parts : []));
   return { ...toBody(answer, parts, words[answer.finish] ?? "OTHER"), usageMetadata: toCounts(answer) };

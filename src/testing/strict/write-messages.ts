@@ -56,8 +56,8 @@ function toToolUse({ id, name, argsText, fragments }: AnswerCall): Block {
 }
 
 /**
- * Writes a block. The input of a call arrives as JSON text, and the summary of a compaction in one piece. Other blocks are complete at
- * their start.
+ * Splits a block into its start and its deltas. A call's input arrives as JSON text, and a compaction's summary in one piece. Other blocks
+ * are complete at their start.
  */
 function toRaw(block: UnknownRecord): Block {
   const { type, input, ...rest } = block;
@@ -91,7 +91,7 @@ function toMessage({ key, model, counts: { input, cached } }: Answer): UnknownRe
   };
 }
 
-/** Writes a stream. `report` is the field `input_transformations`, for a request that asked for it. */
+/** Writes an answer as a stream. `report` is the field `input_transformations`, for a request that asked for it. */
 export function writeMessages(answer: Answer, report: object): readonly Frame[] {
   const { finish, counts } = answer;
   const frames: Frame[] = [
@@ -118,7 +118,7 @@ function frame(type: string, fields: object): string {
   return namedSse({ type, ...fields });
 }
 
-/** Writes a body without streaming. */
+/** Writes an answer as a whole, for a request without streaming. */
 export function toMessageBody(answer: Answer, report: object): object {
   const content = toBlocks(answer).flatMap((written) => ("block" in written ? [written.block] : []));
   const message = toMessage(answer);

@@ -11,7 +11,10 @@ interface Item {
 
 type Written = Item | Control | { readonly error: string };
 
-/** Makes the items of an answer. The id of an item after reasoning names that reasoning, so that the rule about pairs can be checked. */
+/**
+ * Returns an answer's items. The id of an item after reasoning names that reasoning, so that the rule that they must stay together can be
+ * checked.
+ */
 function toItems({ pieces, key, request }: Answer): readonly Written[] {
   const items: Written[] = [];
   let reasoning: string | undefined;
@@ -79,7 +82,7 @@ function toEndedResponse({ finish, key, model, counts }: Answer, output: readonl
   };
 }
 
-/** Writes a stream. `report` is the field `input_transformations`. */
+/** Writes an answer as a stream. `report` is the field `input_transformations`. */
 export function writeResponses(answer: Answer, report: object): readonly Frame[] {
   const begun = { ...toEndedResponse(answer, []), status: "in_progress", incomplete_details: null, usage: null };
   const frames: Frame[] = [toEvent("response.created", { response: begun })];
@@ -104,7 +107,7 @@ function toEvent(type: string, fields: object): string {
   return namedSse({ type, ...fields });
 }
 
-/** Writes a body without streaming. */
+/** Writes an answer as a whole, for a request without streaming. */
 export function toResponse(answer: Answer, report: object): object {
   const output = toItems(answer).flatMap((written) => ("item" in written ? [written.item] : []));
   return { ...toEndedResponse(answer, output), ...report };
