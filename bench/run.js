@@ -99,7 +99,7 @@ if (chosen.includes("durable")) {
   /** @type {readonly Row[]} */
   const durable = await inProcess("src/durable/measure.js", "durable");
   rows.push(...durable);
-  const table = toTable(durable, "bare DBOS");
+  const table = toTable(durable, "");
   console.log(table);
   if (flags.write) writeTable("performance", table, "bench-durable");
 }

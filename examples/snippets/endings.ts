@@ -24,7 +24,6 @@ const sentences: Readonly<Record<LoopStatus, string>> = {
   timeout: "I could not finish this in time.",
   "empty-response": "There was no answer. Please ask again.",
   error: "Something went wrong on our side.",
-  "tool-calls": "", // no run ends with this status
 };
 
 function report({ status, reason, text }: LoopResult): string {

@@ -1,4 +1,4 @@
-// Measures durable loops on DBOS and Postgres, and sends the rows to the parent process. A bare DBOS workflow is the reference.
+// Measures durable loops on DBOS and Postgres, and sends the rows to the parent process.
 import { randomBytes } from "node:crypto";
 import { DBOS } from "@dbos-inc/dbos-sdk";
 import pg from "pg";
@@ -8,7 +8,7 @@ import { dist, defineTool } from "../turnwright.js";
 /** @typedef {import("../row.js").Row} Row */
 
 /** @type {typeof import("../../../src/dbos/index.ts")} */
-const { dbosJournal, defineDurableLoop, launchWorker } = await import(new URL("dbos.js", dist).href);
+const { defineDurableLoop, launchWorker } = await import(new URL("dbos.js", dist).href);
 /** @type {typeof import("../../../src/testing/index.ts")} */
 const { createMockProvider, text, toolCall, wait } = await import(new URL("testing.js", dist).href);
 /** @type {typeof import("../../../examples/workers/start-postgres.ts")} */
@@ -16,23 +16,6 @@ const { startPostgres } = await tsImport("../../../examples/workers/start-postgr
 
 /** @param {number} bytes */
 const textOf = (bytes) => randomBytes(bytes / 2).toString("hex");
-
-const payload = textOf(2_048);
-const steps = 300;
-
-const bare = DBOS.registerWorkflow(
-  async () => {
-    for (let index = 0; index < steps; index += 1) await DBOS.runStep(async () => payload, { name: `step ${index}` });
-  },
-  { name: "bare" },
-);
-const journaled = DBOS.registerWorkflow(
-  async () => {
-    const journal = dbosJournal();
-    for (let index = 0; index < steps; index += 1) await journal.step(`step ${index}`, async () => ({ payload }));
-  },
-  { name: "journaled" },
-);
 
 const find = defineTool({
   name: "find",
@@ -67,37 +50,10 @@ async function timeOf(work) {
   return performance.now() - begunAt;
 }
 
-/** @param {readonly number[]} values */
-function medianOf(values) {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
-}
-
 function heapNow() {
   globalThis.gc?.();
   globalThis.gc?.();
   return process.memoryUsage().heapUsed;
-}
-
-/** @returns {Promise<Row>} */
-async function measureStep() {
-  await bare();
-  await journaled();
-  /** @type {number[]} */
-  const minimal = [];
-  /** @type {number[]} */
-  const ours = [];
-  for (let round = 0; round < 9; round += 1) {
-    const order = round % 2 === 0 ? [bare, journaled] : [journaled, bare];
-    for (const one of order) (one === bare ? minimal : ours).push(((await timeOf(one)) / steps) * 1_000);
-  }
-  return {
-    workload: "step of 2 KB, wall (reference: a DBOS step)",
-    unit: "us",
-    minimal: medianOf(minimal),
-    turnwright: medianOf(ours),
-    ratio: medianOf(ours.map((us, round) => us / (minimal[round] ?? 0))),
-    target: { of: "ratio", atMost: 1.15 },
-  };
 }
 
 /**
@@ -192,13 +148,7 @@ async function measureLong() {
 }
 
 /** @type {readonly Row[]} */
-const rows = [
-  await measureStep(),
-  ...(await measureLong()),
-  await measureStored(),
-  ...(await measureTogether()),
-  await measureLeftovers(),
-];
+const rows = [...(await measureLong()), await measureStored(), ...(await measureTogether()), await measureLeftovers()];
 await worker.stop();
 await postgres.stop();
 process.send?.(rows, () => process.exit(0));

@@ -37,7 +37,7 @@ async function makeLog() {
   const options = { provider, tools: [tool], messages: [{ role: /** @type {const} */ ("user"), content: "Go." }], limits };
   await runToolLoop({
     ...options,
-    middleware: [...(options.middleware ?? []), runLog({ to: { write: (line) => void lines.push(line) } })],
+    middleware: [runLog({ to: { write: (line) => void lines.push(line) } })],
   });
   return lines.join("");
 }

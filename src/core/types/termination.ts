@@ -14,9 +14,9 @@ export type StreamStatus =
   | "follow-up-interrupt";
 
 /**
- * How a run ended; `reason` is more exact. A run with the status `suspended` can be resumed. No run has the status `tool-calls`.
+ * How a run ended; `reason` is more exact. A run with the status `suspended` can be resumed.
  */
-export type LoopStatus = StreamStatus | "suspended";
+export type LoopStatus = Exclude<StreamStatus, "tool-calls"> | "suspended";
 
 /**
  * The reason why a cost is unknown. "no-usage": the provider reported no usage. "no-price": `pricing` returned undefined.
