@@ -18,7 +18,7 @@ export interface BoundStore extends Pick<ConversationStore, "list"> {
   lock(id: string): Promise<BoundLock>;
   remove(id: string): Promise<void>;
   journal(runId: string): Journal;
-  /** Removes the journal of a run. Undefined if the store keeps its journals. */
+  /** Removes a run's journal. Undefined if the store cannot remove journals. */
   readonly removeJournal: ((runId: string) => Promise<void>) | undefined;
 }
 
@@ -29,8 +29,8 @@ export interface BoundLock extends ConversationLock {
 }
 
 /**
- * Limits how long the methods of a store may take. The later result of a call that took too long is ignored. During a run, the journal has
- * a separate time limit, `timeouts.journalMs`.
+ * Limits how long a store's methods may take. If a call takes too long, its later result is ignored. During a run, the journal has a
+ * separate time limit, `timeouts.journalMs`.
  */
 export function boundStore(store: ConversationStore, limits: StoreLimits): BoundStore {
   const journals = store.journal === undefined ? new MemoryJournals() : undefined;
@@ -59,7 +59,7 @@ async function lock(store: ConversationStore, id: string, limits: StoreLimits): 
       release: () => (released ??= race("release", () => held.release(), limits).catch(() => {})),
     };
   } catch (error) {
-    // A lock that arrives too late must be released.
+    // Releases the lock if it arrives after the time limit.
     void unlock().catch(() => {});
     throw error;
   }
@@ -75,7 +75,7 @@ function checkStored(option: string, stored: unknown): StoredConversation | unde
 type Verb = LoopError<"store-unresponsive">["details"]["verb"];
 
 async function race<T>(verb: Verb, call: () => T | PromiseLike<T>, { storeMs, clock }: StoreLimits): Promise<T> {
-  // A deadline needs a scope. A call of the store cannot be cancelled, so nothing cancels this scope.
+  // The scope is never cancelled, because a store's call cannot be cancelled. A deadline only needs one.
   const deadline = new Deadline({ limitMs: storeMs }, { clock, scope: new CancelScope() });
   const answer = promiseOrValue(call());
   if (!(answer instanceof Promise)) return answer;

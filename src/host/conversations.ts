@@ -13,21 +13,21 @@ interface EndedRun {
 
 interface Entering {
   readonly caller: "start" | "resume";
-  /** True if the caller waits while a run is live. */
+  /** True if the caller is willing to wait while a run is live. */
   readonly waits: boolean;
-  /** The new message of a start. */
+  /** The new message that a start brings. */
   readonly message?: UserMessage | undefined;
 }
 
 interface Caller extends Pick<Entering, "caller" | "message"> {
-  /** Called with the turn of the caller, or with undefined if the host is closed. */
+  /** Called when the caller's turn comes, with the turn, or with undefined if the host is closed. */
   readonly wake: (turn: RunTurn | undefined) => void;
 }
 
 interface Conversation {
   current: RunTurn | undefined;
   ended: readonly EndedRun[];
-  /** The callers that wait for the conversation, in the order of their calls. */
+  /** The callers that are waiting for the conversation, in the order of their calls. */
   readonly line: Caller[];
 }
 
@@ -44,7 +44,7 @@ export type Entered =
   | { readonly kind: "busy"; readonly turn: RunTurn }
   | { readonly kind: "closed" };
 
-/** How often a start that waits for the decisions of a suspended run reads the stored conversation again, in milliseconds. */
+/** How often a start reads the stored conversation again while it is waiting for a suspended run's decisions, in milliseconds. */
 const lookAgainMs = 5_000;
 
 export class Conversations {
@@ -60,17 +60,17 @@ export class Conversations {
 
   /**
    * Reserves a conversation for one start or resume of a run. If the conversation has a live run and `waits` is true, waits until the live
-   * run has ended, and until all earlier callers have had their turn. Returns "busy" if `waits` is false, or if `maxQueued` callers already
-   * wait.
+   * run has ended, and until all earlier callers have had their turn. Returns "busy" if `waits` is false, or if `maxQueued` callers are
+   * already waiting.
    */
   async enter(id: string, { caller, waits, message }: Entering): Promise<Entered> {
     if (this.#isClosed) return { kind: "closed" };
     const conversation = this.#open(id);
     const { current, line } = conversation;
-    // Without a live run, a line consists of starts that wait for the decisions of a suspended run.
+    // Without a live run, only starts that are waiting for a suspended run's decisions can be in line. Others need not queue after them.
     if (current === undefined && (caller === "resume" || !waits || line.length === 0))
       return toEntered(this.#take(conversation, message));
-    // A run that is ending soon frees the conversation, so the caller waits even if `waits` is false.
+    // If the live run is about to end, the caller waits even if `waits` is false, because the conversation will soon be free.
     const isFull = !waits || line.length >= this.#limits.maxQueued;
     if (current !== undefined && isFull && !current.endsSoon) return { kind: "busy", turn: current };
     return toEntered(await this.#wait(conversation, { caller, message }, "last"));
@@ -110,7 +110,7 @@ export class Conversations {
 
   #take(conversation: Conversation, message: UserMessage | undefined): RunTurn {
     const turn = new RunTurn();
-    // Set here, so that the same message is recognized while the run is being planned.
+    // Sets the message now, so that a repetition of it is recognized while the run is still being planned.
     turn.message = message;
     conversation.current = turn;
     return turn;
@@ -243,7 +243,7 @@ class EndedLogs {
     this.#arm();
   }
 
-  /** Takes the log of a resumed run off the list of ended logs. Does not call `drop`, because the resumed run uses the log. */
+  /** Removes a resumed run's log from the ended logs. Does not call `drop`, because the resumed run uses the log. */
   take(log: RunLog): void {
     if (!this.#logs.delete(log)) return;
     this.#bytes -= log.bytes;
@@ -291,7 +291,7 @@ class EndedLogs {
   }
 }
 
-/** Lets the process end while the timer is pending. Only timers of Node have `unref`. */
+/** Lets the process exit while the timer is pending. Only Node's timers have `unref`. */
 function unrefTimer(timer: unknown): void {
   const { unref }: { readonly unref?: unknown } = isRecord(timer) ? timer : {};
   if (typeof unref === "function") Reflect.apply(unref, timer, []);

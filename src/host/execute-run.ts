@@ -13,12 +13,12 @@ export interface ExecutionPlan {
   readonly messages: LoopOptions["messages"];
   readonly journal: Journal;
   readonly isResumed: boolean;
-  /** True if `turn.log` already has the events from before a resume. */
+  /** True if `turn.log` already contains the events from before a resume. */
   readonly isContinued: boolean;
 }
 
 interface Ports {
-  /** The lock of the conversation. */
+  /** The conversation's lock, which this turn holds. */
   readonly lock: BoundLock;
   /** How the conversation changes when the run begins. Stored when the journal is open and the run has done nothing yet. */
   readonly changed: Changed;
@@ -97,7 +97,7 @@ export function createEmitter(take: (event: LoopEvent) => void): LoopEmitter {
 }
 
 /**
- * Returns a function that passes new events to `take`, and drops replayed events, because the log already has them.
+ * Returns a function that passes new events to `take`, and drops replayed events, because the log already contains them.
  *
  * `run-start` and `run-end` are never marked as replayed. Each `run-start` is therefore held back until its run has a new event.
  * Otherwise a replayed nested run would appear twice, and a refused resume would leave a `run-start` without a `run-end`.
@@ -122,7 +122,7 @@ function skipRecalled(take: (event: LoopEvent) => void): (event: LoopEvent) => v
   };
 }
 
-/** True if `event` belongs to the run that began with the given `run-start`, or to a nested run of this run. */
+/** True if `event` belongs to the run that began with the given `run-start`, or to one of its nested runs. */
 function isAround({ runId, path = [] }: LoopEvent, event: LoopEvent): boolean {
   const inner = event.path ?? [];
   if (path.length === inner.length) return event.runId === runId;

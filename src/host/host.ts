@@ -42,7 +42,7 @@ export interface HostSettings extends ConversationLimits {
 
 type Refused = Extract<ResumeAnswer, { readonly kind: "not-resumable" }>;
 
-/** Options determine the types of runs, so `createRunHost` gives `start` and `resume` their public types. */
+/** The host behind `createRunHost`, which gives `start` and `resume` their public types, because these depend on the options. */
 export class Host implements Omit<RunHost, "start" | "resume"> {
   readonly #settings: HostSettings;
   readonly #conversations: Conversations;
@@ -107,7 +107,7 @@ export class Host implements Omit<RunHost, "start" | "resume"> {
     checkId(id);
     const { store } = this.#settings;
     return this.#change<RemoveAnswer>(id, async ({ stored, release }) => {
-      // Removes the journals first, because only the conversation knows their names.
+      // Removes the journals before the conversation, because only the conversation lists their names.
       for (const { runId } of listJournals(stored?.state ?? emptyState)) await store.removeJournal?.(runId);
       await release();
       await store.remove(id);
@@ -151,7 +151,7 @@ export class Host implements Omit<RunHost, "start" | "resume"> {
   async status(id: string): Promise<HostedStatus | undefined> {
     checkId(id);
     const ending = this.#conversations.currentOf(id);
-    // A reader may get the `run-end` event before the ending is stored.
+    // Waits until the end of a run is stored, because a reader may call this right after `run-end`.
     if (ending?.isEnding === true) await ending.settled.promise;
     const stored = await this.#settings.store.load(id);
     const { lastRun } = stored?.state ?? emptyState;
@@ -171,7 +171,7 @@ export class Host implements Omit<RunHost, "start" | "resume"> {
   async #enterOrSteer(id: string, given: ReadStart): Promise<Extract<Entered, { readonly kind: "entered" }> | StartAnswer> {
     const { whenBusy = this.#settings.whenBusy, message } = given;
     for (;;) {
-      // The live run may answer this message already, so the call must not wait for its end.
+      // Looks first whether the live run already answers this message, because the call must then not wait for the run to end.
       const live = this.#findRepeated(id, message);
       if (live !== undefined) {
         if (await live.opened.promise) return { kind: "started", repeated: true, ...toHostedRun(live) };
@@ -199,8 +199,8 @@ export class Host implements Omit<RunHost, "start" | "resume"> {
   }
 
   /**
-   * Tries again if the start that occupies the conversation is refused, for example because calls wait. Otherwise, the decisions about
-   * these calls would be answered with "busy".
+   * Reserves the conversation for a resume. Tries again if the start that occupies it is refused, for example because calls are waiting.
+   * Otherwise, the decisions about these calls would be answered with "busy".
    */
   async #enterToResume(id: string, waits: boolean): Promise<Entered> {
     for (;;) {
@@ -209,7 +209,7 @@ export class Host implements Omit<RunHost, "start" | "resume"> {
     }
   }
 
-  /** Returns the live run if it answers this message, or got it as a steered message. */
+  /** Returns the live run if it answers this message, or received it as a steered message. */
   #findRepeated(id: string, message: PageMessage | undefined): RunTurn | undefined {
     const live = this.#conversations.currentOf(id);
     return message !== undefined && message.again === undefined && live?.has(message) === true ? live : undefined;
@@ -217,7 +217,7 @@ export class Host implements Omit<RunHost, "start" | "resume"> {
 
   /**
    * Resolves when the run does something new. Rejects if the run is refused before it has done anything new. If `keepsPlace` is true
-   * and calls wait, the conversation stays reserved.
+   * and calls are waiting, the conversation stays reserved.
    */
   async #run<Unstarted extends Refused | UnstartedAnswer>(
     id: string,
@@ -251,7 +251,7 @@ export class Host implements Omit<RunHost, "start" | "resume"> {
     return this.#toBusy(id, turn, end.error);
   }
 
-  /** If a change cannot be stored, the stored status stays "running", and the ending is later read from the journal. */
+  /** Stores the end of a run. If this fails, the stored status stays "running", and the end is later read from the journal. */
   async #finish(id: string, turn: RunTurn, { plan, lock, running }: Finishing): Promise<LoopResult> {
     const end = await running;
     await turn.finishWrites();
@@ -274,7 +274,7 @@ export class Host implements Omit<RunHost, "start" | "resume"> {
     return pruneJournals(state, { result, isPriced: loop.pricing !== undefined }, { keepRuns, remove: store.removeJournal });
   }
 
-  /** Returns the answer for a conversation with a live run, in this or another process. Throws other errors. */
+  /** Returns the answer "busy" for a conversation with a live run, in this or another process. Throws `error` if it has another cause. */
   async #toBusy(id: string, { runId }: RunTurn, error?: unknown): Promise<Extract<StartAnswer, { readonly kind: "busy" }>> {
     if (error !== undefined && !isElsewhere(error)) throw error;
     if (runId !== "" || error === undefined) return { kind: "busy", runId: runId === "" ? undefined : runId };
@@ -300,7 +300,7 @@ function toHostedRun(turn: RunTurn): HostedRun {
   return { runId, result, join: (options) => turn.read(options, true) };
 }
 
-/** True if another process has locked the conversation. */
+/** True if the error means that another process has locked the conversation. */
 function isElsewhere(error: unknown): boolean {
   return (
     isLoopError(error, "conversation-busy") ||

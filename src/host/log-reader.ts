@@ -26,7 +26,7 @@ export class LogReader implements HostedStream, AsyncIterator<HostedEvent, undef
   readonly #log: RunLog;
   readonly #execution: number;
   readonly #cursor: LogCursor;
-  /** Resolves the calls of `next` that wait for an event, oldest first. */
+  /** Settles the calls of `next` that are waiting for an event, oldest first. */
   #pending: ((result: Result | Promise<never>) => void)[] = [];
   #hasLeft = false;
 
@@ -106,7 +106,7 @@ export class LogReader implements HostedStream, AsyncIterator<HostedEvent, undef
   }
 }
 
-/** `run-start` and `run-end` are never marked as `replayed`. */
+/** Marks an event as `replayed`, except `run-start` and `run-end`, which are never marked. */
 export function toReplayed(item: HostedEvent): HostedEvent {
   const { id, event } = item;
   return event.type === "run-start" || event.type === "run-end" ? item : { id, event: { ...event, replayed: true } };

@@ -54,7 +54,7 @@ export async function planStart(
   if (calls.length > 0 && whenSuspended !== "deny") return { kind: "waiting", runId, calls, error: waitingError(id, calls) };
   turn.number = runs + 1;
   turn.runId = `${id}/${turn.number}`;
-  // If the run recorded nothing before the crash, its messages may still have calls without results.
+  // Repairs the messages of a run that was cut off: if it recorded nothing, they may still contain calls without results.
   const repaired = isCut && given.messages === undefined ? repair(placed) : placed;
   const { epoch } = turn.log;
   const listsJournals = journals.removeJournal !== undefined;
@@ -90,8 +90,8 @@ function toHistory({ messages, state }: StoredConversation, recovered: Recovered
 }
 
 /**
- * Plans the answer to a message that the conversation already has. The message's run continues, or is read again from its journal, so that
- * a page whose connection broke gets the answer.
+ * Plans the answer to a message that the conversation already contains. The message's run continues, or is read again from its journal, so
+ * that a page whose connection broke gets the answer.
  */
 async function planRepeated(
   journals: Journals,
@@ -103,7 +103,7 @@ async function planRepeated(
   if (!isLast || lastRun === undefined) return repeated;
   const inspection = await inspectJournal(journals.journal(lastRun.runId)).catch(unlessMissing);
   const isRecorded = inspection !== undefined && inspection.status !== "not-started";
-  // Without its records, an ended run would begin again.
+  // An ended run without records cannot be read again: it would begin anew.
   if (!isRecorded && lastRun.status !== "running") return repeated;
   const loop = reopenable.has(lastRun.status) ? { ...given.loop, resume: "retry-last" as const } : given.loop;
   return { ...(await planReading(journals, { turn, loop, lastRun }, stored)), isRepeated: true };
@@ -145,14 +145,14 @@ async function planReading(
   turn.runId = runId;
   const journal = journals.journal(runId);
   const inspecting = inspectJournal(journal);
-  // A run that was cut off has its first messages in the conversation, so its journal may be missing.
+  // The journal of a run that was cut off may be missing, because the conversation contains the run's first messages.
   const inspection = await (status === "running" ? inspecting.catch(unlessMissing) : inspecting);
   const messages = status === "running" ? stored.messages.slice(0, start) : (inspection?.initialMessages ?? []);
   turn.isReplay = !mayGoOn(statusOf(status, inspection), loop);
   if (!turn.isReplay) for (const message of findUnsent(steered, addedBy(inspection))) turn.control.steer(message);
   const log = takeLog?.(turn.number, lastRun.epoch);
   if (log !== undefined) turn.log = log;
-  // The resumed run gets these messages, or returns them again, so they must not stay in the state too.
+  // Removes undelivered messages from the state, because the resumed run receives them, or returns them again.
   const open = { messages: stored.messages, state: { ...stored.state, undelivered: [] } };
   const { undo: _, ...changed } = reopenRun(open, lastRun, turn.log.epoch);
   return {
@@ -168,8 +168,8 @@ async function planReading(
 type StoredEnd = Pick<HostedStatus, "status" | "reason" | "messages">;
 
 /**
- * Returns how the last run has ended. Messages that the run did not get come last, unless it may still get them. If the process of the run
- * died before it stored the ending, reads the ending from the journal.
+ * Returns how the last run has ended. Messages that it did not receive come last, unless it may still receive them. If the run's process
+ * died before it stored the end, reads it from the journal.
  */
 export async function readEnding({ journal }: Journals, stored: StoredConversation, lastRun: StoredRun): Promise<StoredEnd> {
   const { runId, status, reason, own = 0, steered } = lastRun;
@@ -188,7 +188,7 @@ export function readLive({ messages }: StoredConversation, { status, reason, sta
   return { status, reason, messages: messages.slice(0, start) };
 }
 
-/** Returns the status from the journal. The process may have died after the run had ended, but before the ending was stored. */
+/** Returns the run's status, if necessary from the journal: the process may have died after the run ended, but before that was stored. */
 function statusOf(status: StoredRun["status"], run: JournalInspection | undefined): StoredRun["status"] {
   return status !== "running" || run === undefined || run.status === "not-started" ? status : run.status;
 }
@@ -198,7 +198,7 @@ function mayGoOn(status: StoredRun["status"], { resume }: HostedLoopOptions): bo
 }
 
 /**
- * True if the decisions arrive a second time, because the run failed after it had used them. The run then tries again, as for a
+ * True if the same decisions arrive a second time, because the run failed after it had used them. The run then tries again, as for a
  * message that arrives a second time. The run itself refuses decisions that it has not used.
  */
 function isRepeatedDecision({ messages, state }: StoredConversation, { answers = {} }: ResumeOptions): boolean {

@@ -62,19 +62,18 @@ export interface RunHostOptions {
   /** How a start behaves while a run of the conversation is live. Each start can override this option. Default "refuse". */
   readonly whenBusy?: WhenBusy | undefined;
   /**
-   * How a new message is handled while calls of the last run wait for decisions or results. Each start can override this option.
+   * How a new message is handled while the last run's calls are waiting for decisions or results. Each start can override this option.
    * Default "refuse".
    */
   readonly whenSuspended?: WhenSuspended | undefined;
   /**
    * How many journals of ended runs are kept in each conversation: a number of runs, or `{ days }`. `Infinity` keeps all. Each run
-   * that ends removes the journals of older runs. The journal of the last run always stays. An older journal stays if its run is
+   * that ends removes the journals of older runs. The last run's journal always stays. An older journal stays if its run is
    * suspended, its answer is not stored, or, with `pricing`, its cost is unknown. Default 1.
    */
   readonly keepRuns?: KeepRuns | undefined;
   /**
-   * The maximum number of starts and resumes that may wait for the live run of one conversation. Further starts and resumes get
-   * "busy". Default 10.
+   * The maximum number of starts and resumes that may wait for one conversation's live run. Further ones are answered with "busy". Default 10.
    */
   readonly maxQueued?: number | undefined;
   /** How long readers can join a run after its end, in milliseconds. Default 300,000. */
@@ -87,7 +86,7 @@ export interface RunHostOptions {
   /** True to stop a run when its last reader leaves. Each start and resume can override this option. Default false. */
   readonly stopWhenUnread?: boolean | undefined;
   /**
-   * How long the store may take to read or write a conversation, in milliseconds. After that, the method of the host rejects with
+   * How long the store may take to read or write a conversation, in milliseconds. After that, the host's method rejects with
    * LoopError "store-unresponsive". `Infinity` sets no limit. Default 60,000.
    */
   readonly storeMs?: number | undefined;
@@ -108,15 +107,15 @@ export type HostedLoopOptions<Output = unknown, T extends Tool = Tool> = EntryOp
 export type StartOptions<Output = unknown, T extends Tool = Tool> = HostedLoopOptions<Output, T> & {
   /** How this start behaves while a run of the conversation is live. Default: the host's `whenBusy`. */
   readonly whenBusy?: WhenBusy | undefined;
-  /** How this start behaves while calls of the last run wait. Default: the host's `whenSuspended`. */
+  /** How this start behaves while the last run's calls are waiting. Default: the host's `whenSuspended`. */
   readonly whenSuspended?: WhenSuspended | undefined;
   /** True to stop the run when its last reader leaves. Default: the host's `stopWhenUnread`. */
   readonly stopWhenUnread?: boolean | undefined;
 } & (
     | {
         /**
-         * The new user message, which is appended to the stored transcript. If the conversation has a message with the same `id`, no second
-         * turn begins: a repeated message is answered by the run that it started.
+         * The new user message, which is appended to the stored transcript. If the conversation already contains a message with the same `id`, no
+         * second turn begins: a repeated message is answered by the run that it started.
          */
         readonly message: string | PageMessage;
         readonly messages?: undefined;
@@ -161,7 +160,7 @@ export type ResumeOptions<Output = unknown, T extends Tool = Tool> = HostedLoopO
  * adds to the result.
  */
 export interface HostedRun<Output = unknown, T extends AnyTool = AnyTool, Fields = unknown> {
-  /** The id of the conversation, a slash, and the number of the run, counted from 1. */
+  /** The conversation's id, a slash, and the run's number, counted from 1. */
   readonly runId: string;
   /**
    * Resolves when the run has ended. Rejects with the errors of `runToolLoop`. A rejection without a handler does not end the
@@ -178,16 +177,16 @@ export interface HostedRun<Output = unknown, T extends AnyTool = AnyTool, Fields
 /** The answer of `host.start`. */
 export type StartAnswer<Output = unknown, T extends AnyTool = AnyTool, Fields = unknown> =
   /**
-   * The run has begun, and its record is stored. If `repeated` is true, the conversation already had the message, and the run is the one
-   * that this message started.
+   * The run has begun, and its beginning is stored. If `repeated` is true, the conversation already contained the message, and the run is the
+   * one that this message started.
    */
   | ({ readonly kind: "started"; readonly repeated?: true | undefined } & HostedRun<Output, T, Fields>)
-  /** The message was sent to the live run. `runId`, `result` and `join` belong to the live run. */
+  /** The message was passed to the live run, to which `runId`, `result` and `join` belong. */
   | ({ readonly kind: "steered" } & HostedRun)
   /** The start was refused, because the conversation has a live run in this or another process. An endpoint can answer with 409. */
   | { readonly kind: "busy"; readonly runId: string | undefined }
   /**
-   * The start was refused, because calls of the last run wait for decisions or results. An endpoint can answer with 409. `error` is a
+   * The start was refused, because the last run's calls are waiting for decisions or results. An endpoint can answer with 409. `error` is a
    * LoopError "conversation-refused" that names the calls, for programs that throw.
    */
   | {
@@ -196,10 +195,13 @@ export type StartAnswer<Output = unknown, T extends AnyTool = AnyTool, Fields = 
       readonly calls: readonly WaitingCall[];
       readonly error: LoopError<"conversation-refused">;
     }
-  /** The conversation already has the message, and its run cannot be read again. Nothing was changed. An endpoint can answer with 409. */
+  /**
+   * The conversation already contains the message, and the run that it started cannot be read again. Nothing was changed. An endpoint can
+   * answer with 409.
+   */
   | { readonly kind: "repeated"; readonly runId: string }
   /**
-   * The page edits a message that the conversation does not have, or asks for a new answer to such a message, or the conversation has a
+   * The page edits a message that the conversation does not contain, or asks for a new answer to such a message, or the conversation has a
    * different message with this id. Nothing was changed. An endpoint can answer with 409, after which the page must load the conversation
    * again.
    */
@@ -223,7 +225,7 @@ export type ResumeAnswer<Output = unknown, T extends AnyTool = AnyTool, Fields =
   /** The conversation does not exist, or its last run has ended and cannot continue. Nothing was changed. */
   | { readonly kind: "not-resumable"; readonly status: LoopStatus | undefined };
 
-/** The state of a conversation, and the usage and the cost of its runs. A live run counts only after it has ended. */
+/** A conversation's state, and the usage and cost of its runs. A live run counts only after it has ended. */
 export interface HostedStatus extends ConversationUsage {
   /** The `runId` of the last run. */
   readonly runId: string;
@@ -236,7 +238,7 @@ export interface HostedStatus extends ConversationUsage {
    * a crash has cut it off.
    */
   readonly isLive: boolean;
-  /** The number of starts and resumes in this process that wait for the live run to end. */
+  /** The number of starts and resumes in this process that are waiting for the live run to end. */
   readonly queued: number;
   /**
    * The transcript of the conversation. While a run is live, the transcript contains only the messages that the run began with. After the
@@ -271,21 +273,21 @@ export interface RunHost {
     options: ResumeOptions<Output, T> & { readonly middleware?: List | MiddlewareList<Output> | undefined },
   ): Promise<ResumeAnswer<Plain<Output>, T, ResultFields<List>>>;
   /**
-   * Reads the run that contains the event with the id `from`, if that run has later events. Otherwise, reads the last run of the
-   * conversation. Returns undefined if this process does not have the events of the run in memory. An endpoint can then answer
+   * Reads the run that contains the event with the id `from`, if that run has later events. Otherwise, reads the conversation's last
+   * run. Returns undefined if this process does not have the run's events in memory. An endpoint can then answer
    * with 204.
    */
   join(id: string, options?: JoinOptions): HostedStream | undefined;
   /**
    * Answers a question that a tool of the live run asked with `ask` and `wait: true`, as `control.answer` does. `question` is
-   * the `id` in the `question-asked` event. Returns "unknown" if no question with this id waits in this process.
+   * the `id` in the `question-asked` event. Returns "unknown" if no question with this id is waiting in this process.
    */
   answer(id: string, question: string, answer: OutsideResult): "accepted" | "unknown";
   /** Stops the live run of a conversation in this process. Any start or resume that waits for this run can then begin. */
   stop(id: string, request?: StopRequest): "accepted" | "not-running";
   /**
-   * Ends a suspended run with the status "stopped-by-user". Calls that wait for an approval are denied, and calls that wait for a
-   * result are interrupted. Needs no options of the run.
+   * Ends a suspended run with the status "stopped-by-user". Calls that are waiting for an approval are denied, and calls that are waiting
+   * for a result are interrupted. Does not need the run's options.
    */
   cancel(id: string, request?: StopRequest): Promise<CancelAnswer>;
   /**
@@ -294,7 +296,7 @@ export interface RunHost {
    */
   remove(id: string): Promise<RemoveAnswer>;
   /**
-   * Lists the conversations of the store, in any order. Use it, for example, to remove conversations that were not used for a long
+   * Lists the store's conversations, in any order. Use it, for example, to remove conversations that were not used for a long
    * time. Throws LoopError "invalid-option" if the store has no method `list`.
    */
   list(): AsyncIterable<StoredListing>;

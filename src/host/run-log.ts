@@ -1,7 +1,7 @@
 import type { LoopEvent } from "../core/index.ts";
 import type { HostedEvent } from "./run-host.ts";
 
-/** The maximum number of values to count in one event. Counting a larger result would delay the run. */
+/** The maximum number of values that are counted to estimate an event's size. Counting a larger result would delay the run. */
 const maxValues = 10_000;
 
 /** Estimates the memory that an event uses, in bytes. Strings and binary data count by length, and other values by a fixed size. */
@@ -28,7 +28,7 @@ function addFields(value: object, todo: unknown[]): number {
     for (let index = 0; index < Math.min(fields.length, maxValues); index += 1) todo.push(fields[index]);
     return 32 + 8 * fields.length;
   } catch {
-    // A getter in a tool's data may throw; such a value counts as 0 bytes.
+    // A getter in a tool's data may throw. The value then counts as 0 bytes.
     return 0;
   }
 }
@@ -91,7 +91,7 @@ class TextEntry {
 
   #textAfter(offset: number): string {
     if (this.#whole !== undefined) return this.#whole.slice(offset);
-    // Search from the end, because most readers miss only the last few fragments.
+    // Searches from the end, because most readers miss only the last few fragments.
     let index = this.#chunks.length;
     let start = this.length;
     while (start > offset) {
@@ -119,7 +119,7 @@ function isSameSource(one: Fragment, next: Fragment): boolean {
   return next.type === "tool-args-delta" && one.callId === next.callId && one.name === next.name && one.index === next.index;
 }
 
-/** The last event that was made for a reader. Other readers at the same position get the same object. */
+/** The event that was most recently made for a reader. Other readers at the same position get the same object. */
 interface MadeItem {
   readonly entry: number;
   readonly offset: number;
@@ -134,7 +134,7 @@ const idPattern = /^([a-z0-9]+)-(\d{1,15})(?:-(\d{1,15}))?$/;
  * so a slow reader needs no buffer.
  */
 export class RunLog {
-  /** A random id of this log. It differs even between logs of the same run in different processes. */
+  /** This log's random id. It differs even between logs of the same run in different processes. */
   readonly epoch: string = createEpoch();
   readonly #entries: (LoopEvent | TextEntry)[] = [];
   /** The incomplete text at the end of the log, which the next fragment may continue. */
@@ -158,7 +158,7 @@ export class RunLog {
     return this.#isLive;
   }
 
-  /** Returns the error of an execution. Only the last one can have an error. */
+  /** Returns the error with which an execution rejected, if any. Only the last one can have rejected. */
   failureOf(execution: number): { readonly error: unknown } | undefined {
     return execution === this.#ends.length - 1 ? this.#failure : undefined;
   }
@@ -234,7 +234,7 @@ export class RunLog {
     return { entry: Number(index), offset: Math.min(Number(offset ?? entry.length), entry.length) };
   }
 
-  /** True if no events or errors follow the position, now or later. */
+  /** True if no event or error will ever follow the position. */
   isOverAt({ entry, offset }: LogCursor): boolean {
     if (this.#isLive || this.#failure !== undefined) return false;
     const at = this.#entries[entry];

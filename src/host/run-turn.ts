@@ -20,7 +20,7 @@ function defer<T>(): Deferred<T> {
   return { promise, resolve };
 }
 
-/** "repeated" means that the run already has the message. */
+/** The answer to a steered message. "repeated" means that the run already has it, and "over" that the run no longer accepts messages. */
 type Steered = "steered" | "repeated" | "over";
 
 /** One start or resume of a run, from the moment it reserves its conversation until the conversation is free again. */
@@ -30,15 +30,15 @@ export class RunTurn {
   runId = "";
   number = 0;
   stopWhenUnread = false;
-  /** True if the run had already ended and is only read again. Such a run gets no messages. */
+  /** True if the run had already ended and is only read again. Such a run accepts no messages. */
   isReplay = false;
   /** True once the run has decided how it ends. The run then soon frees the conversation. */
   isEnding = false;
-  /** True once `stop` was called. The tools of the run may still clean up. */
+  /** True once `stop` was called. The run's tools may still be cleaning up. */
   isStopping = false;
   /** The message that the run answers. */
   message: UserMessage | undefined;
-  /** True once the beginning of the run is stored and the run has begun. */
+  /** True once the run has begun, and its beginning is stored. */
   isOpen = false;
   /** Resolves to true when `isOpen` becomes true, or to false if the run was refused. */
   readonly opened: Deferred<boolean> = defer();
@@ -46,7 +46,7 @@ export class RunTurn {
   readonly begun: Deferred<undefined> = defer();
   readonly settled: Deferred<undefined> = defer();
   result: Promise<LoopResult> | undefined;
-  /** The conversation as the run began with it. Undefined until the beginning of the run is stored. */
+  /** The conversation as it was when the run began. Undefined until the beginning of the run is stored. */
   stored: StoredConversation | undefined;
   #lock: Pick<ConversationLock, "append"> | undefined;
   #readers = 0;
@@ -68,7 +68,7 @@ export class RunTurn {
     return isAccepted ? "accepted" : "not-running";
   }
 
-  /** True if the run answers this message, or got it as a steered message. */
+  /** True if the run answers this message, or received it as a steered message. */
   has(message: UserMessage): boolean {
     const own = this.message === undefined ? [] : [this.message];
     return [...own, ...(this.stored?.state.lastRun?.steered ?? [])].some((one) => isRepetition(one, message));
@@ -107,7 +107,7 @@ export class RunTurn {
     await this.#writes;
   }
 
-  /** If `marksEarlier` is true, events from before the last resume are marked as `replayed`. */
+  /** Returns a reader of the run's events. If `marksEarlier` is true, events from before the last resume are marked as `replayed`. */
   read({ from, signal }: JoinOptions = {}, marksEarlier = false): HostedStream {
     const { log, runId } = this;
     this.#readers += 1;

@@ -75,7 +75,7 @@ export async function pipeEventStream(
   return pipeLines(linesOf(source, options), res, options);
 }
 
-/** Makes the lines for a source. Returns undefined if the source has nothing to send. */
+/** Converts a source to the lines to send, or returns undefined if the source has nothing to send. */
 function linesOf(source: EventSource | undefined, options: EventStreamOptions): SSELines<string> | undefined {
   checkFields("options", options, checks);
   if (source !== undefined && !isEmpty(source)) return toLines(source, options);

@@ -16,7 +16,7 @@ interface PendingRun extends SeenRun {
   readonly tools?: LoopOptions["tools"] | undefined;
 }
 
-/** A call that waits for an answer from outside, or middleware that waits around a request or an ending. */
+/** A call that is waiting for an answer from outside, or middleware that is waiting around a request or the end of a run. */
 type Waiting = Pick<WaitingCall, "id" | "callId" | "name" | "waitsFor" | "fromPage" | "question" | "schema" | "until">;
 
 const waitsFor: { readonly [state: string]: Waiting["waitsFor"] | undefined } = {
@@ -25,7 +25,10 @@ const waitsFor: { readonly [state: string]: Waiting["waitsFor"] | undefined } = 
   "awaiting-answer": "answer",
 };
 
-/** Returns the waits. Those that belong to no call are only in the `reason`, which is undefined while other calls go on. */
+/**
+ * Returns everything that is waiting for an answer. Middleware is listed only in the `reason`, which is undefined while other calls are
+ * still running.
+ */
 export function findWaiting({ pendingCalls, reason }: SeenRun): readonly Waiting[] {
   const calls = pendingCalls.flatMap((call): readonly Waiting[] => {
     const answer = waitsFor[call.state];
@@ -36,9 +39,9 @@ export function findWaiting({ pendingCalls, reason }: SeenRun): readonly Waiting
   return [...calls, ...others];
 }
 
-/** Returns the message that sends a decision to its call. Returns undefined if no call waits for the decision. */
+/** Returns the message that sends a decision to its call, or undefined if no call is waiting for it. */
 export async function toDecided({ tools, ...run }: PendingRun, callId: string, decision: Given): Promise<RunMessage | undefined> {
-  // A caller may omit the suffix of the id, such as `#2`, because the tool that requested the result does not know the suffix.
+  // A result's caller may omit the id's suffix, such as `#2`, because the tool that asked for the result does not know it.
   const isMeant = (one: Waiting): boolean =>
     one.id === callId || (one.waitsFor === "result" && one.question === undefined && toCallPath(one) === callId);
   const call = findWaiting(run).find(isMeant);
@@ -62,7 +65,7 @@ export function unknownDecision(run: SeenRun | undefined, call: string): LoopErr
   return new LoopError("unknown-decision", { call, ...(waiting.length === 0 ? {} : { waiting }) });
 }
 
-/** True for an id from a `question-asked` event. Such a question waits in the process of the run. */
+/** True for an id from a `question-asked` event. Such a question is waiting in the run's own process. */
 function isLiveQuestion(id: string): boolean {
   return /#\w{8}-\d+$/.test(id);
 }

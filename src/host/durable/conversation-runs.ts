@@ -47,16 +47,16 @@ export class ConversationRuns {
   }
 
   /**
-   * The store counts the runs of a conversation under this key. The key contains the name of the host, because hosts with
-   * different names have separate conversations.
+   * Returns the key under which the store counts a conversation's runs. It contains the host's name, because hosts with different names have
+   * separate conversations.
    */
   keyOf(id: string): string {
     return JSON.stringify([this.#name, id]);
   }
 
   /**
-   * The number from `readRuns` may be too low, because `noteRuns` may have failed. `findLast` therefore also tries higher
-   * numbers.
+   * Finds the last run of a conversation. The number from `readRuns` may be too low, because `noteRuns` may have failed, so higher numbers
+   * are tried too.
    */
   async findLast(id: string): Promise<LastRun | undefined> {
     checkConversation(id);
@@ -73,8 +73,8 @@ export class ConversationRuns {
   }
 
   /**
-   * If the `run-end` event of a run is stored, waits until the engine has stored the end of the run. A page that has read
-   * `run-end` may send a new message before that time.
+   * If a run's `run-end` event is stored, waits until the engine has stored the end of the run too. A page that has read `run-end` may send
+   * a new message before that.
    */
   async #awaitEnd(run: LastRun): Promise<LastRun> {
     if (run.state !== "live") return run;
@@ -82,7 +82,7 @@ export class ConversationRuns {
     const [last] = await store.readEvents(run.runId, (await store.countEvents(run.runId)) - 1);
     const event = last && (JSON.parse(last.body) as StoredEvent).event;
     if (event?.type !== "run-end" || event.path !== undefined) return run;
-    // If the worker of the run died, the end is stored only after another worker has taken over the run.
+    // If the run's worker died, the end is stored only after another worker has taken over, so the run still counts as live.
     if (!(await this.#endsWithin(run.runId, storedWithinMs))) return run;
     const found = await this.#engineOf().find(run.runId);
     return { number: run.number, runId: run.runId, ...(found ?? { state: "deleted" }) };
@@ -99,7 +99,7 @@ export class ConversationRuns {
     });
   }
 
-  /** Returns the state of a run that only waits for decisions or results. Returns undefined if the run is working. */
+  /** Returns a run's state if it is only waiting for decisions or results. Returns undefined if it is working. */
   async findWaiting({ runId }: LastRun): Promise<JournalInspection | undefined> {
     const state = await this.#loop.status(runId);
     return state !== undefined && (await isWaiting(this.#engineOf(), runId, state)) ? state : undefined;
@@ -116,12 +116,12 @@ export class ConversationRuns {
     return this.#endsWithin(runId, this.#engineOf().answerMs);
   }
 
-  /** Resolves when a run has ended. This may take days if the run waits for decisions. */
+  /** Resolves when a run has ended. This may take days if the run is waiting for decisions. */
   async untilEnded({ runId }: LastRun): Promise<void> {
     await this.#unlessFailed(runId, () => this.#loop.result(runId));
   }
 
-  /** Ignores errors of a failed run, because `result` of the run reports them. */
+  /** Calls `work`, and ignores the error of a failed run, because the run's `result` reports it. */
   async #unlessFailed(runId: string, work: () => Promise<unknown>): Promise<void> {
     try {
       await work();
@@ -130,13 +130,13 @@ export class ConversationRuns {
     }
   }
 
-  /** True if the run was sent a stop or a kill. */
+  /** True if a stop or kill was sent to the run. */
   async isStopping({ runId }: LastRun): Promise<boolean> {
     const messages = await this.#engineOf().store.readMessages(runId, 0);
     return messages.some(({ body }) => body.verb === "stop" || body.verb === "kill");
   }
 
-  /** True if the live run answers this message, or got it as a steered message. */
+  /** True if the live run answers this message, or received it as a steered message. */
   async isRepeated({ runId }: LastRun, message: UserMessage): Promise<boolean> {
     if (message.id === undefined) return false;
     const { own = 0, messages } = await this.#readInput(runId);
@@ -188,7 +188,7 @@ export class ConversationRuns {
     for (let number = typeof keepRuns === "number" ? runs - keepRuns : runs - 1; number >= 1; number -= 1) {
       const runId = `${id}/${number}`;
       const found = await find(runId);
-      // Earlier starts have already removed all older runs.
+      // A missing run means that earlier starts have already removed all older ones.
       if (found === undefined) break;
       const end = found.state === "ended" ? await found.readEnd() : undefined;
       if (end === undefined) continue;

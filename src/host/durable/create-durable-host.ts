@@ -29,7 +29,7 @@ export function createDurableHost(fields: DurableHostFields, loop: DefinedLoop<J
   const host = new Conversations(loop, fields);
   const { bounded } = loop;
   return {
-    // A queued start may wait for days, so each of its steps has its own time limit instead.
+    // A start has no time limit as a whole, because it may be queued for days. Each of its steps has one instead.
     start: (id, options) => host.start(id, options),
     resume: async (id, options) => bounded("resume", () => host.resume(id, options)),
     join: async (id, options) => bounded("join", () => host.join(id, options)),
@@ -43,7 +43,7 @@ export function createDurableHost(fields: DurableHostFields, loop: DefinedLoop<J
 
 interface Entering {
   readonly given: DurableStart;
-  /** The turn of a start that may wait. Undefined for other starts. */
+  /** Resolves when it is the turn of a start that may queue. Undefined for other starts. */
   readonly turn: Promise<unknown> | undefined;
 }
 
@@ -57,7 +57,7 @@ interface NextStart {
   readonly input: Json | undefined;
 }
 
-/** After these endings, sending the same message again starts another try. */
+/** The statuses of failed runs, after which sending the same message again starts another try. */
 const failed: ReadonlySet<string> = new Set<LoopStatus>(["error", "timeout", "stopped-by-user", "empty-response"]);
 
 type PlacedInput = Omit<RunInput, "id" | "input">;
@@ -104,7 +104,7 @@ class Conversations implements DurableHost {
     }
   }
 
-  /** `isNext` is true if no earlier start of this process waits. */
+  /** Starts a run when it is this start's turn. `isNext` is true if no earlier start of this process is waiting. */
   async #startInTurn(id: string, entering: Entering & NextStart, isNext: boolean): Promise<DurableStartAnswer> {
     const { turn } = entering;
     for (let hasTurn = isNext; ;) {
@@ -173,9 +173,9 @@ class Conversations implements DurableHost {
       if ((await find(next.runId)) !== undefined) return undefined;
       throw invalidOption("id", `an id whose run "${next.runId}" does not belong to another loop`, id);
     }
-    // `findLast` finds the run even if this call fails.
+    // An error is ignored, because `findLast` finds the run even if its number was not stored.
     await store.noteRuns(this.#runs.keyOf(id), number).catch(() => {});
-    // Older runs can be removed now, because the input of this run contains the transcript. A later start removes what this start cannot.
+    // Older runs can be removed now, because this run's input contains the transcript. A later start removes what this one cannot.
     if (last !== undefined) await this.#runs.prune(id, last.number, this.#keepRuns).catch(() => {});
     return { kind: "started", ...this.#toHosted(next) };
   }
@@ -244,7 +244,7 @@ class Conversations implements DurableHost {
     if (last?.state === "live") return "busy";
     const { store, remove } = this.#engineOf();
     if (last === undefined) return "unknown";
-    // The number must be stored first: when the runs are gone, only this number tells which ids were used.
+    // Stores the number before the runs are removed, because afterwards only the number shows which ids were used.
     await store.noteRuns(this.#runs.keyOf(id), last.number);
     await remove(Array.from({ length: last.number }, (_, index) => `${id}/${index + 1}`));
     return last.state === "deleted" ? "unknown" : "removed";
@@ -277,7 +277,7 @@ class Conversations implements DurableHost {
     return { ...facts, runId, status: "error", reason: undefined, error, isLive: false, messages };
   }
 
-  /** Returns the input of the next run, or the answer to a message that the conversation already has. */
+  /** Returns the next run's input, or the answer to a message that the conversation already contains. */
   async #place(last: LastRun | undefined, given: DurableStart): Promise<PlacedInput | DurableStartAnswer> {
     const { history, isCut } = await this.#runs.readHistory(last);
     const { status = "running" } = history.last ?? {};

@@ -29,7 +29,7 @@ const fieldChecks: Checks<DurableLoopFields<never>> = {
   maxCrashes: { min: 0 },
 };
 
-/** Advice for a run option that was passed next to the function `options` instead of inside its result. */
+/** Returns the advice for a run option that was passed next to the function `options` instead of inside its result. */
 export function toReturned(name: string): string {
   return `options: () => ({ ${name} }), because "options" returns those of each run`;
 }
@@ -49,7 +49,7 @@ export function checkRunId(id: string, longest: number = maxIdLength): void {
 
 export interface DefinedLoop<Input> {
   readonly loop: DurableLoop<Input>;
-  /** Sends decisions about several calls. If one of them does not fit, sends none and rejects. */
+  /** Sends decisions about several calls. If one of them is invalid, sends none and rejects. */
   readonly decideAll: (id: string, decisions: NonNullable<LoopOptions["answers"]>) => Promise<void>;
   /** Waits until a run has ended, for at most `ms` milliseconds. Returns false if the run is still live. */
   readonly endsWithin: (id: string, ms: number) => Promise<boolean>;
@@ -84,7 +84,7 @@ type OptionsOf = (input: string) => ReturnType<DurableLoopFields<Json>["options"
 
 interface OpenedRun {
   readonly options: Awaited<ReturnType<OptionsOf>>;
-  /** The run as its records have it. Undefined if it has no records yet. */
+  /** The run, as far as it is recorded. Undefined if it has no records yet. */
   readonly run: Awaited<ReturnType<typeof readJournalRun>>;
   readonly inspection: JournalInspection;
 }
@@ -114,9 +114,9 @@ class DurableVerbs {
     });
     const { lastRead, isPriced: _, endedAt: _endedAt, ...facts } = JSON.parse(end) as RunFacts;
     const opened = await this.#open(id);
-    // Every run that has ended has events, unless it was deleted in the meantime.
+    // An ended run without events was deleted in the meantime.
     if (opened === undefined || (await engine.store.countEvents(id)) === 0) return this.#refuseId();
-    // These messages arrived after the run's last look at its inbox.
+    // Reads the messages that arrived after the run had last looked for messages.
     const late = await readSteered(engine.store, id, lastRead);
     const { result } = opened.run ?? {};
     if (result === undefined) return this.#refuseId();
@@ -192,7 +192,7 @@ class DurableVerbs {
     return this.send(id, { verb: "steer", message: toUserMessage(message) });
   }
 
-  /** Sends nothing if one of the decisions does not fit. */
+  /** Sends decisions to their calls. If one of them is invalid, sends none. */
   async decide(id: string, decisions: NonNullable<LoopOptions["answers"]>): Promise<void> {
     const opened = (await this.#open(id)) ?? this.#refuseId();
     const isLive = (await this.#find(id)).state === "live";
@@ -200,7 +200,7 @@ class DurableVerbs {
     for (const [callId, decision] of Object.entries(decisions)) {
       const { inspection, options } = opened;
       const message = await toDecided({ ...inspection, tools: options.tools }, callId, decision);
-      // A run that has ended accepts no decisions, although its records may contain calls that waited.
+      // An ended run accepts no decisions, although its records may contain waiting calls.
       if (message === undefined || !isLive) throw unknownDecision(isLive ? opened.inspection : undefined, callId);
       messages.push(message);
     }

@@ -38,7 +38,7 @@ export interface DurableHostFields<Output = unknown, T extends Tool = Tool, Inpu
   /** How a start behaves while a run of the conversation is live. Each start can override this option. Default "refuse". */
   readonly whenBusy?: WhenBusy | undefined;
   /**
-   * How a new message is handled while calls of the last run wait for decisions or results. Each start can override this option.
+   * How a new message is handled while the last run's calls are waiting for decisions or results. Each start can override this option.
    * Default "refuse".
    */
   readonly whenSuspended?: WhenSuspended | undefined;
@@ -70,7 +70,7 @@ export type DurableStartInput<Input = Json> = null extends Input
 export type DurableStartOptions<Input = Json> = DurableStartInput<Input> & {
   /** How this start behaves while a run of the conversation is live. Default: the host's `whenBusy`. */
   readonly whenBusy?: WhenBusy | undefined;
-  /** How this start behaves while calls of the last run wait. Default: the host's `whenSuspended`. */
+  /** How this start behaves while the last run's calls are waiting. Default: the host's `whenSuspended`. */
   readonly whenSuspended?: WhenSuspended | undefined;
 } & (
     | { readonly message: string | PageMessage; readonly messages?: undefined; readonly regenerate?: undefined }
@@ -80,7 +80,7 @@ export type DurableStartOptions<Input = Json> = DurableStartInput<Input> & {
 
 /** A run of a conversation, in any process. */
 export interface DurableHostedRun<Output = unknown, T extends AnyTool = AnyTool> {
-  /** The id of the conversation, a slash, and the number of the run, counted from 1. */
+  /** The conversation's id, a slash, and the run's number, counted from 1. */
   readonly runId: string;
   /** Waits for the end of the run, for days if necessary. */
   result(): Promise<DurableResult<Output, T>>;
@@ -91,7 +91,7 @@ export interface DurableHostedRun<Output = unknown, T extends AnyTool = AnyTool>
 /** The options for joining a run. */
 export interface DurableJoinOptions extends JoinOptions {
   /**
-   * True to end the stream while the run only waits for decisions or results. The last event is then a `run-end` with the status
+   * True to end the stream when the run is only waiting for decisions or results. The last event is then a `run-end` with the status
    * `suspended`, which `useChat` needs. False to keep the stream open, so that the page sees how the run continues. Default true.
    */
   readonly endsWhenWaiting?: boolean | undefined;
@@ -99,7 +99,7 @@ export interface DurableJoinOptions extends JoinOptions {
 
 /** The answer of `start`. */
 export type DurableStartAnswer<Output = unknown, T extends AnyTool = AnyTool> =
-  /** If `repeated` is true, the conversation already had the message, and the run is the one that this message started. */
+  /** If `repeated` is true, the conversation already contained the message, and the run is the one that this message started. */
   | ({ readonly kind: "started"; readonly repeated?: true | undefined } & DurableHostedRun<Output, T>)
   | ({ readonly kind: "steered" } & DurableHostedRun<Output, T>)
   | Extract<StartAnswer, { readonly kind: "waiting" | "repeated" | "unknown-message" }>
@@ -115,12 +115,12 @@ export type DurableResumeAnswer<Output = unknown, T extends AnyTool = AnyTool> =
 /** Conversations on a durable loop. The methods work like those of `createRunHost`, in every worker. */
 export interface DurableHost<Output = unknown, T extends AnyTool = AnyTool, Input = Json> {
   /**
-   * Starts a new run of a conversation. If a previous run waits for decisions, `whenSuspended` determines what happens. With
+   * Starts a new run of a conversation. If a previous run is waiting for decisions, `whenSuspended` determines what happens. With
    * `whenBusy: "queue"`, the new run starts when the live run has ended. If this process ends while the new run is queued, the new run does not start.
    */
   start(id: string, options: DurableStartOptions<Input>): Promise<DurableStartAnswer<Output, T>>;
   /**
-   * Sends decisions, results and other answers to the waiting calls of the last run. If one of them does not fit, sends none, and rejects with
+   * Sends decisions, results and other answers to the last run's waiting calls. If one of them is invalid, sends none, and rejects with
    * LoopError "unknown-decision" or "invalid-decision".
    */
   resume(
@@ -128,8 +128,8 @@ export interface DurableHost<Output = unknown, T extends AnyTool = AnyTool, Inpu
     options: { readonly answers: { readonly [id: string]: CallDecision | Json } },
   ): Promise<DurableResumeAnswer<Output, T>>;
   /**
-   * Reads the run that contains the event with the id `from`, or else the last run of the conversation. The stream ends when the
-   * run ends. Unless `endsWhenWaiting` is false, the stream also ends while the run only waits for decisions. Returns undefined
+   * Reads the run that contains the event with the id `from`, or else the conversation's last run. The stream ends when the
+   * run ends. Unless `endsWhenWaiting` is false, the stream also ends when the run is only waiting for decisions. Returns undefined
    * if the conversation does not exist.
    */
   join(id: string, options?: DurableJoinOptions): Promise<HostedStream<T> | undefined>;
@@ -152,8 +152,7 @@ export interface DurableHost<Output = unknown, T extends AnyTool = AnyTool, Inpu
 }
 
 /**
- * The state of a conversation. A run that waits for decisions has the status "suspended". A run that failed has the status
- * "error".
+ * A conversation's state. A run that is waiting for decisions has the status "suspended". A run that failed has the status "error".
  */
 export interface DurableHostStatus extends Omit<HostedStatus, "queued" | "reason" | "turns"> {
   readonly reason: EndReason | undefined;

@@ -49,7 +49,7 @@ export interface DurableEventsOptions {
   /** When this signal aborts, the stream of events ends without an error. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * True to also end the stream while the run only waits for decisions or results. The last event is then a `run-end` with the status
+   * True to also end the stream when the run is only waiting for decisions or results. The last event is then a `run-end` with the status
    * `suspended`, as in a run without a durable loop. This `run-end` is not stored, and has the `seq` of the preceding event. To get the
    * events after the decision, call `events` again. Default false.
    */
@@ -80,15 +80,15 @@ export interface DurableLoop<Input, Output = unknown, T extends AnyTool = AnyToo
   /** Ends a run immediately, with the reason `killed`. */
   kill(id: string): Promise<"accepted" | "finished">;
   /**
-   * Adds a message before the next iteration of a run. If the run ends without another iteration, the message is in `undelivered`
-   * of the result.
+   * Adds a message before a run's next iteration. If the run ends without another iteration, the result's `undelivered` contains the
+   * message.
    */
   steer(id: string, message: string | UserMessage): Promise<"accepted" | "finished">;
   /**
    * Sends a decision, a result or another answer to a waiting call. `callId` is the `id` of a call in `pendingCalls` or `reason.calls` of
-   * the status. Rejects with LoopError "unknown-decision" if the call does not wait, or "invalid-decision" if the decision does not fit. If `callId` is
-   * the `id` of a `question-asked` event, sends the answer to the process of the run. This process drops the answer if the
-   * question no longer waits.
+   * the status. Rejects with LoopError "unknown-decision" if the call is not waiting, or "invalid-decision" if the decision is not valid for
+   * it. If `callId` is the `id` of a `question-asked` event, sends the answer to the run's process, which drops it if the question is no
+   * longer open.
    */
   decide(id: string, callId: string, decision: CallDecision | Json): Promise<void>;
   /**

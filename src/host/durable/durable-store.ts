@@ -8,10 +8,10 @@ export type RunMessage =
   | { readonly verb: "steer"; readonly message: UserMessage }
   | { readonly verb: "stop"; readonly request?: unknown }
   | { readonly verb: "kill" }
-  /** The answer to a wait, or to a question that waits in the process of the run. */
+  /** The answer to a waiting call or middleware, or to a question that is waiting in the run's own process. */
   | { readonly verb: "answer"; readonly id: string; readonly answer: Json };
 
-/** A row with its position. Positions increase. The positions of messages may have gaps. */
+/** A row with its position. Positions increase, and those of messages may have gaps. */
 export interface Row<T> {
   readonly seq: number;
   readonly body: T;
@@ -21,7 +21,7 @@ export interface StepRecord {
   readonly key: string;
   /** The JSON text of the result. */
   readonly body: string;
-  /** The position of the last message that the run has read. Only for looks of the outermost run. */
+  /** The position of the last message that the run has read. Set only when the outermost run has checked for messages. */
   readonly lastRead?: number | undefined;
 }
 
@@ -41,12 +41,12 @@ export interface Added {
   readonly first: number;
   readonly events: readonly string[];
   readonly blobs: ReadonlyMap<string, string>;
-  /** True if the events show progress. The store then sets `stalls` of the run to 0. */
+  /** True if the events show progress. The store then sets the run's `stalls` to 0. */
   readonly isProgress: boolean;
   readonly records: readonly StepRecord[];
 }
 
-/** The error of `begin` if the engine has given the run to another execution. */
+/** Thrown by `begin` if the engine has given the run to another execution. */
 export class NotOwner extends Error {}
 
 /** The events of runs, and the messages to runs. Every process can read and write them. */
@@ -92,10 +92,10 @@ export type FoundRun =
   /** The run rejected. `error` is the message of its error, and `cause` may be the error itself. */
   | { readonly state: "failed"; readonly error: string; readonly cause?: unknown };
 
-/** The engine of a durable loop, in the worker of this process. */
+/** The workflow engine of a durable loop, as this process's worker offers it. */
 export interface DurableEngine {
   readonly store: DurableStore;
-  /** How long a call of a loop or host waits for an answer of the engine, in milliseconds. */
+  /** How long a loop's or host's method waits for the engine to answer, in milliseconds. */
   readonly answerMs: number;
   /** Starts a run. Returns false if a run with this id already exists. */
   start(id: string, input: string): Promise<boolean>;

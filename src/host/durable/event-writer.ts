@@ -17,7 +17,7 @@ function isPiece(event: LoopEvent): boolean {
   return rowOf(event).isPiece === true;
 }
 
-/** Returns the place of an event in its run. A replay emits the same events at the same places. */
+/** Returns an event's place in its run. A replay emits the same events at the same places. */
 function placeOf(event: LoopEvent): string {
   const { type, iteration, path = [] } = event;
   const call = "callId" in event ? event.callId : "";
@@ -33,13 +33,13 @@ export class EventWriter {
   #next: number;
   readonly stalls: number;
   readonly input: string | undefined;
-  /** True if at least one waiting event is neither a delta nor `attempt-discarded`. */
+  /** True if an event that waits to be written shows progress: it is neither a delta nor `attempt-discarded`. */
   #isProgress = false;
   /** How many events of earlier executions are stored for each place. */
   readonly #stored = new Map<string, number>();
   /** The streams that have stored deltas and may have been cut off. A new request to the model replaces these deltas. */
   readonly #partial = new Set<string>();
-  /** The number of the last continuation of each run, by the path of the run. */
+  /** Each run's last continuation number, by the run's path. */
   readonly #continuations = new Map<string, number>();
   readonly #emitted = new Map<string, number>();
   #waiting: string[] = [];
@@ -114,8 +114,8 @@ export class EventWriter {
 
   /** Tells readers that new deltas replace the earlier deltas of a stream, unless the stream was recorded. */
   #discardPartial(stream: string, { type, runId, iteration, path, replayed }: LoopEvent): void {
-    // A replayed `iteration-start` means that the stream was recorded. Other replayed events do not show this. Neither does `run-start`,
-    // because it is never marked as replayed.
+    // Of the replayed events, only `iteration-start` proves that the stream was recorded. `run-start` proves nothing, because it is never
+    // marked as replayed.
     if (type === "run-start" || (replayed === true && type !== "iteration-start")) return;
     if (!this.#partial.delete(stream) || replayed === true || type === "attempt-discarded") return;
     this.#write({ type: "attempt-discarded", runId, iteration, path });
@@ -168,7 +168,7 @@ export class EventWriter {
     this.#blobs = new Map();
     const added = { first: this.#next, events, records, blobs, isProgress: this.#isProgress };
     this.#isProgress = false;
-    // Readers would miss a lost event, so the write is repeated until it succeeds or this execution ends.
+    // Repeats the write until it succeeds or this execution ends, because readers would miss a lost event.
     const append = (): Promise<boolean> => this.#store.append(this.#runId, this.execution, added);
     const isCurrent = await repeatFailed(append, { everyMs: retryMs, mayRepeat: () => !this.#isFenced });
     this.#isFenced ||= !isCurrent;
@@ -181,7 +181,7 @@ export class EventWriter {
   }
 }
 
-/** True if a run or an iteration ends only because it waits, and will continue. */
+/** True if a run or iteration ends only because it has to wait. It will continue. */
 function isPause(event: LoopEvent): boolean {
   if (event.type === "iteration-end") return event.calls.some(({ outcome }) => outcome === "waiting");
   return event.type === "run-end" && event.status === "suspended" && event.reason.kind !== "drained";

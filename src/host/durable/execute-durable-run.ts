@@ -17,7 +17,7 @@ import { createRecordJournal, type StepHooks } from "./record-journal.ts";
 import { repeatFailed } from "../../shared/repeat-failed.ts";
 import { type Answers, firstEnd, runUntilEnd, type ShownWait } from "./run-in-engine.ts";
 
-/** The fields of a result that are rebuilt from the records of the run, so that they are not stored twice. */
+/** The result's fields that are rebuilt from the run's records, so that they are not stored twice. */
 type RebuiltFields =
   | "messages"
   | "details"
@@ -28,7 +28,7 @@ type RebuiltFields =
   | "accumulatedModelParts"
   | "pendingCalls";
 
-/** The stored part of the result of a run. */
+/** The part of a run's result that is stored. */
 export interface RunFacts extends Omit<DurableResult, RebuiltFields | "responseText"> {
   /** The response text. Absent if it is equal to `text`. */
   readonly responseText?: string | undefined;
@@ -36,7 +36,7 @@ export interface RunFacts extends Omit<DurableResult, RebuiltFields | "responseT
   readonly lastRead: number;
   /** True if the run has the option `pricing`. */
   readonly isPriced: boolean;
-  /** The end of the run, in milliseconds since 1970. */
+  /** The time at which the run ended, in milliseconds since 1970. */
   readonly endedAt: number;
 }
 
@@ -45,7 +45,7 @@ export interface RunSite extends Pick<DurableEngine, "store" | "waitFor"> {
   readonly live: Map<string, LiveRun>;
 }
 
-/** For engines that end an execution which only waits, and begin another one when a message arrives. */
+/** For engines that end an execution which is only waiting, and begin another one when a message arrives. */
 export interface Resting {
   /** How long an execution waits before it ends, in milliseconds. */
   readonly afterMs: number;
@@ -300,7 +300,7 @@ class Execution implements LiveRun {
     const own = followSignal(over);
     const wait = { waits, isOver: false };
     const timers = [
-      // Another call of the run may still crash the process, so a wait counts as progress only after some time.
+      // Counts a wait as progress only after some time, because another call of the run may still crash the process.
       setTimeout(() => void store.resetStalls(runId).catch(() => {}), calmMs),
       limitMs && setTimeout(() => own.abort(), Math.min(limitMs, maxTimerMs)),
       resting && setTimeout(() => this.#restSoon(wait, resting), resting.afterMs),
@@ -328,8 +328,8 @@ class Execution implements LiveRun {
     const given = waits.flatMap(({ id, what, attempt }) => {
       const sent = messages.flatMap(({ body }) => (body.verb === "answer" && body.id === id ? [body.answer] : []));
       const answer = sent[attempt];
-      // The tool of a nested call is known only when the nested run gets to the call. An answer that does not fit rejects this execution,
-      // so this answer is passed alone.
+      // A nested call's tool is known only when the nested run reaches the call. Until then its result cannot be checked, and an invalid one
+      // rejects the execution, so it is passed alone.
       return answer === undefined ? [] : [{ id, answer, isSure: what !== "result" || !id.includes("/") }];
     });
     const sure = given.filter(({ isSure }) => isSure);
@@ -337,7 +337,7 @@ class Execution implements LiveRun {
     return next.length === 0 ? undefined : Object.fromEntries(next.map(({ id, answer }) => [id, answer]));
   }
 
-  /** Runs one check at a time. Otherwise, a slow check could take back the note of a later check. */
+  /** Checks whether this execution may end, one check at a time. Otherwise, a slow check could take back a later check's note. */
   #restSoon(wait: OpenWait, resting: Resting): void {
     this.#checked = this.#checked.then(() => this.#mayRest(wait, resting)).catch(() => {});
   }
@@ -346,7 +346,7 @@ class Execution implements LiveRun {
   async #mayRest(wait: OpenWait, { note }: Resting): Promise<void> {
     const execution = this.#writer?.execution ?? 0;
     if (wait.isOver || this.#isOver || !(await note(execution, true))) return;
-    // A message that arrived before the note did not begin another execution, so all messages are read again.
+    // Reads all messages again, because one that arrived before the note did not begin another execution.
     const found = await this.#findAnswers(wait.waits);
     if (wait.isOver || found !== undefined) {
       await note(execution, false);

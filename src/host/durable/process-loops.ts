@@ -1,4 +1,4 @@
-// The durable loops of a process, and its worker.
+// Keeps the durable loops of a process, and its worker.
 
 import { invalidOption, type Plain } from "../../core/kit.ts";
 import type { Json, Tool } from "../../core/index.ts";
@@ -44,7 +44,7 @@ export class ProcessLoops<Worker extends LaunchedWorker> {
     return createDurableLoop(fields, () => engineOf(this.worker));
   }
 
-  /** A process has one worker at a time. */
+  /** Launches a worker. A process has only one at a time. */
   async launch(create: () => Worker): Promise<Worker> {
     if (this.#worker !== undefined) throw new Error("A worker already runs in this process. Call its stop() first.");
     const worker = create();

@@ -61,8 +61,7 @@ class EventReader {
 
   async *read(from: number, signal: AbortSignal): AsyncGenerator<DurableEvent, undefined> {
     const { id, engine } = this.#run;
-    // The first read begins one event before `from`. Otherwise, a reader that has already read `run-end` would wait for more
-    // events.
+    // The first read begins one event before `from`. Otherwise, a reader that has already read `run-end` would wait forever.
     for (let next = Math.max(from - 1, 0); ;) {
       const rows = await this.#waitForRows(next, signal);
       if (rows.length === 0) return undefined;
@@ -74,7 +73,7 @@ class EventReader {
         this.#last = event;
         this.#isQuiet = false;
         const isEnd = event.type === "run-end" && event.path === undefined;
-        // The `run-end` of a waiting run is not stored, and has the position of the preceding event.
+        // A waiting run's `run-end` is not stored, and has the preceding event's position, so it is yielded although it comes before `next`.
         if (seq >= from || (isEnd && seq < next)) yield { seq, event };
         if (isEnd) return undefined;
         next = seq + 1;
@@ -103,15 +102,15 @@ class EventReader {
     if (rows.length > 0) return rows;
     const found = first ?? (await this.#run.find());
     if (found.state === "live") return this.#endsWhenWaiting ? this.#lookWaiting(from) : undefined;
-    // The final events may have been written between the calls of `readEvents` and `find`.
+    // Reads again, because the final events may have been written between the calls of `readEvents` and `find`.
     const last = first === undefined ? await engine.store.readEvents(id, from) : rows;
     if (last.length === 0 && found.state === "failed") throw new Error(found.error);
-    // Every run that has ended has events. The events are deleted first, and the run is deleted last.
+    // An ended run without events is being deleted: its events are deleted first, and the run itself last.
     if (last.length === 0 && (await engine.store.countEvents(id)) === 0) this.#run.refuse();
     return last;
   }
 
-  /** If the run only waits for decisions, returns a `run-end` that is not stored. */
+  /** Returns a `run-end` that is not stored if the run is only waiting for decisions. */
   async #lookWaiting(from: number): Promise<readonly Row<string>[] | undefined> {
     const { id, engine } = this.#run;
     // Reading the state is slow. Another fragment usually follows a fragment, so the state is read only if none arrives for a while.
@@ -120,7 +119,7 @@ class EventReader {
     if (mayFollow) return undefined;
     const state = await this.#run.inspect();
     if (state === undefined || !(await isWaiting(engine, id, state))) return undefined;
-    // More events may have been written while the state was read.
+    // Reads again, because more events may have been written while the state was read.
     const rows = await engine.store.readEvents(id, from);
     return rows.length > 0
       ? rows
@@ -128,7 +127,7 @@ class EventReader {
   }
 }
 
-/** True if a run only waits, and no stop, kill or answer to its waiting calls has been sent. */
+/** True if a run is only waiting, and no stop, kill or answer to its waiting calls has been sent. */
 export async function isWaiting(
   { store }: Pick<DurableEngine, "store">,
   id: string,

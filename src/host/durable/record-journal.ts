@@ -7,15 +7,15 @@ import type { StepRecord } from "./durable-store.ts";
 export interface StepHooks {
   /** The position of the last message that the run has read. The journal records this position, and restores it in a replay. */
   lastRead: number;
-  /** Called before the outermost run checks what came from outside (a "look"). Passes new messages to the run, and changes `lastRead`. */
+  /** Called before the outermost run checks for messages (a "look"). Passes new messages to the run, and changes `lastRead`. */
   beforeLook(): Promise<void>;
   /** Writes a record. Rejects if a newer execution of the run has begun. */
   record(record: StepRecord): Promise<void>;
 }
 
 /**
- * The keys of the looks of the outermost run. Not those of nested runs, which read no messages: their records would contain the position
- * too early.
+ * Matches the keys of steps in which the outermost run checks for messages (a "look"). Does not match those of nested runs, which read no
+ * messages, so that their records do not contain a position too early.
  */
 const lookKeys = /^(?:begin|i\d+(?:~\d+)?\/(?:answered(?:~\d+)?|next|again))(?:#\d+)?$/;
 

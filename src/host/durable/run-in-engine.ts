@@ -5,20 +5,20 @@ import { type AskedStep, inLockstep, toWaitingCall, type Wait, waitsOf } from ".
 import { toPlainError } from "../../shared/plain-error.ts";
 import { isLoopError, type Journal, type Json, LoopError, type LoopOptions, type LoopResult } from "../../core/index.ts";
 
-/** Answers to waits, by the ids of the waits. */
+/** Answers to waiting calls, by the id of the wait. */
 export type Answers = { readonly [id: string]: Json };
 
-/** A wait, and the number of the answers to it that did not fit. */
+/** A wait, and how many invalid answers it has received. */
 export interface ShownWait extends Wait {
   readonly attempt: number;
 }
 
 export interface WaitingRun {
-  /** Executes the run. `now` decides which waits have reached their time limit. */
+  /** Executes the run. The time `now` determines which waits have reached their time limit. */
   execute(answers: Answers, now: number): Promise<LoopResult>;
   /** Returns the time at which an execution begins, in milliseconds since 1970. */
   now(execution: number): number | PromiseLike<number>;
-  /** Shows the waits to the outside. An empty list means that the run does not wait. */
+  /** Publishes what the run is waiting for. An empty list means that it is not waiting. */
   show(waits: readonly ShownWait[]): PromiseLike<void>;
   /**
    * Waits for an answer to one of the waits, at most for `limitMs`. After that time, or if the run is to end, returns no answers.
@@ -51,7 +51,7 @@ export async function runUntilEnd(run: WaitingRun): Promise<LoopResult> {
   }
 }
 
-/** An answer that does not fit its wait rejects the execution. The wait stays open for another answer. */
+/** Executes the run once. An invalid answer rejects the execution, and its wait stays open for another answer. */
 async function executeOnce(run: WaitingRun, answers: Answers, now: number): Promise<LoopResult | { readonly refused: string }> {
   try {
     return await run.execute(answers, now);
@@ -71,7 +71,7 @@ export async function checkAnswerTo(waits: readonly ShownWait[], id: string, ans
   return wait;
 }
 
-/** The time at which the first wait ends itself, in milliseconds since 1970. */
+/** Returns the time at which the first wait expires, in milliseconds since 1970. */
 export function firstEnd(waits: readonly Wait[]): number | undefined {
   const ends = waits.flatMap(({ until }) => until ?? []);
   return ends.length === 0 ? undefined : Math.min(...ends);
@@ -83,7 +83,7 @@ export function firstEnd(waits: readonly Wait[]): number | undefined {
  */
 export type StoredStep = { readonly text: string } | { readonly failed: string };
 
-/** The workflow of an engine that needs the same order of steps on each replay. Each method has the same results on a replay. */
+/** A workflow of an engine that requires the same order of steps on each replay. Each method returns the same results on a replay. */
 export interface WorkflowEngine<Step extends PromiseLike<StoredStep>> extends Pick<WaitingRun, "show" | "receive"> {
   /** The id of the workflow. */
   readonly id: string;
@@ -164,7 +164,7 @@ export function runInEngine<Step extends PromiseLike<StoredStep>>(
   const journal = inLockstep({ all });
   return runUntilEnd({
     execute: (answers, now) => execute({ runId, journal, answers, now, signal }),
-    // Recorded, because a replay must come to the same decision about expired waits.
+    // Records the time, because a replay must come to the same decision about expired waits.
     now: async (execution) => Number((await all([{ key: `execution/${execution}/now`, body: () => Date.now() }]))[0]),
     show: (waits) => engine.show(waits),
     receive: (waits, limitMs) => engine.receive(waits, limitMs),

@@ -1,4 +1,4 @@
-// The parts of a worker that every engine needs: the runs that the worker executes, and the waits for changes of runs.
+// The parts of a worker that every engine needs: the runs that the worker executes, and the callers that are waiting for a run to change.
 
 import { followSignal, untilAborted } from "../../shared/signals.ts";
 import type { DurableEngine, DurableStore, LiveRun } from "./durable-store.ts";
@@ -23,7 +23,7 @@ export class RunWaits {
     const onChange = (): void => wake();
     const wakes = this.#wakes.get(runId) ?? new Set();
     this.#wakes.set(runId, wakes.add(onChange));
-    // `look` may wait for a server that does not answer, so the signals also end a pending call of `look`.
+    // The signals also end a pending call of `look`, which may be waiting for a server that does not answer.
     const over = followSignal(stopping, signal);
     try {
       for (;;) {
@@ -47,7 +47,7 @@ export abstract class WorkerSite {
   readonly live: Map<string, LiveRun> = new Map();
   protected readonly stopping: AbortController = new AbortController();
   protected readonly waits: RunWaits = new RunWaits();
-  /** Woken only when a run may have ended. */
+  /** The callers that are waiting for the end of a run. Woken only when a run may have ended. */
   protected readonly ends: RunWaits = new RunWaits();
   abstract readonly store: DurableStore;
   abstract readonly answerMs: number;
@@ -67,7 +67,7 @@ export abstract class WorkerSite {
     await Promise.all(runs.map(({ ended }) => ended));
   }
 
-  /** Carries out the messages of a run soon. Does nothing if this worker does not execute the run. */
+  /** Soon carries out the messages that were sent to a run. Does nothing if this worker does not execute the run. */
   protected obeySoon(runId: string): void {
     void this.live
       .get(runId)
@@ -75,7 +75,7 @@ export abstract class WorkerSite {
       .catch(() => {});
   }
 
-  /** The parts of `DurableEngine` that do not depend on the loop. The waits also reject when the worker stops. */
+  /** The parts of `DurableEngine` that do not depend on the loop. `waitFor` and `waitForEnd` also reject when the worker stops. */
   get ports(): Pick<DurableEngine, "store" | "answerMs" | "waitFor" | "waitForEnd"> {
     const { store, answerMs } = this;
     const waitForEnd: DurableEngine["waitForEnd"] = (runId, look, signal) => this.look(this.ends, { runId, look, signal });
