@@ -95,7 +95,7 @@ function answerLast({ messages, undelivered = [], handover }: History, denied: b
 }
 
 /**
- * Continues after a run that failed, without a new message. Keeps the results of calls, so that no call runs twice. Drops an answer that
+ * Returns the messages with which a run continues after a failed one. Keeps the results of calls, so that no call runs twice. Drops an answer that
  * was cut off.
  */
 export function continueLast(history: History): NextMessages {

@@ -1,4 +1,4 @@
-// Explains why an answer from outside does not fit its wait.
+// Explains why an answer from outside is not valid for its wait.
 
 import type { Issue, Json } from "../core/types/common.ts";
 import type { WaitingCall } from "../core/types/tool-outcome.ts";

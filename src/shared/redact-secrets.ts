@@ -58,7 +58,7 @@ const credentials: readonly (readonly [pattern: RegExp, replace: Replace])[] = /
   ...makePrefixed(),
   // Matches all words joined by dots, so that they are read only once. A web token may begin in the middle of the match.
   [/(?<![\w-])[\w-]{11,}\.[\w-]{8,}(?:\.[\w-]*)*/g, redactWebToken],
-  // Keeps a plain word, as in "Basic authentication failed".
+  // Does not match a plain word, as in "Basic authentication failed".
   [/\b(bearer|basic)(\s{1,4}|%20)(?![a-z]{1,24}(?![\w.~+/=-]))[\w.~+/=-]{8,}/gi, `$1$2${redacted}`],
   [/(<([\w:.-]{1,64})>)[^<]{4,}(?=<\/)/g, ifSecret],
   [/((?<!\S)--([\w-]{1,64})[ \t]{1,4})(?!-)[^\s"']{4,}/g, ifSecret],

@@ -36,7 +36,7 @@ export interface NestedRuns {
 export interface ActivityPlace {
   /** The prefix of the activity's journal keys. */
   readonly place: string;
-  /** The prefix of the ids of the activity's waits. */
+  /** The prefix of the activity's wait ids. */
   readonly path: string;
   readonly journal: Journal;
   /** The tool call. Undefined for a request or the end of a run. */

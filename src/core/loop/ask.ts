@@ -45,7 +45,7 @@ const questionFields: Checks<AskedFields> = /* @__PURE__ */ table(() => ({
  *
  * The tool needs `durable: true`. The first time, there is no answer, and the call waits. When `answers` contains the answer, the tool runs
  * again from its start, and the same `ask` resolves to the answer. Each execution must ask the same questions in the same order, and act in
- * `step`. If an answer does not fit the schema, the question is asked again. If the answer is `{ kind: "failed", error }`, `ask` rejects
+ * `step`. If an answer does not match the schema, the question is asked again. If the answer is `{ kind: "failed", error }`, `ask` rejects
  * with an error that has the name "AnswerFailed" and the message `error`.
  *
  * With `wait: true`, the tool waits in this process instead, and need not be durable. The event `question-asked` contains the question,
@@ -131,7 +131,7 @@ interface LiveQuestion {
   readonly read: Reader;
 }
 
-/** A durable tool records the valid answer, so that its next execution does not ask again. */
+/** Asks within a run. A durable tool records the valid answer, so that its next execution does not ask again. */
 async function askLive(context: AskingContext, inside: InsideCall, { asked, fromPage, read }: LiveQuestion): Promise<Fitting> {
   let fitting: Read | undefined;
   const put = async (question: ToolQuestion): Promise<Read> => read(await holdQuestion(context, inside, { question, fromPage }));

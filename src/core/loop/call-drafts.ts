@@ -81,7 +81,7 @@ export class CallDrafts {
   }
 
   /**
-   * A call's id is the first id that the provider sends. If an event needs an id before the provider sends one, an id is
+   * Returns a call's id: the first id that the provider sends. If an event needs an id before the provider sends one, an id is
    * generated. An id is replaced if it could be mistaken for an id with a special meaning: a path to a call in a nested run contains
    * slashes, and the id of a repeated question ends with a number sign and a number, such as "#2".
    */

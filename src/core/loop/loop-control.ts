@@ -306,7 +306,7 @@ export async function holdQuestion(
 
 type Controlled = Pick<InsideCall["run"], "options" | "outer">;
 
-/** The open questions of the controls of the run and its outer runs. The caller can answer with any of these controls. */
+/** Returns the open questions of each control, of the run and its outer runs. The caller can answer with any of these controls. */
 function controlsOf(run: Controlled): readonly Map<string, OpenQuestion>[] {
   const controls: Map<string, OpenQuestion>[] = [];
   for (let one: Controlled | undefined = run; one !== undefined; one = one.outer) {

@@ -106,7 +106,7 @@ export class Meter {
     return Math.max(0, this.#limits.maxToolCalls - this.#toolCalls);
   }
 
-  /** The amount in USD that may still be spent within the limits of this run and its outer runs. Unknown costs do not count. */
+  /** The cost in USD that may still be spent within the limits of this run and its outer runs. Unknown costs do not count. */
   get costLeftUSD(): number {
     return Math.max(0, this.#limits.maxCostUSD - this.#reserve.costUSD - this.#costUSD);
   }

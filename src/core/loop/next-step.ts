@@ -101,7 +101,7 @@ function askEnds(hooks: readonly EndsHook[], state: State): Ending | undefined {
   return undefined;
 }
 
-/** The observations on which a look bases its decision. */
+/** The information on which a look bases its decision. */
 export interface Seen extends Pick<Look, "now" | "token" | "messages">, Partial<Requested> {
   /** The end of a run that was cancelled, or whose time is over. */
   readonly ended?: Ending | undefined;

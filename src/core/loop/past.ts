@@ -48,7 +48,7 @@ export interface Past {
   readonly isUndone: boolean;
   /** The calls of the newest message that an earlier execution has recorded, by call id. */
   readonly recalled: ReadonlyMap<string, Recalled>;
-  /** True if an earlier execution may have recorded steps of the calls of the newest message. */
+  /** True if an earlier execution may have recorded steps of the newest message's calls. */
   readonly isRecalling: boolean;
   /** Opens the journal, and checks the answers. Returns an ending if the run's time limit is reached meanwhile. */
   open(): Promise<Ending | undefined>;

@@ -126,7 +126,7 @@ async function runCall(activity: Activity, call: Given): Promise<Outcome> {
   if (!isLive) noteReplayed(run, outcome);
   if (outcome.kind !== "deferred") return outcome;
   activity.hasBegun = true;
-  // Spending counts even while the call waits.
+  // Added here, so that the spending counts even while the call waits.
   if (outcome.nested !== undefined) activity.spent.push(outcome.nested);
   sendEnd(run, outcome, !isLive);
   return (activity.made = await waitForResult(activity, outcome));
@@ -257,7 +257,7 @@ function countCall(run: Run, call: Given, prepared: ReadyCall | ToolOutcome): Re
   return prepared;
 }
 
-/** Returns the kind of the outcome of a call that must not begin, because the run is ending or the call may already have run. */
+/** Returns the outcome kind of a call that must not begin, because the run is ending or the call may already have run. */
 function findCut(run: Run, { made, signal, mayHaveRun }: Given): "interrupted" | "not-run" | undefined {
   const { scope, clock, meter, registry } = run;
   scope.checkDeadline(clock.now());

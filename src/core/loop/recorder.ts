@@ -160,7 +160,7 @@ export class StepRecorder {
     };
   }
 
-  /** The core fills in these facts for approvals and results. */
+  /** Returns the call that a wait is about. The facts of approvals and results describe the call already. */
   #subjectOf(what: string): Pick<OpenedWait, "call"> {
     const given = this.#given;
     if (given === undefined || what === "approval" || what === "result") return {};

@@ -132,7 +132,7 @@ class Turns {
         this.#move(turn, "ready");
       }
       const wait = (): unknown => (turn.begins ??= new Promise<void | Parked>((resolve) => (turn.begin = resolve)));
-      // The calls before this one begin first.
+      // Calls begin in order, so this one first waits for its turn.
       if (this.#phase !== "running") wait();
       this.#advance();
       if (turn.phase === "ready") wait();
@@ -166,7 +166,7 @@ class Turns {
   }
 
   /**
-   * Middleware may hold a call back until another call of the message has ended. If nothing is recorded for a while, this lets the other calls
+   * Middleware may hold a call back until another call of the message has ended. If nothing is recorded for a while, lets the other calls
    * begin.
    */
   #watch(): void {

@@ -265,7 +265,7 @@ async function prepareCalls(run: Run, answer: Answer, { allowedTools }: RequestD
   const [calls, early] = continuation === 0 ? [answer.calls, []] : [[...current.calls, ...answer.calls], current.early];
   const { eagerOutcomes = [] } = answer;
   const ran = new Set([...early, ...eagerOutcomes].map(({ call }) => call.callId));
-  // From here on, `interrupt` comes too late.
+  // An interrupt comes too late now, because the message is complete.
   run.scope.withdrawInterrupt();
   const allowed = allowedTools && new Set(allowedTools);
   const called = calls.filter(({ callId }) => !ran.has(callId));

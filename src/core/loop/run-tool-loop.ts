@@ -169,7 +169,7 @@ async function endRun(run: Run, first: Ending): Promise<Ending | undefined> {
   return takeLook(run, goOn);
 }
 
-/** True if this execution is over. A suspended nested run first waits until nothing else can go on. */
+/** True if this execution is over. A suspended nested run first waits until nothing else can continue. */
 async function isOver(run: Run, ending: Ending): Promise<boolean> {
   if (run.state.look?.token !== run.token) return false;
   shut(run, ending);
@@ -184,7 +184,7 @@ async function hold(run: Run): Promise<boolean> {
 /** How often middleware may continue a run instead of ending it. */
 const maxAgains = 10;
 
-/** The journal place of the steps of `beforeEnd`. */
+/** Returns the journal place of the steps that `beforeEnd` records. */
 export function endPlace(state: State): string {
   const { count } = state.lookAttempt;
   return `${placeOf(state)}/end${state.agains === 0 ? "" : `~${state.agains + 1}`}${count === 1 ? "" : `#${count}`}`;

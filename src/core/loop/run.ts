@@ -115,7 +115,7 @@ export class Run {
   readonly root: Run;
   /** The prefix of the run's journal keys. Empty for the outermost run. */
   readonly prefix: string;
-  /** The prefix of the ids of the run's waits and questions. Empty for the outermost run. */
+  /** The prefix of the run's wait and question ids. Empty for the outermost run. */
   readonly path: string;
   /** The journal as the caller passed it, or a journal in memory. */
   readonly records: Journal;
@@ -161,7 +161,7 @@ export class Run {
   openSteps = 0;
   /** The number of calls that need the slot of a waiting call. Only the outermost run counts them. */
   hungryCalls = 0;
-  /** The nested runs that are held while other steps of this run can go on. */
+  /** The nested runs that are held while other steps of this run can continue. */
   held: { check(): void } | undefined;
   readonly ports: RunPorts;
   readonly nesting: Nesting | undefined;

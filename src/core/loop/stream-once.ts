@@ -56,7 +56,7 @@ class StreamDraft implements GuardedStream {
   readonly iteration: number;
   readonly #ports: StreamPorts;
   /**
-   * The id of the provider of the current attempt. A provider such as `withFallback` may change the provider and the model with
+   * The provider id of the current attempt. A provider such as `withFallback` may change the provider and the model with
    * each attempt.
    */
   provider: string;

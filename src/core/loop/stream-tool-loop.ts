@@ -23,7 +23,7 @@ export function createLoopEvents(): LoopEmitter {
 const capacity = 64;
 
 /**
- * The events of a run as an async iterable, and the result of the run. `T` is the union of the types of the tools. `Fields` are the
+ * A run's events as an async iterable, and its result. `T` is the union of the types of the tools. `Fields` are the
  * fields that middleware adds to the result.
  */
 export interface LoopStream<Output = unknown, T extends Tool = Tool, Fields = unknown> extends AsyncIterable<LoopEvent<T>> {

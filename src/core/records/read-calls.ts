@@ -325,7 +325,7 @@ function damaged(key: string, problem: string): LoopError<"journal-damaged"> {
 
 interface OpenCall {
   readonly open: readonly RecordedWait[];
-  /** The prefix of the ids of the call's waits. */
+  /** The prefix of the call's wait ids. */
   readonly path: string;
   readonly state: "may-have-run" | "not-begun" | "nested-run";
 }

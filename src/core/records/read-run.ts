@@ -86,7 +86,7 @@ async function readFirst(read: Records["read"]): Promise<FirstRecord | undefined
   return first;
 }
 
-/** The options with which the loop reads a run. No limits, because the records contain every ending that a limit caused. */
+/** Returns the options with which the loop reads a run. They set no limits, because the records contain every ending that a limit caused. */
 function optionsOf(place: RecordedPlace, watch: WatchRun | undefined): SeamOptions {
   const { first } = place;
   const { messages, middleware, priced } = first;

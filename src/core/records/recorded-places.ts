@@ -19,7 +19,7 @@ export interface RecordedPlace {
   readonly first: FirstRecord;
   /** The prefix of the run's keys. Empty for the outermost run. */
   readonly prefix: string;
-  /** The prefix of the ids of the run's waits. Empty for the outermost run. */
+  /** The prefix of the run's wait ids. Empty for the outermost run. */
   readonly path: string;
   /** The outer run, and the id of its call that contains this run. */
   readonly outer?: { readonly place: RecordedPlace; readonly callId: string } | undefined;

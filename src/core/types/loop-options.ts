@@ -169,7 +169,7 @@ export interface StopRequest {
 export type Unvalidated = unknown;
 
 /**
- * All options of a run. `Output` is the output type of the schema of `structuredOutput`. `T` is the union of the types of the
+ * All options of a run. `Output` is the output type of the schema in `structuredOutput`. `T` is the union of the types of the
  * tools, and determines the type of `context`. The option `context` is required if a tool needs a context. Default: any tools,
  * with a context of any type.
  */

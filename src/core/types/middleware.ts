@@ -30,9 +30,9 @@ export interface Wait {
   readonly schema?: JsonSchema | undefined;
   /** True if a page may send the answer. For approvals and results, the facts say so instead. */
   readonly fromPage?: true | undefined;
-  /** The facts that were shown before, if the wait was opened again. */
+  /** The facts that were shown the last time, if the wait was opened again. */
   readonly earlier?: Json | undefined;
-  /** The tool that was shown before, if the wait was opened again. */
+  /** The tool that was shown the last time, if the wait was opened again. */
   readonly earlierTool?: ShownTool | undefined;
 }
 
@@ -347,7 +347,7 @@ export interface Recorder {
   readonly isReplayed: boolean;
   /** Returns the cost of tokens in USD, with the run's prices. Call it inside a step. Default: the run's model. */
   price(usage: Usage, model?: { readonly provider: string; readonly model: string }): number | undefined;
-  /** Validates a call's arguments. Returns a copy of the output of the tool's schema, or undefined if the arguments are invalid. */
+  /** Validates a call's arguments. Returns a copy of the schema's output, or undefined if the arguments are invalid. */
   validated(call: ToolCall): Promise<{ readonly value: unknown } | undefined>;
   /**
    * Adds tokens and their cost to the usage, the cost and the limits of the run and its outer runs. Call it after the step that spent

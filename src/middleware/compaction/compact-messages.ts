@@ -1,5 +1,5 @@
-// Replaces old messages with a summary. A call and its result stay together, and a waiting call is never replaced, because services would
-// refuse the request otherwise.
+// Replaces old messages with a summary. A call and its result stay together, and a waiting call is never replaced, because
+// services would otherwise refuse the request.
 
 import { providerCheck } from "../../shared/errors/provider-checks.ts";
 import { checkFields, type Checks, invalidOption, is, isCompaction, memoize } from "../../core/kit.ts";

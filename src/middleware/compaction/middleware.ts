@@ -136,7 +136,7 @@ export function compactWith(core: CompactionCore): Middleware {
   };
 }
 
-/** A resumed run begins with the recorded summary. */
+/** Begins a resumed run with its recorded summary. */
 async function beginRecorded(own: CompactionState, at: Recorder): Promise<void> {
   if (own.hasBegun) return;
   own.hasBegun = true;

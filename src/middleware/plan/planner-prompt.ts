@@ -81,7 +81,7 @@ Write "next_action" first. Its value is "execute" or "response".
   command that succeeded. If a command failed, read its error and correct the command, or continue without it.
 - Use only tools from available_tools. No other tools exist.`;
 
-/** The default prompt of `withPlanner`: a system text with instructions for planning, and the state of the task as JSON. */
+/** Returns the default prompt of `withPlanner`: a system text with instructions for planning, and the state of the task as JSON. */
 export function plannerPrompt(input: PlannerInput): PlannerPrompt {
   const state = {
     user_input: input.userInput,

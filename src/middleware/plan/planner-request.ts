@@ -36,7 +36,7 @@ export class Account {
     return this.#now === undefined ? [...this.#spent] : [...this.#spent, this.#toSpending(this.#now)];
   }
 
-  /** From the second request on, restarts the attempt, so that each request gets the full time limit for its first chunk. */
+  /** Begins a request. From the second request on, restarts the attempt, so that each request gets the full time limit for its first chunk. */
   begin(request: ModelRequest): readonly ModelChunk[] {
     if (this.#now !== undefined) this.#before = addUsage(this.#before, this.#now);
     this.#endRequest();

@@ -88,7 +88,8 @@ function toKwargs(value: unknown): unknown {
 const response: DecisionRead = { kind: "decision", decision: { next_action: "response", execution_commands: [] } };
 
 /**
- * The commands come from the first of `execution_commands`, `tool_commands` and `tool_command` that is not empty. Names and other strings
+ * Reads the decision in a plan. The commands come from the first non-empty field of `execution_commands`, `tool_commands` and
+ * `tool_command`. Names and other strings
  * are trimmed, and commands with a blank tool name are ignored. The commands run unless `next_action` is "response" or `use_tool` is false.
  *
  * @example readDecision({ tool_command: { tool_name: "add", tool_kwargs: { a: 1 } } }) // next_action: "execute"

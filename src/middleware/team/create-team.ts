@@ -58,7 +58,7 @@ export interface TeamMembers {
   readonly [name: string]: TeamMember;
 }
 
-/** The options of `createTeam`. `T` is the union of the types of the lead's tools, and `M` is the type of the members. */
+/** The options of `createTeam`. `T` is the union of the lead's tool types, and `M` is the type of the members. */
 export interface TeamOptions<T extends Tool = Tool, M extends TeamMembers = TeamMembers> {
   /** The lead's system text, and its own tools in addition to the members. */
   readonly lead?: { readonly system?: string | undefined; readonly tools?: readonly T[] | undefined } | undefined;

@@ -31,7 +31,7 @@ interface Draft extends BodyFacts {
 /** The response bodies of errors whose SDK drops the body. */
 const bodies = new WeakMap<object, unknown>();
 
-/** Keeps the response body of an error, because some SDKs drop parts of it. */
+/** Remembers an error's response body, because some SDKs drop parts of it. */
 export function keepBody(error: unknown, body: unknown): void {
   if (isRecord(error) && body !== undefined) bodies.set(error, body);
 }

@@ -49,19 +49,19 @@ export interface LoopErrorDetails {
     readonly waiting?: readonly string[] | undefined;
   };
   /**
-   * A decision does not fit its call, which still waits. In the message, `problem` comes directly after the call. The causes
+   * A decision is not valid for its call, which still waits. In the message, `problem` comes directly after the call. The causes
    * are:
    *
    * - an approval for a call that waits for its result
    * - a result for a call that waits for its approval
-   * - a result that does not fit the tool's `outputSchema`
+   * - a result that does not match the tool's `outputSchema`
    * - a result from a page that is not allowed to send this result
    */
   readonly "invalid-decision": {
     readonly call: string;
     readonly waitsFor: WaitingCall["waitsFor"];
     readonly problem: string;
-    /** The issues of a result that does not fit the tool's `outputSchema`. */
+    /** The issues of a result that does not match the tool's `outputSchema`. */
     readonly issues?: readonly Issue[] | undefined;
   };
   /**

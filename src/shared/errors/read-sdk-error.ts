@@ -80,7 +80,7 @@ function isAbout({ words, messages }: ErrorFacts, word: RegExp, text: RegExp): b
 }
 
 /**
- * Some statuses are not obvious:
+ * Classifies an error by its HTTP status. Some statuses are not obvious:
  *
  * - 402: the balance or the quota is used up.
  * - 408: the server saw a network failure.

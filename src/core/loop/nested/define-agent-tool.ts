@@ -82,7 +82,7 @@ declare const inherited: unique symbol;
 /** Marks a nested run that inherits the outer run's context. */
 export type Inherited = typeof inherited;
 
-/** The context that an agent tool needs: its own context, and the context of the tools of a nested run that inherits it. */
+/** The context that an agent tool needs: its own, and that of the nested run's tools if the nested run inherits the context. */
 export type AgentContext<Context, T extends Tool, Own> = [Own] extends [Inherited]
   ? unknown extends ContextOf<T>
     ? Context
@@ -96,7 +96,7 @@ export type PreparedOptions<T extends Tool, Own> = NestedRunOptions<unknown, T> 
 };
 
 /**
- * The fields that the author of an agent tool writes. `T` is the union of the types of the nested run's tools, and `Own` is the
+ * The fields that the author of an agent tool writes. `T` is the union of the nested run's tool types, and `Own` is the
  * type of the nested run's own context.
  */
 export interface AgentToolFields<

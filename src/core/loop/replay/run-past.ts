@@ -33,7 +33,7 @@ interface Shared {
   /** The ids of the waits that have no answer yet. */
   readonly opened: Set<string>;
   readonly guard: GuardedJournal | undefined;
-  /** The error of an answer that does not fit its wait. The run rejects with it. */
+  /** The error with which the run rejects if an answer is not valid for its wait. */
   refusal: LoopError | undefined;
 }
 
