@@ -58,7 +58,7 @@ export function settleLastRun({ messages, state }: StoredConversation, recovered
   if (lastRun === undefined) return { stored: { messages, state }, change: { from: messages.length, messages: [], state } };
   const isOpen = lastRun.status === "running" || lastRun.status === "suspended";
   const kept = recovered?.messages ?? messages;
-  // A run that an input check refused may have fewer messages than it began with.
+  // Not past the end, because a run that an input check refused may have fewer messages than it began with.
   const from = isOpen ? Math.min(lastRun.start, kept.length) : messages.length;
   const own = settleWaiting(kept.slice(from), denied);
   const handover = addReport(recovered?.handover ?? handoverOf(state), recovered?.report ?? lastRun);

@@ -157,7 +157,7 @@ class StoredChat {
     const before = state.lastRun;
     const isRunning = before?.status === "running";
     const isLocked = isRunning && (await this.#given.store.isLocked(this.id));
-    // Between the two reads above, the run may have ended, or another run may have begun.
+    // Reads again, because the run may have ended, or another may have begun, between the two reads above.
     if (isRunning) state = await load();
     const { lastRun, undelivered } = state;
     if (lastRun === undefined) return undefined;

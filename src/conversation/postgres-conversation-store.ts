@@ -196,7 +196,7 @@ function renew({ query, id, token, leaseMs }: Held): { readonly lost: AbortSigna
   };
   let unanswered = 0;
   const renewOnce = async (): Promise<void> => {
-    // After three renewals without an answer, the lease may have expired.
+    // After three renewals without an answer, the lease may have expired, so the lock counts as lost.
     if (unanswered >= triesPerLease) return lose();
     unanswered += 1;
     const begun = performance.now();

@@ -86,7 +86,7 @@ function isRunning(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // EPERM means that the process exists but belongs to another user.
+    // After EPERM, the process is alive, but belongs to another user.
     return isRecord(error) && error["code"] === "EPERM";
   }
 }

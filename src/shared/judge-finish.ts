@@ -7,9 +7,9 @@ import type { Check } from "./errors/check-fields.ts";
 import type { EndReason, StreamStatus } from "../core/types/termination.ts";
 import { providerError } from "./errors/provider-error.ts";
 
-/** The finish reasons of all services, in lower case. Servers and gateways add some, or pass on those of another API. */
+/** The finish reasons of all services, in lower case, grouped by service. Servers and gateways add some, or pass on those of another API. */
 const knownWords: FinishWords = new Map<string, FinishReason>([
-  // Anthropic's, also in Chat Completions (github.com/maximhq/bifrost/issues/617, github.com/aws-samples/bedrock-access-gateway/issues/11).
+  // Anthropic, also in Chat Completions (github.com/maximhq/bifrost/issues/617, github.com/aws-samples/bedrock-access-gateway/issues/11).
   // `compaction` (beta): the service has summarized the context. The summary is sent back, and the model then continues.
   ["end_turn", "stop"],
   ["stop_sequence", "stop"],
@@ -19,7 +19,7 @@ const knownWords: FinishWords = new Map<string, FinishReason>([
   ["model_context_window_exceeded", "context-full"],
   ["pause_turn", "paused"],
   ["compaction", "paused"],
-  // OpenAI's, also in Messages (github.com/router-for-me/CLIProxyAPI/pull/3133). `steered` is not listed, because it occurs only on
+  // OpenAI, also in Messages (github.com/router-for-me/CLIProxyAPI/pull/3133). `steered` is not listed, because it occurs only on
   // WebSocket connections, where another response follows.
   ["stop", "stop"],
   ["completed", "stop"],
@@ -28,12 +28,12 @@ const knownWords: FinishWords = new Map<string, FinishReason>([
   ["max_output_tokens", "length"],
   ["max_messages", "length"],
   ["content_filter", "content-filter"],
-  // The AI SDK's.
+  // The AI SDK.
   ["tool-calls", "tool-calls"],
   ["content-filter", "content-filter"],
   // Text Generation Inference (github.com/huggingface/text-generation-inference/pull/2344).
   ["eos_token", "stop"],
-  // Gemini's. Its OpenAI endpoint writes "function_call_filter: MALFORMED_FUNCTION_CALL" and "content_filter: PROHIBITED_CONTENT"
+  // Gemini. Its OpenAI endpoint writes "function_call_filter: MALFORMED_FUNCTION_CALL" and "content_filter: PROHIBITED_CONTENT"
   // (generativelanguage.googleapis.com, September 2026).
   ["function_call_filter", "malformed-call"],
   ["malformed_function_call", "malformed-call"],
@@ -125,7 +125,7 @@ const verdicts: { readonly [Reason in FinishReason]: readonly [Verdict, Verdict?
 
 export function judgeFinish(finish: FinishReason | undefined, { text, calls }: MessageContent, raw?: string): Judgement {
   if (finish === undefined) return toError("stream-ended-early", finish, raw);
-  // An untyped provider may send any finish reason.
+  // Unknown finish reasons count as "unknown", because an untyped provider may send any.
   const isKnown = Object.hasOwn(verdicts, finish);
   const [first, second = first, third = second] = verdicts[isKnown ? finish : "unknown"];
   const withoutCalls = text ? second : third;

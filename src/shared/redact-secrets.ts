@@ -46,7 +46,7 @@ function makePrefixed(): readonly (readonly [pattern: RegExp, replace: Replace])
 
 /** The patterns of credentials. Each is applied to the whole text, in this order. */
 const credentials: readonly (readonly [pattern: RegExp, replace: Replace])[] = /* @__PURE__ */ (() => [
-  // `fetch` quotes an invalid header value in its error, for example a key that was read with a line break.
+  // Matches the error with which `fetch` quotes an invalid header value, for example a key that was read with a line break.
   [/(Headers\.\w{1,20}: )[\s\S]*?(?= is an? invalid header|$)/g, `$1${redacted}`],
   [
     /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|$)/g,

@@ -220,7 +220,7 @@ export function renderOutcome(outcome: ToolOutcome): Json {
   const { kind, call } = outcome;
   if (kind === "completed") return outcome.data;
   if (kind === "deferred") return { status: "awaiting_result" };
-  // A model may write a very long name, which each later request would repeat.
+  // Cuts the name, because a model may write a very long one, and each later request would repeat it.
   const name = cutText(call.name, 64);
   if (kind === "blocked") {
     const by = outcome.by === "tool-choice" ? "tool_choice" : "deliberate_tool_mode";

@@ -137,7 +137,7 @@ function takeArgs(call: CallDraft, { args, argsText, problem }: Extract<CallChun
     return;
   }
   try {
-    // Some services send `null` as the arguments of a call without parameters.
+    // `null` becomes `{}`, because some services send `null` for a tool without parameters.
     call.args = toJson(args === null ? {} : args);
   } catch {
     call.problem = "malformed";

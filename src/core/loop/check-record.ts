@@ -192,7 +192,7 @@ export function isPacked(records: ReadonlyMap<string, unknown>): boolean {
 
 function findProblem(key: string, record: UnknownRecord): string | undefined {
   const own = records.find(([end]) => end.test(key));
-  // The key may belong to a nested run, or to a step whose name only looks like a record of the loop.
+  // Also tries the ends of the key, because the record may belong to a nested run. A step's name may only look like such a key.
   const found = own ?? (isStep(record) ? undefined : records.find(([end]) => suffixesOf(key).some((suffix) => end.test(suffix))));
   return findMisfit(record, found?.[1] ?? step);
 }

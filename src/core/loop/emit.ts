@@ -53,7 +53,7 @@ export class LoopEventSink implements EventSink {
     if (reader !== undefined && wantsEvent(reader, event.type)) reader.push(event);
     for (const one of hooks) this.guard(event, () => one.on?.(event), one);
     if (emitter === undefined) return;
-    // The `emit` of eventemitter3 would skip the remaining listeners after a listener throws, and would ignore rejections.
+    // Calls each listener itself, because eventemitter3's `emit` skips the other listeners after one throws, and ignores rejections.
     for (const listener of emitter.listeners(event.type) as ((event: LoopEvent) => unknown)[]) {
       // With these arguments, only a listener that was added with `once` is removed.
       emitter.removeListener(event.type, listener as never, undefined, true);

@@ -64,7 +64,7 @@ export function executeToolCall(
 async function raceOutput(ready: ReadyCall, output: Promise<unknown>, { ports, deadline }: CallTimer): Promise<ToolOutcome> {
   const onLate = (success: boolean): void => ports.onLate?.(ready.call, success);
   let end: Raced<unknown> = await deadline.race(output, onLate);
-  // An asynchronous tool may also return a generator.
+  // Reads a generator, which an asynchronous tool may also return.
   const read = end.kind === "value" ? readGenerator(ready, end.value, { ports, deadline }) : undefined;
   if (read !== undefined) end = await deadline.race(read, onLate);
   return conclude(ready, end, { ports, deadline });

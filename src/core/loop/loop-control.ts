@@ -207,14 +207,14 @@ function claimControl(state: ControlState, scope: CancelScope, maxInterrupts: nu
       if (state.holder !== holder) return;
       state.holder = undefined;
       state.interruptsInARow = ending === "interrupted" ? state.interruptsInARow + 1 : 0;
-      // If the run rejects, `holder.messages` still contains messages. The next run with this control gets these messages.
+      // `holder.messages` is not empty if the run rejected. The next run with this control then gets these messages.
       for (const { verb, message } of holder.messages) state.queued.push({ verb: verb === "keep" ? "interrupt" : verb, message });
     },
   };
 }
 
 function readRequests({ messages, drains }: Holder, { look, unsent, answers }: State, token: string): Requested {
-  // An earlier execution has already returned its unsent messages to its caller.
+  // Leaves out the unsent messages of an earlier execution, which has already returned them to its caller.
   const all = look?.token === token ? [...unsent, ...messages] : messages;
   // After the first call, an interrupt comes too late, even if that call did not run.
   const hasCalled = answers.some(({ calls }) => calls.length > 0);

@@ -58,7 +58,7 @@ function afterAnswer(state: State, hooks: readonly EndsHook[], limits: ResolvedL
 
 function findAnswerEnd({ status, reason }: Answer, { finalText, contentDelivered, current }: State): Ending | undefined {
   if (status === "tool-calls") return current.calls.every(isNamed) ? undefined : error({ kind: "malformed-call" });
-  // An empty message after earlier text or content means that the model has finished.
+  // After earlier text or content, an empty message means that the model has finished.
   const isDone = status === "empty-response" && (finalText !== "" || contentDelivered);
   return isDone ? { status: "completed", reason: { kind: "answered" } } : reason && { status, reason };
 }

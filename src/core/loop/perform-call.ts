@@ -107,14 +107,14 @@ async function runCall(activity: Activity, call: Given): Promise<Outcome> {
     activity.isHeld = false;
   }
   const past = pastOf(run);
-  // The middleware that refused a call may allow it now, but the model has read that the call did not run.
+  // Uses the recorded refusal, even if the middleware would allow the call now: the model has read that the call did not run.
   const ended = past && (await activity.inCore(async () => past.findEnd(activity, [outcomeKey, begunKey])));
   if (ended !== undefined) return (activity.made = ended);
   if (isDurable(run, call.made.name)) return (activity.made = await runDurable(activity, call, { begunKey, outcomeKey }));
   let isLive = false;
   const record = ({ token }: Begun): Outcome | PromiseLike<Outcome> =>
     activity.record(outcomeKey, () => {
-      // A durable engine may run a step's body twice.
+      // `isLive` is already true if a durable engine runs the body a second time, so the tool may then have run.
       const mayHaveRun = isLive || token !== run.token;
       isLive = true;
       return runPlain(activity, { ...call, mayHaveRun });
@@ -181,7 +181,7 @@ async function runDurable(activity: Activity, call: Given, { begunKey, outcomeKe
   const recorded = past && (await activity.inTool(() => past.recallOutcome(activity, outcomeKey, replay)));
   if (recorded !== undefined) return recorded;
   const made = await activity.inTool(() => execute(activity, call));
-  // An earlier execution has begun this call, so it may have had effects.
+  // Not "not-run": an earlier execution has begun this call, so it may have had effects.
   const outcome: Outcome = made.kind === "not-run" && !isLive ? { ...made, kind: "interrupted" } : made;
   const whole = await addNested(activity, outcome, mark);
   return activity.inCore(() => activity.record<Outcome>(outcomeKey, () => whole));
@@ -249,7 +249,7 @@ function countCall(run: Run, call: Given, prepared: ReadyCall | ToolOutcome): Re
   const kind = findCut(run, call);
   if (kind !== undefined) return { ...factsOf(made, given), kind };
   if (prepared.kind !== "ready") return prepared;
-  // After a resume, the gate may differ from the gate of the original request.
+  // Checked again, because the gate may differ from that of the original request after a resume.
   const allowed = places.has(made.callId) ? draft?.allowedTools : undefined;
   if (allowed?.includes(made.name) === false) return refuseBlocked(made, new Set(allowed), run);
   if (meter.toolCallsLeft < 1) return { ...factsOf(made, given), kind: "limit" };

@@ -59,7 +59,7 @@ export class StepRecorder {
   constructor(activity: Activity, owner: string | undefined, given: ToolCall | undefined = activity.call) {
     this.callId = activity.call?.callId ?? activity.path;
     this.owner = owner;
-    // Gives `runNested`, `ask`, agent tools, and nested runs with this object as the option `context` access to the activity.
+    // Connects this object to the activity, for `runNested`, `ask`, agent tools, and nested runs that get it as the option `context`.
     (this as unknown as InActivity)[insideKey] = activity;
     this.#given = given;
   }
@@ -114,7 +114,7 @@ export class StepRecorder {
   async #runStep(body: () => unknown, recordErrors: boolean): Promise<StepRecord> {
     const run = this.#run;
     const work = this.#begin(body);
-    // After a stop, only tools may finish their work.
+    // After a stop, only a tool's step gets time to finish.
     const limits = { limitMs: Number.POSITIVE_INFINITY, toolCleanupMs: this.owner === "tool" ? run.timeouts.toolCleanupMs : 0 };
     let end = await new Deadline(limits, run).race(work);
     while (end.kind === "cancelled" && activityOf(this).isAnswered && run.scope.cause?.kind === "interrupt") {

@@ -189,7 +189,7 @@ class Turns {
     let [any, alone] = [0, 0];
     for (const turn of this.#open) {
       if (turn.phase === "ready") this.#offer(turn, turn.isAlone ? any : alone);
-      // This call holds back all calls after it.
+      // This call holds back all calls after it, so they need no check.
       if (turn.phase === "ready" && !this.#hasNew) return;
       const own = turn.phase === "waiting" ? 2 : 1;
       any = Math.max(any, own);

@@ -330,7 +330,7 @@ function refuseUnknownOptions(options: SeamOptions): void {
 function withDefaults({ middleware: given, toolChoice }: SeamOptions): readonly Middleware[] {
   const middleware = listMiddleware(given);
   const decides = middleware.some(({ name, approves }) => name === "approve" || approves === true);
-  // Without other middleware, nothing changes the run's tool choice.
+  // Only a forced tool choice, or middleware that may set one, needs `forceFirstCall`.
   const mayForce = isForced(toolChoice) || middleware.length > 0;
   return [...middleware, ...(decides ? [] : [waitForApproval()]), ...(mayForce ? [forceFirstCall()] : [])];
 }

@@ -241,7 +241,7 @@ function toResultPart({ call: { callId, name }, outcome, waits }: EndedCall): To
   }
   if (detectContextRestart(outcome, undefined) !== undefined)
     return { callId, name, outcome: "restarted", result: restartedResult };
-  // `textForModel` already includes the text parts.
+  // `textForModel` already includes the text parts, which must not be sent twice.
   const content = contentOf(outcome).filter(({ type }) => textForModel === undefined || type !== "text");
   const result = textForModel ?? renderOutcome(outcome);
   return { callId, name, outcome: kind, result, ...(content.length > 0 && { content }) };

@@ -37,7 +37,7 @@ function createDetection({ threshold = 3, action = "warn", maxCycle = 4, compare
 
   const begin = (state: State): UserMessage | undefined => {
     if (last?.iteration === state.iteration) {
-      // The request is repeated, and the counted message is gone.
+      // The request is repeated without the counted message, so its count is undone.
       counts = counts.restart();
       return last.warning;
     }
@@ -45,7 +45,7 @@ function createDetection({ threshold = 3, action = "warn", maxCycle = 4, compare
     const isWarned = action === "inject-warning" && found !== undefined && counts.repeats(found.cycle);
     const warning = isWarned && found !== undefined ? warnOfLoop(found.count) : undefined;
     found = undefined;
-    // After a new message, the model may have a good reason to repeat calls.
+    // Counts again from zero, because the model may have a good reason to repeat calls after a new message.
     if (state.look?.messages?.some(({ verb }) => verb === "steer") === true) counts = counts.restart();
     last = { iteration: state.iteration, warning };
     return warning;

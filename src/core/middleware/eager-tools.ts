@@ -110,7 +110,7 @@ class EagerCalls implements MessageWatch {
     const eagerOutcomes: EagerOutcome[] = [];
     const claimed = new Map(this.#started.map((started) => [started.claimedBy, started]));
     for (const call of calls) {
-      // The hook `call` does not get the calls that follow an incomplete call. A call with unusable arguments matches no other call.
+      // Also claims calls here, because `call` never got those that follow an incomplete call. A call with unusable arguments claims nothing.
       const started = claimed.get(call.callId) ?? (call.problem === undefined ? this.#claim(call) : undefined);
       const begun = started && left.get(started);
       if (started === undefined || begun === undefined) continue;

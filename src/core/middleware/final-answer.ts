@@ -30,7 +30,7 @@ export function finalAnswer(options: { readonly reserve?: FinalAnswerReserve } =
           const granted = endedBy;
           const isOwn = granted !== undefined && (at.state.isGranted || at.state.continuation > 0);
           if (!isOwn) {
-            // A resumed run with higher limits may continue after its final answer.
+            // A resumed run with higher limits may continue after its final answer, so the earlier ending no longer counts.
             endedBy = undefined;
             return next(request);
           }

@@ -71,7 +71,7 @@ export function prepareIteration(plan: PrepareIteration): Middleware {
   checkField("prepareIteration", plan, needed(is.fn));
   return {
     name: "prepare-iteration",
-    // The plan may only name the current agent's tools.
+    // Runs after `handoffs`, because the plan may only name the current agent's tools.
     after: ["handoffs"],
     begin: (run) => ({
       async request(request, next, at) {

@@ -32,7 +32,7 @@ export function maskResults(options: MaskingOptions = {}): Middleware {
           }
           const masked = view.update(sourceOf(state, { forcedIterations, releases }));
           if (masked !== undefined) at.emit("masked", masked);
-          // Earlier middleware may have replaced the messages.
+          // False if earlier middleware has replaced the messages.
           const isWhole = request.messages === frozenView(state.messages);
           const messages = isWhole
             ? frozenView(view.messages)

@@ -135,7 +135,7 @@ export class StreamGuard implements ModelCall, Cancellable {
     this.#arm();
     try {
       this.#iterator = iterateChunks(this.#stream.open(this));
-      // The run may have been cancelled while the provider opened its stream.
+      // If the run was cancelled while the provider opened its stream, the stream is closed unread.
       if (this.#phase === closed) this.#leave();
       else this.#pull();
     } catch (error) {
@@ -157,7 +157,7 @@ export class StreamGuard implements ModelCall, Cancellable {
   readonly #pull = (): void => {
     if (this.#phase === closed) return;
     try {
-      // A provider's `next` may return a plain value, or throw synchronously.
+      // Accepts that a provider's `next` returns a plain value, or throws synchronously.
       Promise.resolve(this.#iterator?.next()).then(this.#onNext, this.#fail);
     } catch (error) {
       this.#fail(error);
@@ -207,7 +207,7 @@ export class StreamGuard implements ModelCall, Cancellable {
 
   /** Requests the next chunk, after waiting for the promise of `room` if there is one. */
   #goOn(said: "finished" | "over" | undefined, hasContent: boolean): void {
-    // A listener may stop the run, which closes the stream.
+    // A listener may have stopped the run, which closes the stream.
     if (this.#phase === closed) return;
     if (said === "over")
       return this.#close(this.#phase === finished ? this.#verdict : { kind: "failed", error: undefined }, givenUp());

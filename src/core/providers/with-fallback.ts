@@ -146,7 +146,7 @@ function planFallback(roster: Roster, asking: Asking): AttemptPlan {
   return {
     first: askNext(),
     next: ({ error }) => {
-      // No other service should get a prompt that was filtered.
+      // Ends here, because no other service should get a filtered prompt.
       if (error.code === "content-filter") return undefined;
       failed += 1;
       roster.rest(current, call.clock.now());

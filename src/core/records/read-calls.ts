@@ -148,7 +148,7 @@ export class CallReader {
     if (batch === undefined || batch.message !== state.current || isOver || !hasPending(state)) return [];
     if (state.phase === "answer") placeResults(state, batch.ended);
     const pending = batch.pending.flatMap((one) => one ?? []);
-    // Without such records, a call with no outcome may have begun.
+    // If the journal does not record when calls begin, a call without an outcome may have begun.
     return this.#ports.durable || result !== undefined ? pending : pending.map(toUnsure);
   }
 

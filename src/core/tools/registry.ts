@@ -145,7 +145,7 @@ function readRegistry(given: ToolRegistry, brought: readonly Tool[]): ToolRegist
   return {
     definitions(): readonly ToolDefinition[] {
       const now: unknown = given.definitions();
-      // The same array again means that the tools have not changed.
+      // The registry returned the same array, so the tools have not changed.
       if (now === source) return definitions;
       if (!isTools(now)) {
         dropPromise(now);

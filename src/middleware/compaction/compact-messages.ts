@@ -360,7 +360,7 @@ function contextTokens(facts: CompactionFacts): number {
   const last = stream?.lastUsage ?? stream?.usage;
   if (last !== undefined && last.inputTokens > 0)
     return last.inputTokens + last.outputTokens + estimateMessages(facts.messages.slice(answer + 1));
-  // If the service searches deferred tools itself, a deferred tool joins the context only when the service has found it.
+  // Leaves out deferred tools: if the service searches them itself, a tool joins the context only when it is found.
   const visible = tools.filter(({ deferred }) => deferred !== true);
   return estimateJson(system ?? "") + estimateJson(visible) + estimateShown(shown);
 }

@@ -108,7 +108,7 @@ export function compactWith(core: CompactionCore): Middleware {
               const answer = await compactNow(own, { cause, at, facts }, () => summarize(facts, at, { run, core }));
               const refusal = state.answers.at(-1)?.reason;
               own.isForced = false;
-              // If the run was stopped during the summary, the next stream ends the run.
+              // Not if the run was stopped during the summary, because the next stream then ends it.
               if (cause === "forced" && answer.kind === "failed" && answer.cancelled !== true && refusal !== undefined)
                 return endWith({ status: "error", reason: refusal }, provider);
               const spent = at.findSpent(state.lastCostUSD);

@@ -85,7 +85,7 @@ async function* passThrough(chunks: AsyncIterable<ModelChunk>, gate: OutputGate,
     if (read === undefined || read.done === true) break;
     yield* await waitFor(call, gate.take(read.value));
   }
-  // The stream may have failed or ended without a `finish` chunk. The text that it sent is still checked and shown.
+  // The text that the stream sent is checked and shown even if the stream failed or ended without a `finish` chunk.
   yield* await waitFor(call, gate.end());
   if (failure !== undefined) throw failure.error;
 }

@@ -96,7 +96,7 @@ class PlanDraft {
     if (reason === "stop" || reason === "tool-calls") return this.#toPlan();
     const problem = problems[reason];
     if (problem !== undefined) return this.#toProblem(problem);
-    // Some models have no field for refusals, and refuse in plain text.
+    // Uses the text as the refusal if there is no other, because some models refuse in plain text.
     const refusal = reason === "refusal" && this.#refusal === "" ? this.#text : this.#refusal;
     return { kind: "ended", chunks: refusal === "" ? [finish] : [{ type: "refusal-delta", text: refusal }, finish] };
   }

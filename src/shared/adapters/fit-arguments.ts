@@ -77,7 +77,7 @@ function findTypes(schema: unknown): ReadonlySet<unknown> | undefined {
   if (!isRecord(schema)) return undefined;
   const { type, nullable, enum: values = "const" in schema ? [schema["const"]] : undefined } = schema;
   const own = Array.isArray(type) ? type : typeof type === "string" ? [type] : undefined;
-  // OpenAPI 3.0 writes "nullable" beside the type.
+  // In OpenAPI 3.0, "nullable" beside the type also allows null.
   if (own !== undefined) return new Set<unknown>(nullable === true ? [...own, "null"] : own);
   if (Array.isArray(values)) return new Set<unknown>(values.map(typeOf));
   return findUnion(schema);

@@ -66,7 +66,7 @@ const mediaTypePattern = /^[\w.+-]{1,64}\/[\w.+*-]{1,128}$/;
 function describe(part: MediaPart): string {
   const media = locateMedia(part);
   const { mediaType } = media;
-  // A media type from a tool server may contain anything, and the model reads this text.
+  // A tool server's media type may contain anything, so an unusual one is quoted for the model.
   const shown = mediaTypePattern.test(mediaType) ? mediaType : quote(mediaType);
   const place = media.kind === "url" ? ` at a URL with the scheme "${media.scheme}:"` : "";
   const name = media.filename === undefined ? "" : ` ${quote(media.filename)}`;

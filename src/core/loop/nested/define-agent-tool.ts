@@ -39,7 +39,7 @@ export interface AgentReport {
 /** Returns the report on a nested run that completed without a complete answer. Returns undefined for all other runs. */
 export function reportOf(result: LoopResult): AgentReport | undefined {
   const { status, reason, output, responseText: text } = result;
-  // A test may replace the nested run with a result that has only the fields the test needs.
+  // The reason may be missing, because a test may replace the nested run with a result that has only the fields it needs.
   if (status !== "completed" || output !== undefined || (reason as unknown) === undefined) return undefined;
   const ended = readEnding(result, reason);
   return ended === undefined || text === "" ? ended : { ...ended, text };

@@ -64,7 +64,7 @@ async function isUnused(run: Run, { attempts, given, answers }: FoundAnswer): Pr
     if (wait.what === "approval" && newest.answer === undefined) passDenial(answers, wait.id, newest.id);
     return false;
   }
-  // For a call in a nested run, the tool is known only when the nested run gets to the call.
+  // A result for a nested run's call is checked later, because its tool is known only when the nested run reaches the call.
   const isLater = wait.what === "result" && wait.id.includes("/");
   const isChecked = !isLater && !isNoAnswer(given);
   const problem = isChecked ? await findAnswerProblem(toWaitingCall(wait), given, resultChecker(run)) : undefined;

@@ -101,7 +101,7 @@ export class GuardedJournal implements Journal, Cancellable {
     this.#alarm.silence();
     try {
       const value = await body();
-      // A failed journal cancels the run's other steps. Their outcomes must not be recorded.
+      // A failed journal cancels the run's other steps, whose outcomes must not be recorded.
       this.#refuseBroken();
       return value;
     } finally {

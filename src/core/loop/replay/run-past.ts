@@ -146,7 +146,7 @@ export class RunPast implements AnsweredRun, CallPast {
     const { run } = this;
     this.isReplayed = false;
     if (run.root !== run && run.outer?.past instanceof RunPast) run.outer.past.noteLive();
-    // The run's time limit starts with the first new step.
+    // Starts the run's time limit, which begins with the first new step.
     run.startWallClock();
   }
 
@@ -305,13 +305,13 @@ export class RunPast implements AnsweredRun, CallPast {
     const { state, limits } = run;
     const { reason } = ending;
     const { kind } = reason;
-    // After a final answer, the newest message no longer has a refused call.
+    // Compared here, because after a final answer the newest message no longer contains the refused call.
     if (reason.kind === "max-tool-calls" && limits.maxToolCalls <= reason.limit) return undefined;
-    // A stream that the time limit cut off is repeated only with the option `resume`.
+    // Excluded, because a stream that the time limit cut off is repeated only with the option `resume`.
     const isCutOff = kind === "wall-clock" && run.planned !== undefined;
     const seen = limited.has(kind) && !isCutOff ? see(run) : undefined;
     if (seen !== undefined && findLimit(state, seen, limits) === undefined) return {};
-    // After a retry, errors are counted from zero again.
+    // Ignores the error count, because a retry counts errors from zero again.
     const isLimited = seen !== undefined && findLimit({ ...state, consecutiveToolErrors: 0 }, seen, limits) !== undefined;
     return !isLimited && this.#mayRetry(ending) ? { retries: true } : undefined;
   }
