@@ -36,7 +36,7 @@ const fallbackBytes = 2 * 1_024 * 1_024 * 1_024;
 
 const maxListed = 10_000;
 
-/** A file with a NUL in its first bytes, up to this number, counts as binary. */
+/** How many bytes at the beginning of a file are searched for a NUL, which shows that the file is binary. */
 const inspectedBytes = 8_192;
 
 /**
@@ -82,7 +82,7 @@ async function openPath(place: Place, id: string): Promise<SourceText> {
     const path = await realpath(join(base, ...parts));
     const below = relative(base, path);
     const isOutside = below === ".." || below.startsWith(`..${sep}`) || isAbsolute(below);
-    // A symbolic link may lead outside of the root, or to a path that `accepts` refuses.
+    // Checks the resolved path, because a symbolic link may lead outside the root, or to a path that `accepts` refuses.
     if (isOutside || !isAccepted(below.split(sep), accepts)) throw missing(name);
     const facts = await stat(path, { bigint: true });
     if (facts.isDirectory()) return await listFolder(place, path, parts);
@@ -114,7 +114,7 @@ function toReadError(error: unknown, name: string): ReadError {
     : new ReadError(`This cannot be read (${code}). Read another file.`);
 }
 
-/** On Windows, "\" separates folders, and ":" separates a file from its streams. */
+/** Matches characters that must not be part of a name. On Windows, "\" separates folders, and ":" separates a file from its streams. */
 const separators = sep === "/" ? /\0/ : /[\0\\:]/;
 
 function safePartsOf(path: string): readonly string[] | undefined {
@@ -124,7 +124,7 @@ function safePartsOf(path: string): readonly string[] | undefined {
   return parts.some((part) => part === "" || part === "." || part === "..") ? undefined : parts;
 }
 
-/** A promise must not count as true. `accepts` returns a promise if it is asynchronous by mistake. */
+/** True only for `true`. If `accepts` is asynchronous by mistake, it returns a promise, which must not count as true. */
 function isTrue(accepted: unknown): boolean {
   return accepted === true;
 }
@@ -138,7 +138,7 @@ async function openFile(path: string, facts: BigIntStats, { maxBytes }: Place): 
   const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | noFollow);
   try {
     const opened = await handle.stat({ bigint: true });
-    // After `openPath` has checked the path, another process may have replaced a folder of the path with a link.
+    // Checks the file again, because another process may have replaced a folder of the checked path with a link.
     const isSame = opened.isFile() && opened.ino === facts.ino && opened.dev === facts.dev && (await realpath(path)) === path;
     if (!isSame) throw new ReadError("This file has just been replaced. Repeat the call.");
     if (opened.size > maxBytes)
@@ -179,6 +179,6 @@ async function listFolder({ name, accepts }: Place, path: string, parts: readonl
     lines.push([name, ...inside].join("/") + (entry.isDirectory() ? "/" : ""));
   }
   const more = count > maxListed ? [`(The folder has more than ${maxListed} entries.)`] : [];
-  // A file name with a line break would look like two entries.
+  // Replaces line breaks in file names, because such a name would look like two entries.
   return [...lines.sort().map((line) => line.replace(/[\n\r]/g, "?")), ...more].join("\n") || "(The folder is empty.)";
 }

@@ -121,7 +121,7 @@ export class Answer {
     return this.#lines.length;
   }
 
-  /** Adds a line. Returns false if it does not fit. The first line always fits, because callers cut each line to less than `maxBytes`. */
+  /** Adds a line to the answer. Returns false if it is full. The first line always fits, because callers cut lines to less than `maxBytes`. */
   add(line: string): boolean {
     const bytes = countBytes(line) + 1;
     if (this.#bytes + bytes > maxBytes) return false;

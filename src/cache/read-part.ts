@@ -22,7 +22,7 @@ const longest = { path: 250, value: 650, onlyValue: 1_700 };
 
 async function queryJson(text: string, { path, startMatch }: JsonRequest): Promise<string> {
   const document = parseDocument(text);
-  // The JSONPath library is half as large as the rest of `turnwright/cache`, so the library is loaded only when needed.
+  // Loads the JSONPath library only when needed, because it is half as large as the rest of `turnwright/cache`.
   const { selectNodes } = await import("./select-nodes.ts");
   const { nodes, count, isWhole } = selectNodes(document, { path, startMatch, maxDepth });
   const total = isWhole ? String(count) : `at least ${count}`;
@@ -85,7 +85,7 @@ const maxJsonBytes: number = 8 * 1_024 * 1_024;
 
 const maxValues = 1_000_000;
 
-/** The library evaluates a path recursively, so deeper documents could overflow the stack. */
+/** The maximum depth of a document. The JSONPath library is recursive, so deeper documents could overflow the stack. */
 const maxDepth = 100;
 
 function parseDocument(text: string): unknown {
@@ -215,8 +215,8 @@ function unknownId(sources: readonly ReadSource[]): Error {
 
 /**
  * Deletes the stored result with this id, and releases the results of earlier `read_part` calls with this id. Later model requests
- * leave out released results. Texts of sources are not deleted. Calls from before the run stay in requests, because masking sees
- * only the calls of the run.
+ * omit released results. Texts of sources are not deleted. Calls from before the run stay in requests, because masking sees only
+ * the run's own calls.
  */
 async function releaseText(shelf: LimitedStore, id: string, messages: Context["messages"]): Promise<ToolResult> {
   const release = callsOf(messages, id);

@@ -105,7 +105,7 @@ export interface ReadSource {
    * it then gets a list of the texts.
    */
   readonly name: string;
-  /** Tells the model which texts there are and which ids they have. The description becomes part of the tool's description. */
+  /** Describes to the model which texts there are, and which ids they have. Becomes part of the tool's description. */
   readonly description: string;
   /**
    * Opens the text with this id. Returns undefined if the id belongs to another source. The id comes from the model and may be
@@ -123,7 +123,7 @@ export interface RangedText {
   readonly bytes: number;
   /** The version of the text. Must change whenever the text changes, because the cache keeps the positions of lines for each version. */
   readonly version: string;
-  /** Returns `length` bytes from `offset` on, or fewer at the end of the text. */
+  /** Reads `length` bytes from `offset` on, or fewer at the end of the text. */
   read(offset: number, length: number): PromiseLike<Uint8Array>;
   /** Releases the text. Called once, after the last `read`. */
   close(): void | PromiseLike<void>;

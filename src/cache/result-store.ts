@@ -31,7 +31,7 @@ export function directoryStore(path: string): ResultStore {
     async write(id, text) {
       await mkdir(directory, { recursive: true, mode: 0o700 });
       const file = await fileOf(directory, id);
-      // With the flag "wx", opening fails if anything with this name exists, including a symbolic link.
+      // The flag "wx" makes opening fail if anything with this name exists, including a symbolic link.
       const handle = await open(file, "wx", 0o600);
       try {
         await handle.writeFile(text, "utf8");
@@ -59,7 +59,7 @@ async function checkDirectory(directory: string): Promise<void> {
 }
 
 async function readText(file: string): Promise<string | undefined> {
-  // Without O_NOFOLLOW, `open` would follow a symbolic link, so links are rejected here.
+  // Rejects links here, because `open` follows them where O_NOFOLLOW does not exist.
   if (!(await lstat(file)).isFile()) return undefined;
   const handle = await open(file, constants.O_RDONLY | noFollow);
   try {
@@ -73,7 +73,7 @@ async function listFiles(directory: string): Promise<readonly StoredResult[]> {
   await checkDirectory(directory);
   const names = (await readdir(directory)).filter((name) => name.endsWith(ending));
   const ids = names.map((name) => name.slice(0, -ending.length)).filter((id) => storedAt(id) !== undefined);
-  // Another process may have removed a file after `readdir`.
+  // Skips files that another process has removed after `readdir`.
   const sizes = await Promise.all(ids.map((id) => sizeOf(join(directory, id + ending)).catch(unlessMissing)));
   return ids.flatMap((id, index) => {
     const bytes = sizes[index];
@@ -111,8 +111,7 @@ interface LimitedStoreSettings {
 }
 
 /**
- * The store is listed again when 1/4 of the known results were written after the previous listing. Listing is slow, so the store is
- * listed rarely.
+ * The store is listed again when 1/4 of the known results were written after the previous listing. Not more often, because listing is slow.
  */
 const listedShare = 4;
 
@@ -140,7 +139,7 @@ export class LimitedStore {
       );
     if (this.#written * listedShare >= this.#known.size) await this.#list();
     const id = createCacheId(clock.now());
-    // The size is counted before the write, so that two concurrent results cannot use the same free space.
+    // Counts the size before the write, so that two concurrent results cannot use the same free space.
     this.#add(id, bytes);
     this.#written += 1;
     this.#writing.add(id);
@@ -153,7 +152,7 @@ export class LimitedStore {
     } finally {
       this.#writing.delete(id);
     }
-    // A concurrent call of `keep` may have dropped this result before its write ended.
+    // Removes the file again if a concurrent call of `keep` has dropped this result before its write ended.
     if (!this.#known.has(id)) await store.remove(id);
     return id;
   }
@@ -196,7 +195,7 @@ export class LimitedStore {
     this.#written = 0;
     const settled = new Set([...this.#known.keys()].filter((id) => !this.#writing.has(id)));
     const listed = await this.#settings.store.list();
-    // The list may lack results that were written during the listing.
+    // Keeps results that were written during the listing, because the list may lack them.
     const recent = [...this.#known].filter(([id]) => !settled.has(id));
     this.#known = new Map();
     this.#total = 0;

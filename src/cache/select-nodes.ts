@@ -47,7 +47,7 @@ function runWithin(search: () => void): boolean {
     search();
     return true;
   } catch (error) {
-    // The library passes lists of nodes as arguments, so a filter over more than 100,000 items overflows the stack.
+    // A RangeError also means too much work: the library passes nodes as arguments, so a filter over 100,000 items overflows the stack.
     if (error instanceof WorkLimitError || error instanceof RangeError) return false;
     throw error;
   }
@@ -89,10 +89,10 @@ function limitLength({ functionRegister }: JSONPathEnvironment, charge: Charge):
   functionRegister.set("length", { argTypes: length.argTypes, returnType: length.returnType, call });
 }
 
-/** A compiled pattern runs about five instructions on a character in the time that one step takes. */
+/** How many instructions of a compiled pattern take as long as one step. */
 const instructionsPerStep = 5;
 
-/** Compiling one instruction takes as long as about ten steps. */
+/** How many steps it costs to compile one instruction of a pattern. */
 const stepsToCompile = 10;
 
 /** Replaces the function `name` of the library, which would run patterns in exponential time. */
@@ -154,7 +154,7 @@ function limitQuery({ segments }: JSONPathQuery, charge: Charge): void {
   }
 }
 
-/** The library copies the path of a node for each of its children, so deep nodes cost more. */
+/** This many levels of depth make a node cost one step more, because the library copies the node's path for each of its children. */
 const depthPerStep = 8;
 
 /** Returns the steps that a node costs. The children of objects cost nothing here, because `environment.entries` charges for them. */

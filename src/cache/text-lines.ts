@@ -154,7 +154,7 @@ export function linesOfRanges(
     const starts = findStarts(loaded.text);
     const first = before === undefined ? 1 : before.first + before.count;
     const made = { offset, bytes: loaded.bytes, first, count: starts.count };
-    // Another call may have added the same block during the read.
+    // Adds the block, unless another call has added it during the read.
     if (blocks.length === at) blocks.push(made);
     if (bytes.length < wanted || offset + loaded.bytes >= text.bytes) known.isComplete = true;
     return { ...made, text: loaded.text, starts };
@@ -190,11 +190,11 @@ export function linesOfRanges(
 }
 
 /**
- * Cuts a block after its last line break, and leaves the line break out of the text. If a block has no line break, the cut is
- * between two characters. Does not cut the final block of a text.
+ * Cuts a block after its last line break, which the text omits. If the block has no line break, cuts it between two characters. Does not
+ * cut a text's final block.
  */
 function cutBlock(bytes: Uint8Array, isLast: boolean): { readonly text: string; readonly bytes: number } {
-  // A Buffer's methods are several times as fast as those of a Uint8Array or a TextDecoder.
+  // Uses a Buffer, whose methods are several times as fast as those of a Uint8Array or a TextDecoder.
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   if (isLast) return { text: buffer.toString("utf8"), bytes: buffer.length };
   const end = buffer.lastIndexOf(lineFeed);
@@ -211,7 +211,7 @@ const maxBytesOfCharacter = 4;
 function lengthOfWholeCharacters(bytes: Uint8Array): number {
   let start = bytes.length - 1;
   while (bytes.length - start < maxBytesOfCharacter && isInside(bytes[start])) start -= 1;
-  // A block must not be empty, because an empty block would be read again without end.
+  // Never returns 0, because an empty block would be read again forever.
   return start > 0 ? start : bytes.length;
 }
 

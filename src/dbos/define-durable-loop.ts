@@ -58,12 +58,12 @@ function define(fields: DurableLoopFields<Json>): DefinedLoop<Json> {
 
 async function execute(fields: DurableLoopFields<Json>, input: string): Promise<string> {
   const runId = DBOS.workflowID ?? "";
-  // DBOS still starts runs while it shuts down. This error leaves the run to another worker.
+  // DBOS still starts runs while it shuts down. With this error, it leaves the run to another worker.
   if (!here.hasWorker) throw new DBOSWorkflowConflictError(runId);
   const { worker } = here;
   const noteEnd = (): void => worker.outside(() => worker.noteEnd(runId));
   try {
-    // Runs outside the workflow. Otherwise, a tool could add steps to the workflow.
+    // Executes the run outside the workflow. Otherwise, a tool could add steps to the workflow.
     const end = await worker.outside(() => executeDurableRun(worker, { runId, fields, input }));
     if (end.kind === "ended") {
       noteEnd();
@@ -82,7 +82,7 @@ function createEngine(loop: string, workflow: Workflow, worker: WorkerProcess): 
   const { store, outside, application } = worker;
   const queueName = queueOf(application, loop);
   const workflowAttributes = attributesOf(application);
-  /** Selects the runs of this loop in this application. */
+  /** The filter for this loop's runs in this application. */
   const own = { workflowName: workflowNameOf(loop), attributes: workflowAttributes };
   return {
     ...worker.ports,

@@ -3,12 +3,12 @@ import { checkFields, type Checks, invalidOption, is } from "../core/kit.ts";
 import { answerWithin } from "../shared/repeat-failed.ts";
 import type { PostgresStore } from "./postgres-store.ts";
 
-/** Returns the queue of a loop. A worker takes runs only from the queues of its own loops, because it cannot execute other runs. */
+/** Returns the name of a loop's queue. A worker takes runs only from its own loops' queues, because it cannot execute others. */
 export function queueOf(application: string, loop: string): string {
   return `turnwright ${application} ${loop}`;
 }
 
-/** Each run of an application has these attributes, so that the runs of the application can be listed. */
+/** Returns the attributes that mark the runs of an application, so that they can be listed. */
 export function attributesOf(application: string): { readonly [name: string]: string } {
   return { turnwright: application };
 }
@@ -28,7 +28,7 @@ export interface DurableRun {
   readonly id: string;
   /** The name of the durable loop or durable host. */
   readonly loop: string;
-  /** "failed" means that `result` of the run rejects. "live" means that the run is running, or waits for a decision or a worker. */
+  /** "failed" means that the run's `result` rejects. "live" means that the run is running, or is waiting for a decision or a worker. */
   readonly state: "live" | "ended" | "failed";
   /** The reason why the run failed. */
   readonly error?: string | undefined;
@@ -36,8 +36,7 @@ export interface DurableRun {
   /** The time of the most recent change to the run, for example because another worker took over the run. */
   readonly changedAt: Date;
   /**
-   * The id of the worker that executes the run, or that most recently executed the run. Undefined while the run waits for a
-   * worker.
+   * The id of the worker that executes the run, or that most recently executed it. Undefined while the run is waiting for a worker.
    */
   readonly workerId?: string | undefined;
 }
@@ -110,7 +109,7 @@ export async function listRuns(application: string, filter: RunFilter = {}): Pro
     const is = stateOf(status);
     const error = is === "failed" ? { error: errorOf(run) } : {};
     const loop = loopOf(workflowName);
-    // Until a worker takes the run, `executorId` is the process that started the run.
+    // Ignores `executorId` until a worker takes the run, because until then it names the process that started the run.
     const workerId = is === "live" && status !== "PENDING" ? undefined : executorId;
     return {
       id,
@@ -154,7 +153,7 @@ export async function deleteRuns({ application, store, answerMs }: DeletingWorke
     });
     if (found.length === 0) return 0;
     const batch = found.map(({ workflowID }) => workflowID);
-    // The workflows must be deleted last, so that a new call still finds these runs if the process dies in between.
+    // Deletes the workflows last, so that a new call still finds these runs if the process dies in between.
     await store.deleteRuns(batch);
     await DBOS.deleteWorkflows(batch);
     return batch.length;

@@ -2,7 +2,7 @@
 
 import type { Pool } from "pg";
 
-/** A process that freezes loses its lock after this time, in milliseconds. */
+/** The time after which a frozen process loses its lock, in milliseconds. */
 const frozenMs = "30000";
 
 const setLimit = "SELECT set_config('idle_in_transaction_session_timeout', $2, true)";

@@ -42,7 +42,7 @@ const tables = `
   UPDATE turnwright.schema SET version = ${schemaVersion} WHERE version < ${schemaVersion};
 `;
 
-/** A read that fails, for example while Postgres restarts, is repeated for about a minute. */
+/** How long a failed read is repeated, for example while Postgres restarts, in milliseconds. */
 const repeatForMs = 60_000;
 const repeatAfterMs = 250;
 
@@ -52,10 +52,10 @@ export const messageChannel = "turnwright_messages";
 export const endChannel = "turnwright_ends";
 
 /**
- * Returns no row if DBOS has given the run to another worker, or if a newer execution of this worker has begun. The statement may arrive
- * late, for example because the worker froze, so it checks the owner itself, and locks the owner's row. If the statement arrives twice, the
- * second time changes nothing. Execution numbers are unique in the database, so that an execution of a deleted run cannot write to a new
- * run with the same id.
+ * Begins an execution. Returns no row if DBOS has given the run to another worker, or if a newer execution of this worker has begun. The
+ * statement may arrive late, for example because the worker froze, so it checks the owner itself, and locks the owner's row. If it arrives
+ * twice, the second time changes nothing. Execution numbers are unique in the database, so that an execution of a deleted run cannot write
+ * to a new run with the same id.
  */
 const begin = `
   WITH owned AS MATERIALIZED (
@@ -85,8 +85,8 @@ const append = `
   SELECT CASE WHEN $4 > 0 THEN pg_notify('${eventChannel}', $1)::text END FROM own`;
 
 /**
- * Because of the lock, the messages of a run become visible in the order of their positions. Otherwise, a reader would skip a
- * message that becomes visible after a message with a higher position.
+ * Sends messages to a run. Takes a lock, so that a run's messages become visible in the order of their positions. Otherwise, a reader would
+ * skip a message that becomes visible after one with a higher position.
  */
 const send = `
   WITH held AS MATERIALIZED (SELECT pg_advisory_xact_lock(hashtextextended($1, 1))),
@@ -105,7 +105,8 @@ const deleteRuns = `
 export class PostgresStore implements DurableStore {
   readonly #pool: Pool;
   /**
-   * The pool for events and records. A separate pool, so that other calls need not wait while these writes wait for a lock in the database.
+   * The pool for writing events and records. It is separate, so that other queries are not held up while these writes wait for a lock in the
+   * database.
    */
   readonly #writes: Pool;
   readonly #workerId: string;
@@ -141,8 +142,8 @@ export class PostgresStore implements DurableStore {
       return rows[0]?.version ?? 0;
     };
     const version = typeof found[0]?.name !== "string" ? 0 : await read();
-    // Postgres runs several statements without values as one transaction. Current tables are not touched, because another
-    // process may hold a lock on them.
+    // Converts the tables in one transaction, because Postgres runs several statements without values as one. Does not touch current tables,
+    // because another process may hold a lock on them.
     if (version < schemaVersion) await this.#pool.query(tables);
     if (version > schemaVersion)
       throw new Error(
@@ -160,7 +161,7 @@ export class PostgresStore implements DurableStore {
     return { execution: Number(row.execution), events: Number(row.events), stalls: row.stalls };
   }
 
-  /** If the answer to a call is lost, the caller repeats the call. Thanks to the position `first`, the events are stored only once. */
+  /** Stores events and records. A caller repeats a call whose answer was lost, and the position `first` ensures that events are stored once. */
   async append(runId: string, execution: number, { first, events, records, blobs, isProgress }: Added): Promise<boolean> {
     const { rowCount } = await this.#writes.query({
       name: "turnwright-append",
@@ -239,14 +240,14 @@ export class PostgresStore implements DurableStore {
     await this.#pool.query("UPDATE turnwright.runs SET stalls = 0 WHERE id = $1", [runId]);
   }
 
-  /** Deletes everything about runs. The number of runs of a conversation stays, so that no run id is used twice. */
+  /** Deletes everything about runs. Keeps the number of a conversation's runs, so that no run id is used twice. */
   async deleteRuns(ids: readonly string[]): Promise<void> {
     await this.#pool.query(deleteRuns, [ids]);
   }
 
   /** Calls `work` while no other worker deletes or retries runs. */
   changeRuns<T>(work: () => Promise<T>): Promise<T> {
-    // Calls run one after the other. Otherwise, waiting calls would hold the connections that `work` needs.
+    // Runs calls one after the other. Otherwise, waiting calls would hold the connections that `work` needs.
     const changed = this.#changed.then(() => whileLocked(this.#pool, "changes of runs", work));
     this.#changed = changed.catch(() => {});
     return changed;

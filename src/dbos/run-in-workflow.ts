@@ -1,4 +1,5 @@
-// Runs the loop in a DBOS workflow: each step is a step of the workflow, and a wait is a durable wait of the workflow.
+// Runs the loop in a DBOS workflow: each of its steps is a step of the workflow, and while it waits for an answer, the workflow waits
+// durably.
 
 import { DBOS } from "@dbos-inc/dbos-sdk";
 import { isRecord, toWaitingCall } from "../core/kit.ts";
@@ -20,8 +21,8 @@ const answersTopic = "turnwright answers";
 
 /**
  * Runs the loop in the DBOS workflow that calls this function. If the worker dies, DBOS calls the workflow again, and the run
- * continues. While the run waits for answers, the workflow waits, for days if necessary: `sendAnswer` sends an answer. A run that
- * DBOS cancels is aborted.
+ * continues. While the run is waiting for answers, the workflow waits too, for days if necessary: send an answer with `sendAnswer`. A run
+ * that DBOS cancels is aborted.
  *
  * Throws LoopError "invalid-option" outside a workflow.
  *
@@ -41,7 +42,7 @@ export async function runInWorkflow(execute: (ports: WorkflowPorts) => Promise<L
 }
 
 /**
- * How long one call of `DBOS.recv` waits, in seconds. The time is long, because each repeated call adds a record to the workflow.
+ * How long one call of `DBOS.recv` waits, in seconds. A long time, because each repeated call adds a record to the workflow.
  */
 const maxWait = 3_600;
 
@@ -74,7 +75,7 @@ class DbosEngine implements WorkflowEngine<Promise<StoredStep>> {
     return DBOS.setEvent(waitsEvent, JSON.stringify(waits));
   }
 
-  /** Drops answers that nothing waits for, because any process can send messages to a workflow. */
+  /** Waits for an answer. Drops answers that nothing is waiting for, because any process can send messages to a workflow. */
   async receive(waits: readonly ShownWait[], limitMs: number | undefined): Promise<Answers> {
     for (;;) {
       const timeoutSeconds = limitMs === undefined ? maxWait : Math.min(maxWait, limitMs / 1_000);
@@ -93,7 +94,7 @@ async function readAnswer(message: unknown, waits: readonly ShownWait[]): Promis
   return isFit ? { [wait.id]: value } : undefined;
 }
 
-/** Returns the waits of a workflow. Empty if the workflow does not wait. Call this function outside workflows. */
+/** Returns what a workflow is waiting for. Empty if it is not waiting. Call this function outside workflows. */
 export async function readWaits(
   workflowId: string,
   options: { readonly timeoutSeconds?: number } = {},
@@ -103,8 +104,8 @@ export async function readWaits(
 }
 
 /**
- * Sends an answer to a wait of a workflow. The first answer counts. Rejects with LoopError "unknown-decision" if the workflow does not wait
- * for this answer, and "invalid-decision" if the answer has the wrong kind. Call this function outside workflows.
+ * Sends an answer that a workflow is waiting for. The first answer counts. Rejects with LoopError "unknown-decision" if the workflow is not
+ * waiting for this answer, and "invalid-decision" if the answer has the wrong kind. Call this function outside workflows.
  */
 export async function sendAnswer(workflowId: string, id: string, value: Json): Promise<void> {
   const { attempt } = await checkAnswerTo(await readWaits(workflowId), id, value);

@@ -5,7 +5,7 @@ import type { Client, Pool } from "pg";
 import { attributesOf, loopOf, queueOf, stateOf } from "./list-runs.ts";
 import { ifLockFree } from "./locks.ts";
 
-/** A worker looks for runs that no worker executes once in this many sweeps. */
+/** Once in this many sweeps, a worker looks for runs that no worker executes. */
 const orphanSweeps = 20;
 
 /** A worker counts as dead if its lock was free, or if it was late, in this many sweeps in a row. */
@@ -15,7 +15,7 @@ const lateSweeps = 3;
 export interface TakingWorker {
   readonly id: string;
   readonly application: string;
-  /** True while this worker executes a run, or stores the end of the run. */
+  /** True while this worker executes the run, or stores its end. */
   isBusyWith(runId: string): boolean;
 }
 
@@ -31,11 +31,11 @@ export class Takeovers {
   readonly #worker: TakingWorker;
   /** How many sweeps in a row have found a worker's lock free, or its heartbeat late. */
   #doubts: ReadonlyMap<string, Doubt> = new Map();
-  /** The runs that this worker owned but did not execute in the previous look. */
+  /** The runs that this worker owned but did not execute at the previous check. */
   #idle: ReadonlySet<string> = new Set();
   /** The runs whose execution in this worker ended because another execution began. */
   readonly #lost = new Set<string>();
-  /** The executions that wait for the end of their runs, because other workers have taken over these runs. */
+  /** The executions that are waiting for the end of their runs, because other workers have taken over these runs. */
   readonly #parked = new Map<string, Set<() => void>>();
   #isSweeping = false;
   #sweeps = 0;
@@ -56,7 +56,7 @@ export class Takeovers {
     });
   }
 
-  /** Ends the waits of `untilEnded` for a run, or for all runs. */
+  /** Resolves the pending calls of `untilEnded` for a run, or for all runs. */
   release(runId?: string): void {
     for (const id of runId === undefined ? [...this.#parked.keys()] : [runId]) {
       for (const resolve of this.#parked.get(id) ?? []) resolve();
@@ -123,7 +123,7 @@ export class Takeovers {
 
   /**
    * Puts back runs that this worker owns but does not execute, for example because the answer of Postgres was lost when DBOS took
-   * the run from its queue. A run counts as idle if two looks in a row have found it idle.
+   * the run from its queue. A run is put back only if two checks in a row have found it idle.
    */
   async #putBackIdle(): Promise<void> {
     const runs = (await this.#list({ executorId: this.#worker.id })).filter(
@@ -140,7 +140,7 @@ export class Takeovers {
     for (const id of lost) this.#lost.delete(id);
   }
 
-  /** Ends waits for runs whose end was not noticed, because a notification was lost. */
+  /** Releases the executions that are waiting for the end of a run that has already ended, because a notification was lost. */
   async #releaseEnded(): Promise<void> {
     const ids = [...this.#parked.keys()];
     if (ids.length === 0) return;
@@ -166,12 +166,12 @@ export class Takeovers {
 
   async #takeOver(workerId: string): Promise<void> {
     await this.#resume(await this.#list({ executorId: workerId }));
-    // This statement must be last. If this worker dies before this statement, another worker takes over the rest of the runs.
+    // Deletes the dead workers last. If this worker dies before that, another worker takes over the rest of the runs.
     await this.#pool.query("DELETE FROM turnwright.workers WHERE id = $1", [workerId]);
   }
 }
 
-/** Includes the time of the claim, to tell two claims of one run apart. */
+/** Returns a key for a worker's claim of a run. It includes the time of the claim, to tell two claims of one run apart. */
 function claimOf({ workflowID, dequeuedAt, updatedAt }: Found): string {
   return JSON.stringify([workflowID, dequeuedAt, updatedAt]);
 }

@@ -1,5 +1,5 @@
-// A process that executes durable loops. Workers take over the runs of workers that died or froze, and notify all processes of the runs
-// that have ended.
+// A process that executes durable loops. Workers take over the runs of workers that died or froze, and notify all processes when a run has
+// ended.
 
 import { AsyncLocalStorage } from "node:async_hooks";
 import { DBOS, type DBOSConfig } from "@dbos-inc/dbos-sdk";
@@ -16,7 +16,7 @@ import { Takeovers } from "./takeovers.ts";
 import { endChannel, eventChannel, messageChannel, PostgresStore } from "./postgres-store.ts";
 import { Socket } from "node:net";
 
-/** Time limits after which a server that does not answer counts as a broken connection. */
+/** Connection options: after these times, a connection to a server that does not answer counts as broken. */
 const patience = { connectionTimeoutMillis: 10_000, keepAlive: true, keepAliveInitialDelayMillis: 5_000 };
 const queryTimeout = { query_timeout: 20_000 };
 
@@ -111,7 +111,7 @@ export class RunEnds {
       this.#waitMs = Math.min(2 * waitMs, maxWaitMs);
       await new Promise((resolve) => setTimeout(resolve, waitMs));
       if (this.#ports.stopping.aborted) return;
-      // If a check fails, for example while Postgres restarts, the next check follows.
+      // Ignores a failed check, for example while Postgres restarts, because the next check follows.
       await this.#check().catch(() => {});
     }
   }
@@ -119,7 +119,7 @@ export class RunEnds {
   async #check(): Promise<void> {
     const ids = [...this.#runs];
     const found = await DBOS.listWorkflows({ workflowIDs: ids, status: "PENDING", loadInput: false, loadOutput: false });
-    // If another worker has taken over a run, that worker notifies the processes of its end.
+    // Counts only this worker's runs as live. A worker that has taken over a run notifies the processes of its end itself.
     const live = new Set(
       found.filter(({ executorId }) => executorId === this.#ports.workerId).map(({ workflowID }) => workflowID),
     );
@@ -190,7 +190,7 @@ const lostNotificationMs = 10_000;
 /** How long a stopping worker waits for Postgres, in milliseconds. If `answerMs` is shorter, the worker waits for `answerMs`. */
 const stopMs = 10_000;
 
-/** DBOS takes runs only from the queues that it knows when it is launched. */
+/** The loops of this process. All must be defined before launch, because DBOS takes runs only from the queues that it knows then. */
 export const here: ProcessLoops<WorkerProcess> = new ProcessLoops({ definesFirst: true });
 
 /**
@@ -242,7 +242,7 @@ export class WorkerProcess extends WorkerSite implements RunSite {
   readonly #control: Pool;
   readonly #dbosPool: Pool;
   /**
-   * The connection that holds the lock of this worker and gets notifications. Undefined while the worker opens a new connection.
+   * The connection that holds this worker's lock and receives notifications. Undefined while the worker opens a new connection.
    */
   #session: Client | undefined;
   #timers: ReturnType<typeof setInterval>[] = [];
@@ -268,7 +268,7 @@ export class WorkerProcess extends WorkerSite implements RunSite {
     return this.#options.answerMs;
   }
 
-  /** Shows only errors. DBOS also reports errors of runs that this worker gave up when it stopped. */
+  /** Returns a logger that shows only errors, and not those of runs that this worker gave up when it stopped. */
   get #logger(): NonNullable<DBOSConfig["logger"]> {
     const drop = (): void => {};
     const show = (error: unknown, { stack }: { readonly stack?: string | undefined } = {}): void => {
@@ -298,11 +298,11 @@ export class WorkerProcess extends WorkerSite implements RunSite {
       await this.#beat();
       await DBOS.launch();
     });
-    // DBOS polls each queue separately, so the interval grows with the number of queues.
+    // Polls each queue less often if there are more queues, because DBOS polls them separately.
     const minPollingIntervalMs = Math.min(500, 50 * queues.length);
     for (const queue of queues) await DBOS.registerQueue(queue, { minPollingIntervalMs });
     const every = (ms: number, work: () => Promise<void>): void => {
-      // If `work` fails, for example while Postgres restarts, the timer calls it again after the next interval.
+      // Ignores an error, for example while Postgres restarts, because `work` is called again after the next interval.
       this.#timers.push(setInterval(() => void work().catch(() => {}), ms));
     };
     every(Math.min(1_000, leaseMs / 4), () => this.#beat());
@@ -315,7 +315,7 @@ export class WorkerProcess extends WorkerSite implements RunSite {
     this.stopping.abort(new Error("The worker of this process was stopped."));
     for (const timer of this.#timers) clearInterval(timer);
     const left = this.abandonAll().then(() => this.#disconnect());
-    // A server that does not answer must not keep the worker from stopping.
+    // Limits the time, because a server that does not answer must not keep the worker from stopping.
     const waitMs = Math.min(stopMs, this.answerMs);
     let timer: ReturnType<typeof setTimeout> | undefined;
     try {
@@ -362,14 +362,14 @@ export class WorkerProcess extends WorkerSite implements RunSite {
       await session.query(`LISTEN ${eventChannel}; LISTEN ${messageChannel}; LISTEN ${endChannel}`);
     } catch (error) {
       reconnect();
-      // Without this call, this connection could still get the lock, and a new session could not get the lock.
+      // Ends the connection. Otherwise, it could still get the lock, and keep it from a new session.
       void session.end().catch(() => {});
       throw error;
     }
     if (this.stopping.signal.aborted) await session.end();
     if (this.stopping.signal.aborted || isLost) return;
     this.#session = session;
-    // Notifications may have been lost while there was no session.
+    // Wakes everything that is waiting, because notifications may have been lost while there was no session.
     this.#wakeAll();
   }
 

@@ -13,7 +13,7 @@ const cold = { celsius: 7, places: ["Oslo"] };
 type Row = [what: string, result: UnknownRecord, data: unknown, content: readonly unknown[]];
 
 /**
- * URLs and other data that are not base64. The provider of the model would fetch some of them, so they must not reach the model.
+ * URLs and other data that are not base64. The model's provider would fetch some of them, so they must not reach the model.
  */
 const unreadable = [
   "https://evil.example/beacon?c=42",

@@ -48,11 +48,11 @@ function reasonOf(texts: readonly string[], structuredContent: unknown): string 
   return said.length === 0 ? "The tool reported an error without a message." : said.join("\n");
 }
 
-/** How many times shorter one JSON text can be than another for the same value, for example because of numbers like 1e20. */
+/** The factor by which two JSON texts of the same value can differ in length, for example because of numbers like 1e20. */
 const maxShortened = 8;
 
 /**
- * The returned function returns true for a text that repeats the structured content. Servers send such texts to clients that do not
+ * Returns a function that returns true for a text that repeats the structured content. Servers send such texts for clients that do not
  * support structured content.
  */
 function compareWith(structuredContent: unknown): (text: string) => boolean {
@@ -145,7 +145,7 @@ export async function callTool(target: McpCallTarget, args: unknown, context: To
   }
 }
 
-/** Adds the cause, because `fetch` only says "fetch failed", and its cause says why, for example `connect ECONNREFUSED`. */
+/** Describes an error and its cause: `fetch` only says "fetch failed", and the cause says why, for example `connect ECONNREFUSED`. */
 function describeFailure(error: unknown): string {
   const { message, cause } = toPlainError(error);
   const why = cause === undefined ? "" : cause.message || (cause.code ?? "");
@@ -182,7 +182,7 @@ async function send({ client, tool }: McpCallTarget, params: McpCallParams, cont
 }
 
 /**
- * Recognizes the errors that both versions of the SDK throw for a lost session. A server answers 404 for a session that it has forgotten
+ * Recognizes the errors that both SDK versions throw for a lost session. A server answers 404 for a session that it has forgotten
  * (modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management), and some servers answer 400. A call may have run
  * if its connection was closed before the answer.
  */

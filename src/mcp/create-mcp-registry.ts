@@ -37,8 +37,8 @@ function oneAfterAnother(act: () => Promise<void>): () => Promise<void> {
     return own;
   };
   return () => {
-    // `next` is checked before `running`. Between two runs, `running` is undefined for a moment, and a call at that moment would
-    // start a third run.
+    // Checks `next` before `running`: between two runs, `running` is undefined for a moment, and a call at that moment would start a
+    // third run.
     if (next !== undefined) return next;
     if (running === undefined) return start();
     next = running.then(start, start);
@@ -194,7 +194,7 @@ export async function createMcpRegistry(options: McpRegistryOptions): Promise<Mc
     cooldownMs,
   );
 
-  // The handlers are set before the first request for the tools, because the tools may change during that request.
+  // Sets the handlers before the first request for the tools, because the tools may change during that request.
   const endElicitations = settings.elicitation
     ? answerElicitations(settings.client, (error) => report(settings, error))
     : (): void => {};
@@ -265,19 +265,19 @@ function toTools(found: readonly McpTool[], settings: McpSettings, { recover, li
       try {
         return await callTool({ client: settings.client, tool, meta: settings.meta, recover }, args, context);
       } finally {
-        // A call may change the server's tools, and the next request of the run must have the new list.
+        // Waits for a new list of tools, because the call may have changed them, and the run's next request must contain the new list.
         await listed(context.signal);
       }
     },
   }));
 }
 
-/** If the server may ask questions, calls run one at a time, because a question does not name the call that it belongs to. */
+/** Returns a tool's traits. If the server may ask questions, its calls run one at a time, because a question does not name its call. */
 function ownTraits(tool: McpTool, { traits, elicitation }: McpSettings): ToolTraits | undefined {
   return elicitation ? { sequential: true, ...traits?.(tool) } : traits?.(tool);
 }
 
-/** How much deeper a tool object may be nested than the limit of `toJson`, so that the schema inside may use the whole limit. */
+/** How many levels a tool object adds around its schema. It may be nested deeper by this number, so that the schema can use the whole limit. */
 const envelopeLevels = 8;
 
 function assertDepth(tool: McpTool): void {
@@ -313,7 +313,7 @@ function describe({ name, title, description, annotations }: McpTool): string {
   return [description, title, annotations?.title].find((text) => text !== undefined && text.trim() !== "") ?? name;
 }
 
-/** Reports an error. If `onError` itself throws, the error is ignored, because nobody else could be told. */
+/** Passes an error to `onError`. Ignores what `onError` itself throws, because there is nowhere else to report it. */
 function report({ onError }: McpSettings, error: unknown): void {
   try {
     onError?.(error);
@@ -333,8 +333,8 @@ const digits = 6;
 export function toToolNames(names: readonly string[], prefix: string): ReadonlyMap<string, string> {
   const plain = names.filter((name) => isPlain(name, prefix));
   const taken = new Set(plain.map((name) => prefix + name));
-  // Two names may lead to the same digits. The first of them in sorted order then keeps the digits, and the other gets new ones, so the
-  // result does not depend on the order of the list.
+  // Sorts the names, so that the result does not depend on the order of the list: if two names lead to the same digits, the first one keeps
+  // them, and the other gets new ones.
   const changed = names.filter((name) => !isPlain(name, prefix)).sort();
   const wanted = countNames(changed, prefix);
   const made = new Map(plain.map((name) => [name, prefix + name]));

@@ -114,7 +114,7 @@ export function readRequestedSchema(schema: unknown): StandardSchema | undefined
 
 type Checked = ReturnType<StandardSchema["~standard"]["validate"]>;
 
-/** Checks an answer with the keywords that a copied field can have. */
+/** Validates an answer against the keywords that a copied field can have. */
 function validate(value: unknown, schema: JsonSchema, properties: ReadonlyMap<string, Copied>): Checked {
   if (!isRecord(value)) return issue("must be an object with fields");
   const found = findAnswerIssue(schema, value);

@@ -87,14 +87,14 @@ function isVersion2(client: McpClient): client is McpClientV2 {
   return "listen" in client && typeof client.listen === "function";
 }
 
-/** A client of version 2 without a connection reports that the server has no tools, so callers check the connection first. */
+/** True if the client is connected. Callers check this first, because an unconnected client of version 2 reports a server without tools. */
 export function isConnected(client: Pick<McpClient, "transport">): boolean {
   return !("transport" in client) || client.transport !== undefined;
 }
 
 const toolsChanged = "notifications/tools/list_changed";
 
-/** Accepts any value. Has only the methods of a zod schema that version 1 of the SDK calls, and the one that version 2 calls. */
+/** A schema that accepts any value. It has only the zod methods that version 1 of the SDK calls, and the one that version 2 calls. */
 const anySchema = {
   parse: (value: unknown): unknown => value,
   safeParse: (value: unknown): object => ({ success: true, data: value }),
@@ -112,8 +112,8 @@ function hasRequest<Client extends McpClient>(client: Client): client is Client 
 }
 
 /**
- * Sends a call without validation of the result by the SDK, because a pattern in the output schema could block the process. A
- * client of version 1 sends the request without `callTool`. With version 2, `callTool` gets the tool without its output schema.
+ * Sends a call in a way that keeps the SDK from validating the result, because a pattern in the output schema could block the process.
+ * With version 1, the request is sent without `callTool`. With version 2, `callTool` gets the tool without its output schema.
  */
 export function sendCall(
   { client, tool }: { readonly client: McpClient; readonly tool: McpTool },
@@ -132,15 +132,16 @@ function withoutOutput(tool: McpTool): McpTool {
 }
 
 /**
- * Avoids `listTools` of version 1 of the SDK, which would compile all output schemas, and reject all tools if one schema is
- * invalid. Version 2 rejects all tools for `properties: []` (github.com/craigk5n/webcalendar/pull/725), so the page is requested again.
+ * Requests one page of the list of tools. Avoids `listTools` of SDK version 1, which would compile all output schemas, and reject all tools
+ * if one is invalid. Version 2 rejects all tools for `properties: []` (github.com/craigk5n/webcalendar/pull/725), so the page is requested
+ * again.
  */
 export async function requestPage(client: McpClient, cursor: string | undefined): Promise<unknown> {
   const params = cursor === undefined ? undefined : { cursor };
   const request = { method: "tools/list", ...(params === undefined ? {} : { params }) };
   if (!isVersion2(client)) return hasRequest(client) ? client.request(request, anySchema) : client.listTools(params);
   try {
-    // "refresh" bypasses the cache of version 2 of the SDK. Without a cursor, version 2 returns all pages as one.
+    // "refresh" bypasses the cache of SDK version 2. Without a cursor, this version returns all pages as one.
     return await client.listTools(params, { cacheMode: "refresh" });
   } catch (error) {
     if (!hasRequest(client) || !toPlainError(error).message.startsWith("Invalid result for tools/list")) throw error;
@@ -158,12 +159,12 @@ const elicitation = "elicitation/create";
 
 export function onElicitation(client: McpClient, answer: RequestHandler): () => void {
   const schema = { shape: { method: { value: elicitation } }, ...anySchema };
-  // `setRequestHandler` is not part of the type `McpClient`, because the two versions declare incompatible parameters.
+  // The cast is needed because `McpClient` lacks `setRequestHandler`, whose parameters differ between the two versions.
   (client as unknown as HasRequestHandlers).setRequestHandler(isVersion2(client) ? elicitation : schema, answer);
   return () => client.removeRequestHandler?.(elicitation);
 }
 
-/** A client has only one handler for each notification, so all registries with this client share the handler. */
+/** The functions to call when a client's tools change. A client has only one handler for this, which all its registries share. */
 const listeners = new WeakMap<McpClient, Set<() => void>>();
 
 export function onToolsChanged(client: McpClient, listener: () => void): () => void {

@@ -86,7 +86,7 @@ function withFields<Fields extends object>(fields: Fields, checks: FieldChecks):
   return Object.fromEntries(kept) as Fields;
 }
 
-/** The result is a success only if `isError` is absent or false. Throws if `answer` is not the result of a tool call. */
+/** Reads a tool call's result. It is a success only if `isError` is absent or false. Throws if `answer` is not such a result. */
 export function readAnswer(answer: unknown): McpAnswer {
   if (!isRecord(answer) || !(isAbsent(answer.content) || Array.isArray(answer.content)))
     throw new Error("the response is not the result of a tool call");
@@ -100,7 +100,7 @@ export function readAnswer(answer: unknown): McpAnswer {
   };
 }
 
-/** Some serializers write null for absent fields. */
+/** True for undefined, and for null, which some serializers write for absent fields. */
 function isAbsent(value: unknown): boolean {
   return value === undefined || value === null;
 }

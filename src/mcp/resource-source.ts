@@ -85,7 +85,7 @@ export function resourceSource(client: McpResourceClient, options: ResourceSourc
   };
 }
 
-/** If `accepts` is asynchronous by mistake, it returns a promise, which must not count as true. */
+/** True only for `true`. If `accepts` is asynchronous by mistake, it returns a promise, which must not count as true. */
 function isTrue(accepted: unknown): boolean {
   return accepted === true;
 }

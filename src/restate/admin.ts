@@ -30,7 +30,7 @@ export class Admin {
   readonly #url: string;
   readonly #signal: AbortSignal;
 
-  /** All requests end when `signal` fires. */
+  /** Creates a client of the admin API at `url`. All requests end when `signal` fires. */
   constructor(url: string, signal: AbortSignal) {
     this.#url = url.replace(/\/+$/, "");
     this.#signal = signal;
@@ -49,7 +49,7 @@ export class Admin {
     await this.#repeat(() => this.#request("POST", "/deployments", { uri, force: true }));
   }
 
-  /** If a workflow waits for its next attempt, begins this attempt now. Does nothing if an attempt is running. */
+  /** Begins a workflow's next attempt now if the workflow is waiting for it. Does nothing if an attempt is running. */
   async resume(invocation: string): Promise<void> {
     await this.#request("PATCH", `/invocations/${invocation}/resume`);
   }

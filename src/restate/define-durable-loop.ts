@@ -53,7 +53,7 @@ function define(fields: DurableLoopFields<Json>): DefinedLoop<Json> {
 function createEngine(loop: string, worker: WorkerProcess): DurableEngine {
   const { store } = worker;
   const peek = async (id: string): Promise<RunHead | undefined> => {
-    // No run has these ids, because `start` refuses ids that a URL cannot contain.
+    // Does not look up "." and "..", which no run has as its id, because a URL cannot contain them.
     const head = id === "." || id === ".." ? null : await store.peek(id);
     return head?.loop === loop ? head : undefined;
   };

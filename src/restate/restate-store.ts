@@ -7,7 +7,7 @@ import { whileOpen } from "./admin.ts";
 import type { Appended, EventsFound, RunHead } from "./run-events.ts";
 import { type FailedBefore, jsonSerde, type ServiceNames } from "./run-object.ts";
 
-/** A failed request is repeated for about a minute, for example while Restate restarts. */
+/** How long a failed request is repeated, for example while Restate restarts, in milliseconds. */
 const repeatForMs = 60_000;
 const repeatAfterMs = 100;
 
@@ -141,7 +141,7 @@ export class RestateStore implements DurableStore {
     return isStored;
   }
 
-  /** Sets `isResting` of a run. Returns false if a newer execution of the run has begun. */
+  /** Sets a run's `isResting`. Returns false if a newer execution of the run has begun. */
   rest(runId: string, execution: number, isResting: boolean): Promise<boolean> {
     return this.#change(runId, "rest", { execution, isResting });
   }

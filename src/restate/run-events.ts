@@ -3,7 +3,7 @@
 import type { ObjectContext, ObjectSharedContext } from "@restatedev/restate-sdk";
 import type { Added, Row, StepRecord } from "../host/durable/durable-store.ts";
 
-/** The facts about a run in the state of its virtual object. */
+/** The facts about a run that its virtual object stores together. */
 export interface RunHead {
   readonly loop: string;
   /** The id of the workflow in Restate. */
@@ -12,7 +12,7 @@ export interface RunHead {
   readonly error?: string | undefined;
   /** The number of the last execution. */
   readonly execution: number;
-  /** The id of the worker of the last execution. */
+  /** The id of the worker that began the last execution. */
   readonly worker?: string | undefined;
   /** The number that this worker has given to the last execution. */
   readonly claim?: number | undefined;
@@ -20,14 +20,14 @@ export interface RunHead {
   readonly stalls: number;
   /** The position of the next event. */
   readonly next: number;
-  /** The number of full chunks. */
+  /** The number of full chunks of events. */
   readonly chunks: number;
   /** The newest events, until they fill a chunk. They are part of the head, which each append reads anyway. */
   readonly tail: readonly string[];
   readonly messages: number;
   readonly records: number;
   /**
-   * True if the workflow rests or will soon rest, because the run failed or waits for a message. No worker executes a resting
+   * True if the workflow is resting or soon will be, because the run failed or is waiting for a message. No worker executes a resting
    * workflow. A retry or a message wakes it.
    */
   readonly isResting?: boolean | undefined;

@@ -1,4 +1,4 @@
-// Runs the loop in a Restate workflow: each step is one `ctx.run`, and a wait is a durable promise of the workflow.
+// Runs the loop in a Restate workflow: each step is one `ctx.run`, and an answer from outside arrives through a durable promise.
 
 import { RestatePromise, TerminalError, type WorkflowContext, type WorkflowSharedContext } from "@restatedev/restate-sdk";
 import { describeValue } from "../shared/texts.ts";
@@ -33,7 +33,7 @@ export interface SharedContext {
 
 /**
  * Runs the loop in the handler `run` of a Restate workflow. If the worker dies, Restate calls the workflow again, and the run continues.
- * While the run waits for answers, the workflow is suspended, for days if necessary. Add handlers to the workflow that call `readWaits` and
+ * While the run is waiting for answers, the workflow is suspended, for days if necessary. Add handlers to the workflow that call `readWaits` and
  * `sendAnswer`. Do not use `ctx` for anything else while the loop runs. Throws an error on Node 20.
  *
  * @example
@@ -73,7 +73,7 @@ class RestateEngine implements WorkflowEngine<RestatePromise<StoredStep>> {
   readonly id: string;
   readonly signal: AbortSignal;
   readonly #ctx: WorkflowContext;
-  /** The promises of waits, by name. A promise that lost a race is reused. */
+  /** The durable promises for answers, by name. A promise that lost a race is reused. */
   readonly #promises = new Map<string, RestatePromise<Answers>>();
 
   constructor(ctx: WorkflowContext) {
@@ -128,14 +128,14 @@ function nameOf({ id, attempt }: ShownWait): string {
   return `answer/${id}/${attempt}`;
 }
 
-/** Returns the waits of a workflow, in a shared handler of the workflow. Empty if the workflow does not wait. */
+/** Returns what a workflow is waiting for. Empty if it is not waiting. Call this function in a shared handler of the workflow. */
 export async function readWaits(ctx: SharedContext): Promise<readonly ShownWait[]> {
   return (await (ctx as WorkflowSharedContext).get<readonly ShownWait[]>(waitsState)) ?? [];
 }
 
 /**
- * Answers a wait, in a shared handler of the workflow. The first answer counts. Ends the handler with a TerminalError if the workflow does
- * not wait for the answer, or already has it.
+ * Sends an answer that a workflow is waiting for. The first answer counts. Ends the handler with a TerminalError if the workflow is not
+ * waiting for the answer, or already has it. Call this function in a shared handler of the workflow.
  */
 export async function sendAnswer(ctx: SharedContext, id: string, value: Json): Promise<void> {
   const waits = await readWaits(ctx);

@@ -11,7 +11,7 @@ const decoder = new TextDecoder();
 export const jsonSerde = {
   contentType: "application/json",
   serialize: (value: unknown): Uint8Array => encoder.encode(JSON.stringify(value)),
-  /** Returns null for no bytes, because a handler without a result sends none. */
+  /** Parses a handler's result. Returns null for no bytes, because a handler without a result sends none. */
   deserialize: (bytes: Uint8Array): never => (bytes.length === 0 ? null : JSON.parse(decoder.decode(bytes))) as never,
 };
 
@@ -43,7 +43,7 @@ type Handlers = Parameters<typeof object>[0]["handlers"];
 /** The time between two attempts to wake a workflow, in milliseconds. */
 const wakeAgainMs = 300;
 
-/** Restate repeats failed attempts without a limit, so that a run continues when there is a worker again. */
+/** Lets Restate repeat failed attempts forever, so that a run continues when there is a worker again. */
 export const retryPolicy: {
   readonly [Name in "initialInterval" | "exponentiationFactor" | "maxInterval" | "maxAttempts"]: number;
 } = {
@@ -112,7 +112,7 @@ function runHandlers({ names, admin, retentionMs }: ObjectPorts): Handlers {
     },
     fail: (ctx: ObjectContext, { execution, error }: { readonly execution: number; readonly error: string }): Promise<boolean> =>
       changeHead(ctx, execution, { state: "failed", error, isResting: true }),
-    /** Deletes a run, unless it is live. The workflow of a failed run still waits for a retry. */
+    /** Deletes a run, unless it is live. Also ends a failed run's workflow, which is still waiting for a retry. */
     async remove(ctx: ObjectContext): Promise<void> {
       const head = await readHead(ctx);
       if (head === null || head.state === "live") return;
@@ -149,7 +149,7 @@ function messageHandlers({ names, admin }: ObjectPorts): Handlers {
       wakeLater(ctx, 0);
       return true;
     },
-    /** Sets `isResting` of the run. A new message wakes a resting workflow. */
+    /** Sets the run's `isResting`. A new message wakes a resting workflow. */
     rest: (
       ctx: ObjectContext,
       { execution, isResting }: { readonly execution: number; readonly isResting: boolean },
@@ -177,7 +177,7 @@ function messageHandlers({ names, admin }: ObjectPorts): Handlers {
 const readHandlers = {
   peek: handlers.object.shared(async (ctx: ObjectSharedContext): Promise<RunHead | null> => {
     const head = await readHead(ctx);
-    // A caller that polls does not read the events.
+    // Omits the newest events, which a caller that polls does not need.
     return head && { ...head, tail: [] };
   }),
   read: handlers.object.shared((ctx: ObjectSharedContext, key: "input" | "end"): Promise<string | null> => ctx.get<string>(key)),
@@ -206,7 +206,7 @@ async function readMessages(ctx: ObjectSharedContext, after: number): Promise<re
   return rows;
 }
 
-/** The state of a worker is a list of its runs with new messages. */
+/** The handlers of a worker's virtual object, which stores a list of the worker's runs that have new messages. */
 const workerHandlers = {
   async notify(ctx: ObjectContext, runId: string): Promise<void> {
     const runs = (await ctx.get<readonly string[]>("runs")) ?? [];
@@ -219,7 +219,7 @@ const workerHandlers = {
   },
 } as Handlers;
 
-/** The state of a conversation is the number of its runs. */
+/** The handlers of a conversation's virtual object, which stores the number of its runs. */
 const conversationHandlers = {
   async note(ctx: ObjectContext, runs: number): Promise<void> {
     if (runs > ((await ctx.get<number>("runs")) ?? 0)) ctx.set("runs", runs);

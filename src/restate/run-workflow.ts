@@ -16,7 +16,7 @@ export interface RunWorker extends RunSite {
   readonly loops: ReadonlyMap<string, DurableLoopFields<Json>>;
 }
 
-/** turnwright limits the time of each step itself. Restate must not end an attempt because a step takes a long time. */
+/** Keeps Restate from ending an attempt because a step takes long. turnwright limits the time of each step itself. */
 const inactivityTimeout = { days: 1 };
 const abortTimeout = { hours: 1 };
 
@@ -54,7 +54,7 @@ async function execute(ctx: WorkflowContext, name: string, worker: RunWorker): P
   const runId = ctx.key;
   // Fires when the attempt is over, for example because Restate closed the connection.
   const { attemptCompletedSignal: signal } = ctx.request();
-  // 0 until the execution has begun.
+  // The number of the execution. 0 until it has begun.
   let execution = 0;
   const onBegin = (number: number): void => void (execution = number);
   const resting = {
@@ -71,7 +71,7 @@ async function execute(ctx: WorkflowContext, name: string, worker: RunWorker): P
     const { message } = toPlainError(error);
     if (error instanceof FailedRun) throw restUntilWoken(message);
     if (!(await store.finish(runId, execution, { error: message }))) throw new AttemptOver(fenced);
-    // The workflow must not end, so that `retry` can continue it from its records.
+    // Rests instead of ending the workflow, so that `retry` can continue it from its records.
     throw restUntilWoken(message);
   }
 }

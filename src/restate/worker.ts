@@ -30,7 +30,7 @@ type EndpointServices = Parameters<typeof createEndpointHandler>[0]["services"];
 
 async function serveHandlers(services: EndpointServices, { port, host, identityKeys }: ServerOptions): Promise<HandlerServer> {
   const keys = identityKeys === undefined ? {} : { identityKeys: [...identityKeys] };
-  // The Restate server shows failed attempts, so the SDK's log is dropped.
+  // Drops the SDK's log, because the Restate server shows failed attempts.
   const server = createServer(createEndpointHandler({ services, ...keys, logger: () => {} }));
   const sessions = new Set<Http2Session>();
   server.on("session", (session) => {
@@ -71,7 +71,7 @@ export interface WorkerOptions {
   /** The public keys of the Restate server. If this option is set, only requests from this server are accepted. */
   readonly identityKeys?: readonly string[] | undefined;
   /**
-   * How long a run waits for a decision in the memory of its worker, in milliseconds. After that, the run uses no worker until a
+   * How long a run that is waiting for a decision stays in its worker's memory, in milliseconds. After that, the run uses no worker until a
    * message arrives. Default 10,000.
    */
   readonly suspendMs?: number | undefined;
@@ -207,11 +207,10 @@ export class WorkerProcess extends WorkerSite implements RunWorker {
   protected async end(): Promise<void> {
     here.leave(this);
     clearTimeout(this.#timer);
-    // The server must stop first, so that this worker records nothing more. Restate then calls the other workers immediately.
+    // Stops the server first, so that this worker records nothing more. Restate then calls the other workers immediately.
     await this.#server?.stop();
     const ended = this.abandonAll();
-    // An abandoned run calls `resetStalls`, which another worker has to execute. There may be no other worker, so the time is
-    // limited.
+    // Waits a limited time for abandoned runs to call `resetStalls`: another worker has to execute this call, and there may be none.
     const noted = new Promise((resolve) => setTimeout(resolve, noteMs));
     await Promise.race([ended, noted]);
     this.stopping.abort(new Error("The worker of this process was stopped."));
@@ -220,7 +219,7 @@ export class WorkerProcess extends WorkerSite implements RunWorker {
 
   #lookSoon(): void {
     this.#timer = setTimeout(() => {
-      // If `#look` fails, for example while Restate restarts, it is called again after `lookMs`.
+      // Ignores an error of `#look`, for example while Restate restarts, because it is called again after `lookMs`.
       const look = this.live.size === 0 ? Promise.resolve() : this.#look().catch(() => {});
       void look.then(() => {
         if (!this.stopping.signal.aborted) this.#lookSoon();
@@ -241,7 +240,7 @@ export class WorkerProcess extends WorkerSite implements RunWorker {
     return this.settings.answerMs;
   }
 
-  /** Polls, because Restate can only notify processes by calling their handlers. */
+  /** Calls `look` again and again, because Restate can only notify processes by calling their handlers. */
   protected override async look<T>(waits: RunWaits, { runId, look, signal }: Looking<T>): Promise<T> {
     let waitMs = firstWaitMs;
     let timer: ReturnType<typeof setTimeout> | undefined;

@@ -16,7 +16,7 @@ export interface Entry<Chunk> {
   readonly audience: Audience;
 }
 
-/** Chunks that are held back while a provider or a recorded retry may still discard them. */
+/** Chunks that are held back while a provider, or a retry in the journal, may still discard them. */
 interface Hold<Chunk> {
   readonly entries: Entry<Chunk>[];
   isSent: boolean;
@@ -36,7 +36,7 @@ export interface TextPart {
 
 interface Texts {
   readonly open: (TextPart & { readonly audience: Audience }) | undefined;
-  /** The number of text parts in this iteration. Their ids contain it, so that a reloaded page gets the same ids. */
+  /** The number of text parts in this iteration so far. Their ids contain it, so that a reloaded page gets the same ids. */
   readonly parts: number;
   /** The id of the first text part of this stream. */
   readonly said: string | undefined;
@@ -57,11 +57,11 @@ export interface PageCall {
   /** True if the arguments are not JSON, or were cut off. */
   isUnreadable: boolean;
   readonly isNested: boolean;
-  /** The stream and the iteration in which the part of the call began. */
+  /** The stream and iteration in which the call's part began. */
   stream: number;
   iteration: number;
   audience: Audience;
-  /** The held-back chunks that contain the first chunk of the call. */
+  /** The held-back chunks that contain the call's first chunk. */
   hold: { readonly isSent: boolean } | undefined;
 }
 
@@ -81,7 +81,7 @@ export interface PageRunOptions {
   readonly holdAttempts: boolean;
   /** True if the page can remove the chunks of the current step. */
   readonly canRemove: boolean;
-  /** True if a step ends with its iteration, and false if it ends when the next one begins. */
+  /** True if a step ends with its iteration, and false if it ends only when the next step begins. */
   readonly endsSteps: boolean;
 }
 
@@ -158,10 +158,10 @@ export abstract class PageRun<Chunk> {
       this.complete(call);
       this.#emit(call, part);
     },
-    // A call that was refused has no `tool-start`.
+    // Adds the call if necessary, because a refused call has no `tool-start`.
     "tool-end": (event) => this.end(this.call(event.callId, event), event),
     "attempt-discarded": (event) => this.#discard(event),
-    // "unmarked-restart" is for the developer, not for the page.
+    // Omits "unmarked-restart", which is meant for developers, not for users.
     notice: ({ kind }) => {
       if (kind !== "unmarked-restart") this.note("notice", { kind });
     },
@@ -177,7 +177,7 @@ export abstract class PageRun<Chunk> {
     this.options = options;
   }
 
-  /** The handlers of events that each protocol shows in its own way. */
+  /** Handles the events that each protocol shows in its own way. */
   protected abstract readonly handlers: Handlers;
   protected abstract stepChunk(type: "start" | "end", iteration: number): Chunk;
   protected abstract textId(kind: TextPart["kind"], iteration: number, part: number): string;
@@ -190,10 +190,10 @@ export abstract class PageRun<Chunk> {
   protected abstract callReady(call: PageCall, isNew: boolean): readonly Chunk[];
   /** Sends the outcome of a call. */
   protected abstract callEnd(call: PageCall, ended: Ended): void;
-  /** Called for each call when the events have ended. `isOver` is true if the run will not go on. */
+  /** Called for each call when the events have ended. `isOver` is true if the run will not continue. */
   protected abstract closeCall(call: PageCall, isOver: boolean): void;
   protected abstract discardedChunk(text: DiscardedText): Chunk | undefined;
-  /** Shows what a suspended run waits for. */
+  /** Shows what a suspended run is waiting for. */
   protected abstract showWaits(end: LoopEvents["run-end"]): void;
   abstract note(name: NoteName, data: object): void;
 
@@ -254,7 +254,7 @@ export abstract class PageRun<Chunk> {
     const isSame = iteration === this.#iteration;
     this.#iteration = iteration;
     this.stream += 1;
-    // A retry continues in the step whose chunks the page has removed.
+    // Begins no new step for a retry, which continues in the step whose chunks the page has removed.
     if (isFirst && isSame && this.#isReset && this.#step !== undefined) return;
     this.endStep();
     this.#partsBefore = isSame ? this.#texts.parts : 0;
@@ -349,7 +349,6 @@ export abstract class PageRun<Chunk> {
     const isNew = call.state === "new";
     if (isNew) this.begin(call, "ready");
     else if (call.state !== "open") return;
-    // Arguments that were streamed into an earlier step are complete, but can no longer be changed.
     const chunks = this.callReady(call, isNew);
     call.state = "ready";
     this.#pushAll(chunks, call.audience);
@@ -357,7 +356,7 @@ export abstract class PageRun<Chunk> {
 
   protected end(call: PageCall, ended: Ended): void {
     this.#endEmitted(call.id);
-    // After "deferred", another `tool-end` follows when the result arrives from outside.
+    // Ignores "deferred", after which another `tool-end` follows when the result arrives from outside.
     const outcome: string = ended.outcome;
     if (outcome === "deferred" || call.state === "ended") return;
     this.callEnd(call, ended);
@@ -411,7 +410,7 @@ export abstract class PageRun<Chunk> {
     const isShown = isRecalled || this.#step === undefined || parts !== this.#partsBefore;
     const mark = attempt === undefined ? `retry${this.#retries}` : String(this.#partsBefore);
     const chunk = this.discardedChunk({ iteration: this.#iteration, said, mark, isShown });
-    // A page learns that a replayed message was discarded only if it already shows that message.
+    // Sends the discard of a replayed message only to pages that already show that message.
     if (chunk !== undefined && !(isRecalled && replayed === true)) this.push(chunk, isRecalled ? "again" : this.audience);
     this.#isReset = this.options.canRemove;
     if (!this.#isReset) this.#partsBefore = parts;

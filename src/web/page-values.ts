@@ -53,7 +53,7 @@ export function mayBeDiscarded({ replayed, calls }: LoopEvents["iteration-end"])
 
 const waiting: ReadonlySet<string> = new Set(["awaiting-approval", "awaiting-result", "deferred"]);
 
-/** True if the call still waits. The result in the transcript is then only a placeholder. */
+/** True if the call is still waiting for an answer. The result in the transcript is then only a placeholder. */
 export function isWaiting({ outcome }: Pick<ToolResultPart, "outcome">): boolean {
   return waiting.has(outcome);
 }
@@ -107,7 +107,7 @@ export function toFailureText(failure: UIFailure, onError: OnError | undefined):
     const text: unknown = onError?.(failure);
     if (typeof text === "string") return text;
   } catch {
-    // If `onError` throws, the page shows the default message.
+    // Shows the default message if `onError` throws.
   }
   return neutralText(failure);
 }

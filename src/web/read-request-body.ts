@@ -98,7 +98,7 @@ async function toValue(source: unknown, limits: Limits): Promise<unknown> {
 
 function checkHeaders(read: (name: string) => string | undefined, maxBytes: number): void {
   const type = read("content-type")?.split(";")[0]?.trim().toLowerCase();
-  // With another content type, a form on another site could send the request without a CORS check.
+  // Requires JSON, because a form on another site could send other content types without a CORS check.
   if (type !== "application/json") throw new RequestError(415, "The request must have the content type application/json.");
   const encoding = read("content-encoding");
   if (encoding !== undefined && encoding !== "identity") throw new RequestError(415, "The request must not be compressed.");
@@ -133,7 +133,7 @@ async function readAll(pieces: Pieces, maxBytes: number): Promise<string> {
   return text + decoder.decode();
 }
 
-/** Uses a reader, because not all platforms support `for await` for web streams. */
+/** Iterates over a stream with a reader, because not all platforms support `for await` for web streams. */
 function toIterator(stream: ReadableStream<Uint8Array>): Pieces {
   const reader = stream.getReader();
   return {

@@ -53,8 +53,7 @@ const maxIdLength = 500;
 const maxNameLength = 500;
 
 /**
- * Reads the id of the last message of a page. Returns undefined if an earlier message of the page has the same id, because such an id
- * identifies nothing.
+ * Returns the id of a page's last message, or undefined if an earlier message has the same id, which then identifies neither.
  */
 function readMessageId(messages: readonly unknown[]): string | undefined {
   const last = messages.at(-1);
@@ -126,7 +125,7 @@ function readFile({ mediaType, url, filename }: UnknownRecord, limits: RequestLi
   return { type, mediaType: media.mediaType, data: url, ...toName(filename) };
 }
 
-/** Checks the media type of a data URL, or else the field `mediaType`. Also checks `recognized`, the media type that the bytes show. */
+/** Checks whether a file's media type is allowed: that of its data URL, or else the field `mediaType`, and the one that its bytes show. */
 function checkTypes(
   recognized: string,
   { mediaType, url }: { readonly mediaType: string; readonly url: string },

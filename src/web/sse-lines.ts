@@ -88,7 +88,7 @@ export class SSELines<Chunk> {
     this.headers = {
       "content-type": "text/event-stream",
       "cache-control": "no-cache, no-transform",
-      // Turns off the buffering of nginx.
+      // Turns off nginx's buffering, which would delay events.
       "x-accel-buffering": "no",
       ...writer.headers,
       ...Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
@@ -164,7 +164,7 @@ export interface NodeResponse {
   off(event: "drain" | "close" | "error", listener: () => void): unknown;
 }
 
-/** Creates lines on demand. Cancelling the stream closes the source of the chunks. */
+/** Returns a stream that creates lines on demand. Cancelling it closes the source of the chunks. */
 export function toByteStream<Chunk>(lines: SSELines<Chunk>): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   let rest: Uint8Array = new Uint8Array();
@@ -191,7 +191,7 @@ export function toByteStream<Chunk>(lines: SSELines<Chunk>): ReadableStream<Uint
         lines.leave();
       },
     },
-    // With 0, no line is created before the stream is read.
+    // With 0, no line is created before the page asks for data.
     { highWaterMark: 0 },
   );
 }
@@ -260,7 +260,7 @@ class LineSender<Chunk> {
     if (this.#isGone) return;
     const onRead = this.#lines.watchReader(() => {
       this.#onGone();
-      // Without `destroy`, the connection would stay open until the page reads or closes it.
+      // Closes the connection at once. `end` alone would leave it open until the page reads or closes it.
       if (this.#res.destroy === undefined) this.#res.end();
       else this.#res.destroy();
     });
